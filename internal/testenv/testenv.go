@@ -1,0 +1,69 @@
+// Package testenv finds what some tests need beyond Go: the third-party suites,
+// Node with the packages of interop/, SoftHSM, PostgreSQL.
+//
+// What is not there leaves the test out, and says what is missing and how to
+// get it. With COUNTERSIGN_REQUIRE=all in the environment, as in continuous
+// integration, a test that would be left out fails instead.
+package testenv
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// Suite returns the path of a file of the third-party suites, which are not
+// part of this project: COUNTERSIGN_SUITES names the folder that has them.
+func Suite(t testing.TB, elem ...string) string {
+	t.Helper()
+	folder := os.Getenv("COUNTERSIGN_SUITES")
+	if folder == "" {
+		leaveOut(t, "the third-party suites are not here: set COUNTERSIGN_SUITES to their folder")
+	}
+	path := filepath.Join(append([]string{folder}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		leaveOut(t, "COUNTERSIGN_SUITES does not have it: "+err.Error())
+	}
+	return path
+}
+
+// NodeModule returns the path of a file inside interop/node_modules.
+func NodeModule(t testing.TB, elem ...string) string {
+	t.Helper()
+	path := filepath.Join(append([]string{Root(), "interop", "node_modules"}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		leaveOut(t, "npm packages are not installed: run make interop-deps")
+	}
+	return path
+}
+
+// Node returns a command that runs a script of interop/ with Node.
+func Node(t testing.TB, script string, args ...string) *exec.Cmd {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		leaveOut(t, "Node is not installed")
+	}
+	NodeModule(t)
+	command := exec.CommandContext(t.Context(), node, append([]string{script}, args...)...)
+	command.Dir = filepath.Join(Root(), "interop")
+	command.Stderr = os.Stderr
+	return command
+}
+
+// Root returns the root of the module.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// leaveOut is the only place that skips a test.
+func leaveOut(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("COUNTERSIGN_REQUIRE") == "all" {
+		t.Fatalf("required, but left out: %s", why)
+	}
+	t.Skipf("left out: %s", why)
+}

@@ -1,0 +1,102 @@
+package keystore
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// PublicKey is the public half of a key: a value, comparable with ==. The zero
+// PublicKey is no key.
+type PublicKey struct {
+	curve Curve
+	// secp256k1: the uncompressed point 04 ‖ x ‖ y. Ed25519: the 32-byte
+	// encoding, the rest zero.
+	point [65]byte
+}
+
+// ParsePublicKey reads a public key and checks that it is a point of the
+// curve. On secp256k1 it takes the SEC 1 forms of 33 (compressed) and 65 bytes
+// (uncompressed); on Ed25519 the 32 bytes of RFC 8032.
+func ParsePublicKey(curve Curve, encoded []byte) (PublicKey, error) {
+	switch curve {
+	case CurveSecp256k1:
+		return parseSecp256k1(encoded)
+	case CurveEd25519:
+		if len(encoded) != 32 {
+			return PublicKey{}, fmt.Errorf("ed25519 public key: %d bytes, want 32", len(encoded))
+		}
+		pub := PublicKey{curve: CurveEd25519}
+		copy(pub.point[:], encoded)
+		return pub, nil
+	}
+	return PublicKey{}, fmt.Errorf("public key: unknown curve %v", curve)
+}
+
+func parseSecp256k1(encoded []byte) (PublicKey, error) {
+	pub := PublicKey{curve: CurveSecp256k1}
+	switch len(encoded) {
+	case 33:
+		point, err := crypto.DecompressPubkey(encoded)
+		if err != nil {
+			return PublicKey{}, errors.New("secp256k1 public key: not a point of the curve")
+		}
+		copy(pub.point[:], crypto.FromECDSAPub(point))
+	case 65:
+		if _, err := crypto.UnmarshalPubkey(encoded); err != nil {
+			return PublicKey{}, errors.New("secp256k1 public key: not a point of the curve")
+		}
+		copy(pub.point[:], encoded)
+	default:
+		return PublicKey{}, fmt.Errorf("secp256k1 public key: %d bytes, want 33 or 65", len(encoded))
+	}
+	return pub, nil
+}
+
+// IsZero reports whether there is no key.
+func (p PublicKey) IsZero() bool { return p.curve == 0 }
+
+// Curve returns the key's curve, 0 for the zero PublicKey.
+func (p PublicKey) Curve() Curve { return p.curve }
+
+// Bytes returns the usual encoding: 33 bytes compressed on secp256k1 (SEC 1),
+// 32 bytes on Ed25519 (RFC 8032). The caller owns the slice.
+func (p PublicKey) Bytes() []byte {
+	switch p.curve {
+	case CurveSecp256k1:
+		compressed := p.Compressed()
+		return compressed[:]
+	case CurveEd25519:
+		raw := p.Ed25519()
+		return raw[:]
+	}
+	return nil
+}
+
+// Compressed returns the SEC 1 compressed point. It is for secp256k1 keys.
+func (p PublicKey) Compressed() (compressed [33]byte) {
+	compressed[0] = 2 + p.point[64]&1
+	copy(compressed[1:], p.point[1:33])
+	return compressed
+}
+
+// Uncompressed returns the SEC 1 uncompressed point 04 ‖ x ‖ y. It is for
+// secp256k1 keys.
+func (p PublicKey) Uncompressed() [65]byte { return p.point }
+
+// XOnly returns the x coordinate (BIP-340). It is for secp256k1 keys.
+func (p PublicKey) XOnly() (x [32]byte) {
+	copy(x[:], p.point[1:33])
+	return x
+}
+
+// Ed25519 returns the 32-byte encoding. It is for Ed25519 keys.
+func (p PublicKey) Ed25519() (raw [32]byte) {
+	copy(raw[:], p.point[:32])
+	return raw
+}
+
+// String returns Bytes in hex.
+func (p PublicKey) String() string { return hex.EncodeToString(p.Bytes()) }

@@ -1,0 +1,54 @@
+package keystore
+
+import (
+	"os"
+	"sync"
+)
+
+// vault is where the bytes of secrets live: slabs outside the Go heap, so that
+// neither the garbage collector nor a heap dump sees them, cut into slots of
+// equal size. A slot is overwritten when it comes back and then used again.
+var vault = &slabs{free: map[int][][]byte{}}
+
+type slabs struct {
+	mu   sync.Mutex
+	free map[int][][]byte // by slot size
+}
+
+// slabSize is a multiple of the page size everywhere; 64 KiB holds 2,048 keys.
+const slabSize = 64 << 10
+
+// slotUnit is the granularity of slots: the size of a key's secret.
+const slotUnit = 32
+
+// take returns a zeroed slice of the given length.
+func (s *slabs) take(length int) []byte {
+	size := (max(length, 1) + slotUnit - 1) / slotUnit * slotUnit
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.free[size]) == 0 {
+		s.cut(size)
+	}
+	last := len(s.free[size]) - 1
+	slot := s.free[size][last]
+	s.free[size] = s.free[size][:last]
+	return slot[:length:size]
+}
+
+// giveBack overwrites a slice that take returned and keeps its slot for later.
+func (s *slabs) giveBack(slot []byte) {
+	slot = slot[:cap(slot)]
+	clear(slot)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free[cap(slot)] = append(s.free[cap(slot)], slot)
+}
+
+// cut adds a slab of slots of one size.
+func (s *slabs) cut(size int) {
+	page := os.Getpagesize()
+	slab := lockedPages(max(slabSize, (size+page-1)/page*page))
+	for at := 0; at+size <= len(slab); at += size {
+		s.free[size] = append(s.free[size], slab[at:at+size:at+size])
+	}
+}
