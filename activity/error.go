@@ -1,0 +1,91 @@
+package activity
+
+import "fmt"
+
+// Code is a gRPC status code, which the API speaks.
+type Code int
+
+// The codes in use.
+const (
+	CodeInvalidArgument   Code = 3
+	CodeNotFound          Code = 5
+	CodePermissionDenied  Code = 7
+	CodeResourceExhausted Code = 8
+	CodeInternal          Code = 13
+	CodeUnavailable       Code = 14
+	CodeUnauthenticated   Code = 16
+)
+
+// Reason is a stable name for why a request was refused: the API's
+// turnkeyErrorCode.
+type Reason string
+
+// The reasons, each with one code.
+const (
+	ReasonRequestInvalid             Reason = "REQUEST_INVALID"
+	ReasonInvalidTransaction         Reason = "INVALID_TRANSACTION"
+	ReasonUnsupportedTransactionType Reason = "UNSUPPORTED_TRANSACTION_TYPE"
+	ReasonHazardNotAllowed           Reason = "HAZARD_NOT_ALLOWED"
+	ReasonNotAuthorized              Reason = "REQUEST_NOT_AUTHORIZED"
+	ReasonInvalidTime                Reason = "INVALID_TIME"
+	ReasonSignatureMissing           Reason = "SIGNATURE_MISSING"
+	ReasonSignatureInvalid           Reason = "SIGNATURE_INVALID"
+	ReasonNotFound                   Reason = "RESOURCE_NOT_FOUND"
+	ReasonInvalidEmail               Reason = "INVALID_EMAIL"
+	ReasonInvalidPhone               Reason = "INVALID_PHONE"
+	ReasonOTPInvalid                 Reason = "OTP_INVALID"
+	ReasonRateLimitExceeded          Reason = "RATE_LIMIT_EXCEEDED"
+	ReasonMaxOTPInitiated            Reason = "MAX_OTP_INITIATED"
+	ReasonUnavailable                Reason = "UNAVAILABLE"
+	ReasonInternal                   Reason = "INTERNAL"
+)
+
+var codes = map[Reason]Code{
+	ReasonRequestInvalid:             CodeInvalidArgument,
+	ReasonInvalidTransaction:         CodeInvalidArgument,
+	ReasonUnsupportedTransactionType: CodeInvalidArgument,
+	ReasonHazardNotAllowed:           CodePermissionDenied,
+	ReasonNotAuthorized:              CodePermissionDenied,
+	ReasonInvalidTime:                CodeInvalidArgument,
+	ReasonSignatureMissing:           CodeUnauthenticated,
+	ReasonSignatureInvalid:           CodeUnauthenticated,
+	ReasonNotFound:                   CodeNotFound,
+	ReasonInvalidEmail:               CodeInvalidArgument,
+	ReasonInvalidPhone:               CodeInvalidArgument,
+	ReasonOTPInvalid:                 CodeInvalidArgument,
+	ReasonRateLimitExceeded:          CodeResourceExhausted,
+	ReasonMaxOTPInitiated:            CodeResourceExhausted,
+	ReasonUnavailable:                CodeUnavailable,
+	ReasonInternal:                   CodeInternal,
+}
+
+// Code returns the code that goes with the reason.
+func (r Reason) Code() Code {
+	if code, ok := codes[r]; ok {
+		return code
+	}
+	return CodeInternal
+}
+
+// Error is a refusal, as the caller is told it. Every error of the engine is
+// an *Error; what caused it, where that is of use to the program, is found by
+// errors.Is and errors.As behind it.
+type Error struct {
+	Code    Code
+	Reason  Reason
+	Message string // whole, lower case, says what to do; never a secret
+	Field   string // the member of the request that is at fault, such as "unsignedTransaction"; may be empty
+	cause   error
+}
+
+// NewError makes an error with the reason's code. The cause may be nil; it is
+// not shown to the caller.
+func NewError(reason Reason, field string, cause error, format string, args ...any) *Error {
+	return &Error{Code: reason.Code(), Reason: reason, Field: field, Message: fmt.Sprintf(format, args...), cause: cause}
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.cause }

@@ -1,0 +1,34 @@
+package activity
+
+// TransactionType names the chain of a transaction, as the API does.
+type TransactionType string
+
+// The transaction types of the API.
+const (
+	TransactionTypeEthereum TransactionType = "TRANSACTION_TYPE_ETHEREUM"
+	TransactionTypeSolana   TransactionType = "TRANSACTION_TYPE_SOLANA"
+	TransactionTypeTron     TransactionType = "TRANSACTION_TYPE_TRON"
+	TransactionTypeBitcoin  TransactionType = "TRANSACTION_TYPE_BITCOIN"
+	TransactionTypeTempo    TransactionType = "TRANSACTION_TYPE_TEMPO"
+)
+
+// SignTransactionIntent is what a client wants signed, and by whom: the
+// parameters of a sign_transaction request (signTransactionIntentV2).
+type SignTransactionIntent struct {
+	// SignWith is an address of the key in a form of the transaction's chain,
+	// or the key's id.
+	SignWith string `json:"signWith"`
+
+	// UnsignedTransaction is the raw unsigned transaction: hex in any case,
+	// with or without 0x. For Bitcoin a PSBT.
+	UnsignedTransaction string `json:"unsignedTransaction"`
+
+	// Type names the chain.
+	Type TransactionType `json:"type"`
+}
+
+// SignTransactionResult is the answer to it (signTransactionResult).
+type SignTransactionResult struct {
+	// SignedTransaction is lower-case hex without 0x.
+	SignedTransaction string `json:"signedTransaction"`
+}

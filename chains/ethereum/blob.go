@@ -1,0 +1,37 @@
+package ethereum
+
+import "github.com/countersign-dev/countersign/chains/internal/rlp"
+
+const (
+	blobGas     = 1 << 17 // gas of one blob (EIP-4844)
+	maxBlobs    = 6       // blobs of one transaction (EIP-7594)
+	hashVersion = 0x01    // first byte of a versioned hash: KZG (EIP-4844)
+)
+
+// readBlobItems reads maxFeePerBlobGas and blobVersionedHashes.
+func (tx *transaction) readBlobItems(f *rlp.Fields) {
+	tx.blobFeeCap = f.Uint256("maxFeePerBlobGas")
+	at := f.At()
+	hashes := f.List("blobVersionedHashes")
+	tx.blobHashes = hashes.Rest()
+	for ; hashes.More(); tx.blobs++ {
+		at := hashes.At()
+		if hash := hashes.Bytes("hash", 32); hash != nil && hash[0] != hashVersion {
+			hashes.Fail("hash", at, "version 0x%02x is unknown: 0x01 is expected (EIP-4844)", hash[0])
+		}
+	}
+	f.Join(&hashes)
+	switch {
+	case tx.blobs == 0:
+		f.Fail("blobVersionedHashes", at, "is empty: a blob transaction has at least one blob")
+	case tx.blobs > maxBlobs:
+		f.Fail("blobVersionedHashes", at, "%d blobs: a transaction has %d at most (EIP-7594)", tx.blobs, maxBlobs)
+	}
+}
+
+// blobHash returns the i-th versioned hash. Each item is 32 bytes behind a
+// header of one.
+func (tx *transaction) blobHash(i uint64) []byte {
+	at := tx.blobHashes.Start + int(i)*33 + 1
+	return tx.raw[at : at+32]
+}

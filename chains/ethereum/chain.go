@@ -1,0 +1,90 @@
+// Package ethereum reads, shows and signs Ethereum transactions.
+//
+// # In
+//
+// The unsigned serialisation, as eth_signTransaction's peers hash it:
+//
+//	legacy      rlp([nonce, gasPrice, gas, to, value, data])
+//	  EIP-155   rlp([nonce, gasPrice, gas, to, value, data, chainId, 0, 0])
+//	EIP-2930    01 ‖ rlp([chainId, nonce, gasPrice, gas, to, value, data, accessList])
+//	EIP-1559    02 ‖ rlp([chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gas, to, value, data, accessList])
+//	EIP-4844    03 ‖ rlp([…as 02, maxFeePerBlobGas, blobVersionedHashes])
+//	  network   03 ‖ rlp([body, blobs, commitments, proofs])
+//	  EIP-7594  03 ‖ rlp([body, 1, blobs, commitments, cellProofs])
+//	EIP-7702    04 ‖ rlp([…as 02, authorizationList])
+//
+// A typed transaction may carry the three signature items yParity, r and s if
+// they are empty (80 80 80), as go-ethereum, web3.js and ethereumjs write it:
+// an exact alias of the form without them. In the network forms of EIP-4844 the
+// sidecar is checked (counts, versioned hashes, KZG proofs) and kept as it is.
+//
+// # Out
+//
+// The same with the signature: yParity, r, s for the typed ones (yParity 0 or 1);
+// v, r, s for legacy (v = chainId·2 + 35 + parity, or 27 + parity without chain
+// id). The item bytes are those that came in; what is hashed is those bytes,
+// under a list header of their own where the input's header counts other items.
+//
+// # Refused
+//
+// All that the network could not take: see the tests in refuse_test.go, which
+// list it case by case with the error for each. Well-formed but dangerous
+// transactions carry hazards: the Hazard constants.
+package ethereum
+
+import (
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Name is the chain's name in errors, hazards and summaries.
+const Name = "ethereum"
+
+// Limits are the bounds beyond which a transaction is a hazard. A zero field
+// means the default.
+type Limits struct {
+	// GasCap is the gas that a transaction may have on Ethereum's own chains
+	// (EIP-7825). Default: DefaultGasCap.
+	GasCap uint64
+
+	// MaxSize is the size in bytes of the signed transaction without blobs
+	// above which nodes do not relay it. Default: DefaultMaxSize.
+	MaxSize int
+}
+
+// Defaults of Limits.
+const (
+	DefaultGasCap  = 1 << 24
+	DefaultMaxSize = 128 << 10
+)
+
+// Chain implements chains.Chain. The zero Chain has the default limits.
+type Chain struct {
+	limits Limits
+}
+
+var _ chains.Chain = Chain{}
+
+// New returns the chain with limits.
+func New(limits Limits) Chain { return Chain{limits: limits} }
+
+// Name implements chains.Chain.
+func (Chain) Name() string { return Name }
+
+// Addresses implements chains.Chain: one address with the checksum of EIP-55.
+func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
+
+// HazardNames implements chains.Chain.
+func (Chain) HazardNames() []string {
+	return []string{HazardNoChainID, HazardAnyChainAuthorization, HazardEmptyCreation, HazardGasOverCap, HazardOversize}
+}
+
+// Parse implements chains.Chain.
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+	tx := &transaction{limits: c.limits, raw: raw}
+	if err := tx.parse(); err != nil {
+		return nil, err
+	}
+	return tx, nil
+}

@@ -1,0 +1,109 @@
+package ethereum
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/crypto/kzg4844"
+
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+)
+
+const (
+	blobSize     = 1 << 17 // bytes: 4,096 field elements of 32
+	kzgSize      = 48      // bytes of a commitment and of a proof (compressed G1)
+	cellsPerBlob = 128     // proofs of one blob in wrapper version 1 (EIP-7594)
+)
+
+// parseNetworkForm reads the form in which blob transactions travel:
+//
+//	version 0   [body, blobs, commitments, proofs]           one proof a blob
+//	version 1   [body, 1, blobs, commitments, cellProofs]    128 a blob (EIP-7594)
+func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
+	start := f.At()
+	count := f.Count()
+	if f.Err() == nil && count != 4 && count != 5 {
+		f.Fail("", start, "%d items: the network form has 4, or 5 with its version (EIP-7594)", count)
+	}
+	body := f.List("body")
+	if f.Err() == nil {
+		tx.readBody(&body)
+	}
+	f.Join(&body)
+	tx.whole = false
+	tx.sidecar = f.Rest()
+
+	proofs := uint64(1)
+	if count == 5 {
+		at := f.At()
+		if version := f.Uint8("version"); f.Err() == nil && version != 1 {
+			f.Fail("version", at, "wrapper version %d is unknown: 1 is expected, or none (EIP-7594)", version)
+		}
+		proofs = cellsPerBlob
+	}
+	sidecar := sidecar{
+		blobs:       tx.readList(f, "blobs", blobSize, tx.blobs),
+		commitments: tx.readList(f, "commitments", kzgSize, tx.blobs),
+		proofs:      tx.readList(f, "proofs", kzgSize, tx.blobs*proofs),
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := tx.checkCost(); err != nil {
+		return err
+	}
+	return tx.checkSidecar(&sidecar)
+}
+
+// sidecar is views of the raw bytes: blobs of blobSize bytes, commitments and
+// proofs of kzgSize.
+type sidecar struct {
+	blobs, commitments, proofs []rlp.Span
+}
+
+// readList reads a list of want strings of size bytes each.
+func (tx *transaction) readList(f *rlp.Fields, name string, size int, want uint64) []rlp.Span {
+	at := f.At()
+	list := f.List(name)
+	count := list.Count()
+	if list.Err() == nil && uint64(count) != want {
+		f.Fail(name, at, "%d, want %d for %d blob hashes", count, want, tx.blobs)
+		return nil
+	}
+	var spans []rlp.Span
+	for list.More() {
+		list.Bytes("item", size)
+		spans = append(spans, rlp.Span{Start: list.At() - size, End: list.At()})
+	}
+	f.Join(&list)
+	return spans
+}
+
+// checkSidecar checks that each commitment has the hash that the body names and
+// that the proofs prove it. The arithmetic is go-ethereum's.
+func (tx *transaction) checkSidecar(s *sidecar) error {
+	perBlob := len(s.proofs) / len(s.blobs)
+	for i := range s.blobs {
+		commitment := kzg4844.Commitment(s.commitments[i].Of(tx.raw))
+		hash := kzg4844.CalcBlobHashV1(sha256.New(), &commitment)
+		if string(hash[:]) != string(tx.blobHash(uint64(i))) {
+			return malformed(fmt.Sprintf("commitments, item %d", i+1), s.commitments[i].Start, "is not the one whose hash blobVersionedHashes has")
+		}
+		blob := (*kzg4844.Blob)(s.blobs[i].Of(tx.raw))
+		if err := tx.verifyBlob(blob, commitment, s.proofs[i*perBlob:(i+1)*perBlob]); err != nil {
+			return malformed(fmt.Sprintf("proofs, blob %d", i+1), s.proofs[i*perBlob].Start, "KZG proof does not verify: "+err.Error())
+		}
+	}
+	return nil
+}
+
+func (tx *transaction) verifyBlob(blob *kzg4844.Blob, commitment kzg4844.Commitment, spans []rlp.Span) error {
+	if len(spans) == 1 {
+		return kzg4844.VerifyBlobProof(blob, commitment, kzg4844.Proof(spans[0].Of(tx.raw)))
+	}
+	proofs := make([]kzg4844.Proof, len(spans))
+	for i, span := range spans {
+		proofs[i] = kzg4844.Proof(span.Of(tx.raw))
+	}
+	return kzg4844.VerifyCellProofs([]kzg4844.Blob{*blob}, []kzg4844.Commitment{commitment}, proofs)
+}

@@ -1,0 +1,70 @@
+package ethereum
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Sign implements chains.Transaction.
+func (tx *transaction) Sign(ctx context.Context, key keystore.Key, _ string) ([]byte, error) {
+	signer, err := keystore.AsECDSA(key)
+	if err != nil {
+		return nil, err
+	}
+	signature, err := signer.SignECDSA(ctx, tx.preimageHash())
+	if err != nil {
+		return nil, err
+	}
+	return tx.splice(&signature), nil
+}
+
+// preimageHash is Keccak-256 over what is signed: the raw bytes where they are
+// just that, else type ‖ list header ‖ items, the items being those that came in.
+func (tx *transaction) preimageHash() [32]byte {
+	if tx.whole {
+		return crypto.Keccak256Hash(tx.raw)
+	}
+	var room [1 + rlp.MaxListHeader]byte
+	header := rlp.AppendListHeader(append(room[:0], tx.kind), tx.items.Len())
+	return crypto.Keccak256Hash(header, tx.items.Of(tx.raw))
+}
+
+// splice puts the signature r ‖ s ‖ v behind the items, and headers that count
+// it in front of them:
+//
+//	legacy        header ‖ items ‖ v ‖ r ‖ s
+//	typed         type ‖ header ‖ items ‖ yParity ‖ r ‖ s
+//	network form  type ‖ header ‖ (header ‖ items ‖ yParity ‖ r ‖ s) ‖ sidecar
+func (tx *transaction) splice(signature *[65]byte) []byte {
+	r, s, v := signature[:32], signature[32:64], tx.v(signature[64])
+	body := tx.items.Len() + rlp.UintSize(v) + rlp.ScalarSize(r) + rlp.ScalarSize(s)
+
+	out := make([]byte, 0, 1+2*rlp.MaxListHeader+body+tx.sidecar.Len())
+	if tx.kind != typeLegacy {
+		out = append(out, tx.kind)
+	}
+	if tx.sidecar.Len() > 0 {
+		out = rlp.AppendListHeader(out, rlp.ListHeaderSize(body)+body+tx.sidecar.Len())
+	}
+	out = rlp.AppendListHeader(out, body)
+	out = append(out, tx.items.Of(tx.raw)...)
+	out = rlp.AppendUint(out, v)
+	out = rlp.AppendScalar(out, r)
+	out = rlp.AppendScalar(out, s)
+	return append(out, tx.sidecar.Of(tx.raw)...)
+}
+
+// v is the recovery id as the transaction's type writes it.
+func (tx *transaction) v(recoveryID byte) uint64 {
+	switch {
+	case tx.kind != typeLegacy:
+		return uint64(recoveryID)
+	case tx.chainID == 0:
+		return 27 + uint64(recoveryID)
+	}
+	return tx.chainID*2 + 35 + uint64(recoveryID)
+}

@@ -1,0 +1,132 @@
+package ethereum
+
+import (
+	"fmt"
+
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Transaction types (EIP-2718). Legacy transactions have no type byte on the
+// wire; 0 is how JSON-RPC calls them.
+const (
+	typeLegacy     = 0
+	typeAccessList = 1
+	typeDynamicFee = 2
+	typeBlob       = 3
+	typeSetCode    = 4
+)
+
+// transaction is a view over the raw bytes, and what was read from them.
+type transaction struct {
+	limits Limits
+	raw    []byte
+
+	// items is the span of the transaction's items without those of a
+	// signature: what is signed, but for the header in front of it.
+	items rlp.Span
+
+	// whole says that the raw bytes are the preimage: nothing had to be taken
+	// off (the alias's three items) or out (of the network form).
+	whole bool
+
+	// sidecar is the span of what follows the body in the network form of a
+	// blob transaction, empty otherwise.
+	sidecar rlp.Span
+
+	kind       byte
+	chainID    uint64 // 0: legacy without chain id
+	nonce      uint64
+	gas        uint64
+	tipCap     uint256.Int // maxPriorityFeePerGas; gasPrice where there is one price
+	feeCap     uint256.Int // maxFeePerGas; gasPrice where there is one price
+	to         evm.Address
+	creation   bool
+	value      uint256.Int
+	data       rlp.Span
+	accessList evm.AccessList
+
+	blobFeeCap     uint256.Int // maxFeePerBlobGas
+	blobHashes     rlp.Span    // items of blobVersionedHashes
+	blobs          uint64      // how many
+	authorizations []authorization
+}
+
+var _ chains.Transaction = (*transaction)(nil)
+
+// parse reads the raw bytes by their first one (EIP-2718).
+func (tx *transaction) parse() error {
+	if len(tx.raw) == 0 {
+		return malformed("", 0, "empty: the raw unsigned transaction is expected")
+	}
+	switch first := tx.raw[0]; {
+	case first >= 0xc0:
+		return tx.parseLegacy()
+	case first >= 0x80:
+		return malformed("", 0, "an RLP string where a list or a transaction type should be")
+	case first >= typeAccessList && first <= typeSetCode:
+		tx.kind = first
+		return tx.parseTyped()
+	case first == typeLegacy:
+		return unsupported("type 0x00 is not written: a legacy transaction starts with its list")
+	case first == 0x76:
+		return unsupported("type 0x76 is a Tempo transaction: use TRANSACTION_TYPE_TEMPO")
+	default:
+		return unsupported(fmt.Sprintf("type 0x%02x is unknown: legacy and types 1 to 4 are supported", first))
+	}
+}
+
+// Signers implements chains.Transaction.
+func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
+	return evm.Signers(Name, signWith)
+}
+
+// Check implements chains.Transaction: any secp256k1 key can sign it.
+func (tx *transaction) Check(key keystore.Key, _ string) error {
+	_, err := keystore.AsECDSA(key)
+	return err
+}
+
+// price is the most that a unit of gas may cost.
+func (tx *transaction) price() *uint256.Int { return &tx.feeCap }
+
+// maximumFee is the most that the transaction may cost beside its value, in
+// wei. ok is false if that is over 256 bits.
+func (tx *transaction) maximumFee() (fee uint256.Int, ok bool) {
+	gas := uint256.NewInt(tx.gas)
+	_, overflow := fee.MulOverflow(gas, tx.price())
+	if tx.blobs == 0 || overflow {
+		return fee, !overflow
+	}
+	var blobFee uint256.Int
+	if _, overflow = blobFee.MulOverflow(uint256.NewInt(tx.blobs*blobGas), &tx.blobFeeCap); overflow {
+		return fee, false
+	}
+	_, overflow = fee.AddOverflow(&fee, &blobFee)
+	return fee, !overflow
+}
+
+// checkCost refuses a transaction that no balance could pay for.
+func (tx *transaction) checkCost() error {
+	fee, ok := tx.maximumFee()
+	if ok {
+		_, overflow := fee.AddOverflow(&fee, &tx.value)
+		ok = !overflow
+	}
+	if !ok {
+		return malformed("", -1, "the maximum fee plus value is over 256 bits")
+	}
+	return nil
+}
+
+func malformed(field string, at int, problem string) error {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: problem}
+}
+
+func unsupported(problem string) error {
+	return &chains.ParseError{Kind: chains.ErrUnsupported, Chain: Name, Field: "type", Offset: 0, Problem: problem}
+}

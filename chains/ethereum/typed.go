@@ -1,0 +1,105 @@
+package ethereum
+
+import (
+	"math"
+
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+)
+
+// itemCount is the number of items of a typed transaction without signature.
+var itemCount = [...]int{typeAccessList: 8, typeDynamicFee: 9, typeBlob: 11, typeSetCode: 10}
+
+// signatureItems is the number of items that a signature adds: yParity, r, s.
+const signatureItems = 3
+
+func (tx *transaction) parseTyped() error {
+	f := rlp.Open(Name, tx.raw, 1)
+	if tx.kind == typeBlob && f.NextIsList() {
+		return tx.parseNetworkForm(&f)
+	}
+	tx.whole = true
+	tx.readBody(&f)
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return tx.checkCost()
+}
+
+// readBody reads the items of a typed transaction: all of f.
+func (tx *transaction) readBody(f *rlp.Fields) {
+	start := f.At()
+	count, want := f.Count(), itemCount[tx.kind]
+	if f.Err() == nil && count != want && count != want+signatureItems {
+		f.Fail("", start, "%d items: a transaction of type %d has %d before it is signed", count, tx.kind, want)
+	}
+	tx.readChainID(f)
+	tx.readNonce(f)
+	tx.readFees(f)
+	tx.readGas(f)
+	tx.readCall(f)
+	tx.accessList = evm.ReadAccessList(f, "accessList")
+	switch tx.kind {
+	case typeBlob:
+		tx.readBlobItems(f)
+	case typeSetCode:
+		tx.readAuthorizations(f)
+	}
+	tx.items = rlp.Span{Start: start, End: f.At()}
+	if f.Err() == nil && count > want {
+		tx.whole = false
+		readEmptySignature(f)
+	}
+}
+
+// readEmptySignature reads the three items of the alias.
+func readEmptySignature(f *rlp.Fields) {
+	for _, name := range [...]string{"yParity", "r", "s"} {
+		at := f.At()
+		if item := f.String(name); f.Err() == nil && item.Len() > 0 {
+			f.Fail(name, at, "is not empty: this transaction is signed already")
+		}
+	}
+}
+
+func (tx *transaction) readChainID(f *rlp.Fields) {
+	at := f.At()
+	if tx.chainID = f.Uint64("chainId"); tx.chainID == 0 {
+		f.Fail("chainId", at, "is 0: a typed transaction names its chain")
+	}
+}
+
+func (tx *transaction) readNonce(f *rlp.Fields) {
+	at := f.At()
+	if tx.nonce = f.Uint64("nonce"); tx.nonce == math.MaxUint64 {
+		f.Fail("nonce", at, "is 2^64−1, which no account can use (EIP-2681)")
+	}
+}
+
+func (tx *transaction) readFees(f *rlp.Fields) {
+	if tx.kind == typeAccessList {
+		tx.feeCap = f.Uint256("gasPrice")
+		tx.tipCap = tx.feeCap
+		return
+	}
+	tx.tipCap = f.Uint256("maxPriorityFeePerGas")
+	at := f.At()
+	tx.feeCap = f.Uint256("maxFeePerGas")
+	if tx.tipCap.Gt(&tx.feeCap) {
+		f.Fail("maxFeePerGas", at, "is below maxPriorityFeePerGas")
+	}
+}
+
+func (tx *transaction) readGas(f *rlp.Fields) { tx.gas = f.Uint64("gas") }
+
+// readCall reads to, value and data.
+func (tx *transaction) readCall(f *rlp.Fields) {
+	at := f.At()
+	to, present := f.Recipient("to")
+	tx.to, tx.creation = to, !present
+	if tx.creation && (tx.kind == typeBlob || tx.kind == typeSetCode) {
+		f.Fail("to", at, "is empty: a transaction of type %d cannot create a contract", tx.kind)
+	}
+	tx.value = f.Uint256("value")
+	tx.data = f.String("data")
+}

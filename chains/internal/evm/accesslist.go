@@ -1,0 +1,46 @@
+package evm
+
+import (
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+)
+
+// AccessList is what an access list (EIP-2930) holds, by count. Its bytes stay
+// where they are.
+type AccessList struct {
+	Addresses   int
+	StorageKeys int
+	MostKeys    int // the most storage keys that one address has
+}
+
+// ReadAccessList reads a field that holds [[address, [storageKey…]]…], with
+// addresses of 20 bytes and storage keys of 32.
+func ReadAccessList(f *rlp.Fields, name string) AccessList {
+	var list AccessList
+	entries := f.List(name)
+	for entries.More() {
+		entry := entries.List("entry")
+		entry.Address("address")
+		keys := entry.List("storageKeys")
+		count := 0
+		for ; keys.More(); count++ {
+			keys.Bytes("storageKey", 32)
+		}
+		entry.Join(&keys)
+		entries.Join(&entry)
+		list.Addresses++
+		list.StorageKeys += count
+		list.MostKeys = max(list.MostKeys, count)
+	}
+	f.Join(&entries)
+	return list
+}
+
+// Summary tells of the access list, by count.
+func (l AccessList) Summary() []chains.Field {
+	if l.Addresses == 0 {
+		return nil
+	}
+	return []chains.Field{chains.List("access list",
+		chains.Integer("addresses", uint64(l.Addresses)), chains.Integer("storage keys", uint64(l.StorageKeys)))}
+}

@@ -1,0 +1,67 @@
+// Package evm holds what transactions of Ethereum and Tempo really share:
+// addresses, access lists, signed authorizations, and the reading of contract
+// calls.
+package evm
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// AddressFormat is the API's name for the format of an address here.
+const AddressFormat = "ADDRESS_FORMAT_ETHEREUM"
+
+// Address is the last 20 bytes of Keccak-256 over a public key, or what a
+// contract has in its place.
+type Address [20]byte
+
+// String returns the address with the checksum of EIP-55.
+func (a Address) String() string { return common.Address(a).Hex() }
+
+// AddressOf returns the address of a secp256k1 key.
+func AddressOf(pub keystore.PublicKey) Address { return keystore.KeccakAddress(pub) }
+
+// Addresses returns the one address that a secp256k1 key has.
+func Addresses(pub keystore.PublicKey) []chains.Address {
+	if pub.Curve() != keystore.CurveSecp256k1 {
+		return nil
+	}
+	return []chains.Address{{Format: AddressFormat, Address: AddressOf(pub).String()}}
+}
+
+// ParseAddress reads an address: 0x and 40 hex digits, all in one case or with
+// the checksum of EIP-55. A mixed-case address with another checksum has been
+// mistyped and is refused.
+func ParseAddress(text string) (address Address, err error) {
+	digits := text[2:]
+	if len(digits) != 40 {
+		return address, fmt.Errorf("an address has 40 hex digits after 0x, this one %d", len(digits))
+	}
+	if _, err := hex.Decode(address[:], []byte(digits)); err != nil {
+		return address, errors.New("an address has hex digits only after 0x")
+	}
+	oneCase := digits == strings.ToLower(digits) || digits == strings.ToUpper(digits)
+	if !oneCase && digits != address.String()[2:] {
+		return address, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
+	}
+	return address, nil
+}
+
+// Signers reads signWith: an address if it starts with 0x, else a key's id.
+func Signers(chain, signWith string) ([]keystore.Locator, error) {
+	if !strings.HasPrefix(signWith, "0x") && !strings.HasPrefix(signWith, "0X") {
+		return []keystore.Locator{keystore.ByID(signWith)}, nil
+	}
+	address, err := ParseAddress(signWith)
+	if err != nil {
+		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: err.Error()}
+	}
+	return []keystore.Locator{keystore.ByKeccak(address)}, nil
+}

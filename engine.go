@@ -1,0 +1,132 @@
+package countersign
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Config is what an engine is made of. Only Keystore is required.
+type Config struct {
+	// Keystore finds the keys that sign. The engine closes it.
+	Keystore keystore.Keystore
+
+	// AllowHazards names the hazards that may be signed, for every
+	// organization, such as "ethereum/no-chain-id"; AllHazards allows all.
+	// Default: none.
+	AllowHazards []string
+
+	// Limits are the bounds beyond which a transaction is a hazard.
+	// Default: the default of each.
+	Limits Limits
+
+	// ReleaseUnverifiedSignatures turns off the check of every signature under
+	// its public key before it is released, which costs more than making it.
+	// What is given up: a fault in memory, in a library or in an HSM then gets
+	// out as a signature that no node takes, or one that gives the key away.
+	// Default: every signature is verified.
+	ReleaseUnverifiedSignatures bool
+}
+
+// AllHazards in Config.AllowHazards allows every hazard there is.
+const AllHazards = "all"
+
+// Engine validates intents and carries them out. It is safe for concurrent
+// use. Its errors are of type *activity.Error.
+type Engine struct {
+	keys       keystore.Keystore
+	chains     chainTable
+	allowed    allowance
+	unverified bool
+}
+
+// New makes an engine. It returns an error if the configuration cannot be
+// right.
+func New(config Config) (*Engine, error) {
+	if config.Keystore == nil {
+		return nil, errors.New("countersign: Config.Keystore is missing: use keystore/memory or keystore/file")
+	}
+	table := newChainTable(config.Limits)
+	allowed, err := newAllowance(config.AllowHazards, table)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{
+		keys:       config.Keystore,
+		chains:     table,
+		allowed:    allowed,
+		unverified: config.ReleaseUnverifiedSignatures,
+	}, nil
+}
+
+// Close closes the keystore and overwrites the secrets it holds. It waits for
+// signatures that are being made.
+func (e *Engine) Close() error { return e.keys.Close() }
+
+// SignTransaction signs a transaction with a key of the organization, if it is
+// well-formed and all its hazards are allowed.
+func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
+	var result activity.SignTransactionResult
+	prepared, err := e.prepare(ctx, organizationID, intent)
+	if err != nil {
+		return result, err
+	}
+	signed, err := prepared.sign(ctx)
+	if err != nil {
+		return result, err
+	}
+	result.SignedTransaction = encodeHex(signed)
+	return result, nil
+}
+
+// encodeHex is hex.EncodeToString with one allocation instead of two.
+func encodeHex(raw []byte) string {
+	var out strings.Builder
+	out.Grow(hex.EncodedLen(len(raw)))
+	var chunk [512]byte
+	for len(raw) > 0 {
+		n := min(len(raw), len(chunk)/2)
+		hex.Encode(chunk[:], raw[:n])
+		out.Write(chunk[:2*n])
+		raw = raw[n:]
+	}
+	return out.String()
+}
+
+// refuseTransaction turns an error of a chain or a key into the caller's.
+func refuseTransaction(err error) error {
+	var parse *chains.ParseError
+	var signer *chains.SignerError
+	switch {
+	case errors.As(err, &parse) && errors.Is(parse, chains.ErrUnsupported):
+		return activity.NewError(activity.ReasonUnsupportedTransactionType, fieldTransaction, err, "%v", err)
+	case errors.As(err, &parse):
+		return activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, err, "%v", err)
+	case errors.As(err, &signer) && errors.Is(signer, chains.ErrNotSigner):
+		return activity.NewError(activity.ReasonNotFound, fieldSignWith, err, "%v", err)
+	case errors.As(err, &signer):
+		return activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, err, "%v", err)
+	case errors.Is(err, keystore.ErrUnsupported):
+		return activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, err, "%v", err)
+	}
+	return refuseKey(err)
+}
+
+// refuseKey turns an error of the keystore into the caller's, without its
+// text: it may tell of files, devices and slots.
+func refuseKey(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key had signed: %v", err)
+	case errors.Is(err, keystore.ErrClosed):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore is closed: the engine is shutting down")
+	case errors.Is(err, keystore.ErrSignatureCheck):
+		return activity.NewError(activity.ReasonInternal, "", err, "the key's backend made a signature that does not verify; it was not released")
+	}
+	return activity.NewError(activity.ReasonInternal, "", err, "the key could not be used")
+}

@@ -1,0 +1,23 @@
+package countersign
+
+import (
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Inspection is what a transaction says of itself, without any key.
+type Inspection struct {
+	Summary chains.Summary
+	Hazards []chains.Hazard // those that depend on no key
+}
+
+// Inspect reads an unsigned transaction as strictly as SignTransaction does and
+// tells what it is. Its error is an *activity.Error.
+func Inspect(kind activity.TransactionType, unsignedTransaction string, limits Limits) (Inspection, error) {
+	tx, err := newChainTable(limits).parse(kind, unsignedTransaction)
+	if err != nil {
+		return Inspection{}, err
+	}
+	return Inspection{Summary: tx.Summary(), Hazards: tx.Hazards(keystore.PublicKey{})}, nil
+}
