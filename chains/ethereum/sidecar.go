@@ -22,7 +22,7 @@ const (
 func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	start := f.At()
 	count := f.Count()
-	if f.Err() == nil && count != 4 && count != 5 {
+	if count >= 0 && count != 4 && count != 5 {
 		f.Fail("", start, "%d items: the network form has 4, or 5 with its version (EIP-7594)", count)
 	}
 	body := f.List("body")
@@ -34,8 +34,7 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	tx.sidecar = f.Rest()
 
 	proofs := uint64(1)
-	if count == 5 {
-		at := f.At()
+	if at := f.At(); f.More() && !f.NextIsList() {
 		if version := f.Uint8("version"); f.Err() == nil && version != 1 {
 			f.Fail("version", at, "wrapper version %d is unknown: 1 is expected, or none (EIP-7594)", version)
 		}
@@ -47,9 +46,6 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 		proofs:      tx.readList(f, "proofs", kzgSize, tx.blobs*proofs),
 	}
 	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := tx.checkCost(); err != nil {
 		return err
 	}
 	return tx.checkSidecar(&sidecar)
@@ -66,7 +62,7 @@ func (tx *transaction) readList(f *rlp.Fields, name string, size int, want uint6
 	at := f.At()
 	list := f.List(name)
 	count := list.Count()
-	if list.Err() == nil && uint64(count) != want {
+	if count >= 0 && uint64(count) != want {
 		f.Fail(name, at, "%d, want %d for %d blob hashes", count, want, tx.blobs)
 		return nil
 	}
