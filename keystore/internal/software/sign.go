@@ -2,11 +2,11 @@ package software
 
 import (
 	"context"
-	"crypto/ed25519"
 
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -52,6 +52,10 @@ func (k *secp256k1Key) SignSchnorr(ctx context.Context, digest [32]byte, tweak k
 	return signature, err
 }
 
+// SignEd25519 uses curve25519-voi and not crypto/ed25519, whose Sign keeps what
+// it computes from a secret in a cache on the Go heap, out of reach of Destroy,
+// and crashes the process when given a secret that lies outside that heap, as
+// those in the vault do.
 func (k *ed25519Key) SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err

@@ -3,10 +3,11 @@
 package software
 
 import (
-	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
 	"fmt"
+
+	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
