@@ -37,7 +37,7 @@ var rfc8032 = []struct{ name, seed, public, message, signature string }{
 func TestEd25519Vectors(t *testing.T) {
 	for _, vector := range rfc8032 {
 		t.Run(vector.name, func(t *testing.T) {
-			key := mustNew(t, keystore.CurveEd25519, unhex(t, vector.seed))
+			key := mustNew(t, keystore.CurveEd25519, unhex(t, vector.seed)).Handle()
 			if got := key.PublicKey().String(); got != vector.public {
 				t.Errorf("public key %s, want %s", got, vector.public)
 			}
@@ -58,13 +58,13 @@ func TestEd25519AgainstStandardLibrary(t *testing.T) {
 		_, _ = rand.Read(message)
 		key := mustNew(t, keystore.CurveEd25519, seed)
 		want := stdlib.Sign(stdlib.NewKeyFromSeed(seed), message)
-		if got := signEd25519(t, key, message); string(got) != string(want) {
+		if got := signEd25519(t, key.Handle(), message); string(got) != string(want) {
 			t.Fatalf("seed %x, message %x: signature %x, want %x", seed, message, got, want)
 		}
 	}
 }
 
-func mustNew(t *testing.T, curve keystore.Curve, secret []byte) Key {
+func mustNew(t *testing.T, curve keystore.Curve, secret []byte) *Key {
 	t.Helper()
 	key, err := New(keystore.KeyInfo{ID: "test"}, curve, secret)
 	if err != nil {
