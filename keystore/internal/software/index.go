@@ -1,6 +1,7 @@
 package software
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -73,7 +74,7 @@ func (x *Index) organization(organizationID string) *organization {
 }
 
 func (o *organization) append(key *Key, locators []keystore.Locator) {
-	if last := len(o.keys) - 1; last >= 0 && key.older(o.keys[last]) {
+	if last := len(o.keys) - 1; last >= 0 && Compare(key, o.keys[last]) < 0 {
 		o.unordered = true
 	}
 	o.listed = nil
@@ -186,22 +187,14 @@ func (x *Index) list(organizationID string) ([]*Key, error) {
 		return org.keys, nil
 	}
 	if org.listed == nil {
-		org.listed = slices.SortedFunc(slices.Values(org.keys), compare)
+		org.listed = slices.SortedFunc(slices.Values(org.keys), Compare)
 	}
 	return org.listed, nil
 }
 
-// Sort orders keys as a listing does.
-func Sort(keys []*Key) { slices.SortFunc(keys, compare) }
-
-func compare(a, b *Key) int {
-	switch {
-	case a.older(b):
-		return -1
-	case b.older(a):
-		return 1
-	}
-	return 0
+// Compare orders keys as a listing does: by time of creation, then by id.
+func Compare(a, b *Key) int {
+	return cmp.Or(cmp.Compare(a.createdAt, b.createdAt), cmp.Compare(a.id, b.id))
 }
 
 // Close implements keystore.Keystore.

@@ -106,12 +106,3 @@ func (k *Key) RevealSecret(use func(secret []byte) error) error {
 // Destroy overwrites the secret; the key's handles return keystore.ErrClosed
 // from then on.
 func (k *Key) Destroy() { k.secret.Destroy() }
-
-// older reports whether the key comes before another in a listing: by time of
-// creation, then by id, so that the order is the same wherever it is made.
-func (k *Key) older(other *Key) bool {
-	if k.createdAt != other.createdAt {
-		return k.createdAt < other.createdAt
-	}
-	return k.id < other.id
-}
