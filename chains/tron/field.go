@@ -51,6 +51,11 @@ const (
 
 func (f *field) repeated() bool { return f.kind == kindMessages || f.kind == kindRepeated }
 
+// wireName is what a wire type is called in the specification.
+func wireName(wire protowire.Type) string {
+	return [...]string{"VARINT", "I64", "LEN", "SGROUP", "EGROUP", "I32"}[wire]
+}
+
 func (f *field) wire() protowire.Type {
 	switch f.kind {
 	case kindSun, kindInt, kindInt32, kindTime, kindBool, kindEnum:
@@ -75,7 +80,7 @@ func (f *field) need() string {
 	case f.wire() == protowire.VarintType:
 		return "the network wants a value above 0"
 	}
-	return "the network wants it"
+	return "without it the network refuses the transaction"
 }
 
 // checkNumber checks the value of a varint. zeroWritten: encoders write 0 here.
@@ -127,12 +132,12 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 		}
 	}
 	switch {
-	case length == 0:
-		return malformed(f.path, from, "empty: the canonical encoding leaves an empty field out")
 	case f.least == f.most && length != f.least:
 		return malformed(f.path, from, "%d bytes, want %d%s", length, f.least, f.hint())
+	case length == 0:
+		return malformed(f.path, from, "empty: the canonical encoding leaves an empty field out")
 	case length > f.most:
-		return malformed(f.path, from, "%d bytes, the network takes %d", length, f.most)
+		return malformed(f.path, from, "%d bytes, at most %d are taken", length, f.most)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ var contractMessage = (&message{name: "contract", fields: []field{
 const maxPermissionID = 9
 
 var anyMessage = (&message{name: "Any", fields: []field{
-	{number: 1, name: "type_url", kind: kindString, needed: true, most: math.MaxInt32},
+	{number: 1, name: "type_url", kind: kindString, needed: true, most: 128},
 	one(2, "value", "", nil),
 }}).named()
 

@@ -73,7 +73,7 @@ func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, i
 		return 0, malformed(f.path, tag, "%s", f.why)
 	}
 	if want := f.wire(); wire != want {
-		return 0, malformed(f.path, tag, "wire type %d, want %d", wire, want)
+		return 0, malformed(f.path, tag, "wire type %s, want %s", wireName(wire), wireName(want))
 	}
 	if wire == protowire.VarintType {
 		number, after, err := readVarint(raw, at, end, f.path)

@@ -2,6 +2,7 @@ package tron
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -57,7 +58,7 @@ func recoverSigner(id [32]byte, made []byte) (signer address, err error) {
 	}
 	point, err := crypto.Ecrecover(id[:], plain[:])
 	if err != nil {
-		return signer, fmt.Errorf("no signer can be recovered from it: it was not made over this raw_data")
+		return signer, errors.New("no key can have made it")
 	}
 	hash := crypto.Keccak256(point[1:])
 	copy(signer[:], hash[12:])

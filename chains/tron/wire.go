@@ -31,7 +31,7 @@ func readVarint(raw []byte, at, end int, field string) (number uint64, after int
 	case size < 0:
 		return 0, at, malformed(field, at, "the varint is over 64 bits")
 	case size != protowire.SizeVarint(number):
-		return 0, at, malformed(field, at, "the varint takes %d bytes where %d do", size, protowire.SizeVarint(number))
+		return 0, at, malformed(field, at, "the varint has %d bytes where %d would do", size, protowire.SizeVarint(number))
 	}
 	return number, at + size, nil
 }
