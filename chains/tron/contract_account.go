@@ -83,7 +83,7 @@ var witnessUpdateContract = &message{name: "WitnessUpdateContract", fields: []fi
 var voteWitnessContract = &message{name: "VoteWitnessContract", rule: ruleVotes, fields: []field{
 	owner(1),
 	many(2, "votes", "vote", voteMessage),
-	flag(3, "support", "support"),
+	boolean(3, "support", "support"),
 }}
 
 const voteVotes = 1 // where votes is in the table of voteWitnessContract
@@ -114,7 +114,7 @@ var parameterMessage = (&message{name: "parameters", mapEntry: true, fields: []f
 var proposalApproveContract = &message{name: "ProposalApproveContract", fields: []field{
 	owner(1),
 	count(2, "proposal_id", "proposal", ""),
-	flag(3, "is_add_approval", "approve").shown(),
+	boolean(3, "is_add_approval", "approve").shown(),
 }}
 
 var proposalDeleteContract = &message{name: "ProposalDeleteContract", fields: []field{

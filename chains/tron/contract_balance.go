@@ -44,7 +44,7 @@ var delegateResourceContract = &message{name: "DelegateResourceContract", rule: 
 	resource(2),
 	sun(3, "balance", "amount of staked TRX"),
 	addr(4, "receiver_address", "receiver"),
-	flag(5, "lock", "locked").shown(),
+	boolean(5, "lock", "locked").shown(),
 	count(6, "lock_period", "lock period", "blocks of 3 seconds").optional(),
 }}
 

@@ -8,7 +8,7 @@ var triggerSmartContract = &message{name: "TriggerSmartContract", rule: ruleToke
 	sun(3, "call_value", "value").optional(),
 	blob(4, "data", "data").optional(),
 	count(5, "call_token_value", "token value", tokenUnit).optional(),
-	count(6, "token_id", "token", "").optional(),
+	count(6, "token_id", "token id", "").optional(),
 }}
 
 // Where the fields of triggerSmartContract are in its table.
@@ -23,7 +23,7 @@ var createSmartContract = &message{name: "CreateSmartContract", rule: ruleCreati
 	owner(1),
 	one(2, "new_contract", "new contract", smartContractMessage),
 	count(3, "call_token_value", "token value", tokenUnit).optional(),
-	count(4, "token_id", "token", "").optional(),
+	count(4, "token_id", "token id", "").optional(),
 }}
 
 const createNewContract = 1 // where new_contract is in the table of createSmartContract
@@ -49,18 +49,18 @@ var abiMessage = (&message{name: "ABI", fields: []field{
 }}).named()
 
 var abiEntryMessage = (&message{name: "ABI.Entry", fields: []field{
-	flag(1, "anonymous", "anonymous"),
-	flag(2, "constant", "constant"),
+	boolean(1, "anonymous", "anonymous"),
+	boolean(2, "constant", "constant"),
 	str(3, "name", "name"),
 	many(4, "inputs", "input", abiParamMessage).optional(),
 	many(5, "outputs", "output", abiParamMessage).optional(),
 	enum(6, "type", "type", "UnknownEntryType", "Constructor", "Function", "Event", "Fallback", "Receive", "Error"),
-	flag(7, "payable", "payable"),
+	boolean(7, "payable", "payable"),
 	enum(8, "stateMutability", "state mutability", "UnknownMutabilityType", "Pure", "View", "Nonpayable", "Payable"),
 }}).named()
 
 var abiParamMessage = (&message{name: "ABI.Entry.Param", fields: []field{
-	flag(1, "indexed", "indexed"),
+	boolean(1, "indexed", "indexed"),
 	str(2, "name", "name"),
 	str(3, "type", "type"),
 }}).named()

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -176,6 +177,9 @@ func operationsField(label string, mask []byte) chains.Field {
 func typeName(number int) string {
 	if number < len(contracts) && contracts[number] != nil {
 		return contracts[number].message.name
+	}
+	if name, _, known := strings.Cut(unexecuted[int64(number)], ":"); known {
+		return name
 	}
 	return fmt.Sprintf("type %d", number)
 }
