@@ -2,8 +2,11 @@ package tron
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -88,5 +91,34 @@ func TestSignerView(t *testing.T) {
 	}
 	if got := tx.SignerView(keystore.PublicKey{}); got != nil {
 		t.Errorf("no signer: %+v", got)
+	}
+}
+
+// TestBase58 holds our decoder against btcd's, on addresses and on texts that
+// are off by one character.
+func TestBase58(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var want address
+		for i := range want {
+			want[i] = byte(random.Uint32())
+		}
+		text := want.String()
+		if got, err := parseBase58(text); err != nil || got != want {
+			t.Fatalf("%s: %x, %v, want %x", text, got, err, want)
+		}
+		at := random.IntN(len(text))
+		slip := text[:at] + string(base58Alphabet[random.IntN(58)]) + text[at+1:]
+		payload, version, err := base58.CheckDecode(slip)
+		theirs := err == nil && version == addressPrefix && len(payload) == 20
+		got, err := parseBase58(slip)
+		if (err == nil) != theirs || err == nil && got != address(payload) {
+			t.Fatalf("%s: %x, %v, btcd says %x", slip, got, err, payload)
+		}
+	}
+	for _, text := range []string{"", "1", "T", strings.Repeat("z", 34), strings.Repeat("z", 60), strings.Repeat("1", 34)} {
+		if got, err := parseBase58(text); err == nil {
+			t.Errorf("%q: %x", text, got)
+		}
 	}
 }

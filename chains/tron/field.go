@@ -122,7 +122,7 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 			return nil // read by whoever knows which message it is
 		}
 		var inner values
-		return f.of.read(raw, from, to, &inner)
+		return f.of.read(raw, from, to, inner[:])
 	case kindAddress, kindOwner:
 		return f.checkAddress(raw, from, to)
 	case kindString:

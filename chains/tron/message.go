@@ -20,7 +20,7 @@ type message struct {
 // read reads the message in raw[at:end] and notes where its fields lie. It takes
 // the canonical encoding only: fields in ascending order, each once unless it is
 // repeated, no default written out, nothing unknown.
-func (m *message) read(raw []byte, at, end int, into *values) error {
+func (m *message) read(raw []byte, at, end int, into []value) error {
 	next := 0 // the first field that may still come
 	for at < end {
 		number, wire, after, err := readTag(raw, at, end, m.name)
@@ -67,7 +67,7 @@ func (m *message) find(number uint64, next, at int) (int, error) {
 
 // readField reads the value of a field whose tag is at tag, and returns where
 // the next tag is.
-func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, index int, into *values) (int, error) {
+func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, index int, into []value) (int, error) {
 	f, v := &m.fields[index], &into[index]
 	if f.kind == kindRefused {
 		return 0, malformed(f.path, tag, "%s", f.why)
@@ -100,7 +100,7 @@ func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, i
 	return to, nil
 }
 
-func (m *message) checkMissing(end int, into *values) error {
+func (m *message) checkMissing(end int, into []value) error {
 	for index := range m.fields {
 		f := &m.fields[index]
 		if f.needed && !into[index].present() {

@@ -23,7 +23,7 @@ const (
 	lowestTokenID = 1_000_001 // ids of TRC-10 tokens are above MIN_TOKEN_ID
 )
 
-func (m *message) checkRule(raw []byte, v *values) error {
+func (m *message) checkRule(raw []byte, v []value) error {
 	switch m.rule {
 	case ruleNotToOwner:
 		return m.checkNotToOwner(raw, v)
@@ -48,7 +48,7 @@ func (m *message) checkRule(raw []byte, v *values) error {
 	return nil
 }
 
-func (m *message) checkNotToOwner(raw []byte, v *values) error {
+func (m *message) checkNotToOwner(raw []byte, v []value) error {
 	from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
 	if v[to].present() && string(raw[v[from].from:v[from].to]) == string(raw[v[to].from:v[to].to]) {
 		return malformed(m.fields[to].path, v[to].from, "the same account as owner_address: the network refuses a transfer to oneself")
@@ -65,7 +65,7 @@ func (m *message) indexOf(wanted kind) int {
 	panic("tron: " + m.name + " has no field that its rule is about") // a test walks the tables
 }
 
-func (m *message) checkTwoTokens(raw []byte, v *values) error {
+func (m *message) checkTwoTokens(raw []byte, v []value) error {
 	first, second := v[firstToken], v[secondToken]
 	if string(raw[first.from:first.to]) == string(raw[second.from:second.to]) {
 		return malformed(m.fields[secondToken].path, second.from, "the same token as %s", m.fields[firstToken].name)
@@ -75,7 +75,7 @@ func (m *message) checkTwoTokens(raw []byte, v *values) error {
 
 // checkTokenValue is for the two messages that end with call_token_value and
 // token_id.
-func (m *message) checkTokenValue(v *values) error {
+func (m *message) checkTokenValue(v []value) error {
 	last := len(m.fields) - 1
 	amount, id := v[last-1], v[last]
 	switch {
@@ -87,10 +87,10 @@ func (m *message) checkTokenValue(v *values) error {
 	return nil
 }
 
-func (m *message) checkOrigin(raw []byte, v *values) error {
+func (m *message) checkOrigin(raw []byte, v []value) error {
 	var made values
 	at := v[createNewContract]
-	if err := smartContractMessage.read(raw, at.from, at.to, &made); err != nil {
+	if err := smartContractMessage.read(raw, at.from, at.to, made[:]); err != nil {
 		return err
 	}
 	owner, origin := v[m.indexOf(kindOwner)], made[smartOrigin]
@@ -100,7 +100,7 @@ func (m *message) checkOrigin(raw []byte, v *values) error {
 	return nil
 }
 
-func (m *message) checkCount(raw []byte, v *values, index, most int) error {
+func (m *message) checkCount(raw []byte, v []value, index, most int) error {
 	count := 0
 	for entry := range entries(raw, v[index]) {
 		if count++; count > most {
@@ -110,11 +110,11 @@ func (m *message) checkCount(raw []byte, v *values, index, most int) error {
 	return nil
 }
 
-func (m *message) checkParameters(raw []byte, v *values) error {
+func (m *message) checkParameters(raw []byte, v []value) error {
 	seen := map[int64]bool{}
 	for entry := range entries(raw, v[createParameters]) {
 		var parameter values
-		if err := parameterMessage.read(raw, entry.from, entry.to, &parameter); err != nil {
+		if err := parameterMessage.read(raw, entry.from, entry.to, parameter[:]); err != nil {
 			return err
 		}
 		key := parameter[0]
@@ -126,7 +126,7 @@ func (m *message) checkParameters(raw []byte, v *values) error {
 	return nil
 }
 
-func (m *message) checkPermission(raw []byte, v *values) error {
+func (m *message) checkPermission(raw []byte, v []value) error {
 	if err := m.checkCount(raw, v, permissionKeys, MaxSignatures); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (m *message) checkPermission(raw []byte, v *values) error {
 	seen := map[string]bool{}
 	for entry := range entries(raw, v[permissionKeys]) {
 		var key values
-		if err := keyMessage.read(raw, entry.from, entry.to, &key); err != nil {
+		if err := keyMessage.read(raw, entry.from, entry.to, key[:]); err != nil {
 			return err
 		}
 		holder, weight := key[0], key[1]
@@ -153,7 +153,7 @@ func (m *message) checkPermission(raw []byte, v *values) error {
 	return nil
 }
 
-func (m *message) checkPermissions(raw []byte, v *values) error {
+func (m *message) checkPermissions(raw []byte, v []value) error {
 	if err := m.checkCount(raw, v, updateActives, maxActives); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (m *message) checkPermissions(raw []byte, v *values) error {
 // and that active ones, and only they, say for what they are.
 func checkPermissionType(raw []byte, at value, want int64) error {
 	var permission values
-	if err := permissionMessage.read(raw, at.from, at.to, &permission); err != nil {
+	if err := permissionMessage.read(raw, at.from, at.to, permission[:]); err != nil {
 		return err
 	}
 	fields := permissionMessage.fields

@@ -20,7 +20,7 @@ const sunDecimals = 6
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.does)}
 	fields = append(fields, chains.AddressField("owner", tx.owner().String()))
-	fields = append(fields, summarize(tx.raw, tx.contract.message, &tx.values)...)
+	fields = append(fields, summarize(tx.raw, tx.contract.message, tx.values[:])...)
 	fields = append(fields, tx.callSummary()...)
 	fields = append(fields, tx.frameSummary()...)
 	return chains.Summary{Chain: Name, Fields: fields}
@@ -28,8 +28,8 @@ func (tx *transaction) Summary() chains.Summary {
 
 // frameSummary tells what stands around the contract.
 func (tx *transaction) frameSummary() []chains.Field {
-	fields := summarize(tx.raw, contractMessage, &tx.envelope)
-	fields = append(fields, summarize(tx.raw, rawMessage, &tx.frame)...)
+	fields := summarize(tx.raw, contractMessage, tx.envelope[:])
+	fields = append(fields, summarize(tx.raw, rawMessage, tx.frame[:])...)
 	for i, field := range fields {
 		if field.Label == contractMessage.fields[contractPermission].label {
 			fields[i].Note = permissionName(tx.envelope[contractPermission].number)
@@ -54,7 +54,7 @@ func permissionName(id int64) string {
 
 // summarize shows the fields of a message that was read, but for the owner, who
 // stands before them.
-func summarize(raw []byte, m *message, v *values) []chains.Field {
+func summarize(raw []byte, m *message, v []value) []chains.Field {
 	var fields []chains.Field
 	for index := range m.fields {
 		f := &m.fields[index]
@@ -86,10 +86,10 @@ func summarizeEntries(raw []byte, f *field, repeated value) []chains.Field {
 
 func (f *field) nested(raw []byte, at value) chains.Field {
 	var inner values
-	if err := f.of.read(raw, at.from, at.to, &inner); err != nil {
+	if err := f.of.read(raw, at.from, at.to, inner[:]); err != nil {
 		panic("tron: a message that was read is read again: " + err.Error())
 	}
-	return chains.List(f.label, summarize(raw, f.of, &inner)...)
+	return chains.List(f.label, summarize(raw, f.of, inner[:])...)
 }
 
 func (f *field) summary(raw []byte, v value) chains.Field {

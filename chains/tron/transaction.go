@@ -14,13 +14,13 @@ type transaction struct {
 	limits Limits
 	raw    []byte
 
-	whole    bool      // raw is a Transaction, not a Transaction.raw
-	from, to int       // raw_data in raw
-	id       [32]byte  // SHA-256 over raw_data
-	frame    values    // of rawMessage
-	envelope values    // of contractMessage
-	contract *contract // its type
-	values   values    // of contract.message
+	whole    bool                          // raw is a Transaction, not a Transaction.raw
+	from, to int                           // raw_data in raw
+	id       [32]byte                      // SHA-256 over raw_data
+	frame    [rawFeeLimit + 1]value        // of rawMessage
+	envelope [contractPermission + 1]value // of contractMessage
+	contract *contract                     // its type
+	values   values                        // of contract.message
 
 	signatures []signature // of other parties, in the order they came
 
@@ -49,7 +49,7 @@ func (tx *transaction) parse() error {
 	if err := tx.findRawData(); err != nil {
 		return err
 	}
-	if err := rawMessage.read(tx.raw, tx.from, tx.to, &tx.frame); err != nil {
+	if err := rawMessage.read(tx.raw, tx.from, tx.to, tx.frame[:]); err != nil {
 		return err
 	}
 	if err := tx.readContract(); err != nil {
@@ -96,7 +96,7 @@ func (tx *transaction) findRawData() error {
 
 func (tx *transaction) readWhole() error {
 	var whole values
-	if err := transactionMessage.read(tx.raw, 0, len(tx.raw), &whole); err != nil {
+	if err := transactionMessage.read(tx.raw, 0, len(tx.raw), whole[:]); err != nil {
 		return err
 	}
 	tx.whole = true
@@ -114,7 +114,7 @@ func (tx *transaction) readWhole() error {
 // readContract reads the contract, its Any, and the message in it.
 func (tx *transaction) readContract() error {
 	at := tx.frame[rawContract]
-	if err := contractMessage.read(tx.raw, at.from, at.to, &tx.envelope); err != nil {
+	if err := contractMessage.read(tx.raw, at.from, at.to, tx.envelope[:]); err != nil {
 		return err
 	}
 	number := tx.envelope[contractType].number
@@ -125,14 +125,14 @@ func (tx *transaction) readContract() error {
 	tx.contract = found
 	var parameter values
 	inAny := tx.envelope[contractParameter]
-	if err := anyMessage.read(tx.raw, inAny.from, inAny.to, &parameter); err != nil {
+	if err := anyMessage.read(tx.raw, inAny.from, inAny.to, parameter[:]); err != nil {
 		return err
 	}
 	url := parameter[0]
 	if got := tx.raw[url.from:url.to]; string(got) != found.typeURL {
 		return malformed("Any.type_url", url.from, "%q does not match contract type %d, which wants %q", got, number, found.typeURL)
 	}
-	return found.message.read(tx.raw, parameter[1].from, parameter[1].to, &tx.values)
+	return found.message.read(tx.raw, parameter[1].from, parameter[1].to, tx.values[:])
 }
 
 // owner is the account that the contract acts for.
