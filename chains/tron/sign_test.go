@@ -103,6 +103,24 @@ func TestTwoOfThree(t *testing.T) {
 	}
 }
 
+// TestEveryLength signs transactions of many lengths in turn with two keys:
+// whatever the bytes of a length look like, our own output is read again.
+func TestEveryLength(t *testing.T) {
+	one, two := keyOf(t, oneSecret), keyOf(t, twoSecret)
+	bare := join(lengthField(1, unhex(t, ownerHex)))
+	for length := range 300 {
+		f := newFrame(wrapped(13, "WithdrawBalanceContract", bare))
+		if length > 0 {
+			f.data = lengthField(10, make([]byte, length))
+		}
+		raw := f.bytes()
+		both := sign(t, sign(t, raw, one, "id"), two, "id")
+		if tx := parse(t, both); !bytes.Equal(tx.raw[tx.from:tx.to], raw) || len(tx.signatures) != 2 {
+			t.Fatalf("%d bytes: %x", len(raw), both)
+		}
+	}
+}
+
 func sign(t *testing.T, raw []byte, key keystore.Key, signWith string) []byte {
 	t.Helper()
 	tx := parse(t, raw)

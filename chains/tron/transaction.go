@@ -69,7 +69,7 @@ func (tx *transaction) checkForm() error {
 		return malformed("", -1, "empty: raw_data_hex is expected")
 	case len(tx.raw) > tx.limits.MaxSize:
 		return malformed("", -1, "%d bytes, the network takes %d", len(tx.raw), tx.limits.MaxSize)
-	case bytes.HasPrefix(bytes.TrimLeft(tx.raw, " \t\r\n"), []byte(`{`)):
+	case tx.raw[0] == '{':
 		return malformed("", 0, "this is JSON; raw_data_hex is expected, the member of that name in what TronWeb made")
 	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
 		return malformed("", 0, "32 bytes: this looks like a transaction id; raw_data_hex is expected, for nothing is signed that cannot be read")
