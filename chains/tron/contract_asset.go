@@ -17,7 +17,7 @@ var participateAssetIssueContract = &message{name: "ParticipateAssetIssueContrac
 	sun(4, "amount", "amount paid"),
 }}
 
-var assetIssueContract = &message{name: "AssetIssueContract", fields: []field{
+var assetIssueContract = &message{name: "AssetIssueContract", rule: ruleIssue, fields: []field{
 	owner(1),
 	text(2, "name", "name"),
 	text(3, "abbr", "abbreviation").optional(),
@@ -38,6 +38,8 @@ var assetIssueContract = &message{name: "AssetIssueContract", fields: []field{
 	moment(25, "public_latest_free_net_time", "bandwidth used last"),
 	str(41, "id", "token id"),
 }}
+
+const issueFrozen = 4 // where frozen_supply is in the table of assetIssueContract
 
 var frozenSupplyMessage = (&message{name: "FrozenSupply", fields: []field{
 	count(1, "frozen_amount", "amount", tokenUnit),

@@ -24,7 +24,7 @@ import (
 
 // The oracle is Google's implementation of Protocol Buffers, with the messages
 // that java-tron declares (testdata/descriptor.json: core/Tron.proto and
-// core/contract/*.proto of java-tron 4.8, as a FileDescriptorProto in JSON).
+// core/contract/*.proto of java-tron, as a FileDescriptorProto in JSON).
 var protocol = sync.OnceValue(func() protoreflect.FileDescriptor {
 	text, err := os.ReadFile(filepath.Join("testdata", "descriptor.json"))
 	if err != nil {

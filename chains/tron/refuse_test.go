@@ -192,13 +192,17 @@ func TestRefusedMessages(t *testing.T) {
 		{"percentage over 100", rawOf(33, join(from, lengthField(2, unhex(t, contractHex)), varintField(3, 101))), "tron: UpdateSettingContract.consume_user_resource_percent at byte 128: 101 is outside 0 to 100"},
 		{"energy limit 0", rawOf(45, join(from, lengthField(2, unhex(t, contractHex)))), "tron: UpdateEnergyLimitContract.origin_energy_limit at byte 131: missing: the network wants a value above 0"},
 		{"supply 0", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(6, 1), varintField(8, 1))), "tron: AssetIssueContract.total_supply at byte 108: missing: the network wants a value above 0"},
+		{"11 frozen supplies", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(4, 1), bytes.Repeat(lengthField(5, join(varintField(1, 1), varintField(2, 1))), 11), varintField(6, 1), varintField(8, 1))), "tron: AssetIssueContract.frozen_supply at byte 170: more than 10 of them"},
 		{"account id missing", rawOf(19, lengthField(2, owner)), "tron: SetAccountIdContract.account_id at byte 103: missing: without it the network refuses the transaction"},
 	})
 }
 
 func TestRefusedNestedMessages(t *testing.T) {
 	owner, other := unhex(t, ownerHex), unhex(t, otherHex)
-	from := lengthField(1, owner)
+	from, many := lengthField(1, owner), []byte{}
+	for key := range int64(257) {
+		many = append(many, lengthField(2, join(varintField(1, key), varintField(2, 1)))...)
+	}
 	origin, energy := lengthField(1, owner), varintField(8, 1)
 	creation := func(parts ...[]byte) []byte { return rawOf(30, join(from, lengthField(2, join(parts...)))) }
 	parameter := func(parts ...[]byte) []byte { return rawOf(16, join(from, lengthField(2, join(parts...)))) }
@@ -214,6 +218,7 @@ func TestRefusedNestedMessages(t *testing.T) {
 		{"ABI parameter with flag 3", creation(origin, lengthField(3, lengthField(1, lengthField(4, varintField(1, 3)))), energy), "tron: ABI.Entry.Param.indexed at byte 134: 3 is not a bool: 1, or left out"},
 		{"ABI twice", creation(origin, lengthField(3, nil), lengthField(3, nil), energy), "tron: SmartContract.abi at byte 129: repeated: this field comes once"},
 		{"no parameters", rawOf(16, from), "tron: ProposalCreateContract.parameters at byte 105: missing: without it the network refuses the transaction"},
+		{"257 parameters", rawOf(16, join(from, many)), "tron: ProposalCreateContract.parameters at byte 1774: more than 256 of them"},
 		{"parameter without value", parameter(varintField(1, 1)), "tron: parameters.value at byte 109: missing: both fields of a map's entry are written, also when 0"},
 		{"parameter without key", parameter(varintField(2, 1)), "tron: parameters.key at byte 109: missing: both fields of a map's entry are written, also when 0"},
 		{"parameter key negative", parameter(varintField(1, -1), varintField(2, 1)), "tron: parameters.key at byte 108: -1 is negative"},

@@ -15,11 +15,14 @@ const (
 	ruleParameters                  // each parameter once
 	rulePermission                  // its keys can reach its threshold
 	rulePermissions                 // owner, witness and active where they belong
+	ruleIssue                       // at most 10 parts of the supply are frozen
 )
 
 const (
 	maxVotes      = 30        // MAX_VOTE_NUMBER
 	maxActives    = 8         // active permissions of an account
+	maxFrozen     = 10        // MAX_FROZEN_SUPPLY_NUMBER
+	maxParameters = 256       // of a proposal; the network has some hundred to propose
 	lowestTokenID = 1_000_001 // ids of TRC-10 tokens are above MIN_TOKEN_ID
 )
 
@@ -44,6 +47,8 @@ func (m *message) checkRule(raw []byte, v []value) error {
 		return m.checkPermission(raw, v)
 	case rulePermissions:
 		return m.checkPermissions(raw, v)
+	case ruleIssue:
+		return m.checkCount(raw, v, issueFrozen, maxFrozen)
 	}
 	return nil
 }
@@ -111,6 +116,9 @@ func (m *message) checkCount(raw []byte, v []value, index, most int) error {
 }
 
 func (m *message) checkParameters(raw []byte, v []value) error {
+	if err := m.checkCount(raw, v, createParameters, maxParameters); err != nil {
+		return err
+	}
 	seen := map[int64]bool{}
 	for entry := range entries(raw, v[createParameters]) {
 		var parameter values

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -22,6 +24,9 @@ func (tx *transaction) Summary() chains.Summary {
 	fields = append(fields, chains.AddressField("owner", tx.owner().String()))
 	fields = append(fields, summarize(tx.raw, tx.contract.message, tx.values[:])...)
 	fields = append(fields, tx.callSummary()...)
+	if tx.contract.message == createSmartContract {
+		fields = append(fields, chains.AddressField("creates", tx.createdAddress().String()))
+	}
 	fields = append(fields, tx.frameSummary()...)
 	return chains.Summary{Chain: Name, Fields: fields}
 }
@@ -40,6 +45,15 @@ func (tx *transaction) frameSummary() []chains.Field {
 		fields = append(fields, chains.AddressField("signed by", made.signer.String()))
 	}
 	return fields
+}
+
+// createdAddress is where a new contract will be: Keccak-256 over the
+// transaction's id and the owner's 21 bytes.
+func (tx *transaction) createdAddress() (created address) {
+	creator := tx.owner()
+	hash := crypto.Keccak256(tx.id[:], []byte{addressPrefix}, creator[:])
+	copy(created[:], hash[12:])
+	return created
 }
 
 func permissionName(id int64) string {

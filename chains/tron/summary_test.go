@@ -129,3 +129,20 @@ func TestCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestCreatedAddress: the address that TronWeb's genContractAddress gives.
+func TestCreatedAddress(t *testing.T) {
+	want := []string{"TEPm6RQGvebxZ4Y9ZpAM9WEoD95LYSR1Um", "TUx2ajQJwnrR9FFNcdAeMJfSBxYoaKQrhQ"}
+	for _, v := range tronWebVectors(t) {
+		if v.Type != "CreateSmartContract" {
+			continue
+		}
+		if got := parse(t, unhex(t, v.RawDataHex)).createdAddress().String(); len(want) == 0 || got != want[0] {
+			t.Fatalf("%s, want %v", got, want)
+		}
+		want = want[1:]
+	}
+	if len(want) > 0 {
+		t.Errorf("no vector for %v", want)
+	}
+}
