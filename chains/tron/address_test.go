@@ -39,9 +39,9 @@ func TestMalformedAddresses(t *testing.T) {
 	for signWith, want := range map[string]string{
 		"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwm":         "tron: signWith: the checksum of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwm is wrong: it has been mistyped or cut off",
 		"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBw":          "tron: signWith: the checksum of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBw is wrong: it has been mistyped or cut off",
-		"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwnn":        "tron: signWith: the checksum of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwnn is wrong: it has been mistyped or cut off",
+		"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwnn":        "tron: signWith: TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwnn is no address of Tron, it has been mistyped: it is longer than an address",
 		"tPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn":         "",
-		"TPOqpax8MrHNhHhfCaCycnWeC4tUgvtBwn":         "tron: signWith: TPOqpax8MrHNhHhfCaCycnWeC4tUgvtBwn has a character that base58 does not have (0, O, I, l): it has been mistyped",
+		"TPOqpax8MrHNhHhfCaCycnWeC4tUgvtBwn":         "tron: signWith: TPOqpax8MrHNhHhfCaCycnWeC4tUgvtBwn is no address of Tron, it has been mistyped: it has a character that base58 does not have (0, O, I, l)",
 		"0x97cc56300c36f60c7fb7c50babc6c5cdf59d5c56": "tron: signWith: this looks like an Ethereum address; an address of Tron starts with T, or in hex with 41 and has 42 digits without 0x",
 	} {
 		tx := parse(t, rawOf(1, transfer(t)))
