@@ -60,6 +60,21 @@ func TestRefusedInput(t *testing.T) {
 	})
 }
 
+// TestJSONGivenByMistake: what TronWeb makes is JSON, and one member of it is
+// wanted. The text is refused before the chain sees it; as hex, by the chain.
+func TestJSONGivenByMistake(t *testing.T) {
+	const made = `{"visible":false,"txID":"00","raw_data":{},"raw_data_hex":"0a02"}`
+	if _, err := chains.DecodeHex(made); err == nil || !strings.Contains(err.Error(), "looks like JSON") {
+		t.Errorf("%v", err)
+	}
+	if _, err := (Chain{}).Parse([]byte(made)); err == nil || !strings.Contains(err.Error(), "raw_data_hex is expected") {
+		t.Errorf("%v", err)
+	}
+	if got := (Chain{}).Expects(); got != "raw_data_hex, or a whole Transaction" {
+		t.Errorf("expects %s", got)
+	}
+}
+
 func TestRefusedFrame(t *testing.T) {
 	contract := lengthField(11, wrapped(1, "TransferContract", transfer(t)))
 	checkRefusals(t, chains.ErrMalformed, []refusal{

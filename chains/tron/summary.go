@@ -22,7 +22,7 @@ const sunDecimals = 6
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.does)}
 	fields = append(fields, chains.AddressField("owner", tx.owner().String()))
-	fields = append(fields, summarize(tx.raw, tx.contract.message, tx.values[:])...)
+	fields = append(fields, summarize(tx.raw, tx.contract.message, tx.values)...)
 	fields = append(fields, tx.callSummary()...)
 	if tx.contract.message == createSmartContract {
 		fields = append(fields, chains.AddressField("creates", tx.createdAddress().String()))

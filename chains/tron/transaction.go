@@ -20,7 +20,8 @@ type transaction struct {
 	frame    [rawFeeLimit + 1]value        // of rawMessage
 	envelope [contractPermission + 1]value // of contractMessage
 	contract *contract                     // its type
-	values   values                        // of contract.message
+	values   []value                       // of contract.message
+	few      [8]value                      // what values is made of, where that is enough
 
 	signatures []signature // of other parties, in the order they came
 
@@ -123,7 +124,7 @@ func (tx *transaction) readContract() error {
 		return err
 	}
 	tx.contract = found
-	var parameter values
+	var parameter [2]value // of anyMessage
 	inAny := tx.envelope[contractParameter]
 	if err := anyMessage.read(tx.raw, inAny.from, inAny.to, parameter[:]); err != nil {
 		return err
@@ -132,7 +133,10 @@ func (tx *transaction) readContract() error {
 	if got := tx.raw[url.from:url.to]; string(got) != found.typeURL {
 		return malformed("Any.type_url", url.from, "%q does not match contract type %d, which wants %q", got, number, found.typeURL)
 	}
-	return found.message.read(tx.raw, parameter[1].from, parameter[1].to, tx.values[:])
+	if tx.values = tx.few[:]; len(found.message.fields) > len(tx.few) {
+		tx.values = make([]value, len(found.message.fields))
+	}
+	return found.message.read(tx.raw, parameter[1].from, parameter[1].to, tx.values)
 }
 
 // owner is the account that the contract acts for.

@@ -24,6 +24,9 @@ type values [maxFields]value
 
 // readVarint reads a varint of up to 64 bits that is as short as can be.
 func readVarint(raw []byte, at, end int, field string) (number uint64, after int, err error) {
+	if at < end && raw[at] < 0x80 {
+		return uint64(raw[at]), at + 1, nil // one byte, as most are
+	}
 	number, size := protowire.ConsumeVarint(raw[at:end])
 	switch {
 	case size < 0 && end-at < 10:
