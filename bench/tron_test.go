@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
@@ -112,6 +113,42 @@ func BenchmarkTronCurve(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkTronRatio signs in turn with the whole path and with the bare curve
+// operation, so that a busy machine slows both, and reports the ratio of the
+// fastest rounds of each.
+func BenchmarkTronRatio(b *testing.B) {
+	for _, name := range []string{"trx.json", "trc20.json"} {
+		b.Run(strings.TrimSuffix(name, ".json"), func(b *testing.B) {
+			vector, store := readTronVector(b, name)
+			key, err := crypto.HexToECDSA(strings.TrimPrefix(vector.PrivateKey, "0x"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			digest, chain := crypto.Keccak256([]byte("digest")), tron.New(tron.Limits{})
+			curve, whole := time.Hour, time.Hour
+			for b.Loop() {
+				curve = min(curve, roundOfTron(b, func() error { _, err := crypto.Sign(digest, key); return err }))
+				whole = min(whole, roundOfTron(b, func() error {
+					_, err := signTronHex(chain, store, vector.UnsignedTransaction, vector.Address)
+					return err
+				}))
+			}
+			b.ReportMetric(float64(whole)/float64(curve), "times-curve")
+		})
+	}
+}
+
+// roundOfTron times 50 runs.
+func roundOfTron(b *testing.B, run func() error) time.Duration {
+	start := time.Now()
+	for range 50 {
+		if err := run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(start)
 }
 
 func BenchmarkTronParse(b *testing.B) {

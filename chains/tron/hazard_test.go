@@ -101,6 +101,11 @@ func TestEveryHazardIsListed(t *testing.T) {
 	if got := (Chain{}).HazardNames(); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	for _, name := range want {
+		if !strings.HasPrefix(name, (Chain{}).Name()+"/") {
+			t.Errorf("%s is not named after the chain", name)
+		}
+	}
 }
 
 func TestLimits(t *testing.T) {

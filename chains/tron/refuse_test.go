@@ -146,6 +146,7 @@ func TestRefusedContract(t *testing.T) {
 		{"no type URL", inFrame(kind, lengthField(2, value)), "tron: Any.type_url at byte 77: missing: without it the network refuses the transaction"},
 		{"type URL twice", inFrame(kind, lengthField(2, join(lengthField(1, []byte("type.googleapis.com/protocol.TransferAssetContract")), send))), "tron: Any.type_url at byte 81: repeated: this field comes once"},
 		{"value twice, to be replaced", inFrame(kind, lengthField(2, join(send, value))), "tron: Any.value at byte 126: repeated: this field comes once"},
+		{"type URL of 129 bytes", inFrame(kind, lengthField(2, join(lengthField(1, bytes.Repeat([]byte("x"), 129)), value))), "tron: Any.type_url at byte 32: 129 bytes, at most 128 are taken"},
 		{"type URL is not UTF-8", inFrame(kind, lengthField(2, join(lengthField(1, []byte{0xff}), value))), "tron: Any.type_url at byte 29: not UTF-8, which a string is"},
 		{"no value", inFrame(kind, lengthField(2, lengthField(1, []byte("type.googleapis.com/protocol.TransferContract")))), "tron: Any.value at byte 74: missing: without it the network refuses the transaction"},
 		{"unknown field in Any", inFrame(kind, lengthField(2, join(send, varintField(3, 1)))), "tron: Any at byte 124: unknown field 3"},

@@ -57,10 +57,7 @@ func (tx *transaction) createdAddress() (created address) {
 }
 
 func permissionName(id int64) string {
-	switch id {
-	case permissionOwner:
-		return "owner"
-	case permissionWitness:
+	if id == permissionWitness {
 		return "witness: the network takes no transactions under it"
 	}
 	return "active"
