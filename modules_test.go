@@ -35,7 +35,7 @@ var linkedModules = map[string]string{
 	"github.com/decred/dcrd/crypto/blake256":    "used by decred's secp256k1",
 
 	"github.com/google/uuid": "key ids",
-	"golang.org/x/crypto":    "RIPEMD-160 and Keccak, for btcd and go-ethereum",
+	"golang.org/x/crypto":    "RIPEMD-160 and SHA-3, for btcd",
 	"golang.org/x/sys":       "locked memory for secrets; CPU features for hashes",
 }
 
