@@ -13,11 +13,11 @@ import (
 )
 
 // pairs is how many interleaved pairs a ratio is the median of.
-const pairs = 31
+const pairs = 201
 
 // batch is how long one side of a pair runs: long enough for the clock, short
 // enough that both sides of a pair meet the same machine.
-const batch = 20 * time.Millisecond
+const batch = 4 * time.Millisecond
 
 // ratio reports what ours costs beside theirs: the median over interleaved pairs
 // in one run. Both get a counter that rises by one from call to call, to rotate

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -53,42 +52,10 @@ func ParseAddress(text string) (address Address, err error) {
 	if _, err := hex.Decode(address[:], written[:]); err != nil {
 		return address, errors.New("an address has hex digits only after 0x")
 	}
-	if mixedCase(&written) && !checksummed(&written) {
+	if mixedCase(&written) && !checksumKnown(&address, &written) {
 		return address, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
 	}
 	return address, nil
-}
-
-const addressDigits = 40
-
-// mixedCase reports whether there are both letters in lower and in upper case.
-func mixedCase(digits *[addressDigits]byte) bool {
-	var lower, upper bool
-	for _, digit := range digits {
-		lower = lower || digit >= 'a'
-		upper = upper || (digit >= 'A' && digit <= 'F')
-	}
-	return lower && upper
-}
-
-// checksummed reports whether the case of each letter is what EIP-55 asks for:
-// upper where the nibble at its place in the hash of the lower-case digits is 8
-// or more.
-func checksummed(digits *[addressDigits]byte) bool {
-	lower := *digits
-	for i := range lower {
-		if lower[i] >= 'A' {
-			lower[i] |= 0x20
-		}
-	}
-	hash := crypto.Keccak256Hash(lower[:])
-	for i, digit := range digits {
-		nibble := hash[i/2] >> (4 * (1 - i%2)) & 0x0f
-		if digit >= 'A' && (digit < 'a') != (nibble >= 8) {
-			return false
-		}
-	}
-	return true
 }
 
 // Signers reads signWith: an address if it starts with 0x, else a key's id.
