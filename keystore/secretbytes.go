@@ -9,7 +9,9 @@ import (
 // SecretBytes are the bytes of a secret on their way into a keystore. A []byte
 // can be assigned to it. Who made the slice owns it, and should [Wipe] it when
 // the keystore has taken it over. However it is printed, logged or marshalled,
-// it shows "[redacted]"; that is all that it does. What is kept is a [Secret].
+// it shows "[redacted]", unless fmt is given a verb that does not fit, as in
+// Printf("%p", key), when it asks no method. What is kept is a [Secret], which
+// stays hidden even then.
 type SecretBytes []byte
 
 // String returns "[redacted]".

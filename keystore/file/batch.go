@@ -49,6 +49,9 @@ func (k *newKey) fail(info keystore.KeyInfo, err error) {
 
 func (s *Store) addBatch(organizationID string, keys []Key) []newKey {
 	b := &batch{Store: s, organizationID: organizationID, keys: make([]newKey, len(keys))}
+	for i, key := range keys {
+		b.keys[i].describe(key)
+	}
 	inParallel(len(keys), writers, func(i int) { b.prepare(&b.keys[i], keys[i]) })
 	if err := b.commit(); err != nil {
 		err = s.errorf("write", err)
@@ -75,19 +78,30 @@ func (k *newKey) answerForTwin() {
 	}
 }
 
-func (b *batch) prepare(k *newKey, key Key) {
-	info := keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt}
-	var err error
-	if info.ID == "" {
-		info.ID = uuid.Must(uuid.NewV7()).String()
-	} else if info.ID, err = canonicalID(info.ID); err != nil {
-		k.fail(keystore.KeyInfo{}, err)
+// describe fills in what a key was not given. New ids grow with time (UUID
+// version 7), so that keys of the same second are listed in the order of the
+// batch.
+func (k *newKey) describe(key Key) {
+	k.info = keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt}
+	if k.info.CreatedAt.IsZero() {
+		k.info.CreatedAt = time.Now()
+	}
+	if k.info.ID == "" {
+		k.info.ID = uuid.Must(uuid.NewV7()).String()
 		return
 	}
-	if info.CreatedAt.IsZero() {
-		info.CreatedAt = time.Now()
+	var err error
+	if k.info.ID, err = canonicalID(k.info.ID); err != nil {
+		k.fail(keystore.KeyInfo{}, err)
 	}
-	if k.made, err = software.New(info, key.Curve, key.Secret); err != nil {
+}
+
+func (b *batch) prepare(k *newKey, key Key) {
+	if k.err != nil {
+		return
+	}
+	var err error
+	if k.made, err = software.New(k.info, key.Curve, key.Secret); err != nil {
 		k.fail(keystore.KeyInfo{}, err)
 		return
 	}

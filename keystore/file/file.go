@@ -120,6 +120,9 @@ func (s *Store) BadFiles() []*FileError {
 	return s.badFiles()
 }
 
+// Dir returns the directory, as it was given.
+func (s *Store) Dir() string { return s.dir }
+
 // String returns where the keystore is.
 func (s *Store) String() string { return "file keystore " + s.dir }
 
