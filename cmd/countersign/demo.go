@@ -35,7 +35,7 @@ type demoChain struct {
 }
 
 // demoChains are shown in this order.
-var demoChains = []demoChain{ethereumDemo}
+var demoChains = []demoChain{ethereumDemo, tempoDemo}
 
 func newDemoCommand() *cobra.Command {
 	return &cobra.Command{

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -81,8 +82,8 @@ func TestConfirmShows(t *testing.T) {
 	p.sees(question)
 	p.types("n\n")
 	p.ends()
-	const wanted = "  from                      " + fixtureAddress + "\n"
-	if !strings.Contains(p.shown(), wanted) || !strings.Contains(stderr.String(), wanted) {
+	wanted := regexp.MustCompile(`(?m)^  from +` + fixtureAddress + `$`)
+	if !wanted.MatchString(p.shown()) || !wanted.MatchString(stderr.String()) {
 		t.Errorf("the transaction is not shown in both places:\n%s\n%s", p.shown(), stderr)
 	}
 	if shown, _, _ := strings.Cut(p.shown(), question); !strings.HasPrefix(stderr.String(), shown) {
