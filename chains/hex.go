@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // DecodeHex reads a raw transaction as the API writes it: hex in any case, with
@@ -26,21 +27,33 @@ func DecodeHex(text string) ([]byte, error) {
 }
 
 func explainHex(text, digits string, err error) error {
-	var bad hex.InvalidByteError
+	at := strings.IndexFunc(digits, notHex)
 	switch {
-	case errors.Is(err, hex.ErrLength):
+	case errors.Is(err, hex.ErrLength) || at < 0:
 		return fmt.Errorf("odd number of hex digits (%d): the text is cut off or a digit is missing", len(digits))
 	case strings.TrimSpace(text) != text:
 		return errors.New("white space around the hex: remove it")
 	case strings.HasPrefix(text, "{"):
 		return errors.New("this looks like JSON")
-	case strings.Trim(digits, base64Alphabet) == "":
+	case looksLikeBase64(digits):
 		return errors.New("this looks like base64")
-	case errors.As(err, &bad):
-		at := strings.IndexByte(text, byte(bad))
-		return fmt.Errorf("character %q at position %d is not a hex digit", rune(bad), at)
 	}
-	return err
+	bad, _ := utf8.DecodeRuneInString(digits[at:])
+	return fmt.Errorf("character %q at position %d is not a hex digit", bad, len(text)-len(digits)+at)
+}
+
+func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) }
+
+// looksLikeBase64 tells base64 from hex with a slip in it: of its alphabet, two
+// in three characters are no hex digits.
+func looksLikeBase64(text string) bool {
+	strange := 0
+	for _, r := range text {
+		if notHex(r) {
+			strange++
+		}
+	}
+	return strings.Trim(text, base64Alphabet) == "" && strange*4 > len(text)
 }
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
