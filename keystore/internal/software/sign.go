@@ -3,6 +3,7 @@ package software
 import (
 	"context"
 	"crypto/ed25519"
+	"sync"
 
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -57,8 +58,19 @@ func (k *ed25519Key) SignEd25519(ctx context.Context, message []byte) (signature
 		return signature, err
 	}
 	err = k.secret.Reveal(func(secret []byte) error {
-		copy(signature[:], ed25519.Sign(secret, message))
+		onHeap := heapCopies.Get().(*[ed25519.PrivateKeySize]byte)
+		defer heapCopies.Put(onHeap)
+		defer keystore.Wipe(onHeap[:])
+		copy(onHeap[:], secret)
+		copy(signature[:], ed25519.Sign(onHeap[:], message))
 		return nil
 	})
 	return signature, err
 }
+
+// heapCopies holds the buffers that an Ed25519 secret is copied to while it
+// signs. crypto/ed25519 finds its expanded keys by a weak pointer to the secret
+// (since Go 1.25), and the runtime ends the program if that points outside the
+// Go heap. The buffers are used again, so that there are few of those expanded
+// keys; they go when the garbage collector takes the buffer.
+var heapCopies = sync.Pool{New: func() any { return new([ed25519.PrivateKeySize]byte) }}
