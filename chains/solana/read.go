@@ -95,15 +95,14 @@ func (t *Transaction) headerAt() int {
 	return t.messageAt + 1
 }
 
-// explainBareMessage adds the cure if raw is a message without slots: what the
-// libraries call serializing the message, the bytes that are signed.
+// explainBareMessage says the cure if raw is a message without slots: the bytes
+// that are signed, which libraries call the serialized message.
 func explainBareMessage(raw []byte, err error) error {
 	c, bare := &cursor{raw: raw}, &Transaction{raw: raw}
-	parse, ok := err.(*chains.ParseError)
-	if ok && bare.readMessage(c) == nil && c.at == len(raw) {
-		parse.Problem += "; this looks like a message alone: put its count of signatures and as many zeroed slots of 64 bytes before it"
+	if bare.readMessage(c) != nil || c.at < len(raw) {
+		return err
 	}
-	return err
+	return malformed("signatures", 0, "this is a message alone: put the count of signatures, %d, and as many zeroed slots of 64 bytes before it", bare.header.required)
 }
 
 // checkHeader holds the header against the number of the message's own keys.

@@ -104,7 +104,7 @@ func TestParserFixtures(t *testing.T) {
 				}
 				tx.Summary().Digest()
 			case len(item.Full) > 0:
-				if err == nil || !strings.Contains(err.Error(), "this looks like a message alone") {
+				if err == nil || !strings.Contains(err.Error(), "this is a message alone") {
 					t.Errorf("a bare message: %v", err)
 				}
 			case err == nil:
