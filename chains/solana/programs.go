@@ -48,7 +48,7 @@ const (
 // computeProgram sets what a legacy or v0 transaction may use and pays. The
 // number of an instruction is a u8.
 var computeProgram = program{name: "Compute Budget", tagSize: 1, layouts: map[uint32]layout{
-	0:                   {name: "RequestUnitsDeprecated", arguments: []argument{u32("compute units"), lamports("additional fee")}},
+	0:                   {name: "RequestUnitsDeprecated", arguments: []argument{u32("compute units"), u32("additional fee in lamports")}},
 	1:                   {name: "RequestHeapFrame", arguments: []argument{u32("heap bytes")}},
 	setComputeUnitLimit: {name: "SetComputeUnitLimit", arguments: []argument{u32("compute units")}},
 	setComputeUnitPrice: {name: "SetComputeUnitPrice", arguments: []argument{u64("micro-lamports for a unit")}},
