@@ -2,8 +2,6 @@ package solana
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -26,7 +24,11 @@ func (t *Transaction) Summary() chains.Summary {
 	if len(t.lookups) > 0 {
 		fields = append(fields, t.lookupsField())
 	}
-	return chains.Summary{Chain: Name, Fields: append(fields, t.instructionsField())}
+	fields = append(fields, t.instructionsField())
+	if unused := t.unusedField(); len(unused.Fields) > 0 {
+		fields = append(fields, unused)
+	}
+	return chains.Summary{Chain: Name, Fields: fields}
 }
 
 // SignerView implements chains.Transaction: what the key is in this transaction.
@@ -65,7 +67,11 @@ func (t *Transaction) signersField() chains.Field {
 	signers := chains.List("signers")
 	for i := range t.header.required {
 		field := chains.AddressField(fmt.Sprintf("signer %d", i), encode58(t.key(i)))
-		signers.Fields = append(signers.Fields, field.WithNote(t.slotState(i)))
+		note := t.slotState(i)
+		if !t.isWritable(i) {
+			note += ", read-only"
+		}
+		signers.Fields = append(signers.Fields, field.WithNote(note))
 	}
 	return signers
 }
@@ -83,11 +89,14 @@ func (t *Transaction) lifetimeField() chains.Field {
 		}
 		return field
 	}
-	list := chains.List("durable nonce", chains.Text("nonce", hash), t.accountField("nonce account", int(nonce[0])))
+	list := chains.List("durable nonce",
+		chains.Text("nonce", hash),
+		chains.Text("expires", "never: it can be sent until the nonce is advanced"),
+		t.accountField("nonce account", int(nonce[0])))
 	if len(nonce) > 2 {
 		list.Fields = append(list.Fields, t.accountField("nonce authority", int(nonce[2])))
 	}
-	return list.WithNote("never expires: it can be sent until the nonce is advanced")
+	return list
 }
 
 // nonceAccounts returns the accounts of AdvanceNonceAccount if the transaction
@@ -108,78 +117,6 @@ func (t *Transaction) programID(in instruction) [keySize]byte {
 	return [keySize]byte(t.key(t.program(in)))
 }
 
-// configField shows what a v1 message asks for. What it leaves out is shown as
-// the zero that it means.
-func (t *Transaction) configField() chains.Field {
-	limit := func(label, unit string, bit uint32, value uint32) chains.Field {
-		field := chains.Integer(label, uint64(value))
-		field.Symbol = unit
-		if t.config.mask&bit == 0 {
-			field.Note = "not set"
-		}
-		return field
-	}
-	heap := limit("heap size", "bytes", maskHeapSize, max(t.config.heapSize, minHeapSize))
-	return chains.List("compute budget",
-		lamportsField("priority fee", t.config.priorityFee),
-		limit("compute unit limit", "", maskComputeUnitLimit, t.config.computeUnitLimit),
-		limit("loaded accounts data size limit", "bytes", maskLoadedDataLimit, t.config.loadedDataLimit),
-		heap,
-	)
-}
-
-// maxComputeUnits is the most that a transaction gets, whatever it asks for.
-const maxComputeUnits = 1_400_000
-
-// budgetField shows the limit and the price that instructions of the Compute
-// Budget program set in a legacy or v0 transaction.
-func (t *Transaction) budgetField() (chains.Field, bool) {
-	limit, hasLimit := t.budget(setComputeUnitLimit, 4)
-	price, hasPrice := t.budget(setComputeUnitPrice, 8)
-	budget := chains.List("compute budget")
-	if hasLimit {
-		budget.Fields = append(budget.Fields, chains.Integer("compute unit limit", limit))
-	}
-	if hasPrice {
-		field := chains.Integer("compute unit price", price)
-		field.Symbol = "micro-lamports"
-		budget.Fields = append(budget.Fields, field)
-	}
-	if hasLimit && hasPrice {
-		budget.Fields = append(budget.Fields, lamportsField("priority fee", priorityFee(limit, price)))
-	}
-	return budget, hasLimit || hasPrice
-}
-
-// budget returns the value, of size bytes, that an instruction of the Compute
-// Budget program sets. There can be one such instruction: the network refuses
-// two.
-func (t *Transaction) budget(number byte, size int) (value uint64, ok bool) {
-	for _, in := range t.instructions {
-		data := t.data(in)
-		if t.programID(in) != computeID || len(data) < 1+size || data[0] != number {
-			continue
-		}
-		for i := range size {
-			value |= uint64(data[1+i]) << (8 * i)
-		}
-		return value, true
-	}
-	return 0, false
-}
-
-// priorityFee is limit·price, rounded up from micro-lamports to lamports.
-func priorityFee(limit, price uint64) uint64 {
-	high, low := bits.Mul64(min(limit, maxComputeUnits), price)
-	low, carry := bits.Add64(low, 999_999, 0)
-	high += carry
-	if high >= 1_000_000 {
-		return math.MaxUint64
-	}
-	fee, _ := bits.Div64(high, low, 1_000_000)
-	return fee
-}
-
 func (t *Transaction) lookupsField() chains.Field {
 	tables := chains.List("address lookup tables")
 	for i, l := range t.lookups {
@@ -189,7 +126,7 @@ func (t *Transaction) lookupsField() chains.Field {
 			chains.Text("read-only entries", joinNumbers(t.readonlyIndexes(l))),
 		))
 	}
-	return tables.WithNote("what they hold is not in the transaction")
+	return tables
 }
 
 func joinNumbers(numbers []byte) string {
@@ -207,15 +144,40 @@ func (t *Transaction) instructionsField() chains.Field {
 	return list
 }
 
+// unusedField shows the message's keys that are neither signers nor used by an
+// instruction: the network locks those accounts all the same.
+func (t *Transaction) unusedField() chains.Field {
+	var used [maxAccounts]bool
+	for _, in := range t.instructions {
+		used[t.program(in)] = true
+		for _, account := range t.accounts(in) {
+			used[account] = true
+		}
+	}
+	list := chains.List("accounts of no instruction")
+	for i := t.header.required; i < t.keys; i++ {
+		if !used[i] {
+			list.Fields = append(list.Fields, t.accountField(fmt.Sprintf("account %d", i), i))
+		}
+	}
+	return list
+}
+
 // instructionFields shows one instruction: decoded if it can be, or whole.
 func (t *Transaction) instructionFields(in instruction) []chains.Field {
 	id := t.programID(in)
 	field := chains.AddressField("program", encode58(id[:]))
 	known, ok := findProgram(id)
-	if !ok {
-		return append([]chains.Field{field.WithNote("not a program that is decoded")}, t.undecoded(in)...)
+	field.Note = "not a program that is decoded"
+	if ok {
+		field.Note = known.name + " program"
 	}
-	field.Note = known.name + " program"
+	if access := t.access(t.program(in)); access != "" {
+		field.Note += ", " + access
+	}
+	if !ok {
+		return append([]chains.Field{field}, t.undecoded(in)...)
+	}
 	if id == computeID && t.version == Version1 {
 		field.Note += ": it does nothing in a v1 transaction"
 	}
