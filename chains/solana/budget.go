@@ -78,4 +78,3 @@ func priorityFee(limit, price uint64) uint64 {
 	fee, _ := bits.Div64(high, low, 1_000_000)
 	return fee
 }
-

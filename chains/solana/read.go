@@ -123,19 +123,30 @@ func (t *Transaction) checkHeader() error {
 	return nil
 }
 
-// checkKeys refuses duplicates. It compares eight bytes of each first: keys
-// that share them and differ are rare and have to be made on purpose.
+// checkKeys refuses duplicates. A key whose mark in seen nobody has is none; it
+// is compared with those before it only if another has the same.
 func (t *Transaction) checkKeys() error {
-	keys := t.raw[t.keysAt : t.keysAt+t.keys*keySize]
-	for i := 0; i < len(keys); i += keySize {
-		begin := binary.LittleEndian.Uint64(keys[i:])
-		for j := i + keySize; j < len(keys); j += keySize {
-			if binary.LittleEndian.Uint64(keys[j:]) == begin && string(keys[i:i+keySize]) == string(keys[j:j+keySize]) {
-				return duplicateKey(t.keysAt, i/keySize, j/keySize, keys[i:i+keySize])
+	var seen [1 << 10 / 64]uint64
+	for i := range t.keys {
+		mark := keyMark(t.key(i))
+		if word, bit := mark/64, uint64(1)<<(mark%64); seen[word]&bit == 0 {
+			seen[word] |= bit
+			continue
+		}
+		for j := range i {
+			if string(t.key(j)) == string(t.key(i)) {
+				return duplicateKey(t.keysAt, j, i, t.key(i))
 			}
 		}
 	}
 	return nil
+}
+
+// keyMark hashes a key to ten bits, all of its bytes taking part.
+func keyMark(key []byte) uint64 {
+	words := binary.LittleEndian.Uint64(key) ^ binary.LittleEndian.Uint64(key[8:])<<1 ^
+		binary.LittleEndian.Uint64(key[16:])<<2 ^ binary.LittleEndian.Uint64(key[24:])<<3
+	return words * 0x9e3779b97f4a7c15 >> 54
 }
 
 // checkIndexes holds the indexes in the instructions against the accounts there

@@ -3,6 +3,7 @@ package solana
 import (
 	"crypto/ed25519"
 	"math/bits"
+	"slices"
 )
 
 // The bits of a v1 message's config mask. Each stands for one u32 value behind
@@ -163,6 +164,7 @@ func (t *Transaction) readInstructionsV1(c *cursor, count int) error {
 	if _, err := c.skip(count*4, "instructions"); err != nil {
 		return err
 	}
+	t.instructions = slices.Grow(t.instructions, count) // at most MaxInstructionsV1
 	for i := range count {
 		in := instruction{at: headers.at}
 		in.numbers = int(c.raw[in.at+1])
