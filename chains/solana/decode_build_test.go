@@ -106,4 +106,3 @@ func (b *builder) optional(inner string) {
 	b.data = append(b.data, 1)
 	b.add(inner)
 }
-
