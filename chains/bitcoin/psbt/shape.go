@@ -102,29 +102,13 @@ func participants(b []byte) string {
 
 // txOut: amount (8, little-endian) ‖ <length> ‖ script.
 func txOut(b []byte) string {
-	c := cursor{data: b}
-	if _, err := c.uint64(); err != nil {
-		return err.Error()
-	}
-	if _, err := c.sized(); err != nil {
-		return err.Error()
-	}
-	return problem(c.end())
+	_, _, err := ReadTxOut(b)
+	return problem(err)
 }
 
-// witness: <number of items> ‖ (<length> ‖ item)…
 func witness(b []byte) string {
-	c := cursor{data: b}
-	count, err := c.compactSize()
-	if err != nil {
-		return err.Error()
-	}
-	for range count {
-		if _, err := c.sized(); err != nil {
-			return err.Error()
-		}
-	}
-	return problem(c.end())
+	_, err := ReadWitness(b)
+	return problem(err)
 }
 
 func compactSize(b []byte) string {

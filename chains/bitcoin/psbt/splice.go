@@ -1,6 +1,7 @@
 package psbt
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 )
@@ -13,9 +14,12 @@ type Insertion struct {
 }
 
 // Splice returns raw with the insertions, in a new slice. Every other byte
-// stays as it is. Insertions at the same offset keep their order.
+// stays as it is. Insertions at the same offset go in the order of their bytes,
+// which for records with keys of one length is the order of the keys.
 func Splice(raw []byte, insertions []Insertion) []byte {
-	slices.SortStableFunc(insertions, func(a, b Insertion) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(insertions, func(a, b Insertion) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), bytes.Compare(a.Bytes, b.Bytes))
+	})
 	size := len(raw)
 	for i := range insertions {
 		size += len(insertions[i].Bytes) - insertions[i].Replace

@@ -160,6 +160,33 @@ func (t *Transaction) Output(index uint32) (amount uint64, script []byte, err er
 	return amount, script, nil
 }
 
+// ReadTxOut takes the value of PSBT_IN_WITNESS_UTXO apart, which Read has
+// checked: amount in satoshi (8) ‖ <length> ‖ script. The script is a view.
+func ReadTxOut(value []byte) (amount uint64, script []byte, err error) {
+	c := cursor{data: value}
+	if amount, script, err = readOutput(&c); err != nil {
+		return 0, nil, err
+	}
+	return amount, script, c.end()
+}
+
+// ReadWitness takes the value of PSBT_IN_FINAL_SCRIPTWITNESS apart, which Read
+// has checked: <number of items> ‖ (<length> ‖ item)… The items are views.
+func ReadWitness(value []byte) ([][]byte, error) {
+	c := cursor{data: value}
+	count, err := readCount(&c, 1)
+	if err != nil {
+		return nil, err
+	}
+	items := make([][]byte, count)
+	for i := range items {
+		if items[i], err = c.sized(); err != nil {
+			return nil, err
+		}
+	}
+	return items, c.end()
+}
+
 // readUnsigned reads the unsigned transaction of version 0: without witnesses,
 // every input script empty.
 //
