@@ -38,14 +38,10 @@ func (in *input) signedSize() (script, witness int) {
 		return len(in.Value(psbt.InFinalScriptSig)), len(in.Value(psbt.InFinalScriptWitness))
 	}
 	switch in.kind {
-	case p2pk:
-		return ecdsaPush, 0
-	case p2pkh:
-		return ecdsaPush + keyPush, 0
-	case bareMultisig:
-		return 1 + signaturesOf(in.code)*ecdsaPush, 0
+	case p2pk, p2pkh, bareMultisig:
+		return satisfactionSize(in.code), 0
 	case p2sh:
-		return 1 + signaturesOf(in.code)*ecdsaPush + pushSize(len(in.code)), 0
+		return satisfactionSize(in.code) + pushSize(len(in.code)), 0
 	case p2wpkh:
 		return 0, 1 + ecdsaPush + keyPush
 	case p2shP2wpkh:
@@ -61,7 +57,7 @@ func (in *input) signedSize() (script, witness int) {
 }
 
 func (in *input) scriptWitnessSize() int {
-	return 1 + 1 + signaturesOf(in.code)*ecdsaPush + psbt.CompactSizeLen(uint64(len(in.code))) + len(in.code)
+	return 1 + satisfactionSize(in.code) + psbt.CompactSizeLen(uint64(len(in.code))) + len(in.code)
 }
 
 // taprootWitnessSize takes the key path where it is possible, else the leaf
@@ -86,12 +82,17 @@ func (in *input) taprootWitnessSize() int {
 	return size
 }
 
-// signaturesOf is how many signatures a script takes: m of a multisig, else one.
-func signaturesOf(script []byte) int {
-	if _, m, err := txscript.CalcMultiSigStats(script); err == nil && m > 0 {
-		return m
+// satisfactionSize is the size of what a script wants to find: an empty item
+// and m signatures for a multisig, a signature and a key for a key's hash, else
+// one signature.
+func satisfactionSize(script []byte) int {
+	if _, m, err := txscript.CalcMultiSigStats(script); err == nil {
+		return 1 + m*ecdsaPush
 	}
-	return 1
+	if txscript.IsPayToPubKeyHash(script) {
+		return ecdsaPush + keyPush
+	}
+	return ecdsaPush
 }
 
 // pushSize is the size of a push of n bytes in a script.
