@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
-	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
 	"github.com/countersign-dev/countersign/keystore"
@@ -39,7 +38,7 @@ func (k *secp256k1Key) SignSchnorr(ctx context.Context, digest [32]byte, tweak k
 		private := secp256k1.PrivKeyFromBytes(secret)
 		defer private.Zero()
 		if tweak.IsKeyPath() {
-			private = txscript.TweakTaprootPrivKey(*private, tweak.MerkleRoot())
+			private = tweakPrivate(private, k.PublicKey(), tweak)
 			defer private.Zero()
 		}
 		made, err := schnorr.Sign(private, digest[:], schnorr.CustomNonce([32]byte{}), schnorr.FastSign())
