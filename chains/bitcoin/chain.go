@@ -96,13 +96,17 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Chain is Bitcoin. The zero Chain has the default limits.
-type Chain struct{ limits Limits }
+// Chain is Bitcoin. The zero Chain has the default limits, and remembers no
+// taproot output keys from one transaction to the next.
+type Chain struct {
+	limits Limits
+	keys   *outputKeys
+}
 
 var _ chains.Chain = Chain{}
 
 // New makes a chain with limits.
-func New(limits Limits) Chain { return Chain{limits} }
+func New(limits Limits) Chain { return Chain{limits, new(outputKeys)} }
 
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }
@@ -126,7 +130,10 @@ func (c Chain) parse(raw []byte) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx := &Transaction{packet: packet, limits: limits, network: limits.Network}
+	tx := &Transaction{packet: packet, limits: limits, network: limits.Network, keys: c.keys}
+	if tx.keys == nil {
+		tx.keys = new(outputKeys)
+	}
 	if err := tx.read(); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ func ParseUnproven(raw []byte) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Transaction{packet: packet, limits: Limits{}.withDefaults()}
+	t := &Transaction{packet: packet, limits: Limits{}.withDefaults(), keys: new(outputKeys)}
 	if err := t.checkShape(); err != nil {
 		return nil, err
 	}
@@ -17,7 +17,7 @@ func ParseUnproven(raw []byte) (*Transaction, error) {
 	for i := range t.inputs {
 		in := &t.inputs[i]
 		in.Input, in.index = &packet.Inputs[i], i
-		for _, step := range []func() error{in.readUTXO, in.readScripts, func() error { return in.readSighash(len(packet.Outputs)) }} {
+		for _, step := range []func() error{in.readUTXO, func() error { return in.readScripts(t.keys) }, func() error { return in.readSighash(len(packet.Outputs)) }} {
 			if err := step(); err != nil {
 				return nil, err
 			}

@@ -27,14 +27,12 @@ type match struct {
 
 // matches is what a key can do for the inputs.
 type matches struct {
-	pub      keystore.PublicKey
-	inputs   []match
-	tasks    []task
-	hash     [20]byte // of the compressed key
-	key      [33]byte // compressed
-	tweaked  map[[32]byte][32]byte
-	noScript [32]byte // BIP-86 output key, made when wanted
-	hasBIP86 bool
+	pub    keystore.PublicKey
+	inputs []match
+	tasks  []task
+	hash   [20]byte // of the compressed key
+	key    [33]byte // compressed
+	keys   *outputKeys
 }
 
 // match finds what the key can sign. The answer for the key asked for last is
@@ -45,7 +43,7 @@ func (t *Transaction) match(pub keystore.PublicKey) *matches {
 	}
 	m := &matches{
 		pub: pub, inputs: make([]match, len(t.inputs)), tasks: make([]task, 0, len(t.inputs)),
-		hash: keystore.Hash160(pub), key: pub.Compressed(),
+		hash: keystore.Hash160(pub), key: pub.Compressed(), keys: t.keys,
 	}
 	for i := range t.inputs {
 		first := len(m.tasks)
@@ -182,26 +180,8 @@ func (m *matches) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
 	if tap.internal != nil {
 		return tweak, bytes.Equal(tap.internal, m.key[1:]) // the PSBT's own tweak was checked
 	}
-	output, ok := m.outputKey(tweak, tap.root)
-	return tweak, ok && bytes.Equal(output[:], tap.output)
-}
-
-// outputKey tweaks the key, once for each merkle root.
-func (m *matches) outputKey(tweak keystore.TaprootTweak, root []byte) (output [32]byte, ok bool) {
-	var id [32]byte
-	copy(id[:], root)
-	if made, ok := m.tweaked[id]; ok {
-		return made, true
-	}
-	output, err := tweak.OutputKey(m.pub)
-	if err != nil {
-		return output, false
-	}
-	if m.tweaked == nil {
-		m.tweaked = map[[32]byte][32]byte{}
-	}
-	m.tweaked[id] = output
-	return output, true
+	made, err := m.keys.tweak(m.key[1:], tap.root)
+	return tweak, err == nil && bytes.Equal(made.x[:], tap.output)
 }
 
 // has reports whether an x-only key is pushed by the leaf's script.

@@ -3,7 +3,6 @@ package bitcoin
 import (
 	"bytes"
 
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
@@ -36,7 +35,7 @@ type leaf struct {
 }
 
 // readTaproot checks that the taproot fields belong to the output.
-func (in *input) readTaproot() error {
+func (in *input) readTaproot(keys *outputKeys) error {
 	if in.kind != p2tr {
 		return in.refuseTaprootFields()
 	}
@@ -47,19 +46,19 @@ func (in *input) readTaproot() error {
 		output: in.script[2:], internal: in.Value(psbt.InTapInternalKey), root: in.Value(psbt.InTapMerkleRoot),
 	}
 	in.taproot = tap
-	if err := in.readLeaves(); err != nil {
+	if err := in.readLeaves(keys); err != nil {
 		return err
 	}
 	if tap.internal == nil || len(tap.leaves) > 0 {
 		return nil // nothing to check, or checked with the leaves
 	}
-	output, _, err := outputKey(tap.internal, tap.root)
+	made, err := keys.tweak(tap.internal, tap.root)
 	if err != nil {
 		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey, "not the x coordinate of a point of the curve")
 	}
-	if !bytes.Equal(output, tap.output) {
+	if !bytes.Equal(made.x[:], tap.output) {
 		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey,
-			"with the merkle root (%s) it gives output key %x, the output is locked to %x", orNone(tap.root), output, tap.output)
+			"with the merkle root (%s) it gives output key %x, the output is locked to %x", orNone(tap.root), made.x, tap.output)
 	}
 	return nil
 }
@@ -78,9 +77,7 @@ func (in *input) refuseTaprootFields() error {
 // readLeaves checks each leaf script against the output: the tree that its
 // control block leads into, under the internal key that it names, is the
 // output key.
-func (in *input) readLeaves() error {
-	var proven leaf // the last leaf whose root was tweaked into the output key
-	var provenRoot []byte
+func (in *input) readLeaves(keys *outputKeys) error {
 	for record := range in.All(psbt.InTapLeafScript) {
 		leaf := newLeaf(record)
 		if leaf.version != leaf.control[0]&0xfe {
@@ -91,12 +88,11 @@ func (in *input) readLeaves() error {
 		if err := in.checkLeaf(&leaf, root); err != nil {
 			return err
 		}
-		known := provenRoot != nil && bytes.Equal(provenRoot, root) && bytes.Equal(proven.control[:33], leaf.control[:33])
-		if !known && !leaf.commits(in.taproot.output, root) {
+		made, err := keys.tweak(leaf.control[1:33], root)
+		if err != nil || !bytes.Equal(made.x[:], in.taproot.output) || made.odd != (leaf.control[0]&1 == 1) {
 			return malformed(in.field(fieldTapLeafScript), record.Offset,
 				"the leaf and its control block do not lead to the output key %x", in.taproot.output)
 		}
-		proven, provenRoot = leaf, root
 		in.taproot.internal, in.taproot.root = leaf.control[1:33], root
 		in.taproot.leaves = append(in.taproot.leaves, leaf)
 	}
@@ -136,23 +132,6 @@ func (l *leaf) root() []byte {
 		node = *chainhash.TaggedHash(chainhash.TagTapBranch, left, right)
 	}
 	return node[:]
-}
-
-// commits reports whether the internal key tweaked with the root is the output
-// key, with the parity that the control block says.
-func (l *leaf) commits(output, root []byte) bool {
-	made, odd, err := outputKey(l.control[1:33], root)
-	return err == nil && bytes.Equal(made, output) && odd == (l.control[0]&1 == 1)
-}
-
-// outputKey tweaks an internal key with a merkle root, or with none (BIP-341).
-func outputKey(internal, root []byte) (x []byte, odd bool, err error) {
-	point, err := schnorr.ParsePubKey(internal)
-	if err != nil {
-		return nil, false, err
-	}
-	compressed := txscript.ComputeTaprootOutputKey(point, root).SerializeCompressed()
-	return compressed[1:], compressed[0] == 3, nil
 }
 
 func orNone(root []byte) string {

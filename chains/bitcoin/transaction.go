@@ -22,6 +22,7 @@ type Transaction struct {
 	inputs   []input
 	totalIn  uint64 // satoshi
 	totalOut uint64
+	keys     *outputKeys
 
 	// Made when first wanted.
 	unsigned []byte                // the unsigned transaction
@@ -78,7 +79,7 @@ func (t *Transaction) read() error {
 	t.inputs = make([]input, len(t.packet.Inputs))
 	for i := range t.inputs {
 		t.inputs[i].Input, t.inputs[i].index = &t.packet.Inputs[i], i
-		if err := t.inputs[i].read(len(t.packet.Outputs)); err != nil {
+		if err := t.inputs[i].read(len(t.packet.Outputs), t.keys); err != nil {
 			return err
 		}
 	}
@@ -125,12 +126,12 @@ func (t *Transaction) checkDuplicates() error {
 }
 
 // read finds what the input spends and checks what its map says about it.
-func (in *input) read(outputs int) error {
+func (in *input) read(outputs int, keys *outputKeys) error {
 	if err := in.readUTXO(); err != nil {
 		return err
 	}
 	in.final = in.Find(psbt.InFinalScriptSig) != nil || in.Find(psbt.InFinalScriptWitness) != nil
-	if err := in.readScripts(); err != nil {
+	if err := in.readScripts(keys); err != nil {
 		return err
 	}
 	if err := in.checkProof(); err != nil {
