@@ -140,6 +140,76 @@ func BenchmarkBitcoinCurve(b *testing.B) {
 	})
 }
 
+// BenchmarkBitcoinRatio is the whole path of one input beside the bare curve
+// operation: at most 1.6. The key is the same from call to call, so that the
+// output key of P2TR is remembered; "cold" reads it anew each time.
+func BenchmarkBitcoinRatio(b *testing.B) {
+	store, info := bitcoinKey(b)
+	key, err := store.Find(b.Context(), "org", keystore.ByID(info.ID))
+	if err != nil {
+		b.Fatal(err)
+	}
+	private, _ := btcec.PrivKeyFromBytes(bitcoinSecret())
+	ecdsaSign := func(i int) {
+		if _, err := key.(keystore.ECDSASigner).SignECDSA(b.Context(), [32]byte{byte(i)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	schnorrSign := func(i int) {
+		if _, err := schnorr.Sign(private, append(make([]byte, 31), byte(i)), schnorr.CustomNonce([32]byte{}), schnorr.FastSign()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	warm, cold := bitcoin.New(bitcoin.Limits{}), bitcoin.Chain{}
+	for _, c := range []struct {
+		name, spend string
+		chain       chains.Chain
+		curve       func(int)
+	}{
+		{"P2WPKH", "P2WPKH", warm, ecdsaSign}, {"P2PKH", "P2PKH", warm, ecdsaSign},
+		{"P2TR", "P2TR", warm, schnorrSign}, {"P2TR cold", "P2TR", cold, schnorrSign},
+	} {
+		text := bitcoinPSBT(b, bitcoinSpends[c.spend](info.PublicKey), 1)
+		b.Run(c.name, func(b *testing.B) {
+			ratio(b, func(int) { signBitcoin(b, c.chain, store, text, info.ID, unchecked) }, c.curve)
+		})
+	}
+}
+
+// BenchmarkBitcoinPeerRatio is the whole path beside btcd's psbt and txscript
+// doing the same: at most 1.
+func BenchmarkBitcoinPeerRatio(b *testing.B) {
+	store, info := bitcoinKey(b)
+	chain := bitcoin.New(bitcoin.Limits{})
+	for _, name := range []string{"P2WPKH", "P2TR"} {
+		for _, inputs := range []int{1, 100} {
+			text := bitcoinPSBT(b, bitcoinSpends[name](info.PublicKey), inputs)
+			b.Run(fmt.Sprintf("%s/%d", name, inputs), func(b *testing.B) {
+				ratio(b, func(int) { signBitcoin(b, chain, store, text, info.ID, unchecked) },
+					func(int) { peerSign(b, text, info.PublicKey) })
+			})
+		}
+	}
+}
+
+// BenchmarkBitcoinLinear is an input among 1,000 beside one among 10, of the
+// same number of inputs in all: at most 1.2 where the midstates are shared.
+func BenchmarkBitcoinLinear(b *testing.B) {
+	store, info := bitcoinKey(b)
+	chain := bitcoin.New(bitcoin.Limits{MaxFee: bitcoin.MaxMoney, MaxFeeRate: bitcoin.MaxMoney})
+	for _, name := range []string{"P2WPKH", "P2TR", "P2PKH"} {
+		spend := bitcoinSpends[name](info.PublicKey)
+		many, few := bitcoinPSBT(b, spend, 1000), bitcoinPSBT(b, spend, 10)
+		b.Run(name, func(b *testing.B) {
+			ratio(b, func(int) { signBitcoin(b, chain, store, many, info.ID, unchecked) }, func(int) {
+				for range 100 {
+					signBitcoin(b, chain, store, few, info.ID, unchecked)
+				}
+			})
+		})
+	}
+}
+
 // BenchmarkBitcoinInputs reports the cost of an input among many.
 func BenchmarkBitcoinInputs(b *testing.B) {
 	store, info := bitcoinKey(b)
@@ -229,4 +299,3 @@ func peerSignInput(
 	signature := append(ecdsa.Sign(private, digest).Serialize(), byte(txscript.SigHashAll))
 	packet.Inputs[i].PartialSigs = []*psbt.PartialSig{{PubKey: pub.Bytes(), Signature: signature}}
 }
-
