@@ -3,9 +3,10 @@
 // taproot fields of BIP-371.
 //
 // In comes a PSBT, out goes the same PSBT with our signatures: every other
-// byte is as it came, but for PSBT_GLOBAL_TX_MODIFIABLE of a version 2 PSBT
-// that says it may still be changed, whose bits BIP-370 has the signer clear.
-// It is not finalized; [Finalize] does that.
+// byte is as it came. Two steps are separate for that reason: [Finalize] makes
+// the network transaction, and [Lock] clears PSBT_GLOBAL_TX_MODIFIABLE as
+// BIP-370 wants it after signing, in a version 2 PSBT that still says that
+// inputs and outputs may be added.
 //
 //	ECDSA          PSBT_IN_PARTIAL_SIG     02 ‖ public key (33)             → DER ‖ sighash type
 //	taproot key    PSBT_IN_TAP_KEY_SIG     13                               → r ‖ s [‖ sighash type]

@@ -18,8 +18,7 @@ func (t *Transaction) Sign(ctx context.Context, key keystore.Key, signWith strin
 		return nil, err
 	}
 	m := t.match(key.PublicKey())
-	insertions := make([]psbt.Insertion, 0, len(tasks)+1)
-	made := byte(0)
+	insertions := make([]psbt.Insertion, 0, len(tasks))
 	for i := range tasks {
 		recordKey := tasks[i].key(m)
 		if tasks[i].done(recordKey) {
@@ -33,9 +32,7 @@ func (t *Transaction) Sign(ctx context.Context, key keystore.Key, signWith strin
 			At:    tasks[i].in.InsertAt(recordKey),
 			Bytes: psbt.AppendRecord(make([]byte, 0, len(recordKey)+len(value)+2), recordKey, value),
 		})
-		made |= locks(tasks[i].in.sighash)
 	}
-	insertions = t.lockModifiable(insertions, made)
 	return psbt.Splice(t.packet.Raw, insertions), nil
 }
 
@@ -85,41 +82,4 @@ func (t *Transaction) signSchnorr(ctx context.Context, key keystore.Key, k *task
 		value = append(value, k.in.sighash)
 	}
 	return value, nil
-}
-
-// Bits of PSBT_GLOBAL_TX_MODIFIABLE (BIP-370).
-const (
-	inputsModifiable  = 1 << 0
-	outputsModifiable = 1 << 1
-	hasSighashSingle  = 1 << 2
-)
-
-// locks returns which of those bits a signature decides: inputs unless anyone
-// can pay, outputs unless it signs none; and a third for SIGHASH_SINGLE.
-func locks(sighash byte) (bits byte) {
-	if sighash&sighashAnyoneCanPay == 0 {
-		bits |= inputsModifiable
-	}
-	if sighash&sighashOutputs != sighashNone {
-		bits |= outputsModifiable
-	}
-	if sighash&sighashOutputs == sighashSingle {
-		bits |= hasSighashSingle
-	}
-	return bits
-}
-
-// lockModifiable does what BIP-370 has a signer do in a PSBT of version 2 that
-// says what of it may still be changed: inputs and outputs that a signature
-// commits to no longer may.
-func (t *Transaction) lockModifiable(insertions []psbt.Insertion, made byte) []psbt.Insertion {
-	record := t.packet.Global.Find(psbt.GlobalTxModifiable)
-	if record == nil || t.packet.Version != psbt.Version2 {
-		return insertions
-	}
-	flags := record.Value[0]&^(made&(inputsModifiable|outputsModifiable)) | made&hasSighashSingle
-	if flags == record.Value[0] {
-		return insertions
-	}
-	return append(insertions, psbt.Insertion{At: record.ValueOffset(), Replace: 1, Bytes: []byte{flags}})
 }

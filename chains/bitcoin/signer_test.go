@@ -206,8 +206,9 @@ func TestInsertionPlace(t *testing.T) {
 	}
 }
 
-// TestModifiable: BIP-370 has the signer clear what its signature fixes.
-func TestModifiable(t *testing.T) {
+// TestLock: signing leaves PSBT_GLOBAL_TX_MODIFIABLE as it came, and Lock clears
+// what the signatures fix (BIP-370), and nothing else.
+func TestLock(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	for _, c := range []struct {
 		sighash   int
@@ -224,13 +225,48 @@ func TestModifiable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packet, err := psbt.Read(signed)
+		wantOnlySignatures(t, raw, signed)
+		locked, err := bitcoin.Lock(signed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := packet.Global.Value(psbt.GlobalTxModifiable)[0]; got != c.is {
+		record := parse(t, locked).Packet().Global.Find(psbt.GlobalTxModifiable)
+		if got := record.Value[0]; got != c.is {
 			t.Errorf("sighash %#x: flags %03b become %03b, want %03b", c.sighash, c.flags, got, c.is)
 		}
+		locked[record.ValueOffset()] = c.flags
+		if !bytes.Equal(locked, signed) {
+			t.Errorf("sighash %#x: more than the flags changed", c.sighash)
+		}
+	}
+}
+
+// TestLockTaproot: BIP-340 signatures count too, and without the field nothing
+// changes.
+func TestLockTaproot(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	for flags, want := range map[byte]byte{0b111: 0b100, 0: 0} {
+		p := base(t)
+		p.Version, p.Inputs[0] = psbt.Version2, bitcointest.BIP86(key.PublicKey()).Input(100_000, 1)
+		p.Global = []bitcointest.Record{{Key: []byte{psbt.GlobalTxModifiable}, Value: []byte{flags}}}
+		signed, err := parse(t, p.Encode()).Sign(t.Context(), key, key.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		locked, err := bitcoin.Lock(signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parse(t, locked).Packet().Global.Value(psbt.GlobalTxModifiable)[0]; got != want {
+			t.Errorf("flags %03b become %03b, want %03b", flags, got, want)
+		}
+	}
+	version0 := base(t).Encode()
+	if locked, err := bitcoin.Lock(version0); err != nil || !bytes.Equal(locked, version0) {
+		t.Errorf("version 0: %x %v", locked, err)
+	}
+	if _, err := bitcoin.Lock(nil); err == nil {
+		t.Error("nothing was locked")
 	}
 }
 
