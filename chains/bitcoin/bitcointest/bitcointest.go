@@ -38,6 +38,8 @@ type Input struct {
 	Sighash  int    // PSBT_IN_SIGHASH_TYPE; none if negative
 	Records  []Record
 	Salt     uint32 // tells transactions apart that are otherwise equal
+	Tx       []byte // the transaction that is spent; one that is made up if nil
+	Index    uint32 // of the output in Tx
 }
 
 // Output is an output.
@@ -47,9 +49,13 @@ type Output struct {
 	Records []Record
 }
 
-// Previous is the transaction that the input spends, in which the output
-// stands second, with a witness so that its id is not that of all its bytes.
+// Previous is the transaction that the input spends. One that is made up has
+// the output in second place, and a witness so that its id is not that of all
+// its bytes.
 func (in *Input) Previous() []byte {
+	if in.Tx != nil {
+		return in.Tx
+	}
 	head, body := in.previousParts()
 	out := append(append(head, 0, 1), body...)
 	out = append(out, 1, 1, 0xaa) // one witness of one item
@@ -58,9 +64,23 @@ func (in *Input) Previous() []byte {
 
 // ID is the id of Previous, in wire order.
 func (in *Input) ID() [32]byte {
+	if in.Tx != nil {
+		tx, err := psbt.ReadTransaction(in.Tx, 0)
+		if err != nil {
+			panic("bitcointest: " + err.Error())
+		}
+		return tx.ID()
+	}
 	head, body := in.previousParts()
 	once := sha256.Sum256(binary.LittleEndian.AppendUint32(append(head, body...), 0))
 	return sha256.Sum256(once[:])
+}
+
+func (in *Input) index() uint32 {
+	if in.Tx != nil {
+		return in.Index
+	}
+	return 1
 }
 
 func (in *Input) previousParts() (head, body []byte) {
@@ -121,7 +141,8 @@ func (p PSBT) Unsigned() []byte {
 	out = psbt.AppendCompactSize(out, uint64(len(p.Inputs)))
 	for i := range p.Inputs {
 		id := p.Inputs[i].ID()
-		out = append(append(out, id[:]...), 1, 0, 0, 0, 0)
+		out = binary.LittleEndian.AppendUint32(append(out, id[:]...), p.Inputs[i].index())
+		out = append(out, 0)
 		out = binary.LittleEndian.AppendUint32(out, cmp.Or(p.Inputs[i].Sequence, 0xffffffff))
 	}
 	out = psbt.AppendCompactSize(out, uint64(len(p.Outputs)))
@@ -146,7 +167,7 @@ func (p PSBT) inputRecords(in *Input) []Record {
 		id := in.ID()
 		records = append(records,
 			Record{[]byte{psbt.InPreviousTxID}, id[:]},
-			Record{[]byte{psbt.InOutputIndex}, le32(1)},
+			Record{[]byte{psbt.InOutputIndex}, le32(in.index())},
 			Record{[]byte{psbt.InSequence}, le32(cmp.Or(in.Sequence, 0xffffffff))})
 	}
 	return records
