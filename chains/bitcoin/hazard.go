@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -124,7 +125,7 @@ func (t *Transaction) highFee() (chains.Hazard, bool) {
 		return chains.Hazard{Name: HazardHighFee, Detail: fmt.Sprintf(
 			"fee of %s, over %s", btc(fee), btc(t.limits.MaxFee))}, true
 	}
-	if fee > t.limits.MaxFeeRate*size {
+	if high, low := bits.Mul64(t.limits.MaxFeeRate, size); high == 0 && fee > low {
 		return chains.Hazard{Name: HazardHighFee, Detail: fmt.Sprintf(
 			"fee of %s for about %d virtual bytes, over %d sat/vB", btc(fee), size, t.limits.MaxFeeRate)}, true
 	}

@@ -15,7 +15,7 @@ import (
 func mutate(raw []byte, try func(changed []byte)) {
 	for at := range raw {
 		try(raw[:at])
-		for _, flip := range []byte{0x01, 0x80, 0xff} {
+		for _, flip := range []byte{0x01, 0x80} {
 			changed := bytes.Clone(raw)
 			changed[at] ^= flip
 			try(changed)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
+
 	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
 	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
 )
@@ -128,6 +130,30 @@ func TestRefusedSignatures(t *testing.T) {
 		p.Inputs[0].Records = []bitcointest.Record{{Key: record.Key, Value: append(bytes.Clone(record.Value[:len(record.Value)-1]), 2)}}
 	})
 	runRefusals(t, []refusal{{"other than asked", asked, field, "PSBT_IN_SIGHASH_TYPE asks for 0x1", valueAt(t, asked, 0, psbt.InPartialSig)}})
+}
+
+// TestRefusedHighS: the signature with n − s in place of s verifies as well, and
+// no node relays it.
+func TestRefusedHighS(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	signed, err := parse(t, base(t).Encode()).Sign(t.Context(), key, key.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := parse(t, signed).Packet().Inputs[0].Find(psbt.InPartialSig)
+	signature, err := ecdsa.ParseDERSignature(record.Value[:len(record.Value)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := signature.S()
+	s.Negate()
+	high := s.Bytes()
+	r := record.Value[4 : 4+record.Value[3]]
+	der := slices.Concat([]byte{0x30, byte(4 + len(r) + 33), 2, byte(len(r))}, r, []byte{2, 33, 0}, high[:], []byte{1})
+	raw := spoil(t, func(p *bitcointest.PSBT) {
+		p.Inputs[0].Records = []bitcointest.Record{{Key: record.Key, Value: der}}
+	})
+	runRefusals(t, []refusal{{"high s", raw, "input 0 PSBT_IN_PARTIAL_SIG", "does not verify", valueAt(t, raw, 0, psbt.InPartialSig)}})
 }
 
 // TestRefusedTapSignatures: the same for BIP-340.

@@ -18,13 +18,13 @@ const (
 	p2pk
 	p2pkh
 	bareMultisig
-	p2sh           // a legacy redeem script
-	p2shUnknown    // without its redeem script
-	p2wpkh         //
-	p2wsh          //
-	p2shP2wpkh     //
-	p2shP2wsh      //
-	p2tr           //
+	p2sh        // with a legacy redeem script
+	p2shUnknown // without its redeem script
+	p2wpkh
+	p2wsh
+	p2shP2wpkh
+	p2shP2wsh
+	p2tr
 	unknownWitness // of a version or length that has no rules yet, or none to sign
 )
 

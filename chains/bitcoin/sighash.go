@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 
 	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -93,13 +94,12 @@ func (t *Transaction) makeECDSADigest(in *input, sighash byte) (digest [32]byte,
 //
 //	… outpoint  <length> script  sequence …   01000000
 //
-// It hashes the whole transaction for each input, so that n inputs cost n²: no
-// order of hashing changes that, only segwit has. txscript makes a copy of the
-// transaction besides.
+// The whole transaction is hashed for each input, so that n inputs cost n²: no
+// order of hashing changes that, only segwit has. What stands before the input
+// is hashed once for all, which halves it; txscript makes a copy besides.
 func (t *Transaction) legacyDigest(in *input) (digest [32]byte) {
 	at := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*41 + 36 // of the empty script's length
-	hash := sha256.New()
-	hash.Write(t.unsigned[:at])
+	hash := t.hashUpTo(at)
 	var length [9]byte
 	hash.Write(psbt.AppendCompactSize(length[:0], uint64(len(in.code))))
 	hash.Write(in.code)
@@ -107,6 +107,27 @@ func (t *Transaction) legacyDigest(in *input) (digest [32]byte) {
 	hash.Write([]byte{sighashAll, 0, 0, 0})
 	hash.Sum(digest[:0])
 	return sha256.Sum256(digest[:])
+}
+
+// prefixHash is SHA-256 over the first bytes of the unsigned transaction.
+type prefixHash struct {
+	hash.Cloner
+	size int
+}
+
+// hashUpTo returns a hash that has seen the first bytes of the unsigned
+// transaction. It goes on from where it was last asked for.
+func (t *Transaction) hashUpTo(at int) hash.Hash {
+	if t.prefix.Cloner == nil || t.prefix.size > at {
+		t.prefix = prefixHash{Cloner: sha256.New().(hash.Cloner)}
+	}
+	t.prefix.Write(t.unsigned[t.prefix.size:at])
+	t.prefix.size = at
+	clone, err := t.prefix.Clone()
+	if err != nil {
+		panic("bitcoin: SHA-256 can be cloned: " + err.Error())
+	}
+	return clone
 }
 
 // taprootDigest is what a BIP-340 signature of the input signs: for the key

@@ -146,6 +146,39 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 	}
 }
 
+// failing is a key that makes one signature and then no more.
+type failing struct {
+	keystore.Key
+	keystore.ECDSASigner
+	left int
+}
+
+var errHSM = errors.New("hsm: device removed")
+
+func (k *failing) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	if k.left--; k.left < 0 {
+		return [65]byte{}, errHSM
+	}
+	return k.ECDSASigner.SignECDSA(ctx, digest)
+}
+
+// TestAllOrNothing: when the key fails at the second input, nothing leaves.
+func TestAllOrNothing(t *testing.T) {
+	full := keyOf(t, secretOf(1))
+	raw := spoil(t, func(p *bitcointest.PSBT) {
+		p.Inputs = append(p.Inputs, bitcointest.P2WPKH(full.PublicKey()).Input(1_000, 2))
+	})
+	signed, err := parse(t, raw).Sign(t.Context(), &failing{full, full.(keystore.ECDSASigner), 1}, full.ID())
+	if signed != nil || !errors.Is(err, errHSM) || !strings.Contains(err.Error(), "input 1") {
+		t.Errorf("%x %v", signed, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if signed, err := parse(t, raw).Sign(ctx, full, full.ID()); signed != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%x %v", signed, err)
+	}
+}
+
 // TestUnknownFieldsStay: what this reader does not know comes out as it came
 // in, wherever it stands, even out of order.
 func TestUnknownFieldsStay(t *testing.T) {

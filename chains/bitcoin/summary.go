@@ -23,7 +23,7 @@ const (
 // of the summary, and so of its digest.
 func (t *Transaction) On(network Network) *Transaction {
 	shown := *t
-	shown.network = network
+	shown.network, shown.prefix = network, prefixHash{} // a hash that goes on is nobody else's
 	return &shown
 }
 

@@ -30,6 +30,7 @@ type Transaction struct {
 	spent    *spentOutputs         // what its inputs spend
 	hashes   *txscript.TxSigHashes // midstates of BIP-143 and BIP-341
 	matched  *matches              // what the key asked for last could sign
+	prefix   prefixHash            // of legacy digests
 }
 
 var _ chains.Transaction = (*Transaction)(nil)
