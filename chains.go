@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tempo"
@@ -19,6 +20,7 @@ type Limits struct {
 	Ethereum ethereum.Limits
 	Solana   solana.Limits
 	Tron     tron.Limits
+	Bitcoin  bitcoin.Limits
 	Tempo    tempo.Limits
 }
 
@@ -37,6 +39,7 @@ func newChainTable(limits Limits) chainTable {
 		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
 		{activity.TransactionTypeSolana, solana.New(limits.Solana)},
 		{activity.TransactionTypeTron, tron.New(limits.Tron)},
+		{activity.TransactionTypeBitcoin, bitcoin.New(limits.Bitcoin)},
 		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
 	}
 }
