@@ -8,12 +8,16 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Limits are the bounds of each chain beyond which a transaction is a hazard.
 type Limits struct {
 	Ethereum ethereum.Limits
+	Tron     tron.Limits
+	Tempo    tempo.Limits
 }
 
 // chainEntry is one row of the table of chains.
@@ -29,6 +33,8 @@ type chainTable []chainEntry
 func newChainTable(limits Limits) chainTable {
 	return chainTable{
 		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
+		{activity.TransactionTypeTron, tron.New(limits.Tron)},
+		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
 	}
 }
 

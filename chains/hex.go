@@ -9,14 +9,15 @@ import (
 )
 
 // DecodeHex reads a raw transaction as the API writes it: hex in any case, with
-// or without 0x. Its errors say what the text looks like if it is not hex.
+// or without 0x. Its errors say what the text looks like if it is not hex; what
+// is expected is for the caller to add (Chain.Expects).
 func DecodeHex(text string) ([]byte, error) {
 	digits := text
 	if len(digits) >= 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') {
 		digits = digits[2:]
 	}
 	if digits == "" {
-		return nil, errors.New("empty: hex of the raw unsigned transaction is expected")
+		return nil, errors.New("empty")
 	}
 	raw, err := hex.DecodeString(digits)
 	if err != nil {
@@ -33,9 +34,9 @@ func explainHex(text, digits string, err error) error {
 	case strings.TrimSpace(text) != text:
 		return errors.New("white space around the hex: remove it")
 	case strings.HasPrefix(text, "{"):
-		return errors.New("this looks like JSON; hex of the raw unsigned transaction is expected")
+		return errors.New("this looks like JSON")
 	case looksLikeBase64(digits):
-		return errors.New("this looks like base64; hex is expected")
+		return errors.New("this looks like base64")
 	}
 	bad, _ := utf8.DecodeRuneInString(digits[at:])
 	return fmt.Errorf("character %q at position %d is not a hex digit", bad, len(text)-len(digits)+at)

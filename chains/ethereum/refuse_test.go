@@ -175,13 +175,13 @@ var refusedNumbers = []refusal{
 // refusedFields are faults of recipients, data and lists.
 var refusedFields = []refusal{
 	{"to of 19 bytes", typed("02", with(items2, 6, "93"+strings.Repeat("11", 19))...),
-		"ethereum: field 6 (to) at byte 18: 19 bytes, want 20, or none for a creation"},
+		"ethereum: field 6 (to) at byte 18: 19 bytes, want 20 or none"},
 	{"to of 21 bytes", list(with(legacyItems, 4, "95"+strings.Repeat("11", 21))...),
-		"ethereum: field 4 (to) at byte 11: 21 bytes, want 20, or none for a creation"},
+		"ethereum: field 4 (to) at byte 11: 21 bytes, want 20 or none"},
 	{"to of 1 byte", list(with(legacyItems, 4, "11")...),
-		"ethereum: field 4 (to) at byte 11: 1 byte, want 20, or none for a creation"},
+		"ethereum: field 4 (to) at byte 11: 1 byte, want 20 or none"},
 	{"to is 00", list(with(legacyItems, 4, "00")...),
-		"ethereum: field 4 (to) at byte 11: 1 byte, want 20, or none for a creation"},
+		"ethereum: field 4 (to) at byte 11: 1 byte, want 20 or none"},
 	{"to is an empty list", typed("02", with(items2, 6, "c0")...),
 		"ethereum: field 6 (to) at byte 18: a list where a string should be"},
 	{"data is a list", typed("02", with(items2, 8, "c20102")...),

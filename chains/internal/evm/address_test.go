@@ -124,7 +124,8 @@ func TestAddresses(t *testing.T) {
 	if got := evm.Addresses(pub); len(got) != 1 || got[0] != want {
 		t.Errorf("%v, want %v", got, want)
 	}
-	other, err := keystore.ParsePublicKey(keystore.CurveEd25519, make([]byte, 32))
+	other, err := keystore.ParsePublicKey(keystore.CurveEd25519,
+		common.FromHex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")) // RFC 8032, test 1
 	if err != nil {
 		t.Fatal(err)
 	}
