@@ -106,14 +106,21 @@ func (s *Store) unknown(all []string) (unknown []string) {
 			s.bad[name] = bad
 			continue
 		}
-		if id, err := uuid.Parse(stem); err == nil {
-			if _, known := s.known[id]; known && id.String() == stem {
-				continue
-			}
+		if !s.isKnown(stem) {
+			unknown = append(unknown, name)
 		}
-		unknown = append(unknown, name)
 	}
 	return unknown
+}
+
+// isKnown reports whether the file of this name, less its suffix, was read.
+func (s *Store) isKnown(stem string) bool {
+	id, err := uuid.Parse(stem)
+	if err != nil || len(stem) != len("00000000-0000-0000-0000-000000000000") || strings.ContainsAny(stem, "ABCDEF") {
+		return false
+	}
+	_, known := s.known[id]
+	return known
 }
 
 func (s *Store) same(name string, bad badFile) bool {
