@@ -26,7 +26,7 @@ const settleTime = 2 * time.Second
 // badFile is a key file that is not loaded. It is read again when it changes, or
 // each time if it may not be the file's fault.
 type badFile struct {
-	err      *FileError
+	err      *Error
 	size     int64
 	modified time.Time
 	mode     fs.FileMode
@@ -246,11 +246,11 @@ func (s *Store) setAside(file loaded) {
 	s.options.Logger.Warn("key file left out", "file", bad.err.Path, "error", file.err)
 }
 
-func (s *Store) badFiles() []*FileError {
-	files := make([]*FileError, 0, len(s.bad))
+func (s *Store) badFiles() []*Error {
+	files := make([]*Error, 0, len(s.bad))
 	for _, bad := range s.bad {
 		files = append(files, bad.err)
 	}
-	slices.SortFunc(files, func(a, b *FileError) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }
