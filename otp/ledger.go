@@ -50,22 +50,30 @@ const Grace = 10 * time.Minute
 // KeepUntil is when the code can be swept.
 func (c *Code) KeepUntil() time.Time { return c.ExpiresAt.Add(Grace) }
 
-// Take notes that a request tries the code, and tells whether it may: the code
-// is live, not expired, and fewer than most requests tried it before; or this
-// very request did. It is what [Ledger.Try] does, for the stores that have no
+// Try is what became of a try.
+type Try uint8
+
+// The outcomes of a try.
+const (
+	TryRefused  Try = iota // the code is not live, expired, or tried too often
+	TryCounted             // the request may compare, and used up one of the code's tries
+	TryRepeated            // the request may compare, and was counted before
+)
+
+// Take notes that a request tries the code, which at most most different
+// requests may. It is what [Ledger.Try] does, for the stores that have no
 // language of their own.
-func (c *Code) Take(by Fingerprint, most int, now time.Time) bool {
-	if c.State != StateLive || !now.Before(c.ExpiresAt) {
-		return false
-	}
-	if slices.Contains(c.Tried, by) {
-		return true
-	}
-	if len(c.Tried) >= most {
-		return false
+func (c *Code) Take(by Fingerprint, most int, now time.Time) Try {
+	switch {
+	case c.State != StateLive || !now.Before(c.ExpiresAt):
+		return TryRefused
+	case slices.Contains(c.Tried, by):
+		return TryRepeated
+	case len(c.Tried) >= most:
+		return TryRefused
 	}
 	c.Tried = append(slices.Clip(c.Tried), by)
-	return true
+	return TryCounted
 }
 
 // Ledger is what a [Change] sees of a store: the one-time passwords of one
@@ -86,9 +94,9 @@ type Ledger interface {
 	Insert(code Code) error
 
 	// Try notes a try in one step that no other try can come between, by the
-	// rule of [Code.Take], and returns the code as it is then. It tells in
-	// taken whether the request may try. An unknown code is not taken.
-	Try(id string, by Fingerprint, most int, now time.Time) (code Code, taken bool, err error)
+	// rule of [Code.Take], and returns the code as it is then. An unknown code
+	// is refused; it is no error.
+	Try(id string, by Fingerprint, most int, now time.Time) (Code, Try, error)
 
 	// Move sets the state of a code if it is in the state from, and tells
 	// whether it was.

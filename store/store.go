@@ -48,6 +48,10 @@ var (
 	ErrClosed = errors.New("store: closed")
 )
 
+// LeaseGrace is how long after a lease ran out Sweep leaves it to its holder,
+// while nobody else asks for it.
+const LeaseGrace = time.Hour
+
 // Fingerprint tells one request body from another: its SHA-256.
 type Fingerprint = [sha256.Size]byte
 
@@ -146,7 +150,7 @@ type Store interface {
 	otp.Store
 
 	// Sweep removes what has expired at now: one-time passwords, meters, leases
-	// that nobody will ask for; and activities, in a store that forgets.
+	// that ran out LeaseGrace ago; and activities, in a store that forgets.
 	Sweep(ctx context.Context, now time.Time) (Swept, error)
 
 	// Forgets tells whether completed activities are forgotten after their
