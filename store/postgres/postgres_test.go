@@ -1,0 +1,58 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/postgres"
+	"github.com/countersign-dev/countersign/store/storetest"
+)
+
+func open(t testing.TB, dsn string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+var schemas atomic.Int32
+
+// schema makes an empty schema and returns the address that leads into it.
+func schema(t testing.TB, server *testenv.PostgreSQL) string {
+	t.Helper()
+	name := fmt.Sprintf("test%d", schemas.Add(1))
+	connection, err := pgx.Connect(t.Context(), server.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close(context.Background()) }()
+	if _, err := connection.Exec(t.Context(), "CREATE SCHEMA "+name); err != nil {
+		t.Fatal(err)
+	}
+	return server.DSN + " search_path=" + name
+}
+
+func TestContract(t *testing.T) {
+	server := testenv.Postgres(t)
+	storetest.Run(t, storetest.Harness{
+		Open:     func(t testing.TB) store.Store { return open(t, schema(t, server)) },
+		OwnClock: true,
+		Reopen: func(t testing.TB) func() store.Store {
+			dsn := schema(t, server)
+			return func() store.Store { return open(t, dsn) }
+		},
+		Nodes: func(t testing.TB) (one, other store.Store) {
+			dsn := schema(t, server)
+			return open(t, dsn), open(t, dsn)
+		},
+	})
+}
