@@ -30,15 +30,20 @@ var schemas atomic.Int32
 func schema(t testing.TB, server *testenv.PostgreSQL) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", schemas.Add(1))
-	connection, err := pgx.Connect(t.Context(), server.DSN)
+	execute(t, server.DSN, "CREATE SCHEMA "+name)
+	return server.DSN + " search_path=" + name
+}
+
+func execute(t testing.TB, dsn, statement string) {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = connection.Close(context.Background()) }()
-	if _, err := connection.Exec(t.Context(), "CREATE SCHEMA "+name); err != nil {
+	if _, err := connection.Exec(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
-	return server.DSN + " search_path=" + name
 }
 
 func TestContract(t *testing.T) {

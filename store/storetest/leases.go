@@ -87,14 +87,14 @@ func waitEndsWithContext(b *bench) {
 
 func leaseRunsOut(b *bench) {
 	first := b.lease("a")
-	b.pass(b.ttl - 100*time.Millisecond)
+	b.pass(b.ttl / 3)
 	b.busy("a")
 	if !b.h.OwnClock {
-		b.pass(100*time.Millisecond - 1)
+		b.now = epoch.Add(b.ttl - 1)
 		b.busy("a")
-		b.pass(1)
+		b.now = epoch.Add(b.ttl)
 	} else {
-		b.pass(150 * time.Millisecond)
+		b.pass(b.ttl)
 	}
 	second := b.lease("a")
 	if second.Token <= first.Token {

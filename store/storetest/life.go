@@ -131,6 +131,9 @@ func runReopen(t *testing.T, h Harness) {
 		return ledger.Insert(testCode("code", otp.StateLive))
 	})
 	b.try("code", "1", 3, epoch, otp.TryCounted, 1)
+	before := b.passwords()
+	id := before.mustIssue("")
+	before.refused(before.redeem(b.Store, "wrong", id, wrong(before.sent[id])), otp.ErrWrong)
 	b.noError(b.Close())
 
 	b = on(t, h, reopen())
@@ -138,6 +141,9 @@ func runReopen(t *testing.T, h Harness) {
 	b.recorded("a")
 	b.bumped(1)
 	b.try("code", "1", 3, epoch, otp.TryRepeated, 1)
+	after := b.passwords()
+	after.same(1, after.redeemAtOnce(200, id, before.sent[id]))
+	after.refused(after.redeem(b.Store, "later", id, before.sent[id]), otp.ErrUsed)
 	b.pass(2 * b.ttl)
 	b.lease("left behind")
 }
@@ -157,6 +163,18 @@ func runNodes(t *testing.T, h Harness) {
 		b.lost(lease, "a")
 		b.noError(nodes[1].Complete(t.Context(), *begun.Lease, b.activity("a"), nil))
 		b.recorded("a")
+	})
+	t.Run("200 right codes on two nodes: one is used", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		p := b.passwords()
+		p.node = func(i int) store.Store { return nodes[i%2] }
+		oneOfManyRight(p)
+	})
+	t.Run("200 wrong codes on two nodes: three are counted", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		p := b.passwords()
+		p.node = func(i int) store.Store { return nodes[i%2] }
+		threeOfManyWrong(p)
 	})
 	t.Run("one node wakes the other", func(t *testing.T) {
 		b, nodes := openNodes(t, h)
