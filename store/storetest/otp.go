@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ func runOTP(t *testing.T, h Harness) {
 		"undelivered codes never come alive":            undelivered,
 		"a code whose node died never comes alive":      nodeDied,
 		"a used code is used, whatever became of a try": usedIsUsed,
+		"an unused code is nowhere":                     unusedIsNowhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(open(t, h)) })
 	}
@@ -309,4 +311,30 @@ func usedIsUsed(b *bench) {
 	p.refused(p.Complete(p.t.Context(), *begun.Lease, p.activity("slow"), slow.Consume()), otp.ErrUsed)
 	_, err = p.Get(p.t.Context(), organization, p.activity("slow").ID)
 	p.is(err, store.ErrNotFound)
+}
+
+// unusedIsNowhere looks for codes that are live, dead and never delivered in
+// all that the store keeps.
+func unusedIsNowhere(b *bench) {
+	if b.h.Dump == nil {
+		return
+	}
+	p := b.passwords()
+	live := p.mustIssue("")
+	tried := p.mustIssue("")
+	p.refused(p.redeem(p.Store, "wrong", tried, wrong(p.sent[tried])), otp.ErrWrong)
+	p.fail = errors.New("no")
+	failed, err := p.issue("")
+	p.is(err, otp.ErrDelivery)
+	dump := bytes.ToUpper(b.h.Dump(b.t, b.Store))
+	for _, id := range []string{live, tried, failed} {
+		if !bytes.Contains(dump, []byte(strings.ToUpper(id))) {
+			b.t.Fatalf("one-time password %s is not in the dump: it is not a dump of all", id)
+		}
+		for _, form := range []string{p.sent[id], fmt.Sprintf("%X", p.sent[id])} {
+			if bytes.Contains(dump, []byte(form)) {
+				b.t.Errorf("the code of %s is kept, as %s", id, form)
+			}
+		}
+	}
 }

@@ -33,6 +33,10 @@ type Harness struct {
 	// it, again and again. Nil if the store does not survive.
 	Reopen func(t testing.TB) func() store.Store
 
+	// Dump returns all that the store keeps, as somebody finds it who steals
+	// it. Nil if there is nothing to steal.
+	Dump func(t testing.TB, s store.Store) []byte
+
 	// Nodes makes two stores over one empty place. Nil if the store cannot be
 	// shared.
 	Nodes func(t testing.TB) (one, other store.Store)
