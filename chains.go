@@ -8,12 +8,18 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Limits are the bounds of each chain beyond which a transaction is a hazard.
 type Limits struct {
 	Ethereum ethereum.Limits
+	Solana   solana.Limits
+	Tron     tron.Limits
+	Tempo    tempo.Limits
 }
 
 // chainEntry is one row of the table of chains.
@@ -29,6 +35,9 @@ type chainTable []chainEntry
 func newChainTable(limits Limits) chainTable {
 	return chainTable{
 		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
+		{activity.TransactionTypeSolana, solana.New(limits.Solana)},
+		{activity.TransactionTypeTron, tron.New(limits.Tron)},
+		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
 	}
 }
 
@@ -93,7 +102,7 @@ type allowance struct {
 }
 
 func newAllowance(names []string, table chainTable) (allowance, error) {
-	allowed := allowance{names: names}
+	allowed := allowance{names: slices.Clone(names)}
 	known := table.hazardNames()
 	for _, name := range names {
 		switch {

@@ -2,9 +2,7 @@ package countersign
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"strings"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -82,20 +80,6 @@ func (e *Engine) SignTransaction(ctx context.Context, organizationID string, int
 	}
 	result.SignedTransaction = encodeHex(signed)
 	return result, nil
-}
-
-// encodeHex is hex.EncodeToString with one allocation instead of two.
-func encodeHex(raw []byte) string {
-	var out strings.Builder
-	out.Grow(hex.EncodedLen(len(raw)))
-	var chunk [512]byte
-	for len(raw) > 0 {
-		n := min(len(raw), len(chunk)/2)
-		hex.Encode(chunk[:], raw[:n])
-		out.Write(chunk[:2*n])
-		raw = raw[n:]
-	}
-	return out.String()
 }
 
 // refuseTransaction turns an error of a chain or a key into the caller's.
