@@ -23,7 +23,7 @@ const (
 // maxTokenKey bounds the public key that a request has copied into its token.
 const maxTokenKey = 512
 
-// ErrToken: the token is not one of ours, was changed, or has expired.
+// ErrToken says that the token is not one of ours, was changed, or has expired.
 var ErrToken = errors.New("otp: verification token not valid")
 
 // Token is what a verification token says. Its form is a JWT (RFC 7519) with

@@ -19,7 +19,8 @@ const MaxAge = 5 * time.Minute
 
 const minSecret = 32
 
-// ErrSignature: the body does not come from who has the secret, or it is old.
+// ErrSignature says that the body does not come from who has the secret, or
+// that it is old.
 var ErrSignature = errors.New("webhook: the signature is not valid")
 
 // Verify checks the signature of a request, for the endpoint: header is the

@@ -84,7 +84,7 @@ var _ otp.Sender = (*Sender)(nil)
 // New makes a sender.
 func New(config Config) (*Sender, error) {
 	target, err := url.Parse(config.URL)
-	if err != nil || target.Host == "" || target.Scheme != "https" && !(target.Scheme == "http" && isThisMachine(target.Hostname())) {
+	if err != nil || target.Host == "" || !isPrivate(target) {
 		return nil, errors.New("webhook: the URL is not https, nor http to this machine: codes would be read on their way")
 	}
 	if len(config.Secret) < minSecret {
@@ -108,9 +108,12 @@ func New(config Config) (*Sender, error) {
 	return s, nil
 }
 
-func isThisMachine(host string) bool {
+// isPrivate tells whether nobody can read what is posted there on its way.
+func isPrivate(target *url.URL) bool {
+	host := target.Hostname()
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	thisMachine := host == "localhost" || ip != nil && ip.IsLoopback()
+	return target.Scheme == "https" || target.Scheme == "http" && thisMachine
 }
 
 // Send implements otp.Sender.
