@@ -71,8 +71,14 @@ func (r *Reader) unknown(name string, at int, fields []Field) error {
 	if len(name) > unknownShown {
 		name = strings.ToValidUTF8(name[:unknownShown], "") + "…"
 	}
-	return r.failIn(strconv.Quote(name), at, "unknown member")
+	if strings.Trim(name, plainName) != "" || name == "" {
+		name = strconv.Quote(name)
+	}
+	return r.failIn(name, at, "unknown member")
 }
+
+// plainName is what names are made of that an error repeats without quoting.
+const plainName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // member reads the value of a member.
 func (r *Reader) member(field *Field) error {
