@@ -59,16 +59,28 @@ type Reader struct {
 // else. Its error is an *Error. What says what the text is.
 func Read(data []byte, what string, fields ...Field) error {
 	reader := Reader{what: what, data: data}
-	if err := reader.checkText(); err != nil {
+	return reader.whole(func() error { return reader.Object(fields...) })
+}
+
+// Check checks a text that is one object, whatever its members, as strictly as
+// Read does. Its error is an *Error.
+func Check(data []byte, what string) error {
+	reader := Reader{what: what, data: data}
+	return reader.whole(func() error { return reader.skipObject(0) })
+}
+
+// whole reads the text from end to end.
+func (r *Reader) whole(object func() error) error {
+	if err := r.checkText(); err != nil {
 		return err
 	}
-	reader.space()
-	if err := reader.Object(fields...); err != nil {
+	r.space()
+	if err := object(); err != nil {
 		return err
 	}
-	reader.space()
-	if reader.at < len(data) {
-		return reader.fail(reader.at, "%d bytes follow the object: one object and nothing else is expected", len(data)-reader.at)
+	r.space()
+	if r.at < len(r.data) {
+		return r.fail(r.at, "%d bytes follow the object: one object and nothing else is expected", len(r.data)-r.at)
 	}
 	return nil
 }
