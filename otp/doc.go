@@ -1,0 +1,2 @@
+// Package otp issues one-time passwords and verifies them.
+package otp
