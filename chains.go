@@ -8,12 +8,14 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Limits are the bounds of each chain beyond which a transaction is a hazard.
 type Limits struct {
 	Ethereum ethereum.Limits
+	Tempo    tempo.Limits
 }
 
 // chainEntry is one row of the table of chains.
@@ -29,6 +31,7 @@ type chainTable []chainEntry
 func newChainTable(limits Limits) chainTable {
 	return chainTable{
 		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
+		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
 	}
 }
 

@@ -95,7 +95,7 @@ func (tx *transaction) readGas(f *rlp.Fields) { tx.gas = f.Uint64("gas") }
 // readCall reads to, value and data.
 func (tx *transaction) readCall(f *rlp.Fields) {
 	at := f.At()
-	to, present := f.Recipient("to")
+	to, present := f.OptionalAddress("to")
 	tx.to, tx.creation = to, !present
 	if tx.creation && (tx.kind == typeBlob || tx.kind == typeSetCode) {
 		f.Fail("to", at, "is empty: a transaction of type %d cannot create a contract", tx.kind)

@@ -121,6 +121,21 @@ func (f *Fields) NextIsList() bool {
 	return f.More() && f.raw[f.at] >= 0xc0
 }
 
+// NextIsEmpty reports whether the next item is the empty string, 80, without
+// reading it.
+func (f *Fields) NextIsEmpty() bool {
+	return f.More() && f.raw[f.at] == 0x80
+}
+
+// Raw reads an item of either kind and returns it with its header.
+func (f *Fields) Raw(name string) []byte {
+	start := f.at
+	if f.Item(name); f.err != nil {
+		return nil
+	}
+	return f.raw[start:f.at]
+}
+
 // Item reads an item of either kind. content is the span of what it holds.
 func (f *Fields) Item(name string) (content Span, isList bool) {
 	if f.err != nil {
@@ -171,15 +186,15 @@ func (f *Fields) Address(name string) (address [20]byte) {
 	return address
 }
 
-// Recipient reads what a "to" holds: 20 bytes, or none for a creation.
-func (f *Fields) Recipient(name string) (address [20]byte, present bool) {
+// OptionalAddress reads 20 bytes or none: a "to", which is empty for a creation.
+func (f *Fields) OptionalAddress(name string) (address [20]byte, present bool) {
 	start := f.at
 	content := f.String(name)
 	switch {
 	case f.err != nil || content.Len() == 0:
 		return address, false
 	case content.Len() != 20:
-		f.fail(name, start, fmt.Sprintf("%d bytes, want 20, or none for a creation", content.Len()))
+		f.fail(name, start, fmt.Sprintf("%d bytes, want 20 or none", content.Len()))
 		return address, false
 	}
 	copy(address[:], content.Of(f.raw))

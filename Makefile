@@ -1,0 +1,47 @@
+# make test needs Go, git, make and gcc; it installs what else the tests want,
+# or says which were left out. COUNTERSIGN_REQUIRE=all makes that a failure.
+
+LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
+TIME = 30s
+
+.PHONY: all build test test-deps vet race nocgo lint vuln bench fuzz
+
+all: build
+
+build:
+	go build -o dist/countersign ./cmd/countersign
+
+test: test-deps vet race nocgo
+
+test-deps:
+	internal/testenv/install.sh
+
+vet:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet ./...
+
+race:
+	go test -race ./...
+
+# Without cgo: the same tests over the pure-Go curve code.
+nocgo:
+	CGO_ENABLED=0 go test ./...
+
+lint:
+	go run $(LINT) run ./...
+
+# Says so where the vulnerability database cannot be reached.
+vuln:
+	go run $(VULN) ./...
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./bench
+
+# Every fuzz target for TIME each.
+fuzz:
+	@for package in $$(go list ./... ); do \
+	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	    echo "$$package $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(TIME) $$package || exit 1; \
+	  done; \
+	done

@@ -1,0 +1,51 @@
+package tempo
+
+import (
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+)
+
+// authorization delegates an account to code, as EIP-7702 does, with a
+// signature of any of Tempo's kinds:
+//
+//	[chainId, address, nonce, signature]
+type authorization struct {
+	chainID   uint256.Int // 0: on every chain
+	delegate  evm.Address
+	nonce     uint64
+	signed    rlp.Span // items chainId, address, nonce
+	signature envelope
+}
+
+// authorizationMagic is the byte in front of what is signed:
+// keccak256(05 ‖ rlp([chainId, address, nonce])).
+const authorizationMagic = 0x05
+
+func (tx *transaction) readAuthorizations(f *rlp.Fields) {
+	at := f.At()
+	list := f.List("authorizationList")
+	if count := list.Count(); f.Err() == nil && count > maxAuthorizations {
+		f.Fail("authorizationList", at, "%d authorizations: %d at most", count, maxAuthorizations)
+	}
+	for f.Err() == nil && list.More() {
+		tuple := list.List("authorization")
+		start := tuple.At()
+		a := authorization{chainID: tuple.Uint256("chainId"), delegate: tuple.Address("address"), nonce: tuple.Uint64("nonce")}
+		a.signed = rlp.Span{Start: start, End: tuple.At()}
+		a.signature = readEnvelope(&tuple, "signature", tx.raw, true)
+		list.Join(&tuple)
+		tx.authorizations = append(tx.authorizations, a)
+	}
+	f.Join(&list)
+	if len(tx.authorizations) > 0 && tx.creates() {
+		f.Fail("authorizationList", at, "a transaction that creates a contract has no authorizations")
+	}
+}
+
+func (a *authorization) digest(raw []byte) [32]byte {
+	header := rlp.AppendListHeader([]byte{authorizationMagic}, a.signed.Len())
+	return crypto.Keccak256Hash(header, a.signed.Of(raw))
+}

@@ -1,0 +1,83 @@
+// Package tempo reads, shows and signs native Tempo transactions, type 0x76.
+// Transactions of types 0, 1, 2 and 4 for Tempo come in as Ethereum ones.
+//
+// # In
+//
+//	76 ‖ rlp([chainId, maxPriorityFeePerGas, maxFeePerGas, gas, calls, accessList,
+//	          nonceKey, nonce, validBefore, validAfter, feeToken, feePayer,
+//	          authorizationList, keyAuthorization?])
+//
+//	calls              [[to (20 bytes, or none), value, input]…], 1 to 32
+//	feePayer           80 nobody else pays · 00 somebody will · [yParity, r, s] has signed
+//	authorizationList  [[chainId, address, nonce, signature]…], at most 16
+//	keyAuthorization   [[chainId, keyType, keyId, expiry?, limits?, scopes?,
+//	                     witness?, isAdmin?, account?], signature]
+//
+// Thirteen items, or fourteen with a key authorization. Source: the Tempo
+// transaction specification and TIP-1009, TIP-1011, TIP-1049, TIP-1053.
+//
+// # Out
+//
+// The same with one more item, the sender's signature: 65 bytes r ‖ s ‖ v,
+// v 27 or 28.
+//
+// # Preimage
+//
+// The bytes that came in. If somebody else pays, in whichever of the two forms,
+// the same items with feePayer as 00 and feeToken as 80: a sponsored sender does
+// not commit to the token that the fee is paid in, and the summary says so. The
+// node refuses the placeholder 00: that output is for the payer to complete.
+//
+// A key authorization is never decoded and encoded again: with limits left out
+// or 80 the key has no limits, with c0 it may spend nothing, and a library that
+// takes one for the other signs something else than it was given.
+package tempo
+
+import (
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Name is the chain's name in errors, hazards and summaries.
+const Name = "tempo"
+
+// Limits are the bounds beyond which a transaction is a hazard. A zero field
+// means the default.
+type Limits struct {
+	// GasCap is the gas that a transaction may have. Default: DefaultGasCap.
+	GasCap uint64
+}
+
+// DefaultGasCap is the network's cap for one transaction.
+const DefaultGasCap = 30_000_000
+
+// Chain implements chains.Chain. The zero Chain has the default limits.
+type Chain struct {
+	limits Limits
+}
+
+var _ chains.Chain = Chain{}
+
+// New returns the chain with limits.
+func New(limits Limits) Chain { return Chain{limits: limits} }
+
+// Name implements chains.Chain.
+func (Chain) Name() string { return Name }
+
+// Addresses implements chains.Chain: the same as on Ethereum.
+func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
+
+// HazardNames implements chains.Chain.
+func (Chain) HazardNames() []string {
+	return []string{HazardReservedNonceKey, HazardGasOverCap, HazardUnlimitedKey, HazardAdminKey, HazardForeignFeeToken}
+}
+
+// Parse implements chains.Chain.
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+	tx := &transaction{limits: c.limits, raw: raw}
+	if err := tx.parse(); err != nil {
+		return nil, err
+	}
+	return tx, nil
+}

@@ -1,0 +1,71 @@
+package tempo
+
+import (
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+)
+
+// feePayer is who pays the fee, if it is not the sender.
+type feePayer struct {
+	form    feePayerForm
+	yParity uint8
+	r, s    uint256.Int
+}
+
+type feePayerForm uint8
+
+const (
+	payerNone        feePayerForm = iota // 80: the sender pays
+	payerPlaceholder                     // 00: somebody will pay, and has not signed
+	payerSigned                          // [yParity, r, s]
+)
+
+func readFeePayer(f *rlp.Fields) (payer feePayer) {
+	if f.NextIsList() {
+		return readPayerSignature(f)
+	}
+	at := f.At()
+	item := f.Raw("feePayer")
+	switch {
+	case f.Err() != nil:
+	case len(item) == 1 && item[0] == 0x80:
+	case len(item) == 1 && item[0] == 0x00:
+		payer.form = payerPlaceholder
+	default:
+		f.Fail("feePayer", at, "is none of 80 (the sender pays), 00 (placeholder) and [yParity, r, s]")
+	}
+	return payer
+}
+
+func readPayerSignature(f *rlp.Fields) feePayer {
+	signature := f.List("feePayer")
+	payer := feePayer{form: payerSigned}
+	at := signature.At()
+	if payer.yParity = signature.Uint8("yParity"); payer.yParity > 1 {
+		signature.Fail("yParity", at, "is %d, neither 0 nor 1", payer.yParity)
+	}
+	at = signature.At()
+	if payer.r = signature.Uint256("r"); !evm.ValidScalar(&payer.r) {
+		signature.Fail("r", at, "is not between 1 and the group order")
+	}
+	at = signature.At()
+	if payer.s = signature.Uint256("s"); !evm.LowScalar(&payer.s) {
+		signature.Fail("s", at, "is not between 1 and half the group order")
+	}
+	f.Join(&signature)
+	return payer
+}
+
+// payer recovers who pays, given who sends. The fee payer signs
+//
+//	keccak256(78 ‖ rlp([…items, with the sender's address as feePayer]))
+func (tx *transaction) payer(sender evm.Address) (payer evm.Address, ok bool) {
+	before := tx.raw[tx.items.Start:tx.feePayerItem.Start]
+	after := tx.raw[tx.feePayerItem.End:tx.items.End]
+	header := rlp.AppendListHeader([]byte{typeFeePayer}, len(before)+21+len(after))
+	digest := crypto.Keccak256Hash(header, before, append([]byte{0x80 + 20}, sender[:]...), after)
+	return evm.Recover(digest, tx.feePayer.yParity, tx.feePayer.r, tx.feePayer.s)
+}

@@ -1,0 +1,53 @@
+package tempo
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Sign implements chains.Transaction.
+func (tx *transaction) Sign(ctx context.Context, key keystore.Key, _ string) ([]byte, error) {
+	signer, err := keystore.AsECDSA(key)
+	if err != nil {
+		return nil, err
+	}
+	signature, err := signer.SignECDSA(ctx, tx.preimageHash())
+	if err != nil {
+		return nil, err
+	}
+	return tx.splice(&signature), nil
+}
+
+// sponsored is feeToken and feePayer as a sponsored sender signs them.
+var sponsored = []byte{0x80, 0x00}
+
+// preimageHash is Keccak-256 over what the sender signs: the raw bytes, or, if
+// somebody else pays, the same items with feeToken 80 and feePayer 00.
+func (tx *transaction) preimageHash() [32]byte {
+	if tx.feePayer.form == payerNone || tx.feePayer.form == payerPlaceholder && !tx.hasFeeToken {
+		return crypto.Keccak256Hash(tx.raw)
+	}
+	before := tx.raw[tx.items.Start:tx.feeTokenItem.Start]
+	after := tx.raw[tx.feePayerItem.End:tx.items.End]
+	var room [1 + rlp.MaxListHeader]byte
+	header := rlp.AppendListHeader(append(room[:0], typeTempo), len(before)+len(sponsored)+len(after))
+	return crypto.Keccak256Hash(header, before, sponsored, after)
+}
+
+// splice puts the signature behind the items, as a string of 65 bytes, and a
+// header that counts it in front of them:
+//
+//	76 ‖ header ‖ items ‖ b8 41 ‖ r ‖ s ‖ v
+func (tx *transaction) splice(signature *[65]byte) []byte {
+	size := tx.items.Len() + 2 + len(signature)
+	out := make([]byte, 0, 1+rlp.MaxListHeader+size)
+	out = rlp.AppendListHeader(append(out, typeTempo), size)
+	out = append(out, tx.items.Of(tx.raw)...)
+	out = append(out, 0xb7+1, byte(len(signature)))
+	out = append(out, signature[:64]...)
+	return append(out, 27+signature[64])
+}

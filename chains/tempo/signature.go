@@ -1,0 +1,114 @@
+package tempo
+
+import (
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+)
+
+// The signatures that authorizations carry. All but the first begin with a type
+// byte:
+//
+//	secp256k1   r 32 ‖ s 32 ‖ v 1, 65 bytes
+//	P-256       01 ‖ r ‖ s ‖ x ‖ y ‖ preHash 1, 130 bytes
+//	WebAuthn    02 ‖ authenticatorData ‖ clientDataJSON ‖ r ‖ s ‖ x ‖ y, 129 to 2,049 bytes
+//	keychain    03 or 04 ‖ account 20 ‖ one of the above
+const (
+	sizeSecp256k1   = 65
+	sizeP256        = 130
+	minWebAuthn     = 1 + 128
+	maxWebAuthn     = 1 + 2048
+	keychainHeader  = 1 + 20
+	signatureP256   = 0x01
+	signatureWebAut = 0x02
+	signatureChain1 = 0x03
+	signatureChain2 = 0x04
+)
+
+// envelope is a signature of one of these kinds.
+type envelope struct {
+	kind    string // as a person reads it
+	account *evm.Address
+	bytes   rlp.Span // without the keychain's header
+}
+
+// readEnvelope reads a signature's shape. keychain allows one made by a key of
+// an account's keychain.
+func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelope {
+	at := f.At()
+	span := f.String(name)
+	if f.Err() != nil {
+		return envelope{}
+	}
+	e := envelope{bytes: span}
+	signature := span.Of(raw)
+	if keychain && len(signature) > keychainHeader && (signature[0] == signatureChain1 || signature[0] == signatureChain2) && len(signature) != sizeSecp256k1 {
+		account := evm.Address(signature[1:keychainHeader])
+		e.account, e.bytes.Start = &account, span.Start+keychainHeader
+		signature = signature[keychainHeader:]
+	}
+	e.kind = kindOf(signature)
+	if e.kind == "" {
+		f.Fail(name, at, "is not a signature: %d bytes of no known kind", span.Len())
+	}
+	if e.kind == kindSecp256k1 && !validSecp256k1(signature) {
+		f.Fail(name, at, "is not a signature: r and s are to be between 1 and the group order, s low, v 27 or 28")
+	}
+	return e
+}
+
+const (
+	kindSecp256k1 = "secp256k1"
+	kindP256      = "P-256"
+	kindWebAuthn  = "WebAuthn"
+)
+
+func kindOf(signature []byte) string {
+	size := len(signature)
+	switch {
+	case size == sizeSecp256k1:
+		return kindSecp256k1
+	case size == sizeP256 && signature[0] == signatureP256 && signature[size-1] <= 1:
+		return kindP256
+	case size >= minWebAuthn && size <= maxWebAuthn && signature[0] == signatureWebAut:
+		return kindWebAuthn
+	}
+	return ""
+}
+
+func validSecp256k1(signature []byte) bool {
+	var r, s uint256.Int
+	r.SetBytes(signature[:32])
+	s.SetBytes(signature[32:64])
+	v := signature[64]
+	return evm.ValidScalar(&r) && evm.LowScalar(&s) && (v == 27 || v == 28)
+}
+
+// signer tells who made the signature over a digest. Of secp256k1 it is
+// recovered. The others carry a P-256 key, whose address is shown; they are the
+// network's to verify.
+func (e envelope) signer(raw []byte, digest common.Hash) chains.Field {
+	signature := e.bytes.Of(raw)
+	if e.kind == kindSecp256k1 {
+		if e.account != nil && raw[e.bytes.Start-keychainHeader] == signatureChain2 {
+			digest = crypto.Keccak256Hash([]byte{signatureChain2}, digest[:], e.account[:])
+		}
+		var r, s uint256.Int
+		r.SetBytes(signature[:32])
+		s.SetBytes(signature[32:64])
+		if signer, ok := evm.Recover(digest, signature[64]-27, r, s); ok {
+			return chains.AddressField("signed by", signer.String()).WithNote(e.kind)
+		}
+		return chains.Text("signed by", "nobody").WithNote("the signature is not valid")
+	}
+	end := len(signature)
+	if e.kind == kindP256 {
+		end-- // preHash
+	}
+	hash := crypto.Keccak256(signature[end-64 : end])
+	return chains.AddressField("signed by", evm.Address(hash[12:]).String()).WithNote(e.kind + ", as it claims: not verified here")
+}

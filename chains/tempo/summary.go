@@ -1,0 +1,214 @@
+package tempo
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// networks are the chain ids of Tempo.
+var networks = map[uint64]string{4217: "Tempo", 42431: "Tempo testnet"}
+
+// Summary implements chains.Transaction.
+func (tx *transaction) Summary() chains.Summary {
+	fields := []chains.Field{
+		chains.Text("type", "0x76 (Tempo)"),
+		chains.Integer("chain", tx.chainID).WithNote(networks[tx.chainID]),
+	}
+	for i := range tx.calls {
+		fields = append(fields, tx.callField(i))
+	}
+	fields = append(fields, tx.feeFields()...)
+	fields = append(fields, tx.nonceFields()...)
+	fields = append(fields, windowField("valid after", tx.validAfter, "at once"), windowField("valid before", tx.validBefore, "for ever"))
+	fields = append(fields, tx.accessList.Summary()...)
+	for i := range tx.authorizations {
+		fields = append(fields, tx.authorizations[i].field(i+1, tx.raw))
+	}
+	if tx.key != nil {
+		fields = append(fields, tx.key.field(tx.raw))
+	}
+	return chains.Summary{Chain: Name, Fields: fields}
+}
+
+// SignerView implements chains.Transaction.
+func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
+	from := evm.AddressOf(signer)
+	fields := []chains.Field{chains.AddressField("from", from.String())}
+	if tx.creates() {
+		created := crypto.CreateAddress(common.Address(from), tx.nonce)
+		fields = append(fields, chains.AddressField("creates", created.Hex()))
+	}
+	if tx.feePayer.form == payerSigned {
+		payer := chains.Text("fee payer", "nobody").WithNote("the payer's signature is not valid for this sender")
+		if address, ok := tx.payer(from); ok {
+			payer = chains.AddressField("fee payer", address.String())
+		}
+		fields = append(fields, payer)
+	}
+	return fields
+}
+
+func (tx *transaction) callField(i int) chains.Field {
+	c := &tx.calls[i]
+	input := c.input.Of(tx.raw)
+	var fields []chains.Field
+	if c.creation {
+		fields = append(fields, chains.Text("to", "none").WithNote("creates a contract"), chains.Bytes("init code", input))
+	} else {
+		fields = append(fields, chains.AddressField("to", c.to.String()))
+		fields = append(fields, evm.Call(input)...)
+	}
+	if !c.value.IsZero() {
+		fields = append(fields, chains.BigInteger("value", c.value.ToBig()))
+	}
+	return chains.List(fmt.Sprintf("call %d of %d", i+1, len(tx.calls)), fields...)
+}
+
+// feeFields tells of the fee. Gas is priced in 10⁻¹⁸ US dollars, whichever
+// token it is paid in.
+func (tx *transaction) feeFields() []chains.Field {
+	var fee uint256.Int
+	fee.Mul(uint256.NewInt(tx.gas), &tx.maxFeePerGas) // 64 and 128 bits
+	fields := []chains.Field{
+		chains.Amount("maximum fee", fee.ToBig(), 18, "USD"),
+		chains.Integer("gas", tx.gas),
+		chains.Amount("max fee per gas", tx.maxFeePerGas.ToBig(), 18, "USD"),
+		chains.Amount("max priority fee per gas", tx.maxPriorityFeePerGas.ToBig(), 18, "USD"),
+	}
+	return append(fields, tx.payerField(), tx.feeTokenField())
+}
+
+func (tx *transaction) payerField() chains.Field {
+	switch tx.feePayer.form {
+	case payerPlaceholder:
+		return chains.Text("fee paid by", "somebody else").WithNote("a fee payer who has yet to sign")
+	case payerSigned:
+		return chains.Text("fee paid by", "somebody else").WithNote("a fee payer who has signed")
+	case payerNone:
+	}
+	return chains.Text("fee paid by", "the sender")
+}
+
+func (tx *transaction) feeTokenField() chains.Field {
+	token := chains.Text("fee token", "none named").WithNote("the payer's or the network's choice")
+	if tx.hasFeeToken {
+		token = chains.AddressField("fee token", tx.feeToken.String())
+	}
+	if tx.feePayer.form != payerNone {
+		token = token.WithNote("NOT COMMITTED TO by the sender's signature: the fee payer chooses it")
+	}
+	return token
+}
+
+func (tx *transaction) nonceFields() []chains.Field {
+	key := chains.BigInteger("nonce key", tx.nonceKey.ToBig())
+	if tx.expiring() {
+		key = chains.Text("nonce key", "2^256-1").WithNote("expiring nonce: valid once, until valid before")
+	}
+	return []chains.Field{key, chains.Integer("nonce", tx.nonce)}
+}
+
+func windowField(label string, seconds uint64, none string) chains.Field {
+	switch {
+	case seconds == 0:
+		return chains.Text(label, none)
+	case seconds > maxTime:
+		return chains.BigInteger(label, new(big.Int).SetUint64(seconds)).WithNote("seconds since 1970")
+	}
+	return chains.Time(label, time.Unix(int64(seconds), 0))
+}
+
+// maxTime is the last second that RFC 3339 can write: the end of year 9999.
+const maxTime = 253402300799
+
+func (a *authorization) field(number int, raw []byte) chains.Field {
+	chain := chains.Text("chain", "ANY").WithNote("valid on every chain")
+	if !a.chainID.IsZero() {
+		chain = chains.BigInteger("chain", a.chainID.ToBig())
+	}
+	fields := []chains.Field{chains.AddressField("delegate", a.delegate.String()), chain, chains.Integer("nonce", a.nonce)}
+	if a.signature.account != nil {
+		fields = append(fields, chains.AddressField("account", a.signature.account.String()).WithNote("by a key of its keychain"))
+	}
+	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.signer(raw, a.digest(raw)))...)
+}
+
+func (key *keyAuthorization) field(raw []byte) chains.Field {
+	fields := []chains.Field{
+		chains.AddressField("key", key.keyID.String()).WithNote(keyTypes[key.keyType]),
+		windowField("expires", key.expiry, "never"),
+		key.limitsField(),
+		key.scopesField(),
+	}
+	if key.admin {
+		fields = append(fields, chains.Text("admin", "yes").WithNote("can authorize and revoke other keys"))
+	}
+	if key.account != nil {
+		fields = append(fields, chains.AddressField("account", key.account.String()))
+	}
+	if key.witness != nil {
+		fields = append(fields, chains.Bytes("witness", key.witness))
+	}
+	return chains.List("key authorization", append(fields, key.signature.signer(raw, key.digest(raw)))...)
+}
+
+func (key *keyAuthorization) limitsField() chains.Field {
+	if !key.limited {
+		return chains.Text("limits", "UNLIMITED").WithNote("may spend all that the account has")
+	}
+	if len(key.limits) == 0 {
+		return chains.Text("limits", "none allowed").WithNote("may spend nothing")
+	}
+	fields := make([]chains.Field, 0, len(key.limits))
+	for _, limit := range key.limits {
+		note := "in the token's smallest unit, in all"
+		if limit.period > 0 {
+			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", min(limit.period, math.MaxInt64))
+		}
+		fields = append(fields, chains.BigInteger(limit.token.String(), limit.limit.ToBig()).WithNote(note))
+	}
+	return chains.List("limits", fields...)
+}
+
+func (key *keyAuthorization) scopesField() chains.Field {
+	if !key.scoped {
+		return chains.Text("scopes", "any call")
+	}
+	if len(key.scopes) == 0 {
+		return chains.Text("scopes", "no call")
+	}
+	fields := make([]chains.Field, 0, len(key.scopes))
+	for _, s := range key.scopes {
+		if len(s.rules) == 0 {
+			fields = append(fields, chains.Text(s.target.String(), "any call"))
+			continue
+		}
+		fields = append(fields, chains.List(s.target.String(), ruleFields(s.rules)...))
+	}
+	return chains.List("scopes", fields...)
+}
+
+func ruleFields(rules []selectorRule) []chains.Field {
+	fields := make([]chains.Field, 0, len(rules))
+	for _, rule := range rules {
+		selector := chains.Bytes("selector", rule.selector)
+		if len(rule.recipients) == 0 {
+			selector = selector.WithNote("to anybody")
+		}
+		fields = append(fields, selector)
+		for _, recipient := range rule.recipients {
+			fields = append(fields, chains.AddressField("to", recipient.String()))
+		}
+	}
+	return fields
+}

@@ -1,0 +1,185 @@
+package tempo
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Type bytes (EIP-2718).
+const (
+	typeTempo    = 0x76
+	typeFeePayer = 0x78 // what a fee payer signs; not a transaction
+)
+
+// The network's bounds.
+const (
+	maxCalls              = 32
+	maxAuthorizations     = 16
+	maxAccessListEntries  = 256
+	maxAccessListKeysEach = 256
+)
+
+// Number of items: without and with a key authorization.
+const (
+	itemsPlain   = 13
+	itemsWithKey = 14
+)
+
+// transaction is a view over the raw bytes, and what was read from them.
+type transaction struct {
+	limits Limits
+	raw    []byte
+	items  rlp.Span // all items
+
+	// The two neighbours that a sponsored sender signs as 80 00, headers
+	// included.
+	feeTokenItem, feePayerItem rlp.Span
+
+	chainID              uint64
+	maxPriorityFeePerGas uint256.Int
+	maxFeePerGas         uint256.Int
+	gas                  uint64
+	calls                []call
+	accessList           evm.AccessList
+	nonceKey             uint256.Int
+	nonce                uint64
+	validBefore          uint64 // seconds since the epoch, exclusive; 0: no bound
+	validAfter           uint64 // seconds since the epoch; 0: no bound
+	feeToken             evm.Address
+	hasFeeToken          bool
+	feePayer             feePayer
+	authorizations       []authorization
+	key                  *keyAuthorization // nil if there is none
+}
+
+var _ chains.Transaction = (*transaction)(nil)
+
+func (tx *transaction) parse() error {
+	switch {
+	case len(tx.raw) == 0:
+		return malformed("", 0, "empty: the raw unsigned transaction is expected")
+	case tx.raw[0] == typeFeePayer:
+		return unsupported("type 0x78 is what a fee payer signs, not a transaction")
+	case tx.raw[0] != typeTempo && (tx.raw[0] <= 4 || tx.raw[0] >= 0xc0):
+		return unsupported("a native Tempo transaction has type 0x76: use TRANSACTION_TYPE_ETHEREUM for this one")
+	case tx.raw[0] != typeTempo:
+		return unsupported(fmt.Sprintf("type 0x%02x is unknown: a native Tempo transaction has type 0x76", tx.raw[0]))
+	}
+	f := rlp.Open(Name, tx.raw, 1)
+	tx.items = f.Rest()
+	count := f.Count()
+	if f.Err() == nil && count != itemsPlain && count != itemsWithKey {
+		f.Fail("", tx.items.Start, "%d items: an unsigned transaction has 13, or 14 with a key authorization", count)
+	}
+	tx.readFees(&f)
+	tx.readCalls(&f)
+	tx.readAccessList(&f)
+	tx.readNonce(&f)
+	tx.readWindow(&f)
+	tx.readPayment(&f)
+	tx.readAuthorizations(&f)
+	if f.Err() == nil && count == itemsWithKey {
+		tx.readKeyAuthorization(&f)
+	}
+	return f.Close()
+}
+
+func (tx *transaction) readFees(f *rlp.Fields) {
+	at := f.At()
+	if tx.chainID = f.Uint64("chainId"); tx.chainID == 0 {
+		f.Fail("chainId", at, "is 0: a transaction names its chain")
+	}
+	tx.maxPriorityFeePerGas = readUint128(f, "maxPriorityFeePerGas")
+	at = f.At()
+	tx.maxFeePerGas = readUint128(f, "maxFeePerGas")
+	if tx.maxPriorityFeePerGas.Gt(&tx.maxFeePerGas) {
+		f.Fail("maxFeePerGas", at, "is below maxPriorityFeePerGas")
+	}
+	tx.gas = f.Uint64("gas")
+}
+
+func readUint128(f *rlp.Fields, name string) uint256.Int {
+	at := f.At()
+	value := f.Uint256(name)
+	if value.BitLen() > 128 {
+		f.Fail(name, at, "integer of %d bits is over 128", value.BitLen())
+	}
+	return value
+}
+
+func (tx *transaction) readAccessList(f *rlp.Fields) {
+	at := f.At()
+	tx.accessList = evm.ReadAccessList(f, "accessList")
+	switch {
+	case tx.accessList.Addresses > maxAccessListEntries:
+		f.Fail("accessList", at, "%d addresses: %d at most", tx.accessList.Addresses, maxAccessListEntries)
+	case tx.accessList.MostKeys > maxAccessListKeysEach:
+		f.Fail("accessList", at, "%d storage keys of one address: %d at most", tx.accessList.MostKeys, maxAccessListKeysEach)
+	}
+}
+
+func (tx *transaction) readNonce(f *rlp.Fields) {
+	tx.nonceKey = f.Uint256("nonceKey")
+	at := f.At()
+	tx.nonce = f.Uint64("nonce")
+	switch {
+	case tx.nonce == math.MaxUint64:
+		f.Fail("nonce", at, "is 2^64−1, which no account can use (EIP-2681)")
+	case tx.expiring() && tx.nonce != 0:
+		f.Fail("nonce", at, "is %d: with nonce key 2^256−1 (expiring nonces, TIP-1009) it is 0", tx.nonce)
+	}
+}
+
+func (tx *transaction) readWindow(f *rlp.Fields) {
+	at := f.At()
+	tx.validBefore = f.Uint64("validBefore")
+	tx.validAfter = f.Uint64("validAfter")
+	switch {
+	case tx.expiring() && tx.validBefore == 0:
+		f.Fail("validBefore", at, "is missing: with nonce key 2^256−1 (expiring nonces, TIP-1009) it is required")
+	case tx.validBefore != 0 && tx.validBefore <= tx.validAfter:
+		f.Fail("validBefore", at, "%d is not after validAfter %d: the transaction is never valid", tx.validBefore, tx.validAfter)
+	}
+}
+
+// expiring reports whether the nonce key is the one of expiring nonces
+// (TIP-1009): 2^256−1.
+func (tx *transaction) expiring() bool {
+	var next uint256.Int
+	return next.AddUint64(&tx.nonceKey, 1).IsZero()
+}
+
+// readPayment reads feeToken and feePayer.
+func (tx *transaction) readPayment(f *rlp.Fields) {
+	start := f.At()
+	tx.feeToken, tx.hasFeeToken = f.OptionalAddress("feeToken")
+	tx.feeTokenItem = rlp.Span{Start: start, End: f.At()}
+	tx.feePayer = readFeePayer(f)
+	tx.feePayerItem = rlp.Span{Start: tx.feeTokenItem.End, End: f.At()}
+}
+
+// Signers implements chains.Transaction.
+func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
+	return evm.Signers(Name, signWith)
+}
+
+// Check implements chains.Transaction: any secp256k1 key can sign it.
+func (tx *transaction) Check(key keystore.Key, _ string) error {
+	_, err := keystore.AsECDSA(key)
+	return err
+}
+
+func malformed(field string, at int, problem string) error {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: problem}
+}
+
+func unsupported(problem string) error {
+	return &chains.ParseError{Kind: chains.ErrUnsupported, Chain: Name, Field: "type", Offset: 0, Problem: problem}
+}

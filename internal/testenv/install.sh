@@ -1,0 +1,50 @@
+#!/bin/sh
+# Installs what tests need beyond Go, through the system's package manager where
+# it can. What cannot be had is said, and the tests that need it say so too
+# when they are left out. With COUNTERSIGN_REQUIRE=all that is a failure.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+missing=0
+lacking() {
+  echo "testenv: $1: its tests are left out" >&2
+  missing=1
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo -n "$@"; else return 1; fi
+}
+
+# system TOOL DEBIAN FEDORA ALPINE BREW: a command, and the package that has it.
+updated=
+system() {
+  command -v "$1" >/dev/null && return
+  if command -v apt-get >/dev/null; then
+    [ -n "$updated" ] || as_root apt-get -q update >/dev/null 2>&1
+    updated=1
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $2 >/dev/null 2>&1
+  elif command -v dnf >/dev/null; then as_root dnf -qy install $3 >/dev/null 2>&1
+  elif command -v apk >/dev/null; then as_root apk add -q $4 >/dev/null 2>&1
+  elif command -v brew >/dev/null; then brew install -q $5 >/dev/null 2>&1
+  fi
+  command -v "$1" >/dev/null || lacking "$1 is not installed and could not be"
+}
+
+system age age age age age
+system node "nodejs npm" nodejs nodejs node
+system npm npm npm npm node
+
+# The npm packages of interop/, as the lock file has them.
+if command -v npm >/dev/null; then
+  stamp=interop/node_modules/.countersign-lock
+  if ! cmp -s interop/package-lock.json "$stamp" 2>/dev/null; then
+    echo "testenv: installing the npm packages of interop/" >&2
+    if (cd interop && npm ci --loglevel=error >&2); then
+      cp interop/package-lock.json "$stamp"
+    else
+      lacking "the npm packages of interop/ could not be installed"
+    fi
+  fi
+fi
+
+[ "$missing" = 0 ] || [ "${COUNTERSIGN_REQUIRE:-}" != all ]
