@@ -27,6 +27,9 @@ func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Requ
 	done, err := task.perform(held.ctx)
 	seen.Performed = time.Since(started)
 	lease = held.stop()
+	if errors.Is(context.Cause(held.ctx), store.ErrLeaseLost) {
+		err = refuseStore(store.ErrLeaseLost)
+	}
 	var record *activity.Record
 	if err == nil {
 		record, err = e.newRecord(by, request, task, done.result)
