@@ -60,8 +60,8 @@ type (
 // and of the heap. TestCost holds them against what is really allocated.
 const (
 	activityCost = 640
-	codeCost     = 768
-	meterCost    = 640
+	codeCost     = 512
+	meterCost    = 320
 	eventCost    = 24
 )
 

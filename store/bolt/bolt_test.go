@@ -1,0 +1,30 @@
+package bolt_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/storetest"
+)
+
+func open(t testing.TB, path string) *bolt.Store {
+	t.Helper()
+	s, err := bolt.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestContract(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		Open: func(t testing.TB) store.Store { return open(t, filepath.Join(t.TempDir(), "store")) },
+		Reopen: func(t testing.TB) func() store.Store {
+			path := filepath.Join(t.TempDir(), "store")
+			return func() store.Store { return open(t, path) }
+		},
+	})
+}
