@@ -98,7 +98,7 @@ type allowance struct {
 }
 
 func newAllowance(names []string, table chainTable) (allowance, error) {
-	allowed := allowance{names: names}
+	allowed := allowance{names: slices.Clone(names)}
 	known := table.hazardNames()
 	for _, name := range names {
 		switch {

@@ -3,15 +3,14 @@ package countersign
 import (
 	"context"
 	"crypto"
-	"encoding/hex"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -50,8 +49,13 @@ type Config struct {
 	// Default: one in memory, with its defaults.
 	Store store.Store
 
-	// ProofSigner makes app proofs: an ECDSA key on P-256 that is none of the
-	// keys in the keystore. Default: a request for app proofs is refused.
+	// OTP is the service for one-time passwords, made over the same Store.
+	// Default: requests for them are refused.
+	OTP *otp.Service
+
+	// ProofSigner makes app proofs and verification tokens: an ECDSA key on
+	// P-256 that is none of the keys in the keystore. Default: a request for
+	// them is refused.
 	ProofSigner crypto.Signer
 
 	// MaxRequestAge and MaxRequestSkew are how far a request's timestampMs may
@@ -134,20 +138,6 @@ func (e *Engine) SignTransaction(ctx context.Context, organizationID string, int
 	}
 	result.SignedTransaction = encodeHex(signed)
 	return result, nil
-}
-
-// encodeHex is hex.EncodeToString with one allocation instead of two.
-func encodeHex(raw []byte) string {
-	var out strings.Builder
-	out.Grow(hex.EncodedLen(len(raw)))
-	var chunk [512]byte
-	for len(raw) > 0 {
-		n := min(len(raw), len(chunk)/2)
-		hex.Encode(chunk[:], raw[:n])
-		out.Write(chunk[:2*n])
-		raw = raw[n:]
-	}
-	return out.String()
 }
 
 // refuseTransaction turns an error of a chain or a key into the caller's.

@@ -179,9 +179,13 @@ func (h *heldLease) stop() store.Lease {
 // it may tell of files and hosts.
 func refuseStore(err error) error {
 	var known *activity.Error
-	switch {
-	case errors.As(err, &known):
+	if errors.As(err, &known) {
 		return known
+	}
+	if refused := otpRefusal(err); refused != nil {
+		return refused
+	}
+	switch {
 	case errors.Is(err, store.ErrFull):
 		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "the store of activities is full: try again later")
 	case errors.Is(err, store.ErrLeaseLost):

@@ -47,7 +47,7 @@ func (e *Engine) authorize(ctx context.Context, by *caller, intent activity.Inte
 		Organization: by.organization,
 		User:         by.member.User,
 		Credential:   by.member.Credential,
-		Intent:       intent,
+		Intent:       withoutCode(intent),
 		Summary:      task.summary(),
 		Hazards:      task.hazards(),
 	})
@@ -58,4 +58,14 @@ func (e *Engine) authorize(ctx context.Context, by *caller, intent activity.Inte
 		return activity.NewError(activity.ReasonNotAuthorized, "", err, "not authorized: %v", err)
 	}
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the policy could not decide: try again")
+}
+
+// withoutCode hides a one-time password that may still be good from a policy,
+// which may write down what it is asked.
+func withoutCode(intent activity.Intent) activity.Intent {
+	if verify, ok := intent.(activity.VerifyOTPIntent); ok {
+		verify.OTPCode = ""
+		return verify
+	}
+	return intent
 }

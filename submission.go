@@ -36,14 +36,17 @@ func newSubmitted(config Config) (submitted, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
 	if config.Directory == nil {
 		return submitted{Config: config}, nil
 	}
 	setDefault(&config.MaxRequestAge, DefaultMaxRequestAge)
 	setDefault(&config.MaxRequestSkew, DefaultMaxRequestSkew)
 	setDefault(&config.LeaseTTL, DefaultLeaseTTL)
-	if config.Now == nil {
-		config.Now = time.Now
+	if config.Store == nil && config.OTP != nil {
+		return submitted{}, errors.New("countersign: Config.OTP needs Config.Store: the store that it was made over")
 	}
 	if config.Store == nil {
 		config.Store = memory.New(DefaultStoreBytes)

@@ -27,14 +27,14 @@ func hexSHA256(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// faultyStore fails where it is told to.
-type faultyStore struct {
+// faultyActivities fails where it is told to.
+type faultyActivities struct {
 	store.Store
 	complete, begin error
 	leases          atomic.Int64 // taken and not given back
 }
 
-func (s *faultyStore) Begin(ctx context.Context, claim store.Claim, change otp.Change) (store.Begun, error) {
+func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change otp.Change) (store.Begun, error) {
 	if s.begin != nil {
 		return store.Begun{}, s.begin
 	}
@@ -45,14 +45,14 @@ func (s *faultyStore) Begin(ctx context.Context, claim store.Claim, change otp.C
 	return begun, err
 }
 
-func (s *faultyStore) Complete(ctx context.Context, lease store.Lease, made store.Activity, change otp.Change) error {
+func (s *faultyActivities) Complete(ctx context.Context, lease store.Lease, made store.Activity, change otp.Change) error {
 	if s.complete != nil {
 		return s.complete
 	}
 	return s.Store.Complete(ctx, lease, made, change)
 }
 
-func (s *faultyStore) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+func (s *faultyActivities) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
 	s.leases.Add(-1)
 	return s.Store.Release(ctx, lease, change)
 }
@@ -67,7 +67,7 @@ func TestNothingLeavesUnrecorded(t *testing.T) {
 		context.DeadlineExceeded:           activity.ReasonUnavailable,
 		errors.New("secret-host: no disk"): activity.ReasonInternal,
 	} {
-		faulty := &faultyStore{Store: memory.New(0)}
+		faulty := &faultyActivities{Store: memory.New(0)}
 		f := enginetest.New(t, func(c *countersign.Config) { c.Store = faulty })
 		body := f.Body(enginetest.Request{})
 		faulty.complete = fault
@@ -90,7 +90,7 @@ func TestNothingLeavesUnrecorded(t *testing.T) {
 }
 
 func TestStoreCannotBegin(t *testing.T) {
-	faulty := &faultyStore{Store: memory.New(0), begin: store.ErrUnavailable}
+	faulty := &faultyActivities{Store: memory.New(0), begin: store.ErrUnavailable}
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = faulty })
 	_, err := f.Submit(t, enginetest.Request{})
 	refusal(t, err, activity.ReasonUnavailable, "send the same body again")

@@ -43,10 +43,12 @@ func (e *Engine) prepareWork(ctx context.Context, by *caller, request *activity.
 			return nil, err
 		}
 		return &signing{prepared: prepared}, nil
-	default:
-		return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
-			"%s is not available: this engine has no service for one-time passwords", request.Type)
+	case activity.InitOTPAuthIntent:
+		return e.prepareIssue(by, intent)
+	case activity.VerifyOTPIntent:
+		return e.prepareVerification(by, request, intent)
 	}
+	return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s is not served", request.Type)
 }
 
 // signing is a transaction to be signed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/oasisprotocol/curve25519-voi/curve"
 )
 
 // PublicKey is the public half of a key: a value, comparable with ==. The zero
@@ -19,20 +20,16 @@ type PublicKey struct {
 
 // ParsePublicKey reads a public key and checks that it is a point of the
 // curve. On secp256k1 it takes the SEC 1 forms of 33 (compressed) and 65 bytes
-// (uncompressed); on Ed25519 the 32 bytes of RFC 8032.
-func ParsePublicKey(curve Curve, encoded []byte) (PublicKey, error) {
-	switch curve {
+// (uncompressed); on Ed25519 the 32 bytes of RFC 8032, in canonical form and not
+// of small order.
+func ParsePublicKey(on Curve, encoded []byte) (PublicKey, error) {
+	switch on {
 	case CurveSecp256k1:
 		return parseSecp256k1(encoded)
 	case CurveEd25519:
-		if len(encoded) != 32 {
-			return PublicKey{}, fmt.Errorf("ed25519 public key: %d bytes, want 32", len(encoded))
-		}
-		pub := PublicKey{curve: CurveEd25519}
-		copy(pub.point[:], encoded)
-		return pub, nil
+		return parseEd25519(encoded)
 	}
-	return PublicKey{}, fmt.Errorf("public key: unknown curve %v", curve)
+	return PublicKey{}, fmt.Errorf("public key: unknown curve %v", on)
 }
 
 func parseSecp256k1(encoded []byte) (PublicKey, error) {
@@ -52,6 +49,26 @@ func parseSecp256k1(encoded []byte) (PublicKey, error) {
 	default:
 		return PublicKey{}, fmt.Errorf("secp256k1 public key: %d bytes, want 33 or 65", len(encoded))
 	}
+	return pub, nil
+}
+
+// parseEd25519 takes the one canonical encoding of a point. Points of small order
+// belong to no secret, and make signatures that verify for many messages.
+func parseEd25519(encoded []byte) (PublicKey, error) {
+	var compressed curve.CompressedEdwardsY
+	if len(encoded) != len(compressed) {
+		return PublicKey{}, fmt.Errorf("ed25519 public key: %d bytes, want 32", len(encoded))
+	}
+	copy(compressed[:], encoded)
+	var point curve.EdwardsPoint
+	if _, err := point.SetCompressedY(&compressed); err != nil || !compressed.IsCanonicalVartime() {
+		return PublicKey{}, errors.New("ed25519 public key: not a point of the curve")
+	}
+	if point.IsSmallOrder() {
+		return PublicKey{}, errors.New("ed25519 public key: a point of small order")
+	}
+	pub := PublicKey{curve: CurveEd25519}
+	copy(pub.point[:], encoded)
 	return pub, nil
 }
 

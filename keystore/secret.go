@@ -48,6 +48,10 @@ func (s Secret) Reveal(use func(secret []byte) error) error {
 	return use(s.held.bytes)
 }
 
+// comparing is held by who holds two secrets at once: two who hold one each and
+// wait for the other's could wait for ever, if both are about to be destroyed.
+var comparing sync.Mutex
+
 // Equal compares two secrets in constant time for equal lengths. A destroyed
 // secret equals nothing.
 func (s Secret) Equal(other Secret) bool {
@@ -57,6 +61,8 @@ func (s Secret) Equal(other Secret) bool {
 	if s.held == other.held {
 		return s.Reveal(func([]byte) error { return nil }) == nil
 	}
+	comparing.Lock()
+	defer comparing.Unlock()
 	equal := false
 	_ = s.Reveal(func(mine []byte) error {
 		return other.Reveal(func(theirs []byte) error {

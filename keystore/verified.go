@@ -100,6 +100,22 @@ func (k *verifiedSecp256k1) SignSchnorr(ctx context.Context, digest [32]byte, tw
 	return k.schnorr.SignSchnorr(ctx, digest, tweak)
 }
 
+var (
+	_ SelfVerifying = (*verifiedECDSA)(nil)
+	_ SelfVerifying = (*verifiedSchnorr)(nil)
+	_ SelfVerifying = (*verifiedSecp256k1)(nil)
+	_ SelfVerifying = (*verifiedEd25519)(nil)
+)
+
+// VerifiesSignatures returns true: what is verified once need not be again.
+func (*verifiedECDSA) VerifiesSignatures() bool { return true }
+
+// VerifiesSignatures returns true, like verifiedECDSA's.
+func (*verifiedSchnorr) VerifiesSignatures() bool { return true }
+
+// VerifiesSignatures returns true, like verifiedECDSA's.
+func (*verifiedEd25519) VerifiesSignatures() bool { return true }
+
 // halfOrder is (n−1)/2 of secp256k1, big-endian: the largest s in low form.
 var halfOrder = []byte{
 	0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,

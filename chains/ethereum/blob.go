@@ -26,6 +26,8 @@ func (tx *transaction) readBlobItems(f *rlp.Fields) {
 		f.Fail("blobVersionedHashes", at, "is empty: a blob transaction has at least one blob")
 	case tx.blobs > maxBlobs:
 		f.Fail("blobVersionedHashes", at, "%d blobs: a transaction has %d at most (EIP-7594)", tx.blobs, maxBlobs)
+	case !tx.payable():
+		f.Fail("blobVersionedHashes", at, "gas·price + value + the fee of the blobs is over 256 bits: no balance could pay it")
 	}
 }
 

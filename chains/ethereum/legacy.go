@@ -12,7 +12,7 @@ const (
 	legacyItems   = 6
 	legacyEIP155  = 9
 	maxLegacyID   = (math.MaxUint64 - 36) / 2 // v = chainId·2 + 36 has 64 bits at most
-	errNoChainID  = "v, r and s are empty, which is no chain id: put chainId, 0, 0 there (EIP-155), or leave all three out to sign without replay protection"
+	errNoChainID  = "is 0, which names no chain: put chainId, 0, 0 where v, r, s will be (EIP-155), or leave all three out to sign without replay protection"
 	errSignedItem = "is not empty: this transaction is signed already, or v, r, s are not chainId, 0, 0 (EIP-155)"
 )
 
@@ -20,7 +20,7 @@ func (tx *transaction) parseLegacy() error {
 	f := rlp.Open(Name, tx.raw, 0)
 	start := f.At()
 	count := f.Count()
-	if f.Err() == nil && count != legacyItems && count != legacyEIP155 {
+	if count >= 0 && count != legacyItems && count != legacyEIP155 {
 		f.Fail("", start, "%d items: a legacy transaction has 6, or 9 with chainId, 0, 0 (EIP-155)", count)
 	}
 	tx.readNonce(&f)
@@ -30,29 +30,25 @@ func (tx *transaction) parseLegacy() error {
 	tx.readCall(&f)
 	tx.items = rlp.Span{Start: start, End: f.At()}
 	tx.whole = true
-	if f.Err() == nil && count == legacyEIP155 {
+	if f.More() {
 		tx.readEIP155(&f)
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return tx.checkCost()
+	return f.Close()
 }
 
 // readEIP155 reads chainId, 0, 0. With a signature, v, r and s stand there.
 func (tx *transaction) readEIP155(f *rlp.Fields) {
 	at := f.At()
-	tx.chainID = f.Uint64("chainId")
-	signed := f.At()
-	for _, name := range [...]string{"r", "s"} {
-		if empty := f.String(name); f.Err() == nil && empty.Len() > 0 {
-			f.Fail(name, signed, errSignedItem)
-		}
-	}
-	switch {
+	switch tx.chainID = f.Uint64("chainId"); {
 	case tx.chainID == 0:
 		f.Fail("chainId", at, errNoChainID)
 	case tx.chainID > maxLegacyID:
 		f.Fail("chainId", at, "v = chainId·2 + 36 would be over 64 bits")
+	}
+	for _, name := range [...]string{"r", "s"} {
+		at := f.At()
+		if empty := f.String(name); empty.Len() > 0 {
+			f.Fail(name, at, errSignedItem)
+		}
 	}
 }

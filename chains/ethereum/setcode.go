@@ -1,11 +1,11 @@
 package ethereum
 
 import (
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // authorization is one tuple of EIP-7702: its signer lets the delegate's code
@@ -51,5 +51,5 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 // network skips the tuple.
 func (a *authorization) authority(raw []byte) (authority evm.Address, ok bool) {
 	header := rlp.AppendListHeader([]byte{authorizationMagic}, a.signed.Len())
-	return evm.Recover(crypto.Keccak256Hash(header, a.signed.Of(raw)), a.yParity, a.r, a.s)
+	return evm.Recover(keccak.Sum256(header, a.signed.Of(raw)), a.yParity, a.r, a.s)
 }

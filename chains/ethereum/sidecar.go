@@ -3,6 +3,7 @@ package ethereum
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto/kzg4844"
 
@@ -22,7 +23,7 @@ const (
 func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	start := f.At()
 	count := f.Count()
-	if f.Err() == nil && count != 4 && count != 5 {
+	if count >= 0 && count != 4 && count != 5 {
 		f.Fail("", start, "%d items: the network form has 4, or 5 with its version (EIP-7594)", count)
 	}
 	body := f.List("body")
@@ -33,15 +34,15 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	tx.whole = false
 	tx.sidecar = f.Rest()
 
-	proofs := uint64(1)
-	if count == 5 {
-		at := f.At()
+	proofs, number := uint64(1), 2
+	if at := f.At(); f.More() && !f.NextIsList() {
 		if version := f.Uint8("version"); f.Err() == nil && version != 1 {
 			f.Fail("version", at, "wrapper version %d is unknown: 1 is expected, or none (EIP-7594)", version)
 		}
-		proofs = cellsPerBlob
+		proofs, number = cellsPerBlob, 3
 	}
 	sidecar := sidecar{
+		number:      number,
 		blobs:       tx.readList(f, "blobs", blobSize, tx.blobs),
 		commitments: tx.readList(f, "commitments", kzgSize, tx.blobs),
 		proofs:      tx.readList(f, "proofs", kzgSize, tx.blobs*proofs),
@@ -49,15 +50,13 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := tx.checkCost(); err != nil {
-		return err
-	}
 	return tx.checkSidecar(&sidecar)
 }
 
 // sidecar is views of the raw bytes: blobs of blobSize bytes, commitments and
-// proofs of kzgSize.
+// proofs of kzgSize, these two each behind a header of one byte.
 type sidecar struct {
+	number                     int // of the field blobs; commitments and proofs follow
 	blobs, commitments, proofs []rlp.Span
 }
 
@@ -66,13 +65,13 @@ func (tx *transaction) readList(f *rlp.Fields, name string, size int, want uint6
 	at := f.At()
 	list := f.List(name)
 	count := list.Count()
-	if list.Err() == nil && uint64(count) != want {
-		f.Fail(name, at, "%d, want %d for %d blob hashes", count, want, tx.blobs)
+	if count >= 0 && uint64(count) != want {
+		f.Fail(name, at, "length %d, want %d for %d blob hashes", count, want, tx.blobs)
 		return nil
 	}
 	var spans []rlp.Span
 	for list.More() {
-		list.Bytes("item", size)
+		list.Bytes(strings.TrimSuffix(name, "s"), size)
 		spans = append(spans, rlp.Span{Start: list.At() - size, End: list.At()})
 	}
 	f.Join(&list)
@@ -87,11 +86,13 @@ func (tx *transaction) checkSidecar(s *sidecar) error {
 		commitment := kzg4844.Commitment(s.commitments[i].Of(tx.raw))
 		hash := kzg4844.CalcBlobHashV1(sha256.New(), &commitment)
 		if string(hash[:]) != string(tx.blobHash(uint64(i))) {
-			return malformed(fmt.Sprintf("commitments, item %d", i+1), s.commitments[i].Start, "is not the one whose hash blobVersionedHashes has")
+			return malformed(fmt.Sprintf("field %d (commitments), item %d", s.number+1, i+1), s.commitments[i].Start-1,
+				"is not the one whose hash blobVersionedHashes has")
 		}
 		blob := (*kzg4844.Blob)(s.blobs[i].Of(tx.raw))
 		if err := tx.verifyBlob(blob, commitment, s.proofs[i*perBlob:(i+1)*perBlob]); err != nil {
-			return malformed(fmt.Sprintf("proofs, blob %d", i+1), s.proofs[i*perBlob].Start, "KZG proof does not verify: "+err.Error())
+			return malformed(fmt.Sprintf("field %d (proofs), item %d", s.number+2, i*perBlob+1), s.proofs[i*perBlob].Start-1,
+				fmt.Sprintf("the KZG proof of blob %d does not verify: %v", i+1, err))
 		}
 	}
 	return nil

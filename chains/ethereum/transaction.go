@@ -110,17 +110,15 @@ func (tx *transaction) maximumFee() (fee uint256.Int, ok bool) {
 	return fee, !overflow
 }
 
-// checkCost refuses a transaction that no balance could pay for.
-func (tx *transaction) checkCost() error {
+// payable reports whether there can be a balance, of 256 bits, that pays for
+// what has been read so far.
+func (tx *transaction) payable() bool {
 	fee, ok := tx.maximumFee()
-	if ok {
-		_, overflow := fee.AddOverflow(&fee, &tx.value)
-		ok = !overflow
-	}
 	if !ok {
-		return malformed("", -1, "the maximum fee plus value is over 256 bits")
+		return false
 	}
-	return nil
+	_, overflow := fee.AddOverflow(&fee, &tx.value)
+	return !overflow
 }
 
 func malformed(field string, at int, problem string) error {

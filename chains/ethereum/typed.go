@@ -20,17 +20,14 @@ func (tx *transaction) parseTyped() error {
 	}
 	tx.whole = true
 	tx.readBody(&f)
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return tx.checkCost()
+	return f.Close()
 }
 
 // readBody reads the items of a typed transaction: all of f.
 func (tx *transaction) readBody(f *rlp.Fields) {
 	start := f.At()
 	count, want := f.Count(), itemCount[tx.kind]
-	if f.Err() == nil && count != want && count != want+signatureItems {
+	if count >= 0 && count != want && count != want+signatureItems {
 		f.Fail("", start, "%d items: a transaction of type %d has %d before it is signed", count, tx.kind, want)
 	}
 	tx.readChainID(f)
@@ -46,7 +43,7 @@ func (tx *transaction) readBody(f *rlp.Fields) {
 		tx.readAuthorizations(f)
 	}
 	tx.items = rlp.Span{Start: start, End: f.At()}
-	if f.Err() == nil && count > want {
+	if f.More() {
 		tx.whole = false
 		readEmptySignature(f)
 	}
@@ -56,7 +53,7 @@ func (tx *transaction) readBody(f *rlp.Fields) {
 func readEmptySignature(f *rlp.Fields) {
 	for _, name := range [...]string{"yParity", "r", "s"} {
 		at := f.At()
-		if item := f.String(name); f.Err() == nil && item.Len() > 0 {
+		if item := f.String(name); item.Len() > 0 {
 			f.Fail(name, at, "is not empty: this transaction is signed already")
 		}
 	}
@@ -100,6 +97,10 @@ func (tx *transaction) readCall(f *rlp.Fields) {
 	if tx.creation && (tx.kind == typeBlob || tx.kind == typeSetCode) {
 		f.Fail("to", at, "is empty: a transaction of type %d cannot create a contract", tx.kind)
 	}
+	at = f.At()
 	tx.value = f.Uint256("value")
+	if !tx.payable() {
+		f.Fail("value", at, "gas·price + value is over 256 bits: no balance could pay it")
+	}
 	tx.data = f.String("data")
 }

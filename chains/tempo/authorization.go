@@ -1,11 +1,11 @@
 package tempo
 
 import (
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // authorization delegates an account to code, as EIP-7702 does, with a
@@ -47,5 +47,5 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 
 func (a *authorization) digest(raw []byte) [32]byte {
 	header := rlp.AppendListHeader([]byte{authorizationMagic}, a.signed.Len())
-	return crypto.Keccak256Hash(header, a.signed.Of(raw))
+	return keccak.Sum256(header, a.signed.Of(raw))
 }

@@ -1,11 +1,11 @@
 package tempo
 
 import (
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // keyAuthorization gives another key access to the account:
@@ -166,5 +166,5 @@ func readRule(f *rlp.Fields) selectorRule {
 }
 
 func (key *keyAuthorization) digest(raw []byte) [32]byte {
-	return crypto.Keccak256Hash(key.signed.Of(raw))
+	return keccak.Sum256(key.signed.Of(raw))
 }

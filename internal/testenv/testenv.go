@@ -53,6 +53,16 @@ func Node(t testing.TB, script string, args ...string) *exec.Cmd {
 	return command
 }
 
+// Tool returns the path of a program that the system has: age, for instance.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		leaveOut(t, "the program "+name+" is not installed")
+	}
+	return path
+}
+
 // Root returns the root of the module.
 func Root() string {
 	_, file, _, _ := runtime.Caller(0)

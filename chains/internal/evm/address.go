@@ -40,15 +40,19 @@ func Addresses(pub keystore.PublicKey) []chains.Address {
 // the checksum of EIP-55. A mixed-case address with another checksum has been
 // mistyped and is refused.
 func ParseAddress(text string) (address Address, err error) {
+	if len(text) < 2 || text[0] != '0' || text[1]|0x20 != 'x' {
+		return address, errors.New("an address starts with 0x")
+	}
 	digits := text[2:]
-	if len(digits) != 40 {
+	if len(digits) != addressDigits {
 		return address, fmt.Errorf("an address has 40 hex digits after 0x, this one %d", len(digits))
 	}
-	if _, err := hex.Decode(address[:], []byte(digits)); err != nil {
+	var written [addressDigits]byte
+	copy(written[:], digits)
+	if _, err := hex.Decode(address[:], written[:]); err != nil {
 		return address, errors.New("an address has hex digits only after 0x")
 	}
-	oneCase := digits == strings.ToLower(digits) || digits == strings.ToUpper(digits)
-	if !oneCase && digits != address.String()[2:] {
+	if mixedCase(&written) && !checksumKnown(&address, &written) {
 		return address, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
 	}
 	return address, nil

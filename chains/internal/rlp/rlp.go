@@ -77,7 +77,7 @@ func Open(chain string, raw []byte, at int) Fields {
 	case kind != rlp.List:
 		f.fail("", at, "a string where the list of fields should be")
 	case len(rest) > 0:
-		f.fail("", len(raw)-len(rest), fmt.Sprintf("%d trailing bytes after the list of fields", len(rest)))
+		f.fail("", len(raw)-len(rest), byteCount(len(rest))+" trailing after the list of fields")
 	}
 	if f.err == nil {
 		f.at = len(raw) - len(content)
@@ -94,16 +94,15 @@ func (f *Fields) Rest() Span { return Span{f.at, f.end} }
 // More reports whether there are items left and no fault.
 func (f *Fields) More() bool { return f.err == nil && f.at < f.end }
 
-// Count returns the number of items left, each checked for a canonical head.
+// Count returns the number of items left, or −1 if one of them is malformed:
+// who reads on finds it and names it.
 func (f *Fields) Count() int {
-	count, rest := 0, f.raw[f.at:f.end]
-	for f.err == nil && len(rest) > 0 {
-		_, _, after, err := rlp.Split(rest)
-		if err != nil {
-			f.fail(fmt.Sprintf("item %d", f.number+count+1), f.end-len(rest), explain(err))
-			return 0
-		}
-		count, rest = count+1, after
+	if f.err != nil {
+		return -1
+	}
+	count, err := rlp.CountValues(f.raw[f.at:f.end])
+	if err != nil {
+		return -1
 	}
 	return count
 }
@@ -111,7 +110,7 @@ func (f *Fields) Count() int {
 // Close ends the walk: nothing may be left in the list.
 func (f *Fields) Close() error {
 	if f.More() {
-		f.fail("", f.at, fmt.Sprintf("%d bytes left over after field %d", f.end-f.at, f.number))
+		f.fail("", f.at, fmt.Sprintf("%s left over after item %d", byteCount(f.end-f.at), f.number))
 	}
 	return f.err
 }
@@ -172,7 +171,7 @@ func (f *Fields) Bytes(name string, size int) []byte {
 	start := f.at
 	content := f.String(name)
 	if f.err == nil && content.Len() != size {
-		f.fail(name, start, fmt.Sprintf("%d bytes, want %d", content.Len(), size))
+		f.fail(name, start, fmt.Sprintf("%s, want %d", byteCount(content.Len()), size))
 	}
 	if f.err != nil {
 		return nil
@@ -194,7 +193,7 @@ func (f *Fields) OptionalAddress(name string) (address [20]byte, present bool) {
 	case f.err != nil || content.Len() == 0:
 		return address, false
 	case content.Len() != 20:
-		f.fail(name, start, fmt.Sprintf("%d bytes, want 20 or none", content.Len()))
+		f.fail(name, start, byteCount(content.Len())+", want 20 or none")
 		return address, false
 	}
 	copy(address[:], content.Of(f.raw))
@@ -299,6 +298,13 @@ func (f *Fields) path(name string) string {
 		}
 	}
 	return path
+}
+
+func byteCount(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 func explain(err error) string {

@@ -2,22 +2,50 @@ package software
 
 import (
 	"context"
-	"crypto/ed25519"
+	"fmt"
+	"io"
 
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 var (
-	_ keystore.ECDSASigner   = (*secp256k1Key)(nil)
-	_ keystore.SchnorrSigner = (*secp256k1Key)(nil)
-	_ keystore.Ed25519Signer = (*ed25519Key)(nil)
+	_ keystore.ECDSASigner   = (*secp256k1Handle)(nil)
+	_ keystore.SchnorrSigner = (*secp256k1Handle)(nil)
+	_ keystore.Ed25519Signer = (*ed25519Handle)(nil)
 )
 
-func (k *secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
+// The handles are a Key seen through a type that has the signatures of its
+// curve and nothing that reaches the secret.
+type (
+	secp256k1Handle Key
+	ed25519Handle   Key
+)
+
+// Handle returns the keystore.Key to hand out. It costs nothing.
+func (k *Key) Handle() keystore.Key {
+	if k.public.Curve() == keystore.CurveEd25519 {
+		return (*ed25519Handle)(k)
+	}
+	return (*secp256k1Handle)(k)
+}
+
+func (k *secp256k1Handle) ID() string                    { return k.id }
+func (k *secp256k1Handle) PublicKey() keystore.PublicKey { return k.public }
+func (k *ed25519Handle) ID() string                      { return k.id }
+func (k *ed25519Handle) PublicKey() keystore.PublicKey   { return k.public }
+
+// Format writes which key it is, whatever the verb.
+func (k *secp256k1Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "key "+k.id) }
+
+// Format writes which key it is, whatever the verb.
+func (k *ed25519Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "key "+k.id) }
+
+func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
@@ -31,7 +59,7 @@ func (k *secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) (signatur
 // SignSchnorr uses btcec, whose private key is a scalar that can be wiped; no
 // ecdsa.PrivateKey is made. FastSign leaves out btcec's own verification:
 // keystore.Verified does it for every backend alike.
-func (k *secp256k1Key) SignSchnorr(ctx context.Context, digest [32]byte, tweak keystore.TaprootTweak) (signature [64]byte, err error) {
+func (k *secp256k1Handle) SignSchnorr(ctx context.Context, digest [32]byte, tweak keystore.TaprootTweak) (signature [64]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
@@ -52,7 +80,11 @@ func (k *secp256k1Key) SignSchnorr(ctx context.Context, digest [32]byte, tweak k
 	return signature, err
 }
 
-func (k *ed25519Key) SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error) {
+// SignEd25519 uses curve25519-voi and not crypto/ed25519, whose Sign keeps what
+// it computes from a secret in a cache on the Go heap, out of reach of Destroy,
+// and crashes the process when given a secret that lies outside that heap, as
+// those in the vault do.
+func (k *ed25519Handle) SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}

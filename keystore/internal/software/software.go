@@ -1,38 +1,83 @@
-// Package software makes keys whose secrets are in this process's memory. The
-// backends memory and file share it.
+// Package software keeps keys whose secrets are in this process's memory: the
+// key, its signatures, and the index that finds it. The backends memory and
+// file are made of it.
 package software
 
 import (
-	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Key is a keystore.Key over a secret in memory. Its Destroy overwrites the
-// secret.
-type Key interface {
-	keystore.Key
-	Info() keystore.KeyInfo
-	Secret() keystore.Secret
-	Destroy()
+// Key is a secret and what is known of it. It is not a keystore.Key: who has a
+// Key can destroy and export it; what is handed out is its Handle.
+type Key struct {
+	id, name  string
+	createdAt int64 // seconds since 1970
+	public    keystore.PublicKey
+	secret    keystore.Secret // secp256k1: the scalar. Ed25519: seed ‖ public key
 }
 
+// ErrOtherPublicKey is what New returns when the secret does not belong to the
+// public key that info names.
+var ErrOtherPublicKey = errors.New("the secret does not belong to the public key")
+
+var errScalar = errors.New("secp256k1 secret: not between 1 and the group order")
+
 // New makes a key from a secret of keystore.SecretSize bytes, which it copies.
-// The public key is derived from it; info.PublicKey is filled in.
-func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (Key, error) {
+// The public key is derived from it. If info has one, it must be that.
+func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, error) {
 	if len(secret) != keystore.SecretSize {
 		return nil, fmt.Errorf("%v secret: %d bytes, want %d", curve, len(secret), keystore.SecretSize)
 	}
+	key := &Key{id: info.ID, name: info.Name, createdAt: info.CreatedAt.Unix()}
+	var err error
 	switch curve {
 	case keystore.CurveSecp256k1:
-		return newSecp256k1(info, secret)
+		err = key.holdSecp256k1(secret)
 	case keystore.CurveEd25519:
-		return newEd25519(info, secret)
+		err = key.holdEd25519(secret)
+	default:
+		err = fmt.Errorf("unknown curve %v: use CURVE_SECP256K1 or CURVE_ED25519", curve)
 	}
-	return nil, fmt.Errorf("unknown curve %v", curve)
+	if err != nil {
+		return nil, err
+	}
+	if !info.PublicKey.IsZero() && info.PublicKey != key.public {
+		key.Destroy()
+		return nil, fmt.Errorf("%w %v", ErrOtherPublicKey, info.PublicKey)
+	}
+	return key, nil
+}
+
+func (k *Key) holdSecp256k1(secret []byte) error {
+	if !validScalar(secret) {
+		return errScalar
+	}
+	point, err := derivePoint(secret)
+	if err != nil {
+		return err
+	}
+	if k.public, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, point); err != nil {
+		return err
+	}
+	k.secret = keystore.NewSecret(secret)
+	return nil
+}
+
+func (k *Key) holdEd25519(seed []byte) (err error) {
+	expanded := ed25519.NewKeyFromSeed(seed)
+	defer keystore.Wipe(expanded)
+	if k.public, err = keystore.ParsePublicKey(keystore.CurveEd25519, expanded[ed25519.SeedSize:]); err != nil {
+		return err
+	}
+	k.secret = keystore.NewSecret(expanded)
+	return nil
 }
 
 // Generate fills secret with a new secret for the curve.
@@ -47,46 +92,17 @@ func Generate(curve keystore.Curve, secret []byte) error {
 	}
 }
 
-// base is what the keys of both curves have.
-type base struct {
-	info   keystore.KeyInfo
-	secret keystore.Secret
+// Info returns what a listing tells of the key.
+func (k *Key) Info() keystore.KeyInfo {
+	return keystore.KeyInfo{ID: k.id, Name: k.name, PublicKey: k.public, CreatedAt: time.Unix(k.createdAt, 0).UTC()}
 }
 
-func (b *base) ID() string                    { return b.info.ID }
-func (b *base) PublicKey() keystore.PublicKey { return b.info.PublicKey }
-func (b *base) Info() keystore.KeyInfo        { return b.info }
-func (b *base) Secret() keystore.Secret       { return b.secret }
-func (b *base) Destroy()                      { b.secret.Destroy() }
-
-var errScalar = errors.New("secp256k1 secret: not between 1 and the group order")
-
-type secp256k1Key struct{ base }
-
-func newSecp256k1(info keystore.KeyInfo, secret []byte) (Key, error) {
-	if !validScalar(secret) {
-		return nil, errScalar
-	}
-	point, err := derivePoint(secret)
-	if err != nil {
-		return nil, err
-	}
-	info.PublicKey, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, point)
-	if err != nil {
-		return nil, err
-	}
-	return &secp256k1Key{base{info, keystore.NewSecret(secret)}}, nil
+// RevealSecret calls use with the keystore.SecretSize bytes that New took. They
+// are the secret itself, under the rules of keystore.Secret.Reveal.
+func (k *Key) RevealSecret(use func(secret []byte) error) error {
+	return k.secret.Reveal(func(held []byte) error { return use(held[:keystore.SecretSize]) })
 }
 
-type ed25519Key struct{ base }
-
-func newEd25519(info keystore.KeyInfo, seed []byte) (Key, error) {
-	expanded := ed25519.NewKeyFromSeed(seed)
-	defer keystore.Wipe(expanded)
-	var err error
-	info.PublicKey, err = keystore.ParsePublicKey(keystore.CurveEd25519, expanded[ed25519.SeedSize:])
-	if err != nil {
-		return nil, err
-	}
-	return &ed25519Key{base{info, keystore.NewSecret(expanded)}}, nil
-}
+// Destroy overwrites the secret; the key's handles return keystore.ErrClosed
+// from then on.
+func (k *Key) Destroy() { k.secret.Destroy() }

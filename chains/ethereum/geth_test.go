@@ -1,0 +1,105 @@
+package ethereum_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// TestGeneratedAgainstGoEthereum holds the signed bytes of random transactions
+// of all types against types.SignNewTx and MarshalBinary.
+func TestGeneratedAgainstGoEthereum(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for number := range 3000 {
+		c := gethoracle.Generate(random, number%gethoracle.Kinds)
+		if err := gethoracle.Refuses(c.Unsigned); err != nil {
+			t.Fatalf("the oracle refuses what it made: %x: %v", c.Unsigned, err)
+		}
+		key := keyOf(t, hex.EncodeToString(crypto.FromECDSA(c.Key)))
+		inputs := [][]byte{c.Unsigned}
+		if c.Tx.Type() != types.LegacyTxType {
+			inputs = append(inputs, gethoracle.WithEmptySignature(c.Unsigned))
+		}
+		for _, input := range inputs {
+			if signed := signRaw(t, input, key); !bytes.Equal(signed, c.Signed) {
+				t.Fatalf("%x\n got %x\nwant %x", input, signed, c.Signed)
+			}
+		}
+		checkSender(t, c.Signed, key.PublicKey())
+	}
+}
+
+// signRaw parses and signs.
+func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
+	t.Helper()
+	before := bytes.Clone(raw)
+	tx, err := ethereum.Chain{}.Parse(raw)
+	if err != nil {
+		t.Fatalf("%x: %v", raw, err)
+	}
+	signed, err := tx.Sign(t.Context(), key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(raw, before) {
+		t.Fatalf("%x: the input was written to: %x", before, raw)
+	}
+	return signed
+}
+
+// checkSender lets go-ethereum decode a signed transaction and recover who sent
+// it, and returns what it decoded.
+func checkSender(t testing.TB, signed []byte, pub keystore.PublicKey) *types.Transaction {
+	t.Helper()
+	decoded := decodeSigned(t, signed)
+	var signer types.Signer = types.HomesteadSigner{}
+	if decoded.Protected() {
+		signer = types.LatestSignerForChainID(decoded.ChainId())
+	}
+	sender, err := types.Sender(signer, decoded)
+	if err != nil || sender != common.Address(evm.AddressOf(pub)) {
+		t.Errorf("%x: sender %v (%v), want %v", signed, sender, err, evm.AddressOf(pub))
+	}
+	return decoded
+}
+
+func decodeSigned(t testing.TB, signed []byte) *types.Transaction {
+	t.Helper()
+	decoded := new(types.Transaction)
+	if err := decoded.UnmarshalBinary(signed); err != nil {
+		t.Fatalf("go-ethereum does not decode %x: %v", signed, err)
+	}
+	return decoded
+}
+
+// fixedKey signs everything with the same signature, and remembers what.
+type fixedKey struct {
+	keystore.Key
+	signature [65]byte
+	digest    [32]byte
+}
+
+func (k *fixedKey) SignECDSA(_ context.Context, digest [32]byte) ([65]byte, error) {
+	k.digest = digest
+	return k.signature, nil
+}
+
+// newFixedKey returns a key that signs with r = s = 1, the shortest signature
+// there can be.
+func newFixedKey(t testing.TB) *fixedKey {
+	key := &fixedKey{Key: keyOf(t, strings.Repeat("01", 32))}
+	key.signature[31], key.signature[63] = 1, 1
+	return key
+}

@@ -1,0 +1,76 @@
+package ethereum_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/gethoracle"
+)
+
+// TestMutations changes every byte of every valid vector in every way: to each
+// other value, left out, with each value put in front, and cut off there. What
+// is accepted then must be what go-ethereum would accept, and its canonical
+// encoding must be the input itself.
+func TestMutations(t *testing.T) {
+	key := newFixedKey(t)
+	for _, v := range vectors(t) {
+		t.Run(v.Name, func(t *testing.T) {
+			mutate(unhex(t, v.Unsigned), func(raw []byte) { checkMutant(t, raw, key) })
+		})
+	}
+}
+
+// TestRandomMutations changes several bytes of random transactions.
+func TestRandomMutations(t *testing.T) {
+	key := newFixedKey(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	for number := range 300 {
+		original := gethoracle.Generate(random, number%gethoracle.Kinds).Unsigned
+		for range 300 {
+			raw := bytes.Clone(original)
+			for range 1 + random.IntN(3) {
+				raw[random.IntN(len(raw))] ^= byte(1 + random.IntN(255))
+			}
+			checkMutant(t, raw, key)
+		}
+	}
+}
+
+// mutate calls check with each mutant. The mutant is a copy.
+func mutate(raw []byte, check func(mutant []byte)) {
+	for at := 0; at <= len(raw); at++ {
+		check(bytes.Clone(raw[:at]))
+		for value := range 256 {
+			check(bytes.Join([][]byte{raw[:at], {byte(value)}, raw[at:]}, nil))
+		}
+		if at == len(raw) {
+			return
+		}
+		check(bytes.Join([][]byte{raw[:at], raw[at+1:]}, nil))
+		for value := range 256 {
+			check(bytes.Join([][]byte{raw[:at], {byte(value)}, raw[at+1:]}, nil))
+		}
+	}
+}
+
+func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
+	t.Helper()
+	tx, err := ethereum.Chain{}.Parse(raw)
+	if refuses := gethoracle.Refuses(raw); (err == nil) != (refuses == nil) {
+		t.Errorf("%x: ours says %v, the oracle %v", raw, err, refuses)
+	}
+	if err != nil {
+		return
+	}
+	signed, err := tx.Sign(t.Context(), key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	canonical := gethoracle.Unsigned(decodeSigned(t, signed))
+	alias := raw[0] < 0xc0 && bytes.Equal(raw, gethoracle.WithEmptySignature(canonical))
+	if !alias && !bytes.Equal(raw, canonical) {
+		t.Errorf("accepted %x\nis in truth %x", raw, canonical)
+	}
+}

@@ -1,0 +1,162 @@
+package ethereum_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// suiteHazards are the hazards that the transactions of ethers' suites carry:
+// they are made at random, and never meant to be sent.
+var suiteHazards = map[string]bool{
+	ethereum.HazardNoChainID:     true,
+	ethereum.HazardGasOverCap:    true,
+	ethereum.HazardEmptyCreation: true,
+}
+
+// suiteCase is one transaction of a suite and what its authors signed.
+type suiteCase struct {
+	name, unsigned, privateKey, signed string
+}
+
+// run parses and signs the case. It returns the error of the reader.
+func (c *suiteCase) run(t *testing.T) *chains.ParseError {
+	t.Helper()
+	tx, err := ethereum.Chain{}.Parse(unhex(t, c.unsigned))
+	if err != nil {
+		parse, ok := errors.AsType[*chains.ParseError](err)
+		if !ok {
+			t.Fatalf("%s: %v is no ParseError", c.name, err)
+		}
+		return parse
+	}
+	key := keyOf(t, c.privateKey)
+	for _, hazard := range tx.Hazards(key.PublicKey()) {
+		if !suiteHazards[hazard.Name] {
+			t.Errorf("%s: hazard %s", c.name, hazard.Name)
+		}
+	}
+	signed, err := tx.Sign(t.Context(), key, "")
+	if err != nil {
+		t.Fatalf("%s: %v", c.name, err)
+	}
+	if got, want := hex.EncodeToString(signed), strings.TrimPrefix(c.signed, "0x"); got != want {
+		t.Errorf("%s\n got %s\nwant %s", c.name, got, want)
+	}
+	return nil
+}
+
+// tally counts the outcomes of a suite: equal, or refused for the field.
+func tally(t *testing.T, cases []suiteCase, want map[string]int) {
+	t.Helper()
+	got := map[string]int{}
+	for i := range cases {
+		switch refused := cases[i].run(t); {
+		case refused != nil:
+			got[refused.Field]++
+		default:
+			got["equal"]++
+		}
+	}
+	for outcome, count := range want {
+		if got[outcome] != count {
+			t.Errorf("%s: %d, want %d", outcome, got[outcome], count)
+		}
+		delete(got, outcome)
+	}
+	if len(got) > 0 {
+		t.Errorf("unexpected outcomes: %v", got)
+	}
+}
+
+// gunzip opens a compressed file until the test ends.
+func gunzip(t *testing.T, path string) *gzip.Reader {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	text, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestSuiteEthers6 runs the transactions of ethers 6 (testcases/transactions,
+// MIT). Those without chain id in a typed transaction, and blob transactions
+// without blobs, are no transactions that a network takes.
+func TestSuiteEthers6(t *testing.T) {
+	var cases []suiteCase
+	lines := bufio.NewScanner(gunzip(t, testenv.Suite(t, "ethereum", "ethers6_12928.ndjson.gz")))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct{ Name, Unsigned, PrivateKey, ExpectedSigned string }
+		text := strings.NewReplacer(`"private_key"`, `"privateKey"`, `"expected_signed"`, `"expectedSigned"`).Replace(lines.Text())
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, suiteCase{line.Name, line.Unsigned, line.PrivateKey, line.ExpectedSigned})
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	tally(t, cases, map[string]int{
+		"equal":                          8684,
+		"field 1 (chainId)":              3840,
+		"field 11 (blobVersionedHashes)": 404,
+	})
+}
+
+// TestSuiteEthers5Legacy runs the legacy transactions of the npm package
+// @ethersproject/testcases, each with and without chain id.
+func TestSuiteEthers5Legacy(t *testing.T) {
+	var entries []struct {
+		Name, PrivateKey                                       string
+		UnsignedTransaction, SignedTransaction                 string
+		UnsignedTransactionChainID5, SignedTransactionChainID5 string
+	}
+	decodeTestcases(t, "transactions.json.gz", &entries)
+	var cases []suiteCase
+	for _, e := range entries {
+		cases = append(cases,
+			suiteCase{e.Name, e.UnsignedTransaction, e.PrivateKey, e.SignedTransaction},
+			suiteCase{e.Name + "/chain 5", e.UnsignedTransactionChainID5, e.PrivateKey, e.SignedTransactionChainID5})
+	}
+	tally(t, cases, map[string]int{
+		"equal":         1968,
+		"field 3 (gas)": 166, // over 64 bits
+	})
+}
+
+// TestSuiteEthers5Typed runs the transactions of types 1 and 2.
+func TestSuiteEthers5Typed(t *testing.T) {
+	var entries []struct{ Name, Key, Unsigned, Signed string }
+	decodeTestcases(t, "typed-transactions.json.gz", &entries)
+	var cases []suiteCase
+	for _, e := range entries {
+		cases = append(cases, suiteCase{e.Name, e.Unsigned, e.Key, e.Signed})
+	}
+	tally(t, cases, map[string]int{
+		"equal":             1408,
+		"field 1 (chainId)": 384, // 0
+	})
+}
+
+func decodeTestcases(t *testing.T, name string, into any) {
+	t.Helper()
+	path := testenv.NodeModule(t, "@ethersproject", "testcases", "testcases", name)
+	if err := json.NewDecoder(gunzip(t, path)).Decode(into); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,61 @@
+package evm
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/countersign-dev/countersign/internal/keccak"
+)
+
+// addressDigits is the number of hex digits of an address.
+const addressDigits = 40
+
+// mixedCase reports whether there are both letters in lower and in upper case.
+func mixedCase(digits *[addressDigits]byte) bool {
+	var lower, upper bool
+	for _, digit := range digits {
+		lower = lower || digit >= 'a'
+		upper = upper || (digit >= 'A' && digit <= 'F')
+	}
+	return lower && upper
+}
+
+// checksummed reports whether the case of each letter is what EIP-55 asks for:
+// upper where the nibble at its place in the hash of the lower-case digits is 8
+// or more.
+func checksummed(digits *[addressDigits]byte) bool {
+	lower := *digits
+	for i := range lower {
+		if lower[i] >= 'A' {
+			lower[i] |= 0x20
+		}
+	}
+	hash := keccak.Sum256(lower[:])
+	for i, digit := range digits {
+		nibble := hash[i/2] >> (4 * (1 - i%2)) & 0x0f
+		if digit >= 'A' && (digit < 'a') != (nibble >= 8) {
+			return false
+		}
+	}
+	return true
+}
+
+// rightChecksums remembers addresses whose checksum was right. Hashing an
+// address again for each signature would be a third of what signing a transfer
+// costs beside the curve. An address has one slot, by its first bytes; another
+// one that falls into it takes its place.
+var rightChecksums [1 << 13]atomic.Pointer[[addressDigits]byte]
+
+// checksumKnown is checksummed, and remembers.
+func checksumKnown(address *Address, digits *[addressDigits]byte) bool {
+	slot := &rightChecksums[int(binary.BigEndian.Uint16(address[:]))%len(rightChecksums)]
+	if right := slot.Load(); right != nil && *right == *digits {
+		return true
+	}
+	if !checksummed(digits) {
+		return false
+	}
+	remembered := *digits
+	slot.Store(&remembered)
+	return true
+}

@@ -1,0 +1,147 @@
+// Package tron reads, shows and signs Tron transactions.
+//
+// # In
+//
+// Protocol Buffers (proto3), as java-tron declares them in core/Tron.proto and
+// core/contract/*.proto. Either what TronWeb calls raw_data_hex, the message
+// Transaction.raw:
+//
+//	0a 02 ref_block_bytes(2)         1   last two bytes of a recent block's number
+//	22 08 ref_block_hash(8)          4   bytes 8 to 15 of that block's hash
+//	40    expiration                 8   milliseconds since 1970
+//	52    data                      10   memo, any bytes
+//	5a    contract                  11   exactly one:
+//	        08 type                  1     ContractType
+//	        12 parameter             2     google.protobuf.Any:
+//	             0a type_url         1       type.googleapis.com/protocol.TransferContract
+//	             12 value            2       the contract's message
+//	        1a provider              3     not used by the network
+//	        22 ContractName          4     not used by the network
+//	        28 Permission_id         5     0 owner, 2 and above active permissions
+//	70    timestamp                 14   milliseconds since 1970
+//	90 01 fee_limit                 18   sun that executing it may burn
+//
+// or a whole Transaction, to be signed by one more party of a permission:
+//
+//	0a len raw_data                  1   Transaction.raw
+//	12 41 signature(65)              2   of other parties, any number of them
+//
+// # Out
+//
+// The whole Transaction, as wallet/broadcasthex takes it: raw_data exactly as it
+// came, the signatures there are, and ours behind them: r ‖ s ‖ v, v 1b or 1c.
+// What is signed is SHA-256 over the bytes of raw_data, which is also the
+// transaction's id.
+//
+// # Refused
+//
+// Protocol Buffers can write one message in many ways, and lenient readers join
+// them: of two amounts the last one counts, of two messages the fields are
+// merged, what is unknown is dropped or kept. Here one way is accepted: fields
+// in ascending order, each once, defaults left out, varints as short as can be,
+// no field that the message does not have, no group. Parameters of a proposal
+// are a map, whose order is free; a key comes once.
+//
+// Refused is also what can never be right: no block reference, no expiration,
+// none or several contracts, a type that is not the parameter's, a contract type
+// that the network does not execute, addresses that are not 21 bytes with 41 in
+// front, amounts not above 0 where the network wants that, negative limits, a
+// transfer to oneself, more than 500 kB once signed, more than five signatures,
+// a signature from which no signer can be recovered or whose signer is there
+// twice. The tests in refuse_test.go list it case by case.
+//
+// # Hazards
+//
+// Well-formed but dangerous: the Hazard constants.
+package tron
+
+import (
+	"time"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Name is the chain's name in errors, hazards and summaries.
+const Name = "tron"
+
+// Limits are the bounds of a transaction. A zero field means the default.
+type Limits struct {
+	// MaxSize is the most bytes that a signed transaction has, with the room
+	// that the network keeps for its result. Default: DefaultMaxSize.
+	MaxSize int
+
+	// FeeLimit is the fee_limit in sun above which a transaction is a hazard.
+	// Default: DefaultFeeLimit.
+	FeeLimit int64
+
+	// Lifetime is the time from timestamp to expiration above which a
+	// transaction is a hazard. Default: DefaultLifetime.
+	Lifetime time.Duration
+}
+
+// Defaults of Limits.
+const (
+	DefaultMaxSize  = 500 << 10      // TRANSACTION_MAX_BYTE_SIZE of java-tron
+	DefaultFeeLimit = 15_000_000_000 // 15,000 TRX
+	DefaultLifetime = 24 * time.Hour // MAXIMUM_TIME_UNTIL_EXPIRATION of java-tron
+)
+
+// MaxSignatures is the most signatures that a transaction has: the network lets
+// no permission have more keys (TOTAL_SIGN_NUM).
+const MaxSignatures = 5
+
+func (l Limits) orDefaults() Limits {
+	if l.MaxSize == 0 {
+		l.MaxSize = DefaultMaxSize
+	}
+	if l.FeeLimit == 0 {
+		l.FeeLimit = DefaultFeeLimit
+	}
+	if l.Lifetime == 0 {
+		l.Lifetime = DefaultLifetime
+	}
+	return l
+}
+
+// Chain implements chains.Chain. The zero Chain has the default limits.
+type Chain struct {
+	limits Limits
+}
+
+var _ chains.Chain = Chain{}
+
+// New returns the chain with limits.
+func New(limits Limits) Chain { return Chain{limits: limits} }
+
+// Name implements chains.Chain.
+func (Chain) Name() string { return Name }
+
+// Addresses implements chains.Chain: one address in base58check.
+func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
+	if pub.Curve() != keystore.CurveSecp256k1 {
+		return nil
+	}
+	return []chains.Address{{Format: AddressFormat, Address: addressOf(pub).String()}}
+}
+
+// HazardNames implements chains.Chain.
+func (Chain) HazardNames() []string {
+	return []string{
+		HazardAccountPermissionUpdate, HazardForeignOwner, HazardLongExpiration,
+		HazardFeeLimit, HazardExpiredBeforeTimestamp,
+	}
+}
+
+// Expects says what the hex of an unsigned transaction is here, for messages to
+// who has given something else, such as the JSON that TronWeb makes.
+func (Chain) Expects() string { return "raw_data_hex, or a whole Transaction" }
+
+// Parse implements chains.Chain.
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+	tx := &transaction{limits: c.limits.orDefaults(), raw: raw}
+	if err := tx.parse(); err != nil {
+		return nil, err
+	}
+	return tx, nil
+}

@@ -1,0 +1,91 @@
+package tron
+
+import (
+	"fmt"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// contract is one contract type: a kind of thing that a transaction does.
+type contract struct {
+	number  int64
+	message *message
+	does    string // in a few words, for summaries
+	typeURL string
+}
+
+// contracts are the types that the network executes, by number.
+var contracts = func() (table [60]*contract) {
+	for _, known := range []contract{
+		{number: 0, message: accountCreateContract, does: "create an account"},
+		{number: 1, message: transferContract, does: "transfer TRX"},
+		{number: 2, message: transferAssetContract, does: "transfer a TRC-10 token"},
+		{number: 4, message: voteWitnessContract, does: "vote for super representatives"},
+		{number: 5, message: witnessCreateContract, does: "apply to be a super representative"},
+		{number: 6, message: assetIssueContract, does: "issue a TRC-10 token"},
+		{number: 8, message: witnessUpdateContract, does: "change a super representative's website"},
+		{number: 9, message: participateAssetIssueContract, does: "buy a TRC-10 token from its issuer"},
+		{number: 10, message: accountUpdateContract, does: "name the account"},
+		{number: 11, message: freezeBalanceContract, does: "stake TRX (Stake 1.0)"},
+		{number: 12, message: unfreezeBalanceContract, does: "unstake TRX (Stake 1.0)"},
+		{number: 13, message: withdrawBalanceContract, does: "withdraw rewards"},
+		{number: 14, message: unfreezeAssetContract, does: "release frozen supply of the issued token"},
+		{number: 15, message: updateAssetContract, does: "change the issued token"},
+		{number: 16, message: proposalCreateContract, does: "propose network parameters"},
+		{number: 17, message: proposalApproveContract, does: "vote on a proposal"},
+		{number: 18, message: proposalDeleteContract, does: "withdraw a proposal"},
+		{number: 19, message: setAccountIDContract, does: "set the account's id, once"},
+		{number: 30, message: createSmartContract, does: "create a smart contract"},
+		{number: 31, message: triggerSmartContract, does: "call a smart contract"},
+		{number: 33, message: updateSettingContract, does: "change who pays for a contract's energy"},
+		{number: 41, message: exchangeCreateContract, does: "create a Bancor exchange"},
+		{number: 42, message: exchangeInjectContract, does: "put tokens into a Bancor exchange"},
+		{number: 43, message: exchangeWithdrawContract, does: "take tokens out of a Bancor exchange"},
+		{number: 44, message: exchangeTransactionContract, does: "trade on a Bancor exchange"},
+		{number: 45, message: updateEnergyLimitContract, does: "change how much energy the contract's creator pays"},
+		{number: 46, message: accountPermissionUpdateContract, does: "replace the account's permissions: who may sign for it from now on"},
+		{number: 48, message: clearABIContract, does: "clear a contract's ABI"},
+		{number: 49, message: updateBrokerageContract, does: "change a super representative's commission"},
+		{number: 52, message: marketSellAssetContract, does: "place an order"},
+		{number: 53, message: marketCancelOrderContract, does: "cancel an order"},
+		{number: 54, message: freezeBalanceV2Contract, does: "stake TRX"},
+		{number: 55, message: unfreezeBalanceV2Contract, does: "unstake TRX"},
+		{number: 56, message: withdrawExpireUnfreezeContract, does: "withdraw unstaked TRX"},
+		{number: 57, message: delegateResourceContract, does: "delegate resources"},
+		{number: 58, message: unDelegateResourceContract, does: "take delegated resources back"},
+		{number: 59, message: cancelAllUnfreezeV2Contract, does: "cancel all unstaking"},
+	} {
+		known.message.named()
+		known.typeURL = "type.googleapis.com/protocol." + known.message.name
+		table[known.number] = &known
+	}
+	return table
+}()
+
+// unexecuted are the types that java-tron declares and this reader refuses.
+var unexecuted = map[int64]string{
+	3:  "VoteAssetContract: the network does not execute it",
+	20: "CustomContract: the network does not execute it",
+	32: "GetContract: the network does not execute it",
+	51: "ShieldedTransferContract: it is signed with keys of its own, which Countersign does not hold",
+}
+
+func contractOf(number int64, at int) (*contract, error) {
+	if number >= 0 && number < int64(len(contracts)) && contracts[number] != nil {
+		return contracts[number], nil
+	}
+	problem, known := unexecuted[number]
+	if !known {
+		problem = "unknown contract type"
+	}
+	return nil, &chains.ParseError{
+		Kind: chains.ErrUnsupported, Chain: Name, Field: "contract.type", Offset: at,
+		Problem: fmt.Sprintf("%d: %s", number, problem),
+	}
+}
+
+// runsCode reports whether executing the contract runs a smart contract, for
+// which fee_limit pays.
+func (c *contract) runsCode() bool {
+	return c.message == createSmartContract || c.message == triggerSmartContract
+}

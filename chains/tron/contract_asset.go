@@ -1,0 +1,109 @@
+package tron
+
+// core/contract/asset_issue_contract.proto, exchange_contract.proto and
+// market_contract.proto: tokens of TRC-10 and the two ways to trade them.
+
+var transferAssetContract = &message{name: "TransferAssetContract", rule: ruleNotToOwner, fields: []field{
+	token(1, "asset_name", "token"),
+	owner(2),
+	addr(3, "to_address", "to"),
+	count(4, "amount", "amount", tokenUnit),
+}}
+
+var participateAssetIssueContract = &message{name: "ParticipateAssetIssueContract", rule: ruleNotToOwner, fields: []field{
+	owner(1),
+	addr(2, "to_address", "issuer"),
+	token(3, "asset_name", "token"),
+	sun(4, "amount", "amount paid"),
+}}
+
+var assetIssueContract = &message{name: "AssetIssueContract", rule: ruleIssue, fields: []field{
+	owner(1),
+	text(2, "name", "name"),
+	text(3, "abbr", "abbreviation").optional(),
+	count(4, "total_supply", "total supply", tokenUnit),
+	many(5, "frozen_supply", "frozen supply", frozenSupplyMessage).optional(),
+	count32(6, "trx_num", "price", "sun"),
+	count32(7, "precision", "decimals", "").optional(),
+	count32(8, "num", "tokens for that price", tokenUnit),
+	moment(9, "start_time", "sale starts"),
+	moment(10, "end_time", "sale ends"),
+	count(11, "order", "order", "").optional(),
+	count32(16, "vote_score", "vote score", "").optional(),
+	text(20, "description", "description").optional(),
+	text(21, "url", "website").optional(),
+	count(22, "free_asset_net_limit", "bandwidth for each holder", "bytes a day").optional(),
+	count(23, "public_free_asset_net_limit", "bandwidth for all holders", "bytes a day").optional(),
+	count(24, "public_free_asset_net_usage", "bandwidth used", "bytes").optional(),
+	moment(25, "public_latest_free_net_time", "bandwidth used last"),
+	str(41, "id", "token id"),
+}}
+
+const issueFrozen = 4 // where frozen_supply is in the table of assetIssueContract
+
+var frozenSupplyMessage = (&message{name: "FrozenSupply", fields: []field{
+	count(1, "frozen_amount", "amount", tokenUnit),
+	count(2, "frozen_days", "for", "days"),
+}}).named()
+
+var unfreezeAssetContract = &message{name: "UnfreezeAssetContract", fields: []field{owner(1)}}
+
+var updateAssetContract = &message{name: "UpdateAssetContract", fields: []field{
+	owner(1),
+	text(2, "description", "description").optional(),
+	text(3, "url", "website").optional(),
+	count(4, "new_limit", "bandwidth for each holder", "bytes a day").optional(),
+	count(5, "new_public_limit", "bandwidth for all holders", "bytes a day").optional(),
+}}
+
+var exchangeCreateContract = &message{name: "ExchangeCreateContract", rule: ruleTwoTokens, fields: []field{
+	owner(1),
+	token(2, "first_token_id", "first token"),
+	count(3, "first_token_balance", "first amount", tokenUnit),
+	token(4, "second_token_id", "second token"),
+	count(5, "second_token_balance", "second amount", tokenUnit),
+}}
+
+var exchangeInjectContract = &message{name: "ExchangeInjectContract", fields: []field{
+	owner(1),
+	count(2, "exchange_id", "exchange", ""),
+	token(3, "token_id", "token"),
+	count(4, "quant", "amount", tokenUnit),
+}}
+
+var exchangeWithdrawContract = &message{name: "ExchangeWithdrawContract", fields: []field{
+	owner(1),
+	count(2, "exchange_id", "exchange", ""),
+	token(3, "token_id", "token"),
+	count(4, "quant", "amount", tokenUnit),
+}}
+
+var exchangeTransactionContract = &message{name: "ExchangeTransactionContract", fields: []field{
+	owner(1),
+	count(2, "exchange_id", "exchange", ""),
+	token(3, "token_id", "token sold"),
+	count(4, "quant", "amount sold", tokenUnit),
+	count(5, "expected", "least amount bought", tokenUnit),
+}}
+
+var marketSellAssetContract = &message{name: "MarketSellAssetContract", rule: ruleTwoTokens, fields: []field{
+	owner(1),
+	token(2, "sell_token_id", "token sold"),
+	count(3, "sell_token_quantity", "amount sold", tokenUnit),
+	token(4, "buy_token_id", "token bought"),
+	count(5, "buy_token_quantity", "least amount bought", tokenUnit),
+}}
+
+var marketCancelOrderContract = &message{name: "MarketCancelOrderContract", fields: []field{
+	owner(1),
+	blob(2, "order_id", "order"),
+}}
+
+// Where the two tokens are in the tables of exchangeCreateContract and
+// marketSellAssetContract.
+const (
+	firstToken  = 1
+	secondToken = 3
+)
+
+const tokenUnit = "smallest units"

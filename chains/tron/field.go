@@ -1,0 +1,161 @@
+package tron
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// field is one line of a message's table.
+type field struct {
+	number uint64 // as the .proto files say
+	name   string // as the .proto files say
+	label  string // in summaries
+	kind   kind
+	needed bool
+	path   string // message.name and name, for errors
+
+	least, most int64    // of a number; of the length of bytes
+	names       []string // of an enum's values
+	of          *message // of a message
+	showUnset   bool     // a summary says also that a flag is not set
+	opaque      bool     // a message that a summary shows as bytes
+	unit        string   // of an integer, for summaries
+	why         string   // of a field that is refused; of one that is needed
+}
+
+// kind says what a field holds.
+type kind uint8
+
+const (
+	kindAddress    kind = iota + 1
+	kindOwner           // the address that the contract acts for
+	kindBytes           // shown as hex
+	kindText            // bytes that are shown as text if they are
+	kindString          // a proto3 string: UTF-8
+	kindToken           // bytes: the id of a TRC-10 token in decimal, or _ for TRX
+	kindOperations      // bytes: one bit for each contract type
+	kindSun             // int64: an amount in sun
+	kindInt             // int64
+	kindInt32           // int32
+	kindTime            // int64: milliseconds since 1970
+	kindBool
+	kindEnum
+	kindMessage
+	kindMessages // repeated message
+	kindRepeated // repeated bytes
+	kindRefused  // well-formed, but not in a transaction to be signed
+)
+
+func (f *field) repeated() bool { return f.kind == kindMessages || f.kind == kindRepeated }
+
+// wireName is what a wire type is called in the specification.
+func wireName(wire protowire.Type) string {
+	return [...]string{"VARINT", "I64", "LEN", "SGROUP", "EGROUP", "I32"}[wire]
+}
+
+func (f *field) wire() protowire.Type {
+	switch f.kind {
+	case kindSun, kindInt, kindInt32, kindTime, kindBool, kindEnum:
+		return protowire.VarintType
+	}
+	return protowire.BytesType
+}
+
+// repetition says why a field must not come again.
+func (f *field) repetition() string {
+	if f.number == rawContractNumber && f.of == contractMessage {
+		return "several contracts: the network takes exactly one"
+	}
+	return "repeated: this field comes once"
+}
+
+// need says why a field must be there.
+func (f *field) need() string {
+	switch {
+	case f.why != "":
+		return f.why
+	case f.wire() == protowire.VarintType:
+		return "the network wants a value above 0"
+	}
+	return "without it the network refuses the transaction"
+}
+
+// checkNumber checks the value of a varint. zeroWritten: encoders write 0 here.
+func (f *field) checkNumber(v value, zeroWritten bool) error {
+	switch n := v.number; {
+	case n >= f.least && n <= f.most && (n != 0 || zeroWritten):
+		return nil
+	case n == 0 && f.least <= 0:
+		return malformed(f.path, v.from, "0 is the default, which the canonical encoding leaves out")
+	case f.kind == kindBool:
+		return malformed(f.path, v.from, "%d is not a bool: 1, or left out", uint64(n))
+	case f.kind == kindEnum:
+		return malformed(f.path, v.from, "%d is not one of its values: %s", n, enumList(f.names))
+	case f.least == 1 && n < 1:
+		return malformed(f.path, v.from, "%d: the network wants a value above 0", n)
+	case f.least == 0 && n < 0:
+		return malformed(f.path, v.from, "%d is negative", n)
+	default:
+		return malformed(f.path, v.from, "%d is outside %d to %d", n, f.least, f.most)
+	}
+}
+
+func enumList(names []string) string {
+	list := ""
+	for number, name := range names {
+		if number > 0 {
+			list += ", "
+		}
+		list += fmt.Sprintf("%d %s", number, name)
+	}
+	return list
+}
+
+// checkBytes checks the value of a length-delimited field.
+func (f *field) checkBytes(raw []byte, from, to int) error {
+	length := int64(to - from)
+	switch f.kind {
+	case kindMessage, kindMessages:
+		if f.of == nil {
+			return nil // read by whoever knows which message it is
+		}
+		var inner values
+		return f.of.read(raw, from, to, inner[:])
+	case kindAddress, kindOwner:
+		return f.checkAddress(raw, from, to)
+	case kindString:
+		if !utf8.Valid(raw[from:to]) {
+			return malformed(f.path, from, "not UTF-8, which a string is")
+		}
+	}
+	switch {
+	case f.least == f.most && length != f.least:
+		return malformed(f.path, from, "%d bytes, want %d%s", length, f.least, f.hint())
+	case length == 0:
+		return malformed(f.path, from, "empty: the canonical encoding leaves an empty field out")
+	case length > f.most:
+		return malformed(f.path, from, "%d bytes, at most %d are taken", length, f.most)
+	}
+	return nil
+}
+
+func (f *field) hint() string {
+	if f.why == "" {
+		return ""
+	}
+	return ": " + f.why
+}
+
+func (f *field) checkAddress(raw []byte, from, to int) error {
+	switch {
+	case to-from == addressSize && raw[from] == addressPrefix:
+		return nil
+	case to-from == addressSize:
+		return malformed(f.path, from, "address starts with %02x, want 41", raw[from])
+	case to-from == addressSize-1:
+		return malformed(f.path, from, "20 bytes: this looks like an Ethereum address; an address of Tron has 41 in front and 21 bytes")
+	}
+	return malformed(f.path, from, "address has %d bytes, want 21", to-from)
+}

@@ -1,0 +1,75 @@
+package tron
+
+import "math"
+
+// The messages around a contract: core/Tron.proto. What the tables refuse by
+// name is in the .proto files and never in a transaction to be signed.
+
+var transactionMessage = (&message{name: "Transaction", fields: []field{
+	one(1, "raw_data", "", nil),
+	{number: 2, name: "signature", kind: kindRepeated, least: signatureSize, most: signatureSize, why: "r, s and v"},
+	refused(5, "ret", "a result: this transaction was executed already"),
+}}).named()
+
+// Where the fields of rawMessage are in its table.
+const (
+	rawBlockBytes = iota
+	_
+	rawBlockHash
+	rawExpiration
+	_
+	rawData
+	rawContract
+	_
+	rawTimestamp
+	rawFeeLimit
+)
+
+const rawContractNumber = 11
+
+var rawMessage = (&message{name: "raw_data", fields: []field{
+	blob(1, "ref_block_bytes", "reference block").exactly(2, "the last two bytes of a recent block's number"),
+	refused(3, "ref_block_num", "the network does not look at it: leave it out"),
+	blob(4, "ref_block_hash", "reference block hash").exactly(8, "bytes 8 to 15 of the reference block's hash"),
+	moment(8, "expiration", "expires").neededAbove0(),
+	refused(9, "auths", "the network does not use it: leave it out"),
+	text(10, "data", "memo").optional(),
+	one(rawContractNumber, "contract", "", contractMessage),
+	refused(12, "scripts", "the network does not use it: leave it out"),
+	moment(14, "timestamp", "created"),
+	sun(18, "fee_limit", "fee limit").optional(),
+}}).named()
+
+// Where the fields of contractMessage are in its table.
+const (
+	contractType = iota
+	contractParameter
+	contractProvider
+	contractName
+	contractPermission
+)
+
+// contractMessage is read after rawMessage, because its errors and values are
+// wanted one level at a time.
+var contractMessage = (&message{name: "contract", fields: []field{
+	{number: 1, name: "type", kind: kindInt32, most: math.MaxInt32},
+	one(2, "parameter", "", nil),
+	text(3, "provider", "provider").optional(),
+	text(4, "ContractName", "contract name").optional(),
+	{number: 5, name: "Permission_id", label: "permission", kind: kindInt32, most: maxPermissionID},
+}}).named()
+
+// maxPermissionID: 0 is the owner permission, 1 the witness permission, 2 to 9
+// are the active permissions, of which an account has 8 at most.
+const maxPermissionID = 9
+
+var anyMessage = (&message{name: "Any", fields: []field{
+	{number: 1, name: "type_url", kind: kindString, needed: true, most: 128},
+	one(2, "value", "", nil),
+}}).named()
+
+// neededAbove0 makes a number needed, and above 0.
+func (f field) neededAbove0() field {
+	f.needed, f.least = true, 1
+	return f
+}

@@ -1,0 +1,133 @@
+package tron
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+func hazardNames(found []chains.Hazard) (names []string) {
+	for _, hazard := range found {
+		names = append(names, hazard.Name)
+	}
+	return names
+}
+
+func TestHazards(t *testing.T) {
+	const at = 1_900_000_000_000
+	day := (24 * time.Hour).Milliseconds()
+	trigger := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, unhex(t, ownerHex)), lengthField(2, unhex(t, contractHex)))))
+	capped, over, negative := trigger, trigger, newFrame(wrapped(1, "TransferContract", transfer(t)))
+	capped.feeLimit, over.feeLimit = varintField(18, 15_000_000_000), varintField(18, 15_000_000_001)
+	negative.feeLimit = varintField(18, math.MaxInt64)
+	expires := func(expiration int64) []byte {
+		return with(t, func(f *frame) { f.expiration = varintField(8, expiration) })
+	}
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want string
+	}{
+		{"none", rawOf(1, transfer(t)), ""},
+		{"a day", expires(at + day), ""},
+		{"over a day", expires(at + day + 1), "tron/long-expiration: expires 24h0m0.001s after its timestamp, the cap is 24h0m0s"},
+		{"forever", expires(math.MaxInt64), "tron/long-expiration: expires 9223370136854775807 ms after its timestamp, the cap is 24h0m0s"},
+		{"no timestamp", with(t, func(f *frame) { f.timestamp = nil }), "tron/long-expiration: there is no timestamp to measure the expiration from"},
+		{"expires when made", expires(at), "tron/expired-before-timestamp: expiration 1900000000000 is not after timestamp 1900000000000"},
+		{"expired before", expires(1), "tron/expired-before-timestamp: expiration 1 is not after timestamp 1900000000000"},
+		{"call without fee limit", trigger.bytes(), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
+		{"creation without fee limit", rawOf(30, join(lengthField(1, unhex(t, ownerHex)), lengthField(2, join(lengthField(1, unhex(t, ownerHex)), varintField(8, 1))))), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
+		{"fee limit at the cap", capped.bytes(), ""},
+		{"fee limit over the cap", over.bytes(), "tron/fee-limit: fee_limit is 15000.000001 TRX, the cap is 15000 TRX"},
+		{"fee limit of a transfer", negative.bytes(), "tron/fee-limit: fee_limit is 9223372036854.775807 TRX, the cap is 15000 TRX"},
+		{"permissions", permissionUpdate(t), "tron/account-permission-update: replaces the permissions of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn: only the keys it names can sign for that account from then on"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tx := parse(t, c.raw)
+			for _, signer := range []keystore.PublicKey{{}, keyOf(t, ownerSecret).PublicKey()} {
+				if got := hazardText(tx.Hazards(signer)); got != c.want {
+					t.Errorf("%q, want %q", got, c.want)
+				}
+			}
+			foreign := tx.Hazards(keyOf(t, oneSecret).PublicKey())
+			if !slices.Contains(hazardNames(foreign), HazardForeignOwner) {
+				t.Errorf("another key: %v", foreign)
+			}
+		})
+	}
+}
+
+func hazardText(found []chains.Hazard) string {
+	lines := []string{}
+	for _, hazard := range found {
+		lines = append(lines, hazard.Name+": "+hazard.Detail)
+	}
+	return strings.Join(lines, "; ")
+}
+
+func permissionUpdate(t *testing.T) []byte {
+	t.Helper()
+	for _, v := range tronWebVectors(t) {
+		if v.Type == "AccountPermissionUpdateContract" {
+			return unhex(t, v.RawDataHex)
+		}
+	}
+	t.Fatal("there is no vector")
+	return nil
+}
+
+func TestForeignOwner(t *testing.T) {
+	tx := parse(t, rawOf(1, transfer(t)))
+	want := "tron/foreign-owner: the owner is TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn, the key is at TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC"
+	if got := hazardText(tx.Hazards(keyOf(t, oneSecret).PublicKey())); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := tx.Hazards(ed25519Key(t).PublicKey()); got != nil {
+		t.Errorf("a key that has no address here: %v", got)
+	}
+}
+
+// TestEveryHazardIsListed: what the chain lists is what the constants name.
+func TestEveryHazardIsListed(t *testing.T) {
+	want := []string{
+		"tron/account-permission-update", "tron/foreign-owner", "tron/long-expiration",
+		"tron/fee-limit", "tron/expired-before-timestamp",
+	}
+	if got := (Chain{}).HazardNames(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for _, name := range want {
+		if !strings.HasPrefix(name, (Chain{}).Name()+"/") {
+			t.Errorf("%s is not named after the chain", name)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	f := newFrame(wrapped(1, "TransferContract", transfer(t)))
+	f.feeLimit = varintField(18, 2)
+	raw := f.bytes()
+	for name, c := range map[string]struct {
+		limits Limits
+		want   string
+	}{
+		"fee limit": {Limits{FeeLimit: 1}, "tron/fee-limit: fee_limit is 0.000002 TRX, the cap is 0.000001 TRX"},
+		"lifetime":  {Limits{Lifetime: time.Second}, "tron/long-expiration: expires 1m0s after its timestamp, the cap is 1s"},
+	} {
+		tx, err := New(c.limits).Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hazardText(tx.Hazards(keystore.PublicKey{})); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if _, err := New(Limits{MaxSize: len(raw)}).Parse(raw); err == nil {
+		t.Error("accepted what is over the size once signed")
+	}
+}

@@ -1,0 +1,120 @@
+package tron
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// message is the table of one Protocol Buffers message: the fields that the
+// .proto files declare, and what of their values the network takes. One reader
+// walks all messages by their tables, and so does the summary.
+type message struct {
+	name   string  // as the .proto files say
+	fields []field // by ascending number
+	rule   rule    // between fields
+
+	// mapEntry: encoders write both fields of a map's entry, also when they
+	// are 0.
+	mapEntry bool
+}
+
+// read reads the message in raw[at:end] and notes where its fields lie. It takes
+// the canonical encoding only: fields in ascending order, each once unless it is
+// repeated, no default written out, nothing unknown.
+func (m *message) read(raw []byte, at, end int, into []value) error {
+	next := 0 // the first field that may still come
+	for at < end {
+		number, wire, after, err := readTag(raw, at, end, m.name)
+		if err != nil {
+			return err
+		}
+		index, err := m.find(number, next, at)
+		if err != nil {
+			return err
+		}
+		if at, err = m.readField(raw, at, after, end, wire, index, into); err != nil {
+			return err
+		}
+		next = index + 1
+		if m.fields[index].repeated() {
+			next = index
+		}
+	}
+	if err := m.checkMissing(end, into); err != nil {
+		return err
+	}
+	return m.checkRule(raw, into)
+}
+
+// find returns the index of the field with a number, at next or behind it.
+func (m *message) find(number uint64, next, at int) (int, error) {
+	for index := next; index < len(m.fields); index++ {
+		if m.fields[index].number == number {
+			return index, nil
+		}
+	}
+	for index := range next {
+		f := &m.fields[index]
+		if f.number != number {
+			continue
+		}
+		if index == next-1 {
+			return 0, malformed(f.path, at, "%s", f.repetition())
+		}
+		return 0, malformed(f.path, at, "out of order: fields stand in ascending order, each once")
+	}
+	return 0, malformed(m.name, at, "unknown field %d", number)
+}
+
+// readField reads the value of a field whose tag is at tag, and returns where
+// the next tag is.
+func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, index int, into []value) (int, error) {
+	f, v := &m.fields[index], &into[index]
+	if f.kind == kindRefused {
+		return 0, malformed(f.path, tag, "%s", f.why)
+	}
+	if want := f.wire(); wire != want {
+		return 0, malformed(f.path, tag, "wire type %s, want %s", wireName(wire), wireName(want))
+	}
+	if wire == protowire.VarintType {
+		number, after, err := readVarint(raw, at, end, f.path)
+		if err != nil {
+			return 0, err
+		}
+		*v = value{from: at, to: after, number: int64(number)}
+		return after, f.checkNumber(*v, m.mapEntry)
+	}
+	from, to, err := readLength(raw, at, end, f.path)
+	if err != nil {
+		return 0, err
+	}
+	if err := f.checkBytes(raw, from, to); err != nil {
+		return 0, err
+	}
+	if f.repeated() && v.present() {
+		v.to = to
+		return to, nil
+	}
+	if *v = (value{from: from, to: to}); f.repeated() {
+		v.from = tag
+	}
+	return to, nil
+}
+
+func (m *message) checkMissing(end int, into []value) error {
+	for index := range m.fields {
+		f := &m.fields[index]
+		if f.needed && !into[index].present() {
+			return malformed(f.path, end, "missing: %s", f.need())
+		}
+	}
+	return nil
+}
+
+// named fills in what errors call the fields, so that reading does not join
+// strings.
+func (m *message) named() *message {
+	for index := range m.fields {
+		m.fields[index].path = m.name + "." + m.fields[index].name
+	}
+	return m
+}

@@ -1,0 +1,73 @@
+package tron
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// TestMutations changes every byte of every vector: bits are flipped, bytes
+// inserted, deleted, doubled, the end cut off. Whatever is accepted all the
+// same is the one canonical encoding of what it says.
+func TestMutations(t *testing.T) {
+	for name, raw := range mutated(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tried, accepted := 0, 0
+			for mutant := range mutants(raw) {
+				tried++
+				tx, err := Chain{}.Parse(mutant)
+				if err != nil {
+					continue
+				}
+				accepted++
+				checkCanonical(t, tx.(*transaction))
+				tx.Summary()
+			}
+			if accepted == 0 || accepted == tried {
+				t.Errorf("%d of %d mutants accepted", accepted, tried)
+			}
+		})
+	}
+}
+
+// mutated are the transactions that are changed: every vector, and a Transaction
+// with two signatures.
+func mutated(t *testing.T) map[string][]byte {
+	t.Helper()
+	all := handMade(t)
+	for i, v := range tronWebVectors(t) {
+		all[fmt.Sprintf("%d %s", i, v.Type)] = unhex(t, v.RawDataHex)
+	}
+	raw := rawOf(1, transfer(t))
+	tx := parse(t, raw)
+	all["two signatures"] = wholeOf(raw, signedBy(t, tx, oneSecret), signedBy(t, tx, twoSecret))
+	return all
+}
+
+func mutants(raw []byte) func(yield func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for at := range raw {
+			before, after := raw[:at], raw[at+1:]
+			for bit := range 8 {
+				flipped := bytes.Clone(raw)
+				flipped[at] ^= 1 << bit
+				if !yield(flipped) {
+					return
+				}
+			}
+			for _, changed := range [][]byte{
+				join(before, after),
+				join(before, []byte{0}, raw[at:]),
+				join(before, []byte{0x80}, raw[at:]),
+				join(before, []byte{0xff}, raw[at:]),
+				join(before, raw[at:at+1], raw[at:]),
+				before,
+			} {
+				if !yield(changed) {
+					return
+				}
+			}
+		}
+	}
+}

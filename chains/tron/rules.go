@@ -1,0 +1,202 @@
+package tron
+
+import "math"
+
+// rule is what the network wants between the fields of one message, beyond what
+// each must be by itself: the validate methods of java-tron's actuators.
+type rule uint8
+
+const (
+	ruleNotToOwner  rule = iota + 1 // owner and receiver are two accounts
+	ruleTwoTokens                   // two different tokens
+	ruleTokenValue                  // a token value has a token
+	ruleCreation                    // and the origin of a new contract is its owner
+	ruleVotes                       // 1 to 30
+	ruleParameters                  // each parameter once
+	rulePermission                  // its keys can reach its threshold
+	rulePermissions                 // owner, witness and active where they belong
+	ruleIssue                       // at most 10 parts of the supply are frozen
+)
+
+const (
+	maxVotes      = 30        // MAX_VOTE_NUMBER
+	maxActives    = 8         // active permissions of an account
+	maxFrozen     = 10        // MAX_FROZEN_SUPPLY_NUMBER
+	maxParameters = 256       // of a proposal; the network has some hundred to propose
+	lowestTokenID = 1_000_001 // ids of TRC-10 tokens are above MIN_TOKEN_ID
+)
+
+func (m *message) checkRule(raw []byte, v []value) error {
+	switch m.rule {
+	case ruleNotToOwner:
+		return m.checkNotToOwner(raw, v)
+	case ruleTwoTokens:
+		return m.checkTwoTokens(raw, v)
+	case ruleTokenValue:
+		return m.checkTokenValue(v)
+	case ruleCreation:
+		if err := m.checkTokenValue(v); err != nil {
+			return err
+		}
+		return m.checkOrigin(raw, v)
+	case ruleVotes:
+		return m.checkCount(raw, v, voteVotes, maxVotes)
+	case ruleParameters:
+		return m.checkParameters(raw, v)
+	case rulePermission:
+		return m.checkPermission(raw, v)
+	case rulePermissions:
+		return m.checkPermissions(raw, v)
+	case ruleIssue:
+		return m.checkCount(raw, v, issueFrozen, maxFrozen)
+	}
+	return nil
+}
+
+func (m *message) checkNotToOwner(raw []byte, v []value) error {
+	from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
+	if v[to].present() && string(raw[v[from].from:v[from].to]) == string(raw[v[to].from:v[to].to]) {
+		return malformed(m.fields[to].path, v[to].from, "the same account as owner_address: the network refuses a transfer to oneself")
+	}
+	return nil
+}
+
+func (m *message) indexOf(wanted kind) int {
+	for index := range m.fields {
+		if m.fields[index].kind == wanted {
+			return index
+		}
+	}
+	panic("tron: " + m.name + " has no field that its rule is about") // a test walks the tables
+}
+
+func (m *message) checkTwoTokens(raw []byte, v []value) error {
+	first, second := v[firstToken], v[secondToken]
+	if string(raw[first.from:first.to]) == string(raw[second.from:second.to]) {
+		return malformed(m.fields[secondToken].path, second.from, "the same token as %s", m.fields[firstToken].name)
+	}
+	return nil
+}
+
+// checkTokenValue is for the two messages that end with call_token_value and
+// token_id.
+func (m *message) checkTokenValue(v []value) error {
+	last := len(m.fields) - 1
+	amount, id := v[last-1], v[last]
+	switch {
+	case id.present() && id.number < lowestTokenID:
+		return malformed(m.fields[last].path, id.from, "%d: ids of tokens start at %d", id.number, lowestTokenID)
+	case amount.present() && !id.present():
+		return malformed(m.fields[last-1].path, amount.from, "there is no token_id that says of which token")
+	}
+	return nil
+}
+
+func (m *message) checkOrigin(raw []byte, v []value) error {
+	var made values
+	at := v[createNewContract]
+	if err := smartContractMessage.read(raw, at.from, at.to, made[:]); err != nil {
+		return err
+	}
+	owner, origin := v[m.indexOf(kindOwner)], made[smartOrigin]
+	if string(raw[owner.from:owner.to]) != string(raw[origin.from:origin.to]) {
+		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from, "another account than owner_address: the network wants the same")
+	}
+	return nil
+}
+
+func (m *message) checkCount(raw []byte, v []value, index, most int) error {
+	count := 0
+	for entry := range entries(raw, v[index]) {
+		if count++; count > most {
+			return malformed(m.fields[index].path, entry.from, "more than %d of them", most)
+		}
+	}
+	return nil
+}
+
+func (m *message) checkParameters(raw []byte, v []value) error {
+	if err := m.checkCount(raw, v, createParameters, maxParameters); err != nil {
+		return err
+	}
+	seen := map[int64]bool{}
+	for entry := range entries(raw, v[createParameters]) {
+		var parameter values
+		if err := parameterMessage.read(raw, entry.from, entry.to, parameter[:]); err != nil {
+			return err
+		}
+		key := parameter[0]
+		if seen[key.number] {
+			return malformed(parameterMessage.fields[0].path, key.from, "%d comes twice: of a map's equal keys the last one counts", key.number)
+		}
+		seen[key.number] = true
+	}
+	return nil
+}
+
+func (m *message) checkPermission(raw []byte, v []value) error {
+	if err := m.checkCount(raw, v, permissionKeys, MaxSignatures); err != nil {
+		return err
+	}
+	var sum int64
+	seen := map[string]bool{}
+	for entry := range entries(raw, v[permissionKeys]) {
+		var key values
+		if err := keyMessage.read(raw, entry.from, entry.to, key[:]); err != nil {
+			return err
+		}
+		holder, weight := key[0], key[1]
+		switch {
+		case seen[string(raw[holder.from:holder.to])]:
+			return malformed(keyMessage.fields[0].path, holder.from, "this address has a key in the permission already")
+		case weight.number > math.MaxInt64-sum:
+			return malformed(keyMessage.fields[1].path, weight.from, "the sum of the weights is over 63 bits")
+		}
+		seen[string(raw[holder.from:holder.to])] = true
+		sum += weight.number
+	}
+	if threshold := v[permissionThreshold]; threshold.number > sum {
+		return malformed(m.fields[permissionThreshold].path, threshold.from, "%d is above %d, the sum of all weights: nobody could sign", threshold.number, sum)
+	}
+	return nil
+}
+
+func (m *message) checkPermissions(raw []byte, v []value) error {
+	if err := m.checkCount(raw, v, updateActives, maxActives); err != nil {
+		return err
+	}
+	if err := checkPermissionType(raw, v[updateOwner], permissionOwner); err != nil {
+		return err
+	}
+	if v[updateWitness].present() {
+		if err := checkPermissionType(raw, v[updateWitness], permissionWitness); err != nil {
+			return err
+		}
+	}
+	for active := range entries(raw, v[updateActives]) {
+		if err := checkPermissionType(raw, active, permissionActive); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPermissionType checks that a permission stands where its type belongs,
+// and that active ones, and only they, say for what they are.
+func checkPermissionType(raw []byte, at value, want int64) error {
+	var permission values
+	if err := permissionMessage.read(raw, at.from, at.to, permission[:]); err != nil {
+		return err
+	}
+	fields := permissionMessage.fields
+	operations := permission[permissionOperations]
+	switch got := permission[permissionType]; {
+	case got.number != want:
+		return malformed(fields[permissionType].path, max(got.from, at.from), "%d stands where %d (%s) belongs", got.number, want, fields[permissionType].names[want])
+	case want == permissionActive && !operations.present():
+		return malformed(fields[permissionOperations].path, at.to, "missing: 32 bytes that say what the permission is for")
+	case want != permissionActive && operations.present():
+		return malformed(fields[permissionOperations].path, operations.from, "only an active permission has operations")
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package tron
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/crypto"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/keccak"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// signatureSize is the length of a signature: r ‖ s ‖ v.
+const signatureSize = 65
+
+// vOffset is added to the recovery id in the last byte, as TronWeb writes it.
+// The network takes the bare recovery id too, which some devices write.
+const vOffset = 27
+
+// signatureHeader stands before each signature: field 2, 65 bytes.
+var signatureHeader = [2]byte{2<<3 | 2, signatureSize}
+
+// signature is one that another party has made.
+type signature struct {
+	at     int // in raw
+	signer address
+}
+
+// recoverSigners finds out who has signed already. A signer who is there twice,
+// be it with another signature, is refused: the network counts each once.
+func (tx *transaction) recoverSigners() error {
+	for i := range tx.signatures {
+		made := &tx.signatures[i]
+		signer, err := recoverSigner(tx.id, tx.raw[made.at:made.at+signatureSize])
+		if err != nil {
+			return malformed("Transaction.signature", made.at, "%s", err)
+		}
+		made.signer = signer
+		for _, earlier := range tx.signatures[:i] {
+			if earlier.signer == signer {
+				return malformed("Transaction.signature", made.at, "%s has signed already at byte %d: each signer signs once", signer, earlier.at)
+			}
+		}
+	}
+	return nil
+}
+
+func recoverSigner(id [32]byte, made []byte) (signer address, err error) {
+	var plain [signatureSize]byte
+	copy(plain[:], made)
+	if plain[64] >= vOffset {
+		plain[64] -= vOffset
+	}
+	if plain[64] > 1 {
+		return signer, fmt.Errorf("v is %02x, want 1b or 1c (or 00 or 01)", made[64])
+	}
+	point, err := crypto.Ecrecover(id[:], plain[:])
+	if err != nil {
+		return signer, errors.New("no key can have made it")
+	}
+	hash := keccak.Sum256(point[1:])
+	copy(signer[:], hash[12:])
+	return signer, nil
+}
+
+// Check implements chains.Transaction. It refuses a key that has signed
+// already, and one that is not at the address that signWith names.
+func (tx *transaction) Check(key keystore.Key, signWith string) error {
+	_, err := tx.ready(key, signWith)
+	return err
+}
+
+func (tx *transaction) ready(key keystore.Key, signWith string) (keystore.ECDSASigner, error) {
+	signer, err := keystore.AsECDSA(key)
+	if err != nil {
+		return nil, err
+	}
+	wanted, isAddress, err := tx.resolve(signWith)
+	if err != nil {
+		return nil, err
+	}
+	if !isAddress && len(tx.signatures) == 0 {
+		return signer, nil
+	}
+	ours := tx.addressOf(key.PublicKey())
+	if isAddress && ours != wanted {
+		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
+			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, wanted)}
+	}
+	for _, made := range tx.signatures {
+		if made.signer == ours {
+			return nil, malformed("Transaction.signature", made.at, "%s has signed already: each signer signs once", ours)
+		}
+	}
+	return signer, nil
+}
+
+// Sign implements chains.Transaction.
+func (tx *transaction) Sign(ctx context.Context, key keystore.Key, signWith string) ([]byte, error) {
+	signer, err := tx.ready(key, signWith)
+	if err != nil {
+		return nil, err
+	}
+	made, err := signer.SignECDSA(ctx, tx.id)
+	if err != nil {
+		return nil, err
+	}
+	made[64] += vOffset
+	return tx.splice(made), nil
+}
+
+// splice writes the signed Transaction:
+//
+//	0a len raw_data ‖ (12 41 signature)… ‖ 12 41 ours
+//
+// raw_data and the signatures before ours are the bytes that came in.
+func (tx *transaction) splice(ours [signatureSize]byte) []byte {
+	out := make([]byte, 0, tx.signedSize())
+	if !tx.whole {
+		out = append(out, 1<<3|2)
+		out = protowire.AppendVarint(out, uint64(len(tx.raw)))
+	}
+	out = append(out, tx.raw...)
+	out = append(out, signatureHeader[:]...)
+	return append(out, ours[:]...)
+}
+
+// signedSize is the length of what splice returns.
+func (tx *transaction) signedSize() int {
+	size := len(tx.raw) + len(signatureHeader) + signatureSize
+	if !tx.whole {
+		size += 1 + protowire.SizeVarint(uint64(len(tx.raw)))
+	}
+	return size
+}

@@ -1,0 +1,195 @@
+package tron
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/keccak"
+)
+
+// sunDecimals: one TRX is 10^6 sun.
+const sunDecimals = 6
+
+// Summary implements chains.Transaction: the contract by its table, then what
+// stands around it.
+func (tx *transaction) Summary() chains.Summary {
+	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.does)}
+	fields = append(fields, chains.AddressField("owner", tx.owner().String()))
+	fields = append(fields, summarize(tx.raw, tx.contract.message, tx.values)...)
+	fields = append(fields, tx.callSummary()...)
+	if tx.contract.message == createSmartContract {
+		fields = append(fields, chains.AddressField("creates", tx.createdAddress().String()))
+	}
+	fields = append(fields, tx.frameSummary()...)
+	return chains.Summary{Chain: Name, Fields: fields}
+}
+
+// frameSummary tells what stands around the contract.
+func (tx *transaction) frameSummary() []chains.Field {
+	fields := summarize(tx.raw, contractMessage, tx.envelope[:])
+	fields = append(fields, summarize(tx.raw, rawMessage, tx.frame[:])...)
+	for i, field := range fields {
+		if field.Label == contractMessage.fields[contractPermission].label {
+			fields[i].Note = permissionName(tx.envelope[contractPermission].number)
+		}
+	}
+	fields = append(fields, chains.Bytes("transaction id", tx.id[:]))
+	for _, made := range tx.signatures {
+		fields = append(fields, chains.AddressField("signed by", made.signer.String()))
+	}
+	return fields
+}
+
+// createdAddress is where a new contract will be: Keccak-256 over the
+// transaction's id and the owner's 21 bytes.
+func (tx *transaction) createdAddress() (created address) {
+	creator := tx.owner()
+	hash := keccak.Sum256(tx.id[:], []byte{addressPrefix}, creator[:])
+	copy(created[:], hash[12:])
+	return created
+}
+
+func permissionName(id int64) string {
+	if id == permissionWitness {
+		return "witness: the network takes no transactions under it"
+	}
+	return "active"
+}
+
+// summarize shows the fields of a message that was read, but for the owner, who
+// stands before them.
+func summarize(raw []byte, m *message, v []value) []chains.Field {
+	var fields []chains.Field
+	for index := range m.fields {
+		f := &m.fields[index]
+		if f.label == "" || f.kind == kindOwner || !v[index].present() && !f.shownAbsent() {
+			continue
+		}
+		if f.kind == kindMessages {
+			fields = append(fields, summarizeEntries(raw, f, v[index])...)
+			continue
+		}
+		fields = append(fields, f.summary(raw, v[index]))
+	}
+	return fields
+}
+
+// shownAbsent: what a default means is said for enums, for flags that matter,
+// and for percentages.
+func (f *field) shownAbsent() bool {
+	return f.kind == kindEnum || f.showUnset || f.unit == "%"
+}
+
+func summarizeEntries(raw []byte, f *field, repeated value) []chains.Field {
+	var fields []chains.Field
+	for entry := range entries(raw, repeated) {
+		fields = append(fields, f.nested(raw, entry))
+	}
+	return fields
+}
+
+func (f *field) nested(raw []byte, at value) chains.Field {
+	var inner values
+	if err := f.of.read(raw, at.from, at.to, inner[:]); err != nil {
+		panic("tron: a message that was read is read again: " + err.Error())
+	}
+	return chains.List(f.label, summarize(raw, f.of, inner[:])...)
+}
+
+func (f *field) summary(raw []byte, v value) chains.Field {
+	payload := raw[v.from:v.to]
+	switch f.kind {
+	case kindAddress:
+		return chains.AddressField(f.label, readAddress(payload).String())
+	case kindText, kindString:
+		return textOrBytes(f.label, payload)
+	case kindToken:
+		return tokenField(f.label, payload)
+	case kindOperations:
+		return operationsField(f.label, payload)
+	case kindSun:
+		return chains.AmountUint(f.label, uint64(v.number), sunDecimals, "TRX").WithNote(fmt.Sprintf("%d sun", v.number))
+	case kindTime:
+		return timeField(f.label, v.number)
+	case kindBool:
+		return chains.Text(f.label, yesNo(v.number != 0))
+	case kindEnum:
+		return chains.Text(f.label, f.names[v.number])
+	case kindMessage:
+		if f.opaque {
+			return chains.Bytes(f.label, payload)
+		}
+		return f.nested(raw, v)
+	case kindInt, kindInt32:
+		return chains.Field{Label: f.label, Type: chains.TypeInteger, Value: strconv.FormatInt(v.number, 10), Symbol: f.unit}
+	}
+	return chains.Bytes(f.label, payload)
+}
+
+func yesNo(set bool) string {
+	if set {
+		return "yes"
+	}
+	return "no"
+}
+
+// textOrBytes shows bytes as text if a person can read all of it.
+func textOrBytes(label string, payload []byte) chains.Field {
+	if !utf8.Valid(payload) || len(payload) > chains.MaxSummaryBytes {
+		return chains.Bytes(label, payload)
+	}
+	for _, r := range string(payload) {
+		if !unicode.IsPrint(r) {
+			return chains.Bytes(label, payload)
+		}
+	}
+	return chains.Text(label, string(payload))
+}
+
+// tokenField shows the id of a TRC-10 token; _ stands for TRX.
+func tokenField(label string, id []byte) chains.Field {
+	if string(id) == "_" {
+		return chains.Text(label, "_").WithNote("TRX, amounts in sun")
+	}
+	return textOrBytes(label, id)
+}
+
+// lastTime is the last millisecond of the year 9999, the last that RFC 3339 can
+// write.
+const lastTime = 253_402_300_799_999
+
+func timeField(label string, millis int64) chains.Field {
+	if millis > lastTime {
+		return chains.Field{Label: label, Type: chains.TypeInteger, Value: strconv.FormatInt(millis, 10), Symbol: "ms since 1970"}
+	}
+	return chains.Time(label, time.UnixMilli(millis))
+}
+
+// operationsField lists the contract types that an active permission may sign:
+// bit n, from the lowest of the first byte on, is type n.
+func operationsField(label string, mask []byte) chains.Field {
+	var allowed []chains.Field
+	for number := range len(mask) * 8 {
+		if mask[number/8]>>(number%8)&1 == 0 {
+			continue
+		}
+		allowed = append(allowed, chains.Text("may sign", typeName(number)))
+	}
+	return chains.List(label, append([]chains.Field{chains.Text("mask", hex.EncodeToString(mask))}, allowed...)...)
+}
+
+func typeName(number int) string {
+	if number < len(contracts) && contracts[number] != nil {
+		return contracts[number].message.name
+	}
+	if name, _, known := strings.Cut(unexecuted[int64(number)], ":"); known {
+		return name
+	}
+	return fmt.Sprintf("type %d", number)
+}

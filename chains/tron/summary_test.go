@@ -1,0 +1,148 @@
+package tron
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// TestSummaries compares every summary with its golden file: what a person
+// reads, and the canonical form.
+func TestSummaries(t *testing.T) {
+	for name, raw := range shownTransactions(t) {
+		t.Run(name, func(t *testing.T) {
+			checkGolden(t, name, parse(t, raw).Summary())
+		})
+	}
+}
+
+func shownTransactions(t *testing.T) map[string][]byte {
+	t.Helper()
+	all := handMade(t)
+	seen := map[string]int{}
+	for _, v := range tronWebVectors(t) {
+		seen[v.Type]++
+		name := v.Type
+		if seen[v.Type] > 1 {
+			name = fmt.Sprintf("%s%d", v.Type, seen[v.Type])
+		}
+		all[name] = unhex(t, v.RawDataHex)
+	}
+	raw := rawOf(1, transfer(t))
+	tx := parse(t, raw)
+	all["two_signatures"] = wholeOf(raw, signedBy(t, tx, oneSecret), signedBy(t, tx, twoSecret))
+	rich := newFrame(join(wrapped(1, "TransferContract", transfer(t)), lengthField(3, []byte("p\x01")), lengthField(4, []byte("name")), varintField(5, 2)))
+	rich.expiration = varintField(8, math.MaxInt64)
+	rich.data = lengthField(10, []byte("invoice 42 – thanks"))
+	rich.feeLimit = varintField(18, 15_000_000_000)
+	all["whole_frame"] = rich.bytes()
+	hostile := newFrame(join(wrapped(1, "TransferContract", transfer(t)), varintField(5, 1)))
+	hostile.data = lengthField(10, []byte("to: \x1b[2K\u202eevil"))
+	all["hostile_memo"] = hostile.bytes()
+	return all
+}
+
+func checkGolden(t *testing.T, name string, summary chains.Summary) {
+	t.Helper()
+	var out strings.Builder
+	if err := chains.Render(&out, summary.Fields); err != nil {
+		t.Fatal(err)
+	}
+	form, err := json.Marshal(summary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("%s\n%s\n%x\n", out.String(), form, summary.Digest())
+	path := filepath.Join("testdata", "summary", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || string(want) != got {
+		t.Errorf("%s\nwant\n%s (%v)", got, want, err)
+	}
+}
+
+// TestSelectors computes the selectors of the calls that are decoded.
+func TestSelectors(t *testing.T) {
+	for selector, known := range calls {
+		hash := crypto.Keccak256([]byte(known.name))
+		if got := fmt.Sprintf("%08x", selector); got != fmt.Sprintf("%x", hash[:4]) {
+			t.Errorf("%s has selector %x, not %s", known.name, hash[:4], got)
+		}
+	}
+}
+
+// TestCalls: which calls are decoded, and how.
+func TestCalls(t *testing.T) {
+	const (
+		other  = "000000000000000000000000f1cd33c4802dec54475c555f95e9403a62fd3553"
+		tagged = "000000000000000000000041f1cd33c4802dec54475c555f95e9403a62fd3553"
+		dirty  = "000000000000000000000142f1cd33c4802dec54475c555f95e9403a62fd3553"
+		most   = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
+		ten    = "000000000000000000000000000000000000000000000000000000000000000a"
+		yes    = "0000000000000000000000000000000000000000000000000000000000000001"
+	)
+	for _, c := range []struct{ name, data, want string }{
+		{"transfer", "a9059cbb" + other + ten, "function transfer(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10"},
+		{"transfer with 41", "a9059cbb" + tagged + ten, "function transfer(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10"},
+		{"approve", "095ea7b3" + other + ten, "function approve(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10"},
+		{"approve all", "095ea7b3" + other + most, "function approve(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 115792089237316195423570985008687907853269984665640564039457584007913129639935 [unlimited]"},
+		{"approve half", "095ea7b3" + other + "8" + strings.Repeat("0", 63), "function approve(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 57896044618658097711785492504343953926634992332820282019728792003956564819968 [unlimited]"},
+		{"transferFrom", "23b872dd" + tagged + other + ten, "function transferFrom(address,address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|from TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount or token id 10"},
+		{"operator", "a22cb465" + other + yes, "function setApprovalForAll(address,bool)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|operator TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|approved yes"},
+		{"operator 2", "a22cb465" + other + ten, ""},
+		{"dirty address", "a9059cbb" + dirty + ten, ""},
+		{"word too few", "a9059cbb" + other, ""},
+		{"byte too many", "a9059cbb" + other + ten + "00", ""},
+		{"unknown", "a9059cbc" + other + ten, ""},
+		{"three bytes", "a9059c", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			message := join(lengthField(1, unhex(t, ownerHex)), lengthField(2, unhex(t, contractHex)), lengthField(4, unhex(t, c.data)))
+			var shown []string
+			for _, call := range parse(t, rawOf(31, message)).callSummary() {
+				for _, field := range call.Fields {
+					line := field.Label + " " + field.Value
+					if field.Note != "" {
+						line += " [" + field.Note + "]"
+					}
+					shown = append(shown, line)
+				}
+			}
+			if got := strings.Join(shown, "|"); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestCreatedAddress: the address that TronWeb's genContractAddress gives.
+func TestCreatedAddress(t *testing.T) {
+	want := []string{"TEPm6RQGvebxZ4Y9ZpAM9WEoD95LYSR1Um", "TUx2ajQJwnrR9FFNcdAeMJfSBxYoaKQrhQ"}
+	for _, v := range tronWebVectors(t) {
+		if v.Type != "CreateSmartContract" {
+			continue
+		}
+		if got := parse(t, unhex(t, v.RawDataHex)).createdAddress().String(); len(want) == 0 || got != want[0] {
+			t.Fatalf("%s, want %v", got, want)
+		}
+		want = want[1:]
+	}
+	if len(want) > 0 {
+		t.Errorf("no vector for %v", want)
+	}
+}

@@ -1,0 +1,169 @@
+package tron
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// transaction is a view over raw. Values are where the fields lie in it.
+type transaction struct {
+	limits Limits
+	raw    []byte
+
+	whole    bool                          // raw is a Transaction, not a Transaction.raw
+	from, to int                           // raw_data in raw
+	id       [32]byte                      // SHA-256 over raw_data
+	frame    [rawFeeLimit + 1]value        // of rawMessage
+	envelope [contractPermission + 1]value // of contractMessage
+	contract *contract                     // its type
+	values   []value                       // of contract.message
+	few      [8]value                      // what values is made of, where that is enough
+
+	signatures []signature // of other parties, in the order they came
+
+	// What was worked out before, for the calls that follow.
+	signWith struct {
+		text      string
+		address   address
+		isAddress bool
+	}
+	signer struct {
+		pub     keystore.PublicKey
+		address address
+	}
+}
+
+var _ chains.Transaction = (*transaction)(nil)
+
+// resultRoom is what the network adds to the size of a transaction before it
+// compares it with its limit: twice MAX_RESULT_SIZE_IN_TX.
+const resultRoom = 2 * 64
+
+func (tx *transaction) parse() error {
+	if err := tx.checkForm(); err != nil {
+		return err
+	}
+	if err := tx.findRawData(); err != nil {
+		return err
+	}
+	if err := rawMessage.read(tx.raw, tx.from, tx.to, tx.frame[:]); err != nil {
+		return err
+	}
+	if err := tx.readContract(); err != nil {
+		return err
+	}
+	if size := tx.signedSize() + resultRoom; size > tx.limits.MaxSize {
+		return malformed("", -1, "%d bytes once signed and with room for its result, the network takes %d", size, tx.limits.MaxSize)
+	}
+	tx.id = sha256.Sum256(tx.raw[tx.from:tx.to])
+	return tx.recoverSigners()
+}
+
+// checkForm recognises what is not a transaction at all, and says what it is.
+func (tx *transaction) checkForm() error {
+	switch {
+	case len(tx.raw) == 0:
+		return malformed("", -1, "empty: raw_data_hex is expected")
+	case len(tx.raw) > tx.limits.MaxSize:
+		return malformed("", -1, "%d bytes, the network takes %d", len(tx.raw), tx.limits.MaxSize)
+	case tx.raw[0] == '{':
+		return malformed("", 0, "this is JSON; raw_data_hex is expected, the member of that name in what TronWeb made")
+	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
+		return malformed("", 0, "32 bytes: this looks like a transaction id; raw_data_hex is expected, for nothing is signed that cannot be read")
+	}
+	return nil
+}
+
+// findRawData tells the two forms apart: a raw starts with its two reference
+// bytes (0a 02), a whole Transaction with a raw_data that does.
+func (tx *transaction) findRawData() error {
+	tx.from, tx.to = 0, len(tx.raw)
+	if tx.raw[0] != 0x0a {
+		return nil
+	}
+	length, at, err := readVarint(tx.raw, 1, len(tx.raw), "Transaction.raw_data")
+	if err != nil || !bytes.HasPrefix(tx.raw[at:], []byte{0x0a, 0x02}) {
+		return nil
+	}
+	if length == 2 {
+		return nil // 0a 02 0a 02: reference bytes that happen to be these
+	}
+	return tx.readWhole()
+}
+
+func (tx *transaction) readWhole() error {
+	var whole values
+	if err := transactionMessage.read(tx.raw, 0, len(tx.raw), whole[:]); err != nil {
+		return err
+	}
+	tx.whole = true
+	tx.from, tx.to = whole[0].from, whole[0].to
+	for entry := range entries(tx.raw, whole[1]) {
+		tx.signatures = append(tx.signatures, signature{at: entry.from})
+	}
+	if len(tx.signatures) >= MaxSignatures {
+		return malformed("Transaction.signature", tx.signatures[len(tx.signatures)-1].at,
+			"%d signatures already: the network takes %d at most", len(tx.signatures), MaxSignatures)
+	}
+	return nil
+}
+
+// readContract reads the contract, its Any, and the message in it.
+func (tx *transaction) readContract() error {
+	at := tx.frame[rawContract]
+	if err := contractMessage.read(tx.raw, at.from, at.to, tx.envelope[:]); err != nil {
+		return err
+	}
+	number := tx.envelope[contractType].number
+	found, err := contractOf(number, max(tx.envelope[contractType].from, at.from))
+	if err != nil {
+		return err
+	}
+	tx.contract = found
+	var parameter [2]value // of anyMessage
+	inAny := tx.envelope[contractParameter]
+	if err := anyMessage.read(tx.raw, inAny.from, inAny.to, parameter[:]); err != nil {
+		return err
+	}
+	url := parameter[0]
+	if got := tx.raw[url.from:url.to]; string(got) != found.typeURL {
+		return malformed("Any.type_url", url.from, "%q does not match contract type %d, which wants %q", got, number, found.typeURL)
+	}
+	if tx.values = tx.few[:]; len(found.message.fields) > len(tx.few) {
+		tx.values = make([]value, len(found.message.fields))
+	}
+	return found.message.read(tx.raw, parameter[1].from, parameter[1].to, tx.values)
+}
+
+// owner is the account that the contract acts for.
+func (tx *transaction) owner() address {
+	for i := range tx.contract.message.fields {
+		if tx.contract.message.fields[i].kind == kindOwner {
+			return readAddress(tx.bytes(tx.values[i]))
+		}
+	}
+	panic("tron: contract " + tx.contract.message.name + " has no owner") // a test walks the table
+}
+
+func (tx *transaction) bytes(v value) []byte { return tx.raw[v.from:v.to] }
+
+// addressOf is the key's address, remembered for the calls that follow.
+func (tx *transaction) addressOf(pub keystore.PublicKey) address {
+	if tx.signer.pub != pub {
+		tx.signer.pub, tx.signer.address = pub, addressOf(pub)
+	}
+	return tx.signer.address
+}
+
+// malformed makes the error of this chain.
+func malformed(field string, at int, format string, args ...any) *chains.ParseError {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: fmt.Sprintf(format, args...)}
+}
+
+func badSignWith(format string, args ...any) *chains.SignerError {
+	return &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,98 @@
+package tron
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// TestVectors signs what reference libraries have signed, byte for byte, from
+// both forms of input.
+func TestVectors(t *testing.T) {
+	for _, name := range []string{"trx.json", "trc20.json"} {
+		t.Run(name, func(t *testing.T) {
+			var vector struct{ Address, PrivateKey, UnsignedTransaction, TxID, SignedTransaction string }
+			readJSON(t, name, &vector)
+			key := keyOf(t, vector.PrivateKey[2:])
+			if got := (Chain{}).Addresses(key.PublicKey()); len(got) != 1 || got[0] != (chains.Address{Format: AddressFormat, Address: vector.Address}) {
+				t.Errorf("addresses %v, want %s", got, vector.Address)
+			}
+			checkSigned(t, key, vector.Address, vector.UnsignedTransaction, vector.TxID, vector.SignedTransaction)
+		})
+	}
+}
+
+// TestTronWebVectors does the same for every type that TronWeb can build.
+func TestTronWebVectors(t *testing.T) {
+	key := keyOf(t, ownerSecret)
+	types := map[string]bool{}
+	for i, v := range tronWebVectors(t) {
+		types[v.Type] = true
+		t.Run(fmt.Sprintf("%d/%s", i, v.Type), func(t *testing.T) {
+			checkSigned(t, key, ownerHex, v.RawDataHex, v.TxID, v.Signed)
+		})
+	}
+	for name := range handMade(t) {
+		types[name] = true
+	}
+	for _, known := range contracts {
+		if known != nil && !types[known.message.name] {
+			t.Errorf("there is no vector of %s", known.message.name)
+		}
+	}
+}
+
+func checkSigned(t *testing.T, key keystore.Key, signWith, unsigned, id, signed string) {
+	t.Helper()
+	raw := unhex(t, unsigned)
+	for form, input := range map[string][]byte{"raw": raw, "whole": wholeOf(raw)} {
+		before := bytes.Clone(input)
+		tx := parse(t, input)
+		checkCanonical(t, tx)
+		if got := hex.EncodeToString(tx.id[:]); got != id || tx.id != sha256.Sum256(raw) {
+			t.Errorf("%s: id %s, want %s", form, got, id)
+		}
+		if err := tx.Check(key, signWith); err != nil {
+			t.Errorf("%s: %v", form, err)
+		}
+		got, err := tx.Sign(t.Context(), key, signWith)
+		if err != nil || hex.EncodeToString(got) != signed {
+			t.Errorf("%s: signed\n%x (%v), want\n%s", form, got, err, signed)
+		}
+		if !bytes.Equal(input, before) {
+			t.Errorf("%s: signing changed the input", form)
+		}
+	}
+}
+
+// TestRawDataLeavesAsItCame finds the very input in the output, also where the
+// free order of a map would let an encoder sort.
+func TestRawDataLeavesAsItCame(t *testing.T) {
+	descending := join(lengthField(1, unhex(t, ownerHex)),
+		lengthField(2, join(varintField(1, 9), varintField(2, -1))),
+		lengthField(2, join(varintField(1, 0), varintField(2, 0))))
+	raw := rawOf(16, descending)
+	signed, err := parse(t, raw).Sign(t.Context(), keyOf(t, ownerSecret), "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(signed, lengthField(1, raw)) || len(signed) != len(lengthField(1, raw))+2+65 {
+		t.Errorf("%x is not in %x", raw, signed)
+	}
+}
+
+func TestReferenceBytesThatLookLikeARawData(t *testing.T) {
+	f := newFrame(wrapped(1, "TransferContract", transfer(t)))
+	f.blockBytes = []byte{0x0a, 2, 0x0a, 2}
+	if tx := parse(t, f.bytes()); tx.whole {
+		t.Error("taken for a whole Transaction")
+	}
+	if tx := parse(t, wholeOf(f.bytes())); !tx.whole {
+		t.Error("not taken for a whole Transaction")
+	}
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
+)
+
+// testSecret is the secret of key number i of the tests that need many.
+func testSecret(i int) string {
+	digest := sha256.Sum256(fmt.Appendf(nil, "countersign test key %d", i))
+	return hex.EncodeToString(digest[:])
+}
+
+// importKeys imports n keys and returns their addresses.
+func importKeys(t *testing.T, s *session, n int) []string {
+	t.Helper()
+	var in bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&in, `{"curve":"CURVE_SECP256K1","privateKey":"%s"}`+"\n", testSecret(i))
+	}
+	var addresses []string
+	for line := range bytes.Lines(s.must(in.Bytes(), "keys", "import", "--jsonl")) {
+		addresses = append(addresses, ethereumAddress(t, line))
+	}
+	if len(addresses) != n {
+		t.Fatalf("%d answers for %d keys", len(addresses), n)
+	}
+	return addresses
+}
+
+func ethereumAddress(t *testing.T, line []byte) string {
+	t.Helper()
+	var key keyLine
+	if err := json.Unmarshal(line, &key); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	for _, address := range key.Addresses {
+		if address.Format == "ADDRESS_FORMAT_ETHEREUM" {
+			return address.Address
+		}
+	}
+	t.Fatalf("no Ethereum address: %s", line)
+	return ""
+}
+
+// testTransaction is a transaction that no other number has.
+func testTransaction(i int) string {
+	return fmt.Sprintf("02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84%08xc0", i)
+}
+
+func intentLine(signWith, unsigned string) string {
+	return fmt.Sprintf(`{"signWith":"%s","unsignedTransaction":"%s","type":"TRANSACTION_TYPE_ETHEREUM"}`+"\n", signWith, unsigned)
+}
+
+// TestBatch signs 10,000 transactions with 1,000 keys. One line in the middle
+// is bad: it is answered in its place, and all others are signed by whom they
+// were to be. Signed again, all is the same.
+func TestBatch(t *testing.T) {
+	const keys, transactions, bad = 1000, 10_000, 5000
+	s := newSession(t)
+	addresses := importKeys(t, s, keys)
+	var in strings.Builder
+	for i := range transactions {
+		unsigned := testTransaction(i)
+		if i+1 == bad {
+			unsigned = unsigned[:len(unsigned)-2]
+		}
+		in.WriteString(intentLine(addresses[i%keys], unsigned))
+	}
+	first, talk, status := s.run([]byte(in.String()), "sign", "--jsonl")
+	if status != exitFailure || !bytes.Contains(talk, []byte("1 of 10000 lines failed; the first is line 5000\n")) {
+		t.Fatalf("exit status %d: %s", status, talk)
+	}
+	number := 0
+	for line := range bytes.Lines(first) {
+		if number++; number == bad {
+			if !bytes.HasPrefix(line, []byte(`{"error":{"code":3,"reason":"INVALID_TRANSACTION","message":"ethereum: `)) {
+				t.Errorf("line %d: %s", number, line)
+			}
+			continue
+		}
+		checkSigned(t, line, number-1, addresses[(number-1)%keys])
+	}
+	if number != transactions {
+		t.Fatalf("%d answers", number)
+	}
+	second, _, _ := s.run([]byte(in.String()), "sign", "--jsonl", "--workers", "7")
+	if !bytes.Equal(first, second) {
+		t.Error("the second run gave other answers")
+	}
+}
+
+// checkSigned has go-ethereum say what was signed, and by whom.
+func checkSigned(t *testing.T, line []byte, number int, address string) {
+	t.Helper()
+	var answer struct{ SignedTransaction string }
+	if err := json.Unmarshal(line, &answer); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	var tx types.Transaction
+	if err := tx.UnmarshalBinary(mustHex(t, answer.SignedTransaction)); err != nil {
+		t.Fatalf("answer %d: %v: %s", number, err, line)
+	}
+	if data := fmt.Sprintf("%08x", number); hex.EncodeToString(tx.Data()) != data {
+		t.Fatalf("answer %d is that of another line", number)
+	}
+	if number%100 != 0 { // recovering them all takes longer than signing them
+		return
+	}
+	sender, err := types.Sender(types.LatestSignerForChainID(tx.ChainId()), &tx)
+	if err != nil || sender != common.HexToAddress(address) {
+		t.Fatalf("answer %d: signed by %v, not %s: %v", number, sender, address, err)
+	}
+}
+
+// TestLongLines: a line of 8 MiB is read, a longer one is answered with an error.
+func TestLongLines(t *testing.T) {
+	s := newSession(t)
+	var in bytes.Buffer
+	line := intentLine(fixtureAddress, vectorUnsigned)
+	in.WriteString(strings.Repeat(" ", lines.MaxLength-len(line)+1) + line) // exactly MaxLength and its end
+	in.WriteString(strings.Repeat(" ", lines.MaxLength-len(line)+2) + line)
+	in.WriteString(line)
+	stdout, _, status := s.run(in.Bytes(), "sign", "--jsonl")
+	const signed = `{"signedTransaction":"` + vectorSigned + `"}` + "\n"
+	const refused = `{"error":{"code":3,"reason":"REQUEST_INVALID","message":"the line is longer than 8388608 bytes (8 MiB)"}}` + "\n"
+	if status != exitFailure || string(stdout) != signed+refused+signed {
+		t.Errorf("exit status %d, %.500s", status, stdout)
+	}
+}
+
+// TestDialogue: who sends one line gets its answer before sending the next.
+func TestDialogue(t *testing.T) {
+	s := newSession(t)
+	command := s.command("sign", "--jsonl")
+	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewScanner(out)
+	for i := range 50 {
+		if _, err := io.WriteString(in, intentLine(fixtureAddress, testTransaction(i))); err != nil {
+			t.Fatal(err)
+		}
+		if !answers.Scan() {
+			t.Fatalf("no answer to line %d", i+1)
+		}
+		checkSigned(t, answers.Bytes(), i, fixtureAddress)
+	}
+	in.Close()
+	if err := command.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func pipes(t *testing.T, stdin func() (io.WriteCloser, error), stdout func() (io.ReadCloser, error)) (io.WriteCloser, io.ReadCloser) {
+	t.Helper()
+	in, err := stdin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := stdout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, out
+}
+
+// TestInterruptedBatch: an interrupt stops between two lines, at once though
+// the input is still open.
+func TestInterruptedBatch(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		s := newSession(t)
+		command := s.command("sign", "--jsonl")
+		var talk bytes.Buffer
+		command.Stderr = &talk
+		in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(in, intentLine(fixtureAddress, testTransaction(0))); err != nil {
+			t.Fatal(err)
+		}
+		answers := bufio.NewReader(out)
+		if _, err := answers.ReadBytes('\n'); err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		rest, err := io.ReadAll(answers)
+		if err != nil || len(rest) > 0 {
+			t.Errorf("%v: %q, %v", signal, rest, err)
+		}
+		_ = command.Wait()
+		if status := command.ProcessState.ExitCode(); status != exitFailure || talk.String() != "countersign: interrupted after 1 lines\n" {
+			t.Errorf("%v: exit status %d: %s", signal, status, &talk)
+		}
+	}
+}
+
+// TestBrokenPipe: when nobody reads the answers, the batch stops and fails.
+func TestBrokenPipe(t *testing.T) {
+	s := newSession(t)
+	command := s.command("sign", "--jsonl")
+	var talk bytes.Buffer
+	command.Stderr = &talk
+	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	for i := range 100_000 {
+		if _, err := io.WriteString(in, intentLine(fixtureAddress, testTransaction(i))); err != nil {
+			break
+		}
+	}
+	_ = command.Wait()
+	if status := command.ProcessState.ExitCode(); status != exitFailure || !strings.Contains(talk.String(), "broken pipe") {
+		t.Errorf("exit status %d: %s", status, &talk)
+	}
+}
+
+// TestKilledImport kills imports at random instants. Whenever that is, the
+// keystore opens, every key that was acknowledged is there, and what is run
+// again goes on from there.
+func TestKilledImport(t *testing.T) {
+	const rounds, perRound = 15, 300
+	s := newSession(t)
+	acknowledged := map[string]string{} // public key to id
+	killed := 0
+	for round := range rounds {
+		var in bytes.Buffer
+		for i := range perRound {
+			fmt.Fprintf(&in, `{"curve":"CURVE_SECP256K1","privateKey":"%s"}`+"\n", testSecret(round*perRound/2+i)) // half of them again
+		}
+		answers, wasKilled := importAndKill(t, s, in.Bytes())
+		if wasKilled {
+			killed++
+		}
+		for _, line := range bytes.SplitAfter(answers, []byte("\n")) {
+			if !bytes.HasSuffix(line, []byte("\n")) {
+				continue // cut off: nobody has read it as an acknowledgement
+			}
+			public, id := identify(t, line)
+			if known, again := acknowledged[public]; again && known != id {
+				t.Fatalf("key %s was imported twice, as %s and %s", public, known, id)
+			}
+			acknowledged[public] = id
+		}
+		there := map[string]string{}
+		for line := range bytes.Lines(s.must(nil, "keys", "list")) {
+			public, id := identify(t, line)
+			there[public] = id
+		}
+		for public, id := range acknowledged {
+			if there[public] != id {
+				t.Fatalf("round %d: key %s was acknowledged as %s, and is not there", round, public, id)
+			}
+		}
+	}
+	if killed < rounds/3 {
+		t.Errorf("only %d of %d imports were killed before they were through", killed, rounds)
+	}
+	t.Logf("%d of %d imports killed, %d keys acknowledged", killed, rounds, len(acknowledged))
+}
+
+// importAndKill starts an import and kills it after a random number of answers
+// and a random time.
+func importAndKill(t *testing.T, s *session, in []byte) (answers []byte, killed bool) {
+	t.Helper()
+	command := s.command("keys", "import", "--jsonl")
+	stdin, stdout := pipes(t, command.StdinPipe, command.StdoutPipe)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for line := range bytes.Lines(in) { // slowly, for several batches
+			_, _ = stdin.Write(line)
+			time.Sleep(time.Duration(rand.IntN(300)) * time.Microsecond)
+		}
+		stdin.Close()
+	}()
+	timer := time.AfterFunc(time.Duration(rand.IntN(120))*time.Millisecond, func() { _ = command.Process.Kill() })
+	defer timer.Stop()
+	answers, err := io.ReadAll(stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers, command.Wait() != nil
+}
+
+func identify(t *testing.T, line []byte) (publicKey, id string) {
+	t.Helper()
+	var key keyLine
+	if err := json.Unmarshal(line, &key); err != nil || key.PrivateKeyID == "" {
+		t.Fatalf("%v: %s", err, line)
+	}
+	return key.PublicKey, key.PrivateKeyID
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Exit statuses.
+const (
+	exitSuccess = 0
+	exitFailure = 1 // refused or failed
+	exitUsage   = 2 // called wrongly
+)
+
+// usageError says that the command was called wrongly.
+type usageError struct{ problem string }
+
+func (e *usageError) Error() string { return e.problem }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// exitCode returns the status for an error; started tells whether the
+// command's own code had begun.
+func exitCode(err error, started bool) int {
+	if err == nil {
+		return exitSuccess
+	}
+	if _, wrong := errors.AsType[*usageError](err); wrong || !started {
+		return exitUsage
+	}
+	return exitFailure
+}

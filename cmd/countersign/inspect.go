@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/hex"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
+)
+
+func newInspectCommand() *cobra.Command {
+	var kind string
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "inspect",
+		Short: "Show what a transaction does, without any key",
+		Long: paragraphs(`
+Read a transaction from standard input in hex, as strictly as sign does, and show
+what it does and its hazards (those that do not depend on who signs). Hazards are
+no failure here: the exit status is 0 if the transaction can be read.
+
+--json prints one line: {"summary":{…},"summaryDigest":"…","hazards":[{"name","detail"}]}.
+The digest is the SHA-256 of the bytes of "summary" as they are printed.`),
+		Example: "  countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return inspect(cmd, kind, asJSON) },
+	}
+	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return command
+}
+
+func inspect(cmd *cobra.Command, kind string, asJSON bool) error {
+	ofType, err := parseType(kind)
+	if err != nil {
+		return err
+	}
+	unsigned, err := readTransaction(cmd)
+	if err != nil {
+		return err
+	}
+	inspection, err := countersign.Inspect(ofType, unsigned, countersign.Limits{})
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		return view{summary: inspection.Summary, hazards: inspection.Hazards}.render(cmd.OutOrStdout())
+	}
+	digest := inspection.Summary.Digest()
+	hazards := inspection.Hazards
+	if hazards == nil {
+		hazards = []chains.Hazard{}
+	}
+	return printJSON(cmd.OutOrStdout(), struct {
+		Summary       chains.Summary  `json:"summary"`
+		SummaryDigest string          `json:"summaryDigest"`
+		Hazards       []chains.Hazard `json:"hazards"`
+	}{inspection.Summary, hex.EncodeToString(digest[:]), hazards})
+}

@@ -1,0 +1,9 @@
+// Package harden keeps a process that holds secrets out of core dumps and away
+// from debuggers, as far as the system can.
+package harden
+
+// NoCoreDumps makes the process leave no core dump when it crashes. On Linux it
+// also takes it out of reach of ptrace and /proc by other processes of the same
+// user, so that paths such as /dev/fd/3 must be opened before. It can be called
+// more than once.
+func NoCoreDumps() error { return noCoreDumps() }

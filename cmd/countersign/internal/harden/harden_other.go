@@ -1,0 +1,5 @@
+//go:build !unix
+
+package harden
+
+func noCoreDumps() error { return nil }

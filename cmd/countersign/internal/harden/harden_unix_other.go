@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package harden
+
+func notDumpable() error { return nil }

@@ -1,0 +1,214 @@
+package lines
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"sync"
+)
+
+// Answer is what a line is answered with.
+type Answer struct {
+	Text   []byte // without a line's end
+	Failed bool   // the line was refused
+}
+
+// Tally counts answers that were written.
+type Tally struct {
+	Lines       int
+	Failed      int
+	FirstFailed int // number of the first line that failed, 0 if none did
+}
+
+func (t *Tally) count(number int, failed bool) {
+	t.Lines++
+	if failed {
+		t.Failed++
+		if t.FirstFailed == 0 {
+			t.FirstFailed = number
+		}
+	}
+}
+
+// writer writes answers, and flushes them when nobody has more to write: who
+// sends one line and waits gets its answer; a long batch goes out in blocks.
+type writer struct {
+	out   *bufio.Writer
+	tally Tally
+	each  func(Line)
+}
+
+func newWriter(out io.Writer, each func(Line)) *writer {
+	return &writer{out: bufio.NewWriterSize(out, 64<<10), each: each}
+}
+
+func (w *writer) write(line Line, answer Answer, idle bool) error {
+	w.tally.count(line.Number, answer.Failed)
+	_, _ = w.out.Write(answer.Text) // its error comes back from the next call
+	if err := w.out.WriteByte('\n'); err != nil {
+		return err
+	}
+	if w.each != nil {
+		w.each(line)
+	}
+	if idle {
+		return w.out.Flush()
+	}
+	return nil
+}
+
+// job is a line on its way through a worker.
+type job struct {
+	line   Line
+	answer Answer
+	done   chan struct{}
+}
+
+// Parallel answers lines with several workers, in the order of the lines. It
+// stops at the first error of reading or writing and at the end of the context,
+// and returns when no worker is busy any more; all answers written by then are
+// whole lines. each, if not nil, is called for every line that was answered.
+func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answer func(context.Context, Line) Answer, each func(Line)) (Tally, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	defer cancel()
+
+	jobs := make(chan *job)
+	ordered := make(chan *job, maxLinesAhead)
+	for range workers {
+		busy.Go(func() {
+			for j := range jobs {
+				j.answer = answer(ctx, j.line)
+				close(j.done)
+			}
+		})
+	}
+	busy.Go(func() { s.distribute(ctx, jobs, ordered) })
+	w := newWriter(out, each)
+	err := s.collect(ctx, ordered, w)
+	return w.tally, err
+}
+
+// distribute gives lines to the workers, and to the writer in their order.
+func (s *Source) distribute(ctx context.Context, jobs, ordered chan<- *job) {
+	defer close(ordered)
+	defer close(jobs)
+	for {
+		select {
+		case line, more := <-s.lines:
+			if !more {
+				return
+			}
+			j := &job{line: line, done: make(chan struct{})}
+			for _, queue := range []chan<- *job{ordered, jobs} {
+				select {
+				case queue <- j:
+				case <-ctx.Done():
+					return
+				}
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Source) collect(ctx context.Context, ordered <-chan *job, w *writer) error {
+	for j := range ordered {
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+			return flush(w, ctx.Err())
+		}
+		if ctx.Err() != nil { // the answer may tell of that, not of the line
+			return flush(w, ctx.Err())
+		}
+		if err := w.write(j.line, j.answer, len(ordered) == 0); err != nil {
+			return err
+		}
+		s.done(j.line)
+	}
+	return flush(w, s.end(ctx))
+}
+
+// end is how reading ended, called when no more lines come.
+func (s *Source) end(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.err
+}
+
+func flush(w *writer, err error) error {
+	if flushErr := w.out.Flush(); flushErr != nil {
+		return flushErr
+	}
+	return err
+}
+
+// Batches answers lines in groups: of one line, if one comes and no more, and
+// of most lines at most if they come faster than they are answered. The answers
+// are as many as the lines. For errors and each see Parallel.
+func (s *Source) Batches(ctx context.Context, out io.Writer, most int, answer func(context.Context, []Line) []Answer, each func(Line)) (Tally, error) {
+	w := newWriter(out, each)
+	ahead := s.buffer(ctx)
+	for {
+		batch, more := take(ctx, ahead, most)
+		if ctx.Err() != nil {
+			return w.tally, flush(w, ctx.Err())
+		}
+		if len(batch) > 0 {
+			for i, answered := range answer(ctx, batch) {
+				if err := w.write(batch[i], answered, i == len(batch)-1); err != nil {
+					return w.tally, err
+				}
+				s.done(batch[i])
+			}
+		}
+		if !more {
+			return w.tally, flush(w, s.end(ctx))
+		}
+	}
+}
+
+// buffer lets lines gather while a batch is being answered.
+func (s *Source) buffer(ctx context.Context) <-chan Line {
+	ahead := make(chan Line, maxLinesAhead)
+	go func() {
+		defer close(ahead)
+		for line := range s.lines {
+			select {
+			case ahead <- line:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ahead
+}
+
+// take waits for one line and takes what else is there.
+func take(ctx context.Context, ahead <-chan Line, most int) (batch []Line, more bool) {
+	select {
+	case line, more := <-ahead:
+		if !more {
+			return nil, false
+		}
+		batch = append(batch, line)
+	case <-ctx.Done():
+		return nil, false
+	}
+	for len(batch) < most {
+		select {
+		case line, more := <-ahead:
+			if !more {
+				return batch, false
+			}
+			batch = append(batch, line)
+		default:
+			return batch, true
+		}
+	}
+	return batch, true
+}

@@ -1,0 +1,233 @@
+package lines_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
+)
+
+// echo answers a line with its number and text; lines that begin with "bad" fail.
+func echo(line lines.Line) lines.Answer {
+	if line.Err != nil {
+		return lines.Answer{Text: []byte(line.Err.Error()), Failed: true}
+	}
+	text := fmt.Appendf(nil, "%d:%s", line.Number, line.Text)
+	return lines.Answer{Text: text, Failed: bytes.HasPrefix(line.Text, []byte("bad"))}
+}
+
+// runners are the two ways to answer, which keep the same promises.
+var runners = map[string]func(ctx context.Context, in io.Reader, out io.Writer, answer func(lines.Line) lines.Answer) (lines.Tally, error){
+	"parallel": func(ctx context.Context, in io.Reader, out io.Writer, answer func(lines.Line) lines.Answer) (lines.Tally, error) {
+		one := func(_ context.Context, line lines.Line) lines.Answer { return answer(line) }
+		return lines.Read(ctx, in).Parallel(ctx, out, 4, one, nil)
+	},
+	"batches": func(ctx context.Context, in io.Reader, out io.Writer, answer func(lines.Line) lines.Answer) (lines.Tally, error) {
+		all := func(_ context.Context, batch []lines.Line) (answers []lines.Answer) {
+			for _, line := range batch {
+				answers = append(answers, answer(line))
+			}
+			return answers
+		}
+		return lines.Read(ctx, in).Batches(ctx, out, 100, all, nil)
+	},
+}
+
+func TestInOrder(t *testing.T) {
+	var in, want strings.Builder
+	for i := range 5000 {
+		text := fmt.Sprintf("line %d", i+1)
+		if i == 2499 || i == 3000 {
+			text = "bad"
+		}
+		fmt.Fprintln(&in, text)
+		fmt.Fprintf(&want, "%d:%s\n", i+1, text)
+	}
+	slow := func(line lines.Line) lines.Answer {
+		if line.Number%100 == 0 {
+			time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+		}
+		return echo(line)
+	}
+	for name, run := range runners {
+		var out bytes.Buffer
+		tally, err := run(t.Context(), strings.NewReader(in.String()), &out, slow)
+		if err != nil || tally != (lines.Tally{Lines: 5000, Failed: 2, FirstFailed: 2500}) {
+			t.Errorf("%s: %+v, %v", name, tally, err)
+		}
+		if out.String() != want.String() {
+			t.Errorf("%s: the answers are not in the order of the lines", name)
+		}
+	}
+}
+
+func TestLineEnds(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"", ""},
+		{"a", "1:a\n"},
+		{"a\n", "1:a\n"},
+		{"a\n\nb", "1:a\n2:\n3:b\n"},
+		{"\n", "1:\n"},
+		{"a\r\n", "1:a\r\n"},
+	}
+	for name, run := range runners {
+		for _, test := range tests {
+			var out bytes.Buffer
+			if _, err := run(t.Context(), strings.NewReader(test.in), &out, echo); err != nil || out.String() != test.want {
+				t.Errorf("%s %q: %q, %v", name, test.in, out.String(), err)
+			}
+		}
+	}
+}
+
+// TestTooLong: a line that is too long, by one byte or without end, is answered
+// with an error, and the next ones as usual.
+func TestTooLong(t *testing.T) {
+	longest := strings.Repeat("x", lines.MaxLength)
+	in := longest + "\n" + longest + "y\nnext\n" + longest + longest + longest + "\nlast" + "\n" + longest + "z"
+	problem := lines.TooLongError{}.Error()
+	want := "1:" + longest + "\n" + problem + "\n3:next\n" + problem + "\n5:last\n" + problem + "\n"
+	for name, run := range runners {
+		var out bytes.Buffer
+		tally, err := run(t.Context(), strings.NewReader(in), &out, echo)
+		if err != nil || out.String() != want || tally.Failed != 3 || tally.FirstFailed != 2 {
+			t.Errorf("%s: %+v, %v, %d bytes of answers", name, tally, err, out.Len())
+		}
+	}
+}
+
+// TestPrompt: who sends one line and waits gets its answer.
+func TestPrompt(t *testing.T) {
+	for name, run := range runners {
+		in, send := io.Pipe()
+		receive, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := run(t.Context(), in, out, echo)
+			ended <- err
+		}()
+		answers := bufio.NewScanner(receive)
+		for i := range 100 {
+			fmt.Fprintf(send, "%d\n", i)
+			if !answers.Scan() || answers.Text() != fmt.Sprintf("%d:%d", i+1, i) {
+				t.Fatalf("%s: line %d was answered %q", name, i+1, answers.Text())
+			}
+		}
+		send.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// endless is input that never ends, and counts what was taken of it.
+type endless struct{ taken atomic.Int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+		if (e.taken.Load()+int64(i))%1000 == 999 {
+			p[i] = '\n'
+		}
+	}
+	e.taken.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// brokenPipe takes some bytes and then no more.
+type brokenPipe struct{ left int }
+
+var errBroken = errors.New("broken pipe")
+
+func (b *brokenPipe) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errBroken
+	}
+	return len(p), nil
+}
+
+func TestBrokenOutputStops(t *testing.T) {
+	for name, run := range runners {
+		_, err := run(t.Context(), &endless{}, &brokenPipe{left: 1 << 20}, echo)
+		if !errors.Is(err, errBroken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBoundedMemory: an output that stands still holds the input up.
+func TestBoundedMemory(t *testing.T) {
+	for name, run := range runners {
+		ctx, cancel := context.WithCancel(t.Context())
+		in := &endless{}
+		receive, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := run(ctx, in, out, echo)
+			ended <- err
+		}()
+		time.Sleep(200 * time.Millisecond)
+		if taken := in.taken.Load(); taken > 48<<20 {
+			t.Errorf("%s: %d MiB were read while nobody takes an answer", name, taken>>20)
+		}
+		cancel()
+		receive.Close()
+		if err := <-ended; err == nil {
+			t.Errorf("%s: ended without an error", name)
+		}
+	}
+}
+
+// TestCancel: at the end of the context what was written is whole lines.
+func TestCancel(t *testing.T) {
+	for name, run := range runners {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out bytes.Buffer
+		tally, err := run(ctx, &endless{}, &out, func(line lines.Line) lines.Answer {
+			if line.Number == 3000 {
+				cancel()
+			}
+			return echo(line)
+		})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if written := bytes.Count(out.Bytes(), []byte("\n")); written != tally.Lines || !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+			t.Errorf("%s: %d lines were written, %d counted", name, written, tally.Lines)
+		}
+	}
+}
+
+// failing is input that fails after one line and a half.
+type failing struct{ text string }
+
+var errDisk = errors.New("disk error")
+
+func (f *failing) Read(p []byte) (int, error) {
+	if f.text == "" {
+		return 0, errDisk
+	}
+	n := copy(p, f.text)
+	f.text = f.text[n:]
+	return n, nil
+}
+
+func TestReadError(t *testing.T) {
+	for name, run := range runners {
+		var out bytes.Buffer
+		tally, err := run(t.Context(), &failing{"whole\nhal"}, &out, echo)
+		if !errors.Is(err, errDisk) || tally.Lines != 1 || out.String() != "1:whole\n" {
+			t.Errorf("%s: %+v, %v, %q", name, tally, err, out.String())
+		}
+	}
+}

@@ -1,0 +1,112 @@
+// Package lines answers input line by line: one line out for every line in, in
+// order, with bounded memory, promptly when somebody waits for each answer.
+//
+// A [Source] reads lines ahead. [Parallel] works on them one by one with several
+// workers, [Batches] in groups as they come.
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// MaxLength is the longest line in bytes, without its end, that is read. A
+// longer one is skipped and answered with an error; the next ones are read as
+// usual.
+const MaxLength = 8 << 20
+
+// maxAhead is how many bytes of lines are held at most between reading and
+// answering, and maxLinesAhead how many lines.
+const (
+	maxAhead      = 4 * MaxLength
+	maxLinesAhead = 1024
+)
+
+// TooLongError says that a line is longer than MaxLength.
+type TooLongError struct{}
+
+// Error says so.
+func (TooLongError) Error() string {
+	return fmt.Sprintf("the line is longer than %d bytes (%d MiB)", MaxLength, MaxLength>>20)
+}
+
+// Line is one line of input.
+type Line struct {
+	Number int    // from 1
+	Text   []byte // without its end; the receiver owns it
+	Err    error  // TooLongError, and then there is no text
+	weight int64
+}
+
+// Source reads lines in the background.
+type Source struct {
+	lines  chan Line
+	budget *semaphore.Weighted
+	err    error // set before lines is closed
+}
+
+// Read starts reading lines until the end, an error or the end of the context.
+// A read that blocks is not interrupted: its goroutine ends with the program.
+func Read(ctx context.Context, in io.Reader) *Source {
+	s := &Source{lines: make(chan Line), budget: semaphore.NewWeighted(maxAhead)}
+	go func() {
+		defer close(s.lines)
+		s.err = s.read(ctx, bufio.NewReaderSize(in, 64<<10))
+	}()
+	return s
+}
+
+func (s *Source) read(ctx context.Context, in *bufio.Reader) error {
+	for number := 1; ; number++ {
+		line, err := next(in)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read line %d of the input: %w", number, err)
+		}
+		line.Number, line.weight = number, int64(len(line.Text))
+		if err := s.budget.Acquire(ctx, line.weight); err != nil {
+			return err
+		}
+		select {
+		case s.lines <- line:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// done gives a line's share of the budget back, once it is answered.
+func (s *Source) done(line Line) { s.budget.Release(line.weight) }
+
+// next reads one line. The last one may lack its end.
+func next(in *bufio.Reader) (Line, error) {
+	var line Line
+	for {
+		part, err := in.ReadSlice('\n')
+		end := err == nil
+		if err == io.EOF && (len(part) > 0 || len(line.Text) > 0 || line.Err != nil) {
+			end, err = true, nil
+		}
+		if err != nil && err != bufio.ErrBufferFull {
+			return line, err
+		}
+		part = bytes.TrimSuffix(part, []byte("\n"))
+		if len(line.Text)+len(part) > MaxLength {
+			clear(line.Text)
+			line.Text, line.Err = nil, TooLongError{}
+		}
+		if line.Err == nil {
+			line.Text = append(line.Text, part...)
+		}
+		if end {
+			return line, nil
+		}
+	}
+}

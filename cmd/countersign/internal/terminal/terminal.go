@@ -1,0 +1,112 @@
+// Package terminal talks to the person at the controlling terminal, whatever
+// standard input and output are connected to.
+package terminal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// ErrNone: the process has no controlling terminal.
+var ErrNone = errors.New("there is no terminal to ask on")
+
+// ErrInterrupted: the person pressed Ctrl-C, or the process was told to stop.
+var ErrInterrupted = errors.New("interrupted")
+
+// Terminal is the controlling terminal of the process.
+type Terminal struct {
+	tty *os.File
+}
+
+var _ io.WriteCloser = (*Terminal)(nil)
+
+// Open opens the controlling terminal. It returns ErrNone if there is none.
+func Open() (*Terminal, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, ErrNone
+	}
+	if !term.IsTerminal(int(tty.Fd())) {
+		_ = tty.Close()
+		return nil, ErrNone
+	}
+	return &Terminal{tty: tty}, nil
+}
+
+// Is reports whether a reader or writer is a terminal.
+func Is(stream any) bool {
+	file, ok := stream.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// Write writes text for the person to see.
+func (t *Terminal) Write(p []byte) (int, error) { return t.tty.Write(p) }
+
+// Close closes the terminal.
+func (t *Terminal) Close() error { return t.tty.Close() }
+
+// Confirm asks a question and reports whether the answer is yes. Anything but
+// y or yes, in any case, is no.
+func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
+	answer, err := t.ask(ctx, question+" [y/N] ", func() ([]byte, error) {
+		line, err := bufio.NewReader(t.tty).ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil // Ctrl-D is no answer, and so no
+		}
+		return line, err
+	})
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(string(bytes.TrimSpace(answer))) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}
+
+// Secret asks for a secret, which is not shown while it is typed. The caller
+// owns it.
+func (t *Terminal) Secret(ctx context.Context, prompt string) ([]byte, error) {
+	secret, err := t.ask(ctx, prompt+": ", func() ([]byte, error) {
+		return term.ReadPassword(int(t.tty.Fd()))
+	})
+	fmt.Fprintln(t.tty) // the typed end of the line is not shown either
+	return secret, err
+}
+
+// ask prompts and reads. If the context ends first it puts the terminal back
+// into the state it was in, for the shell to find it so.
+func (t *Terminal) ask(ctx context.Context, prompt string, read func() ([]byte, error)) ([]byte, error) {
+	state, err := term.GetState(int(t.tty.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(t.tty, prompt); err != nil {
+		return nil, err
+	}
+	type answer struct {
+		text []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		text, err := read()
+		answers <- answer{text, err}
+	}()
+	select {
+	case got := <-answers:
+		return got.text, got.err
+	case <-ctx.Done():
+		_ = term.Restore(int(t.tty.Fd()), state)
+		return nil, ErrInterrupted
+	}
+}

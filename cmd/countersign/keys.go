@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+func newKeysCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "keys",
+		Short: "Make, import and list keys",
+		Long: paragraphs(`
+Make, import and list the keys of a keystore.
+
+Each key is printed as one line of JSON, with all the addresses it has:
+
+  {"privateKeyId":"…","name":"…","curve":"CURVE_SECP256K1","publicKey":"…",
+   "addresses":[{"format":"ADDRESS_FORMAT_ETHEREUM","address":"0x…"}]}`),
+		Args: cobra.NoArgs,
+		RunE: chooseCommand,
+	}
+	command.AddCommand(newGenerateCommand(), newImportCommand(), newListCommand(), newShowCommand())
+	return command
+}
+
+// keyLine is how a key is printed.
+type keyLine struct {
+	PrivateKeyID string           `json:"privateKeyId"`
+	Name         string           `json:"name"`
+	Curve        keystore.Curve   `json:"curve"`
+	PublicKey    string           `json:"publicKey"` // hex; secp256k1 compressed
+	Addresses    []chains.Address `json:"addresses"`
+}
+
+// networkFlag picks the Bitcoin network whose addresses are printed.
+type networkFlag struct{ name string }
+
+var networks = []string{"mainnet", "testnet", "signet", "regtest"}
+
+const bitcoinFormat = "ADDRESS_FORMAT_BITCOIN_"
+
+func (n *networkFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&n.name, "network", networks[0], "Bitcoin network of the addresses: "+strings.Join(networks, ", "))
+}
+
+func (n *networkFlag) check() error {
+	for _, known := range networks {
+		if n.name == known {
+			return nil
+		}
+	}
+	return usagef("--network %q: use %s", n.name, strings.Join(networks, ", "))
+}
+
+// line returns what is printed of a key.
+func (n *networkFlag) line(info keystore.KeyInfo) keyLine {
+	line := keyLine{
+		PrivateKeyID: info.ID,
+		Name:         info.Name,
+		Curve:        info.PublicKey.Curve(),
+		PublicKey:    info.PublicKey.String(),
+		Addresses:    []chains.Address{},
+	}
+	ours := bitcoinFormat + strings.ToUpper(n.name) + "_"
+	for _, address := range countersign.Addresses(info.PublicKey) {
+		if !strings.HasPrefix(address.Format, bitcoinFormat) || strings.HasPrefix(address.Format, ours) {
+			line.Addresses = append(line.Addresses, address)
+		}
+	}
+	return line
+}
+
+func newListCommand() *cobra.Command {
+	var at keystoreFlags
+	var network networkFlag
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "Print all keys, oldest first",
+		Long: paragraphs(`
+Print the keys of an organization, oldest first: one line of JSON each.`),
+		Example: "  countersign keys list --keystore file:keys",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return eachKey(cmd, at, network, func(keystore.KeyInfo) bool { return true })
+		},
+	}
+	at.register(command)
+	network.register(command)
+	return command
+}
+
+func newShowCommand() *cobra.Command {
+	var at keystoreFlags
+	var network networkFlag
+	command := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Print one key",
+		Long:    "Print the key with an id, as one line of JSON.\n",
+		Example: "  countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found := false
+			err := eachKey(cmd, at, network, func(info keystore.KeyInfo) bool {
+				matches := keystore.ByID(info.ID) == keystore.ByID(args[0])
+				found = found || matches
+				return matches
+			})
+			if err == nil && !found {
+				return fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", at.organization, args[0])
+			}
+			return err
+		},
+	}
+	at.register(command)
+	network.register(command)
+	return command
+}
+
+// eachKey prints the keys that are wanted.
+func eachKey(cmd *cobra.Command, at keystoreFlags, network networkFlag, wanted func(keystore.KeyInfo) bool) (err error) {
+	if err := network.check(); err != nil {
+		return err
+	}
+	keys, err := at.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	for info, err := range keys.Keys(cmd.Context(), at.organization) {
+		if err != nil {
+			return err
+		}
+		if !wanted(info) {
+			continue
+		}
+		if err := printJSON(cmd.OutOrStdout(), network.line(info)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closeKeystore closes a keystore; an error of that counts if there is no other.
+func closeKeystore(keys keystore.Keystore, err *error) {
+	if closeErr := keys.Close(); *err == nil {
+		*err = closeErr
+	}
+}

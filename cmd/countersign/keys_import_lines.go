@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// importBatch is how many keys go to the disk together at most.
+const importBatch = 512
+
+// importLines is keys import --jsonl.
+func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
+	if c.curve != "" || c.name != "" {
+		return usagef("--curve and --name do not go with --jsonl: each line has its own")
+	}
+	keys, err := c.at.openOrCreate(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	ctx := cmd.Context()
+	source := lines.Read(ctx, cmd.InOrStdin())
+	bar := newProgress(cmd)
+	tally, err := source.Batches(ctx, cmd.OutOrStdout(), importBatch, func(_ context.Context, batch []lines.Line) []lines.Answer {
+		return c.importBatch(keys, batch)
+	}, bar.add)
+	bar.finish()
+	return tallyError(tally, err)
+}
+
+// importBatch imports the keys of some lines and answers for each.
+func (c *importCommand) importBatch(keys *file.Store, batch []lines.Line) []lines.Answer {
+	answers := make([]lines.Answer, len(batch))
+	var fresh []file.Key
+	var of []int // the line of each
+	for i, line := range batch {
+		key, err := readKey(line)
+		keystore.Wipe(line.Text)
+		if err != nil {
+			answers[i] = refusedLine(requestInvalid(err))
+			continue
+		}
+		fresh, of = append(fresh, key), append(of, i)
+	}
+	infos, errs := keys.AddBatch(c.at.organization, fresh)
+	for n, i := range of {
+		answers[i] = c.answer(fresh[n].Name, infos[n], errs[n])
+		keystore.Wipe(fresh[n].Secret)
+	}
+	return answers
+}
+
+// readKey reads the key of a line. The caller wipes its secret.
+func readKey(line lines.Line) (key file.Key, err error) {
+	if line.Err != nil {
+		return key, line.Err
+	}
+	var curve, secret, name []byte
+	if err := strictjson.Decode(line.Text,
+		strictjson.Member{Name: "curve", Value: &curve},
+		strictjson.Member{Name: "privateKey", Value: &secret},
+		strictjson.Member{Name: "name", Value: &name, Optional: true},
+	); err != nil {
+		return key, err
+	}
+	defer keystore.Wipe(secret)
+	key.Name = string(name)
+	if key.Curve, err = keystore.ParseCurve(string(curve)); err != nil {
+		return key, errors.New("curve: use CURVE_SECP256K1 or CURVE_ED25519")
+	}
+	key.Secret, err = decodeSecret(secret)
+	return key, err
+}
+
+// answer answers for one key that was to be added.
+func (c *importCommand) answer(name string, info keystore.KeyInfo, err error) lines.Answer {
+	if errors.Is(err, keystore.ErrKeyExists) {
+		info, err = sameKey(info, name, err)
+	}
+	switch {
+	case err == nil:
+		return lines.Answer{Text: jsonLine(c.network.line(info))}
+	case isStorageError(err):
+		return refusedLine(activity.NewError(activity.ReasonUnavailable, "", err, "%v", err))
+	}
+	return refusedLine(requestInvalid(err))
+}
+
+// isStorageError reports whether it is the keystore that failed, not the key
+// that was wrong.
+func isStorageError(err error) bool {
+	_, isPath := errors.AsType[*fs.PathError](err)
+	_, isErrno := errors.AsType[syscall.Errno](err)
+	_, isFile := errors.AsType[*file.FileError](err)
+	return isPath || isErrno || isFile || errors.Is(err, file.ErrLocked) || errors.Is(err, keystore.ErrClosed)
+}
+
+func refusedLine(err error) lines.Answer {
+	return lines.Answer{Text: errorLine(err), Failed: true}
+}

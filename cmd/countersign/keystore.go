@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// keystoreFlags say which keystore a command uses, and as which organization.
+type keystoreFlags struct {
+	uri              string
+	passphraseFile   string
+	organization     string
+	leaveOutBadFiles bool
+}
+
+const defaultOrganization = "default"
+
+func (f *keystoreFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.uri, "keystore", "", "where the keys are: `URI`, file:DIR")
+	flags.StringVar(&f.passphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: asked for on the terminal)")
+	flags.StringVar(&f.organization, "org", defaultOrganization, "`ID` of the organization that has the keys")
+	flags.BoolVar(&f.leaveOutBadFiles, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of refusing the keystore")
+}
+
+// directory returns the directory that --keystore names.
+func (f *keystoreFlags) directory() (string, error) {
+	scheme, rest, found := strings.Cut(f.uri, ":")
+	switch {
+	case f.uri == "":
+		return "", usagef("--keystore is missing: name one, such as --keystore file:keys")
+	case f.organization == "":
+		return "", usagef("--org is empty: leave it out for %q", defaultOrganization)
+	case !found:
+		return "", usagef("--keystore %q has no scheme: for a directory write file:%s", f.uri, f.uri)
+	case scheme == "pkcs11":
+		return "", usagef("--keystore pkcs11:…: this build has no HSM backend, only file:DIR")
+	case scheme != "file":
+		return "", usagef("--keystore: unknown scheme %q: use file:DIR", scheme)
+	}
+	if after, isURL := strings.CutPrefix(rest, "//"); isURL && !strings.HasPrefix(after, "/") {
+		return "", usagef("--keystore %q names a host: write file:DIR or file:///DIR", f.uri)
+	}
+	if rest == "" {
+		return "", usagef("--keystore file: names no directory: write file:DIR")
+	}
+	return filepath.Clean(rest), nil
+}
+
+// open opens a keystore that is there.
+func (f *keystoreFlags) open(cmd *cobra.Command) (*file.Store, error) {
+	dir, err := f.directory()
+	if err != nil {
+		return nil, err
+	}
+	present, err := isKeystore(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !present {
+		return nil, fmt.Errorf("there is no keystore in %s: make one with 'countersign keys generate --keystore file:%s --curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
+	}
+	passphrase, err := f.passphrase(cmd.Context(), false)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(passphrase)
+	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
+}
+
+// openOrCreate opens a keystore, or makes one where nothing is.
+func (f *keystoreFlags) openOrCreate(cmd *cobra.Command) (*file.Store, error) {
+	dir, err := f.directory()
+	if err != nil {
+		return nil, err
+	}
+	present, err := isKeystore(dir)
+	if err != nil {
+		return nil, err
+	}
+	passphrase, err := f.passphrase(cmd.Context(), !present)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(passphrase)
+	if !present {
+		store, err := file.Create(dir, passphrase, file.Options{})
+		if err == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Made a new keystore in %s. Without its passphrase the keys in it are lost: keep both in more than one place.\n", dir)
+			return store, nil
+		}
+		if !errors.Is(err, fs.ErrExist) { // else somebody else just made it
+			return nil, err
+		}
+	}
+	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
+}
+
+func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
+	store, err := file.Open(ctx, dir, passphrase, file.Options{LeaveOutBadFiles: f.leaveOutBadFiles})
+	if errors.Is(err, context.Canceled) {
+		return nil, errInterrupted
+	}
+	if bad, ok := errors.AsType[*file.BadFilesError](err); ok {
+		return nil, fmt.Errorf("%w: --leave-out-bad-files", bad)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, bad := range store.BadFiles() {
+		fmt.Fprintf(stderr, "Left out: %v\n", bad)
+	}
+	return store, nil
+}
+
+// isKeystore reports whether there is a keystore in the directory; false if
+// one can be made there. A directory with other things in it is an error:
+// keys would get lost among them.
+func isKeystore(dir string) (bool, error) {
+	_, err := os.Lstat(filepath.Join(dir, "identity.age"))
+	if err == nil {
+		return true, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	for _, entry := range entries {
+		// What a crash while it is being made leaves is no obstacle.
+		if !slices.Contains([]string{"lock", "keys"}, entry.Name()) && !strings.HasPrefix(entry.Name(), ".") {
+			return false, fmt.Errorf("%s is no keystore, and not empty (it has %q): name a keystore, or a directory that is empty or not there", dir, entry.Name())
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+var update = flag.Bool("update", false, "write what is printed into the files that scripts compare with")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"countersign": main,
+		"exits":       exits,
+	})
+}
+
+// exits is a program for the scripts: exits STATUS COMMAND ARG… runs a command
+// away from the terminal that the tests may have, and fails if it does not exit
+// with that status.
+func exits() {
+	want, err := strconv.Atoi(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "exits STATUS COMMAND ARG…")
+		os.Exit(99)
+	}
+	command := exec.Command(os.Args[2], os.Args[3:]...)
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = command.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(99)
+	}
+	if got := command.ProcessState.ExitCode(); got != want {
+		fmt.Fprintf(os.Stderr, "exit status %d, want %d\n", got, want)
+		os.Exit(99)
+	}
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			makeFixture(t, env.WorkDir)
+			return nil
+		},
+	})
+}
+
+// The keystore of the tests, in keys/ with its passphrase in the file pass. Its
+// keys belong to the organization "default"; the first is the one of the
+// Ethereum vectors.
+const (
+	fixturePassphrase = "correct horse battery staple"
+	fixtureSecret     = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
+	fixtureAddress    = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
+	fixtureID         = "11111111-1111-4111-8111-111111111111"
+	fixtureSeed       = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60" // RFC 8032, test 1
+	fixtureSeedID     = "22222222-2222-4222-8222-222222222222"
+)
+
+func makeFixture(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "pass"), []byte(fixturePassphrase+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := file.Create(filepath.Join(dir, "keys"), []byte(fixturePassphrase), file.Options{WorkFactor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i, key := range []file.Key{
+		{ID: fixtureID, Name: "vectors", Curve: keystore.CurveSecp256k1, Secret: mustHex(t, fixtureSecret)},
+		{ID: fixtureSeedID, Curve: keystore.CurveEd25519, Secret: mustHex(t, fixtureSeed)},
+	} {
+		key.CreatedAt = created.Add(time.Duration(i) * time.Second)
+		if _, err := keys.Add(defaultOrganization, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func mustHex(t testing.TB, text string) []byte {
+	t.Helper()
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// session is a call of the command in a directory, away from any terminal.
+type session struct {
+	t      *testing.T
+	dir    string
+	output bytes.Buffer // all that was printed so far, on either stream
+}
+
+func newSession(t *testing.T) *session {
+	t.Helper()
+	s := &session{t: t, dir: t.TempDir()}
+	makeFixture(t, s.dir)
+	return s
+}
+
+// command returns a call that was not started. It uses the fixture's keystore
+// if the command is one that needs one.
+func (s *session) command(args ...string) *exec.Cmd {
+	s.t.Helper()
+	if args[0] == "keys" || args[0] == "sign" {
+		args = append(args, "--keystore", "file:keys", "--passphrase-file", "pass")
+	}
+	command := exec.CommandContext(s.t.Context(), "countersign", args...)
+	command.Dir = s.dir
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return command
+}
+
+// run runs the command and returns what it printed, and its exit status.
+func (s *session) run(stdin []byte, args ...string) (stdout, stderr []byte, status int) {
+	s.t.Helper()
+	var out, talk bytes.Buffer
+	command := s.command(args...)
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(stdin), &out, &talk
+	err := command.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		s.t.Fatal(err)
+	}
+	s.output.Write(out.Bytes())
+	s.output.Write(talk.Bytes())
+	return out.Bytes(), talk.Bytes(), command.ProcessState.ExitCode()
+}
+
+// must is run for a call that succeeds.
+func (s *session) must(stdin []byte, args ...string) []byte {
+	s.t.Helper()
+	stdout, stderr, status := s.run(stdin, args...)
+	if status != exitSuccess {
+		s.t.Fatalf("countersign %q: exit status %d\n%s", args, status, stderr)
+	}
+	return stdout
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// maxPassphrase is the longest passphrase in bytes.
+const maxPassphrase = 1024
+
+// passphrase gets the keystore's passphrase: from the file, if one is named,
+// else from the person at the terminal, twice if it is a new one. The caller
+// wipes it. From here on the process leaves no core dump.
+func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, error) {
+	if f.passphraseFile == "" {
+		if err := harden.NoCoreDumps(); err != nil {
+			return nil, err
+		}
+		return askPassphrase(ctx, isNew)
+	}
+	// Hardening closes the way to /dev/fd/3 and its like.
+	file, err := os.Open(f.passphraseFile)
+	if err != nil {
+		return nil, fmt.Errorf("--passphrase-file: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	if err := harden.NoCoreDumps(); err != nil {
+		return nil, err
+	}
+	passphrase, err := readPassphrase(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("--passphrase-file %s: %w", f.passphraseFile, err)
+	}
+	return passphrase, nil
+}
+
+// readPassphrase reads a passphrase file: all of it, but for one line's end at
+// its end.
+func readPassphrase(ctx context.Context, file *os.File) ([]byte, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read it (mode %04o): run 'chmod 600 %s'", mode.Perm(), file.Name())
+	}
+	content, err := readAll(ctx, io.Reader(file), maxPassphrase+len("\r\n"))
+	if err != nil {
+		return nil, err
+	}
+	if trimmed, found := bytes.CutSuffix(content, []byte("\n")); found {
+		content = bytes.TrimSuffix(trimmed, []byte("\r"))
+	}
+	return content, checkPassphrase(content)
+}
+
+func checkPassphrase(passphrase []byte) error {
+	switch {
+	case len(passphrase) == 0:
+		return errors.New("the passphrase is empty")
+	case len(passphrase) > maxPassphrase:
+		return fmt.Errorf("the passphrase is longer than %d bytes", maxPassphrase)
+	case bytes.ContainsAny(passphrase, "\r\n\x00"):
+		return errors.New("the passphrase has more than one line, or a zero byte in it")
+	}
+	return nil
+}
+
+func askPassphrase(ctx context.Context, isNew bool) ([]byte, error) {
+	tty, err := terminal.Open()
+	if err != nil {
+		return nil, usagef("no passphrase: name its file with --passphrase-file (%v)", err)
+	}
+	defer func() { _ = tty.Close() }()
+	if !isNew {
+		passphrase, err := tty.Secret(ctx, "Passphrase of the keystore")
+		if err != nil {
+			return nil, err
+		}
+		return passphrase, checkPassphrase(passphrase)
+	}
+	passphrase, err := tty.Secret(ctx, "Passphrase for the new keystore")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPassphrase(passphrase); err != nil {
+		return nil, err
+	}
+	again, err := tty.Secret(ctx, "The same passphrase again")
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(again)
+	if !bytes.Equal(passphrase, again) {
+		keystore.Wipe(passphrase)
+		return nil, errors.New("the two passphrases differ: nothing was made")
+	}
+	return passphrase, nil
+}

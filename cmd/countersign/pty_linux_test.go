@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// person is who sits at the terminal of a call: reads what comes and types.
+type person struct {
+	t        *testing.T
+	terminal *os.File // the side of the terminal where people sit
+	command  *exec.Cmd
+
+	mu     sync.Mutex
+	screen bytes.Buffer
+	seen   int // how much of the screen was read already
+}
+
+// sit starts a command whose controlling terminal is a new one. Its streams are
+// left as they are set.
+func sit(t *testing.T, command *exec.Cmd) *person {
+	t.Helper()
+	people, tty := openTerminal(t)
+	defer tty.Close()
+	command.ExtraFiles = []*os.File{tty}
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &person{t: t, terminal: people, command: command}
+	go p.read()
+	return p
+}
+
+// openTerminal opens a new terminal, both sides.
+func openTerminal(t *testing.T) (people, tty *os.File) {
+	t.Helper()
+	people, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { people.Close() })
+	fd := int(people.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return people, tty
+}
+
+func (p *person) read() {
+	chunk := make([]byte, 4096)
+	for {
+		n, err := p.terminal.Read(chunk)
+		p.mu.Lock()
+		p.screen.Write(chunk[:n])
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sees waits until a text comes, behind those that were waited for before.
+func (p *person) sees(text string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		p.mu.Lock()
+		at := strings.Index(p.screen.String()[p.seen:], text)
+		if at >= 0 {
+			p.seen += at + len(text)
+		}
+		p.mu.Unlock()
+		if at >= 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%q did not come; the screen:\n%s", text, p.shown())
+		}
+	}
+}
+
+// shown returns all that was on the screen, what was typed too unless it was
+// hidden.
+func (p *person) shown() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.ReplaceAll(p.screen.String(), "\r\n", "\n")
+}
+
+func (p *person) types(text string) {
+	p.t.Helper()
+	if _, err := p.terminal.WriteString(text); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// hidden waits until what is typed is not shown.
+func (p *person) hidden() {
+	p.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); p.echoes(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatal("what is typed is shown")
+		}
+	}
+}
+
+func (p *person) echoes() bool {
+	p.t.Helper()
+	state, err := unix.IoctlGetTermios(int(p.terminal.Fd()), unix.TCGETS)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return state.Lflag&unix.ECHO != 0
+}
+
+// ends waits for the end of the command and returns its exit status.
+func (p *person) ends() int {
+	p.t.Helper()
+	err := p.command.Wait()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		p.t.Fatal(err)
+	}
+	return p.command.ProcessState.ExitCode()
+}

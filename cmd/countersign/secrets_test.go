@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoSecretPrinted searches all that a session prints, whether it goes well
+// or not, and all that it leaves on the disk, for its secrets.
+func TestNoSecretPrinted(t *testing.T) {
+	s := newSession(t)
+	seed := testSecret(1)
+	s.must([]byte(testSecret(0)), "keys", "import", "--curve", "CURVE_SECP256K1")
+	s.must([]byte(seed), "keys", "import", "--curve", "CURVE_ED25519")
+	s.must([]byte(vectorUnsigned), "sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress)
+	s.must([]byte(intentLine(fixtureAddress, vectorUnsigned)), "sign", "--jsonl")
+	s.must(nil, "keys", "list")
+	s.must(nil, "keys", "show", fixtureID)
+
+	// Secrets where they do not belong.
+	for _, in := range []string{
+		testSecret(0) + "0", "x" + testSecret(0), testSecret(0) + " " + testSecret(0), `"` + testSecret(0) + `"`,
+	} {
+		s.mustFail([]byte(in), "keys", "import", "--curve", "CURVE_SECP256K1")
+	}
+	for _, in := range []string{
+		testSecret(0), `"` + testSecret(0) + `"`, `{"curve":"CURVE_SECP256K1","privateKey":"` + testSecret(0),
+		`{"curve":"CURVE_SECP256K1","privateKey":"` + testSecret(0) + `0"}`,
+		`{"curve":"CURVE_SECP256K1","privatekey":"` + testSecret(0) + `"}`,
+		`{"curve":"` + testSecret(0) + `","privateKey":"` + testSecret(0) + `"}`,
+		`{"` + testSecret(0) + `":"privateKey"}`,
+		`{"curve":"CURVE_ED25519","privateKey":"` + seed + `","name":"another"}` + "\n" + `{"curve":"CURVE_ED25519","privateKey":"` + seed + `","name":"name"}`,
+	} {
+		s.mustFail([]byte(in), "keys", "import", "--jsonl")
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "pass"), []byte(fixturePassphrase+"\n"+fixturePassphrase), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.mustFail(nil, "keys", "list")
+	if err := os.WriteFile(filepath.Join(s.dir, "pass"), []byte(fixturePassphrase+"?"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.mustFail(nil, "keys", "list")
+
+	s.searchDisk()
+	for _, secret := range []string{fixtureSecret, fixtureSeed, testSecret(0), seed} {
+		for form, text := range formsOf(mustHex(t, secret)) {
+			if bytes.Contains(s.output.Bytes(), []byte(text)) {
+				t.Errorf("a secret was printed or left in plain, as %s", form)
+			}
+		}
+	}
+	if bytes.Contains(s.output.Bytes(), []byte(fixturePassphrase)) {
+		t.Error("the passphrase was printed or left in plain")
+	}
+	if !bytes.Contains(s.output.Bytes(), []byte(fixtureAddress)) {
+		t.Error("the search does not see the output")
+	}
+}
+
+// mustFail is run for a call that fails.
+func (s *session) mustFail(stdin []byte, args ...string) {
+	s.t.Helper()
+	if _, _, status := s.run(stdin, args...); status != exitFailure {
+		s.t.Errorf("countersign %q: exit status %d", args, status)
+	}
+}
+
+// searchDisk adds what the keystore has on the disk to what is searched.
+func (s *session) searchDisk() {
+	s.t.Helper()
+	root := os.DirFS(filepath.Join(s.dir, "keys"))
+	if err := fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(root, path)
+		s.output.Write(content)
+		return err
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// formsOf are the ways in which bytes usually get into a text.
+func formsOf(secret []byte) map[string]string {
+	return map[string]string{
+		"hex":          hex.EncodeToString(secret),
+		"upper hex":    strings.ToUpper(hex.EncodeToString(secret)),
+		"base64":       base64.RawStdEncoding.EncodeToString(secret)[:40],
+		"base64url":    base64.RawURLEncoding.EncodeToString(secret)[:40],
+		"bytes":        string(secret),
+		"decimal list": strings.Trim(fmt.Sprint(secret), "[]"),
+	}
+}

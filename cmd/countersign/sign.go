@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+)
+
+// signCommand is one call of sign.
+type signCommand struct {
+	at       keystoreFlags
+	kind     string
+	signWith string
+	allow    []string
+	yes      bool
+	jsonl    bool
+	workers  int
+}
+
+func newSignCommand() *cobra.Command {
+	var c signCommand
+	command := &cobra.Command{
+		Use:   "sign",
+		Short: "Sign transactions",
+		Long: paragraphs(`
+Sign one transaction: its hex comes from standard input, the signed hex goes to
+standard output. Its summary is shown on standard error, and before signing a
+question is asked on the terminal; --yes leaves the question out. Where there is
+no terminal, as in a job, nothing is asked.
+
+--sign-with is an address of the key, in a form of the transaction's chain, or
+the key's id.
+
+A transaction that is well-formed but dangerous is refused with the names of its
+hazards. --allow NAME allows one of them, --allow all allows all.
+
+--jsonl: many transactions, one a line, each answered with one line in the same
+order. Nothing is shown or asked.
+
+  {"signWith":"…","unsignedTransaction":"…","type":"TRANSACTION_TYPE_…"}
+  → {"signedTransaction":"…"}  or  {"error":{"code","reason","message"}}
+
+All lines are done; the exit status is 1 if any failed. A line of more than
+8 MiB, and a blank one, is answered with an error too, so that input and output
+keep step. Answers come at once when nothing more is waiting to be signed.`),
+		Example: paragraphs(`
+  countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
+      --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 < transaction.hex > signed.hex
+  countersign sign --keystore file:keys --passphrase-file pass --jsonl < intents.jsonl > signed.jsonl`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.at.register(command)
+	flags := command.Flags()
+	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
+	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
+	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` that may be signed, by name, or all; can be repeated")
+	flags.BoolVar(&c.yes, "yes", false, "sign without asking")
+	flags.BoolVar(&c.jsonl, "jsonl", false, "sign many transactions, one JSON object a line")
+	flags.IntVar(&c.workers, "workers", runtime.NumCPU(), "`NUMBER` of transactions signed at once with --jsonl")
+	return command
+}
+
+func (c *signCommand) run(cmd *cobra.Command) error {
+	if err := checkHazardNames(c.allow); err != nil {
+		return err
+	}
+	if c.jsonl {
+		return c.signLines(cmd)
+	}
+	if cmd.Flags().Changed("workers") {
+		return usagef("--workers goes with --jsonl: one transaction has one signer")
+	}
+	kind, err := parseType(c.kind)
+	if err != nil {
+		return err
+	}
+	if c.signWith == "" {
+		return usagef("--sign-with is missing: an address of the key, or its id")
+	}
+	unsigned, err := readTransaction(cmd)
+	if err != nil {
+		return err
+	}
+	return c.signOne(cmd, activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned})
+}
+
+// engine makes the engine over the keystore. The caller closes it.
+func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
+	keys, err := c.at.open(cmd)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: c.allow})
+	if err != nil {
+		return nil, errors.Join(err, keys.Close())
+	}
+	return engine, nil
+}
+
+// signOne shows a transaction, asks, and signs what was shown.
+func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactionIntent) (err error) {
+	engine, err := c.engine(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := engine.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	prepared, err := engine.PrepareTransaction(cmd.Context(), c.at.organization, intent)
+	if err != nil {
+		return explainRefusal(err)
+	}
+	shown := view{summary: prepared.Summary(), signer: prepared.SignerView(), hazards: prepared.Hazards()}
+	if err := c.confirm(cmd, shown); err != nil {
+		return err
+	}
+	result, err := prepared.Sign(cmd.Context())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), result.SignedTransaction)
+	return err
+}
+
+// errDeclined: the person said no.
+var errDeclined = errors.New("not signed: the answer was not yes")
+
+// confirm shows the transaction and asks, if there is somebody to ask.
+func (c *signCommand) confirm(cmd *cobra.Command, shown view) error {
+	if err := shown.render(cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	if c.yes {
+		return nil
+	}
+	tty, err := terminal.Open()
+	if errors.Is(err, terminal.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tty.Close() }()
+	return ask(cmd.Context(), tty, cmd.ErrOrStderr(), shown)
+}
+
+// ask asks on the terminal. If standard error goes elsewhere, the transaction
+// is shown there too: nobody is asked about what they cannot see.
+func ask(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown view) error {
+	if !terminal.Is(stderr) {
+		if err := shown.render(tty); err != nil {
+			return err
+		}
+	}
+	yes, err := tty.Confirm(ctx, "Sign this transaction?")
+	if err != nil {
+		return err
+	}
+	if !yes {
+		return errDeclined
+	}
+	return nil
+}
+
+// explainRefusal adds to a refusal how this command is told otherwise.
+func explainRefusal(err error) error {
+	if refusal, ok := errors.AsType[*activity.Error](err); ok && refusal.Reason == activity.ReasonHazardNotAllowed {
+		return fmt.Errorf("%w, with --allow NAME", err)
+	}
+	return err
+}
+
+func checkHazardNames(names []string) error {
+	known := countersign.HazardNames()
+	for _, name := range names {
+		if name != countersign.AllHazards && !slices.Contains(known, name) {
+			return usagef("--allow: unknown hazard %q: use %s, or %s", name, strings.Join(known, ", "), countersign.AllHazards)
+		}
+	}
+	return nil
+}
+
+func parseType(name string) (activity.TransactionType, error) {
+	if name == "" {
+		return "", usagef("--type is missing: use %s", typeNames())
+	}
+	kind := activity.TransactionType(name)
+	if !slices.Contains(countersign.TransactionTypes(), kind) {
+		return "", usagef("--type: unknown transaction type %q: use %s", name, typeNames())
+	}
+	return kind, nil
+}
+
+func typeNames() string {
+	var names []string
+	for _, kind := range countersign.TransactionTypes() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/strictjson"
+)
+
+// maxWorkers bounds --workers: more wait for each other, and each can hold a
+// line of 8 MiB.
+const maxWorkers = 1024
+
+// signLines is sign --jsonl.
+func (c *signCommand) signLines(cmd *cobra.Command) (err error) {
+	if c.kind != "" || c.signWith != "" {
+		return usagef("--type and --sign-with do not go with --jsonl: each line has its own")
+	}
+	if c.workers < 1 || c.workers > maxWorkers {
+		return usagef("--workers %d: use 1 to %d", c.workers, maxWorkers)
+	}
+	engine, err := c.engine(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := engine.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	ctx := cmd.Context()
+	bar := newProgress(cmd)
+	tally, err := lines.Read(ctx, cmd.InOrStdin()).Parallel(ctx, cmd.OutOrStdout(), c.workers,
+		func(ctx context.Context, line lines.Line) lines.Answer {
+			return signLine(ctx, engine, c.at.organization, line)
+		}, bar.add)
+	bar.finish()
+	return tallyError(tally, err)
+}
+
+// signLine answers one line.
+func signLine(ctx context.Context, engine *countersign.Engine, organization string, line lines.Line) lines.Answer {
+	intent, err := readIntent(line)
+	if err != nil {
+		return refusedLine(requestInvalid(err))
+	}
+	result, err := engine.SignTransaction(ctx, organization, intent)
+	if err != nil {
+		return refusedLine(err)
+	}
+	const before, after = `{"signedTransaction":"`, `"}`
+	text := make([]byte, 0, len(before)+len(result.SignedTransaction)+len(after))
+	text = append(text, before...)
+	text = append(text, result.SignedTransaction...) // hex needs no escapes
+	return lines.Answer{Text: append(text, after...)}
+}
+
+// readIntent reads a signTransactionIntentV2.
+func readIntent(line lines.Line) (intent activity.SignTransactionIntent, err error) {
+	if line.Err != nil {
+		return intent, line.Err
+	}
+	var signWith, unsigned, kind []byte
+	if err := strictjson.Decode(line.Text,
+		strictjson.Member{Name: "signWith", Value: &signWith},
+		strictjson.Member{Name: "unsignedTransaction", Value: &unsigned},
+		strictjson.Member{Name: "type", Value: &kind},
+	); err != nil {
+		return intent, err
+	}
+	return activity.SignTransactionIntent{
+		SignWith:            string(signWith),
+		UnsignedTransaction: string(unsigned),
+		Type:                activity.TransactionType(kind),
+	}, nil
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	vectorUnsigned = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
+	vectorSigned   = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
+	question       = "Sign this transaction? [y/N] "
+	askPassword    = "Passphrase of the keystore: "
+)
+
+// signAtTerminal starts signing one transaction, with a terminal at hand.
+func signAtTerminal(t *testing.T, args ...string) (p *person, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	s := newSession(t)
+	command := s.command(append([]string{"sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress}, args...)...)
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(vectorUnsigned), stdout, stderr
+	return sit(t, command), stdout, stderr
+}
+
+func TestConfirm(t *testing.T) {
+	for answer, status := range map[string]int{
+		"y\n": exitSuccess, "yes\n": exitSuccess, "Y\n": exitSuccess, " YES \n": exitSuccess,
+		"\n": exitFailure, "n\n": exitFailure, "no\n": exitFailure, "yy\n": exitFailure, "yes please\n": exitFailure, "\x04": exitFailure,
+	} {
+		p, stdout, stderr := signAtTerminal(t)
+		p.sees(question)
+		if stdout.Len() > 0 {
+			t.Fatal("something was printed before the answer")
+		}
+		p.types(answer)
+		if got := p.ends(); got != status {
+			t.Errorf("%q: exit status %d, want %d", answer, got, status)
+		}
+		want := ""
+		if status == exitSuccess {
+			want = vectorSigned + "\n"
+		}
+		if stdout.String() != want {
+			t.Errorf("%q: printed %q", answer, stdout)
+		}
+		if declined := strings.Contains(stderr.String(), "countersign: not signed"); declined != (status == exitFailure) {
+			t.Errorf("%q: standard error is %q", answer, stderr)
+		}
+	}
+}
+
+// TestConfirmShows: the transaction is on the terminal before the question, also
+// when standard error is not; what is shown is the same.
+func TestConfirmShows(t *testing.T) {
+	p, _, stderr := signAtTerminal(t)
+	p.sees(question)
+	p.types("n\n")
+	p.ends()
+	const wanted = "  from                      " + fixtureAddress + "\n"
+	if !strings.Contains(p.shown(), wanted) || !strings.Contains(stderr.String(), wanted) {
+		t.Errorf("the transaction is not shown in both places:\n%s\n%s", p.shown(), stderr)
+	}
+	if shown, _, _ := strings.Cut(p.shown(), question); !strings.HasPrefix(stderr.String(), shown) {
+		t.Error("the terminal and standard error show different things")
+	}
+}
+
+// TestConfirmOnStandardError: if standard error is the terminal, the transaction
+// is shown once.
+func TestConfirmOnStandardError(t *testing.T) {
+	s := newSession(t)
+	command := s.command("sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress)
+	command.Args = append([]string{"sh", "-c", `"$0" "$@" 2>&3`, command.Path}, command.Args[1:]...)
+	command.Path = shell(t)
+	var stdout bytes.Buffer
+	command.Stdin, command.Stdout = strings.NewReader(vectorUnsigned), &stdout
+	p := sit(t, command)
+	p.sees(question)
+	p.types("y\n")
+	if status := p.ends(); status != exitSuccess || stdout.String() != vectorSigned+"\n" {
+		t.Errorf("exit status %d, printed %q", status, &stdout)
+	}
+	if times := strings.Count(p.shown(), "summary digest"); times != 1 {
+		t.Errorf("the transaction was shown %d times:\n%s", times, p.shown())
+	}
+}
+
+func shell(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestYesAsksNothing(t *testing.T) {
+	p, stdout, _ := signAtTerminal(t, "--yes")
+	if status := p.ends(); status != exitSuccess || stdout.String() != vectorSigned+"\n" {
+		t.Errorf("exit status %d, printed %q", status, stdout)
+	}
+	if p.shown() != "" {
+		t.Errorf("something was written to the terminal: %q", p.shown())
+	}
+}
+
+func TestInterruptedAtQuestion(t *testing.T) {
+	p, stdout, stderr := signAtTerminal(t)
+	p.sees(question)
+	p.types("\x03") // Ctrl-C
+	if status := p.ends(); status != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "countersign: interrupted") {
+		t.Errorf("exit status %d, printed %q, said %q", status, stdout, stderr)
+	}
+}
+
+// passphraseCommand is a call that has to ask for the passphrase.
+func passphraseCommand(t *testing.T, s *session, args ...string) (command *exec.Cmd, stdout *bytes.Buffer) {
+	t.Helper()
+	command = exec.CommandContext(t.Context(), "countersign", args...)
+	stdout = new(bytes.Buffer)
+	command.Dir, command.Stdout = s.dir, stdout
+	return command, stdout
+}
+
+func TestPassphrasePrompt(t *testing.T) {
+	command, stdout := passphraseCommand(t, newSession(t), "keys", "list", "--keystore", "file:keys")
+	p := sit(t, command)
+	p.sees(askPassword)
+	p.hidden()
+	p.types(fixturePassphrase + "\n")
+	if status := p.ends(); status != exitSuccess || !strings.Contains(stdout.String(), fixtureID) {
+		t.Errorf("exit status %d, printed %q", status, stdout)
+	}
+	if strings.Contains(p.shown(), fixturePassphrase) {
+		t.Error("the passphrase was shown")
+	}
+	if !p.echoes() {
+		t.Error("the terminal was left without echo")
+	}
+}
+
+// TestInterruptedAtPassphrase: the terminal is put back into its state.
+func TestInterruptedAtPassphrase(t *testing.T) {
+	command, _ := passphraseCommand(t, newSession(t), "keys", "list", "--keystore", "file:keys")
+	p := sit(t, command)
+	p.sees(askPassword)
+	p.hidden()
+	p.types("half of\x03")
+	if status := p.ends(); status != exitFailure {
+		t.Errorf("exit status %d", status)
+	}
+	if !p.echoes() {
+		t.Error("the terminal was left without echo")
+	}
+}
+
+// TestNewPassphrase: a new keystore's passphrase is asked for twice.
+func TestNewPassphrase(t *testing.T) {
+	for second, status := range map[string]int{"new secret": exitSuccess, "new secrets": exitFailure, "": exitFailure} {
+		s := newSession(t)
+		command, stdout := passphraseCommand(t, s, "keys", "generate", "--keystore", "file:new", "--curve", "CURVE_ED25519")
+		p := sit(t, command)
+		p.sees("Passphrase for the new keystore: ")
+		p.hidden()
+		p.types("new secret\n")
+		p.sees("The same passphrase again: ")
+		p.hidden()
+		p.types(second + "\n")
+		if got := p.ends(); got != status || strings.Contains(p.shown(), "new secret") {
+			t.Errorf("%q: exit status %d, want %d; the screen:\n%s", second, got, status, p.shown())
+		}
+		_, err := os.Stat(filepath.Join(s.dir, "new"))
+		if made := err == nil; made != (status == exitSuccess) || (stdout.Len() > 0) != made {
+			t.Errorf("%q: made a keystore: %v, printed %q", second, made, stdout)
+		}
+	}
+}
+
+// TestSecretPrompt: a secret that is typed is not shown.
+func TestSecretPrompt(t *testing.T) {
+	s := newSession(t)
+	command := s.command("keys", "import", "--curve", "CURVE_SECP256K1")
+	command.Args = append([]string{"sh", "-c", `"$0" "$@" <&3`, command.Path}, command.Args[1:]...)
+	command.Path = shell(t)
+	var stdout bytes.Buffer
+	command.Stdout = &stdout
+	p := sit(t, command)
+	p.sees("Secret in hex: ")
+	p.hidden()
+	p.types(fixtureSecret + "\n")
+	if status := p.ends(); status != exitSuccess || !strings.Contains(stdout.String(), fixtureAddress) {
+		t.Errorf("exit status %d, printed %q", status, &stdout)
+	}
+	if strings.Contains(p.shown(), fixtureSecret) {
+		t.Error("the secret was shown")
+	}
+}

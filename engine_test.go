@@ -1,0 +1,372 @@
+package countersign_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+const (
+	org      = "org"
+	otherOrg = "other org"
+
+	// The key of the vectors, and a transfer and a legacy transfer without
+	// chain id of it (chains/ethereum/testdata).
+	vectorSecret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
+	vectorAddr   = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
+	transfer     = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
+	signed       = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
+	legacy       = "e5078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef"
+)
+
+// newEngine returns an engine whose organization org has the vectors' key under
+// the id "vector key", and an Ed25519 key "ed key".
+func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *memory.Store) {
+	t.Helper()
+	keys := memory.New()
+	secret, err := hex.DecodeString(vectorSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []memory.Key{
+		{ID: "vector key", Curve: keystore.CurveSecp256k1, Secret: secret},
+		{ID: "ed key", Curve: keystore.CurveEd25519, Secret: secret},
+	} {
+		if _, err := keys.Add(org, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if config.Keystore == nil {
+		config.Keystore = keys
+	}
+	engine, err := countersign.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine, keys
+}
+
+func ethereumIntent(signWith, unsigned string) activity.SignTransactionIntent {
+	return activity.SignTransactionIntent{SignWith: signWith, Type: activity.TransactionTypeEthereum, UnsignedTransaction: unsigned}
+}
+
+// TestSignTransactionVectors signs every vector by address and by key id.
+func TestSignTransactionVectors(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{ethereum.HazardNoChainID}})
+	files, err := filepath.Glob("chains/ethereum/testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no vectors: %v", err)
+	}
+	for _, file := range files {
+		var vector struct{ Address, UnsignedTransaction, SignedTransaction string }
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &vector); err != nil {
+			t.Fatal(err)
+		}
+		if vector.SignedTransaction == "" {
+			continue // of another kind, such as a golden file
+		}
+		for _, signWith := range []string{vector.Address, strings.ToLower(vector.Address), "vector key"} {
+			result, err := engine.SignTransaction(t.Context(), org, ethereumIntent(signWith, vector.UnsignedTransaction))
+			if err != nil || result.SignedTransaction != vector.SignedTransaction {
+				t.Errorf("%s with %s: %v, %v", file, signWith, result, err)
+			}
+		}
+	}
+}
+
+// TestSignTransactionHexForms gives the same bytes in every way they may be
+// written.
+func TestSignTransactionHexForms(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	for _, form := range []string{transfer, "0x" + transfer, "0X" + transfer, strings.ToUpper(transfer), "0x" + strings.ToUpper(transfer)} {
+		result, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, form))
+		if err != nil || result.SignedTransaction != signed {
+			t.Errorf("%s: %v, %v", form, result, err)
+		}
+	}
+}
+
+// refusals has each way in which SignTransaction refuses before it signs, with
+// the whole message.
+var refusals = []struct {
+	name     string
+	org      string
+	intent   activity.SignTransactionIntent
+	reason   activity.Reason
+	code     activity.Code
+	field    string
+	message  string
+	sentinel error
+}{
+	{"unknown key", org, ethereumIntent("nobody", transfer), activity.ReasonNotFound, 5, "signWith",
+		`could not find any resource to sign with: organization "org" has no key "nobody"`, keystore.ErrKeyNotFound},
+	{"unknown address", org, ethereumIntent("0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", transfer), activity.ReasonNotFound, 5, "signWith",
+		`could not find any resource to sign with: organization "org" has no key "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, keystore.ErrKeyNotFound},
+	{"key of another organization", otherOrg, ethereumIntent(vectorAddr, transfer), activity.ReasonNotFound, 5, "signWith",
+		`could not find any resource to sign with: organization "other org" has no key "` + vectorAddr + `"`, keystore.ErrKeyNotFound},
+	{"key id of another organization", otherOrg, ethereumIntent("vector key", transfer), activity.ReasonNotFound, 5, "signWith",
+		`could not find any resource to sign with: organization "other org" has no key "vector key"`, keystore.ErrKeyNotFound},
+	{"no organization", "", ethereumIntent("vector key", transfer), activity.ReasonNotFound, 5, "signWith",
+		`could not find any resource to sign with: organization "" has no key "vector key"`, keystore.ErrKeyNotFound},
+	{"signWith empty", org, ethereumIntent("", transfer), activity.ReasonRequestInvalid, 3, "signWith",
+		"signWith is empty: an address of the key or its id is expected", nil},
+	{"wrong checksum", org, ethereumIntent("0x97Cc56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", transfer), activity.ReasonRequestInvalid, 3, "signWith",
+		"ethereum: signWith: the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped", chains.ErrSignWith},
+	{"short address", org, ethereumIntent("0x97", transfer), activity.ReasonRequestInvalid, 3, "signWith",
+		"ethereum: signWith: an address has 40 hex digits after 0x, this one 2", chains.ErrSignWith},
+	{"Ed25519 key", org, ethereumIntent("ed key", transfer), activity.ReasonRequestInvalid, 3, "signWith",
+		"keystore: unsupported by this key: key ed key (CURVE_ED25519) cannot make ECDSA signatures on secp256k1", keystore.ErrUnsupported},
+
+	{"malformed", org, ethereumIntent(vectorAddr, "02c0"), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"ethereum: at byte 2: 0 items: a transaction of type 2 has 9 before it is signed", chains.ErrMalformed},
+	{"malformed field", org, ethereumIntent(vectorAddr, strings.Replace(transfer, "ec0107", "ec0100", 1)), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"ethereum: field 2 (nonce) at byte 3: integer has a leading zero", chains.ErrMalformed},
+	{"signed already", org, ethereumIntent(vectorAddr, signed), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"ethereum: field 10 (yParity) at byte 47: is not empty: this transaction is signed already", chains.ErrMalformed},
+	{"malformed comes before an unknown key", org, ethereumIntent("nobody", "02c0"), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"ethereum: at byte 2: 0 items: a transaction of type 2 has 9 before it is signed", chains.ErrMalformed},
+	{"unsupported Ethereum type", org, ethereumIntent(vectorAddr, "05"+transfer[2:]), activity.ReasonUnsupportedTransactionType, 3, "unsignedTransaction",
+		"ethereum: type at byte 0: type 0x05 is unknown: legacy and types 1 to 4 are supported", chains.ErrUnsupported},
+
+	{"empty", org, ethereumIntent(vectorAddr, ""), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"unsignedTransaction: empty: hex of the raw unsigned transaction is expected", nil},
+	{"0x alone", org, ethereumIntent(vectorAddr, "0x"), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"unsignedTransaction: empty: hex of the raw unsigned transaction is expected", nil},
+	{"base64", org, ethereumIntent(vectorAddr, base64.StdEncoding.EncodeToString([]byte(transfer))), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"unsignedTransaction: this looks like base64; hex is expected", nil},
+	{"JSON", org, ethereumIntent(vectorAddr, `{"to":"0x00"}`), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"unsignedTransaction: this looks like JSON; hex of the raw unsigned transaction is expected", nil},
+	{"white space", org, ethereumIntent(vectorAddr, transfer+"\n"), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"unsignedTransaction: white space around the hex: remove it", nil},
+	{"odd", org, ethereumIntent(vectorAddr, transfer[1:]), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"unsignedTransaction: odd number of hex digits (91): the text is cut off or a digit is missing", nil},
+	{"not hex", org, ethereumIntent(vectorAddr, "0x02#c"), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"unsignedTransaction: character '#' at position 4 is not a hex digit", nil},
+
+	{"hazard", org, ethereumIntent(vectorAddr, legacy), activity.ReasonHazardNotAllowed, 7, "unsignedTransaction",
+		"the transaction is well-formed but hazardous: ethereum/no-chain-id (the transaction names no chain: once signed, it can be sent on every chain on which the account has funds); to sign it all the same, allow ethereum/no-chain-id by name", nil},
+	{"two hazards", org, ethereumIntent(vectorAddr, "c6808080808080"), activity.ReasonHazardNotAllowed, 7, "unsignedTransaction",
+		"the transaction is well-formed but hazardous: ethereum/no-chain-id (the transaction names no chain: once signed, it can be sent on every chain on which the account has funds); ethereum/empty-creation (there is no recipient and no code: it would create an empty contract, and its value would be lost); to sign it all the same, allow ethereum/no-chain-id, ethereum/empty-creation by name", nil},
+}
+
+func TestSignTransactionRefusals(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	for _, c := range refusals {
+		t.Run(c.name, func(t *testing.T) {
+			result, err := engine.SignTransaction(t.Context(), c.org, c.intent)
+			checkError(t, err, c.reason, c.code, c.field, c.message)
+			if c.sentinel != nil && !errors.Is(err, c.sentinel) {
+				t.Errorf("errors.Is does not find %v", c.sentinel)
+			}
+			if result.SignedTransaction != "" {
+				t.Errorf("there is a result: %s", result.SignedTransaction)
+			}
+			if _, err := engine.PrepareTransaction(t.Context(), c.org, c.intent); err == nil || err.Error() != c.message {
+				t.Errorf("PrepareTransaction: %v", err)
+			}
+		})
+	}
+}
+
+// checkError checks all of an error but its cause.
+func checkError(t *testing.T, err error, reason activity.Reason, code activity.Code, field, message string) {
+	t.Helper()
+	refused, ok := errors.AsType[*activity.Error](err)
+	switch {
+	case !ok:
+		t.Fatalf("%v (%T) is no *activity.Error", err, err)
+	case refused.Reason != reason || refused.Code != code || refused.Field != field:
+		t.Errorf("%s, code %d, field %q; want %s, %d, %q", refused.Reason, refused.Code, refused.Field, reason, code, field)
+	case refused.Message != message:
+		t.Errorf("\n got %s\nwant %s", refused.Message, message)
+	}
+}
+
+// TestSignTransactionUnknownType names the types that there are.
+func TestSignTransactionUnknownType(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	for _, kind := range []activity.TransactionType{"", "TRANSACTION_TYPE_DOGECOIN", "transaction_type_ethereum"} {
+		intent := activity.SignTransactionIntent{SignWith: vectorAddr, Type: kind, UnsignedTransaction: transfer}
+		_, err := engine.SignTransaction(t.Context(), org, intent)
+		refused, ok := errors.AsType[*activity.Error](err)
+		if !ok || refused.Reason != activity.ReasonUnsupportedTransactionType || refused.Field != "type" || !errors.Is(err, chains.ErrUnsupported) {
+			t.Fatalf("%q: %v", kind, err)
+		}
+		for _, known := range countersign.TransactionTypes() {
+			if !strings.Contains(err.Error(), string(known)) {
+				t.Errorf("%q: %v does not name %s", kind, err, known)
+			}
+		}
+	}
+}
+
+// TestAllowHazards allows hazards by name, not more than named, and all.
+func TestAllowHazards(t *testing.T) {
+	creation := ethereumIntent(vectorAddr, "c6808080808080") // two hazards
+	for _, c := range []struct {
+		allow   []string
+		refused string // in the message; empty: signed
+	}{
+		{nil, "allow ethereum/no-chain-id, ethereum/empty-creation by name"},
+		{[]string{ethereum.HazardNoChainID}, "allow ethereum/empty-creation by name"},
+		{[]string{ethereum.HazardEmptyCreation}, "allow ethereum/no-chain-id by name"},
+		{[]string{ethereum.HazardGasOverCap, ethereum.HazardOversize}, "allow ethereum/no-chain-id, ethereum/empty-creation by name"},
+		{[]string{ethereum.HazardNoChainID, ethereum.HazardEmptyCreation}, ""},
+		{[]string{countersign.AllHazards}, ""},
+	} {
+		engine, _ := newEngine(t, countersign.Config{AllowHazards: c.allow})
+		result, err := engine.SignTransaction(t.Context(), org, creation)
+		switch {
+		case c.refused == "" && (err != nil || result.SignedTransaction == ""):
+			t.Errorf("%v: %v", c.allow, err)
+		case c.refused != "" && (err == nil || !strings.HasSuffix(err.Error(), c.refused) || result.SignedTransaction != ""):
+			t.Errorf("%v: %v, want …%s", c.allow, err, c.refused)
+		}
+	}
+}
+
+// TestAllHazardsAllowsNothingMalformed: what is malformed cannot be allowed.
+func TestAllHazardsAllowsNothingMalformed(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
+	_, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer+"00"))
+	checkError(t, err, activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"ethereum: at byte 46: 1 byte trailing after the list of fields")
+}
+
+func TestNewRefuses(t *testing.T) {
+	if _, err := countersign.New(countersign.Config{}); err == nil || !strings.Contains(err.Error(), "Config.Keystore is missing") {
+		t.Errorf("no keystore: %v", err)
+	}
+	config := countersign.Config{Keystore: memory.New(), AllowHazards: []string{ethereum.HazardNoChainID, "ethereum/no-such"}}
+	_, err := countersign.New(config)
+	if err == nil || !strings.Contains(err.Error(), `unknown hazard "ethereum/no-such"`) {
+		t.Fatalf("unknown hazard: %v", err)
+	}
+	for _, name := range append(countersign.HazardNames(), countersign.AllHazards) {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+}
+
+// TestAllowHazardsIsCopied: changing the slice later allows nothing.
+func TestAllowHazardsIsCopied(t *testing.T) {
+	allow := []string{ethereum.HazardGasOverCap}
+	engine, _ := newEngine(t, countersign.Config{AllowHazards: allow})
+	allow[0] = ethereum.HazardNoChainID
+	if _, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy)); err == nil {
+		t.Error("signed what was not allowed when the engine was made")
+	}
+}
+
+func TestCancelledContext(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	prepared, err := engine.PrepareTransaction(ctx, org, ethereumIntent(vectorAddr, transfer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	const message = "the request ended before the key had signed: context canceled"
+	_, err = engine.SignTransaction(ctx, org, ethereumIntent(vectorAddr, transfer))
+	checkError(t, err, activity.ReasonUnavailable, 14, "", message)
+	_, err = prepared.Sign(ctx)
+	checkError(t, err, activity.ReasonUnavailable, 14, "", message)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("errors.Is does not find context.Canceled in %v", err)
+	}
+}
+
+// TestClosed: after Close nothing is signed, not even what was prepared before.
+func TestClosed(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const message = "the keystore is closed: the engine is shutting down"
+	_, err = engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
+	checkError(t, err, activity.ReasonUnavailable, 14, "", message)
+	_, err = prepared.Sign(t.Context())
+	checkError(t, err, activity.ReasonUnavailable, 14, "", message)
+}
+
+// TestPrepareTransaction shows and then signs the same bytes.
+func TestPrepareTransaction(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
+	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if prepared.KeyID() != "vector key" {
+		t.Errorf("key %s", prepared.KeyID())
+	}
+	if hazards := prepared.Hazards(); len(hazards) != 1 || hazards[0].Name != ethereum.HazardNoChainID {
+		t.Errorf("hazards %v", hazards)
+	}
+	if view := prepared.SignerView(); len(view) == 0 || view[0].Label != "from" || view[0].Value != vectorAddr {
+		t.Errorf("signer view %v", view)
+	}
+	inspected, err := countersign.Inspect(activity.TransactionTypeEthereum, legacy, countersign.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if prepared.Summary().Digest() != inspected.Summary.Digest() {
+		t.Error("the summary differs between inspection and preparation")
+	}
+	direct, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := prepared.Sign(t.Context()); err != nil || got != direct {
+			t.Errorf("%v, %v, want %v", got, err, direct)
+		}
+	}
+}
+
+func TestInspectRefuses(t *testing.T) {
+	_, err := countersign.Inspect(activity.TransactionTypeEthereum, transfer+"00", countersign.Limits{})
+	checkError(t, err, activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"ethereum: at byte 46: 1 byte trailing after the list of fields")
+}
+
+func TestAddresses(t *testing.T) {
+	_, keys := newEngine(t, countersign.Config{})
+	key, err := keys.Find(t.Context(), org, keystore.ByID("vector key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, address := range countersign.Addresses(key.PublicKey()) {
+		found = found || address.Address == vectorAddr
+	}
+	if !found {
+		t.Errorf("%v lacks %s", countersign.Addresses(key.PublicKey()), vectorAddr)
+	}
+}

@@ -1,0 +1,111 @@
+package countersign_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// exampleEngine is an engine with one key, which is known to everybody: never
+// send anything to it.
+func exampleEngine() *countersign.Engine {
+	secret, err := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer keystore.Wipe(secret)
+	keys := memory.New()
+	if _, err := keys.Add("my-organization", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+		log.Fatal(err)
+	}
+	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return engine
+}
+
+// exampleIntent asks for an EIP-1559 transaction to be signed.
+var exampleIntent = activity.SignTransactionIntent{
+	SignWith:            "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
+	Type:                activity.TransactionTypeEthereum,
+	UnsignedTransaction: "0x02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0",
+}
+
+func ExampleEngine_SignTransaction() {
+	engine := exampleEngine()
+	defer engine.Close()
+
+	result, err := engine.SignTransaction(context.Background(), "my-organization", exampleIntent)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.SignedTransaction)
+	// Output: 02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8
+}
+
+// A transaction that is well-formed but dangerous is refused by the name of the
+// danger.
+func ExampleEngine_SignTransaction_hazard() {
+	engine := exampleEngine()
+	defer engine.Close()
+
+	intent := exampleIntent
+	intent.UnsignedTransaction = "e5078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef" // legacy, without chain id
+	_, err := engine.SignTransaction(context.Background(), "my-organization", intent)
+	if refused, ok := errors.AsType[*activity.Error](err); ok {
+		fmt.Println(refused.Code, refused.Reason)
+	}
+	// Output: 7 HAZARD_NOT_ALLOWED
+}
+
+// Show a transaction to somebody, and sign the very bytes that were shown.
+func ExampleEngine_PrepareTransaction() {
+	engine := exampleEngine()
+	defer engine.Close()
+
+	prepared, err := engine.PrepareTransaction(context.Background(), "my-organization", exampleIntent)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, field := range prepared.SignerView() {
+		fmt.Println(field.Label, field.Value)
+	}
+	// …show prepared.Summary() and wait for a yes…
+	result, err := prepared.Sign(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(result.SignedTransaction)/2, "bytes")
+	// Output:
+	// from 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56
+	// 114 bytes
+}
+
+// Inspect needs no key: it tells what the bytes say.
+func ExampleInspect() {
+	transfer := "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
+	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, transfer, countersign.Limits{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(inspection.Summary.Chain, len(inspection.Hazards), "hazards")
+	if err := chains.Render(os.Stdout, inspection.Summary.Fields[:4]); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// ethereum 0 hazards
+	// type   2 (EIP-1559, dynamic fee)
+	// chain  1 [Ethereum]
+	// to     0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7
+	// value  1 ETH
+}

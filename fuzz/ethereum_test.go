@@ -1,0 +1,253 @@
+package fuzz
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// ethereumSecret is the key of the vectors in chains/ethereum/testdata.
+const ethereumSecret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
+
+// ethereumSeeds returns unsigned transactions of every type: those of the
+// vectors, and generated ones.
+func ethereumSeeds(f *testing.F) [][]byte {
+	f.Helper()
+	files, err := filepath.Glob("../chains/ethereum/testdata/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no vectors: %v", err)
+	}
+	var seeds [][]byte
+	for _, file := range files {
+		var vector struct{ UnsignedTransaction, SignedTransaction string }
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &vector); err != nil {
+			f.Fatalf("%s: %v", file, err)
+		}
+		for _, text := range []string{vector.UnsignedTransaction, vector.SignedTransaction} {
+			raw, err := hex.DecodeString(text)
+			if err != nil {
+				f.Fatalf("%s: %v", file, err)
+			}
+			seeds = append(seeds, raw)
+		}
+	}
+	random := rand.New(rand.NewPCG(12, 13))
+	for number := range 6 * gethoracle.Kinds {
+		seeds = append(seeds, gethoracle.Generate(random, number%gethoracle.Kinds).Unsigned)
+	}
+	return append(seeds, networkForms(seeds)...)
+}
+
+// networkForms wraps blob transactions as they travel, with a sidecar of empty
+// strings: the reader gets as far as their lengths. Proofs are too slow to be
+// fuzzed; chains/ethereum tests them.
+func networkForms(seeds [][]byte) [][]byte {
+	empty := []byte{0xc1, 0x80}
+	var forms [][]byte
+	for _, seed := range seeds {
+		if seed[0] != types.BlobTxType {
+			continue
+		}
+		for _, version := range [][]byte{nil, {1}} {
+			content := slices.Concat(seed[1:], version, empty, empty, empty)
+			forms = append(forms, append([]byte{types.BlobTxType}, gethoracle.List(content)...))
+		}
+	}
+	return forms
+}
+
+// ethereumKey returns a handle to the vectors' key, which checks what it signs.
+func ethereumKey(f *testing.F) keystore.Key {
+	f.Helper()
+	secret, err := hex.DecodeString(ethereumSecret)
+	if err != nil {
+		f.Fatal(err)
+	}
+	keys := memory.New()
+	f.Cleanup(func() { keys.Close() })
+	if _, err := keys.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+		f.Fatal(err)
+	}
+	key, err := keys.Find(f.Context(), "org", keystore.ByID("key"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return keystore.Verified(key)
+}
+
+// FuzzEthereumParse: the reader agrees with go-ethereum on what is valid, but
+// for the differences that gethoracle lists; what it accepts is the canonical
+// encoding; what is signed recovers to our address.
+func FuzzEthereumParse(f *testing.F) {
+	for _, seed := range ethereumSeeds(f) {
+		f.Add(seed)
+	}
+	key := ethereumKey(f)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		before := bytes.Clone(raw)
+		tx, err := ethereum.Chain{}.Parse(raw)
+		if !networkForm(raw) {
+			if refuses := gethoracle.Refuses(raw); (err == nil) != (refuses == nil) {
+				t.Fatalf("%x: ours says %v, the oracle %v", raw, err, refuses)
+			}
+		}
+		if err != nil {
+			checkParseError(t, raw, err)
+			return
+		}
+		showEverything(t, tx, key.PublicKey())
+		signed, err := tx.Sign(t.Context(), key, "")
+		if err != nil {
+			t.Fatalf("%x: %v", raw, err)
+		}
+		if !bytes.Equal(raw, before) {
+			t.Fatalf("%x: the input was written to", before)
+		}
+		checkEthereumSigned(t, raw, signed, key)
+	})
+}
+
+// networkForm reports whether raw is a blob transaction with a sidecar, or
+// looks like one: those have a target of their own.
+func networkForm(raw []byte) bool {
+	return len(raw) > 1 && raw[0] == types.BlobTxType && firstIsList(raw[1:])
+}
+
+func firstIsList(list []byte) bool {
+	content, _, err := rlp.SplitList(list)
+	return err == nil && len(content) > 0 && content[0] >= 0xc0
+}
+
+// checkParseError: every refusal is a *chains.ParseError with an offset inside
+// the input.
+func checkParseError(t *testing.T, raw []byte, err error) {
+	t.Helper()
+	parse, ok := errors.AsType[*chains.ParseError](err)
+	if !ok || parse.Problem == "" || parse.Offset < 0 || parse.Offset > len(raw) {
+		t.Fatalf("%x: %#v", raw, err)
+	}
+	if !errors.Is(err, chains.ErrMalformed) && !errors.Is(err, chains.ErrUnsupported) {
+		t.Fatalf("%x: %v is of no kind", raw, err)
+	}
+}
+
+// showEverything makes all that is shown of a transaction: the same twice.
+func showEverything(t *testing.T, tx chains.Transaction, signer keystore.PublicKey) {
+	t.Helper()
+	if first, second := tx.Summary().Digest(), tx.Summary().Digest(); first != second {
+		t.Fatal("two summaries of a transaction differ")
+	}
+	tx.SignerView(signer)
+	tx.Hazards(signer)
+	if err := chains.Render(&strings.Builder{}, tx.Summary().Fields); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkEthereumSigned(t *testing.T, raw, signed []byte, key keystore.Key) {
+	t.Helper()
+	decoded := new(types.Transaction)
+	if err := decoded.UnmarshalBinary(signed); err != nil {
+		t.Fatalf("go-ethereum does not decode %x: %v", signed, err)
+	}
+	canonical := gethoracle.Unsigned(decoded)
+	alias := raw[0] < 0xc0 && bytes.Equal(raw, gethoracle.WithEmptySignature(canonical))
+	if !networkForm(raw) && !alias && !bytes.Equal(raw, canonical) {
+		t.Fatalf("accepted %x, which is in truth %x", raw, canonical)
+	}
+	var signer types.Signer = types.HomesteadSigner{}
+	if decoded.Protected() {
+		signer = types.LatestSignerForChainID(decoded.ChainId())
+	}
+	sender, err := types.Sender(signer, decoded)
+	if want := common.Address(keystore.KeccakAddress(key.PublicKey())); err != nil || sender != want {
+		t.Fatalf("%x: sender %v (%v), want %v", signed, sender, err, want)
+	}
+}
+
+// FuzzEthereumGenerated: what go-ethereum signs, ours signs to the same bytes.
+func FuzzEthereumGenerated(f *testing.F) {
+	for kind := range gethoracle.Kinds {
+		f.Add(uint64(kind), uint8(kind))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, kind uint8) {
+		c := gethoracle.Generate(rand.New(rand.NewPCG(seed, 0)), int(kind)%gethoracle.Kinds)
+		keys := memory.New()
+		defer keys.Close()
+		if _, err := keys.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {
+			t.Fatal(err)
+		}
+		engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
+			SignWith: "key", Type: activity.TransactionTypeEthereum, UnsignedTransaction: hex.EncodeToString(c.Unsigned),
+		})
+		if err != nil || result.SignedTransaction != hex.EncodeToString(c.Signed) {
+			t.Fatalf("%x\n got %v (%v)\nwant %x", c.Unsigned, result, err, c.Signed)
+		}
+	})
+}
+
+// FuzzEthereumRequest: whatever is asked for, the engine answers with a result
+// or with an *activity.Error that is the caller's.
+func FuzzEthereumRequest(f *testing.F) {
+	for _, seed := range ethereumSeeds(f) {
+		f.Add("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", hex.EncodeToString(seed))
+	}
+	f.Add("0x97CC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "0X02EC01")
+	f.Add("key", "AuwBB4Q7msoAhQSoF8gA")
+	secret, err := hex.DecodeString(ethereumSecret)
+	if err != nil {
+		f.Fatal(err)
+	}
+	keys := memory.New()
+	if _, err := keys.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+		f.Fatal(err)
+	}
+	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { engine.Close() })
+	f.Fuzz(func(t *testing.T, signWith, unsigned string) {
+		result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
+			SignWith: signWith, Type: activity.TransactionTypeEthereum, UnsignedTransaction: unsigned,
+		})
+		if err == nil {
+			if _, err := hex.DecodeString(result.SignedTransaction); err != nil {
+				t.Fatalf("%q is no hex", result.SignedTransaction)
+			}
+			return
+		}
+		refused, ok := errors.AsType[*activity.Error](err)
+		if !ok || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable || refused.Field == "" {
+			t.Fatalf("signWith %q, unsigned %q: %#v", signWith, unsigned, err)
+		}
+	})
+}

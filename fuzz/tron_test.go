@@ -1,0 +1,255 @@
+package fuzz
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+var tronTestdata = filepath.Join(testenv.Root(), "chains", "tron", "testdata")
+
+// tronProtocol is java-tron's declarations, for Google's implementation of
+// Protocol Buffers.
+var tronProtocol = sync.OnceValue(func() protoreflect.MessageDescriptors {
+	text, err := os.ReadFile(filepath.Join(tronTestdata, "descriptor.json"))
+	if err != nil {
+		panic(err)
+	}
+	var described descriptorpb.FileDescriptorProto
+	if err := protojson.Unmarshal(text, &described); err != nil {
+		panic(err)
+	}
+	file, err := protodesc.NewFile(&described, protoregistry.GlobalFiles)
+	if err != nil {
+		panic(err)
+	}
+	return file.Messages()
+})
+
+// tronReencode reads with the oracle and writes again.
+func tronReencode(t *testing.T, declared protoreflect.MessageDescriptor, raw []byte) ([]byte, *dynamicpb.Message) {
+	t.Helper()
+	m := dynamicpb.NewMessage(declared)
+	if err := proto.Unmarshal(raw, m); err != nil {
+		t.Fatalf("accepted %x, the oracle says %v", raw, err)
+	}
+	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, m
+}
+
+// checkTronCanonical fails unless the oracle writes an accepted transaction
+// with the same bytes, on the outside and in the Any.
+func checkTronCanonical(t *testing.T, raw []byte) {
+	t.Helper()
+	transaction := tronProtocol().ByName("Transaction")
+	frame := transaction.Messages().ByName("raw")
+	rawData := raw
+	if raw[1] != 2 {
+		out, _ := tronReencode(t, transaction, raw)
+		if !bytes.Equal(out, raw) {
+			t.Fatalf("accepted %x\noracle   %x", raw, out)
+		}
+		length, size := protowire.ConsumeVarint(raw[1:])
+		rawData = raw[1+size:][:length]
+	}
+	out, m := tronReencode(t, frame, rawData)
+	if !bytes.Equal(out, rawData) {
+		t.Fatalf("accepted %x\noracle   %x", rawData, out)
+	}
+	inside := tronParameter(t, m)
+	name := inside.MessageName().Name()
+	out, _ = tronReencode(t, tronProtocol().ByName(name), inside.Value)
+	if name == "ProposalCreateContract" { // the order of a map's entries is free
+		out, inside.Value = slices.Sorted(slices.Values(out)), slices.Sorted(slices.Values(inside.Value))
+	}
+	if !bytes.Equal(out, inside.Value) {
+		t.Fatalf("%s: accepted %x\noracle   %x", name, inside.Value, out)
+	}
+}
+
+// tronParameter is the Any in the only contract.
+func tronParameter(t *testing.T, frame *dynamicpb.Message) *anypb.Any {
+	t.Helper()
+	list := frame.Get(frame.Descriptor().Fields().ByName("contract")).List()
+	if list.Len() != 1 {
+		t.Fatalf("accepted with %d contracts", list.Len())
+	}
+	contract := list.Get(0).Message()
+	parameter := contract.Get(contract.Descriptor().Fields().ByName("parameter")).Message()
+	fields := parameter.Descriptor().Fields()
+	return &anypb.Any{
+		TypeUrl: parameter.Get(fields.ByName("type_url")).String(),
+		Value:   bytes.Clone(parameter.Get(fields.ByName("value")).Bytes()),
+	}
+}
+
+// FuzzTronParse: reading never panics; what is accepted is what Google's
+// implementation writes; every refusal names this chain and an offset within
+// the input; signing keeps the bytes and signs their hash.
+func FuzzTronParse(f *testing.F) {
+	addTronSeeds(f)
+	key := tronKey(f)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		before := bytes.Clone(raw)
+		tx, err := tron.New(tron.Limits{}).Parse(raw)
+		if err != nil {
+			refused, ok := errors.AsType[*chains.ParseError](err)
+			if !ok || refused.Chain != tron.Name || refused.Problem == "" || refused.Offset > len(raw) {
+				t.Fatalf("%#v", err)
+			}
+			return
+		}
+		checkTronCanonical(t, raw)
+		summary := tx.Summary()
+		if again := tx.Summary(); again.Digest() != summary.Digest() {
+			t.Fatal("two summaries of one transaction differ")
+		}
+		for _, hazard := range tx.Hazards(key.PublicKey()) {
+			if !slices.Contains(tron.Chain{}.HazardNames(), hazard.Name) {
+				t.Fatalf("unlisted hazard %s", hazard.Name)
+			}
+		}
+		checkTronSigned(t, tx, key, raw)
+		if !bytes.Equal(raw, before) {
+			t.Fatal("the input was changed")
+		}
+	})
+}
+
+func checkTronSigned(t *testing.T, tx chains.Transaction, key keystore.Key, raw []byte) {
+	t.Helper()
+	signed, err := tx.Sign(context.Background(), key, "key")
+	if err != nil {
+		if checked := tx.Check(key, "key"); checked == nil || checked.Error() != err.Error() {
+			t.Fatalf("sign says %v, check says %v", err, checked)
+		}
+		return
+	}
+	kept, rawData := raw, raw
+	if raw[1] == 2 {
+		kept = protowire.AppendBytes([]byte{0x0a}, raw)
+	} else {
+		rawData, _ = protowire.ConsumeBytes(raw[1:])
+	}
+	tail := len(signed) - 67
+	if !bytes.Equal(signed[:tail], kept) || !bytes.Equal(signed[tail:tail+2], []byte{0x12, 65}) {
+		t.Fatalf("signed %x\nof     %x", signed, raw)
+	}
+	signature := [65]byte(signed[tail+2:])
+	signature[64] -= 27
+	if err := keystore.VerifyECDSA(key.PublicKey(), sha256.Sum256(rawData), signature); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (tron.Chain{}).Parse(signed); err != nil {
+		t.Fatalf("our own output is refused: %v", err)
+	}
+}
+
+// FuzzTronSignWith: an address that is taken is one that can be written again.
+func FuzzTronSignWith(f *testing.F) {
+	for _, seed := range []string{"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn", "4197cc56300c36f60c7fb7c50babc6c5cdf59d5c56", "0x97cc", "key", ""} {
+		f.Add(seed)
+	}
+	raw := tronSeeds(f)[0]
+	f.Fuzz(func(t *testing.T, signWith string) {
+		tx, err := tron.New(tron.Limits{}).Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := tx.Signers(signWith)
+		if err != nil {
+			if !errors.Is(err, chains.ErrSignWith) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if len(at) != 1 || at[0] != keystore.ByID(signWith) && at[0].Kind() != keystore.LocateByKeccak {
+			t.Fatalf("%q is looked for at %v", signWith, at)
+		}
+	})
+}
+
+func addTronSeeds(f *testing.F) {
+	f.Helper()
+	for _, raw := range tronSeeds(f) {
+		f.Add(raw)
+		f.Add(protowire.AppendBytes([]byte{0x0a}, raw))
+	}
+	var vector struct{ SignedTransaction string }
+	readTronJSON(f, "trx.json", &vector)
+	f.Add(tronHex(f, vector.SignedTransaction))
+}
+
+// tronSeeds are the transactions that TronWeb made, of every kind that it can.
+func tronSeeds(f *testing.F) [][]byte {
+	f.Helper()
+	var file struct{ Transactions []struct{ RawDataHex string } }
+	readTronJSON(f, "tronweb.json", &file)
+	var seeds [][]byte
+	for _, made := range file.Transactions {
+		seeds = append(seeds, tronHex(f, made.RawDataHex))
+	}
+	return seeds
+}
+
+func readTronJSON(f *testing.F, name string, into any) {
+	f.Helper()
+	text, err := os.ReadFile(filepath.Join(tronTestdata, name))
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func tronHex(f *testing.F, text string) []byte {
+	f.Helper()
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return raw
+}
+
+func tronKey(f *testing.F) keystore.Key {
+	f.Helper()
+	store := memory.New()
+	f.Cleanup(func() { _ = store.Close() })
+	secret := bytes.Repeat([]byte{7}, keystore.SecretSize)
+	if _, err := store.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+		f.Fatal(err)
+	}
+	key, err := store.Find(context.Background(), "org", keystore.ByID("key"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return key
+}

@@ -1,0 +1,51 @@
+// Serialises and signs Ethereum transactions with viem and with ethers.
+//
+// Reads JSON lines {privateKey, tx} and answers, line by line,
+// {viem: {unsigned, signed}, ethers: {unsigned, signed}}, all in hex. The tx has
+// the names of JSON-RPC (eth_sendTransaction), and a type from 0 to 4.
+import { createInterface } from "node:readline";
+import { Signature, Transaction, Wallet } from "ethers";
+import { serializeTransaction } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+
+const viemTypes = ["legacy", "eip2930", "eip1559", "eip4844", "eip7702"];
+
+// The names of amounts, which JSON has as decimal strings.
+const amounts = ["gas", "gasPrice", "maxFeePerGas", "maxPriorityFeePerGas", "maxFeePerBlobGas", "value"];
+
+function withAmounts(tx) {
+  const out = { ...tx };
+  for (const name of amounts) {
+    if (name in out) out[name] = BigInt(out[name]);
+  }
+  return out;
+}
+
+async function withViem(privateKey, tx) {
+  const request = { ...withAmounts(tx), type: viemTypes[tx.type] };
+  const account = privateKeyToAccount(privateKey);
+  return { unsigned: serializeTransaction(request), signed: await account.signTransaction(request) };
+}
+
+async function withEthers(privateKey, tx) {
+  const { gas, authorizationList, ...fields } = withAmounts(tx);
+  const transaction = Transaction.from({
+    ...fields,
+    gasLimit: gas,
+    ...(authorizationList && {
+      authorizationList: authorizationList.map(({ r, s, yParity, ...tuple }) => ({
+        ...tuple,
+        signature: Signature.from({ r, s, yParity }),
+      })),
+    }),
+  });
+  const unsigned = transaction.unsignedSerialized;
+  transaction.signature = new Wallet(privateKey).signingKey.sign(transaction.unsignedHash);
+  return { unsigned, signed: transaction.serialized };
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { privateKey, tx } = JSON.parse(line);
+  const answer = { viem: await withViem(privateKey, tx), ethers: await withEthers(privateKey, tx) };
+  process.stdout.write(JSON.stringify(answer) + "\n");
+}

@@ -1,0 +1,173 @@
+package interop
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// serialised is what a library makes of a transaction, in hex.
+type serialised struct{ Unsigned, Signed string }
+
+// TestEthereumLibraries generates transactions of all types, lets viem and
+// ethers serialise and sign them, and signs what they serialised: their signed
+// bytes and ours are the same.
+func TestEthereumLibraries(t *testing.T) {
+	cases := ethereumCases(360)
+	command := testenv.Node(t, "ethereum.mjs")
+	command.Stdin = strings.NewReader(ethereumLines(t, cases))
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(strings.NewReader(string(out)))
+	lines.Buffer(nil, 1<<20)
+	answered := 0
+	for ; lines.Scan(); answered++ {
+		var answer map[string]serialised
+		if err := json.Unmarshal(lines.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		for _, library := range []string{"viem", "ethers"} {
+			compareEthereum(t, library, &cases[answered], answer[library])
+		}
+	}
+	if answered != len(cases) {
+		t.Errorf("%d of %d cases were answered", answered, len(cases))
+	}
+}
+
+func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs serialised) {
+	t.Helper()
+	if want := hexutil.Encode(c.Unsigned); theirs.Unsigned != want {
+		t.Fatalf("%s serialises, unsigned\n%s\ngo-ethereum\n%s", library, theirs.Unsigned, want)
+	}
+	keys := memory.New()
+	info, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
+		SignWith: info.ID, Type: activity.TransactionTypeEthereum, UnsignedTransaction: theirs.Unsigned,
+	})
+	if err != nil {
+		t.Fatalf("%s: %s: %v", library, theirs.Unsigned, err)
+	}
+	if "0x"+result.SignedTransaction != theirs.Signed {
+		t.Errorf("%s signs\n%s\nours\n0x%s", library, theirs.Signed, result.SignedTransaction)
+	}
+}
+
+// ethereumCases generates transactions whose numbers JavaScript can hold.
+func ethereumCases(count int) []gethoracle.Case {
+	random := rand.New(rand.NewPCG(16, 17))
+	var cases []gethoracle.Case
+	for len(cases) < count {
+		if c := gethoracle.Generate(random, len(cases)%gethoracle.Kinds); safeInJavaScript(c.Tx) {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// safeInJavaScript reports whether the numbers that the libraries hold as
+// JavaScript numbers are below 2^53.
+func safeInJavaScript(tx *types.Transaction) bool {
+	const most = 1<<53 - 1
+	safe := tx.Nonce() <= most && (!tx.Protected() || tx.ChainId().Uint64() <= most)
+	for _, authorization := range tx.SetCodeAuthorizations() {
+		safe = safe && authorization.Nonce <= most
+	}
+	return safe
+}
+
+// ethereumLines writes the cases as ethereum.mjs reads them.
+func ethereumLines(t *testing.T, cases []gethoracle.Case) string {
+	t.Helper()
+	var lines strings.Builder
+	encoder := json.NewEncoder(&lines)
+	for i := range cases {
+		line := map[string]any{
+			"privateKey": "0x" + hex.EncodeToString(crypto.FromECDSA(cases[i].Key)),
+			"tx":         ethereumFields(cases[i].Tx),
+		}
+		if err := encoder.Encode(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return lines.String()
+}
+
+// ethereumFields is a transaction by the names of JSON-RPC.
+func ethereumFields(tx *types.Transaction) map[string]any {
+	fields := map[string]any{
+		"type": tx.Type(), "nonce": tx.Nonce(), "gas": new(big.Int).SetUint64(tx.Gas()).String(),
+		"value": tx.Value().String(), "data": hexutil.Encode(tx.Data()),
+	}
+	if tx.Protected() {
+		fields["chainId"] = tx.ChainId()
+	}
+	if tx.To() != nil {
+		fields["to"] = strings.ToLower(tx.To().Hex())
+	}
+	switch tx.Type() {
+	case types.LegacyTxType, types.AccessListTxType:
+		fields["gasPrice"] = tx.GasPrice().String()
+	default:
+		fields["maxFeePerGas"], fields["maxPriorityFeePerGas"] = tx.GasFeeCap().String(), tx.GasTipCap().String()
+	}
+	switch tx.Type() {
+	case types.BlobTxType:
+		fields["maxFeePerBlobGas"], fields["blobVersionedHashes"] = tx.BlobGasFeeCap().String(), tx.BlobHashes()
+	case types.SetCodeTxType:
+		fields["authorizationList"] = ethereumAuthorizations(tx.SetCodeAuthorizations())
+	}
+	if list := tx.AccessList(); len(list) > 0 {
+		fields["accessList"] = accessListFields(list)
+	}
+	return fields
+}
+
+func accessListFields(list types.AccessList) []map[string]any {
+	var entries []map[string]any
+	for _, entry := range list {
+		keys := []string{}
+		for _, key := range entry.StorageKeys {
+			keys = append(keys, key.Hex())
+		}
+		entries = append(entries, map[string]any{"address": strings.ToLower(entry.Address.Hex()), "storageKeys": keys})
+	}
+	return entries
+}
+
+func ethereumAuthorizations(list []types.SetCodeAuthorization) []map[string]any {
+	var tuples []map[string]any
+	for _, a := range list {
+		r, s := a.R.Bytes32(), a.S.Bytes32()
+		tuples = append(tuples, map[string]any{
+			"chainId": a.ChainID.Uint64(), "address": strings.ToLower(a.Address.Hex()), "nonce": a.Nonce,
+			"yParity": a.V, "r": hexutil.Encode(r[:]), "s": hexutil.Encode(s[:]),
+		})
+	}
+	return tuples
+}

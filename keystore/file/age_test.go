@@ -1,0 +1,61 @@
+package file_test
+
+import (
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// TestAgeCommand reads a key with the age command, in the three ways that the
+// package comment promises.
+func TestAgeCommand(t *testing.T) {
+	command := testenv.Tool(t, "age")
+	recovery, err := age.GenerateX25519Identity()
+	must(t, err)
+	options := fast
+	options.Recovery = []string{recovery.Recipient().String()}
+	dir := filepath.Join(t.TempDir(), "keys")
+	store, err := file.Create(dir, passphrase, options)
+	must(t, err)
+	defer store.Close()
+	info, err := store.Add("org", file.Key{Curve: keystore.CurveEd25519, Secret: secret(1)})
+	must(t, err)
+
+	sealed := filepath.Join(dir, "identity.age")
+	plain := filepath.Join(t.TempDir(), "identity.txt")
+	paper := filepath.Join(t.TempDir(), "paper.txt")
+	must(t, os.WriteFile(paper, []byte(recovery.String()+"\n"), 0o600))
+	onTerminal(t, command, "-d", "-o", plain, sealed)
+	key := filepath.Join(dir, "keys", info.ID+".age")
+	for name, identity := range map[string]string{"the decrypted identity": plain, "the recovery identity": paper} {
+		output, err := exec.CommandContext(t.Context(), command, "-d", "-i", identity, key).CombinedOutput()
+		if err != nil || string(output) != hex.EncodeToString(secret(1))+"\n" {
+			t.Errorf("with %s: %s, %v", name, output, err)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "secret.txt")
+	onTerminal(t, command, "-d", "-i", sealed, "-o", out, key)
+	if text, err := os.ReadFile(out); err != nil || string(text) != hex.EncodeToString(secret(1))+"\n" {
+		t.Errorf("with the encrypted identity: %s, %v", text, err)
+	}
+}
+
+// onTerminal runs a command that asks for the passphrase on its terminal, with
+// the terminal that script(1) gives it.
+func onTerminal(t *testing.T, command ...string) {
+	t.Helper()
+	script := exec.CommandContext(t.Context(), testenv.Tool(t, "script"), "-qec", strings.Join(command, " "), os.DevNull)
+	script.Stdin = strings.NewReader(string(passphrase) + "\n")
+	if output, err := script.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", command, err, output)
+	}
+}

@@ -1,0 +1,103 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Create makes a new keystore in a directory, which it makes too if it is not
+// there, and opens it. The passphrase is copied by age; the caller should wipe
+// theirs. If there is a keystore already, the error is fs.ErrExist.
+func Create(dir string, passphrase []byte, options Options) (*Store, error) {
+	s := newStore(dir, options)
+	if err := s.options.check(); err != nil {
+		return nil, s.errorf("create", err)
+	}
+	if err := s.create(passphrase); err != nil {
+		_ = s.Close()
+		return nil, s.errorf("create", err)
+	}
+	return s, nil
+}
+
+func (s *Store) create(passphrase []byte) (err error) {
+	if s.identity, err = newIdentity(s.options.Recovery); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, directoryMode); err != nil {
+		return err
+	}
+	if err := s.openRoot(); err != nil {
+		return err
+	}
+	unlock, err := lock(s.root, s.options.LockWait)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.checkEmpty(); err != nil {
+		return err
+	}
+	// identity.age comes last: a directory that has one is a whole keystore.
+	if err := s.root.Mkdir(keysName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := s.openKeysRoot(); err != nil {
+		return err
+	}
+	if err := s.writeIdentity(passphrase); err != nil {
+		return err
+	}
+	if s.sealer, err = s.identity.sealer(); err != nil {
+		return err
+	}
+	return syncParent(s.dir)
+}
+
+// checkEmpty refuses to make a keystore where there is one, or is what is left
+// of one: its key files need the identity that belongs to them.
+func (s *Store) checkEmpty() error {
+	if _, err := s.root.Lstat(identityName); !errors.Is(err, fs.ErrNotExist) {
+		return s.fileError(fmt.Errorf("%w: there is a keystore already: open it, or choose another directory", errors.Join(fs.ErrExist, err)), identityName)
+	}
+	entries, err := fs.ReadDir(s.root.FS(), keysName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
+		return s.fileError(fmt.Errorf("%w: key files without the identity.age they belong to: restore it from a backup", fs.ErrExist), keysName)
+	}
+	return nil
+}
+
+func (s *Store) writeIdentity(passphrase []byte) error {
+	content, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
+	if err != nil {
+		return err
+	}
+	return replaceFile(s.root, identityName, content)
+}
+
+// ChangePassphrase encrypts identity.age with another passphrase. The keys stay
+// as they are: who has a copy of the former file and its passphrase can still
+// read them.
+func (s *Store) ChangePassphrase(passphrase []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return keystore.ErrClosed
+	}
+	unlock, err := lock(s.root, s.options.LockWait)
+	if err != nil {
+		return s.errorf("change passphrase", err)
+	}
+	defer unlock()
+	if err := s.writeIdentity(passphrase); err != nil {
+		return s.errorf("change passphrase", err)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package file
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+const (
+	fileMode      = 0o600
+	directoryMode = 0o700
+	tempPrefix    = ".new-" // of files that are being written
+)
+
+// readFile returns a file of at most limit bytes, if it is a regular file that
+// nobody but its owner can read or write. Links are not followed.
+func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
+	before, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFile(before, limit); err != nil {
+		return nil, err
+	}
+	// O_NONBLOCK: if it was exchanged for a pipe meanwhile, do not wait.
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	after, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(before, after) {
+		return nil, fmt.Errorf("%w: exchanged while it was opened", ErrPermissions)
+	}
+	content := make([]byte, before.Size()+1)
+	switch n, err := io.ReadFull(file, content); {
+	case err == nil:
+		return nil, fmt.Errorf("%w: grew while it was read", ErrPermissions)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return content[:n], nil
+	default:
+		return nil, err
+	}
+}
+
+func checkFile(info fs.FileInfo, limit int64) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: not a regular file but %s", ErrPermissions, info.Mode())
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%w: mode %04o lets others in: chmod 600 it, and think about who may have had it", ErrPermissions, info.Mode().Perm())
+	}
+	if info.Size() > limit {
+		return fmt.Errorf("%w: %d bytes, at most %d are read", ErrMalformed, info.Size(), limit)
+	}
+	return nil
+}
+
+func checkDirectory(info fs.FileInfo) error {
+	if !info.IsDir() {
+		return fmt.Errorf("%w: not a directory but %s", ErrPermissions, info.Mode())
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%w: mode %04o lets others in: chmod 700 it", ErrPermissions, info.Mode().Perm())
+	}
+	return nil
+}
+
+// writeTemp writes a new file under a temporary name, safe on disk.
+func writeTemp(root *os.Root, content []byte) (name string, err error) {
+	name = tempPrefix + rand.Text()
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err != nil {
+		_ = root.Remove(name)
+		return "", err
+	}
+	return name, nil
+}
+
+// replaceFile writes a file in one step: after a crash there is the old one or
+// the new one, whole.
+func replaceFile(root *os.Root, name string, content []byte) error {
+	temp, err := writeTemp(root, content)
+	if err != nil {
+		return err
+	}
+	if err := root.Rename(temp, name); err != nil {
+		_ = root.Remove(temp)
+		return err
+	}
+	return syncDirectory(root)
+}
+
+// syncDirectory makes names that were added safe on disk.
+func syncDirectory(root *os.Root) error {
+	directory, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}
+
+// names lists a directory.
+func names(root *os.Root) ([]string, error) {
+	directory, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer directory.Close()
+	return directory.Readdirnames(-1)
+}
+
+// sweep removes what writers that crashed have left behind. The lock is held:
+// nobody is writing.
+func sweep(root *os.Root) {
+	all, err := names(root)
+	if err != nil {
+		return
+	}
+	for _, name := range all {
+		if strings.HasPrefix(name, tempPrefix) {
+			_ = root.Remove(name)
+		}
+	}
+}
+
+// syncParent makes the name of a directory that may be new safe on disk.
+func syncParent(dir string) error {
+	parent, err := os.Open(filepath.Dir(filepath.Clean(dir)))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
+}

@@ -1,0 +1,73 @@
+// Package file keeps keys in a directory that one can copy, back up and read
+// with the age command.
+//
+//	keys, err := file.Create("keys", passphrase, file.Options{})
+//	info, err := keys.Generate("org", "hot wallet", keystore.CurveSecp256k1)
+//	…
+//	keys, err := file.Open(ctx, "keys", passphrase, file.Options{})
+//	defer keys.Close()
+//
+// # The directory
+//
+//	keys/                     mode 0700
+//	  identity.age            an age identity, encrypted with the passphrase (scrypt)
+//	  lock                    empty; who writes holds flock(2) on it
+//	  keys/                   mode 0700
+//	    <privateKeyId>.age    one key, encrypted to the identity; never changed once it is there
+//
+// All files have mode 0600. There is no index: the key files are all there is.
+// Opening costs one scrypt and a fraction of a millisecond per key. To read a
+// key without this package:
+//
+//	age -d keys/identity.age > identity.txt      # asks for the passphrase
+//	age -d -i identity.txt keys/keys/<id>.age    # the secret in hex
+//
+// The id, the organization, the name, the curve and the public key of each key
+// stand in the header of its file, for everybody to read who can read the file.
+//
+// # What age does not do, and this package adds
+//
+// age encrypts; it does not say who wrote a file. Whoever can write into the
+// directory and knows the recipient could plant a key of his own, and have
+// money sent to it. So the header of each key file carries a MAC, under a key
+// derived from the identity, over what it says of the key and over the file key
+// that the secret is encrypted with: adding a key takes the passphrase, and a
+// file whose header or secret was exchanged, renamed or altered is refused. The
+// public key is derived from the secret on loading and compared, so that not
+// even who was given the file key (a recovery recipient) can exchange the
+// secret.
+//
+// What this cannot see: key files that are missing, and files of this very
+// keystore that were removed and are put back.
+//
+// # Recovery
+//
+// Options.Recovery names age recipients ("age1…") that can decrypt every key
+// file without the passphrase: an identity kept on paper, say. They are kept
+// inside identity.age, where nobody without the passphrase can add one.
+//
+// # Bad files
+//
+// Open refuses a keystore with key files that do not verify, or that others can
+// read or write, and names each of them: a signer that silently lacks a key is
+// worse than one that does not start. With Options.LeaveOutBadFiles it goes on
+// without them; BadFiles tells which. Files in keys/ whose names do not end in
+// .age are not looked at.
+//
+// # Several processes
+//
+// Any number of processes can open the same directory. Writers take turns. A key
+// that one adds is found by the others when they are asked for a key that they
+// do not know. A crash at any instant leaves each key file whole or absent, and a
+// key whose adding was acknowledged is there. A key file that is removed is gone
+// for those who open the directory after that.
+//
+// # What stays in memory
+//
+// Secrets of keys are in a keystore.Secret. The age library keeps its identity,
+// and for a while the passphrase, in ordinary memory that it does not overwrite,
+// and decrypts in buffers that are left to the garbage collector.
+//
+// The package needs flock and Unix file modes. On other systems, Create and Add
+// say that they are not supported.
+package file

@@ -1,0 +1,62 @@
+package file
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"os"
+	"testing"
+
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// KeyFileReader opens a keystore and returns its reader of key files.
+func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []byte) error {
+	t.Helper()
+	store, err := Open(t.Context(), dir, passphrase, Options{LeaveOutBadFiles: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return func(content []byte) error {
+		_, key, err := store.sealer.open(content)
+		if err == nil {
+			key.Destroy()
+		}
+		return err
+	}
+}
+
+// SealPayload makes the payload of an age file from its file key: a 16-byte
+// nonce and one chunk of STREAM.
+func SealPayload(t testing.TB, fileKey []byte, text string) []byte {
+	t.Helper()
+	nonce := make([]byte, 16)
+	key, err := hkdf.Key(sha256.New, fileKey, nonce, "payload", chacha20poly1305.KeySize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aead, err := chacha20poly1305.New(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := make([]byte, chacha20poly1305.NonceSize)
+	last[len(last)-1] = 1
+	return aead.Seal(nonce, last, []byte(text), nil)
+}
+
+// Settled reports whether the directory is known not to have changed.
+func (s *Store) Settled() bool { return s.settled.Load() != 0 }
+
+// Lock locks a keystore as a writer does.
+func Lock(t testing.TB, dir string) (unlock func()) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := lock(root, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { release(); _ = root.Close() }
+}

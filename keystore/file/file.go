@@ -1,0 +1,148 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/internal/software"
+)
+
+// Store is a keystore.Keystore over a directory. Use Create or Open to make one.
+type Store struct {
+	dir      string
+	options  Options
+	index    software.Index
+	root     *os.Root // the directory
+	keysRoot *os.Root // its keys/
+
+	// mu is held by who writes, and by who looks for keys that others added.
+	mu       sync.Mutex
+	closed   bool
+	identity *identity
+	sealer   *sealer
+	known    map[uuid.UUID]struct{} // ids of the key files that were read
+	bad      map[string]badFile     // by name
+
+	// settled is the modification time of keys/ in nanoseconds, if all that
+	// is in it has been seen and no later change can have the same time; else 0.
+	settled atomic.Int64
+}
+
+var _ keystore.Keystore = (*Store)(nil)
+
+const (
+	identityName = "identity.age"
+	keysName     = "keys"
+	keySuffix    = ".age"
+)
+
+func newStore(dir string, options Options) *Store {
+	return &Store{
+		dir: dir, options: options.withDefaults(),
+		known: map[uuid.UUID]struct{}{}, bad: map[string]badFile{},
+	}
+}
+
+// errorf names the keystore in an error that does not name a file of it.
+func (s *Store) errorf(doing string, err error) error {
+	if _, isAboutFiles := errors.AsType[*BadFilesError](err); isAboutFiles {
+		return err
+	}
+	return fmt.Errorf("file keystore %s: %s: %w", s.dir, doing, err)
+}
+
+// fileError says which file of the directory is bad.
+func (s *Store) fileError(err error, elem ...string) *FileError {
+	// os.Root names the path itself, from inside.
+	if inner, ok := errors.AsType[*fs.PathError](err); ok && err == error(inner) {
+		err = inner.Err
+	}
+	return &FileError{Path: filepath.Join(append([]string{s.dir}, elem...)...), Err: err}
+}
+
+// Find implements keystore.Keystore. For a key that is not known it looks
+// whether another process has added files.
+func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+	key, err := s.index.Find(ctx, organizationID, at)
+	if !errors.Is(err, keystore.ErrKeyNotFound) {
+		return key, err
+	}
+	more, lookErr := s.lookAgain(ctx)
+	if lookErr != nil {
+		return nil, lookErr
+	}
+	if !more {
+		return nil, err
+	}
+	return s.index.Find(ctx, organizationID, at)
+}
+
+// Keys implements keystore.Keystore. It looks for files that other processes
+// have added when the iteration starts.
+func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
+	return func(yield func(keystore.KeyInfo, error) bool) {
+		if _, err := s.lookAgain(ctx); err != nil {
+			yield(keystore.KeyInfo{}, err)
+			return
+		}
+		s.index.Keys(ctx, organizationID)(yield)
+	}
+}
+
+// RevealSecret calls use with the secret of a key, keystore.SecretSize bytes:
+// to export it. use must not keep them.
+func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use func(secret []byte) error) error {
+	if _, err := s.Find(ctx, organizationID, keystore.ByID(id)); err != nil {
+		return err
+	}
+	key, err := s.index.Key(ctx, organizationID, keystore.ByID(id))
+	if err != nil {
+		return err
+	}
+	return key.RevealSecret(use)
+}
+
+// BadFiles returns the key files that were left out because they are bad, by
+// path.
+func (s *Store) BadFiles() []*FileError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.badFiles()
+}
+
+// Dir returns the directory, as it was given.
+func (s *Store) Dir() string { return s.dir }
+
+// String returns where the keystore is.
+func (s *Store) String() string { return "file keystore " + s.dir }
+
+// Close implements keystore.Keystore.
+func (s *Store) Close() error {
+	err := s.index.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if s.sealer != nil {
+		s.sealer.macKey.Destroy()
+	}
+	s.identity, s.sealer = nil, nil
+	for _, root := range []*os.Root{s.root, s.keysRoot} {
+		if root != nil {
+			err = errors.Join(err, root.Close())
+		}
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package file_test
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/keystoretest"
+)
+
+// fast is a work factor for tests: what is tested does not depend on it.
+var fast = file.Options{WorkFactor: 4}
+
+var passphrase = []byte("correct horse battery staple")
+
+func TestCreateAndOpen(t *testing.T) {
+	dir := t.TempDir() + "/keys"
+	created, err := file.Create(dir, passphrase, fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := created.Generate("org", "hot", keystore.CurveSecp256k1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := created.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := file.Open(t.Context(), dir, passphrase, fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	key, err := opened.Find(t.Context(), "org", keystore.ByKeccak(keystore.KeccakAddress(info.PublicKey)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key.ID() != info.ID || key.PublicKey() != info.PublicKey {
+		t.Errorf("found key %s (%v), want %s (%v)", key.ID(), key.PublicKey(), info.ID, info.PublicKey)
+	}
+}
+
+func TestContract(t *testing.T) {
+	keystoretest.Run(t, keystoretest.Backend{
+		Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {
+			store := create(t)
+			for _, key := range keys {
+				if _, err := store.Add(key.OrganizationID, file.Key{
+					ID: key.ID, Name: key.Name, Curve: key.Curve, Secret: key.Secret, CreatedAt: key.CreatedAt,
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return store
+		},
+	})
+}
+
+// create returns a new, empty keystore.
+func create(t *testing.T) *file.Store {
+	t.Helper()
+	store, err := file.Create(t.TempDir()+"/keys", passphrase, fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}

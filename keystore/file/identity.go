@@ -1,0 +1,175 @@
+package file
+
+import (
+	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// MaxRecovery is how many recovery recipients a keystore can have.
+const MaxRecovery = 16
+
+const maxIdentitySize = 16 << 10
+
+// identity is what identity.age holds, as a file that the age command takes
+// with -i:
+//
+//	# created: 2026-01-02T03:04:05Z
+//	# public key: age1…
+//	# recovery: age1…                  one line for each recovery recipient
+//	AGE-SECRET-KEY-1…
+//
+// The file is encrypted with the passphrase, and age does not let that be
+// mixed with other recipients: who does not know the passphrase cannot make
+// one, so that all of it can be trusted.
+type identity struct {
+	key      *age.X25519Identity
+	created  time.Time
+	recovery []*age.X25519Recipient
+}
+
+const (
+	createdPrefix  = "# created: "
+	recoveryPrefix = "# recovery: "
+)
+
+func newIdentity(recovery []string) (*identity, error) {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		return nil, err
+	}
+	made := &identity{key: key, created: time.Now()}
+	for _, recipient := range recovery {
+		if err := made.addRecovery(recipient); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func (i *identity) addRecovery(recipient string) error {
+	parsed, err := age.ParseX25519Recipient(recipient)
+	if err != nil {
+		return fmt.Errorf("recovery recipient: %w: only X25519 recipients (age1…) can be used", err)
+	}
+	if len(i.recovery) == MaxRecovery {
+		return fmt.Errorf("recovery recipients: at most %d", MaxRecovery)
+	}
+	i.recovery = append(i.recovery, parsed)
+	return nil
+}
+
+// encrypt returns the file identity.age for a passphrase.
+func (i *identity) encrypt(passphrase []byte, workFactor int) ([]byte, error) {
+	recipient, err := age.NewScryptRecipient(string(passphrase))
+	if err != nil {
+		return nil, err
+	}
+	recipient.SetWorkFactor(workFactor)
+	var file bytes.Buffer
+	payload, err := age.Encrypt(&file, recipient)
+	if err != nil {
+		return nil, err
+	}
+	text := i.text()
+	defer keystore.Wipe(text)
+	_, err = payload.Write(text)
+	err = errors.Join(err, payload.Close()) // writes the rest into file
+	return file.Bytes(), err
+}
+
+func (i *identity) text() []byte {
+	var text bytes.Buffer
+	text.Grow(maxIdentitySize) // so that no copy is left behind by growing
+	text.WriteString(createdPrefix + i.created.UTC().Format(time.RFC3339) + "\n")
+	text.WriteString("# public key: " + i.key.Recipient().String() + "\n")
+	for _, recipient := range i.recovery {
+		text.WriteString(recoveryPrefix + recipient.String() + "\n")
+	}
+	text.WriteString(i.key.String() + "\n")
+	return text.Bytes()
+}
+
+// decryptIdentity reads identity.age. A work factor above the limit is refused
+// before any work is done.
+func decryptIdentity(file, passphrase []byte, maxWorkFactor int) (*identity, error) {
+	unlock, err := age.NewScryptIdentity(string(passphrase))
+	if err != nil {
+		return nil, err
+	}
+	unlock.SetMaxWorkFactor(maxWorkFactor)
+	payload, err := age.Decrypt(bytes.NewReader(file), unlock)
+	switch {
+	case errors.Is(err, age.ErrIncorrectIdentity) && bytes.Contains(file, []byte("\n-> scrypt ")):
+		return nil, ErrPassphrase
+	case err != nil && strings.Contains(err.Error(), "work factor too large"):
+		return nil, fmt.Errorf("%w: %w, the limit is %d", ErrWorkFactor, err, maxWorkFactor)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(payload, maxIdentitySize))
+	defer keystore.Wipe(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return parseIdentity(string(text))
+}
+
+// parseIdentity never quotes what it reads: it may be a secret.
+func parseIdentity(text string) (*identity, error) {
+	read := &identity{}
+	line := 0
+	for content := range strings.Lines(text) {
+		line++
+		if err := read.parseLine(strings.TrimSuffix(content, "\n")); err != nil {
+			return nil, fmt.Errorf("%w: line %d of what it encrypts: %w", ErrMalformed, line, err)
+		}
+	}
+	if read.key == nil {
+		return nil, fmt.Errorf("%w: it encrypts no identity (AGE-SECRET-KEY-1…)", ErrMalformed)
+	}
+	return read, nil
+}
+
+func (i *identity) parseLine(line string) (err error) {
+	switch {
+	case strings.HasPrefix(line, recoveryPrefix):
+		return i.addRecovery(strings.TrimPrefix(line, recoveryPrefix))
+	case strings.HasPrefix(line, createdPrefix):
+		i.created, err = time.Parse(time.RFC3339, strings.TrimPrefix(line, createdPrefix))
+		return err
+	case line == "" || strings.HasPrefix(line, "#"):
+		return nil
+	case i.key != nil:
+		return errors.New("a second identity")
+	}
+	if i.key, err = age.ParseX25519Identity(line); err != nil {
+		return errors.New("not an X25519 identity (AGE-SECRET-KEY-1…)")
+	}
+	return nil
+}
+
+// sealer derives what reads and writes key files.
+func (i *identity) sealer() (*sealer, error) {
+	secret := []byte(i.key.String())
+	defer keystore.Wipe(secret)
+	macKey, err := hkdf.Key(sha256.New, secret, nil, "countersign.dev/key-file-mac/v1", sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(macKey)
+	recipients := []age.Recipient{i.key.Recipient()}
+	for _, recipient := range i.recovery {
+		recipients = append(recipients, recipient)
+	}
+	return &sealer{identity: i.key, recipients: recipients, macKey: keystore.NewSecret(macKey)}, nil
+}

@@ -1,0 +1,74 @@
+package file_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+func TestIdentityFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, path string)
+		want  error
+	}{
+		"missing":       {func(t *testing.T, path string) { must(t, os.Remove(path)) }, fs.ErrNotExist},
+		"empty":         {func(t *testing.T, path string) { must(t, os.WriteFile(path, nil, 0o600)) }, file.ErrMalformed},
+		"open":          {func(t *testing.T, path string) { must(t, os.Chmod(path, 0o644)) }, file.ErrPermissions},
+		"link":          {func(t *testing.T, path string) { must(t, os.Rename(path, path+"2"), os.Symlink(path+"2", path)) }, file.ErrPermissions},
+		"no identity":   {encryptedWithPassphrase("# nothing\n", 4), file.ErrMalformed},
+		"two":           {encryptedWithPassphrase(newIdentityText(t)+newIdentityText(t), 4), file.ErrMalformed},
+		"not one":       {encryptedWithPassphrase("AGE-SECRET-KEY-1XYZ\n", 4), file.ErrMalformed},
+		"bad recovery":  {encryptedWithPassphrase("# recovery: age1xyz\n"+newIdentityText(t), 4), file.ErrMalformed},
+		"work factor":   {encryptedWithPassphrase(newIdentityText(t), 9), file.ErrWorkFactor},
+		"not encrypted": {func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte(newIdentityText(t)), 0o600)) }, file.ErrMalformed},
+		"to a recipient": {func(t *testing.T, path string) {
+			identity, _ := age.GenerateX25519Identity()
+			must(t, os.WriteFile(path, encryptTo(t, newIdentityText(t), identity.Recipient()), 0o600))
+		}, file.ErrMalformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newAttacked(t)
+			path := filepath.Join(x.dir, "identity.age")
+			c.spoil(t, path)
+			limited := fast
+			limited.MaxWorkFactor = 8
+			_, err := file.Open(t.Context(), x.dir, passphrase, limited)
+			bad, ok := errors.AsType[*file.FileError](err)
+			if !ok || bad.Path != path || !errors.Is(err, c.want) {
+				t.Errorf("opened with %v, want %v for %s", err, c.want, path)
+			}
+			if err != nil && strings.Contains(strings.ToUpper(err.Error()), "SECRET-KEY-1X") {
+				t.Errorf("the error quotes the identity: %v", err)
+			}
+		})
+	}
+}
+
+func newIdentityText(t *testing.T) string {
+	identity, err := age.GenerateX25519Identity()
+	must(t, err)
+	return identity.String() + "\n"
+}
+
+func encryptedWithPassphrase(text string, workFactor int) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		recipient, err := age.NewScryptRecipient(string(passphrase))
+		must(t, err)
+		recipient.SetWorkFactor(workFactor)
+		must(t, os.WriteFile(path, encryptTo(t, text, recipient), 0o600))
+	}
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,229 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/internal/software"
+)
+
+// settleTime is how old the modification time of a directory must be for any
+// later change to give it another one: the coarsest clock of a file system in
+// use, FAT's, ticks every two seconds.
+const settleTime = 2 * time.Second
+
+// badFile is a key file that is not loaded. It is read again when it changes.
+type badFile struct {
+	err      *FileError
+	size     int64
+	modified time.Time
+	mode     fs.FileMode
+}
+
+// loaded is a key file that was read: a key, or why there is none.
+type loaded struct {
+	name           string
+	id             uuid.UUID
+	organizationID string
+	key            *software.Key
+	err            error
+}
+
+// lookAgain takes in the files that were added since the last time, and reports
+// whether there were any. If nothing has changed it costs one stat.
+func (s *Store) lookAgain(ctx context.Context) (more bool, err error) {
+	if s.unchanged() {
+		return false, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false, keystore.ErrClosed
+	}
+	if s.unchanged() { // somebody else has just done it
+		return false, nil
+	}
+	if more, err = s.takeIn(ctx); err != nil {
+		return false, s.errorf("look for new keys", err)
+	}
+	return more, nil
+}
+
+func (s *Store) unchanged() bool {
+	settled := s.settled.Load()
+	if settled == 0 {
+		return false
+	}
+	now, err := s.keysRoot.Stat(".")
+	return err == nil && now.ModTime().UnixNano() == settled
+}
+
+// takeIn reads the key files that are not known yet. s.mu is held.
+func (s *Store) takeIn(ctx context.Context) (more bool, err error) {
+	start := time.Now()
+	info, err := s.keysRoot.Stat(".")
+	if err != nil {
+		return false, err
+	}
+	all, err := names(s.keysRoot)
+	if err != nil {
+		return false, err
+	}
+	files, err := s.readAll(ctx, s.unknown(all))
+	if err != nil {
+		return false, err
+	}
+	more = s.insertAll(files)
+	s.settled.Store(0)
+	if start.Sub(info.ModTime()) > settleTime {
+		s.settled.Store(info.ModTime().UnixNano())
+	}
+	return more, nil
+}
+
+// unknown returns which of the names are of key files to be read, and forgets
+// bad files that are gone or have changed.
+func (s *Store) unknown(all []string) (unknown []string) {
+	before := s.bad
+	s.bad = map[string]badFile{}
+	for _, name := range all {
+		stem, isKey := strings.CutSuffix(name, keySuffix)
+		if !isKey {
+			continue
+		}
+		if bad, was := before[name]; was && s.same(name, bad) {
+			s.bad[name] = bad
+			continue
+		}
+		if id, err := uuid.Parse(stem); err == nil {
+			if _, known := s.known[id]; known && id.String() == stem {
+				continue
+			}
+		}
+		unknown = append(unknown, name)
+	}
+	return unknown
+}
+
+func (s *Store) same(name string, bad badFile) bool {
+	now, err := s.keysRoot.Lstat(name)
+	return err == nil && now.Size() == bad.size && now.Mode() == bad.mode && now.ModTime().Equal(bad.modified)
+}
+
+// readAll reads key files on all processors.
+func (s *Store) readAll(ctx context.Context, names []string) ([]loaded, error) {
+	files := make([]loaded, len(names))
+	inParallel(len(names), runtime.GOMAXPROCS(0), func(i int) {
+		if ctx.Err() == nil {
+			files[i] = s.read(names[i])
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		for _, file := range files {
+			if file.key != nil {
+				file.key.Destroy()
+			}
+		}
+		return nil, err
+	}
+	return files, nil
+}
+
+// inParallel calls do(0) … do(n-1) from a number of goroutines.
+func inParallel(n, goroutines int, do func(i int)) {
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range min(n, goroutines) {
+		done.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	done.Wait()
+}
+
+func (s *Store) read(name string) loaded {
+	file := loaded{name: name}
+	var m metadata
+	content, err := readFile(s.keysRoot, name, maxKeyFileSize)
+	if err == nil {
+		m, file.key, err = s.sealer.open(content)
+	}
+	if err == nil && m.PrivateKeyID+keySuffix != name {
+		file.key.Destroy()
+		err = fmt.Errorf("%w: renamed: it is the file of key %s", ErrNotAuthentic, m.PrivateKeyID)
+	}
+	if err != nil {
+		return loaded{name: name, err: err}
+	}
+	file.organizationID = m.OrganizationID
+	file.id = uuid.MustParse(m.PrivateKeyID)
+	return file
+}
+
+// insertAll puts what was read into the index, oldest first, and sets aside
+// what is bad.
+func (s *Store) insertAll(files []loaded) (more bool) {
+	slices.SortFunc(files, func(a, b loaded) int {
+		if a.key == nil || b.key == nil {
+			return strings.Compare(a.name, b.name)
+		}
+		return software.Compare(a.key, b.key)
+	})
+	for _, file := range files {
+		if file.err == nil {
+			file.err = s.insert(file)
+		}
+		switch {
+		case file.err == nil:
+			more = true
+		case errors.Is(file.err, fs.ErrNotExist): // gone since it was listed
+		default:
+			s.setAside(file)
+		}
+	}
+	return more
+}
+
+func (s *Store) insert(file loaded) error {
+	existing, err := s.index.Insert(file.organizationID, file.key)
+	if errors.Is(err, keystore.ErrKeyExists) {
+		err = fmt.Errorf("%w: it holds the same key as %s%s: move one of them away", err, existing.ID, keySuffix)
+	}
+	if err != nil {
+		file.key.Destroy()
+		return err
+	}
+	s.known[file.id] = struct{}{}
+	return nil
+}
+
+func (s *Store) setAside(file loaded) {
+	bad := badFile{err: s.fileError(file.err, keysName, file.name)}
+	if info, err := s.keysRoot.Lstat(file.name); err == nil {
+		bad.size, bad.modified, bad.mode = info.Size(), info.ModTime(), info.Mode()
+	}
+	s.bad[file.name] = bad
+	s.options.Logger.Warn("key file left out", "file", bad.err.Path, "error", file.err)
+}
+
+func (s *Store) badFiles() []*FileError {
+	files := make([]*FileError, 0, len(s.bad))
+	for _, bad := range s.bad {
+		files = append(files, bad.err)
+	}
+	slices.SortFunc(files, func(a, b *FileError) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}

@@ -1,0 +1,135 @@
+package file
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Limits of what is told of a key, in bytes.
+const (
+	MaxNameSize         = 256
+	MaxOrganizationSize = 256
+)
+
+// metadata is what the header of a key file says of the key, as one line of
+// JSON in exactly this form:
+//
+//	{"organizationId":"…","privateKeyId":"…","name":"…","curve":"CURVE_…","publicKey":"<hex>","createdAt":"2026-01-02T03:04:05Z"}
+type metadata struct {
+	OrganizationID string         `json:"organizationId"`
+	PrivateKeyID   string         `json:"privateKeyId"` // UUID in lower case
+	Name           string         `json:"name"`
+	Curve          keystore.Curve `json:"curve"`
+	PublicKey      string         `json:"publicKey"` // keystore.PublicKey.Bytes in hex
+	CreatedAt      string         `json:"createdAt"` // time.RFC3339, UTC
+}
+
+func newMetadata(organizationID string, info keystore.KeyInfo) metadata {
+	return metadata{
+		OrganizationID: organizationID,
+		PrivateKeyID:   info.ID,
+		Name:           info.Name,
+		Curve:          info.PublicKey.Curve(),
+		PublicKey:      info.PublicKey.String(),
+		CreatedAt:      info.CreatedAt.UTC().Format(time.RFC3339),
+	}
+}
+
+func (m metadata) encode() ([]byte, error) {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(m); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), nil
+}
+
+// parseMetadata reads what encode writes, and nothing else.
+func parseMetadata(encoded []byte) (m metadata, info keystore.KeyInfo, err error) {
+	if err := json.Unmarshal(encoded, &m); err != nil {
+		return m, info, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
+	}
+	if again, err := m.encode(); err != nil || !bytes.Equal(again, encoded) {
+		return m, info, fmt.Errorf("%w: metadata is not in canonical form", ErrMalformed)
+	}
+	if err := m.check(); err != nil {
+		return m, info, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
+	}
+	if info, err = m.keyInfo(); err != nil {
+		return m, info, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
+	}
+	return m, info, nil
+}
+
+func (m metadata) keyInfo() (info keystore.KeyInfo, err error) {
+	info = keystore.KeyInfo{ID: m.PrivateKeyID, Name: m.Name}
+	point, err := hex.DecodeString(m.PublicKey)
+	if err != nil {
+		return info, fmt.Errorf("publicKey: %w", err)
+	}
+	if info.PublicKey, err = keystore.ParsePublicKey(m.Curve, point); err != nil {
+		return info, fmt.Errorf("publicKey: %w", err)
+	}
+	if info.PublicKey.String() != m.PublicKey {
+		return info, fmt.Errorf("publicKey %s is not in its usual encoding", m.PublicKey)
+	}
+	if info.CreatedAt, err = time.Parse(time.RFC3339, m.CreatedAt); err != nil {
+		return info, fmt.Errorf("createdAt: %w", err)
+	}
+	return info, nil
+}
+
+// check holds the texts against their limits, on writing and on reading.
+func (m metadata) check() error {
+	if m.OrganizationID == "" {
+		return fmt.Errorf("organization id is empty")
+	}
+	if err := checkText("organization id", m.OrganizationID, MaxOrganizationSize); err != nil {
+		return err
+	}
+	if err := checkText("name", m.Name, MaxNameSize); err != nil {
+		return err
+	}
+	if id, err := canonicalID(m.PrivateKeyID); err != nil || id != m.PrivateKeyID {
+		return fmt.Errorf("key id %q is not a UUID in lower case", m.PrivateKeyID)
+	}
+	if !strings.HasSuffix(m.CreatedAt, "Z") || len(m.CreatedAt) != len("2006-01-02T03:04:05Z") {
+		return fmt.Errorf("creation time %s is not a time in UTC of a year with four digits", m.CreatedAt)
+	}
+	return nil
+}
+
+// checkText refuses what would not survive JSON, or would play tricks on a
+// terminal.
+func checkText(what, text string, limit int) error {
+	if len(text) > limit {
+		return fmt.Errorf("%s has %d bytes, at most %d fit", what, len(text), limit)
+	}
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%s is not valid UTF-8", what)
+	}
+	if i := strings.IndexFunc(text, unicode.IsControl); i >= 0 {
+		return fmt.Errorf("%s has a control character at byte %d", what, i)
+	}
+	return nil
+}
+
+// canonicalID returns a UUID in lower case, as files are named.
+func canonicalID(id string) (string, error) {
+	parsed, err := uuid.Parse(id)
+	if err != nil || len(id) != len(parsed.String()) {
+		return "", fmt.Errorf("key id %q is not a UUID: leave it empty to have one made", id)
+	}
+	return parsed.String(), nil
+}

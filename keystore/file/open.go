@@ -1,0 +1,104 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Open opens a keystore: one scrypt, then all key files, on all processors. An
+// error about bad key files is a *BadFilesError; a wrong passphrase is
+// ErrPassphrase; a directory without keystore is fs.ErrNotExist.
+func Open(ctx context.Context, dir string, passphrase []byte, options Options) (*Store, error) {
+	s := newStore(dir, options)
+	if err := s.options.check(); err != nil {
+		return nil, s.errorf("open", err)
+	}
+	if err := s.open(ctx, passphrase); err != nil {
+		_ = s.Close()
+		return nil, s.errorf("open", err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, passphrase []byte) error {
+	if err := s.openRoot(); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: there is no keystore here: create one first", err)
+		}
+		return err
+	}
+	if err := s.openKeysRoot(); err != nil {
+		return err
+	}
+	if err := s.readIdentity(passphrase); err != nil {
+		return err
+	}
+	s.sweep()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.takeIn(ctx); err != nil {
+		return err
+	}
+	if len(s.bad) > 0 && !s.options.LeaveOutBadFiles {
+		return &BadFilesError{Files: s.badFiles(), Total: len(s.bad) + len(s.known)}
+	}
+	return nil
+}
+
+func (s *Store) readIdentity(passphrase []byte) (err error) {
+	content, err := readFile(s.root, identityName, maxIdentitySize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.fileError(fmt.Errorf("%w: there is no keystore here: create one, or restore the file from a backup", fs.ErrNotExist), identityName)
+	}
+	if err != nil {
+		return s.fileError(err, identityName)
+	}
+	if s.identity, err = decryptIdentity(content, passphrase, s.options.MaxWorkFactor); err != nil {
+		return s.fileError(err, identityName)
+	}
+	s.sealer, err = s.identity.sealer()
+	return err
+}
+
+// openRoot opens the directory. Whatever is done in it from then on is done in
+// this very directory, whatever becomes of its name.
+func (s *Store) openRoot() (err error) {
+	if s.root, err = os.OpenRoot(s.dir); err != nil {
+		return err
+	}
+	info, err := s.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if err := checkDirectory(info); err != nil {
+		return s.fileError(err)
+	}
+	return nil
+}
+
+func (s *Store) openKeysRoot() error {
+	info, err := s.root.Lstat(keysName)
+	if err != nil {
+		return s.fileError(err, keysName)
+	}
+	if err := checkDirectory(info); err != nil {
+		return s.fileError(err, keysName)
+	}
+	s.keysRoot, err = s.root.OpenRoot(keysName)
+	return err
+}
+
+// sweep removes what crashed writers left behind, if nobody is writing now.
+// That it cannot do so hinders nobody.
+func (s *Store) sweep() {
+	unlock, err := lock(s.root, 0)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	sweep(s.root)
+	sweep(s.keysRoot)
+}

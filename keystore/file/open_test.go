@@ -1,0 +1,170 @@
+package file_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+func TestWrongPassphrase(t *testing.T) {
+	x := newAttacked(t)
+	for _, wrong := range []string{"Correct horse battery staple", "correct horse battery staple\n", "x"} {
+		_, err := file.Open(t.Context(), x.dir, []byte(wrong), fast)
+		if !errors.Is(err, file.ErrPassphrase) || !strings.Contains(err.Error(), "identity.age") {
+			t.Errorf("opened with %v, want ErrPassphrase", err)
+		}
+		if err != nil && strings.Contains(err.Error(), wrong) && wrong != "x" {
+			t.Errorf("the error quotes the passphrase: %v", err)
+		}
+	}
+	if _, err := file.Open(t.Context(), x.dir, nil, fast); err == nil || !strings.Contains(err.Error(), "passphrase can't be empty") {
+		t.Errorf("opened without passphrase: %v", err)
+	}
+	if _, err := file.Create(filepath.Join(t.TempDir(), "new"), nil, fast); err == nil {
+		t.Error("created without passphrase")
+	}
+}
+
+func TestNothingToOpen(t *testing.T) {
+	empty := t.TempDir()
+	must(t, os.Chmod(empty, 0o700))
+	for _, dir := range []string{empty, filepath.Join(empty, "missing")} {
+		if _, err := file.Open(t.Context(), dir, passphrase, fast); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: opened with %v, want fs.ErrNotExist", dir, err)
+		}
+	}
+	plain := filepath.Join(empty, "plain")
+	must(t, os.WriteFile(plain, nil, 0o600))
+	if _, err := file.Open(t.Context(), plain, passphrase, fast); err == nil {
+		t.Error("opened a file")
+	}
+}
+
+func TestCreateOverAKeystore(t *testing.T) {
+	x := newAttacked(t)
+	if _, err := file.Create(x.dir, passphrase, fast); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("created with %v, want fs.ErrExist", err)
+	}
+	must(t, os.Remove(filepath.Join(x.dir, "identity.age")))
+	if _, err := file.Create(x.dir, passphrase, fast); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "backup") {
+		t.Errorf("created around old key files with %v, want fs.ErrExist", err)
+	}
+}
+
+// TestCreateAfterCrash: what a Create that was killed leaves behind hinders no
+// other.
+func TestCreateAfterCrash(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Chmod(dir, 0o700), os.Mkdir(filepath.Join(dir, "keys"), 0o700),
+		os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600), os.WriteFile(filepath.Join(dir, ".new-X"), nil, 0o600))
+	store, err := file.Create(dir, passphrase, fast)
+	must(t, err)
+	must(t, store.Close())
+	reopen(t, dir)
+	if _, err := os.Stat(filepath.Join(dir, ".new-X")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("not swept: %v", err)
+	}
+}
+
+func TestCreateInOpenDirectory(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Chmod(dir, 0o755))
+	if _, err := file.Create(dir, passphrase, fast); !errors.Is(err, file.ErrPermissions) {
+		t.Errorf("created with %v, want ErrPermissions", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	for _, options := range []file.Options{
+		{WorkFactor: 31}, {WorkFactor: -1}, {WorkFactor: 4, MaxWorkFactor: 31}, {WorkFactor: 4, MaxWorkFactor: -1},
+		{WorkFactor: 4, Recovery: []string{"age1xyz"}},
+		{WorkFactor: 4, Recovery: []string{"ssh-ed25519 AAAA"}},
+		{WorkFactor: 4, Recovery: make([]string, file.MaxRecovery+1)},
+	} {
+		if _, err := file.Create(dir, passphrase, options); err == nil {
+			t.Errorf("created with %+v", options)
+		}
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("left behind: %v", err)
+	}
+}
+
+func TestOpenCancelled(t *testing.T) {
+	x := newAttacked(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := file.Open(ctx, x.dir, passphrase, fast); !errors.Is(err, context.Canceled) {
+		t.Errorf("opened with %v, want context.Canceled", err)
+	}
+}
+
+func TestChangePassphrase(t *testing.T) {
+	x := newAttacked(t)
+	must(t, reopen(t, x.dir).ChangePassphrase([]byte("another")))
+	if _, err := file.Open(t.Context(), x.dir, passphrase, fast); !errors.Is(err, file.ErrPassphrase) {
+		t.Errorf("with the old one: %v, want ErrPassphrase", err)
+	}
+	store, err := file.Open(t.Context(), x.dir, []byte("another"), fast)
+	must(t, err)
+	defer store.Close()
+	if listed := ids(t, store, "org"); len(listed) != 2 {
+		t.Errorf("%d keys, want 2", len(listed))
+	}
+}
+
+// TestRecovery decrypts a key file with a recovery identity alone, and shows
+// that it stays one across a change of passphrase.
+func TestRecovery(t *testing.T) {
+	recovery, err := age.GenerateX25519Identity()
+	must(t, err)
+	options := fast
+	options.Recovery = []string{recovery.Recipient().String()}
+	dir := filepath.Join(t.TempDir(), "keys")
+	created, err := file.Create(dir, passphrase, options)
+	must(t, err)
+	must(t, created.ChangePassphrase([]byte("another")), created.Close())
+	store, err := file.Open(t.Context(), dir, []byte("another"), fast)
+	must(t, err)
+	defer store.Close()
+	info, err := store.Add("org", file.Key{Curve: keystore.CurveSecp256k1, Secret: secret(1)})
+	must(t, err)
+	content, err := os.ReadFile(filepath.Join(dir, "keys", info.ID+".age"))
+	must(t, err)
+	if got, want := decrypt(t, content, recovery), hex.EncodeToString(secret(1))+"\n"; got != want {
+		t.Errorf("decrypted %q, want %q", got, want)
+	}
+}
+
+// TestReadOnly opens a keystore in which nothing can be written.
+func TestReadOnly(t *testing.T) {
+	x := newAttacked(t)
+	must(t, os.Chmod(filepath.Join(x.dir, "keys"), 0o500), os.Chmod(filepath.Join(x.dir, "lock"), 0o400), os.Chmod(x.dir, 0o500))
+	t.Cleanup(func() { must(t, os.Chmod(x.dir, 0o700), os.Chmod(filepath.Join(x.dir, "keys"), 0o700)) })
+	if listed := ids(t, reopen(t, x.dir), "org"); len(listed) != 2 {
+		t.Errorf("%d keys, want 2", len(listed))
+	}
+}
+
+// TestClosedStore asks a closed store for what the contract does not speak of.
+func TestClosedStore(t *testing.T) {
+	store := create(t)
+	must(t, store.Close(), store.Close())
+	if _, err := store.Generate("org", "", keystore.CurveEd25519); !errors.Is(err, keystore.ErrClosed) {
+		t.Errorf("Generate: %v, want ErrClosed", err)
+	}
+	if err := store.ChangePassphrase(passphrase); !errors.Is(err, keystore.ErrClosed) {
+		t.Errorf("ChangePassphrase: %v, want ErrClosed", err)
+	}
+}

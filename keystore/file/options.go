@@ -1,0 +1,67 @@
+package file
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Defaults of Options.
+const (
+	// DefaultWorkFactor is the scrypt work factor (log2 of N, with r = 8 and
+	// p = 1) of new keystores, as of the age command: about a second and 256 MiB.
+	DefaultWorkFactor = 18
+
+	// DefaultMaxWorkFactor bounds the work that opening can be made to do:
+	// about four seconds and 1 GiB.
+	DefaultMaxWorkFactor = 20
+
+	// DefaultLockWait is how long a writer waits for other writers.
+	DefaultLockWait = 10 * time.Second
+)
+
+// Options of Create and Open. The zero Options are the defaults.
+type Options struct {
+	// WorkFactor is the scrypt work factor of identity.age on Create and
+	// ChangePassphrase, 1 to 30. 0 is DefaultWorkFactor. Less is for tests.
+	WorkFactor int
+
+	// MaxWorkFactor is the largest work factor that Open accepts, up to 30.
+	// 0 is DefaultMaxWorkFactor.
+	MaxWorkFactor int
+
+	// Recovery names age X25519 recipients ("age1…") that can decrypt the key
+	// files as well, on Create. At most MaxRecovery.
+	Recovery []string
+
+	// LeaveOutBadFiles lets Open go on without key files that are bad. They
+	// are logged, and told by BadFiles.
+	LeaveOutBadFiles bool
+
+	// LockWait is how long writing waits for other writers. 0 is
+	// DefaultLockWait.
+	LockWait time.Duration
+
+	// Logger is told of bad files that are left out. nil discards.
+	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	o.WorkFactor = cmp.Or(o.WorkFactor, DefaultWorkFactor)
+	o.MaxWorkFactor = cmp.Or(o.MaxWorkFactor, DefaultMaxWorkFactor)
+	o.LockWait = cmp.Or(o.LockWait, DefaultLockWait)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func (o Options) check() error {
+	for _, factor := range []int{o.WorkFactor, o.MaxWorkFactor} {
+		if factor < 1 || factor > 30 {
+			return fmt.Errorf("scrypt work factor %d: not between 1 and 30", factor)
+		}
+	}
+	return nil
+}

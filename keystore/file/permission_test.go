@@ -1,0 +1,85 @@
+//go:build unix
+
+package file_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// TestNotAFile puts things other than a private regular file where a key is.
+func TestNotAFile(t *testing.T) {
+	for name, put := range map[string]func(x attacked, path string) error{
+		"link to a key": func(x attacked, path string) error { return os.Symlink(x.path(x.b.ID), path) },
+		"link within":   func(x attacked, path string) error { return os.Symlink(x.b.ID+".age", path) },
+		"link nowhere":  func(_ attacked, path string) error { return os.Symlink("nowhere", path) },
+		"directory":     func(_ attacked, path string) error { return os.Mkdir(path, 0o700) },
+		"pipe":          func(_ attacked, path string) error { return syscall.Mkfifo(path, 0o600) },
+		"readable by the group": func(x attacked, path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o640))
+		},
+		"writable by all": func(x attacked, path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o602))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newAttacked(t)
+			if err := os.Remove(x.path(x.a.ID)); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(x, x.path(x.a.ID)); err != nil {
+				t.Fatal(err)
+			}
+			x.mustRefuse(t, x.a.ID+".age", file.ErrPermissions)
+		})
+	}
+}
+
+// TestNotAKeyFile puts files there that are not ours.
+func TestNotAKeyFile(t *testing.T) {
+	for name, content := range map[string][]byte{
+		"empty":    {},
+		"text":     []byte("not an age file\n"),
+		"too long": bytes.Repeat([]byte("age-encryption.org/v1\n"), 2000),
+		"stanzas":  []byte("age-encryption.org/v1\n" + strings.Repeat("-> x y\n\n", 100) + "--- " + strings.Repeat("A", 43) + "\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newAttacked(t)
+			x.write(t, x.a.ID, content)
+			x.mustRefuse(t, x.a.ID+".age", file.ErrMalformed)
+		})
+	}
+}
+
+// TestOpenDirectory leaves the directories open to others.
+func TestOpenDirectory(t *testing.T) {
+	for _, sub := range []string{"", "keys"} {
+		x := newAttacked(t)
+		path := filepath.Join(x.dir, sub)
+		if err := os.Chmod(path, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		_, err := file.Open(t.Context(), x.dir, passphrase, fast)
+		if bad, ok := errors.AsType[*file.FileError](err); !ok || bad.Path != path || !errors.Is(err, file.ErrPermissions) {
+			t.Errorf("%s open to the group: %v, want ErrPermissions for it", path, err)
+		}
+	}
+}
+
+func TestKeysDirectoryIsLink(t *testing.T) {
+	x := newAttacked(t)
+	keys := filepath.Join(x.dir, "keys")
+	if err := errors.Join(os.Rename(keys, keys+"2"), os.Symlink("keys2", keys)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Open(t.Context(), x.dir, passphrase, fast); !errors.Is(err, file.ErrPermissions) {
+		t.Errorf("opened with %v, want ErrPermissions", err)
+	}
+}

@@ -1,0 +1,222 @@
+package file_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+const writerVariable = "FILE_KEYSTORE_WRITER"
+
+// TestMain turns the test program into a writer when a test starts it as one:
+// it adds keys without end, and prints each that was acknowledged.
+func TestMain(m *testing.M) {
+	dir := os.Getenv(writerVariable)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	store, err := file.Open(context.Background(), dir, passphrase, fast)
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	from, _ := strconv.Atoi(os.Getenv(writerVariable + "_FROM"))
+	for ; ; from += 16 {
+		infos, errs := store.AddBatch("org", secp256k1Keys(from, from+16))
+		for i, info := range infos {
+			fmt.Println("added", info.ID, info.PublicKey, errs[i])
+		}
+	}
+}
+
+// TestKilled kills a writer at random instants: the keystore opens, and every
+// key that was acknowledged is there.
+func TestKilled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	created, err := file.Create(dir, passphrase, fast)
+	must(t, err)
+	must(t, created.Close())
+	acknowledged := map[string]string{}
+	for round := range 12 {
+		killWriter(t, dir, round*100_000, acknowledged)
+		store, err := file.Open(t.Context(), dir, passphrase, fast)
+		if err != nil {
+			t.Fatalf("after killing writer %d: %v", round, err)
+		}
+		for id, public := range acknowledged {
+			key, err := store.Find(t.Context(), "org", keystore.ByID(id))
+			if err != nil || key.PublicKey().String() != public {
+				t.Fatalf("after killing writer %d: acknowledged key %s: %v", round, id, err)
+			}
+		}
+		must(t, store.Close())
+		if left, _ := filepath.Glob(filepath.Join(dir, "keys", ".new-*")); len(left) > 0 {
+			t.Errorf("not swept: %v", left)
+		}
+	}
+	if len(acknowledged) < 16 {
+		t.Fatalf("only %d keys were acknowledged in all: the writers were killed too early to test anything", len(acknowledged))
+	}
+	t.Logf("%d keys acknowledged", len(acknowledged))
+}
+
+// killWriter starts a writer, kills it at some instant after its first batch,
+// and collects what it acknowledged.
+func killWriter(t *testing.T, dir string, from int, acknowledged map[string]string) {
+	t.Helper()
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), writerVariable+"="+dir, fmt.Sprintf("%s_FROM=%d", writerVariable, from))
+	output, err := command.StdoutPipe()
+	must(t, err)
+	must(t, command.Start())
+	lines := bufio.NewScanner(output)
+	started := false
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) != 4 || fields[0] != "added" || fields[3] != "<nil>" {
+			continue // cut off by the kill, or no key
+		}
+		acknowledged[fields[1]] = fields[2]
+		if !started {
+			started = true
+			time.AfterFunc(rand.N(60*time.Millisecond), func() { _ = command.Process.Kill() })
+		}
+	}
+	if err := command.Wait(); err == nil || !started {
+		t.Fatalf("the writer ended by itself: %v", err)
+	}
+}
+
+// TestTwoWriters adds keys from two Stores at once, some of them the same.
+func TestTwoWriters(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	created, err := file.Create(dir, passphrase, fast)
+	must(t, err)
+	must(t, created.Close())
+	one, two := reopen(t, dir), reopen(t, dir)
+	done := make(chan []error)
+	add := func(store *file.Store, from int) {
+		var all []error
+		for i := from; i < from+20; i += 5 {
+			_, errs := store.AddBatch("org", secp256k1Keys(i, i+5))
+			all = append(all, errs...)
+		}
+		done <- all
+	}
+	go add(one, 0)
+	go add(two, 10)
+	exist := 0
+	for _, err := range append(<-done, <-done...) {
+		if errors.Is(err, keystore.ErrKeyExists) {
+			exist++
+			continue
+		}
+		must(t, err)
+	}
+	if exist != 10 {
+		t.Errorf("%d keys were there already, want the 10 that both have", exist)
+	}
+	for _, store := range []*file.Store{one, two, reopen(t, dir)} {
+		if listed := ids(t, store, "org"); len(listed) != 30 {
+			t.Errorf("%d keys, want 30", len(listed))
+		}
+	}
+}
+
+// TestKeyOfAnotherProcess finds keys that another Store adds, by each way there
+// is, at once and after the directory has been quiet for a while.
+func TestKeyOfAnotherProcess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	writer, err := file.Create(dir, passphrase, fast)
+	must(t, err)
+	defer writer.Close()
+	reader := reopen(t, dir)
+	for round := range 3 {
+		if round == 2 {
+			time.Sleep(2100 * time.Millisecond) // the directory settles
+			if _, err := reader.Find(t.Context(), "org", keystore.ByID(stranger)); !errors.Is(err, keystore.ErrKeyNotFound) {
+				t.Fatal(err)
+			}
+			if !reader.Settled() {
+				t.Error("a quiet directory is read again for every miss")
+			}
+		}
+		for i := range 10 {
+			info, err := writer.Add("org", file.Key{Curve: keystore.CurveSecp256k1, Secret: secret(100*round + i)})
+			must(t, err)
+			if _, err := reader.Find(t.Context(), "org", keystore.ByKeccak(keystore.KeccakAddress(info.PublicKey))); err != nil {
+				t.Fatalf("round %d, key %d: %v", round, i, err)
+			}
+		}
+		info, err := writer.Generate("org", "", keystore.CurveEd25519)
+		must(t, err)
+		if !slices.Contains(ids(t, reader, "org"), info.ID) {
+			t.Errorf("round %d: not listed", round)
+		}
+	}
+}
+
+// TestBadFileWhileOpen: a bad file that appears hinders nobody, is told, and is
+// taken in when it is mended.
+func TestBadFileWhileOpen(t *testing.T) {
+	x := newAttacked(t)
+	content := x.read(t, x.a.ID)
+	must(t, os.Remove(x.path(x.a.ID)))
+	store := reopen(t, x.dir)
+	x.write(t, x.a.ID, content[:100])
+	if _, err := store.Find(t.Context(), "org", keystore.ByID(x.a.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
+		t.Errorf("the key of a bad file: %v", err)
+	}
+	if _, err := store.Find(t.Context(), "org", keystore.ByID(x.b.ID)); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+	if bad := store.BadFiles(); len(bad) != 1 || bad[0].Path != x.path(x.a.ID) {
+		t.Errorf("BadFiles: %v", bad)
+	}
+	if _, err := store.Add("org", file.Key{ID: x.a.ID, Curve: keystore.CurveEd25519, Secret: secret(1)}); !errors.Is(err, keystore.ErrKeyExists) {
+		t.Errorf("added over a bad file: %v", err)
+	}
+	x.write(t, x.a.ID, content)
+	if _, err := store.Find(t.Context(), "org", keystore.ByID(x.a.ID)); err != nil {
+		t.Errorf("the key of the mended file: %v", err)
+	}
+	if bad := store.BadFiles(); len(bad) != 0 {
+		t.Errorf("BadFiles: %v", bad)
+	}
+}
+
+func TestLocked(t *testing.T) {
+	x := newAttacked(t)
+	impatient := fast
+	impatient.LockWait = 30 * time.Millisecond
+	store, err := file.Open(t.Context(), x.dir, passphrase, impatient)
+	must(t, err)
+	defer store.Close()
+	unlock := file.Lock(t, x.dir)
+	_, err = store.Generate("org", "", keystore.CurveEd25519)
+	if !errors.Is(err, file.ErrLocked) || !strings.Contains(err.Error(), x.dir) {
+		t.Errorf("added with %v, want ErrLocked", err)
+	}
+	if other, err := file.Open(t.Context(), x.dir, passphrase, impatient); err != nil {
+		t.Errorf("opening while another writes: %v", err)
+	} else {
+		must(t, other.Close())
+	}
+	unlock()
+	if _, err := store.Generate("org", "", keystore.CurveEd25519); err != nil {
+		t.Errorf("once the other is done: %v", err)
+	}
+}

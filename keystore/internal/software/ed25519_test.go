@@ -1,0 +1,97 @@
+package software
+
+import (
+	stdlib "crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// RFC 8032, section 7.1.
+var rfc8032 = []struct{ name, seed, public, message, signature string }{
+	{
+		"test 1", "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+		"d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "",
+		"e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+	},
+	{
+		"test 2", "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+		"3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c", "72",
+		"92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+	},
+	{
+		"test 3", "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+		"fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025", "af82",
+		"6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a",
+	},
+	{
+		"test sha(abc)", "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
+		"ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
+		"ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
+		"dc2a4459e7369633a52b1bf277839a00201009a3efbf3ecb69bea2186c26b58909351fc9ac90b3ecfdfbc7c66431e0303dca179c138ac17ad9bef1177331a704",
+	},
+}
+
+func TestEd25519Vectors(t *testing.T) {
+	for _, vector := range rfc8032 {
+		t.Run(vector.name, func(t *testing.T) {
+			key := mustNew(t, keystore.CurveEd25519, unhex(t, vector.seed)).Handle()
+			if got := key.PublicKey().String(); got != vector.public {
+				t.Errorf("public key %s, want %s", got, vector.public)
+			}
+			signature := signEd25519(t, key, unhex(t, vector.message))
+			if got := hex.EncodeToString(signature); got != vector.signature {
+				t.Errorf("signature %s, want %s", got, vector.signature)
+			}
+		})
+	}
+}
+
+// TestEd25519AgainstStandardLibrary holds the signatures against those of
+// crypto/ed25519, for secrets and messages of every kind.
+func TestEd25519AgainstStandardLibrary(t *testing.T) {
+	for size := range 300 {
+		seed, message := make([]byte, 32), make([]byte, size)
+		_, _ = rand.Read(seed)
+		_, _ = rand.Read(message)
+		key := mustNew(t, keystore.CurveEd25519, seed)
+		want := stdlib.Sign(stdlib.NewKeyFromSeed(seed), message)
+		if got := signEd25519(t, key.Handle(), message); string(got) != string(want) {
+			t.Fatalf("seed %x, message %x: signature %x, want %x", seed, message, got, want)
+		}
+	}
+}
+
+func mustNew(t *testing.T, curve keystore.Curve, secret []byte) *Key {
+	t.Helper()
+	key, err := New(keystore.KeyInfo{ID: "test"}, curve, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(key.Destroy)
+	return key
+}
+
+func signEd25519(t *testing.T, key keystore.Key, message []byte) []byte {
+	t.Helper()
+	signer, err := keystore.AsEd25519(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := signer.SignEd25519(t.Context(), message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signature[:]
+}
+
+func unhex(t *testing.T, text string) []byte {
+	t.Helper()
+	decoded, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded
+}

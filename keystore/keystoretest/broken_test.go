@@ -1,0 +1,212 @@
+package keystoretest_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keystoretest"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// broken is a keystore with one fault. Each field replaces what it is named
+// after.
+type broken struct {
+	*memory.Store
+	find  func(*memory.Store, context.Context, string, keystore.Locator) (keystore.Key, error)
+	keys  func(*memory.Store, context.Context, string) iter.Seq2[keystore.KeyInfo, error]
+	close func(*memory.Store) error
+}
+
+func (b *broken) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+	if b.find != nil {
+		return b.find(b.Store, ctx, organizationID, at)
+	}
+	return b.Store.Find(ctx, organizationID, at)
+}
+
+func (b *broken) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
+	if b.keys != nil {
+		return b.keys(b.Store, ctx, organizationID)
+	}
+	return b.Store.Keys(ctx, organizationID)
+}
+
+func (b *broken) Close() error {
+	if b.close != nil {
+		return b.close(b.Store)
+	}
+	return b.Store.Close()
+}
+
+// faultyKey breaks what a key signs.
+type faultyKey struct {
+	keystore.Key
+	keystore.ECDSASigner
+	keystore.SchnorrSigner
+	change func([]byte)
+}
+
+func (k faultyKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	signature, err := k.ECDSASigner.SignECDSA(ctx, digest)
+	if err == nil {
+		k.change(signature[:])
+	}
+	return signature, err
+}
+
+// talkative is a key that prints its secret.
+type talkative struct {
+	keystore.Key
+	keystore.ECDSASigner
+	keystore.SchnorrSigner
+	Secret []byte
+}
+
+func replaceKeys(replace func(secp256k1 keystore.Key) keystore.Key) *broken {
+	return &broken{find: func(store *memory.Store, ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+		key, err := store.Find(ctx, organizationID, at)
+		if err == nil && key.PublicKey().Curve() == keystore.CurveSecp256k1 {
+			return replace(key), nil
+		}
+		return key, err
+	}}
+}
+
+func faulty(change func([]byte)) *broken {
+	return replaceKeys(func(key keystore.Key) keystore.Key {
+		return faultyKey{key, key.(keystore.ECDSASigner), key.(keystore.SchnorrSigner), change}
+	})
+}
+
+// faults are keystores that the suite must not let pass, by the part of it that
+// must notice.
+var faults = map[string]*broken{
+	"Walls": {find: func(store *memory.Store, ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+		key, err := store.Find(ctx, organizationID, at)
+		if errors.Is(err, keystore.ErrKeyNotFound) {
+			return store.Find(ctx, "default", at)
+		}
+		return key, err
+	}},
+	"FindByEveryLocator": {find: func(store *memory.Store, ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+		if at.Kind() == keystore.LocateByTaproot {
+			return nil, keystore.ErrKeyNotFound
+		}
+		return store.Find(ctx, organizationID, at)
+	}},
+	"CancelledContext": {find: func(store *memory.Store, _ context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+		return store.Find(context.Background(), organizationID, at)
+	}},
+	"Listing": {keys: func(store *memory.Store, ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
+		var infos []keystore.KeyInfo
+		for info := range store.Keys(ctx, organizationID) {
+			infos = append([]keystore.KeyInfo{info}, infos...)
+		}
+		return func(yield func(keystore.KeyInfo, error) bool) {
+			slices.Values(infos)(func(info keystore.KeyInfo) bool { return yield(info, nil) })
+		}
+	}},
+	"Close":                {close: func(*memory.Store) error { return nil }},
+	"CloseDuringUse":       {close: func(store *memory.Store) error { go store.Close(); return nil }},
+	"ECDSA":                faulty(func(signature []byte) { signature[64] ^= 1 }),
+	"ConcurrentUse":        faulty(func(signature []byte) { signature[40] ^= 1 }),
+	"SecretsAreNotPrinted": replaceKeys(func(key keystore.Key) keystore.Key { return tell(key) }),
+	"Schnorr":              replaceKeys(func(key keystore.Key) keystore.Key { return otherTweak{key, key.(keystore.SchnorrSigner)} }),
+}
+
+// otherTweak leaves the merkle root out.
+type otherTweak struct {
+	keystore.Key
+	keystore.SchnorrSigner
+}
+
+func (k otherTweak) SignSchnorr(ctx context.Context, digest [32]byte, _ keystore.TaprootTweak) ([64]byte, error) {
+	return k.SchnorrSigner.SignSchnorr(ctx, digest, keystore.KeyPath())
+}
+
+func tell(key keystore.Key) keystore.Key {
+	return talkative{key, key.(keystore.ECDSASigner), key.(keystore.SchnorrSigner), secrets[key.ID()]}
+}
+
+var secrets = map[string][]byte{}
+
+const faultVariable = "KEYSTORETEST_FAULT"
+
+// TestFaultsAreNoticed runs the suite in a process of its own against each
+// faulty keystore: it has to fail there.
+func TestFaultsAreNoticed(t *testing.T) {
+	if fault := os.Getenv(faultVariable); fault != "" {
+		keystoretest.Run(t, backend(faults[fault]))
+		return
+	}
+	for fault := range faults {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestFaultsAreNoticed$/^"+fault+"$")
+			command.Env = append(os.Environ(), faultVariable+"="+fault)
+			output, err := command.CombinedOutput()
+			if _, failed := errors.AsType[*exec.ExitError](err); !failed {
+				t.Errorf("the suite lets a keystore pass whose fault is in %s: %v\n%s", fault, err, output)
+			}
+		})
+	}
+}
+
+func backend(with *broken) keystoretest.Backend {
+	return keystoretest.Backend{Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {
+		opened := *with
+		opened.Store = memory.New()
+		for _, key := range keys {
+			secrets[key.ID] = key.Secret
+			if _, err := opened.Store.Add(key.OrganizationID, memory.Key{
+				ID: key.ID, Name: key.Name, Curve: key.Curve, Secret: key.Secret, CreatedAt: key.CreatedAt,
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return &opened
+	}}
+}
+
+// recorder counts what a check reports.
+type recorder struct {
+	testing.TB
+	errors int
+}
+
+func (r *recorder) Helper()               {}
+func (r *recorder) Errorf(string, ...any) { r.errors++ }
+
+type stringer struct{ text string }
+
+func (s stringer) String() string { return s.text }
+
+func TestLeaksAreNoticed(t *testing.T) {
+	secret := []byte("\x8f\x01secret that nobody may see\xff\x00\x7f\x31")
+	for name, leak := range map[string]any{
+		"bytes in a field":       struct{ Key []byte }{secret},
+		"bytes in a hidden one":  struct{ key []byte }{secret},
+		"an array":               [32]byte(secret),
+		"a part of it":           struct{ Part []byte }{secret[11:21]},
+		"in the midst of others": append([]byte("abc"), secret...),
+		"text":                   stringer{string(secret)},
+		"an error":               errors.New(string(secret[4:])),
+	} {
+		recorder := &recorder{TB: t}
+		keystoretest.CheckNotPrinted(recorder, name, leak, secret)
+		if recorder.errors == 0 {
+			t.Errorf("%s: not noticed", name)
+		}
+	}
+	recorder := &recorder{TB: t}
+	keystoretest.CheckNotPrinted(recorder, "another secret", []byte("quite another text, no secret at"), secret)
+	if recorder.errors > 0 {
+		t.Error("a leak is reported where there is none")
+	}
+}

@@ -1,0 +1,208 @@
+package keystoretest
+
+import (
+	"bytes"
+	"context"
+	stdlib "crypto/ed25519"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// publicKey derives the public key by other code than the backends use.
+func (k Key) publicKey(t *testing.T) keystore.PublicKey {
+	t.Helper()
+	var encoded []byte
+	if k.Curve == keystore.CurveEd25519 {
+		encoded = stdlib.NewKeyFromSeed(bytes.Clone(k.Secret)).Public().(stdlib.PublicKey)
+	} else {
+		_, public := btcec.PrivKeyFromBytes(k.Secret)
+		encoded = public.SerializeCompressed()
+	}
+	pub, err := keystore.ParsePublicKey(k.Curve, encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pub
+}
+
+// locators returns every locator a key must be found at, with its name.
+func (k Key) locators(t *testing.T) map[string]keystore.Locator {
+	t.Helper()
+	pub := k.publicKey(t)
+	all := map[string]keystore.Locator{
+		"id":               keystore.ByID(k.ID),
+		"id in upper case": keystore.ByID(strings.ToUpper(k.ID)),
+	}
+	if k.Curve == keystore.CurveEd25519 {
+		all["ed25519"] = keystore.ByEd25519(pub.Ed25519())
+		return all
+	}
+	outputKey, err := keystore.KeyPath().OutputKey(pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["keccak"] = keystore.ByKeccak(keystore.KeccakAddress(pub))
+	all["hash160"] = keystore.ByHash160(keystore.Hash160(pub))
+	all["taproot"] = keystore.ByTaproot(outputKey)
+	return all
+}
+
+func (s suite) findByEveryLocator(t *testing.T) {
+	store, keys := s.open(t)
+	for _, key := range keys {
+		for name, at := range key.locators(t) {
+			found, err := store.Find(t.Context(), key.OrganizationID, at)
+			if err != nil {
+				t.Errorf("key %s is not found by %s: %v", key.ID, name, err)
+				continue
+			}
+			if !strings.EqualFold(found.ID(), key.ID) {
+				t.Errorf("by %s of key %s: found key %s", name, key.ID, found.ID())
+			}
+			if found.PublicKey() != key.publicKey(t) {
+				t.Errorf("key %s has public key %v, want %v", key.ID, found.PublicKey(), key.publicKey(t))
+			}
+		}
+	}
+}
+
+func (s suite) findNothing(t *testing.T) {
+	store, keys := s.open(t)
+	var some32 [32]byte
+	var some20 [20]byte
+	some32[0], some20[0] = 1, 1
+	for name, at := range map[string]keystore.Locator{
+		"zero locator":       {},
+		"empty id":           keystore.ByID(""),
+		"id that is no UUID": keystore.ByID("hot"),
+		"unknown id":         keystore.ByID("00000000-0000-4000-8000-000000000000"),
+		"unknown keccak":     keystore.ByKeccak(some20),
+		"unknown hash160":    keystore.ByHash160(some20),
+		"unknown taproot":    keystore.ByTaproot(some32),
+		"unknown ed25519":    keystore.ByEd25519(some32),
+	} {
+		if key, err := store.Find(t.Context(), Organization, at); !errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Errorf("%s: found %v, %v, want ErrKeyNotFound", name, key, err)
+		}
+	}
+	for _, organizationID := range []string{"", "unknown", strings.ToUpper(Organization), Organization + "\x00"} {
+		for name, at := range keys[0].locators(t) {
+			if key, err := store.Find(t.Context(), organizationID, at); !errors.Is(err, keystore.ErrKeyNotFound) {
+				t.Errorf("organization %q, by %s: found %v, %v, want ErrKeyNotFound", organizationID, name, key, err)
+			}
+		}
+	}
+}
+
+// walls looks for the keys of each organization in the other one.
+func (s suite) walls(t *testing.T) {
+	store, keys := s.open(t)
+	for _, key := range keys {
+		elsewhere := Organization
+		if key.OrganizationID == Organization {
+			elsewhere = otherOrganization
+		}
+		for name, at := range key.locators(t) {
+			found, err := store.Find(t.Context(), elsewhere, at)
+			if err == nil && found.ID() != key.ID && found.PublicKey() == key.publicKey(t) {
+				continue // the other organization's own key, of the same secret
+			}
+			if !errors.Is(err, keystore.ErrKeyNotFound) {
+				t.Errorf("key %s of organization %s, looked for by %s in %s: %v, %v, want ErrKeyNotFound",
+					key.ID, key.OrganizationID, name, elsewhere, found, err)
+			}
+		}
+	}
+}
+
+func (s suite) listing(t *testing.T) {
+	store, keys := s.open(t)
+	for _, organizationID := range []string{Organization, otherOrganization, "unknown"} {
+		var listed []keystore.KeyInfo
+		for info, err := range store.Keys(t.Context(), organizationID) {
+			if err != nil {
+				t.Fatalf("listing of %s: %v", organizationID, err)
+			}
+			listed = append(listed, info)
+		}
+		own := slices.DeleteFunc(slices.Clone(keys), func(key Key) bool { return key.OrganizationID != organizationID })
+		if len(listed) != len(own) {
+			t.Fatalf("listing of %s has %d keys, want %d: %v", organizationID, len(listed), len(own), listed)
+		}
+		checkListing(t, listed, own)
+	}
+}
+
+// checkListing compares a listing with the keys, oldest first. A backend that
+// keeps no time lists them in an order of its own.
+func checkListing(t *testing.T, listed []keystore.KeyInfo, own []Key) {
+	t.Helper()
+	for i, info := range listed {
+		at := i
+		if info.CreatedAt.IsZero() {
+			at = slices.IndexFunc(own, func(key Key) bool { return strings.EqualFold(key.ID, info.ID) })
+		}
+		if at < 0 || !strings.EqualFold(info.ID, own[at].ID) {
+			t.Errorf("key %d of the listing is %s; they are to be listed oldest first", i, info.ID)
+			continue
+		}
+		if info.Name != own[at].Name {
+			t.Errorf("key %s has name %q, want %q", info.ID, info.Name, own[at].Name)
+		}
+		if info.PublicKey != own[at].publicKey(t) {
+			t.Errorf("key %s is listed with public key %v, want %v", info.ID, info.PublicKey, own[at].publicKey(t))
+		}
+		if !info.CreatedAt.IsZero() && !info.CreatedAt.Equal(own[at].CreatedAt) {
+			t.Errorf("key %s was created at %v, want %v", info.ID, info.CreatedAt, own[at].CreatedAt)
+		}
+	}
+}
+
+// listingStops breaks off a listing, and looks for keys while listing them.
+func (s suite) listingStops(t *testing.T) {
+	store, keys := s.open(t)
+	for range store.Keys(t.Context(), Organization) {
+		break
+	}
+	for info, err := range store.Keys(t.Context(), Organization) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Find(t.Context(), Organization, keystore.ByID(info.ID)); err != nil {
+			t.Errorf("Find while listing: %v", err)
+		}
+	}
+	find(t, store, keys[0])
+}
+
+func (s suite) cancelledContext(t *testing.T) {
+	store, keys := s.open(t)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.Find(cancelled, Organization, keystore.ByID(keys[0].ID)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Find: %v, want context.Canceled", err)
+	}
+	yields := 0
+	for _, err := range store.Keys(cancelled, Organization) {
+		yields++
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Keys: %v, want context.Canceled", err)
+		}
+	}
+	if yields != 1 {
+		t.Errorf("Keys yielded %d times, want one error and a stop", yields)
+	}
+	for _, key := range keys {
+		for name, sign := range signatures(find(t, store, key)) {
+			if _, err := sign(cancelled, [32]byte{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want context.Canceled", name, err)
+			}
+		}
+	}
+}

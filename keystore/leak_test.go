@@ -1,0 +1,127 @@
+package keystore_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/keystoretest"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+var leakSecret = []byte("\x01\x80 32 bytes that must not show\xff\xfe")
+
+// TestNothingPrintsASecret pushes a value of every exported type of the
+// packages keystore, memory and file that has fields or methods through
+// everything that prints. The types are read from the sources: one that is
+// added and not filled in here fails the test.
+func TestNothingPrintsASecret(t *testing.T) {
+	values := leakValues(t)
+	for _, dir := range []string{".", "memory", "file", "keystoretest"} {
+		for _, name := range exportedTypes(t, dir) {
+			value, filled := values[name]
+			if !filled {
+				t.Errorf("%s: no value of this type is checked", name)
+			}
+			if owned[name] {
+				keystoretest.CheckNotLogged(t, name, value, leakSecret)
+			} else {
+				keystoretest.CheckNotPrinted(t, name, value, leakSecret)
+			}
+			delete(values, name)
+		}
+	}
+	if len(values) > 0 {
+		t.Errorf("no such types: %v", slices.Sorted(maps.Keys(values)))
+	}
+}
+
+// owned are the types whose secret is a slice of the caller's.
+var owned = map[string]bool{"keystore.SecretBytes": true, "memory.Key": true, "file.Key": true, "keystoretest.Key": true}
+
+// leakValues returns values that have got hold of leakSecret in every way there
+// is.
+func leakValues(t *testing.T) map[string]any {
+	t.Helper()
+	inMemory := memory.New()
+	inFile, err := file.Create(filepath.Join(t.TempDir(), "keys"), leakSecret, file.Options{WorkFactor: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = inMemory.Close(), inFile.Close() })
+	key := memory.Key{Curve: keystore.CurveEd25519, Secret: leakSecret}
+	info, err := inMemory.Add("org", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inFile.Add("org", key); err != nil {
+		t.Fatal(err)
+	}
+	wrongSize := key
+	wrongSize.Secret = leakSecret[:31]
+	_, sizeErr := inFile.Add("org", wrongSize)
+	_, existsErr := inFile.Add("org", key)
+	handle, err := inMemory.Find(t.Context(), "org", keystore.ByID(info.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := keystore.NewSecret(leakSecret)
+	t.Cleanup(secret.Destroy)
+	return map[string]any{
+		"keystore.Secret":       secret,
+		"keystore.SecretBytes":  keystore.SecretBytes(leakSecret),
+		"keystore.PublicKey":    info.PublicKey,
+		"keystore.KeyInfo":      info,
+		"keystore.Locator":      keystore.ByID(info.ID),
+		"keystore.TaprootTweak": keystore.KeyPath(),
+		"keystore.Curve":        keystore.CurveEd25519,
+		"keystore.LocatorKind":  keystore.LocateByID,
+		"memory.Store":          []any{inMemory, handle, keystore.Verified(handle)},
+		"memory.Key":            []any{key, &key},
+		"file.Store":            inFile,
+		"file.Key":              []any{key, &key},
+		"file.Options":          file.Options{Recovery: []string{"age1"}},
+		"file.FileError":        &file.FileError{Path: "path", Err: fmt.Errorf("%w, %w", sizeErr, existsErr)},
+		"file.BadFilesError":    &file.BadFilesError{Files: []*file.FileError{{Path: "path", Err: sizeErr}}, Total: 1},
+		"keystoretest.Key":      keystoretest.Key{Secret: leakSecret},
+		"keystoretest.Backend":  keystoretest.Backend{},
+	}
+}
+
+// exportedTypes returns the exported types of the package in a directory,
+// except interfaces.
+func exportedTypes(t *testing.T, dir string) (types []string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no sources in %s: %v", dir, err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(source, func(node ast.Node) bool {
+			spec, ok := node.(*ast.TypeSpec)
+			if !ok || !spec.Name.IsExported() {
+				return true
+			}
+			if _, isInterface := spec.Type.(*ast.InterfaceType); !isInterface {
+				types = append(types, source.Name.Name+"."+spec.Name.Name)
+			}
+			return true
+		})
+	}
+	return types
+}

@@ -1,0 +1,137 @@
+package keystore_test
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// peek returns the bytes of a secret themselves, as only a test may.
+func peek(t *testing.T, secret keystore.Secret) (held []byte) {
+	t.Helper()
+	if err := secret.Reveal(func(bytes []byte) error { held = bytes; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return held
+}
+
+func TestSecretHoldsACopy(t *testing.T) {
+	given := []byte("a secret of some bytes")
+	secret := keystore.NewSecret(given)
+	defer secret.Destroy()
+	clear(given)
+	if held := peek(t, secret); string(held) != "a secret of some bytes" {
+		t.Errorf("held %q", held)
+	}
+}
+
+func TestSecretReveal(t *testing.T) {
+	secret := keystore.NewSecret([]byte("x"))
+	defer secret.Destroy()
+	own := errors.New("own")
+	if err := secret.Reveal(func([]byte) error { return own }); err != own {
+		t.Errorf("Reveal returned %v, want the error of use", err)
+	}
+}
+
+func TestSecretDestroy(t *testing.T) {
+	secret := keystore.NewSecret([]byte("to be forgotten"))
+	copied := secret
+	held := peek(t, secret)
+	copied.Destroy()
+	if !bytes.Equal(held, make([]byte, len(held))) {
+		t.Errorf("after Destroy: %q", held)
+	}
+	for range 2 {
+		secret.Destroy()
+		if err := secret.Reveal(func([]byte) error { t.Error("called"); return nil }); !errors.Is(err, keystore.ErrClosed) {
+			t.Errorf("Reveal after Destroy: %v, want ErrClosed", err)
+		}
+	}
+}
+
+// TestSecretDestroyWaits destroys a secret that is in use: who uses it sees it
+// whole to the end.
+func TestSecretDestroyWaits(t *testing.T) {
+	secret := keystore.NewSecret([]byte("in use"))
+	using, destroyed := make(chan struct{}), make(chan struct{})
+	go func() {
+		<-using
+		secret.Destroy()
+		close(destroyed)
+	}()
+	err := secret.Reveal(func(held []byte) error {
+		close(using)
+		time.Sleep(20 * time.Millisecond)
+		select {
+		case <-destroyed:
+			t.Error("destroyed while in use")
+		default:
+		}
+		if string(held) != "in use" {
+			t.Errorf("in use it is %q", held)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	<-destroyed
+}
+
+func TestZeroSecret(t *testing.T) {
+	var zero keystore.Secret
+	zero.Destroy()
+	if err := zero.Reveal(func([]byte) error { t.Error("called"); return nil }); !errors.Is(err, keystore.ErrClosed) {
+		t.Errorf("Reveal: %v, want ErrClosed", err)
+	}
+	if zero.Equal(zero) || zero.Equal(keystore.NewSecret(nil)) || keystore.NewSecret(nil).Equal(zero) {
+		t.Error("the zero Secret equals something")
+	}
+	if zero.String() != "[redacted]" {
+		t.Errorf("prints %s", zero)
+	}
+}
+
+func TestSecretEqual(t *testing.T) {
+	a, same, other := keystore.NewSecret([]byte("abc")), keystore.NewSecret([]byte("abc")), keystore.NewSecret([]byte("abd"))
+	longer, empty := keystore.NewSecret([]byte("abcd")), keystore.NewSecret(nil)
+	if !a.Equal(same) || !same.Equal(a) || !a.Equal(a) || !empty.Equal(keystore.NewSecret([]byte{})) {
+		t.Error("equal secrets are not equal")
+	}
+	for _, b := range []keystore.Secret{other, longer, empty} {
+		if a.Equal(b) || b.Equal(a) {
+			t.Error("unequal secrets are equal")
+		}
+	}
+	same.Destroy()
+	if a.Equal(same) || same.Equal(a) || same.Equal(same) {
+		t.Error("a destroyed secret equals something")
+	}
+}
+
+// TestSecretEqualWhileDestroyed compares two secrets both ways while both are
+// destroyed: nobody waits for ever.
+func TestSecretEqualWhileDestroyed(t *testing.T) {
+	for range 500 {
+		a, b := keystore.NewSecret([]byte("a")), keystore.NewSecret([]byte("b"))
+		var done sync.WaitGroup
+		done.Go(func() { a.Equal(b) })
+		done.Go(func() { b.Equal(a) })
+		done.Go(a.Destroy)
+		done.Go(b.Destroy)
+		done.Wait()
+	}
+}
+
+func TestWipe(t *testing.T) {
+	secret := []byte("secret")
+	keystore.Wipe(secret)
+	if !bytes.Equal(secret, make([]byte, 6)) {
+		t.Errorf("left %q", secret)
+	}
+}

@@ -1,0 +1,247 @@
+package keystore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// signers returns handles to a secp256k1 key, another one, and an Ed25519 key.
+func signers(t *testing.T) (one, other, solana keystore.Key) {
+	t.Helper()
+	store := memory.New()
+	t.Cleanup(func() { _ = store.Close() })
+	var keys []keystore.Key
+	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveSecp256k1, keystore.CurveEd25519} {
+		info, err := store.Generate("org", "", curve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key)
+	}
+	return keys[0], keys[1], keys[2]
+}
+
+// The faulty keys sign with one key, change the signature, and pass for another.
+
+type faultyECDSA struct {
+	keystore.Key
+	with   keystore.ECDSASigner
+	change func(signature []byte)
+	err    error
+}
+
+func (k faultyECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	signature, err := k.with.SignECDSA(ctx, digest)
+	k.change(signature[:])
+	return signature, errors.Join(err, k.err)
+}
+
+type faultySchnorr struct {
+	keystore.Key
+	with   keystore.SchnorrSigner
+	change func(signature []byte)
+}
+
+func (k faultySchnorr) SignSchnorr(ctx context.Context, digest [32]byte, tweak keystore.TaprootTweak) ([64]byte, error) {
+	signature, err := k.with.SignSchnorr(ctx, digest, tweak)
+	k.change(signature[:])
+	return signature, err
+}
+
+type faultyEd25519 struct {
+	keystore.Key
+	with   keystore.Ed25519Signer
+	change func(signature []byte)
+}
+
+func (k faultyEd25519) SignEd25519(ctx context.Context, message []byte) ([64]byte, error) {
+	signature, err := k.with.SignEd25519(ctx, message)
+	k.change(signature[:])
+	return signature, err
+}
+
+// sign makes whatever signature the verified key is capable of.
+func sign(t *testing.T, key keystore.Key) ([]byte, error) {
+	t.Helper()
+	switch signer := keystore.Verified(key).(type) {
+	case keystore.ECDSASigner:
+		signature, err := signer.SignECDSA(t.Context(), [32]byte{1})
+		return signature[:], err
+	case keystore.SchnorrSigner:
+		signature, err := signer.SignSchnorr(t.Context(), [32]byte{1}, keystore.KeyPath())
+		return signature[:], err
+	case keystore.Ed25519Signer:
+		signature, err := signer.SignEd25519(t.Context(), []byte("message"))
+		return signature[:], err
+	}
+	t.Fatal("a key that signs nothing")
+	return nil, nil
+}
+
+func TestVerifiedPassesGoodSignatures(t *testing.T) {
+	one, _, solana := signers(t)
+	same := func([]byte) {}
+	for _, key := range []keystore.Key{
+		one, solana,
+		faultyECDSA{one, one.(keystore.ECDSASigner), same, nil},
+		faultySchnorr{one, one.(keystore.SchnorrSigner), same},
+		faultyEd25519{solana, solana.(keystore.Ed25519Signer), same},
+	} {
+		if _, err := sign(t, key); err != nil {
+			t.Errorf("%T: %v", key, err)
+		}
+	}
+}
+
+// TestVerifiedNoticesEveryBit flips each bit of a signature of each scheme.
+func TestVerifiedNoticesEveryBit(t *testing.T) {
+	one, _, solana := signers(t)
+	for bit := range 65 * 8 {
+		flip := func(signature []byte) {
+			if bit/8 < len(signature) {
+				signature[bit/8] ^= 1 << (bit % 8)
+			}
+		}
+		mustNotSign(t, fmt.Sprintf("ECDSA, bit %d", bit), faultyECDSA{one, one.(keystore.ECDSASigner), flip, nil})
+		if bit < 64*8 {
+			mustNotSign(t, fmt.Sprintf("BIP-340, bit %d", bit), faultySchnorr{one, one.(keystore.SchnorrSigner), flip})
+			mustNotSign(t, fmt.Sprintf("Ed25519, bit %d", bit), faultyEd25519{solana, solana.(keystore.Ed25519Signer), flip})
+		}
+	}
+}
+
+func mustNotSign(t *testing.T, what string, key keystore.Key) {
+	t.Helper()
+	signature, err := sign(t, key)
+	if !errors.Is(err, keystore.ErrSignatureCheck) {
+		t.Errorf("%s: %v, want ErrSignatureCheck", what, err)
+	}
+	for _, b := range signature {
+		if b != 0 {
+			t.Errorf("%s: a signature that does not verify is returned along with the error", what)
+			return
+		}
+	}
+}
+
+func TestVerifiedNotices(t *testing.T) {
+	one, other, solana := signers(t)
+	ecdsa := one.(keystore.ECDSASigner)
+	for name, key := range map[string]keystore.Key{
+		"high s":                  faultyECDSA{one, ecdsa, makeHigh, nil},
+		"recovery id of high s":   faultyECDSA{one, ecdsa, func(s []byte) { makeHigh(s); s[64] ^= 1 }, nil},
+		"recovery id 2":           faultyECDSA{one, ecdsa, func(s []byte) { s[64] += 2 }, nil},
+		"recovery id 27":          faultyECDSA{one, ecdsa, func(s []byte) { s[64] += 27 }, nil},
+		"zeros, ECDSA":            faultyECDSA{one, ecdsa, func(s []byte) { clear(s) }, nil},
+		"another key's, ECDSA":    faultyECDSA{other, ecdsa, func([]byte) {}, nil},
+		"another curve's, ECDSA":  faultyECDSA{solana, ecdsa, func([]byte) {}, nil},
+		"zeros, BIP-340":          faultySchnorr{one, one.(keystore.SchnorrSigner), func(s []byte) { clear(s) }},
+		"another key's, BIP-340":  faultySchnorr{other, one.(keystore.SchnorrSigner), func([]byte) {}},
+		"another curve's, BIP":    faultySchnorr{solana, one.(keystore.SchnorrSigner), func([]byte) {}},
+		"zeros, Ed25519":          faultyEd25519{solana, solana.(keystore.Ed25519Signer), func(s []byte) { clear(s) }},
+		"s plus order, Ed25519":   faultyEd25519{solana, solana.(keystore.Ed25519Signer), addOrder},
+		"another curve's Ed25519": faultyEd25519{one, solana.(keystore.Ed25519Signer), func([]byte) {}},
+	} {
+		t.Run(name, func(t *testing.T) { mustNotSign(t, name, key) })
+	}
+}
+
+// makeHigh replaces s by n−s, and v by what belongs to that: as good a
+// signature, but not the one that we make.
+func makeHigh(signature []byte) {
+	s := new(big.Int).SetBytes(signature[32:64])
+	s.Sub(crypto.S256().Params().N, s).FillBytes(signature[32:64])
+	signature[64] ^= 1
+}
+
+// addOrder adds the group order to the scalar of an Ed25519 signature, which
+// careless verifiers accept.
+func addOrder(signature []byte) {
+	order, _ := new(big.Int).SetString("1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed", 16)
+	var big32 [32]byte
+	reverse := func(b []byte) []byte {
+		for i := range 32 {
+			big32[31-i] = b[i]
+		}
+		return big32[:]
+	}
+	s := new(big.Int).SetBytes(reverse(signature[32:]))
+	s.Add(s, order)
+	little := [32]byte(reverse(s.FillBytes(make([]byte, 32))))
+	copy(signature[32:], little[:])
+}
+
+func TestVerifiedPassesErrorsOn(t *testing.T) {
+	one, _, _ := signers(t)
+	own := errors.New("the device is on fire")
+	if _, err := sign(t, faultyECDSA{one, one.(keystore.ECDSASigner), func([]byte) {}, own}); !errors.Is(err, own) {
+		t.Errorf("%v, want the key's own error", err)
+	}
+}
+
+// TestVerifiedKeepsCapabilities: a wrapped key can do what the key can, no more.
+func TestVerifiedKeepsCapabilities(t *testing.T) {
+	one, _, solana := signers(t)
+	for name, key := range map[string]keystore.Key{
+		"secp256k1": one, "Ed25519": solana, "nothing": struct{ keystore.Key }{one},
+		"ECDSA": faultyECDSA{Key: one}, "BIP-340": faultySchnorr{Key: one},
+	} {
+		verified := keystore.Verified(key)
+		if capabilities(verified) != capabilities(key) {
+			t.Errorf("%s: wrapped %v, itself %v", name, capabilities(verified), capabilities(key))
+		}
+		if verified.ID() != key.ID() || verified.PublicKey() != key.PublicKey() {
+			t.Errorf("%s: the wrapped key is another", name)
+		}
+		if keystore.Verified(verified) != verified {
+			t.Errorf("%s: what is verified is wrapped again", name)
+		}
+	}
+}
+
+func capabilities(key keystore.Key) [3]bool {
+	_, ecdsa := keystore.AsECDSA(key)
+	_, schnorr := keystore.AsSchnorr(key)
+	_, ed25519 := keystore.AsEd25519(key)
+	return [3]bool{ecdsa == nil, schnorr == nil, ed25519 == nil}
+}
+
+// selfVerifying says of itself whether it verifies.
+type selfVerifying struct {
+	keystore.Key
+	keystore.Ed25519Signer
+	verifies bool
+}
+
+func (k *selfVerifying) VerifiesSignatures() bool { return k.verifies }
+
+func TestSelfVerifying(t *testing.T) {
+	_, _, solana := signers(t)
+	for _, verifies := range []bool{true, false} {
+		key := &selfVerifying{solana, solana.(keystore.Ed25519Signer), verifies}
+		if asItIs := keystore.Verified(key) == keystore.Key(key); asItIs != verifies {
+			t.Errorf("a key that verifies=%v is left as it is: %v", verifies, asItIs)
+		}
+	}
+}
+
+func TestUnsupportedNamesTheKey(t *testing.T) {
+	one, _, _ := signers(t)
+	_, err := keystore.AsEd25519(one)
+	want := fmt.Sprintf("keystore: unsupported by this key: key %s (CURVE_SECP256K1) cannot make Ed25519 signatures", one.ID())
+	if !errors.Is(err, keystore.ErrUnsupported) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

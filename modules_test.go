@@ -1,0 +1,77 @@
+package countersign_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// linkedModules are the modules that a program links which signs with the root
+// package and keys in memory, and why. Whoever adds one says why here.
+var linkedModules = map[string]string{
+	"github.com/ethereum/go-ethereum": "secp256k1 (libsecp256k1 with cgo), Keccak, RLP, KZG proofs",
+	"github.com/holiman/uint256":      "integers of 256 bits, as Ethereum's fields are",
+
+	// KZG proofs of blobs (EIP-4844), below go-ethereum's crypto/kzg4844.
+	"github.com/crate-crypto/go-eth-kzg": "the proofs",
+	"github.com/consensys/gnark-crypto":  "their curve, BLS12-381",
+	"github.com/bits-and-blooms/bitset":  "used by gnark-crypto",
+	"golang.org/x/sync":                  "used by go-eth-kzg",
+
+	// Taproot, addresses and scripts of Bitcoin.
+	"github.com/btcsuite/btcd/btcec/v2":     "BIP-340 signatures",
+	"github.com/btcsuite/btcd/txscript/v2":  "taproot tweaks (BIP-341)",
+	"github.com/btcsuite/btcd/address/v2":   "hash160",
+	"github.com/btcsuite/btcd/wire/v2":      "used by txscript",
+	"github.com/btcsuite/btcd/chaincfg/v2":  "used by address and txscript",
+	"github.com/btcsuite/btcd/chainhash/v2": "used by btcec and wire",
+	"github.com/btcsuite/btclog":            "used by txscript: an interface that logs nothing unless it is told to",
+
+	// Pure Go secp256k1: checks of scalars, and signatures without cgo.
+	"github.com/decred/dcrd/dcrec/secp256k1/v4": "below btcec; scalars that can be wiped",
+	"github.com/decred/dcrd/crypto/blake256":    "used by decred's secp256k1",
+
+	"github.com/google/uuid": "key ids",
+	"golang.org/x/crypto":    "RIPEMD-160 and SHA-3, for btcd",
+	"golang.org/x/sys":       "locked memory for secrets; CPU features for hashes",
+}
+
+// TestLinkedModules holds what is linked against the list, with and without
+// cgo. There is no database driver or database encoding in it, no logging
+// framework, no PKCS#11, no Prometheus and no command-line framework.
+func TestLinkedModules(t *testing.T) {
+	linked := map[string]bool{}
+	for _, cgo := range []string{"0", "1"} {
+		for _, module := range modulesOf(t, cgo, ".", "./keystore/memory") {
+			linked[module] = true
+			if linkedModules[module] == "" {
+				t.Errorf("CGO_ENABLED=%s: %s is linked, and linkedModules does not say why", cgo, module)
+			}
+		}
+	}
+	for module := range linkedModules {
+		if !linked[module] {
+			t.Errorf("%s is not linked any more: take it off the list", module)
+		}
+	}
+}
+
+// modulesOf lists the modules, other than ours, that packages are built from.
+func modulesOf(t *testing.T, cgo string, packages ...string) []string {
+	t.Helper()
+	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)
+	command := exec.CommandContext(t.Context(), "go", args...)
+	command.Dir = testenv.Root()
+	command.Env = append(command.Environ(), "CGO_ENABLED="+cgo)
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	modules := strings.Fields(string(out))
+	slices.Sort(modules)
+	modules = slices.Compact(modules)
+	return slices.DeleteFunc(modules, func(path string) bool { return path == "github.com/countersign-dev/countersign" })
+}
