@@ -11,12 +11,14 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Limits are the bounds of each chain beyond which a transaction is a hazard.
 type Limits struct {
 	Ethereum ethereum.Limits
+	Tron     tron.Limits
 	Tempo    tempo.Limits
 }
 
@@ -33,6 +35,7 @@ type chainTable []chainEntry
 func newChainTable(limits Limits) chainTable {
 	return chainTable{
 		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
+		{activity.TransactionTypeTron, tron.New(limits.Tron)},
 		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
 	}
 }

@@ -34,6 +34,12 @@ var linkedModules = map[string]string{
 	"github.com/decred/dcrd/dcrec/secp256k1/v4": "below btcec; scalars that can be wiped",
 	"github.com/decred/dcrd/crypto/blake256":    "used by decred's secp256k1",
 
+	// Ed25519 over secrets that lie outside the Go heap, which crypto/ed25519
+	// cannot sign with.
+	"github.com/oasisprotocol/curve25519-voi": "Ed25519",
+
+	"google.golang.org/protobuf": "protowire, which splits Tron's fields",
+
 	"github.com/google/uuid": "key ids",
 	"golang.org/x/crypto":    "RIPEMD-160 and SHA-3, for btcd",
 	"golang.org/x/sys":       "locked memory for secrets; CPU features for hashes",

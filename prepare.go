@@ -98,7 +98,8 @@ func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chain
 	}
 	raw, err := chains.DecodeHex(unsigned)
 	if err != nil {
-		return nil, activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, err, "%s: %v", fieldTransaction, err)
+		return nil, activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, err,
+			"%s: %v; %s expects %s", fieldTransaction, err, chain.Name(), chain.Expects())
 	}
 	tx, err := chain.Parse(raw)
 	if err != nil {

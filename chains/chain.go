@@ -13,6 +13,10 @@ type Chain interface {
 	// such as "ethereum".
 	Name() string
 
+	// Expects says what an unsigned transaction is here, for messages to who has
+	// given something else: "hex of a PSBT".
+	Expects() string
+
 	// Parse reads an unsigned transaction strictly. The transaction keeps raw,
 	// which the caller must not change afterwards. The error is a *ParseError.
 	Parse(raw []byte) (Transaction, error)

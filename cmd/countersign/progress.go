@@ -36,7 +36,8 @@ func newProgress(cmd *cobra.Command) *progress {
 	}
 	return &progress{started: time.Now(), bar: progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(cmd.ErrOrStderr()),
-		progressbar.OptionShowBytes(true),
+		progressbar.OptionShowBytes(true), // the rate
+		progressbar.OptionShowCount(),     // what is done, and of how much if that is known
 		progressbar.OptionThrottle(200*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
 	)}

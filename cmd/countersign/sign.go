@@ -72,6 +72,9 @@ keep step. Answers come at once when nothing more is waiting to be signed.`),
 }
 
 func (c *signCommand) run(cmd *cobra.Command) error {
+	if _, err := c.at.directory(); err != nil {
+		return err
+	}
 	if err := checkHazardNames(c.allow); err != nil {
 		return err
 	}
