@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/keystore"
@@ -18,6 +19,7 @@ import (
 // Limits are the bounds of each chain beyond which a transaction is a hazard.
 type Limits struct {
 	Ethereum ethereum.Limits
+	Solana   solana.Limits
 	Tron     tron.Limits
 	Tempo    tempo.Limits
 }
@@ -35,6 +37,7 @@ type chainTable []chainEntry
 func newChainTable(limits Limits) chainTable {
 	return chainTable{
 		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
+		{activity.TransactionTypeSolana, solana.New(limits.Solana)},
 		{activity.TransactionTypeTron, tron.New(limits.Tron)},
 		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
 	}

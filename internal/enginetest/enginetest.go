@@ -101,6 +101,9 @@ func keys(t testing.TB) *memory.Store {
 	if _, err := store.Add(Organization, memory.Key{ID: "key-1", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := store.Add(Organization, memory.Key{ID: "key-2", Curve: keystore.CurveEd25519, Secret: secret}); err != nil {
+		t.Fatal(err)
+	}
 	return store
 }
 
@@ -255,7 +258,11 @@ func (c *CountingKeystore) Find(ctx context.Context, organizationID string, at k
 	if err != nil {
 		return nil, err
 	}
-	return &countingKey{Key: key, signer: key.(keystore.ECDSASigner), counter: c}, nil
+	signer, ok := key.(keystore.ECDSASigner)
+	if !ok {
+		return key, nil // an Ed25519 key: those are not counted
+	}
+	return &countingKey{Key: key, signer: signer, counter: c}, nil
 }
 
 type countingKey struct {
