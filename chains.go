@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tempo"
@@ -21,6 +22,7 @@ type Limits struct {
 	Ethereum ethereum.Limits
 	Solana   solana.Limits
 	Tron     tron.Limits
+	Bitcoin  bitcoin.Limits
 	Tempo    tempo.Limits
 }
 
@@ -39,6 +41,7 @@ func newChainTable(limits Limits) chainTable {
 		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
 		{activity.TransactionTypeSolana, solana.New(limits.Solana)},
 		{activity.TransactionTypeTron, tron.New(limits.Tron)},
+		{activity.TransactionTypeBitcoin, bitcoin.New(limits.Bitcoin)},
 		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
 	}
 }

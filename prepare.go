@@ -74,6 +74,9 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return prepared, err
 	}
+	if networked, ok := tx.(chains.Networked); ok {
+		tx = networked.ShownFor(intent.SignWith)
+	}
 	key, err := e.findSigner(ctx, organizationID, tx, intent.SignWith)
 	if err != nil {
 		return prepared, err

@@ -27,8 +27,7 @@ func (t *Transaction) On(network Network) *Transaction {
 	return &shown
 }
 
-// ShownFor returns the transaction on the network of signWith, if that is an
-// address; else as it is.
+// ShownFor implements chains.Networked.
 func (t *Transaction) ShownFor(signWith string) chains.Transaction {
 	if network, ok := NetworkOf(signWith); ok {
 		return t.On(network)
