@@ -90,18 +90,14 @@ func hexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
 
 // complete records the activity. Only if it returns nil may anything leave.
 func (s *submitted) complete(ctx context.Context, lease store.Lease, record *activity.Record, change otp.Change) error {
-	data, err := record.Encode()
-	if err != nil {
-		return activity.NewError(activity.ReasonInternal, "", err, "the activity could not be encoded")
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
-	err = s.Store.Complete(ctx, lease, store.Activity{
+	err := s.Store.Complete(ctx, lease, store.Activity{
 		ID:             record.ID,
 		OrganizationID: record.Request.OrganizationID,
 		Fingerprint:    record.Request.Fingerprint,
 		SubmittedBy:    record.Voter.Credential,
-		Data:           data,
+		Data:           record.Encode(),
 		KeepUntil:      s.keepUntil(record.Request),
 	}, change)
 	if err != nil {

@@ -3,6 +3,7 @@ package activity
 import (
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -30,30 +31,33 @@ func appendRawMember(dst []byte, name, value string) []byte {
 
 const lowerHex = "0123456789abcdef"
 
+// plainBytes are those that stand in a JSON string as they are, if the string
+// is UTF-8.
+var plainBytes = func() (plain [256]bool) {
+	for char := range plain {
+		plain[char] = char >= 0x20 && char != '"' && char != '\\'
+	}
+	return plain
+}()
+
 // appendText appends a JSON string with only the escapes that JSON needs. What
 // is not UTF-8 becomes U+FFFD.
 func appendText[text string | []byte](dst []byte, value text) []byte {
+	before := len(dst)
 	dst = append(dst, '"')
-	start := 0
-	for at := 0; at < len(value); {
+	start, ascii := 0, byte(0)
+	for at := 0; at < len(value); at++ {
 		char := value[at]
-		if char >= 0x20 && char != '"' && char != '\\' && char < utf8.RuneSelf {
-			at++
-			continue
-		}
-		if char >= utf8.RuneSelf {
-			char, size := utf8.DecodeRuneInString(string(value[at:min(at+utf8.UTFMax, len(value))]))
-			if char == utf8.RuneError && size == 1 {
-				dst = append(append(dst, value[start:at]...), "\ufffd"...)
-				start = at + 1
-			}
-			at += size
+		ascii |= char
+		if plainBytes[char] {
 			continue
 		}
 		dst = append(dst, value[start:at]...)
 		dst = appendEscape(dst, char)
-		at++
-		start = at
+		start = at + 1
+	}
+	if ascii >= utf8.RuneSelf && !utf8.ValidString(string(value)) {
+		return appendText(dst[:before], strings.ToValidUTF8(string(value), "\ufffd"))
 	}
 	dst = append(dst, value[start:]...)
 	return append(dst, '"')

@@ -75,19 +75,25 @@ func Types() []Type {
 // operationOf returns the operation of a type. The error names the version
 // that is served if the type is another version of it.
 func operationOf(kind Type) (*Operation, error) {
+	for i := range operations {
+		if operations[i].Type == kind {
+			return &operations[i], nil
+		}
+	}
+	return nil, notServed(kind)
+}
+
+func notServed(kind Type) error {
 	var names []string
 	for i := range operations {
 		served := operations[i].Type
-		switch {
-		case served == kind:
-			return &operations[i], nil
-		case unversioned(served) == unversioned(kind):
-			return nil, NewError(ReasonRequestInvalid, "type", nil,
+		if unversioned(served) == unversioned(kind) {
+			return NewError(ReasonRequestInvalid, "type", nil,
 				"type %q is not served: the version served is %s", kind, served)
 		}
 		names = append(names, string(served))
 	}
-	return nil, NewError(ReasonRequestInvalid, "type", nil,
+	return NewError(ReasonRequestInvalid, "type", nil,
 		"type %s is not served: use %s", shown(string(kind)), strings.Join(names, ", "))
 }
 

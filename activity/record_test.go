@@ -26,10 +26,7 @@ func TestStoredRecordAnswersTheSame(t *testing.T) {
 	for name, vector := range vectors(t) {
 		record := recordOf(t, vector.Request.Body, vector.Response.Activity)
 		record.AppProofs = []activity.AppProof{{Scheme: "s", PublicKey: "p", ProofPayload: `{"a":"<>"}`, Signature: "x"}}
-		encoded, err := record.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := record.Encode()
 		again, err := activity.DecodeRecord(encoded)
 		if err != nil {
 			t.Fatal(err)
@@ -45,10 +42,7 @@ func TestStoredRecordAnswersTheSame(t *testing.T) {
 
 func TestDecodeRecordRefuses(t *testing.T) {
 	vector := vectors(t)["example_superset_sign_transaction.json"]
-	encoded, err := recordOf(t, vector.Request.Body, vector.Response.Activity).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := recordOf(t, vector.Request.Body, vector.Response.Activity).Encode()
 	for old, changed := range map[string]string{
 		"countersign.activity/1":  "countersign.activity/2",
 		`"parameters":[`:          `"parameters":[-`,
@@ -97,7 +91,7 @@ func TestTextIsJSON(t *testing.T) {
 	}
 	var got struct{ Message string }
 	raw := activity.NewError(activity.ReasonInternal, "", nil, "%s", "a\xff\xc3b\xe2\x82").AppendJSON(nil)
-	if err := json.Unmarshal(raw, &got); err != nil || got.Message != "a\ufffd\ufffdb\ufffd\ufffd" {
+	if err := json.Unmarshal(raw, &got); err != nil || got.Message != "a\ufffdb\ufffd" {
 		t.Errorf("%q, %v", got.Message, err)
 	}
 }

@@ -1,9 +1,11 @@
 package activity
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
@@ -20,28 +22,57 @@ type stored struct {
 	Body       string          `json:"body"`
 	Result     json.RawMessage `json:"result"`
 	Voter      Voter           `json:"voter"`
-	AppProofs  []AppProof      `json:"appProofs,omitempty"`
+	AppProofs  []AppProof      `json:"appProofs"`
 	CreatedAt  time.Time       `json:"createdAt"`
 	UpdatedAt  time.Time       `json:"updatedAt"`
 	Type       Type            `json:"type"`
 	Time       int64           `json:"timestampMs"`
 	Org        string          `json:"organizationId"`
-	Proofs     bool            `json:"generateAppProofs,omitempty"`
+	Proofs     bool            `json:"generateAppProofs"`
 	Hash       []byte          `json:"fingerprint"`
 	Parameters [2]int          `json:"parameters"`
 }
 
-// Encode returns the record for a store.
-func (r *Record) Encode() ([]byte, error) {
+// Encode returns the record for a store, in the form of stored.
+func (r *Record) Encode() []byte {
 	request := r.Request
-	return json.Marshal(stored{
-		Schema: storedSchema, ID: r.ID, Body: string(request.Body),
-		Result: AppendResult(nil, r.Result), Voter: r.Voter, AppProofs: r.AppProofs,
-		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
-		Type: request.Type, Time: request.TimestampMs, Org: request.OrganizationID,
-		Proofs: request.GenerateAppProofs, Hash: request.Fingerprint[:],
-		Parameters: [2]int{request.parameters.Start, request.parameters.End},
-	})
+	dst := make([]byte, 0, len(request.Body)+len(request.Body)/4+encodedOverhead)
+	dst = append(dst, '{')
+	dst = appendTextMember(dst, "schema", storedSchema)
+	dst = appendTextMember(dst, "id", r.ID)
+	dst = appendText(appendMember(dst, "body"), request.Body)
+	dst = AppendResult(appendMember(dst, "result"), r.Result)
+	dst = r.Voter.appendStored(appendMember(dst, "voter"))
+	dst = r.appendAppProofs(dst)
+	dst = appendRFC3339(appendMember(dst, "createdAt"), r.CreatedAt)
+	dst = appendRFC3339(appendMember(dst, "updatedAt"), r.UpdatedAt)
+	dst = appendTextMember(dst, "type", string(request.Type))
+	dst = strconv.AppendInt(appendMember(dst, "timestampMs"), request.TimestampMs, 10)
+	dst = appendTextMember(dst, "organizationId", request.OrganizationID)
+	dst = strconv.AppendBool(appendMember(dst, "generateAppProofs"), request.GenerateAppProofs)
+	dst = append(appendMember(dst, "fingerprint"), '"')
+	dst = base64.StdEncoding.AppendEncode(dst, request.Fingerprint[:])
+	dst = append(dst, '"')
+	dst = append(appendMember(dst, "parameters"), '[')
+	dst = strconv.AppendInt(dst, int64(request.parameters.Start), 10)
+	dst = strconv.AppendInt(append(dst, ','), int64(request.parameters.End), 10)
+	return append(dst, "]}"...)
+}
+
+// encodedOverhead is about how long the encoding is beside the body.
+const encodedOverhead = 1536
+
+func (v *Voter) appendStored(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = appendTextMember(dst, "voteId", v.VoteID)
+	dst = appendTextMember(dst, "userId", v.UserID)
+	dst = appendTextMember(dst, "userName", v.UserName)
+	dst = appendRFC3339(appendMember(dst, "userSince"), v.UserSince)
+	dst = appendTextMember(dst, "credential", v.Credential)
+	dst = appendTextMember(dst, "publicKey", v.PublicKey)
+	dst = appendTextMember(dst, "signature", v.Signature)
+	dst = appendTextMember(dst, "scheme", v.Scheme)
+	return append(dst, '}')
 }
 
 // DecodeRecord reads what Encode returned. The body is not read again: what was
