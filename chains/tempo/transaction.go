@@ -75,7 +75,7 @@ func (tx *transaction) parse() error {
 	f := rlp.Open(Name, tx.raw, 1)
 	tx.items = f.Rest()
 	count := f.Count()
-	if f.Err() == nil && count != itemsPlain && count != itemsWithKey {
+	if count >= 0 && count != itemsPlain && count != itemsWithKey {
 		f.Fail("", tx.items.Start, "%d items: an unsigned transaction has 13, or 14 with a key authorization", count)
 	}
 	tx.readFees(&f)
@@ -85,7 +85,7 @@ func (tx *transaction) parse() error {
 	tx.readWindow(&f)
 	tx.readPayment(&f)
 	tx.readAuthorizations(&f)
-	if f.Err() == nil && count == itemsWithKey {
+	if f.More() {
 		tx.readKeyAuthorization(&f)
 	}
 	return f.Close()
