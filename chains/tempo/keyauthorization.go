@@ -51,9 +51,9 @@ type selectorRule struct {
 var keyTypes = [...]string{kindSecp256k1, kindP256, kindWebAuthn}
 
 func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
-	if !f.NextIsList() {
+	if at := f.At(); !f.NextIsList() {
 		f.Raw("keyAuthorization")
-		f.Fail("keyAuthorization", f.At(), "item 14 is not a list: a key authorization is expected there; a signed transaction is not")
+		f.Fail("keyAuthorization", at, "is not a list: a key authorization is expected here, or nothing; is the transaction signed already?")
 		return
 	}
 	key := &keyAuthorization{}
@@ -85,7 +85,7 @@ func (tx *transaction) readKey(key *keyAuthorization, f *rlp.Fields) {
 }
 
 func (key *keyAuthorization) readOptions(f *rlp.Fields) {
-	if f.More() {
+	if readOption(f, "expiry") {
 		key.expiry = f.Uint64("expiry")
 	}
 	if key.limited = readOption(f, "limits"); key.limited {
@@ -111,13 +111,17 @@ func (key *keyAuthorization) readOptions(f *rlp.Fields) {
 }
 
 // readOption reports whether an optional field is there. If it is 80, it reads
-// over it.
+// over it: another has to follow then. The node refuses a last one that is 80,
+// or signs for it being left out.
 func readOption(f *rlp.Fields, name string) bool {
-	if f.NextIsEmpty() {
-		f.String(name)
-		return false
+	if !f.NextIsEmpty() {
+		return f.More()
 	}
-	return f.More()
+	at := f.At()
+	if f.String(name); !f.More() {
+		f.Fail(name, at, "is empty and the last: a field that none follows is left out")
+	}
+	return false
 }
 
 func (key *keyAuthorization) readLimits(f *rlp.Fields) {
