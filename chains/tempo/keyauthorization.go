@@ -111,8 +111,7 @@ func (key *keyAuthorization) readOptions(f *rlp.Fields) {
 }
 
 // readOption reports whether an optional field is there. If it is 80, it reads
-// over it: another has to follow then. The node refuses a last one that is 80,
-// or signs for it being left out.
+// over it: another has to follow then. The node refuses one that is 80 and the last.
 func readOption(f *rlp.Fields, name string) bool {
 	if !f.NextIsEmpty() {
 		return f.More()

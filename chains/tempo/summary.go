@@ -2,7 +2,6 @@ package tempo
 
 import (
 	"fmt"
-	"math"
 	"math/big"
 	"time"
 
@@ -45,17 +44,37 @@ func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
 	from := evm.AddressOf(signer)
 	fields := []chains.Field{chains.AddressField("from", from.String())}
 	if tx.creates() {
-		created := crypto.CreateAddress(common.Address(from), tx.nonce)
-		fields = append(fields, chains.AddressField("creates", created.Hex()))
+		fields = append(fields, tx.createdField(from))
 	}
 	if tx.feePayer.form == payerSigned {
-		payer := chains.Text("fee payer", "nobody").WithNote("the payer's signature is not valid for this sender")
-		if address, ok := tx.payer(from); ok {
-			payer = chains.AddressField("fee payer", address.String())
-		}
-		fields = append(fields, payer)
+		fields = append(fields, tx.recoveredPayerField(from))
+	}
+	if tx.key != nil && tx.key.account != nil && *tx.key.account != from {
+		fields = append(fields, chains.AddressField("key authorization", tx.key.account.String()).
+			WithNote("is for this account, not for the sender: the network refuses it"))
 	}
 	return fields
+}
+
+// createdField tells the address of the contract that is created. It follows
+// from the account's own nonce, which is the transaction's with nonce key 0.
+func (tx *transaction) createdField(from evm.Address) chains.Field {
+	if !tx.nonceKey.IsZero() {
+		return chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key 0, which is not in the transaction")
+	}
+	created := crypto.CreateAddress(common.Address(from), tx.nonce)
+	return chains.AddressField("creates", created.Hex())
+}
+
+func (tx *transaction) recoveredPayerField(from evm.Address) chains.Field {
+	payer, ok := tx.payer(from)
+	switch {
+	case !ok:
+		return chains.Text("fee payer", "nobody").WithNote("the payer's signature is not valid for this sender")
+	case payer == from:
+		return chains.AddressField("fee payer", payer.String()).WithNote("the sender itself: the network refuses it")
+	}
+	return chains.AddressField("fee payer", payer.String())
 }
 
 func (tx *transaction) callField(i int) chains.Field {
@@ -69,13 +88,14 @@ func (tx *transaction) callField(i int) chains.Field {
 		fields = append(fields, evm.Call(input)...)
 	}
 	if !c.value.IsZero() {
-		fields = append(fields, chains.BigInteger("value", c.value.ToBig()))
+		fields = append(fields, chains.BigInteger("value", c.value.ToBig()).
+			WithNote("no account holds a native coin here: the network refuses a call with a value"))
 	}
 	return chains.List(fmt.Sprintf("call %d of %d", i+1, len(tx.calls)), fields...)
 }
 
 // feeFields tells of the fee. Gas is priced in 10⁻¹⁸ US dollars, whichever
-// token it is paid in.
+// token it is paid in; the fee in a token of 6 decimals is rounded up.
 func (tx *transaction) feeFields() []chains.Field {
 	var fee uint256.Int
 	fee.Mul(uint256.NewInt(tx.gas), &tx.maxFeePerGas) // 64 and 128 bits
@@ -151,15 +171,23 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 		key.scopesField(),
 	}
 	if key.admin {
-		fields = append(fields, chains.Text("admin", "yes").WithNote("can authorize and revoke other keys"))
+		fields = append(fields, key.adminField())
 	}
 	if key.account != nil {
-		fields = append(fields, chains.AddressField("account", key.account.String()))
+		fields = append(fields, chains.AddressField("account", key.account.String()).WithNote("for this account only"))
 	}
 	if key.witness != nil {
 		fields = append(fields, chains.Bytes("witness", key.witness))
 	}
 	return chains.List("key authorization", append(fields, key.signature.signer(raw, key.digest(raw)))...)
+}
+
+func (key *keyAuthorization) adminField() chains.Field {
+	note := "can authorize and revoke other keys"
+	if key.expiry != 0 || key.limited || key.scoped {
+		note += "; the network refuses an admin key with an expiry, limits or scopes"
+	}
+	return chains.Text("admin", "yes").WithNote(note)
 }
 
 func (key *keyAuthorization) limitsField() chains.Field {
@@ -173,7 +201,7 @@ func (key *keyAuthorization) limitsField() chains.Field {
 	for _, limit := range key.limits {
 		note := "in the token's smallest unit, in all"
 		if limit.period > 0 {
-			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", min(limit.period, math.MaxInt64))
+			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", limit.period)
 		}
 		fields = append(fields, chains.BigInteger(limit.token.String(), limit.limit.ToBig()).WithNote(note))
 	}
@@ -207,7 +235,7 @@ func ruleFields(rules []selectorRule) []chains.Field {
 		}
 		fields = append(fields, selector)
 		for _, recipient := range rule.recipients {
-			fields = append(fields, chains.AddressField("to", recipient.String()))
+			fields = append(fields, chains.AddressField("recipient", recipient.String()))
 		}
 	}
 	return fields
