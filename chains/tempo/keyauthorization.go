@@ -64,9 +64,6 @@ func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
 	key.readOptions(&inner)
 	outer.Join(&inner)
 	key.signed = rlp.Span{Start: start, End: outer.At()}
-	if outer.Err() == nil && !outer.More() {
-		outer.Fail("signature", outer.At(), "is missing: the key authorization is not signed")
-	}
 	key.signature = readEnvelope(&outer, "signature", tx.raw, false)
 	f.Join(&outer)
 	tx.key = key

@@ -139,13 +139,12 @@ func (tx *transaction) readNonce(f *rlp.Fields) {
 
 func (tx *transaction) readWindow(f *rlp.Fields) {
 	at := f.At()
-	tx.validBefore = f.Uint64("validBefore")
-	tx.validAfter = f.Uint64("validAfter")
-	switch {
-	case tx.expiring() && tx.validBefore == 0:
+	if tx.validBefore = f.Uint64("validBefore"); tx.expiring() && tx.validBefore == 0 {
 		f.Fail("validBefore", at, "is missing: with nonce key 2^256−1 (expiring nonces, TIP-1009) it is required")
-	case tx.validBefore != 0 && tx.validBefore <= tx.validAfter:
-		f.Fail("validBefore", at, "%d is not after validAfter %d: the transaction is never valid", tx.validBefore, tx.validAfter)
+	}
+	at = f.At()
+	if tx.validAfter = f.Uint64("validAfter"); tx.validBefore != 0 && tx.validBefore <= tx.validAfter {
+		f.Fail("validAfter", at, "%d is not before validBefore %d: the transaction is never valid", tx.validAfter, tx.validBefore)
 	}
 }
 
