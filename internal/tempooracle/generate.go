@@ -36,12 +36,13 @@ func Generate(random *rand.Rand, kind int) Case {
 	case g.kind == "fee payer to come":
 		tx.FeePayer, tx.FeeToken = []byte{0}, nil
 	case g.has("fee payer signed"):
-		tx.FeePayer = payerSignature(g.key(), tx.PayerHash(crypto.PubkeyToAddress(key.PublicKey)))
+		tx.FeePayer = SignPayer(g.key(), tx.PayerHash(crypto.PubkeyToAddress(key.PublicKey)))
 	}
 	return Case{Tx: tx, Key: key, Unsigned: tx.Encode(), Signed: tx.Sign(key)}
 }
 
-func payerSignature(key *ecdsa.PrivateKey, digest []byte) []byte {
+// SignPayer returns the item that a fee payer puts into the transaction.
+func SignPayer(key *ecdsa.PrivateKey, digest []byte) []byte {
 	signature := sign(key, digest)
 	r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:64])
 	return encode(PayerSignature{YParity: signature[64] - 27, R: r, S: s})
