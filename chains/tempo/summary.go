@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -49,7 +50,7 @@ func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
 	if tx.feePayer.form == payerSigned {
 		fields = append(fields, tx.recoveredPayerField(from))
 	}
-	if tx.key != nil && tx.key.account != nil && *tx.key.account != from {
+	if tx.key != nil && tx.key.bound && tx.key.account != from {
 		fields = append(fields, chains.AddressField("key authorization", tx.key.account.String()).
 			WithNote("is for this account, not for the sender: the network refuses it"))
 	}
@@ -157,7 +158,7 @@ func (a *authorization) field(number int, raw []byte) chains.Field {
 		chain = chains.BigInteger("chain", a.chainID.ToBig())
 	}
 	fields := []chains.Field{chains.AddressField("delegate", a.delegate.String()), chain, chains.Integer("nonce", a.nonce)}
-	if a.signature.account != nil {
+	if a.signature.keychain != 0 {
 		fields = append(fields, chains.AddressField("account", a.signature.account.String()).WithNote("by a key of its keychain"))
 	}
 	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.signer(raw, a.digest(raw)))...)
@@ -167,13 +168,13 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 	fields := []chains.Field{
 		chains.AddressField("key", key.keyID.String()).WithNote(keyTypes[key.keyType]),
 		windowField("expires", key.expiry, "never"),
-		key.limitsField(),
-		key.scopesField(),
+		key.limitsField(raw),
+		key.scopesField(raw),
 	}
 	if key.admin {
 		fields = append(fields, key.adminField())
 	}
-	if key.account != nil {
+	if key.bound {
 		fields = append(fields, chains.AddressField("account", key.account.String()).WithNote("for this account only"))
 	}
 	if key.witness != nil {
@@ -190,15 +191,17 @@ func (key *keyAuthorization) adminField() chains.Field {
 	return chains.Text("admin", "yes").WithNote(note)
 }
 
-func (key *keyAuthorization) limitsField() chains.Field {
+func (key *keyAuthorization) limitsField(raw []byte) chains.Field {
 	if !key.limited {
 		return chains.Text("limits", "UNLIMITED").WithNote("may spend all that the account has")
 	}
-	if len(key.limits) == 0 {
+	list := rlp.Open(Name, raw[:key.limits.End], key.limits.Start)
+	limits := readLimits(&list, true)
+	if len(limits) == 0 {
 		return chains.Text("limits", "none allowed").WithNote("may spend nothing")
 	}
-	fields := make([]chains.Field, 0, len(key.limits))
-	for _, limit := range key.limits {
+	fields := make([]chains.Field, 0, len(limits))
+	for _, limit := range limits {
 		note := "in the token's smallest unit, in all"
 		if limit.period > 0 {
 			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", limit.period)
@@ -208,15 +211,17 @@ func (key *keyAuthorization) limitsField() chains.Field {
 	return chains.List("limits", fields...)
 }
 
-func (key *keyAuthorization) scopesField() chains.Field {
+func (key *keyAuthorization) scopesField(raw []byte) chains.Field {
 	if !key.scoped {
 		return chains.Text("scopes", "any call")
 	}
-	if len(key.scopes) == 0 {
+	list := rlp.Open(Name, raw[:key.scopes.End], key.scopes.Start)
+	scopes := readScopes(&list, true)
+	if len(scopes) == 0 {
 		return chains.Text("scopes", "no call")
 	}
-	fields := make([]chains.Field, 0, len(key.scopes))
-	for _, s := range key.scopes {
+	fields := make([]chains.Field, 0, len(scopes))
+	for _, s := range scopes {
 		if len(s.rules) == 0 {
 			fields = append(fields, chains.Text(s.target.String(), "any call"))
 			continue
