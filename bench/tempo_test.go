@@ -1,8 +1,12 @@
 package bench
 
 import (
+	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
@@ -27,40 +31,60 @@ func tempoOf(kind int) func(number int) []byte {
 	}
 }
 
-// tempoTransfer is one transfer of a token, 68 bytes of calldata, whose fee is
-// paid in that token.
-func tempoTransfer(number int) []byte {
+// tempoTransfer is one transfer of a token, whose fee is paid in that token: what
+// most transactions of the chain are.
+func tempoTransfer(number int) []byte { return tempoTransfers(number, 1).Encode() }
+
+// tempoTransfers makes so many transfers at once.
+func tempoTransfers(number, count int) *tempooracle.Transaction {
 	random := rand.New(rand.NewPCG(11, uint64(number)))
-	c := tempooracle.Generate(random, 0)
-	input := make([]byte, 68)
-	for i := range input {
-		input[i] = byte(random.Uint32())
-	}
+	token := append([]byte{0x20, 0xc0, 11: 0}, bytesOf(random, 8)...)
 	tx := &tempooracle.Transaction{
-		ChainID: 4217, Tip: c.Tx.Tip, Cap: c.Tx.Cap, Gas: 100_000, NonceKey: c.Tx.NonceKey, Nonce: uint64(number),
-		Calls:    []tempooracle.Call{{To: c.Tx.Calls[0].To, Value: c.Tx.Calls[0].Value, Input: input}},
-		FeeToken: append([]byte{0x20, 0xc0, 11: 0}, input[:8]...), FeePayer: []byte{0x80},
+		ChainID: 4217, Tip: big.NewInt(1e9), Cap: big.NewInt(20e9), Gas: 100_000,
+		NonceKey: new(big.Int), Nonce: uint64(number), FeeToken: token, FeePayer: []byte{0x80},
 	}
+	for range count {
+		tx.Calls = append(tx.Calls, tempooracle.Call{To: token, Value: new(big.Int), Input: bytesOf(random, 68)})
+	}
+	return tx
+}
+
+func bytesOf(random *rand.Rand, size int) []byte {
+	out := make([]byte, size)
+	for i := range out {
+		out[i] = byte(random.Uint32())
+	}
+	return out
+}
+
+// tempoSponsored is a transfer whose fee somebody else pays, and has signed for.
+func tempoSponsored(number int) []byte {
+	tx := tempoTransfers(number, 1)
+	payer, err := crypto.ToECDSA(crypto.Keccak256([]byte("payer")))
+	if err != nil {
+		panic(err)
+	}
+	tx.FeePayer = tempooracle.SignPayer(payer, tx.PayerHash(common.Address{1}))
 	return tx.Encode()
 }
 
 // BenchmarkTempoRatio puts the whole path beside the operation on the curve: at
 // most 1.15 is asked for.
 func BenchmarkTempoRatio(b *testing.B) {
-	e := newTempoBench(b, tempoTransfer)
-	b.Run("sign", func(b *testing.B) {
-		ratio(b, e.signer(b, e.engine(b, countersign.Config{ReleaseUnverifiedSignatures: true})), e.bare(b))
-	})
-	b.Run("sign+verify", func(b *testing.B) {
-		ratio(b, e.signer(b, e.engine(b, countersign.Config{})), e.bareVerified(b))
-	})
-	for kind, name := range tempooracle.Kinds {
-		if name != "batch" && name != "fee payer signed" {
-			continue
-		}
-		b.Run("sign/"+name, func(b *testing.B) {
-			e := newTempoBench(b, tempoOf(kind))
+	for _, c := range []struct {
+		name     string
+		unsigned func(number int) []byte
+	}{
+		{"transfer", tempoTransfer},
+		{"two transfers", func(number int) []byte { return tempoTransfers(number, 2).Encode() }},
+		{"sponsored", tempoSponsored},
+	} {
+		e := newTempoBench(b, c.unsigned)
+		b.Run(c.name+"/sign", func(b *testing.B) {
 			ratio(b, e.signer(b, e.engine(b, countersign.Config{ReleaseUnverifiedSignatures: true})), e.bare(b))
+		})
+		b.Run(c.name+"/sign+verify", func(b *testing.B) {
+			ratio(b, e.signer(b, e.engine(b, countersign.Config{})), e.bareVerified(b))
 		})
 	}
 }

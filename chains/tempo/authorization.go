@@ -25,6 +25,9 @@ type authorization struct {
 const authorizationMagic = 0x05
 
 func (tx *transaction) readAuthorizations(f *rlp.Fields) {
+	if f.SkipEmptyList() {
+		return
+	}
 	at := f.At()
 	list := f.List("authorizationList")
 	switch count := list.Count(); {

@@ -27,6 +27,8 @@ func (tx *transaction) readCalls(f *rlp.Fields) {
 		f.Fail("calls", at, "is empty: a transaction makes at least one call")
 	case count > maxCalls:
 		f.Fail("calls", at, "%d calls: %d at most", count, maxCalls)
+	case count == 1:
+		tx.calls = tx.single[:0]
 	default:
 		tx.calls = make([]call, 0, count)
 	}

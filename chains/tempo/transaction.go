@@ -1,6 +1,7 @@
 package tempo
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -47,6 +48,7 @@ type transaction struct {
 	maxFeePerGas         uint256.Int
 	gas                  uint64
 	calls                []call
+	single               [1]call // room for calls, if there is one
 	accessList           evm.AccessList
 	nonceKey             uint256.Int
 	nonce                uint64
@@ -74,10 +76,26 @@ func (tx *transaction) parse() error {
 	}
 	f := rlp.Open(Name, tx.raw, 1)
 	tx.items = f.Rest()
-	count := f.Count()
-	if count >= 0 && count != itemsPlain && count != itemsWithKey {
-		f.Fail("", tx.items.Start, "%d items: an unsigned transaction has 13, or 14 with a key authorization", count)
+	if err := tx.readItems(f); err != nil {
+		return cmp.Or(wrongCount(f), err)
 	}
+	return nil
+}
+
+// wrongCount is the fault of a list with another number of items, of which any
+// other fault may be a consequence; nil if the number is right or cannot be
+// told.
+func wrongCount(f rlp.Fields) error {
+	count, start := f.Count(), f.At()
+	if count >= 0 && count != itemsPlain && count != itemsWithKey {
+		f.Fail("", start, "%d items: an unsigned transaction has 13, or 14 with a key authorization", count)
+		return f.Err()
+	}
+	return nil
+}
+
+// readItems reads all items.
+func (tx *transaction) readItems(f rlp.Fields) error {
 	tx.readFees(&f)
 	tx.readCalls(&f)
 	tx.readAccessList(&f)

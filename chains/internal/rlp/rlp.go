@@ -120,6 +120,17 @@ func (f *Fields) NextIsList() bool {
 	return f.More() && f.raw[f.at] >= 0xc0
 }
 
+// SkipEmptyList reads over the next item if it is the empty list, c0, and reports
+// whether it was. It is faster than walking over nothing.
+func (f *Fields) SkipEmptyList() bool {
+	if !f.More() || f.raw[f.at] != 0xc0 {
+		return false
+	}
+	f.at++
+	f.number++
+	return true
+}
+
 // NextIsEmpty reports whether the next item is the empty string, 80, without
 // reading it.
 func (f *Fields) NextIsEmpty() bool {
