@@ -1,7 +1,6 @@
 package ethereum
 
 import (
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
@@ -20,10 +19,6 @@ type authorization struct {
 	r, s     uint256.Int
 	signed   rlp.Span // items chainId, address, nonce
 }
-
-// authorizationMagic is the byte in front of what an authorization's signature
-// covers: keccak256(05 ‖ rlp([chainId, address, nonce])).
-const authorizationMagic = 0x05
 
 func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	at := f.At()
@@ -50,6 +45,5 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 // authority recovers who signed the authorization. Not ok: nobody, and the
 // network skips the tuple.
 func (a *authorization) authority(raw []byte) (authority evm.Address, ok bool) {
-	header := rlp.AppendListHeader([]byte{authorizationMagic}, a.signed.Len())
-	return evm.Recover(crypto.Keccak256Hash(header, a.signed.Of(raw)), a.yParity, a.r, a.s)
+	return evm.Recover(evm.AuthorizationHash(a.signed.Of(raw)), a.yParity, a.r, a.s)
 }
