@@ -44,13 +44,15 @@ func TestAuthorities(t *testing.T) {
 
 // TestNobodySigned: a signature of the right shape that no key can have made.
 func TestNobodySigned(t *testing.T) {
-	const noPoint = "0000000000000000000000000000000000000000000000000000000000000005" // no point has this x
 	raw := authorizationWith("82a5bf", someone, "08", "b841"+noPoint+sBytes+"1b")
 	field := fieldOf(t, fieldOf(t, parse(t, unhex(t, raw)).Summary().Fields, "authorization 1").Fields, "signed by")
 	if field.Value != "nobody" || field.Type != chains.TypeText {
 		t.Errorf("%+v, want nobody", field)
 	}
 }
+
+// noPoint is an r that no point on the curve has as its x.
+const noPoint = "1100000000000000000000000000000000000000000000000000000000000004"
 
 // signatureBy is r ‖ s ‖ v by a key, in hex.
 func signatureBy(t *testing.T, secret string, digest []byte) string {
