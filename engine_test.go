@@ -151,19 +151,19 @@ var refusals = []struct {
 		"ethereum: type at byte 0: type 0x05 is unknown: legacy and types 1 to 4 are supported", chains.ErrUnsupported},
 
 	{"empty", org, ethereumIntent(vectorAddr, ""), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
-		"unsignedTransaction: empty: hex of the raw unsigned transaction is expected", nil},
+		"unsignedTransaction: empty; ethereum expects hex of the raw unsigned transaction in RLP", nil},
 	{"0x alone", org, ethereumIntent(vectorAddr, "0x"), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
-		"unsignedTransaction: empty: hex of the raw unsigned transaction is expected", nil},
+		"unsignedTransaction: empty; ethereum expects hex of the raw unsigned transaction in RLP", nil},
 	{"base64", org, ethereumIntent(vectorAddr, base64.StdEncoding.EncodeToString([]byte(transfer))), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
-		"unsignedTransaction: this looks like base64; hex is expected", nil},
+		"unsignedTransaction: this looks like base64; ethereum expects hex of the raw unsigned transaction in RLP", nil},
 	{"JSON", org, ethereumIntent(vectorAddr, `{"to":"0x00"}`), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
-		"unsignedTransaction: this looks like JSON; hex of the raw unsigned transaction is expected", nil},
+		"unsignedTransaction: this looks like JSON; ethereum expects hex of the raw unsigned transaction in RLP", nil},
 	{"white space", org, ethereumIntent(vectorAddr, transfer+"\n"), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
-		"unsignedTransaction: white space around the hex: remove it", nil},
+		"unsignedTransaction: white space around the hex: remove it; ethereum expects hex of the raw unsigned transaction in RLP", nil},
 	{"odd", org, ethereumIntent(vectorAddr, transfer[1:]), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
-		"unsignedTransaction: odd number of hex digits (91): the text is cut off or a digit is missing", nil},
+		"unsignedTransaction: odd number of hex digits (91): the text is cut off or a digit is missing; ethereum expects hex of the raw unsigned transaction in RLP", nil},
 	{"not hex", org, ethereumIntent(vectorAddr, "0x02#c"), activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
-		"unsignedTransaction: character '#' at position 4 is not a hex digit", nil},
+		"unsignedTransaction: character '#' at position 4 is not a hex digit; ethereum expects hex of the raw unsigned transaction in RLP", nil},
 
 	{"hazard", org, ethereumIntent(vectorAddr, legacy), activity.ReasonHazardNotAllowed, 7, "unsignedTransaction",
 		"the transaction is well-formed but hazardous: ethereum/no-chain-id (the transaction names no chain: once signed, it can be sent on every chain on which the account has funds); to sign it all the same, allow ethereum/no-chain-id by name", nil},
@@ -220,6 +220,32 @@ func TestSignTransactionUnknownType(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestErrorsAreShort: an error does not give a caller's megabytes back.
+func TestErrorsAreShort(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	long := strings.Repeat("\x00", 1<<20)
+	for name, err := range map[string]error{
+		"signWith":            signError(t, engine, org, ethereumIntent(long, transfer)),
+		"address":             signError(t, engine, org, ethereumIntent("0x"+long, transfer)),
+		"organization":        signError(t, engine, long, ethereumIntent(vectorAddr, transfer)),
+		"type":                signError(t, engine, org, activity.SignTransactionIntent{Type: activity.TransactionType(long)}),
+		"unsignedTransaction": signError(t, engine, org, ethereumIntent(vectorAddr, long)),
+	} {
+		if size := len(err.Error()); size > 1000 {
+			t.Errorf("%s: an error of %d bytes", name, size)
+		}
+	}
+}
+
+func signError(t *testing.T, engine *countersign.Engine, organization string, intent activity.SignTransactionIntent) error {
+	t.Helper()
+	_, err := engine.SignTransaction(t.Context(), organization, intent)
+	if err == nil {
+		t.Fatal("signed")
+	}
+	return err
 }
 
 // TestAllowHazards allows hazards by name, not more than named, and all.

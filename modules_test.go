@@ -34,7 +34,20 @@ var linkedModules = map[string]string{
 	"github.com/decred/dcrd/dcrec/secp256k1/v4": "below btcec; scalars that can be wiped",
 	"github.com/decred/dcrd/crypto/blake256":    "used by decred's secp256k1",
 
-	"github.com/google/uuid": "key ids",
+	// Ed25519 over secrets that lie outside the Go heap, which crypto/ed25519
+	// cannot sign with.
+	"github.com/oasisprotocol/curve25519-voi": "Ed25519",
+
+	"google.golang.org/protobuf": "protowire, which splits Tron's fields",
+
+	// Requests with a stamp, and one-time passwords.
+	"github.com/fxamacker/cbor/v2": "COSE keys of passkeys",
+	"github.com/x448/float16":      "used by cbor",
+	"github.com/golang-jwt/jwt/v5": "verification tokens",
+	"golang.org/x/net":             "internationalized domains of e-mail addresses",
+	"golang.org/x/text":            "used by net's idna",
+
+	"github.com/google/uuid": "ids of keys, activities and one-time passwords",
 	"golang.org/x/crypto":    "RIPEMD-160 and SHA-3, for btcd",
 	"golang.org/x/sys":       "locked memory for secrets; CPU features for hashes",
 }

@@ -41,7 +41,7 @@ type ethereumBench struct {
 
 // newEthereumBench makes requests out of transactions, each of which unsigned
 // returns for a number.
-func newEthereumBench(b *testing.B, unsigned func(number int) []byte) *ethereumBench {
+func newEthereumBench(b testing.TB, unsigned func(number int) []byte) *ethereumBench {
 	b.Helper()
 	e := &ethereumBench{keys: memory.New()}
 	b.Cleanup(func() { e.keys.Close() })
@@ -69,7 +69,7 @@ func newEthereumBench(b *testing.B, unsigned func(number int) []byte) *ethereumB
 	return e
 }
 
-func (e *ethereumBench) engine(b *testing.B, config countersign.Config) *countersign.Engine {
+func (e *ethereumBench) engine(b testing.TB, config countersign.Config) *countersign.Engine {
 	b.Helper()
 	config.Keystore = e.keys
 	config.AllowHazards = []string{countersign.AllHazards}
@@ -81,7 +81,7 @@ func (e *ethereumBench) engine(b *testing.B, config countersign.Config) *counter
 }
 
 // signer returns the whole path, for request i.
-func (e *ethereumBench) signer(b *testing.B, engine *countersign.Engine) func(i int) {
+func (e *ethereumBench) signer(b testing.TB, engine *countersign.Engine) func(i int) {
 	ctx := b.Context()
 	return func(i int) {
 		if _, err := engine.SignTransaction(ctx, organization, e.requests[i%manyInputs]); err != nil {

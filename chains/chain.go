@@ -13,6 +13,10 @@ type Chain interface {
 	// such as "ethereum".
 	Name() string
 
+	// Expects says what an unsigned transaction is here, for messages to who has
+	// given something else: "hex of a PSBT".
+	Expects() string
+
 	// Parse reads an unsigned transaction strictly. The transaction keeps raw,
 	// which the caller must not change afterwards. The error is a *ParseError.
 	Parse(raw []byte) (Transaction, error)
@@ -52,6 +56,15 @@ type Transaction interface {
 	// Sign returns the signed transaction in raw bytes, which the caller owns.
 	// It refuses what Check refuses. Otherwise its errors are the key's.
 	Sign(ctx context.Context, key keystore.Key, signWith string) ([]byte, error)
+}
+
+// Networked is implemented by transactions whose bytes do not say for which of
+// their chain's networks they are, where that decides how addresses are written.
+type Networked interface {
+	// ShownFor returns the transaction with addresses as on the network of
+	// signWith, if that is an address; else as they are. The network is part of
+	// the summary.
+	ShownFor(signWith string) Transaction
 }
 
 // Address is one address of a key.

@@ -5,17 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // DecodeHex reads a raw transaction as the API writes it: hex in any case, with
-// or without 0x. Its errors say what the text looks like if it is not hex.
+// or without 0x. Its errors say what the text looks like if it is not hex; what
+// is expected is for the caller to add (Chain.Expects).
 func DecodeHex(text string) ([]byte, error) {
 	digits := text
 	if len(digits) >= 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') {
 		digits = digits[2:]
 	}
 	if digits == "" {
-		return nil, errors.New("empty: hex of the raw unsigned transaction is expected")
+		return nil, errors.New("empty")
 	}
 	raw, err := hex.DecodeString(digits)
 	if err != nil {
@@ -25,21 +27,33 @@ func DecodeHex(text string) ([]byte, error) {
 }
 
 func explainHex(text, digits string, err error) error {
-	var bad hex.InvalidByteError
+	at := strings.IndexFunc(digits, notHex)
 	switch {
-	case errors.Is(err, hex.ErrLength):
+	case errors.Is(err, hex.ErrLength) || at < 0:
 		return fmt.Errorf("odd number of hex digits (%d): the text is cut off or a digit is missing", len(digits))
 	case strings.TrimSpace(text) != text:
 		return errors.New("white space around the hex: remove it")
 	case strings.HasPrefix(text, "{"):
-		return errors.New("this looks like JSON; hex of the raw unsigned transaction is expected")
-	case strings.Trim(digits, base64Alphabet) == "":
-		return errors.New("this looks like base64; hex is expected")
-	case errors.As(err, &bad):
-		at := strings.IndexByte(text, byte(bad))
-		return fmt.Errorf("character %q at position %d is not a hex digit", rune(bad), at)
+		return errors.New("this looks like JSON")
+	case looksLikeBase64(digits):
+		return errors.New("this looks like base64")
 	}
-	return err
+	bad, _ := utf8.DecodeRuneInString(digits[at:])
+	return fmt.Errorf("character %q at position %d is not a hex digit", bad, len(text)-len(digits)+at)
+}
+
+func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) }
+
+// looksLikeBase64 tells base64 from hex with a slip in it: of its alphabet, two
+// in three characters are no hex digits.
+func looksLikeBase64(text string) bool {
+	strange := 0
+	for _, r := range text {
+		if notHex(r) {
+			strange++
+		}
+	}
+	return strings.Trim(text, base64Alphabet) == "" && strange*4 > len(text)
 }
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="

@@ -25,7 +25,7 @@ func renderFields(out *bufio.Writer, fields []Field, depth int) {
 		label := printable(field.Label)
 		fmt.Fprintf(out, "%s%s", strings.Repeat("  ", depth), label)
 		if value := renderValue(field); value != "" {
-			fmt.Fprintf(out, "%s  %s", strings.Repeat(" ", width-utf8.RuneCountInString(label)), value)
+			fmt.Fprintf(out, "%s  %s", strings.Repeat(" ", max(0, width-utf8.RuneCountInString(label))), value)
 		}
 		fmt.Fprintln(out)
 		renderFields(out, field.Fields, depth+1)

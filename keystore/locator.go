@@ -6,8 +6,9 @@ import (
 	"fmt"
 
 	"github.com/btcsuite/btcd/address/v2"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // LocatorKind says what a Locator holds.
@@ -100,7 +101,7 @@ func TaprootLocator(pub PublicKey) (Locator, error) {
 // KeccakAddress returns the last 20 bytes of Keccak-256 over x ‖ y: the address
 // of a secp256k1 key on Ethereum and Tempo, and on Tron behind a byte 0x41.
 func KeccakAddress(pub PublicKey) (address [20]byte) {
-	digest := crypto.Keccak256Hash(pub.point[1:])
+	digest := keccak.Sum256(pub.point[1:])
 	copy(address[:], digest[12:])
 	return address
 }

@@ -72,6 +72,9 @@ func New(limits Limits) Chain { return Chain{limits: limits} }
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
+// Expects implements chains.Chain.
+func (Chain) Expects() string { return "hex of the raw unsigned transaction in RLP" }
+
 // Addresses implements chains.Chain: one address with the checksum of EIP-55.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
 

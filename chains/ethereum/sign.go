@@ -3,9 +3,8 @@ package ethereum
 import (
 	"context"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -26,11 +25,11 @@ func (tx *transaction) Sign(ctx context.Context, key keystore.Key, _ string) ([]
 // just that, else type ‖ list header ‖ items, the items being those that came in.
 func (tx *transaction) preimageHash() [32]byte {
 	if tx.whole {
-		return crypto.Keccak256Hash(tx.raw)
+		return keccak.Sum256(tx.raw)
 	}
 	var room [1 + rlp.MaxListHeader]byte
 	header := rlp.AppendListHeader(append(room[:0], tx.kind), tx.items.Len())
-	return crypto.Keccak256Hash(header, tx.items.Of(tx.raw))
+	return keccak.Sum256(header, tx.items.Of(tx.raw))
 }
 
 // splice puts the signature r ‖ s ‖ v behind the items, and headers that count

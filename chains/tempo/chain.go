@@ -92,6 +92,9 @@ func New(limits Limits) Chain { return Chain{limits: limits} }
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
+// Expects implements chains.Chain.
+func (Chain) Expects() string { return "hex of the raw unsigned transaction, type 0x76" }
+
 // Addresses implements chains.Chain: the same as on Ethereum.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
 

@@ -1,11 +1,11 @@
 package tempo
 
 import (
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // feePayer is who pays the fee, if it is not the sender.
@@ -66,6 +66,6 @@ func (tx *transaction) payer(sender evm.Address) (payer evm.Address, ok bool) {
 	before := tx.raw[tx.items.Start:tx.feePayerItem.Start]
 	after := tx.raw[tx.feePayerItem.End:tx.items.End]
 	header := rlp.AppendListHeader([]byte{typeFeePayer}, len(before)+21+len(after))
-	digest := crypto.Keccak256Hash(header, before, append([]byte{0x80 + 20}, sender[:]...), after)
+	digest := keccak.Sum256(header, before, append([]byte{0x80 + 20}, sender[:]...), after)
 	return evm.Recover(digest, tx.feePayer.yParity, tx.feePayer.r, tx.feePayer.s)
 }

@@ -1,10 +1,9 @@
 package tempo
 
 import (
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // keyAuthorization gives another key access to the account:
@@ -110,5 +109,5 @@ func readOption(f *rlp.Fields, name string) bool {
 }
 
 func (key *keyAuthorization) digest(raw []byte) [32]byte {
-	return crypto.Keccak256Hash(key.signed.Of(raw))
+	return keccak.Sum256(key.signed.Of(raw))
 }

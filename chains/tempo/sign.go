@@ -3,9 +3,8 @@ package tempo
 import (
 	"context"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -29,13 +28,13 @@ var sponsored = []byte{0x80, 0x00}
 // somebody else pays, the same items with feeToken 80 and feePayer 00.
 func (tx *transaction) preimageHash() [32]byte {
 	if tx.feePayer.form == payerNone || tx.feePayer.form == payerPlaceholder && !tx.hasFeeToken {
-		return crypto.Keccak256Hash(tx.raw)
+		return keccak.Sum256(tx.raw)
 	}
 	before := tx.raw[tx.items.Start:tx.feeTokenItem.Start]
 	after := tx.raw[tx.feePayerItem.End:tx.items.End]
 	var room [1 + rlp.MaxListHeader]byte
 	header := rlp.AppendListHeader(append(room[:0], typeTempo), len(before)+len(sponsored)+len(after))
-	return crypto.Keccak256Hash(header, before, sponsored, after)
+	return keccak.Sum256(header, before, sponsored, after)
 }
 
 // splice puts the signature behind the items, as a string of 65 bytes, and a

@@ -2,12 +2,12 @@ package tempo
 
 import (
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // The signatures that authorizations carry. All but the first begin with a type
@@ -104,7 +104,7 @@ func (e envelope) signer(raw []byte, digest common.Hash) chains.Field {
 	signature := e.bytes.Of(raw)
 	if e.kind == kindSecp256k1 {
 		if e.keychain == signatureKeychain2 {
-			digest = crypto.Keccak256Hash([]byte{signatureKeychain2}, digest[:], e.account[:])
+			digest = keccak.Sum256([]byte{signatureKeychain2}, digest[:], e.account[:])
 		}
 		var r, s uint256.Int
 		r.SetBytes(signature[:32])
@@ -118,6 +118,6 @@ func (e envelope) signer(raw []byte, digest common.Hash) chains.Field {
 	if e.kind == kindP256 {
 		end-- // preHash
 	}
-	hash := crypto.Keccak256(signature[end-64 : end])
+	hash := keccak.Sum256(signature[end-64 : end])
 	return chains.AddressField("signed by", evm.Address(hash[12:]).String()).WithNote(e.kind + ", as it claims: not verified here")
 }

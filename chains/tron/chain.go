@@ -133,9 +133,8 @@ func (Chain) HazardNames() []string {
 	}
 }
 
-// Expects says what the hex of an unsigned transaction is here, for messages to
-// who has given something else, such as the JSON that TronWeb makes.
-func (Chain) Expects() string { return "raw_data_hex, or a whole Transaction" }
+// Expects implements chains.Chain.
+func (Chain) Expects() string { return "raw_data_hex, or hex of a whole Transaction" }
 
 // Parse implements chains.Chain.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {

@@ -70,7 +70,7 @@ func TestJSONGivenByMistake(t *testing.T) {
 	if _, err := (Chain{}).Parse([]byte(made)); err == nil || !strings.Contains(err.Error(), "raw_data_hex is expected") {
 		t.Errorf("%v", err)
 	}
-	if got := (Chain{}).Expects(); got != "raw_data_hex, or a whole Transaction" {
+	if got := (Chain{}).Expects(); got != "raw_data_hex, or hex of a whole Transaction" {
 		t.Errorf("expects %s", got)
 	}
 }

@@ -35,7 +35,7 @@ type demoChain struct {
 }
 
 // demoChains are shown in this order.
-var demoChains = []demoChain{ethereumDemo}
+var demoChains = []demoChain{ethereumDemo, solanaDemo, tronDemo, bitcoinDemo, tempoDemo}
 
 func newDemoCommand() *cobra.Command {
 	return &cobra.Command{
@@ -117,7 +117,7 @@ func (c demoChain) show(ctx context.Context, engine *countersign.Engine, keys *f
 	if err != nil {
 		return err
 	}
-	tell.line("unsigned", unsigned)
+	tell.excerpt("unsigned", unsigned)
 	signed, err := c.sign(ctx, engine, key, unsigned, tell)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (c demoChain) refuse(ctx context.Context, engine *countersign.Engine, key k
 		return err
 	}
 	tell.text("Another one " + c.isHazard + ":")
-	tell.line("unsigned", hazardous)
+	tell.excerpt("unsigned", hazardous)
 	_, err = engine.SignTransaction(ctx, defaultOrganization, c.intent(key, hazardous))
 	refusal, ok := errors.AsType[*activity.Error](err)
 	if !ok || refusal.Reason != activity.ReasonHazardNotAllowed {

@@ -59,11 +59,19 @@ func (n *narrator) chapter(title string) {
 
 func (n *narrator) text(text string) { n.printf("   %s\n", text) }
 
-// maxShown is how much of a long hex string is shown.
+// line tells one thing.
+func (n *narrator) line(label, value string) { n.labelled(dim, label, value) }
+
+// maxShown is how much of a long hex string an excerpt shows.
 const maxShown = 96
 
-// line tells one thing. Long hex is cut.
-func (n *narrator) line(label, value string) { n.labelled(dim, label, value) }
+// excerpt tells a hex string, cut if it is long.
+func (n *narrator) excerpt(label, text string) {
+	if len(text) > maxShown {
+		text = fmt.Sprintf("%s… (%d bytes)", text[:maxShown], len(text)/2)
+	}
+	n.line(label, text)
+}
 
 // good tells that something is as it should be.
 func (n *narrator) good(label, value string) { n.labelled(green, label, value) }
@@ -72,9 +80,6 @@ func (n *narrator) good(label, value string) { n.labelled(green, label, value) }
 func (n *narrator) bad(label, value string) { n.labelled(red, label, value) }
 
 func (n *narrator) labelled(style, label, value string) {
-	if len(value) > maxShown && !strings.Contains(value, " ") {
-		value = fmt.Sprintf("%s… (%d bytes)", value[:maxShown], len(value)/2)
-	}
 	n.printf("   %s  %s\n", n.style(style, fmt.Sprintf("%-9s", label)), value)
 }
 

@@ -35,8 +35,10 @@ func readAll(ctx context.Context, in io.Reader, most int) ([]byte, error) {
 	}
 	contents := make(chan content, 1)
 	go func() {
-		text, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
-		contents <- content{text, err}
+		var text bytes.Buffer
+		text.Grow(min(most+1, 64<<10) + bytes.MinRead) // so that growing leaves no copy of a secret behind
+		_, err := text.ReadFrom(io.LimitReader(in, int64(most)+1))
+		contents <- content{text.Bytes(), err}
 	}()
 	select {
 	case got := <-contents:
@@ -46,11 +48,9 @@ func readAll(ctx context.Context, in io.Reader, most int) ([]byte, error) {
 		}
 		return got.text, got.err
 	case <-ctx.Done():
-		return nil, errInterrupted
+		return nil, terminal.ErrInterrupted
 	}
 }
-
-var errInterrupted = errors.New("interrupted")
 
 // tallyError says how answering lines ended.
 func tallyError(tally lines.Tally, err error) error {

@@ -62,6 +62,9 @@ differs it is refused.`),
 }
 
 func (c *importCommand) run(cmd *cobra.Command) (err error) {
+	if _, err := c.at.directory(); err != nil {
+		return err
+	}
 	if err := c.network.check(); err != nil {
 		return err
 	}

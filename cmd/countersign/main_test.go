@@ -22,7 +22,14 @@ import (
 
 var update = flag.Bool("update", false, "write what is printed into the files that scripts compare with")
 
+// hurry lets a program that was built with the race detector end at once,
+// not after a second.
+const hurry = "atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
+	if os.Getenv("GORACE") == "" {
+		_ = os.Setenv("GORACE", hurry)
+	}
 	testscript.Main(m, map[string]func(){
 		"countersign": main,
 		"exits":       exits,
@@ -59,6 +66,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			makeFixture(t, env.WorkDir)
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},
 	})

@@ -36,9 +36,11 @@ func newProgress(cmd *cobra.Command) *progress {
 	}
 	return &progress{started: time.Now(), bar: progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(cmd.ErrOrStderr()),
-		progressbar.OptionShowBytes(true),
+		progressbar.OptionShowBytes(true), // the rate
+		progressbar.OptionShowCount(),     // what is done, and of how much if that is known
 		progressbar.OptionThrottle(200*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own: it races with Set64
 	)}
 }
 

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 const (
@@ -16,12 +20,30 @@ const (
 	askPassword    = "Passphrase of the keystore: "
 )
 
+// printed is output that can be looked at while more of it comes.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *printed) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(text)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
 // signAtTerminal starts signing one transaction, with a terminal at hand.
-func signAtTerminal(t *testing.T, args ...string) (p *person, stdout, stderr *bytes.Buffer) {
+func signAtTerminal(t *testing.T, args ...string) (p *person, stdout, stderr *printed) {
 	t.Helper()
 	s := newSession(t)
 	command := s.command(append([]string{"sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress}, args...)...)
-	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	stdout, stderr = new(printed), new(printed)
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(vectorUnsigned), stdout, stderr
 	return sit(t, command), stdout, stderr
 }
@@ -33,7 +55,7 @@ func TestConfirm(t *testing.T) {
 	} {
 		p, stdout, stderr := signAtTerminal(t)
 		p.sees(question)
-		if stdout.Len() > 0 {
+		if stdout.String() != "" {
 			t.Fatal("something was printed before the answer")
 		}
 		p.types(answer)
@@ -60,8 +82,8 @@ func TestConfirmShows(t *testing.T) {
 	p.sees(question)
 	p.types("n\n")
 	p.ends()
-	const wanted = "  from                      " + fixtureAddress + "\n"
-	if !strings.Contains(p.shown(), wanted) || !strings.Contains(stderr.String(), wanted) {
+	wanted := regexp.MustCompile(`(?m)^  from +` + fixtureAddress + `$`)
+	if !wanted.MatchString(p.shown()) || !wanted.MatchString(stderr.String()) {
 		t.Errorf("the transaction is not shown in both places:\n%s\n%s", p.shown(), stderr)
 	}
 	if shown, _, _ := strings.Cut(p.shown(), question); !strings.HasPrefix(stderr.String(), shown) {
@@ -98,6 +120,17 @@ func shell(t *testing.T) string {
 	return path
 }
 
+// TestTypedAhead: what was typed before the question came is no answer to it.
+func TestTypedAhead(t *testing.T) {
+	p, stdout, _ := signAtTerminal(t)
+	p.types("y\n")
+	p.sees(question)
+	p.types("n\n")
+	if status := p.ends(); status != exitFailure || stdout.String() != "" {
+		t.Errorf("exit status %d, printed %q", status, stdout)
+	}
+}
+
 func TestYesAsksNothing(t *testing.T) {
 	p, stdout, _ := signAtTerminal(t, "--yes")
 	if status := p.ends(); status != exitSuccess || stdout.String() != vectorSigned+"\n" {
@@ -112,7 +145,7 @@ func TestInterruptedAtQuestion(t *testing.T) {
 	p, stdout, stderr := signAtTerminal(t)
 	p.sees(question)
 	p.types("\x03") // Ctrl-C
-	if status := p.ends(); status != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "countersign: interrupted") {
+	if status := p.ends(); status != exitFailure || stdout.String() != "" || !strings.Contains(stderr.String(), "countersign: interrupted") {
 		t.Errorf("exit status %d, printed %q, said %q", status, stdout, stderr)
 	}
 }
@@ -197,5 +230,29 @@ func TestSecretPrompt(t *testing.T) {
 	}
 	if strings.Contains(p.shown(), fixtureSecret) {
 		t.Error("the secret was shown")
+	}
+}
+
+// TestProgress: a batch that takes a while shows how far it is, if its streams
+// leave standard error to the person.
+func TestProgress(t *testing.T) {
+	s := newSession(t)
+	command := s.command("sign", "--jsonl")
+	command.Args = append([]string{"sh", "-c", `"$0" "$@" 2>&3`, command.Path}, command.Args[1:]...)
+	command.Path = shell(t)
+	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	p := sit(t, command)
+	for i := 0; !strings.Contains(p.shown(), "kB"); i++ {
+		if _, err := io.WriteString(in, intentLine(fixtureAddress, testTransaction(i))); err != nil {
+			t.Fatal(err)
+		}
+		if time.Sleep(time.Millisecond); i == 20_000 {
+			t.Fatalf("no progress is shown: %q", p.shown())
+		}
+	}
+	in.Close()
+	if status := p.ends(); status != exitSuccess {
+		t.Errorf("exit status %d; the screen:\n%s", status, p.shown())
 	}
 }

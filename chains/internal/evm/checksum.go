@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"sync/atomic"
 
-	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // addressDigits is the number of hex digits of an address.
@@ -30,7 +30,7 @@ func checksummed(digits *[addressDigits]byte) bool {
 			lower[i] |= 0x20
 		}
 	}
-	hash := crypto.Keccak256Hash(lower[:])
+	hash := keccak.Sum256(lower[:])
 	for i, digit := range digits {
 		nibble := hash[i/2] >> (4 * (1 - i%2)) & 0x0f
 		if digit >= 'A' && (digit < 'a') != (nibble >= 8) {

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNone: the process has no controlling terminal.
+// ErrNone means that the process has no controlling terminal.
 var ErrNone = errors.New("there is no terminal to ask on")
 
-// ErrInterrupted: the person pressed Ctrl-C, or the process was told to stop.
+// ErrInterrupted means that the person pressed Ctrl-C, or that the process was
+// told to stop.
 var ErrInterrupted = errors.New("interrupted")
 
 // Terminal is the controlling terminal of the process.
@@ -54,8 +55,12 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.tty.Write(p) }
 func (t *Terminal) Close() error { return t.tty.Close() }
 
 // Confirm asks a question and reports whether the answer is yes. Anything but
-// y or yes, in any case, is no.
+// y or yes, in any case, is no. What was typed before the question is no answer
+// to it, and is thrown away.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
+	if err := discardTyped(int(t.tty.Fd())); err != nil {
+		return false, err
+	}
 	answer, err := t.ask(ctx, question+" [y/N] ", func() ([]byte, error) {
 		line, err := bufio.NewReader(t.tty).ReadBytes('\n')
 		if errors.Is(err, io.EOF) {

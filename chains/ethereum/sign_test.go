@@ -1,0 +1,122 @@
+package ethereum_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// TestSigningHash: what is handed to the key is the hash that the vectors name.
+func TestSigningHash(t *testing.T) {
+	for _, v := range vectors(t) {
+		key := newFixedKey(t)
+		signRaw(t, unhex(t, v.Unsigned), key)
+		if want := unhex(t, v.SigningHash); !bytes.Equal(key.digest[:], want) {
+			t.Errorf("%s: hash %x, want %x", v.Name, key.digest, want)
+		}
+	}
+}
+
+// TestSpliceScalars puts signatures of every length into every kind of
+// transaction: r and s of 1 to 32 bytes, both parities. What comes out is what
+// go-ethereum encodes.
+func TestSpliceScalars(t *testing.T) {
+	random := rand.New(rand.NewPCG(18, 19))
+	for number := range 64 * gethoracle.Kinds {
+		c := gethoracle.Generate(random, number%gethoracle.Kinds)
+		key := newFixedKey(t)
+		size := 1 + number/gethoracle.Kinds%32
+		for i := range size {
+			key.signature[31-i], key.signature[63-(i*5)%32] = byte(random.Uint32())|1, byte(random.Uint32())
+		}
+		key.signature[63] |= 1
+		key.signature[64] = byte(number / gethoracle.Kinds % 2)
+
+		signed := signRaw(t, c.Unsigned, key)
+		decoded := decodeSigned(t, signed)
+		again, err := decoded.MarshalBinary()
+		if err != nil || !bytes.Equal(again, signed) {
+			t.Fatalf("%x\ngo-ethereum encodes it as %x (%v)", signed, again, err)
+		}
+		v, r, s := decoded.RawSignatureValues()
+		if !bytes.Equal(r.FillBytes(make([]byte, 32)), key.signature[:32]) || !bytes.Equal(s.FillBytes(make([]byte, 32)), key.signature[32:64]) {
+			t.Errorf("%x: r %x, s %x, want %x", signed, r, s, key.signature)
+		}
+		if want := wantV(decoded, c.Tx, key.signature[64]); v.Cmp(want) != 0 {
+			t.Errorf("%x: v %d, want %d", signed, v, want)
+		}
+	}
+}
+
+// wantV is v by EIP-155 and EIP-2718.
+func wantV(tx, original *types.Transaction, parity byte) *big.Int {
+	v := big.NewInt(int64(parity))
+	switch {
+	case tx.Type() != types.LegacyTxType:
+		return v
+	case !original.Protected():
+		return v.Add(v, big.NewInt(27))
+	}
+	return v.Add(v, new(big.Int).Add(new(big.Int).Lsh(original.ChainId(), 1), big.NewInt(35)))
+}
+
+// TestLegacyV has the largest chain id for which v is 64 bits.
+func TestLegacyV(t *testing.T) {
+	key := newFixedKey(t)
+	key.signature[64] = 1
+	signed := signRaw(t, unhex(t, list(with(eip155Items, 7, "887fffffffffffffed")...)), key)
+	if v, _, _ := decodeSigned(t, signed).RawSignatureValues(); v.Text(16) != "fffffffffffffffe" {
+		t.Errorf("v is %x", v)
+	}
+}
+
+// TestCheck refuses a key of another curve, before and while signing.
+func TestCheck(t *testing.T) {
+	keys := memory.New()
+	defer keys.Close()
+	if _, err := keys.Add("org", memory.Key{ID: "ed", Curve: keystore.CurveEd25519, Secret: make([]byte, 32)}); err != nil {
+		t.Fatal(err)
+	}
+	key, err := keys.Find(t.Context(), "org", keystore.ByID("ed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := ethereum.Chain{}.Parse(unhex(t, typed("02", items2...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Check(key, ""); !errors.Is(err, keystore.ErrUnsupported) {
+		t.Errorf("Check: %v", err)
+	}
+	if signed, err := tx.Sign(t.Context(), key, ""); !errors.Is(err, keystore.ErrUnsupported) || signed != nil {
+		t.Errorf("Sign: %x, %v", signed, err)
+	}
+	if err := tx.Check(newFixedKey(t), ""); err != nil {
+		t.Errorf("Check of a secp256k1 key: %v", err)
+	}
+}
+
+// TestSignFails gives out nothing if the key fails.
+func TestSignFails(t *testing.T) {
+	tx, err := ethereum.Chain{}.Parse(unhex(t, typed("02", items2...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	key := keyOf(t, hex.EncodeToString(bytes.Repeat([]byte{1}, 32)))
+	if signed, err := tx.Sign(ctx, key, ""); !errors.Is(err, context.Canceled) || signed != nil {
+		t.Errorf("%x, %v", signed, err)
+	}
+}

@@ -1,0 +1,92 @@
+package solana
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+	sdk "github.com/gagliardetto/solana-go"
+)
+
+// TestDecodeKey holds the decoder against those of btcd and solana-go.
+func TestDecodeKey(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 5000 {
+		var key [keySize]byte
+		for i := random.IntN(keySize); i < keySize; i++ {
+			key[i] = byte(random.Uint32() * (random.Uint32() % 2)) // many zeros
+		}
+		text := encode58(key[:])
+		if theirs := sdk.PublicKey(key).String(); text != theirs {
+			t.Fatalf("%x is %s, solana-go says %s", key, text, theirs)
+		}
+		if got, ok := decodeKey(text); !ok || got != key {
+			t.Fatalf("%s: got %x, %v; want %x", text, got, ok, key)
+		}
+	}
+}
+
+// TestDecodeKeyIsCanonical: a text is taken only if it is the one that the value
+// is written as.
+func TestDecodeKeyIsCanonical(t *testing.T) {
+	text := encode58(bytes.Repeat([]byte{0xff}, keySize))
+	for i := range len(text) {
+		for c := range 256 {
+			mutated := text[:i] + string([]byte{byte(c)}) + text[i+1:]
+			key, ok := decodeKey(mutated)
+			want := base58.Decode(mutated)
+			if ok != (len(want) == keySize && encode58(want) == mutated) || ok && !bytes.Equal(key[:], want) {
+				t.Fatalf("%q: got %x, %v; btcd says %x", mutated, key, ok, want)
+			}
+		}
+	}
+	for _, bad := range []string{"", "1", strings.Repeat("1", 31), strings.Repeat("1", 33), strings.Repeat("z", 44), text + "1", "1" + text} {
+		if _, ok := decodeKey(bad); ok {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+// TestSmallOrderPoints: with each of them as public key, some of a few trivial
+// signatures pass the lenient verification, and none the strict one.
+func TestSmallOrderPoints(t *testing.T) {
+	for _, key := range smallOrderPoints {
+		passed := 0
+		for _, r := range smallOrderPoints {
+			for message := range 64 {
+				signature := append(bytes.Clone(r[:]), make([]byte, 32)...)
+				if ed25519.Verify(key[:], []byte{byte(message)}, signature) {
+					passed++
+				}
+				if verifyStrict(key[:], []byte{byte(message)}, signature) {
+					t.Errorf("%x: the strict verification took %x", key, signature)
+				}
+			}
+		}
+		if passed == 0 {
+			t.Errorf("%x is not of small order", key)
+		}
+	}
+	pub, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if message := []byte("message"); !verifyStrict(pub, message, ed25519.Sign(private, message)) {
+		t.Error("an honest signature was refused")
+	}
+}
+
+func TestPriorityFee(t *testing.T) {
+	tests := []struct{ limit, price, want uint64 }{
+		{0, 0, 0}, {1, 1, 1}, {1_000_000, 1, 1}, {200_000, 5, 1}, {200_000, 6, 2},
+		{1_400_000, 1_000_000, 1_400_000}, {1 << 32, 1_000_000, 1_400_000}, {1_400_000, 1<<64 - 1, 1<<64 - 1},
+	}
+	for _, test := range tests {
+		if got := priorityFee(test.limit, test.price); got != test.want {
+			t.Errorf("%d units at %d: got %d, want %d", test.limit, test.price, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Package solana reads Solana transactions strictly and signs them.
+//
+// [Chain.Parse] takes the wire form of a transaction whose signature slots are
+// zero, or filled by others. Three versions exist. Legacy and v0 carry their
+// signatures in front, behind a count:
+//
+//	compact-u16      number of signatures
+//	64 bytes each    signatures, in the order of the account keys
+//	message          legacy or v0, which begins with 0x80
+//
+// v1 (SIMD-0385) carries them at the end, without a count:
+//
+//	message          begins with 0x81
+//	64 bytes each    signatures, as many as the message's header says
+//
+// The layouts of the messages are drawn in legacy.go, lookup.go and v1.go. A
+// signature covers the message bytes as they came; [Transaction.Sign] fills the
+// signer's slot and leaves every other byte as it was. A transaction of several
+// signers is signed by one after the other, in any order.
+//
+// # What is refused
+//
+// One encoding of a transaction is accepted. Refused are trailing bytes,
+// compact-u16 numbers with needless bytes, another number of signatures than
+// the header's, no signers or more signers than keys, signers that are all
+// read-only (the first pays the fee), duplicate keys, indexes out of range, a
+// program that is the fee payer or comes from a lookup table, lookups that are
+// empty or load the same twice, more than 256 accounts, more bytes than the
+// network takes, a v1 configuration that it would not take, and other versions.
+// A slot that is filled must hold a valid signature, by the strict rules that
+// the network's nodes apply. The signer's own slot must be empty.
+//
+// # Hazards
+//
+// [HazardZeroBlockhash] and [HazardNoComputeBudget] are well-formed and still
+// not what anybody wants to sign.
+//
+// # What is shown
+//
+// The summary decodes the instructions of the System, SPL Token, Token-2022,
+// Associated Token Account, Memo, Compute Budget, Stake, Vote and Address Lookup
+// Table programs. Whatever it cannot decode it shows whole: program, accounts
+// and data. What an address lookup table holds is not in the transaction; such
+// accounts are shown as unresolved.
+package solana
+
+import (
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// Name is the chain's name in errors, hazards and summaries.
+const Name = "solana"
+
+// The largest transactions that the network takes, in bytes with signatures.
+const (
+	DefaultMaxSize   = 1232 // legacy and v0: what fits an IPv6 packet
+	DefaultMaxSizeV1 = 4096 // v1, SIMD-0385
+)
+
+// What SIMD-0385 lets a v1 transaction have at most.
+const (
+	MaxSignaturesV1   = 12
+	MaxAddressesV1    = 64
+	MaxInstructionsV1 = 64
+)
+
+// Limits bounds what is read. Zero values mean the defaults.
+type Limits struct {
+	MaxSize   int // bytes of a legacy or v0 transaction; DefaultMaxSize if zero
+	MaxSizeV1 int // bytes of a v1 transaction; DefaultMaxSizeV1 if zero
+}
+
+// Chain is Solana. It implements chains.Chain.
+type Chain struct {
+	limits Limits
+}
+
+var _ chains.Chain = Chain{}
+
+// New returns the chain with limits.
+func New(limits Limits) Chain { return Chain{limits: limits} }
+
+// Name returns "solana".
+func (Chain) Name() string { return Name }
+
+// Expects implements chains.Chain.
+func (Chain) Expects() string { return "hex of the whole wire transaction, with zeroed signatures" }
+
+// HazardNames implements chains.Chain.
+func (Chain) HazardNames() []string {
+	return []string{HazardZeroBlockhash, HazardNoComputeBudget}
+}
+
+// Parse reads the wire form of a transaction. The transaction is a *Transaction
+// and keeps raw, which the caller must not change afterwards. The error is a
+// *chains.ParseError.
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+	t := &Transaction{raw: raw}
+	t.instructions, t.lookups = t.fewInstructions[:0], t.fewLookups[:0]
+	if err := t.read(c.limits); err != nil {
+		return nil, err
+	}
+	return t, nil
+}

@@ -1,0 +1,64 @@
+package solana_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains/solana"
+)
+
+func TestHazards(t *testing.T) {
+	units, data, zero := []byte{1, 0, 0, 0}, []byte{2, 0, 0, 0}, []byte{0, 0, 0, 0}
+	budget := []string{solana.HazardNoComputeBudget}
+	tests := []struct {
+		name    string
+		version solana.Version
+		change  func(*shape)
+		want    []string
+	}{
+		{"none in legacy", solana.Legacy, func(*shape) {}, nil},
+		{"none in v0", solana.Version0, func(*shape) {}, nil},
+		{"none in v1", solana.Version1, func(*shape) {}, nil},
+		{"zero blockhash in legacy", solana.Legacy, func(s *shape) { s.blockhash = [32]byte{} }, []string{solana.HazardZeroBlockhash}},
+		{"zero blockhash in v0", solana.Version0, func(s *shape) { s.blockhash = [32]byte{} }, []string{solana.HazardZeroBlockhash}},
+		{"almost zero blockhash", solana.Version0, func(s *shape) { s.blockhash = [32]byte{31: 1} }, nil},
+		{"v1 without configuration", solana.Version1, func(s *shape) { s.mask, s.values = 0, nil }, budget},
+		{"v1 with a fee alone", solana.Version1, func(s *shape) { s.mask, s.values = 0b11, slices.Concat(units, zero) }, budget},
+		{"v1 without compute units", solana.Version1, func(s *shape) { s.mask, s.values = 0b1000, data }, budget},
+		{"v1 without loaded data", solana.Version1, func(s *shape) { s.mask, s.values = 0b100, units }, budget},
+		{"v1 with zero compute units", solana.Version1, func(s *shape) { s.values = slices.Concat(zero, data) }, budget},
+		{"v1 with zero loaded data", solana.Version1, func(s *shape) { s.values = slices.Concat(units, zero) }, budget},
+		{"v1 with both", solana.Version1, func(s *shape) { s.values = slices.Concat(units, data) }, nil},
+		{"both hazards", solana.Version1, func(s *shape) { s.mask, s.values, s.blockhash = 0, nil, [32]byte{} },
+			[]string{solana.HazardZeroBlockhash, solana.HazardNoComputeBudget}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := simple(test.version, 1)
+			test.change(&s)
+			tx := parse(t, s.bytes())
+			if got := hazardNames(tx); !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			// A hazard is a decision of the engine's: the transaction can be signed.
+			sign(t, s.bytes(), ed25519Key(t, 0))
+		})
+	}
+}
+
+func TestHazardNames(t *testing.T) {
+	want := []string{"solana/zero-blockhash", "solana/no-compute-budget"}
+	if got := (solana.Chain{}).HazardNames(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestHazardSaysWhichLimit(t *testing.T) {
+	s := simple(solana.Version1, 1)
+	s.mask, s.values = 0b100, []byte{1, 0, 0, 0}
+	hazards := parse(t, s.bytes()).Hazards(ed25519Key(t, 0).PublicKey())
+	if len(hazards) != 1 || !strings.HasPrefix(hazards[0].Detail, "no loaded accounts data size limit:") {
+		t.Errorf("got %+v", hazards)
+	}
+}

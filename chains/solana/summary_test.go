@@ -1,0 +1,209 @@
+package solana_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/solana"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// scenes are transactions whose summaries are in testdata/golden.
+func scenes(t *testing.T) map[string][]byte {
+	scenes := map[string][]byte{}
+	for _, v := range vectors(t) {
+		scenes[v.name] = unhex(t, v.UnsignedTransaction)
+	}
+	units, price := u32(300_000), u64(1_500_001)
+	scenes["transfer_with_priority_fee"] = scene(solana.Legacy, 1, nil,
+		call(sdk.ComputeBudget, nil, []byte{2}, units),
+		call(sdk.ComputeBudget, nil, []byte{3}, price),
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(2), u64(1_250_000_000)),
+		call(sdk.MemoProgramID, []byte{0}, []byte("rent\x1b[31m for \u202eMay")))
+	scenes["durable_nonce"] = scene(solana.Version0, 2, nil,
+		call(sdk.SystemProgramID, []byte{3, 4, 0}, u32(4)),
+		call(sdk.SystemProgramID, []byte{1, 4, 0}, u32(11), u64(7), u64(4), []byte("seed"), bytes32(5)))
+	scenes["token"] = scene(solana.Version0, 1, nil,
+		call(sdk.SPLAssociatedTokenAccountProgramID, []byte{0, 1, 2, 3, 4, 5}, []byte{1}),
+		call(sdk.TokenProgramID, []byte{1, 2, 3, 0}, []byte{12}, u64(1_234_567), []byte{6}),
+		call(sdk.TokenProgramID, []byte{1, 2, 0}, []byte{4}, u64(1<<64-1)),
+		call(sdk.TokenProgramID, []byte{1, 2, 0}, []byte{3}, u64(5)),
+		call(sdk.TokenProgramID, []byte{1, 0}, []byte{6, 2, 1}, bytes32(8)),
+		call(sdk.TokenProgramID, []byte{1, 0}, []byte{6, 3, 0}),
+		call(sdk.TokenProgramID, []byte{1, 2, 0, 1, 2, 0}, []byte{255, 3, 9, 3}, u64(11), []byte{3, 1, 9}))
+	scenes["token_2022"] = scene(solana.Version0, 1, nil,
+		call(sdk.Token2022ProgramID, []byte{1, 2, 3, 0}, []byte{26, 1}, u64(1_000_000), []byte{2}, u64(2_500)),
+		call(sdk.Token2022ProgramID, []byte{1}, []byte{35}, bytes32(6)),
+		call(sdk.Token2022ProgramID, []byte{1}, []byte{39, 0}, make([]byte, 32), bytes32(7)),
+		call(sdk.Token2022ProgramID, []byte{1, 0}, []byte{27, 5, 1, 2, 3}))
+	scenes["stake_and_vote"] = scene(solana.Legacy, 1, nil,
+		call(sdk.StakeProgramID, []byte{1, 2}, u32(0), bytes32(1), bytes32(2), u64(1_900_000_000), u64(900), bytes32(3)),
+		call(sdk.StakeProgramID, []byte{1, 2, 3, 0}, u32(1), bytes32(4), u32(1)),
+		call(sdk.StakeProgramID, []byte{1, 2, 3, 4, 0}, u32(4), u64(2_000_000_000)),
+		call(sdk.VoteProgramID, []byte{1, 2, 0}, u32(3), u64(17)))
+	scenes["lookup_tables"] = scene(solana.Version0, 2, []table{
+		{key: account(50), writable: []byte{9, 4}, readonly: []byte{0}}, {key: account(51), readonly: []byte{200, 3}},
+	}, call(sdk.SystemProgramID, []byte{0, 6}, u32(2), u64(1)),
+		call(sdk.PublicKey(account(52)), []byte{0, 1, 7, 8, 9, 10}, bytes.Repeat([]byte{0xab}, 300)),
+		call(sdk.AddressLookupTableProgramID, []byte{2, 0, 0, 3}, u32(2), u64(2), bytes32(1), bytes32(2)))
+	v1 := scene(solana.Version1, 3, nil,
+		call(sdk.ComputeBudget, nil, []byte{2}, units),
+		call(sdk.SystemProgramID, []byte{0, 3}, u32(2), u64(42)))
+	scenes["v1"] = v1
+	bare := parseShape(solana.Version1, 1, nil, call(sdk.SystemProgramID, []byte{0, 1}, u32(2), u64(42)))
+	bare.mask, bare.values, bare.blockhash = 0, nil, [32]byte{}
+	scenes["v1_without_budget"] = bare.bytes()
+	scenes["partly_signed"] = sign(t, v1, ed25519Key(t, 1))
+	return scenes
+}
+
+type instructionCall struct {
+	program  sdk.PublicKey
+	accounts []byte
+	data     []byte
+}
+
+func call(program sdk.PublicKey, accounts []byte, data ...[]byte) instructionCall {
+	return instructionCall{program, accounts, bytes.Join(data, nil)}
+}
+
+func u32(value uint32) []byte { return binary.LittleEndian.AppendUint32(nil, value) }
+func u64(value uint64) []byte { return binary.LittleEndian.AppendUint64(nil, value) }
+func bytes32(b byte) []byte   { return bytes.Repeat([]byte{b}, 32) }
+
+func scene(version solana.Version, signers int, tables []table, calls ...instructionCall) []byte {
+	return parseShape(version, signers, tables, calls...).bytes()
+}
+
+// parseShape has six accounts, signers first, and behind them the programs.
+func parseShape(version solana.Version, signers int, tables []table, calls ...instructionCall) shape {
+	s := simple(version, signers)
+	s.keys, s.instructions, s.lookups = s.keys[:signers], nil, tables
+	for len(s.keys) < 6 {
+		s.keys = append(s.keys, account(len(s.keys)))
+	}
+	for _, c := range calls {
+		if !slices.Contains(s.keys, [32]byte(c.program)) {
+			s.keys = append(s.keys, c.program)
+		}
+	}
+	s.header[2] = byte(len(s.keys) - 6)
+	for _, c := range calls {
+		in := part{program: byte(slices.Index(s.keys, [32]byte(c.program))), data: c.data}
+		for _, index := range c.accounts {
+			if index >= 6 { // behind the keys: an account from a lookup table
+				index += byte(len(s.keys) - 6)
+			}
+			in.accounts = append(in.accounts, index)
+		}
+		s.instructions = append(s.instructions, in)
+	}
+	return s
+}
+
+func TestSummaries(t *testing.T) {
+	for name, raw := range scenes(t) {
+		t.Run(name, func(t *testing.T) {
+			tx := parse(t, raw)
+			summary := tx.Summary()
+			var shown bytes.Buffer
+			if err := chains.Render(&shown, summary.Fields); err != nil {
+				t.Fatal(err)
+			}
+			for _, hazard := range tx.Hazards(ed25519Key(t, 0).PublicKey()) {
+				fmt.Fprintf(&shown, "hazard %s: %s\n", hazard.Name, hazard.Detail)
+			}
+			fmt.Fprintf(&shown, "for signer 0:\n")
+			if err := chains.Render(&shown, tx.SignerView(ed25519Key(t, 0).PublicKey())); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&shown, "digest %x\n", summary.Digest())
+			golden := filepath.Join("testdata", "golden", name+".txt")
+			if *update {
+				if err := os.WriteFile(golden, shown.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shown.String() != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", shown.Bytes(), want)
+			}
+		})
+	}
+}
+
+// TestSummaryShowsEveryBit changes each bit of the transactions above. What is
+// still accepted has another summary: nothing that is signed is left out.
+func TestSummaryShowsEveryBit(t *testing.T) {
+	for name, raw := range scenes(t) {
+		if name == "partly_signed" {
+			continue // a change invalidates its signature
+		}
+		t.Run(name, func(t *testing.T) {
+			before := parse(t, raw).Summary().Digest()
+			for bit := range 8 * len(raw) {
+				if len(raw) > 400 && bit%8 != bit/8%8 {
+					continue // one bit of each byte of the long ones will do
+				}
+				changed := bytes.Clone(raw)
+				changed[bit/8] ^= 1 << (bit % 8)
+				tx, err := solana.New(solana.Limits{}).Parse(changed)
+				if err == nil && tx.Summary().Digest() == before {
+					t.Errorf("byte %d can be %02x or %02x, and the summary does not tell", bit/8, raw[bit/8], changed[bit/8])
+				}
+			}
+		})
+	}
+}
+
+func TestSummaryIsOfTheBytesAlone(t *testing.T) {
+	raw := scene(solana.Version0, 2, nil, call(sdk.SystemProgramID, []byte{0, 1}, u32(2), u64(1)))
+	tx := parse(t, raw)
+	before := tx.Summary().Digest()
+	key := ed25519Key(t, 1)
+	tx.SignerView(key.PublicKey())
+	if err := tx.Check(key, address(key)); err != nil {
+		t.Fatal(err)
+	}
+	if tx.Summary().Digest() != before || parse(t, raw).Summary().Digest() != before {
+		t.Error("the summary depends on who looks")
+	}
+	form, err := json.Marshal(tx.Summary())
+	if err != nil || !strings.HasPrefix(string(form), `{"schema":"countersign.summary/1","chain":"solana","fields":[`) {
+		t.Errorf("%s, %v", form, err)
+	}
+}
+
+func TestSignerView(t *testing.T) {
+	tx := parse(t, scene(solana.Version0, 2, nil, call(sdk.SystemProgramID, []byte{1, 3}, u32(2), u64(1))))
+	tests := []struct {
+		who  int
+		note string
+		more string
+	}{
+		{0, "signer 0, missing, pays the fee", ""},
+		{1, "signer 1, missing", "instruction 0"},
+		{8, "not a signer of this transaction", ""},
+	}
+	for _, test := range tests {
+		view := tx.SignerView(ed25519Key(t, test.who).PublicKey())
+		if view[0].Note != test.note || len(view) == 2 != (test.more != "") || len(view) == 2 && view[1].Value != test.more {
+			t.Errorf("signer %d: %+v", test.who, view)
+		}
+	}
+}

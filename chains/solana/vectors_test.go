@@ -1,0 +1,118 @@
+package solana_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+type vector struct {
+	name                string
+	SecretKeySeedHex    string `json:"secretKeySeedHex"`
+	Address             string `json:"address"`
+	UnsignedTransaction string `json:"unsignedTransaction"`
+	SignedTransaction   string `json:"signedTransaction"`
+}
+
+func vectors(t testing.TB) []vector {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no vectors: %v", err)
+	}
+	var all []vector
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := vector{name: strings.TrimSuffix(filepath.Base(file), ".json")}
+		if err := json.Unmarshal(content, &v); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func TestVectors(t *testing.T) {
+	for _, v := range vectors(t) {
+		t.Run(v.name, func(t *testing.T) {
+			key := openKey(t, keystore.CurveEd25519, unhex(t, v.SecretKeySeedHex))
+			if got := (solana.Chain{}).Addresses(key.PublicKey()); !slices.Equal(got, []chains.Address{{Format: solana.AddressFormat, Address: v.Address}}) {
+				t.Errorf("addresses %v, want %s", got, v.Address)
+			}
+			tx := parse(t, unhex(t, v.UnsignedTransaction))
+			if names := hazardNames(tx); names != nil {
+				t.Errorf("hazards %v", names)
+			}
+			for _, signWith := range []string{v.Address, key.ID()} {
+				if err := tx.Check(key, signWith); err != nil {
+					t.Error(err)
+				}
+				signed, err := tx.Sign(context.Background(), key, signWith)
+				if got := hex.EncodeToString(signed); err != nil || got != v.SignedTransaction {
+					t.Errorf("signed with %s: %v\n got %s\nwant %s", signWith, err, got, v.SignedTransaction)
+				}
+			}
+		})
+	}
+}
+
+// TestParserFixtures reads what another parser's tests read: whole transactions
+// are accepted, a message without slots is told apart, and data of a single
+// instruction is no transaction.
+func TestParserFixtures(t *testing.T) {
+	content, err := os.ReadFile(testenv.Suite(t, "solana", "parser_fixtures.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Items []struct {
+			Test string   `json:"test"`
+			Hex  string   `json:"hex"`
+			Full []string `json:"fullTransactionFlag"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(content, &suite); err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for _, item := range suite.Items {
+		t.Run(item.Test, func(t *testing.T) {
+			raw := unhex(t, item.Hex)
+			tx, err := solana.New(solana.Limits{}).Parse(raw)
+			switch {
+			case len(item.Full) > 0 && strings.Contains(item.Full[0], "true"):
+				if err != nil {
+					t.Fatal(err)
+				}
+				accepted++
+				if !bytes.Equal(reencode(t, raw), raw) {
+					t.Error("does not encode to itself")
+				}
+				tx.Summary().Digest()
+			case len(item.Full) > 0:
+				if err == nil || !strings.Contains(err.Error(), "this is a message alone") {
+					t.Errorf("a bare message: %v", err)
+				}
+			case err == nil:
+				t.Error("data of an instruction was taken for a transaction")
+			}
+		})
+	}
+	if accepted != 4 {
+		t.Errorf("%d fixtures were accepted, of 4 whole transactions", accepted)
+	}
+}

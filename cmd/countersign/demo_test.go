@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// TestDemoHasEveryChain: who adds a chain to the engine shows it too.
+func TestDemoHasEveryChain(t *testing.T) {
+	shown := map[activity.TransactionType]bool{}
+	for _, chain := range demoChains {
+		shown[chain.kind] = true
+	}
+	for _, kind := range countersign.TransactionTypes() {
+		if !shown[kind] {
+			t.Errorf("the demonstration does not show %s", kind)
+		}
+	}
+}
+
+// TestDemoChecksCanFail: the checks of the demonstration find what was signed by
+// another key, or altered afterwards, and what is no transaction at all.
+func TestDemoChecksCanFail(t *testing.T) {
+	keys := memory.New()
+	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	for _, chain := range demoChains {
+		signer, other := demoKey(t, keys, chain), demoKey(t, keys, chain)
+		unsigned, err := chain.unsigned(signer.PublicKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := engine.SignTransaction(t.Context(), defaultOrganization, chain.intent(signer, unsigned))
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed := result.SignedTransaction
+		if found, err := chain.check(signed, signer.PublicKey); err != nil || found == "" {
+			t.Errorf("%s: %q, %v", chain.name, found, err)
+		}
+		if found, err := chain.check(signed, other.PublicKey); err == nil {
+			t.Errorf("%s: signed by another key: %s", chain.name, found)
+		}
+		for at := range len(signed) {
+			if found, err := chain.check(flipDigit(signed, at), signer.PublicKey); err == nil {
+				t.Errorf("%s: digit %d altered: %s", chain.name, at, found)
+			}
+		}
+		for _, text := range []string{"", "00", "zz", unsigned} {
+			if found, err := chain.check(text, signer.PublicKey); err == nil {
+				t.Errorf("%s: %q: %s", chain.name, text, found)
+			}
+		}
+	}
+}
+
+func demoKey(t *testing.T, keys *memory.Store, chain demoChain) keystore.KeyInfo {
+	t.Helper()
+	key, err := keys.Generate(defaultOrganization, "", chain.curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// flipDigit changes one hex digit.
+func flipDigit(text string, at int) string {
+	digit := strings.IndexByte("0123456789abcdef", text[at]) ^ 1
+	return text[:at] + string("0123456789abcdef"[digit]) + text[at+1:]
+}

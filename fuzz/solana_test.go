@@ -1,0 +1,184 @@
+package fuzz
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// seedSolana adds the vectors of the package, unsigned and signed, and v1
+// transactions made of them.
+func seedSolana(f *testing.F) {
+	f.Helper()
+	files, err := filepath.Glob(filepath.Join(testenv.Root(), "chains", "solana", "testdata", "*.json"))
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no vectors: %v", err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var vector struct{ UnsignedTransaction, SignedTransaction string }
+		if err := json.Unmarshal(content, &vector); err != nil {
+			f.Fatal(err)
+		}
+		for _, digits := range []string{vector.UnsignedTransaction, vector.SignedTransaction} {
+			raw, err := hex.DecodeString(digits)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(raw)
+			f.Add(solanaV1(f, raw))
+		}
+	}
+}
+
+// solanaV1 makes a v1 transaction of a legacy or v0 one.
+func solanaV1(f *testing.F, raw []byte) []byte {
+	f.Helper()
+	tx, err := sdk.TransactionFromBytes(raw)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := tx.Message.SetVersion(sdk.MessageVersionV1); err != nil {
+		f.Fatal(err)
+	}
+	tx.Signatures = nil
+	tx.Message.TransactionConfig = sdk.TransactionConfig{}.WithComputeUnitLimit(1).WithPriorityFee(2).WithHeapSize(1 << 16)
+	v1, err := tx.MarshalBinary()
+	if err != nil {
+		f.Fatal(err)
+	}
+	return v1
+}
+
+// FuzzSolanaParse: whatever comes in, the reader does not panic; what it accepts
+// solana-go understands as fields that encode to the same bytes and pass its
+// Sanitize; and whatever can be done with it does not panic either.
+func FuzzSolanaParse(f *testing.F) {
+	seedSolana(f)
+	chain := solana.New(solana.Limits{})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		before := bytes.Clone(raw)
+		parsed, err := chain.Parse(raw)
+		if err != nil {
+			if parse, ok := errors.AsType[*chains.ParseError](err); !ok || parse.Offset > len(raw) {
+				t.Fatalf("not a ParseError with an offset inside: %v", err)
+			}
+			return
+		}
+		tx, err := sdk.TransactionFromBytes(raw)
+		if err != nil {
+			t.Fatalf("solana-go does not read it: %v", err)
+		}
+		if err := tx.Sanitize(); err != nil {
+			t.Fatalf("solana-go's Sanitize: %v", err)
+		}
+		if again, err := tx.MarshalBinary(); err != nil || !bytes.Equal(again, raw) {
+			t.Fatalf("accepted %x\nwhich is      %x (%v)", raw, again, err)
+		}
+		if message, err := tx.Message.MarshalBinary(); err != nil || !bytes.Equal(message, parsed.(*solana.Transaction).Message()) {
+			t.Fatalf("the message is %x, solana-go says %x", parsed.(*solana.Transaction).Message(), message)
+		}
+		parsed.Summary().Digest()
+		parsed.Hazards(keystore.PublicKey{})
+		if !bytes.Equal(raw, before) {
+			t.Fatal("the input was changed")
+		}
+	})
+}
+
+// FuzzSolanaSign puts a key of ours in the place of the first signer, signs, and
+// compares: the slot is filled, no other byte changed, and the signature is what
+// crypto/ed25519 makes over the message.
+func FuzzSolanaSign(f *testing.F) {
+	seedSolana(f)
+	secret := []byte("thirty-two bytes for one fuzz key")[:32]
+	private := ed25519.NewKeyFromSeed(secret)
+	store := memory.New()
+	info, err := store.Add("org", memory.Key{Curve: keystore.CurveEd25519, Secret: secret})
+	if err != nil {
+		f.Fatal(err)
+	}
+	key, err := store.Find(context.Background(), "org", keystore.ByID(info.ID))
+	if err != nil {
+		f.Fatal(err)
+	}
+	chain := solana.New(solana.Limits{})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		tx, err := sdk.TransactionFromBytes(raw)
+		if err != nil || len(tx.Message.AccountKeys) == 0 {
+			return
+		}
+		tx.Message.AccountKeys[0] = sdk.PublicKey(private.Public().(ed25519.PublicKey))
+		tx.Signatures = nil
+		if raw, err = tx.MarshalBinary(); err != nil {
+			return
+		}
+		parsed, err := chain.Parse(raw)
+		if err != nil {
+			return
+		}
+		signed, err := parsed.Sign(context.Background(), key, info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := parsed.(*solana.Transaction).Message()
+		want := bytes.Replace(raw, make([]byte, 64), ed25519.Sign(private, message), 1)
+		if raw[0] == 0x81 {
+			want = append(append(bytes.Clone(message), ed25519.Sign(private, message)...), raw[len(message)+64:]...)
+		}
+		if !bytes.Equal(signed, want) {
+			t.Fatalf("signed %x\nwant   %x", signed, want)
+		}
+		again, err := chain.Parse(signed)
+		if err != nil || !bytes.Equal(again.(*solana.Transaction).Message(), message) {
+			t.Fatalf("what was signed is not read as it was: %v", err)
+		}
+	})
+}
+
+// FuzzSolanaSignWith: any text is an address, an id or a *SignerError.
+func FuzzSolanaSignWith(f *testing.F) {
+	for _, text := range []string{"", "treasury", "AYqgi6uEZJd8KdGLymSMY8AigtTqNcCjAbFGm232RxM9", "11111111111111111111111111111111"} {
+		f.Add(text)
+	}
+	tx, err := solana.New(solana.Limits{}).Parse(oneSigner())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		locators, err := tx.Signers(text)
+		_, isAddress := sdk.PublicKeyFromBase58(text)
+		switch {
+		case err != nil:
+			if !errors.Is(err, chains.ErrSignWith) || isAddress == nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+		case len(locators) != 1 || (locators[0].Kind() == keystore.LocateByEd25519) != (isAddress == nil):
+			t.Fatalf("%q: %v, and solana-go says %v", text, locators, isAddress)
+		}
+	})
+}
+
+// oneSigner is a legacy transaction without instructions.
+func oneSigner() []byte {
+	raw := append([]byte{1}, make([]byte, 64)...)
+	raw = append(raw, 1, 0, 0, 1)
+	return append(append(raw, bytes.Repeat([]byte{7}, 64)...), 0)
+}

@@ -1,0 +1,228 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// solanaPeer is the script solana.mjs.
+type solanaPeer struct {
+	t   *testing.T
+	in  *json.Encoder
+	out *json.Decoder
+	end func() // before the test ends: its context, which ends the script, goes first
+}
+
+func startSolanaPeer(t *testing.T) *solanaPeer {
+	t.Helper()
+	command := testenv.Node(t, "solana.mjs")
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := func() {
+		_ = in.Close()
+		_, _ = io.Copy(io.Discard, out)
+		if err := command.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	return &solanaPeer{t, json.NewEncoder(in), json.NewDecoder(out), end}
+}
+
+func (p *solanaPeer) ask(request, answer any) {
+	p.t.Helper()
+	if err := p.in.Encode(request); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.out.Decode(answer); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+type solanaBuild struct {
+	Op      string `json:"op"`
+	Version any    `json:"version"`
+	Signers int    `json:"signers"`
+	Lookups bool   `json:"lookups"`
+	Mask    int    `json:"mask"`
+	Number  int    `json:"number"`
+}
+
+type solanaCase struct{ By, Unsigned, Signed string }
+
+// run sends a transaction to litesvm and returns what it fails with.
+func (p *solanaPeer) run(transaction []byte) string {
+	p.t.Helper()
+	var answer struct{ Error string }
+	p.ask(map[string]string{"op": "run", "transaction": hex.EncodeToString(transaction)}, &answer)
+	return answer.Error
+}
+
+// solanaBuilds are one to twelve signers in legacy, in v0 with and without lookup
+// tables, and in v1 with every mask.
+func solanaBuilds() (builds []solanaBuild) {
+	add := func(version any, signers int, lookups bool, mask int) {
+		builds = append(builds, solanaBuild{"build", version, signers, lookups, mask, len(builds)})
+	}
+	for signers := 1; signers <= 12; signers++ {
+		for mask := range 16 {
+			add(1, signers, false, mask)
+		}
+		if signers > 9 {
+			continue // over 1,232 bytes with what the script puts in
+		}
+		for range 2 {
+			add("legacy", signers, false, 0)
+			add(0, signers, false, 0)
+			add(0, signers, true, 0)
+		}
+	}
+	return builds
+}
+
+// solanaSigners are the handles of the script's signers, by address.
+func solanaSigners(t *testing.T) map[string]keystore.Key {
+	t.Helper()
+	store := memory.New()
+	t.Cleanup(func() { _ = store.Close() })
+	keys := map[string]keystore.Key{}
+	for i := range 12 {
+		secret := sha256.Sum256(fmt.Appendf(nil, "interop signer %d", i))
+		info, err := store.Add("org", memory.Key{Curve: keystore.CurveEd25519, Secret: secret[:]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := store.Find(context.Background(), "org", keystore.ByEd25519(info.PublicKey.Ed25519()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[solana.Chain{}.Addresses(info.PublicKey)[0].Address] = keystore.Verified(key)
+	}
+	return keys
+}
+
+// TestSolana signs what @solana/kit and @solana/web3.js have built, one signer
+// after the other in a random order, and compares with what they sign. litesvm
+// takes the result; with a bit changed its signature stage does not.
+func TestSolana(t *testing.T) {
+	peer, keys := startSolanaPeer(t), solanaSigners(t)
+	defer peer.end()
+	random := rand.New(rand.NewPCG(5, 6))
+	compared, executed := 0, 0
+	for _, build := range solanaBuilds() {
+		var answer struct {
+			Blockhash string
+			Cases     []solanaCase
+		}
+		peer.ask(build, &answer)
+		for _, c := range answer.Cases {
+			signed := signSolana(t, unhexSolana(t, c.Unsigned), build.Signers, keys, random)
+			if got := hex.EncodeToString(signed); got != c.Signed {
+				t.Fatalf("%+v by %s:\n got %s\nwant %s", build, c.By, got, c.Signed)
+			}
+			compared++
+			if by := c.By; by != "@solana/kit" && build.Version != 0 {
+				continue // the same transaction, or nearly: it would be a duplicate
+			}
+			for _, broken := range [][]byte{
+				flipSolana(t, signed, unhexSolana(t, answer.Blockhash), random),
+				flipSolana(t, signed, solanaSlot(t, signed, random), random),
+			} {
+				if failure := peer.run(broken); failure != "SignatureFailure" {
+					t.Errorf("%+v by %s with a bit changed: litesvm says %q", build, c.By, failure)
+				}
+			}
+			switch failure := peer.run(signed); {
+			case failure == "SignatureFailure":
+				t.Errorf("%+v by %s: litesvm refuses the signatures", build, c.By)
+			case failure == "":
+				executed++
+			case build.Version == 1 && build.Mask&6 != 6: // no compute budget
+			case failure == "AlreadyProcessed" && c.By != "@solana/kit":
+			default:
+				t.Errorf("%+v by %s: litesvm says %s", build, c.By, failure)
+			}
+		}
+	}
+	t.Logf("%d transactions compared, %d executed", compared, executed)
+	if compared < 250 || executed < 75 {
+		t.Errorf("only %d transactions compared, %d executed", compared, executed)
+	}
+}
+
+func signSolana(t *testing.T, raw []byte, signers int, keys map[string]keystore.Key, random *rand.Rand) []byte {
+	t.Helper()
+	tx, err := sdk.TransactionFromBytes(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tx.Message.Signers()) != signers {
+		t.Fatalf("%d signers, of %d", len(tx.Message.Signers()), signers)
+	}
+	for _, i := range random.Perm(signers) {
+		address := tx.Message.AccountKeys[i].String()
+		parsed, err := solana.New(solana.Limits{}).Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, err = parsed.Sign(context.Background(), keys[address], address); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return raw
+}
+
+// solanaSlot returns one of the signatures of a transaction.
+func solanaSlot(t *testing.T, signed []byte, random *rand.Rand) []byte {
+	t.Helper()
+	tx, err := sdk.TransactionFromBytes(signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := tx.Signatures[random.IntN(len(tx.Signatures))]
+	return signature[:ed25519.SignatureSize]
+}
+
+// flipSolana changes one bit of a part of the transaction.
+func flipSolana(t *testing.T, signed, within []byte, random *rand.Rand) []byte {
+	t.Helper()
+	at := bytes.Index(signed, within)
+	if at < 0 {
+		t.Fatal("the transaction does not have it")
+	}
+	broken := bytes.Clone(signed)
+	broken[at+random.IntN(len(within))] ^= 1 << random.IntN(8)
+	return broken
+}
+
+func unhexSolana(t *testing.T, digits string) []byte {
+	t.Helper()
+	raw, err := hex.DecodeString(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
