@@ -83,6 +83,8 @@ never from an argument or the environment.`),
 	}
 	root.AddCommand(
 		newDemoCommand(),
+		newInitCommand(),
+		newServeCommand(),
 		newKeysCommand(),
 		newSignCommand(),
 		newInspectCommand(),

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // signCommand is one call of sign.
@@ -123,11 +124,25 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: c.allow, Limits: limits})
+	engine, err := c.engineOver(keys, limits)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
 	return engine, nil
+}
+
+// engineOver makes the engine. With --config, what the organization allows is
+// allowed.
+func (c *signCommand) engineOver(keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
+	made := countersign.Config{Keystore: keys, AllowHazards: c.allow, Limits: limits}
+	if c.at.configured != nil {
+		directory, err := countersign.NewDirectory(c.at.configured.Organizations)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.at.configFile, err)
+		}
+		made.Directory = directory
+	}
+	return countersign.New(made)
 }
 
 // signOne shows a transaction, asks, and signs what was shown.
