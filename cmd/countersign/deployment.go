@@ -23,27 +23,24 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// openEngine makes the engine that a configuration describes; change, which may
-// be nil, sets what is not in it. The caller closes the engine.
+// openEngine makes the engine that the configuration describes; change sets what
+// is not in it. The caller closes the engine.
 //
 // What can be wrong without a secret being read comes first, and the
 // passphrase, which a person may have to type, before the store is held.
-func openEngine(cmd *cobra.Command, configured *config.Config, change func(*countersign.Config)) (*countersign.Engine, error) {
+func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.Config)) (*countersign.Engine, error) {
+	configured := at.configured
 	var made countersign.Config
 	var err error
 	if made.Directory, err = countersign.NewDirectory(configured.Organizations); err != nil {
 		return nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
-	at := keystoreFlags{organization: defaultOrganization}
-	at.use(configured)
 	keys, err := at.open(cmd) // from here on the process leaves no core dump
 	if err != nil {
 		return nil, err
 	}
 	made.Keystore = keys
-	if change != nil {
-		change(&made)
-	}
+	change(&made)
 	engine, err := engineOverStore(cmd.Context(), configured, made)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())

@@ -142,13 +142,18 @@ func randomLine(size int) []byte {
 	return append(hex.AppendEncode(nil, random), '\n')
 }
 
+// initWorkFactor is the scrypt work factor of the keystore that init makes. Its
+// passphrase is 256 random bits, which nobody guesses at any speed: making each
+// guess slow would only slow each start.
+const initWorkFactor = 10
+
 func initKeystore(dir, passphraseFile string) error {
 	line := randomLine(32)
 	defer keystore.Wipe(line)
 	if err := writeNew(passphraseFile, line); err != nil {
 		return err
 	}
-	keys, err := file.Create(dir, line[:len(line)-1], file.Options{})
+	keys, err := file.Create(dir, line[:len(line)-1], file.Options{WorkFactor: initWorkFactor})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/metrics"
 )
@@ -23,6 +24,7 @@ type serveCommand struct {
 	listen     string
 	admin      string
 	plaintext  bool
+	leaveOut   bool
 	level      slog.Level
 	log        *slog.Logger
 }
@@ -55,6 +57,7 @@ altered, and nothing keeps it, or the answer, from being read.`),
 	flags.StringVar(&c.listen, "listen", "", "`HOST:PORT` to serve at, instead of the one of the configuration; port 0 picks a free one")
 	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address, instead of the one of the configuration; none for none")
 	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, where whoever is on the way can read")
+	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of not starting")
 	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "`LEVEL` from which on is logged: debug, info (each request), warn, error")
 	return command
 }
@@ -76,9 +79,14 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer at.close()
-	engine, err := openEngine(cmd, configured, func(made *countersign.Config) {
+	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut}
+	keys.use(configured)
+	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
 		made.Logger, made.Observer = c.log, seen
 	})
+	if errors.Is(err, terminal.ErrInterrupted) {
+		return nil // told to stop before it began: nothing is under way
+	}
 	if err != nil {
 		return err
 	}
