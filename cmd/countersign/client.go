@@ -76,6 +76,14 @@ func (c *client) post(ctx context.Context, path string, body []byte) (answer []b
 	return answer, refusalOf(response, answer)
 }
 
+// refusedError is an answer that is a refusal.
+type refusedError struct {
+	status  int
+	message string
+}
+
+func (e *refusedError) Error() string { return fmt.Sprintf("%s (HTTP %d)", e.message, e.status) }
+
 // refusalOf is the error that an answer tells of.
 func refusalOf(response *http.Response, answer []byte) error {
 	if response.StatusCode == http.StatusOK {
@@ -83,7 +91,7 @@ func refusalOf(response *http.Response, answer []byte) error {
 	}
 	var refused struct{ Message string }
 	if json.Unmarshal(answer, &refused) != nil || refused.Message == "" {
-		return fmt.Errorf("the server answered %s", response.Status)
+		refused.Message = "the server answered without saying why"
 	}
-	return fmt.Errorf("refused (%d): %s", response.StatusCode, refused.Message)
+	return &refusedError{response.StatusCode, refused.Message}
 }
