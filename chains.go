@@ -54,7 +54,7 @@ func (t chainTable) of(kind activity.TransactionType) (chains.Chain, error) {
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnsupportedTransactionType, fieldType, chains.ErrUnsupported,
-		"unsupported transaction type %q: use %s", kind, t.names())
+		"unsupported transaction type %q: use %s", shorten(string(kind)), t.names())
 }
 
 func (t chainTable) names() string {

@@ -133,5 +133,17 @@ func (e *Engine) findSigner(ctx context.Context, organizationID string, tx chain
 		}
 	}
 	return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
-		"could not find any resource to sign with: organization %q has no key %q", organizationID, signWith)
+		"could not find any resource to sign with: organization %q has no key %q", shorten(organizationID), shorten(signWith))
+}
+
+// maxQuoted is how many bytes of a caller's text an error repeats.
+const maxQuoted = 100
+
+// shorten cuts a caller's text for an error: a request may be megabytes long,
+// and its error need not be.
+func shorten(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return text[:maxQuoted] + "…"
 }

@@ -120,7 +120,8 @@ func (r *meterReader) take(n int) []byte {
 // there are bytes for.
 func (r *meterReader) count(size int) int {
 	n, length := binary.Uvarint(r.in)
-	if r.short || length <= 0 || n > uint64((len(r.in)-length)/size) {
+	padded := length > 1 && r.in[length-1] == 0
+	if r.short || length <= 0 || padded || n > uint64((len(r.in)-length)/size) {
 		r.short = true
 		return 0
 	}

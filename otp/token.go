@@ -23,7 +23,7 @@ const (
 // maxTokenKey bounds the public key that a request has copied into its token.
 const maxTokenKey = 512
 
-// ErrToken: the token is not one of ours, was changed, or has expired.
+// ErrToken says that the token is not one of ours, was changed, or has expired.
 var ErrToken = errors.New("otp: verification token not valid")
 
 // Token is what a verification token says. Its form is a JWT (RFC 7519) with
@@ -40,7 +40,8 @@ type Token struct {
 
 // NewToken makes the content of a token. The lifetime is the request's
 // expirationSeconds, a decimal string: default 3600, at most 86400. The error
-// is a *ParameterError.
+// is a *ParameterError; to learn of it before a code is tried, pass the zero
+// Verified.
 func NewToken(verified Verified, publicKey, expirationSeconds string, now time.Time) (Token, error) {
 	lifetime, err := seconds("expirationSeconds", expirationSeconds, DefaultTokenLifetime, MaxTokenLifetime)
 	if err != nil {

@@ -1,6 +1,7 @@
 package bolt_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -20,8 +21,21 @@ func open(t testing.TB, path string) *bolt.Store {
 }
 
 func TestContract(t *testing.T) {
+	paths := map[store.Store]string{}
 	storetest.Run(t, storetest.Harness{
-		Open: func(t testing.TB) store.Store { return open(t, filepath.Join(t.TempDir(), "store")) },
+		Open: func(t testing.TB) store.Store {
+			path := filepath.Join(t.TempDir(), "store")
+			s := open(t, path)
+			paths[s] = path
+			return s
+		},
+		Dump: func(t testing.TB, s store.Store) []byte {
+			content, err := os.ReadFile(paths[s])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return content
+		},
 		Reopen: func(t testing.TB) func() store.Store {
 			path := filepath.Join(t.TempDir(), "store")
 			return func() store.Store { return open(t, path) }

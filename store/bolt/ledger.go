@@ -3,6 +3,7 @@ package bolt
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,7 +77,7 @@ func (l ledger) putCode(code *otp.Code) error {
 // Try implements otp.Ledger.
 func (l ledger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
 	code, err := l.Code(id)
-	if err == otp.ErrUnknown {
+	if errors.Is(err, otp.ErrUnknown) {
 		return otp.Code{}, otp.TryRefused, nil
 	}
 	if err != nil {
@@ -92,7 +93,7 @@ func (l ledger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp
 // Move implements otp.Ledger.
 func (l ledger) Move(id string, from, to otp.State) (bool, error) {
 	code, err := l.Code(id)
-	if err == otp.ErrUnknown || err == nil && code.State != from {
+	if errors.Is(err, otp.ErrUnknown) || err == nil && code.State != from {
 		return false, nil
 	}
 	if err != nil {

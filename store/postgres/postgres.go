@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/countersign-dev/countersign/otp"
@@ -85,7 +86,12 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 		}
 		return err
 	}
-	return s.end(ctx, lease, complete, change)
+	err := s.end(ctx, lease, complete, change)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == uniqueViolation {
+		return fmt.Errorf("store: activity id %s is taken", activity.ID)
+	}
+	return err
 }
 
 // Release implements store.Store.
@@ -110,18 +116,29 @@ func (s *Store) end(ctx context.Context, lease store.Lease, statement work, chan
 	if change == nil {
 		err = s.run(ctx, statement)
 	} else {
-		err = s.transact(ctx, func(ctx context.Context, q querier) error {
-			if err := statement(ctx, q); err != nil {
-				return err
-			}
-			refusal, err := change.Apply(&ledger{ctx, q, lease.OrganizationID})
-			if err != nil {
-				return err
-			}
-			return refusal
-		})
+		err = s.endWith(ctx, lease, statement, change)
 	}
-	s.watches.wake(lease)
+	if err == nil {
+		s.watches.wake(lease)
+	}
+	return err
+}
+
+func (s *Store) endWith(ctx context.Context, lease store.Lease, statement work, change otp.Change) error {
+	var refusal error
+	err := s.transact(ctx, func(ctx context.Context, q querier) (err error) {
+		if err = statement(ctx, q); err != nil {
+			return err
+		}
+		refusal, err = change.Apply(&ledger{ctx, q, lease.OrganizationID})
+		if err == nil && refusal != nil {
+			err = errRollBack
+		}
+		return err
+	})
+	if errors.Is(err, errRollBack) {
+		return refusal
+	}
 	return err
 }
 

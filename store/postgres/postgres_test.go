@@ -48,8 +48,15 @@ func execute(t testing.TB, dsn, statement string) {
 
 func TestContract(t *testing.T) {
 	server := testenv.Postgres(t)
+	addresses := map[store.Store]string{}
 	storetest.Run(t, storetest.Harness{
-		Open:     func(t testing.TB) store.Store { return open(t, schema(t, server)) },
+		Open: func(t testing.TB) store.Store {
+			dsn := schema(t, server)
+			s := open(t, dsn)
+			addresses[s] = dsn
+			return s
+		},
+		Dump:     func(t testing.TB, s store.Store) []byte { return dump(t, addresses[s]) },
 		OwnClock: true,
 		Reopen: func(t testing.TB) func() store.Store {
 			dsn := schema(t, server)
@@ -60,4 +67,28 @@ func TestContract(t *testing.T) {
 			return open(t, dsn), open(t, dsn)
 		},
 	})
+}
+
+// dump returns all rows of all tables, as text.
+func dump(t testing.TB, dsn string) (all []byte) {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close(context.Background()) }()
+	for _, table := range []string{"countersign_activities", "countersign_otp_codes", "countersign_otp_meters"} {
+		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text FROM "+table+" r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			all = append(append(all, line...), '\n')
+		}
+	}
+	return all
 }

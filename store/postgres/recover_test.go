@@ -1,7 +1,10 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,8 +118,25 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
+// TestSilentDatabase: one that takes connections and says nothing is as good as
+// gone when the context ends.
+func TestSilentDatabase(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	started := time.Now()
+	_, err = postgres.Open(ctx, "postgres://user@"+silent.Addr().String()+"/name?sslmode=disable")
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(started) > 5*time.Second {
+		t.Fatalf("after %v: %v", time.Since(started), err)
+	}
+}
+
 func TestMalformedAddress(t *testing.T) {
-	if _, err := postgres.Open(t.Context(), "postgres://user:hush@host:port/"); err == nil || errors.Is(err, store.ErrUnavailable) {
+	if _, err := postgres.Open(t.Context(), "postgres://user:hush@host:port/"); err == nil || errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "hush") {
 		t.Fatalf("a malformed address: %v", err)
 	}
 }

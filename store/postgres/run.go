@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -62,7 +61,11 @@ const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
 	adminShutdown        = "57P01"
+	uniqueViolation      = "23505"
 )
+
+// errRollBack takes a transaction back whose change was refused.
+var errRollBack = errors.New("the change was refused")
 
 // hadNoEffect tells whether the work may be done again: the database has rolled
 // it back, or it was never sent.
@@ -80,10 +83,7 @@ func unavailable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, ours := range []error{
-		pgx.ErrNoRows, store.ErrLeaseLost, store.ErrUnavailable, store.ErrClosed,
-		otp.ErrInvalidCode, otp.ErrLimit,
-	} {
+	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrUnavailable, store.ErrClosed, errRollBack} {
 		if errors.Is(err, ours) {
 			return err
 		}

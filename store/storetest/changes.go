@@ -118,7 +118,7 @@ func beginRefusalTakeover(b *bench) {
 	b.pass(b.ttl + time.Millisecond)
 	_, err := b.Begin(b.t.Context(), b.claim("a"), bump(errRefused, nil))
 	b.is(err, errRefused)
-	b.lost(first, "a")
+	b.lost(first)
 	b.lease("a")
 }
 
@@ -138,7 +138,7 @@ func beginNoLease(b *bench) {
 func completeChange(b *bench) {
 	b.noError(b.Complete(b.t.Context(), b.lease("a"), b.activity("a"), bump(nil, nil)))
 	b.bumped(1)
-	b.recorded("a")
+	b.recorded()
 }
 
 func completeRefusal(b *bench) { completeFails(b, bump(errRefused, nil), errRefused) }
@@ -151,7 +151,7 @@ func completeFails(b *bench, failing otp.Change, want error) {
 	b.bumped(0)
 	_, err := b.Get(b.t.Context(), organization, b.activity("a").ID)
 	b.is(err, store.ErrNotFound)
-	b.busy("a")
+	b.busy()
 	b.complete(lease, "a")
 }
 
@@ -173,7 +173,7 @@ func releaseRefusal(b *bench) {
 	lease := b.lease("a")
 	b.is(b.Release(b.t.Context(), lease, bump(errRefused, nil)), errRefused)
 	b.bumped(0)
-	b.busy("a")
+	b.busy()
 	b.noError(b.Release(b.t.Context(), lease, nil))
 }
 

@@ -45,25 +45,25 @@ func completedIsFound(b *bench) {
 	got, err := b.Get(b.t.Context(), organization, b.activity("a").ID)
 	b.noError(err)
 	b.same(b.activity("a"), got)
-	b.recorded("a")
+	b.recorded()
 	b.lease("b")
 }
 
 func busyThenRecorded(b *bench) {
 	b.ttl = time.Minute
 	lease := b.lease("a")
-	wait := b.busy("a")
+	wait := b.busy()
 	woken := make(chan error, 1)
 	go func() { woken <- wait(b.t.Context()) }()
 	b.complete(lease, "a")
 	b.noError(b.soon(woken))
-	b.recorded("a")
+	b.recorded()
 }
 
 func releasedCanBeTaken(b *bench) {
 	b.ttl = time.Minute
 	first := b.lease("a")
-	wait := b.busy("a")
+	wait := b.busy()
 	b.noError(b.Release(b.t.Context(), first, nil))
 	b.noError(wait(b.t.Context()))
 	second := b.lease("a")
@@ -75,7 +75,7 @@ func releasedCanBeTaken(b *bench) {
 func waitEndsWithContext(b *bench) {
 	b.ttl = time.Minute
 	b.lease("a")
-	wait := b.busy("a")
+	wait := b.busy()
 	ctx, cancel := context.WithCancel(b.t.Context())
 	woken := make(chan error, 1)
 	go func() { woken <- wait(ctx) }()
@@ -88,10 +88,10 @@ func waitEndsWithContext(b *bench) {
 func leaseRunsOut(b *bench) {
 	first := b.lease("a")
 	b.pass(b.ttl / 3)
-	b.busy("a")
+	b.busy()
 	if !b.h.OwnClock {
 		b.now = epoch.Add(b.ttl - 1)
-		b.busy("a")
+		b.busy()
 		b.now = epoch.Add(b.ttl)
 	} else {
 		b.pass(b.ttl)
@@ -100,12 +100,12 @@ func leaseRunsOut(b *bench) {
 	if second.Token <= first.Token {
 		b.t.Fatalf("token %d is not greater than %d", second.Token, first.Token)
 	}
-	b.busy("a")
+	b.busy()
 }
 
 func waitEndsWithLease(b *bench) {
 	b.lease("a")
-	wait := b.busy("a")
+	wait := b.busy()
 	started := time.Now()
 	woken := make(chan error, 1)
 	go func() { woken <- wait(b.t.Context()) }()
@@ -119,17 +119,17 @@ func lostLease(b *bench) {
 	first := b.lease("a")
 	b.pass(b.ttl + time.Millisecond)
 	second := b.lease("a")
-	b.lost(first, "a")
-	b.busy("a")
+	b.lost(first)
+	b.busy()
 	b.complete(second, "a")
-	b.lost(first, "a")
-	b.recorded("a")
+	b.lost(first)
+	b.recorded()
 }
 
-// lost expects that a lease is good for nothing.
-func (b *bench) lost(lease store.Lease, body string) {
+// lost expects that a lease on the body a is good for nothing.
+func (b *bench) lost(lease store.Lease) {
 	b.t.Helper()
-	late := b.activity(body)
+	late := b.activity("a")
 	late.ID, late.Data = "late", []byte("late")
 	if err := b.Complete(b.t.Context(), lease, late, nil); !errors.Is(err, store.ErrLeaseLost) {
 		b.t.Fatalf("Complete with a lost lease: %v", err)
@@ -149,9 +149,9 @@ func releasedLease(b *bench) {
 	b.ttl = time.Minute
 	first := b.lease("a")
 	b.noError(b.Release(b.t.Context(), first, nil))
-	b.lost(first, "a")
+	b.lost(first)
 	second := b.lease("a") // whose token must not be the first one's again
-	b.lost(first, "a")
+	b.lost(first)
 	b.complete(second, "a")
 }
 
@@ -160,10 +160,10 @@ func lateButFirst(b *bench) {
 	b.pass(2 * b.ttl)
 	renewed, err := b.Renew(b.t.Context(), lease, b.ttl, b.now)
 	b.noError(err)
-	b.busy("a")
+	b.busy()
 	b.pass(2 * b.ttl)
 	b.complete(renewed, "a")
-	b.recorded("a")
+	b.recorded()
 }
 
 func renewedLease(b *bench) {
@@ -174,15 +174,15 @@ func renewedLease(b *bench) {
 		b.t.Fatalf("renewed %+v to %+v", lease, renewed)
 	}
 	b.pass(2 * b.ttl)
-	b.busy("a")
+	b.busy()
 	b.complete(lease, "a")
 }
 
 func completedLease(b *bench) {
 	lease := b.lease("a")
 	b.complete(lease, "a")
-	b.lost(lease, "a")
-	b.recorded("a")
+	b.lost(lease)
+	b.recorded()
 }
 
 func walls(b *bench) {
@@ -201,7 +201,7 @@ func walls(b *bench) {
 	}
 	stolen := *begun.Lease
 	stolen.OrganizationID = organization
-	b.lost(stolen, "a")
+	b.lost(stolen)
 	b.noError(b.Complete(b.t.Context(), *begun.Lease, b.activity("a"), nil)) // same id, other side of the wall
 	got, err := b.Get(b.t.Context(), "another", b.activity("a").ID)
 	b.noError(err)
@@ -266,7 +266,7 @@ func sameBodyAtOnce(b *bench, n int, node func(i int) store.Store) int {
 		})
 	}
 	all.Wait()
-	b.recorded("a")
+	b.recorded()
 	return int(work.Load())
 }
 
@@ -306,7 +306,7 @@ func idTwice(b *bench) {
 	if err := b.Complete(b.t.Context(), lease, twin, nil); err == nil || errors.Is(err, store.ErrLeaseLost) {
 		b.t.Fatalf("an id that is taken: %v", err)
 	}
-	b.recorded("a")
+	b.recorded()
 	b.complete(lease, "b")
 }
 

@@ -29,11 +29,11 @@ func sweepActivities(b *bench) {
 	until := b.activity("a").KeepUntil
 	b.now = until
 	b.same(store.Swept{}, b.sweep(until))
-	b.recorded("a")
+	b.recorded()
 	b.now = until.Add(time.Millisecond)
 	if !b.Forgets() {
 		b.same(store.Swept{}, b.sweep(b.now))
-		b.recorded("a")
+		b.recorded()
 		return
 	}
 	b.lease("a")
@@ -92,14 +92,14 @@ func sweepLeases(b *bench) {
 	}
 	b.now = lease.Until.Add(store.LeaseGrace)
 	b.same(store.Swept{Leases: 1}, b.sweep(b.now))
-	b.lost(lease, "a")
+	b.lost(lease)
 }
 
 func runClose(t *testing.T, h Harness) {
 	b := open(t, h)
 	b.ttl = time.Minute
 	lease := b.lease("a")
-	wait := b.busy("a")
+	wait := b.busy()
 	woken := make(chan error, 1)
 	go func() { woken <- wait(t.Context()) }()
 	b.noError(b.Ping(t.Context()))
@@ -132,13 +132,13 @@ func runReopen(t *testing.T, h Harness) {
 	})
 	b.try("code", "1", 3, epoch, otp.TryCounted, 1)
 	before := b.passwords()
-	id := before.mustIssue("")
+	id := before.mustIssue()
 	before.refused(before.redeem(b.Store, "wrong", id, wrong(before.sent[id])), otp.ErrWrong)
 	b.noError(b.Close())
 
 	b = on(t, h, reopen())
 	defer func() { _ = b.Close() }()
-	b.recorded("a")
+	b.recorded()
 	b.bumped(1)
 	b.try("code", "1", 3, epoch, otp.TryRepeated, 1)
 	after := b.passwords()
@@ -160,9 +160,9 @@ func runNodes(t *testing.T, h Harness) {
 		begun, err := store.Acquire(t.Context(), nodes[1], b.claim("a"), time.Now, nil)
 		b.noError(err)
 		b.same(true, begun.Lease != nil)
-		b.lost(lease, "a")
+		b.lost(lease)
 		b.noError(nodes[1].Complete(t.Context(), *begun.Lease, b.activity("a"), nil))
-		b.recorded("a")
+		b.recorded()
 	})
 	t.Run("200 right codes on two nodes: one is used", func(t *testing.T) {
 		b, nodes := openNodes(t, h)
@@ -186,7 +186,7 @@ func runNodes(t *testing.T, h Harness) {
 		go func() { woken <- begun.Wait(t.Context()) }()
 		b.complete(lease, "a")
 		b.noError(b.soon(woken))
-		on(t, h, nodes[1]).recorded("a")
+		on(t, h, nodes[1]).recorded()
 	})
 }
 

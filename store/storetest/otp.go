@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ func runOTP(t *testing.T, h Harness) {
 		"undelivered codes never come alive":            undelivered,
 		"a code whose node died never comes alive":      nodeDied,
 		"a used code is used, whatever became of a try": usedIsUsed,
+		"an unused code is nowhere":                     unusedIsNowhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(open(t, h)) })
 	}
@@ -71,17 +73,17 @@ func (b *bench) passwords() *passwords {
 }
 
 // request asks for a code, whose message is the code alone.
-func request(user string) otp.Request {
+func request() otp.Request {
 	return otp.Request{
-		Type: otp.TypeSMS, Contact: "+4915112345678", UserIdentifier: user,
+		Type: otp.TypeSMS, Contact: "+4915112345678",
 		SMS: &otp.SMSCustomization{Template: "{{.OtpCode}}"},
 	}
 }
 
 // issue sends a code through an activity.
-func (p *passwords) issue(user string) (id string, err error) {
+func (p *passwords) issue() (id string, err error) {
 	p.t.Helper()
-	issue, err := p.service.Prepare(organization, "", request(user))
+	issue, err := p.service.Prepare(organization, "", request())
 	p.noError(err)
 	body := "issue " + issue.ID()
 	begun, err := p.Begin(p.t.Context(), p.claim(body), issue.Reserve(p.now))
@@ -96,9 +98,9 @@ func (p *passwords) issue(user string) (id string, err error) {
 }
 
 // mustIssue issues a code and expects no error.
-func (p *passwords) mustIssue(user string) (id string) {
+func (p *passwords) mustIssue() (id string) {
 	p.t.Helper()
-	id, err := p.issue(user)
+	id, err := p.issue()
 	p.noError(err)
 	return id
 }
@@ -161,7 +163,7 @@ func (p *passwords) redeemAtOnce(n int, id, typed string) (right int) {
 func rightAtOnce(b *bench) { oneOfManyRight(b.passwords()) }
 
 func oneOfManyRight(p *passwords) {
-	id := p.mustIssue("")
+	id := p.mustIssue()
 	p.same(1, p.redeemAtOnce(200, id, p.sent[id]))
 	p.refused(p.redeem(p.Store, "later", id, p.sent[id]), otp.ErrUsed)
 }
@@ -169,7 +171,7 @@ func oneOfManyRight(p *passwords) {
 func wrongAtOnce(b *bench) { threeOfManyWrong(b.passwords()) }
 
 func threeOfManyWrong(p *passwords) {
-	id := p.mustIssue("")
+	id := p.mustIssue()
 	p.same(0, p.redeemAtOnce(200, id, wrong(p.sent[id])))
 	p.do(func(ledger otp.Ledger) error {
 		code, err := ledger.Code(id)
@@ -191,7 +193,7 @@ func threeOfManyWrong(p *passwords) {
 
 func wrongRepeated(b *bench) {
 	p := b.passwords()
-	id := p.mustIssue("")
+	id := p.mustIssue()
 	for range 20 {
 		p.refused(p.redeem(p.Store, "same", id, wrong(p.sent[id])), otp.ErrWrong)
 	}
@@ -201,7 +203,7 @@ func wrongRepeated(b *bench) {
 
 func codeExpires(b *bench) {
 	p := b.passwords()
-	early, late := p.mustIssue(""), p.mustIssue("")
+	early, late := p.mustIssue(), p.mustIssue()
 	p.now = epoch.Add(otp.DefaultExpiration - time.Millisecond)
 	p.noError(p.redeem(p.Store, "early", early, p.sent[early]))
 	p.now = epoch.Add(otp.DefaultExpiration)
@@ -210,9 +212,9 @@ func codeExpires(b *bench) {
 
 func fourthKillsOldest(b *bench) {
 	p := b.passwords()
-	ids := []string{p.mustIssue(""), p.mustIssue(""), p.mustIssue("")}
+	ids := []string{p.mustIssue(), p.mustIssue(), p.mustIssue()}
 	p.now = epoch.Add(otp.DefaultSendsWindow)
-	ids = append(ids, p.mustIssue(""))
+	ids = append(ids, p.mustIssue())
 	p.refused(p.redeem(p.Store, "first", ids[0], p.sent[ids[0]]), otp.ErrDead)
 	for _, id := range ids[1:] {
 		p.noError(p.redeem(p.Store, "body of "+id, id, p.sent[id]))
@@ -222,16 +224,16 @@ func fourthKillsOldest(b *bench) {
 func sendsLimited(b *bench) {
 	p := b.passwords()
 	for range otp.DefaultSends {
-		p.mustIssue("")
+		p.mustIssue()
 	}
 	p.now = epoch.Add(otp.DefaultSendsWindow - time.Millisecond)
-	_, err := p.issue("")
+	_, err := p.issue()
 	var limit *otp.LimitError
 	if !errors.As(err, &limit) || limit.RetryAfter != time.Millisecond {
 		p.t.Fatalf("the fourth is refused with %v", err)
 	}
 	p.now = epoch.Add(otp.DefaultSendsWindow)
-	p.mustIssue("")
+	p.mustIssue()
 }
 
 func triesLimited(b *bench) {
@@ -242,18 +244,18 @@ func triesLimited(b *bench) {
 		return p.redeem(p.Store, fmt.Sprint("try ", tries), id, wrong(p.sent[id]))
 	}
 	for range 3 {
-		id := p.mustIssue("")
+		id := p.mustIssue()
 		for range 3 {
 			p.refused(try(id), otp.ErrWrong)
 		}
 	}
 	p.now = epoch.Add(otp.DefaultSendsWindow)
-	last := p.mustIssue("")
+	last := p.mustIssue()
 	p.refused(try(last), otp.ErrWrong) // the tenth
 	p.is(try(last), otp.ErrLimit)
 	p.is(p.redeem(p.Store, "right", last, p.sent[last]), otp.ErrLimit)
 	p.now = epoch.Add(time.Hour)
-	last = p.mustIssue("")
+	last = p.mustIssue()
 	p.noError(p.redeem(p.Store, "right", last, p.sent[last])) // those of the first minute are an hour old
 }
 
@@ -261,16 +263,16 @@ func undelivered(b *bench) {
 	p := b.passwords()
 	p.fail = errors.New("no")
 	for range otp.DefaultFailures {
-		id, err := p.issue("")
+		id, err := p.issue()
 		p.is(err, otp.ErrDelivery)
 		p.refused(p.redeem(p.Store, "body of "+id, id, p.sent[id]), otp.ErrDead)
 	}
-	_, err := p.issue("")
+	_, err := p.issue()
 	p.is(err, otp.ErrLimit)
 	p.fail = nil
 	p.now = epoch.Add(otp.DefaultFailuresWindow)
 	for range otp.DefaultSends { // none of which the failures have used up
-		id := p.mustIssue("")
+		id := p.mustIssue()
 		p.noError(p.redeem(p.Store, "body of "+id, id, p.sent[id]))
 	}
 }
@@ -279,14 +281,14 @@ func undelivered(b *bench) {
 // The successor sends another one.
 func nodeDied(b *bench) {
 	p := b.passwords()
-	first, err := p.service.Prepare(organization, "", request(""))
+	first, err := p.service.Prepare(organization, "", request())
 	p.noError(err)
 	_, err = p.Begin(p.t.Context(), p.claim("a"), first.Reserve(p.now))
 	p.noError(err)
 	p.noError(first.Deliver(p.t.Context()))
 	p.pass(p.ttl + time.Millisecond)
 
-	second, err := p.service.Prepare(organization, "", request(""))
+	second, err := p.service.Prepare(organization, "", request())
 	p.noError(err)
 	begun, err := p.Begin(p.t.Context(), p.claim("a"), second.Reserve(p.now))
 	p.noError(err)
@@ -300,7 +302,7 @@ func nodeDied(b *bench) {
 // another, records nothing.
 func usedIsUsed(b *bench) {
 	p := b.passwords()
-	id := p.mustIssue("")
+	id := p.mustIssue()
 	slow, err := p.service.PrepareVerification(organization, id, p.sent[id], fingerprint("slow"))
 	p.noError(err)
 	begun, err := p.Begin(p.t.Context(), p.claim("slow"), slow.Attempt(p.now))
@@ -309,4 +311,30 @@ func usedIsUsed(b *bench) {
 	p.refused(p.Complete(p.t.Context(), *begun.Lease, p.activity("slow"), slow.Consume()), otp.ErrUsed)
 	_, err = p.Get(p.t.Context(), organization, p.activity("slow").ID)
 	p.is(err, store.ErrNotFound)
+}
+
+// unusedIsNowhere looks for codes that are live, dead and never delivered in
+// all that the store keeps.
+func unusedIsNowhere(b *bench) {
+	if b.h.Dump == nil {
+		return
+	}
+	p := b.passwords()
+	live := p.mustIssue()
+	tried := p.mustIssue()
+	p.refused(p.redeem(p.Store, "wrong", tried, wrong(p.sent[tried])), otp.ErrWrong)
+	p.fail = errors.New("no")
+	failed, err := p.issue()
+	p.is(err, otp.ErrDelivery)
+	dump := bytes.ToUpper(b.h.Dump(b.t, b.Store))
+	for _, id := range []string{live, tried, failed} {
+		if !bytes.Contains(dump, []byte(strings.ToUpper(id))) {
+			b.t.Fatalf("one-time password %s is not in the dump: it is not a dump of all", id)
+		}
+		for _, form := range []string{p.sent[id], fmt.Sprintf("%X", p.sent[id])} {
+			if bytes.Contains(dump, []byte(form)) {
+				b.t.Errorf("the code of %s is kept, as %s", id, form)
+			}
+		}
+	}
 }

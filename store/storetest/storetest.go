@@ -33,6 +33,10 @@ type Harness struct {
 	// it, again and again. Nil if the store does not survive.
 	Reopen func(t testing.TB) func() store.Store
 
+	// Dump returns all that the store keeps, as somebody finds it who steals
+	// it. Nil if there is nothing to steal.
+	Dump func(t testing.TB, s store.Store) []byte
+
 	// Nodes makes two stores over one empty place. Nil if the store cannot be
 	// shared.
 	Nodes func(t testing.TB) (one, other store.Store)
@@ -145,24 +149,24 @@ func (b *bench) lease(body string) store.Lease {
 	return *begun.Lease
 }
 
-// busy calls Begin and expects that somebody has the lease.
-func (b *bench) busy(body string) func(context.Context) error {
+// busy calls Begin for the body a and expects that somebody has the lease.
+func (b *bench) busy() func(context.Context) error {
 	b.t.Helper()
-	begun := b.begin(body)
+	begun := b.begin("a")
 	if begun.Wait == nil {
 		b.t.Fatalf("Begin should have said that somebody has the lease: %+v", begun)
 	}
 	return begun.Wait
 }
 
-// recorded calls Begin and expects the completed activity.
-func (b *bench) recorded(body string) {
+// recorded calls Begin for the body a and expects the completed activity.
+func (b *bench) recorded() {
 	b.t.Helper()
-	begun := b.begin(body)
+	begun := b.begin("a")
 	if begun.Recorded == nil {
 		b.t.Fatalf("Begin gave no record: %+v", begun)
 	}
-	b.same(b.activity(body), *begun.Recorded)
+	b.same(b.activity("a"), *begun.Recorded)
 }
 
 // complete completes an activity and expects no error.
