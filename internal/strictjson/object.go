@@ -21,6 +21,7 @@ func Required(name string, into any) Field { return Field{name, true, into} }
 // read into a
 //
 //	*string, *bool        of that kind
+//	*[]byte               a string, where it stands in the text: for secrets, to be overwritten
 //	**bool                stays nil if it is absent
 //	*int                  an integer without point or exponent
 //	*Span                 an object, kept as it is
@@ -99,6 +100,8 @@ func (r *Reader) value(into any) (err error) {
 	switch into := into.(type) {
 	case *string:
 		*into, err = r.text()
+	case *[]byte:
+		*into, err = r.bytes()
 	case *bool:
 		*into, err = r.boolean()
 	case **bool:
