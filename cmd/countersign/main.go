@@ -91,6 +91,9 @@ never from an argument or the environment.`),
 		newKeysCommand(),
 		newSignCommand(),
 		newInspectCommand(),
+		newStampCommand(),
+		newSubmitCommand(),
+		newOTPCommand(),
 		newVersionCommand(),
 	)
 	return root
