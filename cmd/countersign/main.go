@@ -91,9 +91,6 @@ never from an argument or the environment.`),
 		newKeysCommand(),
 		newSignCommand(),
 		newInspectCommand(),
-		newStampCommand(),
-		newSubmitCommand(),
-		newOTPCommand(),
 		newVersionCommand(),
 	)
 	return root

@@ -60,8 +60,9 @@ func (r *Reader) Object(fields ...Field) error {
 	return nil
 }
 
-// unknownShown is how much of an unknown name an error repeats.
-const unknownShown = 64
+// unknownShown is how long an unknown name may be for an error to repeat it. A
+// longer one is no slip of the pen: it may be a secret in the wrong place.
+const unknownShown = 32
 
 func (r *Reader) unknown(name string, at int, fields []Field) error {
 	for _, field := range fields {
@@ -70,7 +71,7 @@ func (r *Reader) unknown(name string, at int, fields []Field) error {
 		}
 	}
 	if len(name) > unknownShown {
-		name = strings.ToValidUTF8(name[:unknownShown], "") + "…"
+		return r.fail(at, "unknown member with a name of %d bytes", len(name))
 	}
 	if strings.Trim(name, plainName) != "" || name == "" {
 		name = strconv.Quote(name)
