@@ -60,8 +60,24 @@ func (r *Reader) Object(fields ...Field) error {
 	return nil
 }
 
-// unknownShown is how much of an unknown name an error repeats.
-const unknownShown = 64
+// maxNameShown is how much of a name that is not ours an error repeats: who
+// mixed up name and value may have written a secret there.
+const maxNameShown = 24
+
+// shownName is a name as errors repeat it: cut, and quoted unless it is plain.
+func shownName(name string) string {
+	cut := len(name) > maxNameShown
+	if cut {
+		name = strings.ToValidUTF8(name[:maxNameShown], "")
+	}
+	if strings.Trim(name, plainName) != "" || name == "" {
+		name = strconv.Quote(name)
+	}
+	if cut {
+		name += "…"
+	}
+	return name
+}
 
 func (r *Reader) unknown(name string, at int, fields []Field) error {
 	for _, field := range fields {
@@ -69,13 +85,7 @@ func (r *Reader) unknown(name string, at int, fields []Field) error {
 			return r.failIn(name, at, "unknown member: names are case-sensitive, this one is %s", field.name)
 		}
 	}
-	if len(name) > unknownShown {
-		name = strings.ToValidUTF8(name[:unknownShown], "") + "…"
-	}
-	if strings.Trim(name, plainName) != "" || name == "" {
-		name = strconv.Quote(name)
-	}
-	return r.failIn(name, at, "unknown member")
+	return r.failIn(shownName(name), at, "unknown member")
 }
 
 // plainName is what names are made of that an error repeats without quoting.
@@ -210,10 +220,10 @@ func (r *Reader) skipObject(depth int) error {
 	names := map[string]struct{}{}
 	return r.members(func(name string, at int) error {
 		if _, twice := names[name]; twice {
-			return r.failIn(name, at, "appears twice")
+			return r.failIn(shownName(name), at, "appears twice")
 		}
 		if len(names) == MaxMembers {
-			return r.failIn(name, at, "more than %d members in one object", MaxMembers)
+			return r.failIn(shownName(name), at, "more than %d members in one object", MaxMembers)
 		}
 		names[name] = struct{}{}
 		return r.skip(depth + 1)
