@@ -75,7 +75,8 @@ func FuzzOTPRequest(f *testing.F) {
 func FuzzOTPMeter(f *testing.F) {
 	full := otp.Meter{
 		Sent: []otp.Event{{At: 1, By: 2, N: 3}}, Tried: []otp.Event{{At: 4, By: 5, N: 6}},
-		Live: []otp.LiveCode{{ID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", By: 7, ExpiresAt: 8}},
+		Live:  []otp.LiveCode{{ID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", By: 7, ExpiresAt: 8}},
+		Until: 9,
 	}
 	f.Add(full.Append(nil))
 	f.Add((&otp.Meter{}).Append(nil))

@@ -30,9 +30,9 @@ func (r *reserve) Apply(ledger Ledger) (refusal, err error) {
 		return refusal, nil
 	}
 	by := r.code.User.tag()
-	keys.user.Sent = r.limits.Sends.add(keys.user.Sent, r.now, by)
-	keys.to.Sent = r.limits.Sends.add(keys.to.Sent, r.now, by)
-	all.Sent = r.limits.OrganizationSends.add(all.Sent, r.now, 0)
+	keys.user.count(&keys.user.Sent, r.limits.Sends, r.now, by)
+	keys.to.count(&keys.to.Sent, r.limits.Sends, r.now, by)
+	all.count(&all.Sent, r.limits.OrganizationSends, r.now, 0)
 	return nil, errors.Join(
 		keys.save(ledger),
 		ledger.SetMeter(r.organization, all),
@@ -73,10 +73,10 @@ func (f *deliveryFailed) Apply(ledger Ledger) (refusal, err error) {
 	by := f.code.User.tag()
 	for _, meter := range []*Meter{&keys.user, &keys.to} {
 		meter.Sent = f.limits.Sends.remove(meter.Sent, f.reservedAt, by)
-		meter.Failed = f.limits.Failures.add(meter.Failed, f.now, by)
+		meter.count(&meter.Failed, f.limits.Failures, f.now, by)
 	}
 	all.Sent = f.limits.OrganizationSends.remove(all.Sent, f.reservedAt, 0)
-	all.Failed = f.limits.OrganizationFailures.add(all.Failed, f.now, 0)
+	all.count(&all.Failed, f.limits.OrganizationFailures, f.now, 0)
 	_, moveErr := ledger.Move(f.code.ID, StatePending, StateDead)
 	return nil, errors.Join(keys.save(ledger), ledger.SetMeter(f.organization, all), moveErr)
 }

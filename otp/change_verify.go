@@ -82,8 +82,8 @@ func (a *attempt) judge(code *Code, try Try, equal bool) error {
 func (a *attempt) count(ledger Ledger, keys *pair, code *Code, wrong bool) error {
 	if wrong {
 		by := code.User.tag()
-		keys.user.Tried = a.keepTries().add(keys.user.Tried, a.now, by)
-		keys.to.Tried = a.keepTries().add(keys.to.Tried, a.now, by)
+		keys.user.count(&keys.user.Tried, a.keepTries(), a.now, by)
+		keys.to.count(&keys.to.Tried, a.keepTries(), a.now, by)
 		if len(code.Tried) >= a.limits.TriesPerCode {
 			if _, err := ledger.Move(code.ID, StateLive, StateDead); err != nil {
 				return err

@@ -81,6 +81,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// longestWindow bounds the windows of rates, and so how long meters are kept.
+const longestWindow = 24 * time.Hour
+
 // maxTriesPerCode bounds what is stored with a code.
 const maxTriesPerCode = 100
 

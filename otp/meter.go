@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 )
@@ -17,6 +16,7 @@ type Meter struct {
 	Failed []Event
 	Tried  []Event
 	Live   []LiveCode // oldest first
+	Until  int64      // milliseconds since the epoch: until then the events matter
 }
 
 // Event is something that counted towards a limit.
@@ -33,24 +33,20 @@ type LiveCode struct {
 	ExpiresAt int64 // milliseconds since the epoch
 }
 
-// longestWindow is how long events are kept at most, whatever the limits are.
-const longestWindow = 24 * time.Hour
-
 // KeepUntil is when the meter has nothing left to remember.
 func (m *Meter) KeepUntil() time.Time {
-	last := int64(math.MinInt64)
-	for _, events := range [][]Event{m.Sent, m.Failed, m.Tried} {
-		if n := len(events); n > 0 {
-			last = max(last, events[n-1].At+longestWindow.Milliseconds())
-		}
-	}
+	until := m.Until
 	for _, code := range m.Live {
-		last = max(last, code.ExpiresAt)
+		until = max(until, code.ExpiresAt)
 	}
-	if last == math.MinInt64 {
-		return time.Time{}
-	}
-	return time.UnixMilli(last).UTC()
+	return time.UnixMilli(until).UTC()
+}
+
+// count adds an event to one of the meter's lists, by a rate, and lets the
+// meter be kept as long as the event matters.
+func (m *Meter) count(events *[]Event, rate Rate, at time.Time, by uint64) {
+	*events = rate.add(*events, at, by)
+	m.Until = max(m.Until, roundUp(at.UnixMilli(), rate.step())+rate.Window.Milliseconds())
 }
 
 // meterVersion is the first byte of an encoded meter.
@@ -58,13 +54,14 @@ const meterVersion = 1
 
 // Append appends the meter's encoding, which stores may keep:
 //
-//	version (1)
+//	version (1) ‖ until 8
 //	3 × { count uvarint, count × { at 8, by 8, n 4 } }    sent, failed, tried
 //	count uvarint, count × { length 1, id, by 8, expiresAt 8 }
 //
 // with numbers in big-endian order and times in milliseconds since the epoch.
 func (m *Meter) Append(out []byte) []byte {
 	out = append(out, meterVersion)
+	out = binary.BigEndian.AppendUint64(out, uint64(m.Until))
 	for _, events := range [][]Event{m.Sent, m.Failed, m.Tried} {
 		out = binary.AppendUvarint(out, uint64(len(events)))
 		for _, event := range events {
@@ -93,6 +90,7 @@ func ParseMeter(in []byte) (Meter, error) {
 		return m, fmt.Errorf("otp: meter has version %d, which this program does not know", in[0])
 	}
 	r := meterReader{in: in[1:]}
+	m.Until = int64(binary.BigEndian.Uint64(r.take(8)))
 	m.Sent, m.Failed, m.Tried = r.events(), r.events(), r.events()
 	m.Live = r.live()
 	if r.short || len(r.in) > 0 {

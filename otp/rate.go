@@ -62,8 +62,7 @@ func (r Rate) wait(events []Event, now time.Time, share int) time.Duration {
 	return r.Window // a rate that allows none
 }
 
-// add notes an event and forgets those that keep, the longest window they are
-// looked at through, leaves behind.
+// add notes an event, and forgets those that have left the window.
 func (r Rate) add(events []Event, at time.Time, by uint64) []Event {
 	ms := roundUp(at.UnixMilli(), r.step())
 	events = since(events, ms-r.Window.Milliseconds())

@@ -122,6 +122,7 @@ func TestMeterEncoding(t *testing.T) {
 		Failed: []Event{{7, 8, 9}},
 		Tried:  []Event{{10, 11, 12}},
 		Live:   []LiveCode{{"id", 13, 14}, {"", 15, 16}},
+		Until:  17,
 	}
 	raw := meter.Append(nil)
 	got, err := ParseMeter(raw)
@@ -149,8 +150,12 @@ func TestMeterEncoding(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ParseMeter([]byte{meterVersion, 0xff, 0xff, 0xff, 0xff, 0x0f}); err == nil {
+	if _, err := ParseMeter([]byte{meterVersion, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}); err == nil {
 		t.Error("a count without events is read")
+	}
+	padded := slices.Concat([]byte{meterVersion}, make([]byte, 8), []byte{0x80, 0x00, 0, 0, 0})
+	if _, err := ParseMeter(padded); err == nil {
+		t.Error("a count in a longer form than it needs is read")
 	}
 }
 

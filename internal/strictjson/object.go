@@ -21,6 +21,7 @@ func Required(name string, into any) Field { return Field{name, true, into} }
 // read into a
 //
 //	*string, *bool        of that kind
+//	*[]byte               a string, where it stands in the text: for secrets, to be overwritten
 //	**bool                stays nil if it is absent
 //	*int                  an integer without point or exponent
 //	*Span                 an object, kept as it is
@@ -59,8 +60,9 @@ func (r *Reader) Object(fields ...Field) error {
 	return nil
 }
 
-// unknownShown is how much of an unknown name an error repeats.
-const unknownShown = 64
+// unknownShown is how long an unknown name may be for an error to repeat it. A
+// longer one is no slip of the pen: it may be a secret in the wrong place.
+const unknownShown = 32
 
 func (r *Reader) unknown(name string, at int, fields []Field) error {
 	for _, field := range fields {
@@ -69,7 +71,7 @@ func (r *Reader) unknown(name string, at int, fields []Field) error {
 		}
 	}
 	if len(name) > unknownShown {
-		name = strings.ToValidUTF8(name[:unknownShown], "") + "…"
+		return r.fail(at, "unknown member with a name of %d bytes", len(name))
 	}
 	if strings.Trim(name, plainName) != "" || name == "" {
 		name = strconv.Quote(name)
@@ -99,6 +101,8 @@ func (r *Reader) value(into any) (err error) {
 	switch into := into.(type) {
 	case *string:
 		*into, err = r.text()
+	case *[]byte:
+		*into, err = r.bytes()
 	case *bool:
 		*into, err = r.boolean()
 	case **bool:

@@ -47,7 +47,7 @@ type Config struct {
 
 	// Username and Password, if the server asks for them. The strongest way
 	// that the server offers is used; never one that would show the password
-	// on a connection that is not encrypted.
+	// on its way to another machine.
 	Username string
 	Password string
 

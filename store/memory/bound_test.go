@@ -137,8 +137,9 @@ func issueMany(t testing.TB, s otp.Store, n int) {
 			User: user, To: to, State: otp.StateLive, CreatedAt: start, ExpiresAt: start.Add(5 * time.Minute),
 		}
 		meter := otp.Meter{
-			Sent: []otp.Event{{At: start.UnixMilli(), N: 1}},
-			Live: []otp.LiveCode{{ID: code.ID, ExpiresAt: code.ExpiresAt.UnixMilli()}},
+			Sent:  []otp.Event{{At: start.UnixMilli(), N: 1}},
+			Live:  []otp.LiveCode{{ID: code.ID, ExpiresAt: code.ExpiresAt.UnixMilli()}},
+			Until: start.Add(3 * time.Minute).UnixMilli(),
 		}
 		err := s.ChangeOTP(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
 			return nil, errors.Join(ledger.SetMeter(user, meter), ledger.SetMeter(to, meter), ledger.Insert(code))

@@ -50,13 +50,12 @@ func (l *ledger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
 	meters := make([]otp.Meter, len(keys))
 	for i, key := range keys {
 		if meter := l.store.meters[meterKey{l.organization, key}]; meter != nil {
+			meters[i] = *meter
 			// Changes append to the slices: not into ours.
-			meters[i] = otp.Meter{
-				Sent:   slices.Clone(meter.Sent),
-				Failed: slices.Clone(meter.Failed),
-				Tried:  slices.Clone(meter.Tried),
-				Live:   slices.Clone(meter.Live),
+			for _, list := range []*[]otp.Event{&meters[i].Sent, &meters[i].Failed, &meters[i].Tried} {
+				*list = slices.Clone(*list)
 			}
+			meters[i].Live = slices.Clone(meter.Live)
 		}
 	}
 	return meters, nil

@@ -11,8 +11,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -145,6 +147,9 @@ func (s *Store) endWith(ctx context.Context, lease store.Lease, statement work, 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
 	activity := store.Activity{OrganizationID: organizationID, ID: id}
+	if !isText(organizationID) || !isText(id) {
+		return store.Activity{}, store.ErrNotFound
+	}
 	err := s.run(ctx, func(ctx context.Context, q querier) error {
 		var fingerprint []byte
 		err := q.QueryRow(ctx, `
@@ -159,6 +164,11 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 	}
 	return activity, err
 }
+
+// isText tells whether PostgreSQL could have a string as text at all: it calls
+// other strings errors of its own, but they are only somebody's who asks for
+// what is not there.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // ChangeOTP implements otp.Store.
 func (s *Store) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {

@@ -54,6 +54,7 @@ func bumpMeter(ledger otp.Ledger, keys ...otp.MeterKey) error {
 	}
 	for i, key := range keys {
 		meters[i].Sent = append(meters[i].Sent, otp.Event{At: epoch.UnixMilli(), By: 7, N: 1})
+		meters[i].Until = epoch.Add(time.Hour).UnixMilli()
 		if err := ledger.SetMeter(key, meters[i]); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,6 +32,7 @@ func runLeases(t *testing.T, h Harness) {
 		"work that fails is taken over":              workIsTakenOver,
 		"an id is taken once":                        idTwice,
 		"large records":                              largeRecord,
+		"ids that nobody has":                        oddIDs,
 	} {
 		t.Run(name, func(t *testing.T) { test(open(t, h)) })
 	}
@@ -332,5 +334,19 @@ func (b *bench) soon(answer <-chan error) error {
 	case <-time.After(10 * time.Second):
 		b.t.Fatal("still waiting after ten seconds")
 		return nil
+	}
+}
+
+// oddIDs asks for what no activity can be called: it is not found, and the
+// store is not to blame.
+func oddIDs(b *bench) {
+	b.complete(b.lease("a"), "a")
+	for _, id := range []string{"", "\x00", "a\x00b", "\xff\xfe", "%", "id of a ", "ID OF A", "' OR 1=1 --", strings.Repeat("x", 1<<20)} {
+		if _, err := b.Get(b.t.Context(), organization, id); !errors.Is(err, store.ErrNotFound) {
+			b.t.Errorf("id %.20q: %v", id, err)
+		}
+		if _, err := b.Get(b.t.Context(), id, b.activity("a").ID); !errors.Is(err, store.ErrNotFound) {
+			b.t.Errorf("organization %.20q: %v", id, err)
+		}
 	}
 }

@@ -73,6 +73,7 @@ func metersAreKept(b *bench) {
 		Failed: []otp.Event{{At: epoch.UnixMilli() + 2, By: 3, N: 4}},
 		Tried:  []otp.Event{{At: epoch.UnixMilli() + 5, By: 6, N: 7}},
 		Live:   []otp.LiveCode{{ID: "a", By: 8, ExpiresAt: epoch.UnixMilli() + 9}, {ID: "b", By: 1 << 63, ExpiresAt: 1}},
+		Until:  epoch.UnixMilli() + 10,
 	}
 	one, other := otp.MeterKey{9}, otp.MeterKey{8}
 	b.do(func(ledger otp.Ledger) error {

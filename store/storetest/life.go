@@ -63,7 +63,7 @@ func sweepCodes(b *bench) {
 // sweepMeters also extends a meter: it is swept by what it says last.
 func sweepMeters(b *bench) {
 	set := func(at time.Time) time.Time {
-		meter := otp.Meter{Tried: []otp.Event{{At: at.UnixMilli(), N: 1}}}
+		meter := otp.Meter{Tried: []otp.Event{{At: at.UnixMilli(), N: 1}}, Until: at.Add(24 * time.Hour).UnixMilli()}
 		b.do(func(ledger otp.Ledger) error {
 			if _, err := ledger.Meters(testKey); err != nil {
 				return err
