@@ -8,6 +8,9 @@ import (
 	"testing"
 )
 
+// documents are those whose code and links are held against what is there.
+var documents = []string{"embedding.md", "security.md", "../SECURITY.md"}
+
 // goBlock is a fenced block of Go in a document.
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
@@ -16,7 +19,7 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 func TestShownCodeIsCompiled(t *testing.T) {
 	compiled := goFiles(t)
 	shown := 0
-	for _, document := range []string{"embedding.md"} {
+	for _, document := range documents {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
@@ -30,6 +33,28 @@ func TestShownCodeIsCompiled(t *testing.T) {
 	}
 	if shown < 6 {
 		t.Errorf("%d blocks of Go were found: the documents have more", shown)
+	}
+}
+
+// link is a link in a document to another file of the project.
+var link = regexp.MustCompile(`\]\(([^):#]+)[^):]*\)`)
+
+// fenced is a block of anything.
+var fenced = regexp.MustCompile("(?s)```.*?```")
+
+// TestLinks follows the links to files.
+func TestLinks(t *testing.T) {
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prose := fenced.ReplaceAllString(string(text), "")
+		for _, found := range link.FindAllStringSubmatch(prose, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), found[1])); err != nil {
+				t.Errorf("%s: %v", document, err)
+			}
+		}
 	}
 }
 
