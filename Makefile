@@ -48,7 +48,7 @@ bench:
 	{ go run ./bench/report -machine && \
 	  go test -run '^$$' -bench '$(BENCH)' -skip '^BenchmarkParallel$$' -benchtime $(BENCHTIME) -timeout 2h ./bench && \
 	  go test -run '^$$' -bench '^BenchmarkParallel$$' -cpu 1,2 -benchtime $(BENCHTIME) ./bench && \
-	  for peers in $(PEERS); do (cd $$peers && go test -run '^$$' -bench '$(BENCH)' -timeout 2h .) || exit 1; done; \
+	  for peers in $(PEERS); do (cd $$peers && go test -mod=mod -run '^$$' -bench '$(BENCH)' -timeout 2h .) || exit 1; done; \
 	} > $(RESULTS).part
 	mv $(RESULTS).part $(RESULTS)
 	$(MAKE) bench-report

@@ -93,7 +93,7 @@ func renderList(w io.Writer, rows []*benchmark) {
 	for _, b := range rows {
 		name := strings.ReplaceAll(strings.Join(b.path, " "), "_", " ")
 		if len(cores) > 1 {
-			name += fmt.Sprintf(" (%d cores)", b.procs)
+			name += fmt.Sprintf(", -cpu %d", b.procs)
 		}
 		fmt.Fprintf(w, "| %s |", name)
 		for _, unit := range units {

@@ -57,8 +57,8 @@ func TestRender(t *testing.T) {
 	for _, want := range []string{
 		"| date | 2026-01-02 |",
 		"| ratio | sign | handle |\n|---|---:|---:|\n| ethereum eip1559 | 1.25 | 1.10 |\n| solana 215 | 0.50 |  |",
-		"| Sign ethereum eip1559 verified (1 cores) | 1,234,567 | 1,024 | 9 |",
-		"| Sign ethereum eip1559 verified (2 cores) | 734,567 | 1,024 | 9 |",
+		"| Sign ethereum eip1559 verified, -cpu 1 | 1,234,567 | 1,024 | 9 |",
+		"| Sign ethereum eip1559 verified, -cpu 2 | 734,567 | 1,024 | 9 |",
 		"## The submitted path",
 		"| StoreBolt | 55.2 |",
 		"## Others",
