@@ -1,6 +1,8 @@
 package countersign
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,8 +131,27 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 	})
 }
 
-// refuseHazards names hazards that are not allowed, and how to allow them.
-func refuseHazards(hazards []chains.Hazard) error {
+// refuseHazards refuses hazards that neither the configuration nor the
+// organization allows.
+func (e *Engine) refuseHazards(ctx context.Context, organizationID string, hazards []chains.Hazard) error {
+	refused := e.allowed.refused(hazards)
+	if len(refused) > 0 && e.submitted.Directory != nil {
+		organization, err := e.submitted.Directory.Organization(ctx, organizationID)
+		switch {
+		case err == nil:
+			refused = allowance{names: organization.AllowHazards}.refused(refused)
+		case !errors.Is(err, ErrOrganizationNotFound):
+			return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return nameHazards(refused)
+}
+
+// nameHazards names hazards that are not allowed, and how to allow them.
+func nameHazards(hazards []chains.Hazard) error {
 	var details, names []string
 	for _, hazard := range hazards {
 		details = append(details, fmt.Sprintf("%s (%s)", hazard.Name, hazard.Detail))

@@ -86,8 +86,8 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	}
 	hazards := tx.Hazards(key.PublicKey())
 	if len(hazards) > 0 {
-		if refused := e.allowed.refused(hazards); len(refused) > 0 {
-			return prepared, refuseHazards(refused)
+		if err := e.refuseHazards(ctx, organizationID, hazards); err != nil {
+			return prepared, err
 		}
 	}
 	return PreparedTransaction{tx: tx, key: key, signWith: intent.SignWith, hazards: hazards}, nil
