@@ -121,7 +121,7 @@ func parseSignWith(text string) (*target, error) {
 	}
 	params := networks[network].params
 	parsed, err := address.DecodeAddress(text, params)
-	if err == nil && (!parsed.IsForNet(params) || !strings.EqualFold(parsed.EncodeAddress(), text)) {
+	if err == nil && (!parsed.IsForNet(params) || !canonical(parsed, text)) {
 		err = fmt.Errorf("not the one form of an address of %v", network)
 	}
 	if err != nil {
@@ -132,6 +132,16 @@ func parseSignWith(text string) (*target, error) {
 		return nil, malformedAddress(text, err)
 	}
 	return &target{script, network}, nil
+}
+
+// canonical reports whether an address that was read is written in its one form.
+// Bech32 and bech32m have no other that can be read: letters of both cases, and
+// padding that is long or not zero, are refused (BIP-173).
+func canonical(parsed address.Address, text string) bool {
+	if _, segwit := parsed.(interface{ WitnessVersion() byte }); segwit {
+		return true
+	}
+	return strings.EqualFold(parsed.EncodeAddress(), text)
 }
 
 func malformedAddress(text string, err error) error {
