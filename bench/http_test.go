@@ -172,7 +172,10 @@ func bare(b *testing.B, key *enginetest.APIKey) *httptest.Server {
 		b.Fatal(err)
 	}
 	x, y := elliptic.UnmarshalCompressed(elliptic.P256(), compressed)
-	pub := &ecdsa.PublicKey{Curve: elliptic.P256(), X: x, Y: y}
+	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), elliptic.Marshal(elliptic.P256(), x, y)) //nolint:staticcheck // crypto/ecdsa reads no compressed points
+	if err != nil {
+		b.Fatal(err)
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

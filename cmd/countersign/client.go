@@ -19,14 +19,10 @@ import (
 
 // client posts stamped requests to a server.
 type client struct {
-	base  string
-	key   apiKeyFlag
-	by    *stamper
-	stamp func(body []byte) (stamp.Header, error)
+	base string
+	key  apiKeyFlag
+	by   *stamper
 }
-
-// use has requests stamped with an API key.
-func (c *client) use(by *stamper) { c.by, c.stamp = by, by.Stamp }
 
 func (c *client) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.base, "url", "", "`BASE` of the server's URLs, such as http://127.0.0.1:8080")
@@ -42,12 +38,8 @@ func (c *client) open(ctx context.Context) error {
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.RawQuery != "" || parsed.Fragment != "" {
 		return usagef("--url %q: write it as http://HOST:PORT or https://HOST", c.base)
 	}
-	by, err := c.key.open(ctx)
-	if err != nil {
-		return err
-	}
-	c.use(by)
-	return nil
+	c.by, err = c.key.open(ctx)
+	return err
 }
 
 // Bounds of a client.
@@ -58,11 +50,16 @@ const (
 
 // post stamps a body and posts it. An answer that is a refusal comes with an
 // error that has its message.
-func (c *client) post(ctx context.Context, path string, body []byte) (answer []byte, err error) {
-	made, err := c.stamp(body)
+func (c *client) post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	made, err := c.by.Stamp(body)
 	if err != nil {
 		return nil, err
 	}
+	return c.send(ctx, path, made, body)
+}
+
+// send posts a body with a stamp.
+func (c *client) send(ctx context.Context, path string, made stamp.Header, body []byte) (answer []byte, err error) {
 	target := strings.TrimRight(c.base, "/") + "/public/v1/" + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {

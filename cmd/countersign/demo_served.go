@@ -23,7 +23,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/outbox"
-	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -42,11 +41,9 @@ func newDemoServed(dir string, made *countersign.Config) (*demoServed, error) {
 		return nil, err
 	}
 	s := &demoServed{outbox: filepath.Join(dir, outboxName)}
-	by, err := newStamper(jsonLine(key))
-	if err != nil {
+	if s.to.by, err = newStamper(jsonLine(key)); err != nil {
 		return nil, err
 	}
-	s.to.use(by)
 	if s.proofKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
 	}
@@ -157,10 +154,12 @@ func (s *demoServed) showRequest(ctx context.Context, keys *file.Store, tell *na
 
 // showAltered sends a request with the stamp of another.
 func (s *demoServed) showAltered(ctx context.Context, body []byte, tell *narrator) error {
-	altered := s.to
-	altered.stamp = func([]byte) (stamp.Header, error) { return s.to.stamp(body) }
+	made, err := s.to.by.Stamp(body)
+	if err != nil {
+		return err
+	}
 	changed := bytes.Replace(body, []byte("ee6b280"), []byte("ee6b281"), 1) // the amount
-	_, err := altered.post(ctx, "submit/sign_transaction", changed)
+	_, err = s.to.send(ctx, "submit/sign_transaction", made, changed)
 	if refused, ok := errors.AsType[*refusedError](err); !ok || refused.status != http.StatusUnauthorized {
 		return errors.Join(errors.New("a request that was altered should have been refused"), err)
 	}

@@ -84,6 +84,15 @@ func located(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
+func hasPassword(dsn string) bool {
+	parsed, err := url.Parse(dsn)
+	if err != nil || parsed.User == nil {
+		return false
+	}
+	_, has := parsed.User.Password()
+	return has
+}
+
 // checkMode refuses a file that has a database's password in it and that others
 // can read.
 func (c *Config) checkMode(file *os.File) error {
@@ -91,11 +100,7 @@ func (c *Config) checkMode(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	dsn, err := url.Parse(c.Store)
-	if err != nil || dsn.User == nil {
-		return nil
-	}
-	if _, has := dsn.User.Password(); has && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if has := hasPassword(c.Store); has && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s: the password of the store is in it, and others can read it (mode %04o): run 'chmod 600 %s'",
 			c.Path, info.Mode().Perm(), c.Path)
 	}
