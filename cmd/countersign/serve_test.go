@@ -85,7 +85,8 @@ type node struct {
 func (s *served) start(t *testing.T, args ...string) *node {
 	t.Helper()
 	args = append([]string{"serve", "--config", s.config(), "--listen", "127.0.0.1:0"}, args...)
-	n := &node{command: exec.Command("countersign", args...), log: new(bytes.Buffer), client: client{by: s.by}}
+	n := &node{command: exec.Command("countersign", args...), log: new(bytes.Buffer)}
+	n.use(s.by)
 	n.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	n.command.Stderr = n.log
 	out, err := n.command.StdoutPipe()
@@ -159,7 +160,8 @@ func TestAdmin(t *testing.T) {
 	if err := json.NewDecoder(out).Decode(&ready); err != nil {
 		t.Fatal(err)
 	}
-	to := client{base: "http://" + ready.Listening, by: s.by}
+	to := client{base: "http://" + ready.Listening}
+	to.use(s.by)
 	if _, err := to.post(t.Context(), "submit/sign_transaction", signBody(s.by.organizationID, s.signer, vectorUnsigned, time.Now())); err != nil {
 		t.Fatal(err)
 	}

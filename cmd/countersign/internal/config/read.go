@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -91,13 +92,20 @@ func (c *Config) checkMode(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	dsn, err := url.Parse(c.Store)
-	if err != nil || dsn.User == nil {
-		return nil
-	}
-	if _, has := dsn.User.Password(); has && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if c.hasPassword() && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s: the password of the store is in it, and others can read it (mode %04o): run 'chmod 600 %s'",
 			c.Path, info.Mode().Perm(), c.Path)
 	}
 	return nil
+}
+
+// hasPassword reports whether the store's URL has a password in it, or looks
+// like one that is broken.
+func (c *Config) hasPassword() bool {
+	dsn, err := url.Parse(c.Store)
+	if err != nil {
+		return strings.Contains(c.Store, "@")
+	}
+	_, has := dsn.User.Password()
+	return has || dsn.Query().Has("password")
 }
