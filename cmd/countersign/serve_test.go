@@ -238,9 +238,7 @@ func TestTerminated(t *testing.T) {
 	}
 	answers := make(chan answered, 1)
 	go func() {
-		text, err := n.post(t.Context(), "submit/init_otp_auth", fmt.Appendf(nil,
-			`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"%d","organizationId":"%s","parameters":{"otpType":"OTP_TYPE_SMS","contact":"+41791234567","appName":"Example"}}`,
-			time.Now().UnixMilli(), s.by.organizationID))
+		text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))
 		answers <- answered{text, err}
 	}()
 	sent := <-arrived
@@ -268,6 +266,13 @@ func TestTerminated(t *testing.T) {
 	if strings.Contains(n.log.String(), "hunter2") {
 		t.Error("the log has a secret header")
 	}
+}
+
+// otpBody asks for a code of digits by text message.
+func otpBody(organizationID string) []byte {
+	return fmt.Appendf(nil,
+		`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"%d","organizationId":"%s","parameters":{"otpType":"OTP_TYPE_SMS","contact":"+41791234567","appName":"Example","alphanumeric":false}}`,
+		time.Now().UnixMilli(), organizationID)
 }
 
 func startEndpoint(t *testing.T, handle http.HandlerFunc) string {
