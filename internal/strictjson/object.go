@@ -60,9 +60,20 @@ func (r *Reader) Object(fields ...Field) error {
 	return nil
 }
 
-// unknownShown is how long an unknown name may be for an error to repeat it. A
-// longer one is no slip of the pen: it may be a secret in the wrong place.
-const unknownShown = 32
+// maxNameShown is how long a name that is not ours may be for an error to repeat
+// it. A longer one is no slip of the pen: it may be a secret in the wrong place.
+const maxNameShown = 32
+
+// shownName is a name as errors repeat it, quoted unless it is plain.
+func shownName(name string) string {
+	switch {
+	case len(name) > maxNameShown:
+		return "a name of " + strconv.Itoa(len(name)) + " bytes"
+	case strings.Trim(name, plainName) != "" || name == "":
+		return strconv.Quote(name)
+	}
+	return name
+}
 
 func (r *Reader) unknown(name string, at int, fields []Field) error {
 	for _, field := range fields {
@@ -70,13 +81,7 @@ func (r *Reader) unknown(name string, at int, fields []Field) error {
 			return r.failIn(name, at, "unknown member: names are case-sensitive, this one is %s", field.name)
 		}
 	}
-	if len(name) > unknownShown {
-		return r.fail(at, "unknown member with a name of %d bytes", len(name))
-	}
-	if strings.Trim(name, plainName) != "" || name == "" {
-		name = strconv.Quote(name)
-	}
-	return r.failIn(name, at, "unknown member")
+	return r.failIn(shownName(name), at, "unknown member")
 }
 
 // plainName is what names are made of that an error repeats without quoting.
@@ -211,10 +216,10 @@ func (r *Reader) skipObject(depth int) error {
 	names := map[string]struct{}{}
 	return r.members(func(name string, at int) error {
 		if _, twice := names[name]; twice {
-			return r.failIn(name, at, "appears twice")
+			return r.failIn(shownName(name), at, "appears twice")
 		}
 		if len(names) == MaxMembers {
-			return r.failIn(name, at, "more than %d members in one object", MaxMembers)
+			return r.failIn(shownName(name), at, "more than %d members in one object", MaxMembers)
 		}
 		names[name] = struct{}{}
 		return r.skip(depth + 1)
