@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/outbox"
+	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 

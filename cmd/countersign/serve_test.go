@@ -85,7 +85,8 @@ type node struct {
 func (s *served) start(t *testing.T, args ...string) *node {
 	t.Helper()
 	args = append([]string{"serve", "--config", s.config(), "--listen", "127.0.0.1:0"}, args...)
-	n := &node{command: exec.Command("countersign", args...), log: new(bytes.Buffer), client: client{by: s.by}}
+	n := &node{command: exec.Command("countersign", args...), log: new(bytes.Buffer)}
+	n.by = s.by
 	n.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	n.command.Stderr = n.log
 	out, err := n.command.StdoutPipe()
@@ -159,7 +160,8 @@ func TestAdmin(t *testing.T) {
 	if err := json.NewDecoder(out).Decode(&ready); err != nil {
 		t.Fatal(err)
 	}
-	to := client{base: "http://" + ready.Listening, by: s.by}
+	to := client{base: "http://" + ready.Listening}
+	to.by = s.by
 	if _, err := to.post(t.Context(), "submit/sign_transaction", signBody(s.by.organizationID, s.signer, vectorUnsigned, time.Now())); err != nil {
 		t.Fatal(err)
 	}
@@ -236,9 +238,7 @@ func TestTerminated(t *testing.T) {
 	}
 	answers := make(chan answered, 1)
 	go func() {
-		text, err := n.post(t.Context(), "submit/init_otp_auth", fmt.Appendf(nil,
-			`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"%d","organizationId":"%s","parameters":{"otpType":"OTP_TYPE_SMS","contact":"+41791234567","appName":"Example"}}`,
-			time.Now().UnixMilli(), s.by.organizationID))
+		text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))
 		answers <- answered{text, err}
 	}()
 	sent := <-arrived
@@ -266,6 +266,13 @@ func TestTerminated(t *testing.T) {
 	if strings.Contains(n.log.String(), "hunter2") {
 		t.Error("the log has a secret header")
 	}
+}
+
+// otpBody asks for a code of digits by text message.
+func otpBody(organizationID string) []byte {
+	return fmt.Appendf(nil,
+		`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"%d","organizationId":"%s","parameters":{"otpType":"OTP_TYPE_SMS","contact":"+41791234567","appName":"Example","alphanumeric":false}}`,
+		time.Now().UnixMilli(), organizationID)
 }
 
 func startEndpoint(t *testing.T, handle http.HandlerFunc) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -84,15 +85,6 @@ func located(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-func hasPassword(dsn string) bool {
-	parsed, err := url.Parse(dsn)
-	if err != nil || parsed.User == nil {
-		return false
-	}
-	_, has := parsed.User.Password()
-	return has
-}
-
 // checkMode refuses a file that has a database's password in it and that others
 // can read.
 func (c *Config) checkMode(file *os.File) error {
@@ -100,9 +92,20 @@ func (c *Config) checkMode(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	if has := hasPassword(c.Store); has && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if c.hasPassword() && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s: the password of the store is in it, and others can read it (mode %04o): run 'chmod 600 %s'",
 			c.Path, info.Mode().Perm(), c.Path)
 	}
 	return nil
+}
+
+// hasPassword reports whether the store's URL has a password in it, or looks
+// like one that is broken.
+func (c *Config) hasPassword() bool {
+	dsn, err := url.Parse(c.Store)
+	if err != nil {
+		return strings.Contains(c.Store, "@")
+	}
+	_, has := dsn.User.Password()
+	return has || dsn.Query().Has("password")
 }

@@ -117,6 +117,8 @@ func TestRefused(t *testing.T) {
 		{"empty email", small + "otp: {secretFile: x, email: {}}\n", "otp.email"},
 		{"empty sms", small + "otp: {secretFile: x, sms: {}}\n", "otp.sms"},
 		{"password for all to read", small + "store: postgres://u:hunter2@db/x\n", "chmod 600"},
+		{"the same as a parameter", small + "store: postgres://u@db/x?password=hunter2\n", "chmod 600"},
+		{"the same in a broken URL", small + "store: postgres://u:hunter2%@db/x\n", "chmod 600"},
 		{"too long", small + "#" + strings.Repeat("x", config.MaxSize), "longer than"},
 	} {
 		path := write(t, test.text)

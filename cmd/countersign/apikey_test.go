@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// apiKeyFile is the file of an API key of which the secret and its public key
+// are known: the generator's of each curve, RFC 8032's test 1 on Ed25519.
+func apiKeyFile(curve stamp.Curve) string {
+	secret := strings.Repeat("0", 63) + "1"
+	public := map[stamp.Curve]string{
+		stamp.CurveP256:      "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
+		stamp.CurveSecp256k1: "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
+		stamp.CurveEd25519:   "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+	}[curve]
+	if curve == stamp.CurveEd25519 {
+		secret = fixtureSeed
+	}
+	return `{"organizationId":"o","publicKey":"` + public + `","privateKey":"` + secret + `","curve":"` + string(curve) + `"}`
+}
+
+// TestAPIKeys: what a key of each curve stamps, the engine's side verifies.
+func TestAPIKeys(t *testing.T) {
+	body := []byte(`{"organizationId":"o"}`)
+	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519} {
+		by, err := newStamper([]byte(apiKeyFile(curve)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := newRequestFile(by, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, err := stamp.Parse(made.Stamp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		credential, err := stamp.NewAPIKey(curve, by.PublicKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := credential.Verify(sent, body, time.Now()); err != nil || made.Body != string(body) {
+			t.Errorf("%s: %v", curve, err)
+		}
+		if err := credential.Verify(sent, append(body, '\n'), time.Now()); err == nil {
+			t.Errorf("%s: the stamp verifies over another body", curve)
+		}
+	}
+}
+
+// TestAPIKeyRefused: a file that is not right is refused, and nothing of its
+// secret is shown.
+func TestAPIKeyRefused(t *testing.T) {
+	good := apiKeyFile(stamp.CurveEd25519)
+	for _, test := range []struct{ name, old, replacement, want string }{
+		{"other public key", "d75a98", "d75a99", "publicKey is not that of privateKey"},
+		{"other curve", string(stamp.CurveEd25519), string(stamp.CurveP256), "publicKey is not that of privateKey"},
+		{"unknown curve", string(stamp.CurveEd25519), "CURVE_ED25519", "curve"},
+		{"short secret", fixtureSeed, fixtureSeed[2:], "64 hex digits"},
+		{"long secret", fixtureSeed, fixtureSeed + "00", "64 hex digits"},
+		{"no hex", fixtureSeed, "zz" + fixtureSeed[2:], "64 hex digits"},
+		{"other member", "organizationId", "organizationID", "organizationID"},
+		{"twice", `"curve"`, `"privateKey":"` + fixtureSeed + `","curve"`, "twice"},
+		{"missing", `"organizationId":"o",`, "", "missing"},
+		{"trailing", `"}`, `"}{}`, "API key"},
+	} {
+		text := strings.Replace(good, test.old, test.replacement, 1)
+		_, err := newStamper([]byte(text))
+		if text == good || err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), fixtureSeed[2:62]) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}

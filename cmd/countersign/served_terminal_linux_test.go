@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/otp/outbox"
+)
+
+// TestRequestIsConfirmed: a person at the machine without a network sees what a
+// request does, and can say no; then nothing is signed and nothing recorded.
+func TestRequestIsConfirmed(t *testing.T) {
+	s := newServed(t)
+	made, err := newRequestFile(s.by, signBody(s.by.organizationID, s.signer, vectorUnsigned, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out := filepath.Join(s.dir, "request.json"), filepath.Join(s.dir, "activity.json")
+	writePrivate(t, in, string(jsonLine(made)))
+	ask := func(answer string) int {
+		stderr := new(printed)
+		command := exec.CommandContext(t.Context(), "countersign", "sign", "--config", s.config(), "--request", in, "--out", out)
+		command.Stderr = stderr
+		p := sit(t, command)
+		p.sees(question)
+		if !strings.Contains(stderr.String(), "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7") {
+			t.Errorf("asked before the transaction was shown: %s", stderr)
+		}
+		p.types(answer)
+		return p.ends()
+	}
+	if status := ask("n\n"); status != exitFailure {
+		t.Errorf("declined: exit status %d", status)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("declined, and there is an activity")
+	}
+	if status := ask("y\n"); status != exitSuccess {
+		t.Errorf("agreed: exit status %d", status)
+	}
+	var answer demoAnswer
+	if content, err := os.ReadFile(out); err != nil || json.Unmarshal(content, &answer) != nil || answer.Activity.Result.SignTransactionResult.SignedTransaction == "" {
+		t.Errorf("agreed: %s, %v", content, err)
+	}
+}
+
+// TestCodeIsAsked: a code that is typed is not shown.
+func TestCodeIsAsked(t *testing.T) {
+	s := newServed(t)
+	n := s.start(t, "--admin", "none")
+	text, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var issued demoAnswer
+	if err := json.Unmarshal(text, &issued); err != nil {
+		t.Fatal(err)
+	}
+	id := issued.Activity.Result.InitOTPAuthResultV2.OTPID
+	content, err := os.ReadFile(filepath.Join(s.dir, outboxName, id+".json"))
+	var message outbox.File
+	if err != nil || json.Unmarshal(content, &message) != nil {
+		t.Fatalf("%s, %v", content, err)
+	}
+	code, _, _ := strings.Cut(message.Text, " ")
+	command := exec.CommandContext(t.Context(), "countersign", "otp", "verify", "--url", n.base, "--api-key", filepath.Join(s.dir, apiKeyName), "--otp-id", id)
+	stdout := new(printed)
+	people, tty := openTerminal(t)
+	defer tty.Close()
+	command.Stdin, command.Stdout = tty, stdout
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &person{t: t, terminal: people, command: command}
+	go p.read()
+	p.sees("Code: ")
+	p.hidden()
+	p.types(code + "\n")
+	if status := p.ends(); status != exitSuccess {
+		t.Errorf("exit status %d: %s", status, p.shown())
+	}
+	var redeemed activity.VerifyOTPResult
+	if err := json.Unmarshal([]byte(stdout.String()), &redeemed); err != nil || redeemed.VerificationToken == "" {
+		t.Errorf("%s, %v", stdout, err)
+	}
+	if strings.Contains(p.shown(), code) {
+		t.Error("the code was shown")
+	}
+	if status := n.end(t, syscall.SIGTERM); status != exitSuccess || strings.Contains(n.log.String(), code) {
+		t.Errorf("exit status %d: %s", status, n.log)
+	}
+}

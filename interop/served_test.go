@@ -1,0 +1,95 @@
+package interop
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// TestClientsAndCommand: the clients against the command as an operator runs
+// it: init, a key imported, serve.
+func TestClientsAndCommand(t *testing.T) {
+	c := newClients(t)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "countersign")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/countersign")
+	build.Dir = testenv.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var made struct{ Config, OrganizationID, APIPublicKey, APIPrivateKeyFile string }
+	decode(t, runProgram(t, "", program, "init", filepath.Join(dir, "made")), &made)
+	runProgram(t, enginetest.Secret, program, "keys", "import", "--config", made.Config, "--curve", "CURVE_SECP256K1")
+	var key struct{ PrivateKey string }
+	content, err := os.ReadFile(made.APIPrivateKeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode(t, content, &key)
+	line := map[string]any{
+		"baseUrl": startProgram(t, program, made.Config), "organizationId": made.OrganizationID,
+		"apiPublicKey": made.APIPublicKey, "apiPrivateKey": key.PrivateKey,
+	}
+	for _, client := range signingClients {
+		var signed string
+		c.value(t, "sign", client, line, &signed)
+		if strings.TrimPrefix(signed, "0x") != enginetest.Signed {
+			t.Errorf("%s: %s", client, signed)
+		}
+	}
+	if signatures := c.fixture.Signing.Signatures.Load(); signatures != 0 {
+		t.Errorf("%d requests went to another server", signatures)
+	}
+}
+
+func decode(t *testing.T, text []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+// runProgram runs the command away from any terminal and returns its output.
+func runProgram(t *testing.T, stdin, program string, args ...string) []byte {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, args...)
+	command.Stdin, command.Stderr = strings.NewReader(stdin), os.Stderr
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return out
+}
+
+// startProgram serves until the test ends, and returns the URL.
+func startProgram(t *testing.T, program, config string) string {
+	t.Helper()
+	command := exec.Command(program, "serve", "--config", config, "--listen", "127.0.0.1:0", "--admin", "none", "--log-level", "warn")
+	command.Stderr = os.Stderr
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Signal(syscall.SIGTERM)
+		if err := command.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	var ready struct{ Listening string }
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + ready.Listening
+}
