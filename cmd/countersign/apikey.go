@@ -2,132 +2,104 @@ package main
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// apiKey is a file that says who sends a request:
-//
-//	{"organizationId":"…","publicKey":"<hex>","privateKey":"<hex>","curve":"API_KEY_CURVE_…"}
+// apiKey is the file of an API key: who sends requests has it, and nobody else.
 type apiKey struct {
+	OrganizationID string      `json:"organizationId"`
+	PublicKey      string      `json:"publicKey"`  // hex; compressed, or 32 bytes on Ed25519
+	PrivateKey     string      `json:"privateKey"` // hex: the scalar, or the seed on Ed25519
+	Curve          stamp.Curve `json:"curve"`
+}
+
+// newAPIKey makes a key on P-256.
+func newAPIKey(organizationID string) (apiKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return apiKey{}, err
+	}
+	secret, err := key.Bytes()
+	if err != nil {
+		return apiKey{}, err
+	}
+	defer keystore.Wipe(secret)
+	signer, err := stamp.NewSigner(stamp.CurveP256, secret)
+	if err != nil {
+		return apiKey{}, err
+	}
+	return apiKey{organizationID, hex.EncodeToString(signer.PublicKey()), hex.EncodeToString(secret), stamp.CurveP256}, nil
+}
+
+// apiKeyFlag names the file of an API key.
+type apiKeyFlag struct{ path string }
+
+func (f *apiKeyFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "api-key", "", "`FILE` with the API key, mode 0600, as init makes it")
+}
+
+// open reads the API key. From here on the process leaves no core dump.
+func (f *apiKeyFlag) open(ctx context.Context) (*stamper, error) {
+	if f.path == "" {
+		return nil, usagef("--api-key is missing: the file of an API key, as init makes it")
+	}
+	content, err := readSecretFile(ctx, f.path)
+	if err != nil {
+		return nil, fmt.Errorf("--api-key: %w", err)
+	}
+	defer keystore.Wipe(content)
+	if err := harden.NoCoreDumps(); err != nil {
+		return nil, err
+	}
+	made, err := newStamper(content)
+	if err != nil {
+		return nil, fmt.Errorf("--api-key %s: %w", f.path, err)
+	}
+	return made, nil
+}
+
+// stamper stamps requests with an API key.
+type stamper struct {
 	organizationID string
-	signer         *stamp.Signer
+	*stamp.Signer
 }
 
-// maxAPIKeyFile is how long such a file may be, in bytes.
-const maxAPIKeyFile = 4 << 10
-
-func registerAPIKey(cmd *cobra.Command, path *string) {
-	cmd.Flags().StringVar(path, "api-key", "", "`FILE` with the API key that stamps, mode 0600")
-}
-
-// readAPIKey reads the file that --api-key names.
-func readAPIKey(ctx context.Context, path string) (*apiKey, error) {
-	if path == "" {
-		return nil, usagef("--api-key is missing: the file of an API key")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("--api-key: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("--api-key: %w", err)
-	}
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("--api-key %s: others can read it (mode %04o): run 'chmod 600 %s'", path, mode.Perm(), path)
-	}
-	content, err := readAll(ctx, file, maxAPIKeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("--api-key %s: %w", path, err)
-	}
-	defer clear(content)
-	key, err := parseAPIKey(content)
-	if err != nil {
-		return nil, fmt.Errorf("--api-key %s: %w", path, err)
-	}
-	return key, nil
-}
-
-func parseAPIKey(content []byte) (*apiKey, error) {
-	var key apiKey
-	var publicKey, privateKey, curve string
-	err := strictjson.Read(content, "API key",
-		strictjson.Required("organizationId", &key.organizationID),
-		strictjson.Required("publicKey", &publicKey),
-		strictjson.Required("privateKey", &privateKey),
+// newStamper reads the file of an API key. It is told if the public key is not
+// that of the private one.
+func newStamper(content []byte) (*stamper, error) {
+	var organization, public, curve string
+	var private []byte
+	if err := strictjson.Read(content, "API key",
+		strictjson.Required("organizationId", &organization),
+		strictjson.Required("publicKey", &public),
+		strictjson.Required("privateKey", &private),
 		strictjson.Required("curve", &curve),
-	)
+	); err != nil {
+		return nil, err
+	}
+	secret := make([]byte, hex.DecodedLen(len(private)))
+	defer keystore.Wipe(secret)
+	if _, err := hex.Decode(secret, private); err != nil || len(secret) != keystore.SecretSize {
+		return nil, errors.New("privateKey: 64 hex digits are expected")
+	}
+	signer, err := stamp.NewSigner(stamp.Curve(curve), secret)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := hex.DecodeString(privateKey)
-	if err != nil {
-		return nil, errors.New("privateKey: hex is expected") // and no part of it repeated
+	if derived := hex.EncodeToString(signer.PublicKey()); derived != public {
+		return nil, fmt.Errorf("publicKey is not that of privateKey, which is %s", derived)
 	}
-	defer clear(secret)
-	if key.signer, err = stamp.NewSigner(stamp.Curve(curve), secret); err != nil {
-		return nil, err
-	}
-	if hex.EncodeToString(key.signer.PublicKey()) != strings.ToLower(publicKey) {
-		return nil, errors.New("publicKey is not that of privateKey")
-	}
-	return &key, nil
-}
-
-// readBody reads a request's body from standard input, exactly as it is.
-func readBody(cmd *cobra.Command) ([]byte, error) {
-	body, err := readAll(cmd.Context(), cmd.InOrStdin(), lines.MaxLength)
-	if err != nil {
-		return nil, fmt.Errorf("read the body from standard input: %w", err)
-	}
-	return body, nil
-}
-
-// Bounds on what a server answers.
-const (
-	postTimeout = 2 * time.Minute
-	maxAnswer   = 64 << 20
-)
-
-// post stamps a body, sends it, and returns the answer.
-func (k *apiKey) post(ctx context.Context, base, path string, body []byte) ([]byte, error) {
-	header, err := k.signer.Stamp(body)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, postTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(base, "/")+path, strings.NewReader(string(body)))
-	if err != nil {
-		return nil, usagef("--url: %v", err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(header.Name, header.Value)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return answer, fmt.Errorf("the server refused it: %s", response.Status)
-	}
-	return answer, nil
+	return &stamper{organization, signer}, nil
 }

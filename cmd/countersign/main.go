@@ -83,12 +83,14 @@ never from an argument or the environment.`),
 	}
 	root.AddCommand(
 		newDemoCommand(),
-		newKeysCommand(),
-		newSignCommand(),
-		newInspectCommand(),
+		newInitCommand(),
+		newServeCommand(),
 		newStampCommand(),
 		newSubmitCommand(),
 		newOTPCommand(),
+		newKeysCommand(),
+		newSignCommand(),
+		newInspectCommand(),
 		newVersionCommand(),
 	)
 	return root

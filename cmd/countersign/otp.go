@@ -2,105 +2,123 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/otp"
 )
 
 func newOTPCommand() *cobra.Command {
-	command := &cobra.Command{Use: "otp", Short: "Redeem one-time passwords", Args: cobra.NoArgs, RunE: chooseCommand}
+	command := &cobra.Command{
+		Use:   "otp",
+		Short: "Redeem one-time passwords",
+		Long:  "Redeem one-time passwords that a server has sent.\n",
+		Args:  cobra.NoArgs,
+		RunE:  chooseCommand,
+	}
 	command.AddCommand(newOTPVerifyCommand())
 	return command
 }
 
-// maxTyped is how long what is typed as a code may be.
-const maxTyped = 64
-
 func newOTPVerifyCommand() *cobra.Command {
-	var keyFile, url, id string
+	var to client
+	var id string
 	command := &cobra.Command{
 		Use:   "verify",
-		Short: "Redeem a one-time password at a server",
+		Short: "Redeem a one-time password for a verification token",
 		Long: paragraphs(`
-Redeem a one-time password. The code is asked for on the terminal, or read from
-standard input if that is none; it is never an argument. The output is
-{"verificationToken":"…"}.`),
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runOTPVerify(cmd, keyFile, url, id) },
+Read a one-time password from standard input, or from the terminal, where it is
+not shown, submit it, and print what it was redeemed for:
+
+  {"verificationToken":"…"}`),
+		Example: "  countersign otp verify --url http://127.0.0.1:8080 --api-key api-key.json --otp-id 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if id == "" {
+				return usagef("--otp-id is missing: the otpId that init_otp_auth was answered with")
+			}
+			if err := to.open(cmd.Context()); err != nil {
+				return err
+			}
+			code, err := readCode(cmd)
+			if err != nil {
+				return err
+			}
+			redeemed, err := redeem(cmd.Context(), &to, id, code)
+			if err != nil {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), redeemed)
+		},
 	}
-	registerAPIKey(command, &keyFile)
-	registerURL(command, &url)
-	command.Flags().StringVar(&id, "otp-id", "", "`ID` of the one-time password")
+	to.register(command)
+	command.Flags().StringVar(&id, "otp-id", "", "`ID` of the one-time password: the otpId that init_otp_auth was answered with")
 	return command
 }
 
-func runOTPVerify(cmd *cobra.Command, keyFile, url, id string) error {
-	if url == "" || id == "" {
-		return usagef("--url and --otp-id are needed")
-	}
-	key, err := readAPIKey(cmd.Context(), keyFile)
-	if err != nil {
-		return err
-	}
-	code, err := readCode(cmd)
-	if err != nil {
-		return err
-	}
-	body := fmt.Appendf(nil, `{"type":%s,"timestampMs":"%d","organizationId":%s,"parameters":{"otpId":%s,"otpCode":%s}}`,
-		jsonLine(activity.TypeVerifyOTP), time.Now().UnixMilli(), jsonLine(key.organizationID), jsonLine(id), jsonLine(code))
-	answer, err := key.submit(cmd, url, body)
-	if err != nil {
-		return explainAnswer(answer, err)
-	}
-	return printToken(cmd, answer)
-}
-
-// readCode reads what the user has been sent.
+// readCode reads the code from standard input or the terminal.
 func readCode(cmd *cobra.Command) (string, error) {
+	const most = otp.MaxLength + 64 // with some white space
+	read := func(ctx context.Context) ([]byte, error) { return readAll(ctx, cmd.InOrStdin(), most) }
 	if terminal.Is(cmd.InOrStdin()) {
-		tty, err := terminal.Open()
-		if err != nil {
-			return "", err
-		}
-		defer func() { _ = tty.Close() }()
-		typed, err := tty.Secret(cmd.Context(), "One-time password")
-		return string(bytes.TrimSpace(typed)), err
+		read = askCode
 	}
-	typed, err := readAll(cmd.Context(), cmd.InOrStdin(), maxTyped)
+	code, err := read(cmd.Context())
 	if err != nil {
-		return "", fmt.Errorf("read the code from standard input: %w", err)
+		return "", fmt.Errorf("read the code: %w", err)
 	}
-	return string(bytes.TrimSpace(typed)), nil
+	trimmed := string(bytes.TrimSpace(code))
+	if trimmed == "" {
+		return "", errors.New("read the code: there is none")
+	}
+	return trimmed, nil
 }
 
-// explainAnswer adds the server's own words to a refusal.
-func explainAnswer(answer []byte, err error) error {
-	var refusal struct{ Message string }
-	if json.Unmarshal(answer, &refusal) == nil && refusal.Message != "" {
-		return fmt.Errorf("%w: %s", err, refusal.Message)
+func askCode(ctx context.Context) ([]byte, error) {
+	tty, err := terminal.Open()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	defer func() { _ = tty.Close() }()
+	return tty.Secret(ctx, "Code")
 }
 
-func printToken(cmd *cobra.Command, answer []byte) error {
+// redeem submits a code.
+func redeem(ctx context.Context, to *client, id, code string) (redeemed activity.VerifyOTPResult, err error) {
+	type parameters struct {
+		OTPID   string `json:"otpId"`
+		OTPCode string `json:"otpCode"`
+	}
+	body := jsonLine(struct {
+		Type           activity.Type `json:"type"`
+		TimestampMs    string        `json:"timestampMs"`
+		OrganizationID string        `json:"organizationId"`
+		Parameters     parameters    `json:"parameters"`
+	}{activity.TypeVerifyOTP, strconv.FormatInt(time.Now().UnixMilli(), 10), to.by.organizationID, parameters{id, code}})
+	answer, err := to.post(ctx, "submit/verify_otp", body)
+	if err != nil {
+		return redeemed, err
+	}
 	var answered struct {
 		Activity struct {
 			Result struct {
 				VerifyOTPResult activity.VerifyOTPResult `json:"verifyOtpResult"`
-			}
-		}
+			} `json:"result"`
+		} `json:"activity"`
 	}
 	if err := json.Unmarshal(answer, &answered); err != nil {
-		return fmt.Errorf("the answer: %w", err)
+		return redeemed, fmt.Errorf("the answer cannot be read: %w", err)
 	}
-	if answered.Activity.Result.VerifyOTPResult.VerificationToken == "" {
-		return errors.New("the answer has no verification token")
+	if redeemed = answered.Activity.Result.VerifyOTPResult; redeemed.VerificationToken == "" {
+		return redeemed, errors.New("the answer has no verificationToken")
 	}
-	return printJSON(cmd.OutOrStdout(), answered.Activity.Result.VerifyOTPResult)
+	return redeemed, nil
 }

@@ -5,56 +5,58 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/httpapi"
 )
 
-// requestFile is a stamped request on its way to a machine without a network.
-type requestFile struct {
-	Body  string       `json:"body"`
-	Stamp stamp.Header `json:"stamp"`
-}
-
 func newStampCommand() *cobra.Command {
-	var keyFile string
-	var headerOnly bool
+	var key apiKeyFlag
+	var onlyHeader bool
 	command := &cobra.Command{
 		Use:   "stamp",
-		Short: "Stamp a request's body",
+		Short: "Stamp a request",
 		Long: paragraphs(`
-Sign the body of a request with an API key. The body comes from standard input
-and is taken exactly as it is, to the last byte: the stamp covers that and
-nothing else.
+Stamp the request body that comes from standard input, and print a request file
+for 'countersign sign --request' on a machine without a network:
 
-The output is a request file, {"body":"…","stamp":{"header":"X-Stamp","value":"…"}},
-to be carried to a machine that has no network; with --header it is the value of
-the header X-Stamp alone, for curl and its like.`),
+  {"body":"<exact text>","stamp":{"header":"X-Stamp","value":"…"}}
+
+--header prints only the value of the header X-Stamp, for whoever posts the body
+themselves. The stamp covers every byte, the end of a last line included.`),
 		Example: paragraphs(`
   countersign stamp --api-key api-key.json < body.json > request.json
-  curl --data-binary @body.json -H "X-Stamp: $(countersign stamp --api-key api-key.json --header < body.json)" …`),
+  curl -H "X-Stamp: $(countersign stamp --api-key api-key.json --header < body.json)" \
+      --data-binary @body.json http://127.0.0.1:8080/public/v1/submit/sign_transaction`),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runStamp(cmd, keyFile, headerOnly) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			by, err := key.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			body, err := readBody(cmd)
+			if err != nil {
+				return err
+			}
+			made, err := newRequestFile(by, body)
+			if err != nil {
+				return err
+			}
+			if onlyHeader {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), made.Stamp.Value)
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), made)
+		},
 	}
-	registerAPIKey(command, &keyFile)
-	command.Flags().BoolVar(&headerOnly, "header", false, "print the header's value only")
+	key.register(command)
+	command.Flags().BoolVar(&onlyHeader, "header", false, "print only the value of the header")
 	return command
 }
 
-func runStamp(cmd *cobra.Command, keyFile string, headerOnly bool) error {
-	key, err := readAPIKey(cmd.Context(), keyFile)
+// readBody reads the body of a request from standard input: exactly.
+func readBody(cmd *cobra.Command) ([]byte, error) {
+	body, err := readAll(cmd.Context(), cmd.InOrStdin(), httpapi.DefaultMaxBody)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("read the body from standard input: %w", err)
 	}
-	body, err := readBody(cmd)
-	if err != nil {
-		return err
-	}
-	header, err := key.signer.Stamp(body)
-	if err != nil {
-		return err
-	}
-	if headerOnly {
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), header.Value)
-		return err
-	}
-	return printJSON(cmd.OutOrStdout(), requestFile{Body: string(body), Stamp: header})
+	return body, nil
 }

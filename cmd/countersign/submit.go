@@ -5,99 +5,110 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
+// queries are what can be asked.
+var queries = []string{"get_activity", "whoami"}
+
 func newSubmitCommand() *cobra.Command {
-	var keyFile, url string
+	var to client
+	var query string
 	command := &cobra.Command{
 		Use:   "submit",
-		Short: "Send a request to a server",
+		Short: "Stamp a request and send it to a server",
 		Long: paragraphs(`
-Stamp the body of a request and post it to the path of its type. The body comes
-from standard input; timestampMs and organizationId are filled in if they are
-absent. The server's answer goes to standard output, a refusal too: the exit
-status is 1 then.`),
+Stamp the request body that comes from standard input, post it to the path of
+its type, and print the answer. A refusal is printed too, and the exit status is
+1. If the body has no timestampMs or no organizationId, it gets the time and the
+organization of the API key; otherwise it is sent as it is, byte for byte.
+
+A body that is sent again unaltered, with its own timestampMs, is carried out
+once and answered the same.
+
+--query sends a query instead, whose body has no type and no time.`),
 		Example: paragraphs(`
-  countersign submit --url https://sign.example.com --api-key api-key.json <<'EOF'
-  {"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","parameters":{"signWith":"0x…",
-   "unsignedTransaction":"02…","type":"TRANSACTION_TYPE_ETHEREUM"}}
-  EOF`),
+  countersign submit --url http://127.0.0.1:8080 --api-key api-key.json < body.json
+  echo '{}' | countersign submit --query whoami --url http://127.0.0.1:8080 --api-key api-key.json`),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSubmit(cmd, keyFile, url) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return submit(cmd, &to, query) },
 	}
-	registerAPIKey(command, &keyFile)
-	registerURL(command, &url)
+	to.register(command)
+	command.Flags().StringVar(&query, "query", "", "`QUERY` to send: "+strings.Join(queries, ", "))
 	return command
 }
 
-func registerURL(cmd *cobra.Command, url *string) {
-	cmd.Flags().StringVar(url, "url", "", "`BASE` URL of the server, before /public")
-}
-
-func runSubmit(cmd *cobra.Command, keyFile, url string) error {
-	if url == "" {
-		return usagef("--url is missing: the base URL of the server")
+func submit(cmd *cobra.Command, to *client, query string) error {
+	if query != "" && !slices.Contains(queries, query) {
+		return usagef("--query: unknown query %q: use %s", query, strings.Join(queries, ", "))
 	}
-	key, err := readAPIKey(cmd.Context(), keyFile)
-	if err != nil {
+	if err := to.open(cmd.Context()); err != nil {
 		return err
 	}
 	body, err := readBody(cmd)
 	if err != nil {
 		return err
 	}
-	if body, err = fillIn(body, key.organizationID, time.Now()); err != nil {
+	path, body, err := completed(body, query, to.by.organizationID, time.Now())
+	if err != nil {
 		return err
 	}
-	answer, refused := key.submit(cmd, url, body)
+	answer, err := to.post(cmd.Context(), path, body)
 	if len(answer) > 0 {
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", answer); err != nil {
-			return err
-		}
+		_, printErr := cmd.OutOrStdout().Write(append(bytes.TrimSpace(answer), '\n'))
+		err = errors.Join(err, printErr)
 	}
-	return refused
+	return err
 }
 
-// submit posts a body to the path of its type. What the server would refuse as
-// malformed is refused here.
-func (k *apiKey) submit(cmd *cobra.Command, url string, body []byte) ([]byte, error) {
-	request, err := activity.Decode(body)
-	if err != nil {
-		return nil, err
+// completed returns the path of a body, and the body with what it lacks put in
+// front. What is there stays as it is: the server judges it.
+func completed(body []byte, query, organizationID string, now time.Time) (path string, whole []byte, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil || members == nil {
+		return "", nil, errors.Join(errors.New("the body is not a JSON object"), err)
+	}
+	path = "query/" + query
+	if query == "" {
+		if path, err = submitPath(members["type"]); err != nil {
+			return "", nil, err
+		}
+	}
+	var added []string
+	if _, has := members["organizationId"]; !has {
+		added = append(added, `"organizationId":`+string(jsonLine(organizationID)))
+	}
+	if _, has := members["timestampMs"]; !has && query == "" {
+		added = append(added, `"timestampMs":"`+strconv.FormatInt(now.UnixMilli(), 10)+`"`)
+	}
+	if len(added) == 0 {
+		return path, body, nil
+	}
+	front := "{" + strings.Join(added, ",")
+	if len(members) > 0 {
+		front += ","
+	}
+	_, rest, _ := bytes.Cut(body, []byte("{"))
+	return path, append([]byte(front), rest...), nil
+}
+
+// submitPath is the path of a type.
+func submitPath(member json.RawMessage) (string, error) {
+	var named string
+	if err := json.Unmarshal(member, &named); err != nil {
+		return "", fmt.Errorf("the body has no type: use one of %v, or send it as a --query", activity.Types())
 	}
 	for _, operation := range activity.Operations() {
-		if operation.Type == request.Type {
-			return k.post(cmd.Context(), url, "/public/v1/submit/"+operation.Path, body)
+		if string(operation.Type) == named {
+			return "submit/" + operation.Path, nil
 		}
 	}
-	return nil, errors.New("no path for type " + string(request.Type))
-}
-
-// fillIn puts the members that are absent in front of those that are there,
-// and leaves these as they are.
-func fillIn(body []byte, organizationID string, now time.Time) ([]byte, error) {
-	if err := strictjson.Check(body, "body"); err != nil {
-		return nil, err
-	}
-	var present map[string]json.RawMessage
-	if err := json.Unmarshal(body, &present); err != nil {
-		return nil, err
-	}
-	var filled []byte
-	for name, value := range map[string]string{"timestampMs": fmt.Sprint(now.UnixMilli()), "organizationId": organizationID} {
-		if _, ok := present[name]; !ok {
-			filled = fmt.Appendf(filled, "%s:%s,", jsonLine(name), jsonLine(value))
-		}
-	}
-	if len(present) == 0 {
-		filled = bytes.TrimSuffix(filled, []byte(","))
-	}
-	at := bytes.IndexByte(body, '{') + 1
-	return bytes.Join([][]byte{body[:at], filled, body[at:]}, nil), nil
+	return "", fmt.Errorf("type %q has no path: use one of %v", named, activity.Types())
 }
