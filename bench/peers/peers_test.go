@@ -42,6 +42,7 @@ var peers = []peerOf{
 	{"bitcoin/P2TR", "btcd", btcd},
 	{"bitcoin/P2TR", "bitcoinjs", inNode("bitcoinjs")},
 	{"tron/transfer", "tronweb", inNode("tronweb")},
+	{"tempo/transfer", "ox", inNode("ox")},
 }
 
 // goPeer is a peer in this process.
