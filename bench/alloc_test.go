@@ -16,7 +16,7 @@ var maxAllocations = map[string]float64{
 	"tron/transfer": 9, "tron/trc20": 9,
 	"tempo/transfer": 10, "tempo/batch": 10, "tempo/sponsored": 10,
 	"solana/215": 6, "solana/300": 6, "solana/812": 6, "solana/1232": 6, "solana/4096": 7,
-	"bitcoin/P2WPKH": 105, "bitcoin/P2TR": 152, "bitcoin/P2PKH": 107,
+	"bitcoin/P2WPKH": 63, "bitcoin/P2TR": 106, "bitcoin/P2PKH": 56,
 }
 
 func TestAllocations(t *testing.T) {

@@ -69,7 +69,7 @@ func (l *load) part(run int) *load {
 }
 
 // outcome is what one run measured.
-type outcome struct{ perSecond, p50, p99 float64 }
+type outcome struct{ perSecond, p50, p99, p999 float64 }
 
 // fire sends all requests over connections that are kept alive.
 func (l *load) fire(b *testing.B, url string) outcome {
@@ -101,7 +101,7 @@ func (l *load) fire(b *testing.B, url string) outcome {
 	at := func(share float64) float64 {
 		return float64(latencies[int(share*float64(len(latencies)-1))].Microseconds()) / 1000
 	}
-	return outcome{float64(len(l.bodies)) / took.Seconds(), at(.5), at(.99)}
+	return outcome{float64(len(l.bodies)) / took.Seconds(), at(.5), at(.99), at(.999)}
 }
 
 func send(client *http.Client, url string, body []byte, header string) error {
@@ -253,6 +253,7 @@ func report(b *testing.B, mine, theirs []outcome) {
 	b.ReportMetric(ours, "req/s")
 	b.ReportMetric(middle(mine, func(o outcome) float64 { return o.p50 }), "p50-ms")
 	b.ReportMetric(middle(mine, func(o outcome) float64 { return o.p99 }), "p99-ms")
+	b.ReportMetric(middle(mine, func(o outcome) float64 { return o.p999 }), "p999-ms")
 	if theirs != nil {
 		bare := middle(theirs, func(o outcome) float64 { return o.perSecond })
 		b.ReportMetric(bare, "bare-req/s")

@@ -38,13 +38,14 @@ func parts(b *testing.B, w *workload.Workload) []part {
 	chain, ctx := workload.Chain(w.Chain), b.Context()
 	transactions, keys := make([]chains.Transaction, workload.Keys), make([]keystore.Key, workload.Keys)
 	canned, echo := make([]keystore.Key, workload.Keys), make([]keystore.Key, workload.Keys)
+	locators := make([]keystore.Locator, workload.Keys)
 	for i := range transactions {
 		transactions[i], keys[i] = w.Parse(b, i), w.Key(b, i)
 		ready := &cannedKey{Key: keys[i]}
 		if _, err := transactions[i].Sign(ctx, recordingKey{ready, keys[i]}, w.Requests[i].SignWith); err != nil {
 			b.Fatal(err)
 		}
-		canned[i], echo[i] = ready, keystore.Verified(ready)
+		canned[i], echo[i], locators[i] = ready, keystore.Verified(ready), w.Locator(i)
 	}
 	signing := func(keys []keystore.Key) func(i int) error {
 		return func(i int) error {
@@ -56,7 +57,7 @@ func parts(b *testing.B, w *workload.Workload) []part {
 		{"hex", func(i int) error { _, err := chains.DecodeHex(w.Requests[i].UnsignedTransaction); return err }},
 		{"parse", func(i int) error { _, err := chain.Parse(w.Raw[i]); return err }},
 		{"signWith", func(i int) error { _, err := transactions[i].Signers(w.Requests[i].SignWith); return err }},
-		{"find", func(i int) error { _, err := w.Store.Find(ctx, workload.Organization, w.Locator(i)); return err }},
+		{"find", func(i int) error { _, err := w.Store.Find(ctx, workload.Organization, locators[i]); return err }},
 		{"check", func(i int) error { return transactions[i].Check(keys[i], w.Requests[i].SignWith) }},
 		{"hazards", func(i int) error { transactions[i].Hazards(w.Public[i]); return nil }},
 		{"hash+splice", signing(canned)},

@@ -1,11 +1,12 @@
 package bench
 
 import (
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
@@ -17,18 +18,17 @@ var manyInputs = countersign.Config{
 	Limits:                      countersign.Limits{Bitcoin: bitcoin.Limits{MaxFee: bitcoin.MaxMoney, MaxFeeRate: bitcoin.MaxMoney}},
 }
 
-// psbtSigner signs one PSBT with so many inputs, over and over.
-func psbtSigner(b *testing.B, name string, inputs int) func(i int) {
+// fewSigner signs a few large transactions of a kind in turns, with the keys of
+// a workload of the same chain: a thousand of them would take gigabytes.
+func fewSigner(b *testing.B, w *workload.Workload, large workload.Kind) func(i int) {
 	b.Helper()
-	w := workload.New(b, workload.Bitcoin(name, 1)) // for its keys
 	engine := w.Engine(b, manyInputs)
-	kind := workload.Bitcoin(name, inputs)
-	intent := activity.SignTransactionIntent{
-		SignWith: w.Requests[0].SignWith, Type: activity.TransactionTypeBitcoin,
-		UnsignedTransaction: fmt.Sprintf("%x", kind.Transaction(0, w.Public[0])),
+	intents := slices.Clone(w.Requests[:4])
+	for i := range intents {
+		intents[i].UnsignedTransaction = hex.EncodeToString(large.Transaction(i, w.Public[i]))
 	}
-	return func(int) {
-		if _, err := engine.SignTransaction(b.Context(), workload.Organization, intent); err != nil {
+	return func(i int) {
+		if _, err := engine.SignTransaction(b.Context(), workload.Organization, intents[i%len(intents)]); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -37,9 +37,10 @@ func psbtSigner(b *testing.B, name string, inputs int) func(i int) {
 // BenchmarkInputs is the cost of a Bitcoin input among many.
 func BenchmarkInputs(b *testing.B) {
 	for _, name := range workload.Spends {
+		w := workload.New(b, workload.Bitcoin(name, 1))
 		for _, inputs := range []int{1, 10, 100, 1000} {
 			b.Run(fmt.Sprintf("bitcoin/%s/inputs=%d", name, inputs), func(b *testing.B) {
-				measure.Loop(b, psbtSigner(b, name, inputs))
+				measure.Loop(b, fewSigner(b, w, workload.Bitcoin(name, inputs)))
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(inputs), "ns/input")
 			})
 		}
@@ -52,8 +53,9 @@ func BenchmarkInputs(b *testing.B) {
 func BenchmarkInputsRatio(b *testing.B) {
 	for _, name := range workload.Spends {
 		b.Run("bitcoin/"+name, func(b *testing.B) {
-			few := psbtSigner(b, name, 10)
-			measure.Pairs(b, 11, measure.Calls(psbtSigner(b, name, 1000)), measure.Calls(func(i int) {
+			w := workload.New(b, workload.Bitcoin(name, 1))
+			one, few := fewSigner(b, w, workload.Bitcoin(name, 1000)), fewSigner(b, w, workload.Bitcoin(name, 10))
+			measure.Pairs(b, 11, measure.Calls(one), measure.Calls(func(i int) {
 				for range 100 {
 					few(i)
 				}
@@ -65,11 +67,11 @@ func BenchmarkInputsRatio(b *testing.B) {
 // BenchmarkCalldata is the cost of calldata, from 100 bytes to the most that
 // nodes relay.
 func BenchmarkCalldata(b *testing.B) {
+	w := workload.New(b, workload.Find("ethereum/eip1559"))
 	for _, size := range []int{100, 1 << 10, 8 << 10, 32 << 10, 128<<10 - 512} {
 		b.Run(fmt.Sprintf("ethereum/eip1559/bytes=%d", size), func(b *testing.B) {
-			w := workload.New(b, workload.Calldata(size))
 			b.SetBytes(int64(size))
-			measure.Loop(b, w.Whole(b, w.Engine(b, unverified)))
+			measure.Loop(b, fewSigner(b, w, workload.Calldata(size)))
 		})
 	}
 }

@@ -106,6 +106,20 @@ const libraries = {
     };
   },
 
+  async ox() {
+    const { Secp256k1 } = await import('ox');
+    const { SignatureEnvelope, TxEnvelopeTempo } = await import('ox/tempo');
+    return {
+      key: (secret) => `0x${secret}`,
+      sign(privateKey, unsigned) {
+        const envelope = TxEnvelopeTempo.deserialize(`0x${unsigned}`);
+        const payload = TxEnvelopeTempo.getSignPayload(envelope);
+        const signature = SignatureEnvelope.from(Secp256k1.sign({ payload, privateKey }));
+        return TxEnvelopeTempo.serialize(envelope, { signature });
+      },
+    };
+  },
+
   // TronWeb signs what it has as JSON, and returns the signature in it.
   async tronweb() {
     const { utils } = await import('tronweb');

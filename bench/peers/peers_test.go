@@ -11,7 +11,7 @@ import (
 )
 
 // pairs is how many interleaved pairs a comparison is the median of.
-const pairs = 301
+const pairs = 201
 
 // peer is another library that signs transactions of a kind.
 type peer interface {
@@ -42,6 +42,7 @@ var peers = []peerOf{
 	{"bitcoin/P2TR", "btcd", btcd},
 	{"bitcoin/P2TR", "bitcoinjs", inNode("bitcoinjs")},
 	{"tron/transfer", "tronweb", inNode("tronweb")},
+	{"tempo/transfer", "ox", inNode("ox")},
 }
 
 // goPeer is a peer in this process.

@@ -32,6 +32,13 @@ type benchmark struct {
 
 func (b *benchmark) what() string { return b.path[0] }
 
+// split returns what lies between the first and the last part of the name, and
+// the last part.
+func (b *benchmark) split() (name, last string) {
+	at := len(b.path) - 1
+	return strings.Join(b.path[min(1, at):at], " "), b.path[at]
+}
+
 // of returns the median of what was measured in a unit.
 func (b *benchmark) of(unit string) (value float64, measured bool) {
 	if b == nil || len(b.values[unit]) == 0 {

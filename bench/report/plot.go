@@ -5,7 +5,6 @@ import (
 	"html"
 	"io"
 	"regexp"
-	"strings"
 )
 
 // plotFile is the plot's name, beside the report.
@@ -65,14 +64,13 @@ func bar(w io.Writer, y int, ratio float64, colour string) {
 func plotted(r *results) (names []string, ratios map[string]map[string]float64) {
 	ratios = map[string]map[string]float64{}
 	for _, b := range r.named(regexp.MustCompile(`^Ratio$`)) {
-		last := len(b.path) - 1
-		name := strings.Join(b.path[1:last], " ")
+		name, last := b.split()
 		if ratios[name] == nil {
 			ratios[name] = map[string]float64{}
 			names = append(names, name)
 		}
 		if value, measured := b.of("ratio"); measured {
-			ratios[name][b.path[last]] = value
+			ratios[name][last] = value
 		}
 	}
 	return names, ratios

@@ -55,7 +55,7 @@ func renderPivot(w io.Writer, rows []*benchmark, unit string) {
 	var names, columns []string
 	cells := map[string]map[string]*benchmark{}
 	for _, b := range rows {
-		name, column := strings.Join(b.path[1:len(b.path)-1], " "), b.path[len(b.path)-1]
+		name, column := b.split()
 		if cells[name] == nil {
 			cells[name] = map[string]*benchmark{}
 			names = append(names, name)
@@ -109,7 +109,7 @@ func idle(rows []*benchmark, unit string) bool {
 }
 
 // unitOrder is the order of columns; what is not in it comes last, by name.
-var unitOrder = []string{"ratio", "gain-ratio", "gain-ours", "gain-theirs", "ns/ours", "ns/theirs", "ns/op", "p50-ns", "p99-ns", "p999-ns"}
+var unitOrder = []string{"ratio", "gain-ratio", "gain-ours", "gain-theirs", "ns/ours", "ns/theirs", "ns/op", "req/s", "bare-req/s", "p50-ms", "p99-ms", "p999-ms"}
 
 func byRank(a, b string) int {
 	rank := func(unit string) int {

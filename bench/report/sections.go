@@ -59,7 +59,8 @@ var sections = []section{
 	{title: "Scale: calldata", what: regexp.MustCompile(`^Calldata$`), text: "An EIP-1559 transaction with random calldata."},
 	{
 		title: "The submitted path", what: regexp.MustCompile(`^(Submit|HTTP|Decode|Stamp|Store|OTP|Activity|Fingerprint|Proof)`),
-		text: "Requests as they come from outside: decode, stamp, store, answer.",
+		text: "Requests as they come from outside: decode, stamp, store, answer. **HTTP** is end to end from 64 clients on the same machine, " +
+			"verification off; its **ratio** is of requests per second, beside a handler that verifies the stamp and signs, and does nothing else.",
 	},
 	{title: "Whole path, absolute", what: regexp.MustCompile(`^Sign$|^Parallel$`), text: absolute},
 	{title: "Curve operations, absolute", what: regexp.MustCompile(`^Curve$`), unit: "ns/op", text: "What the ratios are held against."},

@@ -13,7 +13,7 @@ import (
 )
 
 // DefaultPairs is how many interleaved pairs a ratio is the median of.
-const DefaultPairs = 1001
+const DefaultPairs = 501
 
 // side is how long one side of a pair runs at the least: long enough for the
 // clock, and short beside the slices of time that the scheduler hands out, so

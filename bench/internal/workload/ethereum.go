@@ -27,7 +27,7 @@ func ethereumKind(name string, make func(number int) types.TxData) Kind {
 
 // Calldata is the kind of EIP-1559 transactions with so many bytes of calldata.
 func Calldata(size int) Kind {
-	return ethereumKind("calldata", func(number int) types.TxData { return dynamicFee(number%8, size) })
+	return ethereumKind("calldata", func(number int) types.TxData { return dynamicFee(number, size) })
 }
 
 // DynamicFeeTransfer is a transfer of a token by EIP-1559.
