@@ -112,6 +112,9 @@ func New(limits Limits) Chain { return Chain{limits, new(outputKeys)} }
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
+// Expects implements chains.Chain.
+func (Chain) Expects() string { return "hex of a PSBT, which starts 70736274ff" }
+
 // Parse reads a PSBT and checks all that depends on no key. It keeps raw,
 // which the caller must not change afterwards. The result is a *Transaction.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {

@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -38,7 +39,7 @@ func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
 			found.input(in)
 		}
 	}
-	all := append(found.fresh, found.signed...)
+	all := slices.Concat(found.fresh, found.signed)
 	if len(all) == 0 {
 		return nil, t.noCandidates(target, signWith)
 	}

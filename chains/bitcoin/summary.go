@@ -27,13 +27,20 @@ func (t *Transaction) On(network Network) *Transaction {
 	return &shown
 }
 
-// ShownFor returns the transaction on the network of signWith, if that is an
-// address; else as it is.
+// ShownFor implements chains.Networked.
 func (t *Transaction) ShownFor(signWith string) chains.Transaction {
-	if network, ok := NetworkOf(signWith); ok {
-		return t.On(network)
+	network, ok := NetworkOf(signWith)
+	if !ok || network == t.network || network == Testnet && t.network.writes(signWith) {
+		return t
 	}
-	return t
+	return t.On(network)
+}
+
+// writes reports whether an address of Testnet could be one of this network
+// too: Signet writes all of its addresses alike, Regtest those in base58.
+func (n Network) writes(testnetAddress string) bool {
+	segwit := strings.HasPrefix(strings.ToLower(testnetAddress), "tb1")
+	return n == Signet || n == Regtest && !segwit
 }
 
 // Summary implements chains.Transaction.

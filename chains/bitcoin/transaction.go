@@ -33,7 +33,10 @@ type Transaction struct {
 	prefix   prefixHash            // of legacy digests
 }
 
-var _ chains.Transaction = (*Transaction)(nil)
+var (
+	_ chains.Transaction = (*Transaction)(nil)
+	_ chains.Networked   = (*Transaction)(nil)
+)
 
 // input is one input with what it spends.
 type input struct {

@@ -20,10 +20,7 @@ func TestTweakPrivate(t *testing.T) {
 		if err := Generate(keystore.CurveSecp256k1, secret); err != nil {
 			t.Fatal(err)
 		}
-		key, err := New(keystore.KeyInfo{ID: "test"}, keystore.CurveSecp256k1, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := mustNew(t, keystore.CurveSecp256k1, secret).Handle()
 		var root [32]byte
 		if _, err := rand.Read(root[:]); err != nil {
 			t.Fatal(err)
