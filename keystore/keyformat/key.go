@@ -67,19 +67,30 @@ func (k Key) on(curve keystore.Curve, format string) error {
 
 // ParseHex reads the hex of a secret: 64 digits, with or without 0x.
 func ParseHex(curve keystore.Curve, text []byte) (Key, error) {
+	secret, err := DecodeHex(text)
+	if err != nil {
+		return Key{}, err
+	}
+	defer keystore.Wipe(secret)
+	return NewKey(curve, secret)
+}
+
+// DecodeHex is ParseHex without deriving the public key: for a keystore that
+// does so itself.
+func DecodeHex(text []byte) ([]byte, error) {
 	digits := text
 	if len(digits) >= 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') {
 		digits = digits[2:]
 	}
 	if len(digits) != hex.EncodedLen(keystore.SecretSize) {
-		return Key{}, fmt.Errorf("the secret has %d characters: %d hex digits are expected", len(digits), hex.EncodedLen(keystore.SecretSize))
+		return nil, fmt.Errorf("the secret has %d characters: %d hex digits are expected", len(digits), hex.EncodedLen(keystore.SecretSize))
 	}
-	var secret [keystore.SecretSize]byte
-	defer keystore.Wipe(secret[:])
-	if _, err := hex.Decode(secret[:], digits); err != nil {
-		return Key{}, errors.New("the secret has a character that is not a hex digit")
+	secret := make([]byte, keystore.SecretSize)
+	if _, err := hex.Decode(secret, digits); err != nil {
+		keystore.Wipe(secret)
+		return nil, errors.New("the secret has a character that is not a hex digit")
 	}
-	return NewKey(curve, secret[:])
+	return secret, nil
 }
 
 // Hex returns the secret as 64 hex digits in lower case.
