@@ -156,9 +156,7 @@ func Seed(mnemonic, passphrase []byte) ([]byte, error) {
 	if !utf8.Valid(passphrase) {
 		return nil, fmt.Errorf("%w: the passphrase is not valid UTF-8", ErrMnemonic)
 	}
-	normal := norm.NFKD.Bytes(passphrase)
-	defer keystore.Wipe(normal)
-	salt := append([]byte("mnemonic"), normal...)
+	salt := norm.NFKD.Append([]byte("mnemonic"), passphrase...)
 	defer keystore.Wipe(salt)
 	return pbkdf2.Key(canonical, salt, seedRounds, SeedSize, sha512.New), nil
 }

@@ -65,6 +65,17 @@ func TestWhiteSpace(t *testing.T) {
 	}
 }
 
+// TestSeedLeavesInputAlone: what is overwritten is never the caller's.
+func TestSeedLeavesInputAlone(t *testing.T) {
+	words, passphrase := []byte(twelve), []byte("pass word")
+	if _, err := Seed(words, passphrase); err != nil {
+		t.Fatal(err)
+	}
+	if string(words) != twelve || string(passphrase) != "pass word" {
+		t.Errorf("now %q and %q", words, passphrase)
+	}
+}
+
 // TestPassphraseNormalForm: the same passphrase typed on two systems, composed
 // and decomposed, is one; its compatibility form too (NFKD).
 func TestPassphraseNormalForm(t *testing.T) {
