@@ -25,13 +25,20 @@ const (
 	formatPKCS8  = "pkcs8"
 )
 
-var keyFormats = []string{formatHex, formatWIF, formatSolana, formatWeb3, formatPKCS8}
+// formatMnemonic is of a wallet.
+const formatMnemonic = "mnemonic"
 
-func checkFormat(name string, formats []string) error {
-	if !slices.Contains(formats, name) {
-		return usagef("--format %q: use %s", name, strings.Join(formats, ", "))
+var secretFormats = []string{formatHex, formatWIF, formatSolana, formatWeb3, formatPKCS8, formatMnemonic}
+
+func checkFormat(name string) error {
+	if !slices.Contains(secretFormats, name) {
+		return usagef("--format %q: use %s", name, strings.Join(secretFormats, ", "))
 	}
 	return nil
+}
+
+func registerFormatFlag(cmd *cobra.Command, format *string, usual string) {
+	cmd.Flags().StringVar(format, "format", usual, "`FORMAT` of the secret: "+strings.Join(secretFormats, ", "))
 }
 
 const passwordFlag = "--secret-password-file"

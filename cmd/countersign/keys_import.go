@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +20,7 @@ type importCommand struct {
 	jsonl   bool
 
 	passwordFile string // of an encrypted secret
+	dir          string // of files in the format v3
 }
 
 func newImportCommand() *cobra.Command {
@@ -43,9 +43,18 @@ The formats:
   v3       Web3 Secret Storage version 3: an encrypted JSON file of geth, or of
            a wallet for Ethereum or Tron
   pkcs8    a PEM file, BEGIN PRIVATE KEY or BEGIN ENCRYPTED PRIVATE KEY
+  mnemonic the 12 to 24 words of a wallet (BIP-39, English). Printed is the
+           wallet with the accounts that are usual on the five chains,
+           {"walletId":"…","name":"…","accounts":[…]}; 'countersign keys derive'
+           adds more
 
 The password of a v3 or an encrypted pkcs8 file is read from the file that
---secret-password-file names, or asked for on the terminal.
+--secret-password-file names, or asked for on the terminal; with a mnemonic, the
+file has its passphrase (BIP-39), and it has none if no file is named.
+
+--dir DIR: every file of a directory in the format v3, such as the keystore of
+geth. They have one password. Each is answered with one line, in the order of
+their names; one that is refused with {"error":{"code","reason","message"}}.
 
 --jsonl: many keys, one a line, each answered with one line in the same order:
 
@@ -66,7 +75,8 @@ differs it is refused.`),
 	c.at.register(command)
 	c.network.register(command)
 	registerKeyFlags(command, &c.curve, &c.name)
-	command.Flags().StringVar(&c.format, "format", formatHex, "`FORMAT` of the secret: "+strings.Join(keyFormats, ", "))
+	registerFormatFlag(command, &c.format, formatHex)
+	command.Flags().StringVar(&c.dir, "dir", "", "import all files of a directory `DIR` in the format v3")
 	registerPasswordFlag(command, &c.passwordFile)
 	command.Flags().BoolVar(&c.jsonl, "jsonl", false, "read many keys, one JSON object a line")
 	return command
@@ -79,11 +89,16 @@ func (c *importCommand) run(cmd *cobra.Command) (err error) {
 	if err := c.network.check(); err != nil {
 		return err
 	}
-	if err := checkFormat(c.format, keyFormats); err != nil {
+	if err := checkFormat(c.format); err != nil {
 		return err
 	}
-	if c.jsonl {
+	switch {
+	case c.dir != "":
+		return c.importDirectory(cmd)
+	case c.jsonl:
 		return c.importLines(cmd)
+	case c.format == formatMnemonic:
+		return c.importWallet(cmd)
 	}
 	source, err := c.source()
 	if err != nil {

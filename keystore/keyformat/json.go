@@ -27,10 +27,13 @@ type value struct {
 }
 
 func (o object) errorf(at int, name, format string, args ...any) error {
-	if o.path != "" {
-		name = o.path + "." + name
+	switch {
+	case o.path != "":
+		name = strings.TrimSuffix(o.path+"."+name, ".")
+	case name == "":
+		name = "the file"
 	}
-	return fmt.Errorf("web3: %w: %s at byte %d: %w", ErrMalformed, strings.TrimSuffix(name, "."), at, fmt.Errorf(format, args...))
+	return fmt.Errorf("web3: %w: %s at byte %d: %w", ErrMalformed, name, at, fmt.Errorf(format, args...))
 }
 
 // parseObject reads one object and nothing behind it.
