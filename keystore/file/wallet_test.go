@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"filippo.io/age"
@@ -351,4 +352,50 @@ func editWallet(t *testing.T, content []byte, old, edited string) []byte {
 		t.Fatalf("nothing was edited in %s", before)
 	}
 	return changed
+}
+
+// TestDeriveAtOnce has several Stores of one directory derive at the same time:
+// no account is lost.
+func TestDeriveAtOnce(t *testing.T) {
+	store := create(t)
+	w := addWallet(t, store)
+	const stores, each = 3, 8
+	var done sync.WaitGroup
+	for i := range stores {
+		opened := reopen(t, store.Dir())
+		done.Go(func() {
+			for j := range each {
+				path := wallet.Path{uint32(i), uint32(j)}
+				if _, err := opened.Derive("org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}); err != nil {
+					t.Errorf("store %d, %v: %v", i, path, err)
+				}
+			}
+		})
+	}
+	done.Wait()
+	all, err := reopen(t, store.Dir()).Wallets(t.Context(), "org")
+	if err != nil || len(all) != 1 || len(all[0].Accounts) != len(w.Accounts)+stores*each {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	serves(t, store, all[0])
+}
+
+// TestMaxAccounts fills a wallet.
+func TestMaxAccounts(t *testing.T) {
+	store := create(t)
+	var accounts []wallet.Account
+	for i := range file.MaxAccounts {
+		accounts = append(accounts, wallet.Account{Curve: keystore.CurveEd25519, Path: wallet.Path{wallet.Hardened - 1 + wallet.Hardened, wallet.Hardened + uint32(i)}})
+	}
+	w, err := store.AddWallet("org", file.NewWallet{Name: strings.Repeat("n", file.MaxNameSize), Mnemonic: []byte(testWords), Accounts: accounts})
+	must(t, err)
+	serves(t, reopen(t, store.Dir()), w)
+	path := wallet.Path{wallet.Hardened}
+	if _, err := store.Derive("org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: path}); err == nil || !strings.Contains(err.Error(), "256 accounts, and no more fit") {
+		t.Errorf("one more: %v", err)
+	}
+	accounts = append(accounts, wallet.Account{Curve: keystore.CurveEd25519, Path: path})
+	if _, err := store.AddWallet("org", file.NewWallet{Mnemonic: []byte(testWords), Passphrase: []byte("x"), Accounts: accounts}); err == nil || !strings.Contains(err.Error(), "257 accounts, want 1 to 256") {
+		t.Errorf("one too many: %v", err)
+	}
 }

@@ -14,25 +14,25 @@ const MaxSize = 64 << 10
 
 // Errors for errors.Is.
 var (
-	// ErrMalformed: the file is not what the format says.
+	// ErrMalformed means that the file is not what the format says.
 	ErrMalformed = errors.New("malformed")
 
-	// ErrPassword: the password is wrong, or the file was damaged: nobody can
+	// ErrPassword means that the password is wrong, or the file was damaged: nobody can
 	// tell these apart.
 	ErrPassword = errors.New("wrong password, or the file is damaged")
 
-	// ErrPasswordMissing: the file is encrypted, and no password was given.
+	// ErrPasswordMissing means that the file is encrypted, and no password was given.
 	ErrPasswordMissing = errors.New("the file is encrypted: its password is needed")
 
-	// ErrCost: to try a password, the file asks for more work or memory than
+	// ErrCost means that to try a password, the file asks for more work or memory than
 	// the limits allow.
 	ErrCost = errors.New("key derivation above the limit")
 
-	// ErrUnsupported: the format cannot hold such a key, or its variant is not
+	// ErrUnsupported means that the format cannot hold such a key, or its variant is not
 	// read here.
 	ErrUnsupported = errors.New("unsupported")
 
-	// ErrOtherKey: the file names another public key, or another address, than
+	// ErrOtherKey means that the file names another public key, or another address, than
 	// its secret has.
 	ErrOtherKey = errors.New("the secret does not belong to what the file names")
 )

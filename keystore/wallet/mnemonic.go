@@ -31,7 +31,7 @@ const (
 	longestWord = 8
 )
 
-// ErrMnemonic: a text is not a mnemonic of BIP-39 in English. What is wrong is
+// ErrMnemonic means that a text is not a mnemonic of BIP-39 in English. What is wrong is
 // told by the place of a word, never by the word.
 var ErrMnemonic = errors.New("mnemonic")
 

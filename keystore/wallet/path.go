@@ -17,7 +17,7 @@ const Hardened = 1 << 31
 // MaxDepth is how many steps a path can have: those in use have five.
 const MaxDepth = 16
 
-// ErrPath: a text is not a derivation path, or not one for the curve.
+// ErrPath means that a text is not a derivation path, or not one for the curve.
 var ErrPath = errors.New("derivation path")
 
 // Path is a derivation path: the indexes of the children to go to from the
