@@ -13,19 +13,21 @@ import (
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
 var leakSecret = []byte("\x01\x80 32 bytes that must not show\xff\xfe")
 
 // TestNothingPrintsASecret pushes a value of every exported type of the
-// packages keystore, memory and file that has fields or methods through
+// packages keystore, memory, file, wallet and keyformat that has fields or methods through
 // everything that prints. The types are read from the sources: one that is
 // added and not filled in here fails the test.
 func TestNothingPrintsASecret(t *testing.T) {
 	values := leakValues(t)
-	for _, dir := range []string{".", "memory", "file", "keystoretest"} {
+	for _, dir := range []string{".", "memory", "file", "wallet", "keyformat", "keystoretest"} {
 		for _, name := range exportedTypes(t, dir) {
 			value, filled := values[name]
 			if !filled {
@@ -45,7 +47,8 @@ func TestNothingPrintsASecret(t *testing.T) {
 }
 
 // owned are the types whose secret is a slice of the caller's.
-var owned = map[string]bool{"keystore.SecretBytes": true, "memory.Key": true, "file.Key": true, "keystoretest.Key": true}
+var owned = map[string]bool{"keystore.SecretBytes": true, "memory.Key": true, "file.Key": true, "keystoretest.Key": true,
+	"file.NewWallet": true, "keyformat.Key": true, "keyformat.WIF": true}
 
 // leakValues returns values that have got hold of leakSecret in every way there
 // is.
@@ -73,6 +76,19 @@ func leakValues(t *testing.T) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
+	read, err := keyformat.NewKey(keystore.CurveEd25519, leakSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mnemonic, err := wallet.Mnemonic(leakSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := inFile.AddWallet("org", file.NewWallet{Mnemonic: mnemonic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := file.NewWallet{Mnemonic: leakSecret, Passphrase: leakSecret}
 	secret := keystore.NewSecret(leakSecret)
 	t.Cleanup(secret.Destroy)
 	return map[string]any{
@@ -91,6 +107,14 @@ func leakValues(t *testing.T) map[string]any {
 		"file.Options":          file.Options{Recovery: []string{"age1"}},
 		"file.Error":            &file.Error{Path: "path", Err: fmt.Errorf("%w, %w", sizeErr, existsErr)},
 		"file.BadFilesError":    &file.BadFilesError{Files: []*file.Error{{Path: "path", Err: sizeErr}}, Total: 1},
+		"file.Wallet":           stored,
+		"file.Account":          stored.Accounts[0],
+		"file.NewWallet":        []any{words, &words},
+		"wallet.Path":           stored.Accounts[0].Path,
+		"wallet.Account":        wallet.UsualAccounts()[0],
+		"keyformat.Key":         []any{read, &read},
+		"keyformat.WIF":         keyformat.WIF{Key: read},
+		"keyformat.Cost":        keyformat.Cost{LogN: 1},
 		"keystoretest.Key":      keystoretest.Key{Secret: leakSecret},
 		"keystoretest.Backend":  keystoretest.Backend{},
 	}

@@ -15,18 +15,20 @@ import (
 func newKeysCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "keys",
-		Short: "Make, import and list keys",
+		Short: "Make, import, export and list keys",
 		Long: paragraphs(`
-Make, import and list the keys of a keystore.
+Make, import, export and list the keys of a keystore.
 
 Each key is printed as one line of JSON, with all the addresses it has:
 
   {"privateKeyId":"…","name":"…","curve":"CURVE_SECP256K1","publicKey":"…",
-   "addresses":[{"format":"ADDRESS_FORMAT_ETHEREUM","address":"0x…"}]}`),
+   "addresses":[{"format":"ADDRESS_FORMAT_ETHEREUM","address":"0x…"}]}
+
+The keys of a wallet have "walletId" and "path", too.`),
 		Args: cobra.NoArgs,
 		RunE: chooseCommand,
 	}
-	command.AddCommand(newGenerateCommand(), newImportCommand(), newListCommand(), newShowCommand())
+	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand())
 	return command
 }
 
@@ -37,6 +39,8 @@ type keyLine struct {
 	Curve        keystore.Curve   `json:"curve"`
 	PublicKey    string           `json:"publicKey"` // hex; secp256k1 compressed
 	Addresses    []chains.Address `json:"addresses"`
+	WalletID     string           `json:"walletId,omitempty"` // of an account of a wallet
+	Path         string           `json:"path,omitempty"`
 }
 
 // networkFlag picks the Bitcoin network whose addresses are printed.
@@ -136,6 +140,10 @@ func eachKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, wanted 
 		return err
 	}
 	defer closeKeystore(keys, &err)
+	places, err := placesOf(cmd.Context(), keys, at.organization)
+	if err != nil {
+		return err
+	}
 	for info, err := range keys.Keys(cmd.Context(), at.organization) {
 		if err != nil {
 			return err
@@ -143,7 +151,7 @@ func eachKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, wanted 
 		if !wanted(info) {
 			continue
 		}
-		if err := printJSON(cmd.OutOrStdout(), network.line(info)); err != nil {
+		if err := printJSON(cmd.OutOrStdout(), places.mark(network.line(info))); err != nil {
 			return err
 		}
 	}

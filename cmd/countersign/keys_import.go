@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -22,6 +18,9 @@ type importCommand struct {
 	name    string
 	format  string
 	jsonl   bool
+
+	passwordFile string // of an encrypted secret
+	dir          string // of files in the format v3
 }
 
 func newImportCommand() *cobra.Command {
@@ -35,8 +34,27 @@ is not shown, and print the key as one line of JSON, when it is safe on disk. A
 key that is there already is printed as it is there; it is not imported twice.
 If there is no keystore in the directory yet, one is made.
 
---format hex: the 32 bytes of a secp256k1 secret, or of an Ed25519 seed, as 64
-hex digits, with or without 0x.
+The formats:
+
+  hex      a secp256k1 secret, or an Ed25519 seed, as 64 hex digits, with or
+           without 0x; --curve says which
+  wif      Bitcoin's wallet import format
+  solana   the file id.json of the Solana command line
+  v3       Web3 Secret Storage version 3: an encrypted JSON file of geth, or of
+           a wallet for Ethereum or Tron
+  pkcs8    a PEM file, BEGIN PRIVATE KEY or BEGIN ENCRYPTED PRIVATE KEY
+  mnemonic the 12 to 24 words of a wallet (BIP-39, English). Printed is the
+           wallet with the accounts that are usual on the five chains,
+           {"walletId":"…","name":"…","accounts":[…]}; 'countersign keys derive'
+           adds more
+
+The password of a v3 or an encrypted pkcs8 file is read from the file that
+--secret-password-file names, or asked for on the terminal; with a mnemonic, the
+file has its passphrase (BIP-39), and it has none if no file is named.
+
+--dir DIR: every file of a directory in the format v3, such as the keystore of
+geth. They have one password. Each is answered with one line, in the order of
+their names; one that is refused with {"error":{"code","reason","message"}}.
 
 --jsonl: many keys, one a line, each answered with one line in the same order:
 
@@ -49,6 +67,7 @@ so that an interrupted import can be run again as a whole; only if the name
 differs it is refused.`),
 		Example: paragraphs(`
   countersign keys import --keystore file:keys --curve CURVE_ED25519 < secret.hex
+  countersign keys import --keystore file:keys --format solana < ~/.config/solana/id.json
   countersign keys import --keystore file:keys --passphrase-file pass --jsonl < keys.jsonl > imported.jsonl`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -56,7 +75,9 @@ differs it is refused.`),
 	c.at.register(command)
 	c.network.register(command)
 	registerKeyFlags(command, &c.curve, &c.name)
-	command.Flags().StringVar(&c.format, "format", "hex", "`FORMAT` of the secret: hex")
+	registerFormatFlag(command, &c.format, formatHex)
+	command.Flags().StringVar(&c.dir, "dir", "", "import all files of a directory `DIR` in the format v3")
+	registerPasswordFlag(command, &c.passwordFile)
 	command.Flags().BoolVar(&c.jsonl, "jsonl", false, "read many keys, one JSON object a line")
 	return command
 }
@@ -68,27 +89,32 @@ func (c *importCommand) run(cmd *cobra.Command) (err error) {
 	if err := c.network.check(); err != nil {
 		return err
 	}
-	if c.format != "hex" {
-		return usagef("--format %q: use hex", c.format)
+	if err := checkFormat(c.format); err != nil {
+		return err
 	}
-	if c.jsonl {
+	switch {
+	case c.dir != "":
+		return c.importDirectory(cmd)
+	case c.jsonl:
 		return c.importLines(cmd)
+	case c.format == formatMnemonic:
+		return c.importWallet(cmd)
 	}
-	curve, err := parseCurve(c.curve)
+	source, err := c.source()
 	if err != nil {
 		return err
 	}
-	secret, err := readSecret(cmd)
+	key, err := source.read(cmd)
 	if err != nil {
 		return err
 	}
-	defer keystore.Wipe(secret)
+	defer key.Wipe()
 	keys, err := c.at.openOrCreate(cmd)
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	info, err := keys.Add(c.at.organization, file.Key{Name: c.name, Curve: curve, Secret: secret})
+	info, err := keys.Add(c.at.organization, file.Key{Name: c.name, Curve: key.Curve, Secret: key.Secret})
 	if errors.Is(err, keystore.ErrKeyExists) {
 		if info, err = sameKey(info, c.name, err); err == nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
@@ -110,49 +136,4 @@ func sameKey(existing keystore.KeyInfo, name string, err error) (keystore.KeyInf
 		return existing, fmt.Errorf("this key is in the keystore already, as %s with the name %q: leave the name out, or give that one", existing.ID, existing.Name)
 	}
 	return existing, nil
-}
-
-// readSecret reads one secret in hex from standard input. Of a terminal it asks
-// for it without showing it. The caller wipes it.
-func readSecret(cmd *cobra.Command) ([]byte, error) {
-	const most = 1024
-	var text []byte
-	var err error
-	if terminal.Is(cmd.InOrStdin()) {
-		text, err = askSecret(cmd.Context())
-	} else {
-		text, err = readAll(cmd.Context(), cmd.InOrStdin(), most)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the secret: %w", err)
-	}
-	defer keystore.Wipe(text)
-	return decodeSecret(bytes.TrimSpace(text))
-}
-
-func askSecret(ctx context.Context) ([]byte, error) {
-	tty, err := terminal.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = tty.Close() }()
-	return tty.Secret(ctx, "Secret in hex")
-}
-
-// decodeSecret reads the hex of a secret. Its errors show nothing of it. The
-// caller wipes what it returns.
-func decodeSecret(text []byte) ([]byte, error) {
-	digits := text
-	if bytes.HasPrefix(digits, []byte("0x")) || bytes.HasPrefix(digits, []byte("0X")) {
-		digits = digits[2:]
-	}
-	if len(digits) != hex.EncodedLen(keystore.SecretSize) {
-		return nil, fmt.Errorf("the secret has %d characters: %d hex digits are expected", len(digits), hex.EncodedLen(keystore.SecretSize))
-	}
-	secret := make([]byte, keystore.SecretSize)
-	if _, err := hex.Decode(secret, digits); err != nil {
-		keystore.Wipe(secret)
-		return nil, errors.New("the secret has a character that is not a hex digit")
-	}
-	return secret, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
 // importBatch is how many keys go to the disk together at most.
@@ -22,6 +23,9 @@ const importBatch = 512
 func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
 	if c.curve != "" || c.name != "" {
 		return usagef("--curve and --name do not go with --jsonl: each line has its own")
+	}
+	if c.format != formatHex {
+		return usagef("--format %s does not go with --jsonl: its lines have the secret in hex", c.format)
 	}
 	keys, err := c.at.openOrCreate(cmd)
 	if err != nil {
@@ -78,7 +82,7 @@ func readKey(line lines.Line) (key file.Key, err error) {
 	if key.Curve, err = keystore.ParseCurve(string(curve)); err != nil {
 		return key, errors.New("curve: use CURVE_SECP256K1 or CURVE_ED25519")
 	}
-	key.Secret, err = decodeSecret(secret)
+	key.Secret, err = keyformat.DecodeHex(secret)
 	return key, err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -65,9 +66,10 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"member":  setMember,
-			"serving": setURL,
-			"body":    writeBody,
+			"member":   setMember,
+			"serving":  setURL,
+			"body":     writeBody,
+			"walletid": walletID,
 		},
 		Setup: func(env *testscript.Env) error {
 			makeFixture(t, env.WorkDir)
@@ -75,6 +77,14 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// walletID is a command of the scripts: walletid FILE puts the id of a wallet,
+// out of the line that was printed of it, into the variable WALLET.
+func walletID(ts *testscript.TestScript, _ bool, args []string) {
+	var line walletLine
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &line))
+	ts.Setenv("WALLET", line.WalletID)
 }
 
 // The keystore of the tests, in keys/ with its passphrase in the file pass. Its

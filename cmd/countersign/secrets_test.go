@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
 // TestNoSecretPrinted searches all that a session prints, whether it goes well
@@ -21,6 +24,8 @@ func TestNoSecretPrinted(t *testing.T) {
 	s.must([]byte(seed), "keys", "import", "--curve", "CURVE_ED25519")
 	s.must([]byte(vectorUnsigned), "sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress)
 	s.must([]byte(intentLine(fixtureAddress, vectorUnsigned)), "sign", "--jsonl")
+	s.must([]byte(walletWords), "keys", "import", "--format", "mnemonic")
+	s.must(secretWIF(t), "keys", "import", "--format", "wif")
 	s.must(nil, "keys", "list")
 	s.must(nil, "keys", "show", fixtureID)
 
@@ -40,6 +45,15 @@ func TestNoSecretPrinted(t *testing.T) {
 	} {
 		s.mustFail([]byte(in), "keys", "import", "--jsonl")
 	}
+	for _, format := range []string{"hex", "wif", "solana", "pkcs8", "mnemonic"} {
+		args := []string{"keys", "import", "--format", format}
+		if format == "hex" {
+			args = append(args, "--curve", "CURVE_SECP256K1")
+		}
+		for _, in := range []string{walletWords + " zoo", "x" + walletWords, string(secretWIF(t)) + "1", "[" + seed + "]"} {
+			s.mustFail([]byte(in), args...)
+		}
+	}
 	if err := os.WriteFile(filepath.Join(s.dir, "pass"), []byte(fixturePassphrase+"\n"+fixturePassphrase), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +71,32 @@ func TestNoSecretPrinted(t *testing.T) {
 			}
 		}
 	}
+	for _, text := range []string{walletWords[:20], string(secretWIF(t))[:20]} {
+		if bytes.Contains(s.output.Bytes(), []byte(text)) {
+			t.Errorf("%s… was printed or left in plain", text)
+		}
+	}
 	if bytes.Contains(s.output.Bytes(), []byte(fixturePassphrase)) {
 		t.Error("the passphrase was printed or left in plain")
 	}
 	if !bytes.Contains(s.output.Bytes(), []byte(fixtureAddress)) {
 		t.Error("the search does not see the output")
 	}
+}
+
+const walletWords = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+func secretWIF(t *testing.T) []byte {
+	t.Helper()
+	key, err := keyformat.NewKey(keystore.CurveSecp256k1, mustHex(t, testSecret(2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := keyformat.WIF{Key: key}.Format()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // mustFail is run for a call that fails.

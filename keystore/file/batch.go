@@ -113,26 +113,34 @@ func (b *batch) prepare(k *newKey, key Key) {
 
 // commit returns an error that concerns all keys that have none of their own.
 func (b *batch) commit() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
+	return b.asWriter(func() error {
+		b.sift()
+		inParallel(len(b.keys), writers, func(i int) { b.write(&b.keys[i]) })
+		if err := b.publish(); err != nil {
+			return err
+		}
+		b.insert()
+		return nil
+	})
+}
+
+// asWriter calls do when it is our turn among the writers, and what the others
+// have added is taken in. s.mu is held.
+func (s *Store) asWriter(do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
 		return keystore.ErrClosed
 	}
-	unlock, err := lock(b.root, b.options.LockWait)
+	unlock, err := lock(s.root, s.options.LockWait)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if _, err := b.takeIn(context.Background()); err != nil {
+	if _, err := s.takeIn(context.Background()); err != nil {
 		return err
 	}
-	b.sift()
-	inParallel(len(b.keys), writers, func(i int) { b.write(&b.keys[i]) })
-	if err := b.publish(); err != nil {
-		return err
-	}
-	b.insert()
-	return nil
+	return do()
 }
 
 // sift sets apart the keys that are in the keystore, or in the batch, already.
@@ -143,7 +151,7 @@ func (b *batch) sift() {
 		if k.err != nil {
 			continue
 		}
-		if info, err := b.existing(k.info); err != nil {
+		if info, err := b.existing(b.organizationID, k.info); err != nil {
 			k.fail(info, err)
 			continue
 		}
@@ -167,13 +175,13 @@ func locators(info keystore.KeyInfo) []keystore.Locator {
 // existing returns what the keystore has of a key. Ids name files, so that each
 // is there once, whatever the organization; of another organization's key
 // nothing is told but that.
-func (b *batch) existing(info keystore.KeyInfo) (keystore.KeyInfo, error) {
+func (s *Store) existing(organizationID string, info keystore.KeyInfo) (keystore.KeyInfo, error) {
 	for _, at := range locators(info) {
-		if found, err := b.index.Key(context.Background(), b.organizationID, at); err == nil {
+		if found, err := s.index.Key(context.Background(), organizationID, at); err == nil {
 			return found.Info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, found.Info().ID)
 		}
 	}
-	if _, err := b.keysRoot.Lstat(info.ID + keySuffix); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.keysRoot.Lstat(info.ID + keySuffix); !errors.Is(err, fs.ErrNotExist) {
 		return keystore.KeyInfo{}, fmt.Errorf("%w: the id %s is taken: leave it empty to have one made", keystore.ErrKeyExists, info.ID)
 	}
 	return keystore.KeyInfo{}, nil

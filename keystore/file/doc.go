@@ -14,6 +14,7 @@
 //	  lock                    empty; who writes holds flock(2) on it
 //	  keys/                   mode 0700
 //	    <privateKeyId>.age    one key, encrypted to the identity; never changed once it is there
+//	    <walletId>.age        one wallet; replaced as a whole when an account is added
 //
 // All files have mode 0600. There is no index: the key files are all there is.
 // Opening costs one scrypt and a fraction of a millisecond per key. To read a
@@ -24,6 +25,18 @@
 //
 // The id, the organization, the name, the curve and the public key of each key
 // stand in the header of its file, for everybody to read who can read the file.
+//
+// # Wallets
+//
+// A wallet is one secret, a mnemonic (BIP-39), and the list of accounts that are
+// derived from it (package wallet). The accounts are keys like any other, with
+// ids of their own: they are found by any of their addresses, listed, and sign.
+// An address cannot be turned back into a path: only accounts on the list are
+// found, and Derive adds to it. The list stands in the header of the file, under
+// its MAC; keys are derived again on opening, some two milliseconds a wallet, and
+// must be those that the list names.
+//
+//	age -d -i identity.txt keys/keys/<walletId>.age    # the words; the passphrase, if any, in a second line
 //
 // # What age does not do, and this package adds
 //

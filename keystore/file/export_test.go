@@ -18,10 +18,8 @@ func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []b
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	return func(content []byte) error {
-		_, key, err := store.sealer.open(content)
-		if err == nil {
-			key.Destroy()
-		}
+		held, err := store.sealer.open(content)
+		held.destroy()
 		return err
 	}
 }

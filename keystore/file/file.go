@@ -30,8 +30,9 @@ type Store struct {
 	closed   bool
 	identity *identity
 	sealer   *sealer
-	known    map[uuid.UUID]struct{} // ids of the key files that were read
-	bad      map[string]badFile     // by name
+	known    map[uuid.UUID]struct{}  // ids of the files that were read
+	wallets  map[string]*knownWallet // by id
+	bad      map[string]badFile      // by name
 
 	// settled is the modification time of keys/ in nanoseconds, if all that
 	// is in it has been seen and no later change can have the same time; else 0.
@@ -49,7 +50,7 @@ const (
 func newStore(dir string, options Options) *Store {
 	return &Store{
 		dir: dir, options: options.withDefaults(),
-		known: map[uuid.UUID]struct{}{}, bad: map[string]badFile{},
+		known: map[uuid.UUID]struct{}{}, wallets: map[string]*knownWallet{}, bad: map[string]badFile{},
 	}
 }
 

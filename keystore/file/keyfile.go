@@ -17,21 +17,27 @@ import (
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// stanzaType names the stanza of ours in the header of a key file. age programs
-// pass over stanzas that they do not know.
-const stanzaType = "countersign.dev/key/v1"
+// kind names what a file holds: the type of the stanza of ours in its header. age
+// programs pass over stanzas that they do not know.
+type kind string
 
-// Bounds of a key file: what Options.Recovery and the limits of metadata can
-// make of it, rounded up.
 const (
-	maxKeyFileSize = 32 << 10
+	kindKey    kind = "countersign.dev/key/v1"
+	kindWallet kind = "countersign.dev/wallet/v1"
+)
+
+// Bounds of a file: what Options.Recovery, MaxAccounts and the limits of
+// metadata can make of it, rounded up.
+const (
+	maxKeyFileSize = 256 << 10
 	maxRecipients  = 64
 )
 
 // payloadSize is the secret in lower-case hex and a newline.
 const payloadSize = 2*keystore.SecretSize + 1
 
-// sealer writes and reads key files. A key file is an age file:
+// sealer writes and reads key files, and wallet files, whose stanza is another
+// and whose secret is a mnemonic (wallet_file.go). A key file is an age file:
 //
 //	age-encryption.org/v1
 //	-> X25519 <ephemeral share>              to the keystore's identity
@@ -56,11 +62,11 @@ type sealer struct {
 	macKey     keystore.Secret
 }
 
-// mac returns the MAC of a key file.
-func (s *sealer) mac(fileKey, metadata []byte) (sum []byte, err error) {
+// mac returns the MAC of a file.
+func (s *sealer) mac(holds kind, fileKey, metadata []byte) (sum []byte, err error) {
 	err = s.macKey.Reveal(func(key []byte) error {
 		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(stanzaType + "\n"))
+		mac.Write([]byte(holds + "\n"))
 		mac.Write(fileKey)
 		mac.Write(metadata)
 		sum = mac.Sum(nil)
@@ -77,22 +83,47 @@ func (s *sealer) seal(organizationID string, key *software.Key) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	var file bytes.Buffer
-	author := &author{sealer: s, metadata: encoded}
-	if err := author.encrypt(&file, key); err != nil {
+	var file []byte
+	if err := key.RevealSecret(func(secret []byte) (err error) {
+		var text [payloadSize]byte
+		defer keystore.Wipe(text[:])
+		hex.Encode(text[:], secret)
+		text[payloadSize-1] = '\n'
+		file, err = s.encrypt(kindKey, encoded, text[:])
+		return err
+	}); err != nil {
 		return nil, err
 	}
-	_, again, err := s.open(file.Bytes())
+	again, err := s.open(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading back what was written: %w", err)
 	}
-	again.Destroy()
+	again.destroy()
+	return file, nil
+}
+
+// encrypt makes a file of this kind.
+func (s *sealer) encrypt(holds kind, metadata, text []byte) ([]byte, error) {
+	var file bytes.Buffer
+	author := &author{sealer: s, holds: holds, metadata: metadata}
+	recipients := slices.Concat(s.recipients, []age.Recipient{author})
+	payload, err := age.Encrypt(&file, recipients...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := payload.Write(text); err != nil {
+		return nil, err
+	}
+	if err := payload.Close(); err != nil {
+		return nil, err
+	}
 	return file.Bytes(), nil
 }
 
 // author is the age.Recipient that adds our stanza to a header.
 type author struct {
 	*sealer
+	holds    kind
 	metadata []byte
 }
 
@@ -100,55 +131,58 @@ var _ age.Recipient = (*author)(nil)
 
 // Wrap implements age.Recipient.
 func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {
-	sum, err := a.mac(fileKey, a.metadata)
+	sum, err := a.mac(a.holds, fileKey, a.metadata)
 	if err != nil {
 		return nil, err
 	}
 	return []*age.Stanza{{
-		Type: stanzaType,
+		Type: string(a.holds),
 		Args: []string{base64.RawStdEncoding.EncodeToString(sum)},
 		Body: a.metadata,
 	}}, nil
 }
 
-func (a *author) encrypt(to io.Writer, key *software.Key) error {
-	recipients := slices.Concat(a.recipients, []age.Recipient{a})
-	payload, err := age.Encrypt(to, recipients...)
-	if err != nil {
-		return err
-	}
-	err = key.RevealSecret(func(secret []byte) error {
-		var text [payloadSize]byte
-		defer keystore.Wipe(text[:])
-		hex.Encode(text[:], secret)
-		text[payloadSize-1] = '\n'
-		_, err := payload.Write(text[:])
-		return err
-	})
-	return errors.Join(err, payload.Close())
+// content is what a file holds: a key, or a wallet with its mnemonic.
+type content struct {
+	organizationID, id string
+	key                *software.Key
+	wallet             *openWallet
 }
 
-// open reads a key file. The caller owns the key.
-func (s *sealer) open(file []byte) (metadata, *software.Key, error) {
+func (c content) destroy() {
+	if c.key != nil {
+		c.key.Destroy()
+	}
+	if c.wallet != nil {
+		c.wallet.destroy()
+	}
+}
+
+// open reads a key file or a wallet file. The caller destroys what it holds.
+func (s *sealer) open(file []byte) (content, error) {
 	reader := &reader{sealer: s}
 	defer func() { keystore.Wipe(reader.fileKey) }()
 	rest := bytes.NewReader(file)
 	payload, err := age.Decrypt(rest, reader)
 	if err != nil {
-		return metadata{}, nil, reader.explain(err)
+		return content{}, reader.explain(err)
 	}
 	// From here on the MAC has been checked, and the metadata is ours.
+	if reader.holds == kindWallet {
+		return openWalletFile(payload, reader.metadata)
+	}
 	m, info, err := parseMetadata(reader.metadata)
 	if err != nil {
-		return metadata{}, nil, err
+		return content{}, err
 	}
 	key, err := readSecret(payload, info)
-	return m, key, err
+	return content{organizationID: m.OrganizationID, id: m.PrivateKeyID, key: key}, err
 }
 
 // reader is the age.Identity that checks our stanza before it lets age go on.
 type reader struct {
 	*sealer
+	holds             kind
 	fileKey, metadata []byte
 	refusal           error
 }
@@ -176,7 +210,8 @@ func (r *reader) unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	if r.fileKey, err = r.identity.Unwrap(stanzas); err != nil {
 		return nil, fmt.Errorf("%w: not encrypted to this keystore", ErrNotAuthentic)
 	}
-	sum, err := r.mac(r.fileKey, ours.Body)
+	r.holds = kind(ours.Type)
+	sum, err := r.mac(r.holds, r.fileKey, ours.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -189,19 +224,19 @@ func (r *reader) unwrap(stanzas []*age.Stanza) ([]byte, error) {
 
 func onlyStanza(stanzas []*age.Stanza) (ours *age.Stanza, err error) {
 	for _, stanza := range stanzas {
-		if stanza.Type != stanzaType {
+		if holds := kind(stanza.Type); holds != kindKey && holds != kindWallet {
 			continue
 		}
 		if ours != nil {
-			return nil, fmt.Errorf("%w: more than one stanza %s", ErrMalformed, stanzaType)
+			return nil, fmt.Errorf("%w: more than one stanza of ours: %s and %s", ErrMalformed, ours.Type, stanza.Type)
 		}
 		ours = stanza
 	}
 	if ours == nil {
-		return nil, fmt.Errorf("%w: no stanza %s: a plain age file, or one of another version", ErrNotAuthentic, stanzaType)
+		return nil, fmt.Errorf("%w: no stanza %s or %s: a plain age file, or one of another version", ErrNotAuthentic, kindKey, kindWallet)
 	}
 	if len(ours.Args) != 1 {
-		return nil, fmt.Errorf("%w: stanza %s has %d arguments, want the MAC", ErrMalformed, stanzaType, len(ours.Args))
+		return nil, fmt.Errorf("%w: stanza %s has %d arguments, want the MAC", ErrMalformed, ours.Type, len(ours.Args))
 	}
 	return ours, nil
 }
@@ -217,11 +252,8 @@ func (r *reader) explain(err error) error {
 	return fmt.Errorf("%w: not an age file: %w", ErrMalformed, err)
 }
 
-// readSecret reads the payload to its very end.
-func readSecret(payload io.Reader, info keystore.KeyInfo) (*software.Key, error) {
-	var text [payloadSize + 1]byte // one more than there should be
-	defer keystore.Wipe(text[:])
-	size := 0
+// readPayload reads a payload to its very end, or until text is full.
+func readPayload(payload io.Reader, text []byte) (size int, err error) {
 	for size < len(text) {
 		n, err := payload.Read(text[size:])
 		size += n
@@ -229,8 +261,18 @@ func readSecret(payload io.Reader, info keystore.KeyInfo) (*software.Key, error)
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
+			return size, fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
 		}
+	}
+	return size, nil
+}
+
+func readSecret(payload io.Reader, info keystore.KeyInfo) (*software.Key, error) {
+	var text [payloadSize + 1]byte // one more than there should be
+	defer keystore.Wipe(text[:])
+	size, err := readPayload(payload, text[:])
+	if err != nil {
+		return nil, err
 	}
 	if size != payloadSize || text[payloadSize-1] != '\n' {
 		return nil, fmt.Errorf("%w: the payload is not %d hexadecimal digits and a newline", ErrMalformed, payloadSize-1)

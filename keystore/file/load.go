@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,13 +43,18 @@ func (b badFile) isFinal() bool {
 	return false
 }
 
-// loaded is a key file that was read: a key, or why there is none.
+// loaded is a file that was read: what it holds, or why nothing.
 type loaded struct {
-	name           string
-	id             uuid.UUID
-	organizationID string
-	key            *software.Key
-	err            error
+	name string
+	content
+	version version
+	err     error
+}
+
+// version tells one version of a wallet file from the next.
+type version struct {
+	size     int64
+	modified time.Time
 }
 
 // lookAgain takes in the files that were added since the last time, and reports
@@ -133,14 +139,15 @@ func (s *Store) unknown(all []string) (unknown []string) {
 	return unknown
 }
 
-// isKnown reports whether the file of this name, less its suffix, was read.
+// isKnown reports whether the file of this name, less its suffix, was read, and
+// has not changed since.
 func (s *Store) isKnown(stem string) bool {
 	id, err := uuid.Parse(stem)
 	if err != nil || len(stem) != len("00000000-0000-0000-0000-000000000000") || strings.ContainsAny(stem, "ABCDEF") {
 		return false
 	}
 	_, known := s.known[id]
-	return known
+	return known && !s.walletChanged(stem)
 }
 
 func (s *Store) same(name string, bad badFile) bool {
@@ -158,9 +165,7 @@ func (s *Store) readAll(ctx context.Context, names []string) ([]loaded, error) {
 	})
 	if err := ctx.Err(); err != nil {
 		for _, file := range files {
-			if file.key != nil {
-				file.key.Destroy()
-			}
+			file.destroy()
 		}
 		return nil, err
 	}
@@ -183,20 +188,22 @@ func inParallel(n, goroutines int, do func(i int)) {
 
 func (s *Store) read(name string) loaded {
 	file := loaded{name: name}
-	var m metadata
-	content, err := readFile(s.keysRoot, name, maxKeyFileSize)
-	if err == nil {
-		m, file.key, err = s.sealer.open(content)
+	// Its version comes first: if the file is replaced meanwhile, it is read
+	// once more than needed, not once less.
+	if info, err := s.keysRoot.Lstat(name); err == nil {
+		file.version = version{info.Size(), info.ModTime()}
 	}
-	if err == nil && m.PrivateKeyID+keySuffix != name {
-		file.key.Destroy()
-		err = fmt.Errorf("%w: renamed: it is the file of key %s", ErrNotAuthentic, m.PrivateKeyID)
+	bytes, err := readFile(s.keysRoot, name, maxKeyFileSize)
+	if err == nil {
+		file.content, err = s.sealer.open(bytes)
+	}
+	if err == nil && file.id+keySuffix != name {
+		file.destroy()
+		err = fmt.Errorf("%w: renamed: it is the file of %s", ErrNotAuthentic, file.id)
 	}
 	if err != nil {
 		return loaded{name: name, err: err}
 	}
-	file.organizationID = m.OrganizationID
-	file.id = uuid.MustParse(m.PrivateKeyID)
 	return file
 }
 
@@ -204,8 +211,8 @@ func (s *Store) read(name string) loaded {
 // what is bad.
 func (s *Store) insertAll(files []loaded) (more bool) {
 	slices.SortFunc(files, func(a, b loaded) int {
-		if a.key == nil || b.key == nil {
-			return strings.Compare(a.name, b.name)
+		if a.key == nil || b.key == nil { // bad ones and wallets come behind, by name
+			return cmp.Or(boolCompare(a.key == nil, b.key == nil), strings.Compare(a.name, b.name))
 		}
 		return software.Compare(a.key, b.key)
 	})
@@ -224,16 +231,29 @@ func (s *Store) insertAll(files []loaded) (more bool) {
 	return more
 }
 
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
 func (s *Store) insert(file loaded) error {
+	if file.wallet != nil {
+		return s.insertWallet(file)
+	}
 	existing, err := s.index.Insert(file.organizationID, file.key)
 	if errors.Is(err, keystore.ErrKeyExists) {
 		err = fmt.Errorf("%w: it holds the same key as %s%s: move one of them away", err, existing.ID, keySuffix)
 	}
 	if err != nil {
-		file.key.Destroy()
+		file.destroy()
 		return err
 	}
-	s.known[file.id] = struct{}{}
+	s.known[uuid.MustParse(file.id)] = struct{}{}
 	return nil
 }
 

@@ -45,11 +45,14 @@ func newMetadata(organizationID string, info keystore.KeyInfo) metadata {
 	}
 }
 
-func (m metadata) encode() ([]byte, error) {
+func (m metadata) encode() ([]byte, error) { return encodeLine(m) }
+
+// encodeLine returns a value as one line of JSON, without its end.
+func encodeLine(value any) ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(m); err != nil {
+	if err := encoder.Encode(value); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), nil

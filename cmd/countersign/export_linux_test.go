@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
+)
+
+const exportQuestion = `Print the secret of "` + fixtureID + `"? Whoever reads it can take what it holds. [y/N] `
+
+// TestExportAsks: a secret is printed when the person at the terminal has said
+// yes, and on standard output alone.
+func TestExportAsks(t *testing.T) {
+	for answer, printed := range map[string]string{"y": fixtureSecret + "\n", "n": "", "": ""} {
+		s := newSession(t)
+		command := s.command("keys", "export", "--format", "hex", fixtureID)
+		var stdout bytes.Buffer
+		command.Stdout = &stdout
+		p := sit(t, command)
+		p.sees(exportQuestion)
+		p.types(answer + "\n")
+		if status := p.ends(); stdout.String() != printed || (status == exitSuccess) != (printed != "") {
+			t.Errorf("%q: exit status %d, printed %q", answer, status, &stdout)
+		}
+		if strings.Contains(p.shown(), fixtureSecret) {
+			t.Error("the secret was shown on the terminal")
+		}
+	}
+}
+
+// TestExportPassword: the password of a file to be encrypted is asked for twice.
+func TestExportPassword(t *testing.T) {
+	for second, status := range map[string]int{"new secret": exitSuccess, "new secrets": exitFailure} {
+		s := newSession(t)
+		command := s.command("keys", "export", "--format", "v3", "--yes", fixtureID)
+		var stdout bytes.Buffer
+		command.Stdout = &stdout
+		p := sit(t, command)
+		p.sees("Password for the exported file: ")
+		p.hidden()
+		p.types("new secret\n")
+		p.sees("The same password again: ")
+		p.hidden()
+		p.types(second + "\n")
+		if got := p.ends(); got != status || (stdout.Len() > 0) != (status == exitSuccess) {
+			t.Errorf("%q: exit status %d, printed %q", second, got, &stdout)
+		}
+		if status == exitSuccess {
+			key, err := keyformat.ParseWeb3(bytes.TrimSpace(stdout.Bytes()), []byte("new secret"))
+			if err != nil || !bytes.Equal(key.Secret, mustHex(t, fixtureSecret)) {
+				t.Errorf("read back: %v", err)
+			}
+		}
+	}
+}
+
+// TestImportPassword: the password of a secret is asked for, and not shown.
+func TestImportPassword(t *testing.T) {
+	s := newSession(t)
+	command := s.command("keys", "import", "--format", "v3")
+	var stdout bytes.Buffer
+	command.Stdin, command.Stdout = bytes.NewReader(web3File(t, 1)), &stdout
+	p := sit(t, command)
+	p.sees("Password of the secret: ")
+	p.hidden()
+	p.types("password\n")
+	if status := p.ends(); status != exitSuccess || !strings.Contains(stdout.String(), "privateKeyId") || strings.Contains(p.shown(), "password\r") {
+		t.Errorf("exit status %d, printed %q; the screen:\n%s", status, &stdout, p.shown())
+	}
+}
+
+// web3File makes a file whose password is cheap to try.
+func web3File(t *testing.T, i int) []byte {
+	t.Helper()
+	key, err := keyformat.NewKey(keystore.CurveSecp256k1, mustHex(t, testSecret(i)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := key.Web3([]byte("password"), keyformat.Cost{LogN: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestDirectoryProgress: importing a directory shows a bar to a person who does
+// not see the lines, and its answers are in the order of the names.
+func TestDirectoryProgress(t *testing.T) {
+	s := newSession(t)
+	const files = 30
+	dir := filepath.Join(s.dir, "geth")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("UTC--%02d", i)), web3File(t, i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := s.command("keys", "import", "--dir", "geth")
+	command.Args = append([]string{"sh", "-c", `"$0" "$@" 2>&3`, command.Path}, command.Args[1:]...)
+	command.Path = shell(t)
+	var stdout bytes.Buffer
+	command.Stdout = &stdout
+	p := sit(t, command)
+	p.sees("Password of the secret: ")
+	p.hidden()
+	p.types("password\n")
+	if status := p.ends(); status != exitSuccess || !strings.Contains(p.shown(), "Importing") || !strings.Contains(p.shown(), "/30") {
+		t.Errorf("exit status %d; the screen:\n%s", status, p.shown())
+	}
+	lines := bytes.Split(bytes.TrimSpace(stdout.Bytes()), []byte("\n"))
+	if len(lines) != files {
+		t.Fatalf("%d lines for %d files", len(lines), files)
+	}
+	for i, text := range lines {
+		key, err := keyformat.NewKey(keystore.CurveSecp256k1, mustHex(t, testSecret(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var line keyLine
+		if err := json.Unmarshal(text, &line); err != nil || line.PublicKey != key.PublicKey.String() {
+			t.Errorf("line %d is %s, %v", i+1, text, err)
+		}
+	}
+}

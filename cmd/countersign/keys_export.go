@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
+)
+
+// exportCommand is one call of keys export.
+type exportCommand struct {
+	at           keystoreFlags
+	network      networkFlag
+	format       string
+	passwordFile string
+	yes          bool
+}
+
+func newExportCommand() *cobra.Command {
+	var c exportCommand
+	command := &cobra.Command{
+		Use:   "export ID",
+		Short: "Print the secret of a key, or of a wallet",
+		Long: paragraphs(`
+Print the secret of a key on standard output, after asking on the terminal:
+whoever reads it can take what the key holds. --yes says yes beforehand; without
+it and without a terminal, nothing is printed.
+
+The formats are those of 'countersign keys import'. v3 is encrypted with a
+password, from the file that --secret-password-file names or asked for on the
+terminal; pkcs8 is encrypted if such a file is named. --network picks the version
+byte of wif. For mnemonic, ID is that of a wallet; if the mnemonic has a
+passphrase (BIP-39), that follows in a second line.`),
+		Example: paragraphs(`
+  countersign keys export --keystore file:keys --format v3 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a > key.json
+  countersign keys export --keystore file:keys --format mnemonic 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.at.register(command)
+	c.network.register(command)
+	registerFormatFlag(command, &c.format, "")
+	registerPasswordFlag(command, &c.passwordFile)
+	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	return command
+}
+
+func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	password, err := c.password(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer keystore.Wipe(password)
+	keys, err := c.at.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	// What is not there, or not in this format, is said before asking.
+	text, err := c.text(cmd.Context(), keys, id, password)
+	if err != nil {
+		return err
+	}
+	defer keystore.Wipe(text)
+	if err := c.confirm(cmd.Context(), id); err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(text)
+	return err
+}
+
+func (c *exportCommand) check() error {
+	if _, err := c.at.directory(); err != nil {
+		return err
+	}
+	if err := c.network.check(); err != nil {
+		return err
+	}
+	if c.format == "" {
+		return usagef("--format is missing: the format to print the secret in")
+	}
+	if c.passwordFile != "" && c.format != formatWeb3 && c.format != formatPKCS8 {
+		return usagef("%s: --format %s is not encrypted", passwordFlag, c.format)
+	}
+	return checkFormat(c.format)
+}
+
+// password gets the password to encrypt with; none for a format without. The
+// caller wipes it.
+func (c *exportCommand) password(ctx context.Context) ([]byte, error) {
+	switch {
+	case c.passwordFile != "":
+		return readPasswordFile(ctx, c.passwordFile)
+	case c.format != formatWeb3:
+		return nil, nil
+	}
+	password, err := askSecret(ctx, "Password for the exported file")
+	if errors.Is(err, terminal.ErrNone) {
+		return nil, usagef("v3 is encrypted: name the file with its password with %s (%v)", passwordFlag, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPassphrase(password); err != nil {
+		return nil, err
+	}
+	again, err := askSecret(ctx, "The same password again")
+	defer keystore.Wipe(again)
+	if err == nil && !bytes.Equal(password, again) {
+		err = errors.New("the two passwords differ: nothing is exported")
+	}
+	if err != nil {
+		keystore.Wipe(password)
+	}
+	return password, err
+}
+
+// text returns what is to be printed. The caller wipes it.
+func (c *exportCommand) text(ctx context.Context, keys *file.Store, id string, password []byte) (text []byte, err error) {
+	if c.format == formatMnemonic {
+		return mnemonicText(ctx, keys, c.at.organization, id)
+	}
+	handle, err := keys.Find(ctx, c.at.organization, keystore.ByID(id))
+	if errors.Is(err, keystore.ErrKeyNotFound) {
+		return nil, fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", c.at.organization, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = keys.RevealSecret(ctx, c.at.organization, handle.ID(), func(secret []byte) error {
+		key, err := keyformat.NewKey(handle.PublicKey().Curve(), secret)
+		if err != nil {
+			return err
+		}
+		defer key.Wipe()
+		text, err = c.encode(key, password)
+		return err
+	})
+	if err != nil || bytes.HasSuffix(text, []byte("\n")) {
+		return text, err
+	}
+	line := make([]byte, 0, len(text)+1)
+	line = append(append(line, text...), '\n')
+	keystore.Wipe(text)
+	return line, nil
+}
+
+func (c *exportCommand) encode(key keyformat.Key, password []byte) ([]byte, error) {
+	switch c.format {
+	case formatWIF:
+		return keyformat.WIF{Key: key, TestNetwork: c.network.name != bitcoin.Mainnet.String()}.Format()
+	case formatSolana:
+		return key.Solana()
+	case formatWeb3:
+		return key.Web3(password, keyformat.Cost{})
+	case formatPKCS8:
+		return key.PKCS8(password)
+	}
+	return key.Hex(), nil
+}
+
+func mnemonicText(ctx context.Context, keys *file.Store, organizationID, id string) (text []byte, err error) {
+	err = keys.RevealMnemonic(ctx, organizationID, id, func(mnemonic, passphrase []byte) error {
+		text = make([]byte, 0, len(mnemonic)+len(passphrase)+2)
+		text = append(append(text, mnemonic...), '\n')
+		if len(passphrase) > 0 {
+			text = append(append(text, passphrase...), '\n')
+		}
+		return nil
+	})
+	if errors.Is(err, keystore.ErrKeyNotFound) {
+		return nil, fmt.Errorf("organization %q has no wallet with the id %q: 'countersign keys list' prints them", organizationID, id)
+	}
+	return text, err
+}
+
+// errNotExported: the person said no.
+var errNotExported = errors.New("not exported: the answer was not yes")
+
+// confirm asks the person, if they have not said yes before.
+func (c *exportCommand) confirm(ctx context.Context, id string) error {
+	if c.yes {
+		return nil
+	}
+	tty, err := terminal.Open()
+	if errors.Is(err, terminal.ErrNone) {
+		return usagef("the secret is printed after asking, and there is no terminal to ask on: add --yes")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tty.Close() }()
+	yes, err := tty.Confirm(ctx, fmt.Sprintf("Print the secret of %q? Whoever reads it can take what it holds.", id))
+	if err == nil && !yes {
+		err = errNotExported
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// walletLine is how a wallet is printed.
+type walletLine struct {
+	WalletID string    `json:"walletId"`
+	Name     string    `json:"name"`
+	Accounts []keyLine `json:"accounts"`
+}
+
+func (n *networkFlag) wallet(w file.Wallet) walletLine {
+	line := walletLine{WalletID: w.ID, Name: w.Name, Accounts: []keyLine{}}
+	for _, account := range w.Accounts {
+		line.Accounts = append(line.Accounts, n.account(w.ID, account))
+	}
+	return line
+}
+
+func (n *networkFlag) account(walletID string, account file.Account) keyLine {
+	line := n.line(account.KeyInfo)
+	line.WalletID, line.Path = walletID, account.Path.String()
+	return line
+}
+
+// place is where in which wallet a key is.
+type place struct{ walletID, path string }
+
+// places are those of all accounts, by key id.
+type places map[string]place
+
+// placesOf returns the places of a keystore's accounts, if it keeps wallets.
+func placesOf(ctx context.Context, keys keystore.Keystore, organizationID string) (places, error) {
+	store, ok := keys.(*file.Store)
+	if !ok {
+		return nil, nil
+	}
+	wallets, err := store.Wallets(ctx, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	all := places{}
+	for _, w := range wallets {
+		for _, account := range w.Accounts {
+			all[account.ID] = place{w.ID, account.Path.String()}
+		}
+	}
+	return all, nil
+}
+
+// mark adds to a key where it is.
+func (p places) mark(line keyLine) keyLine {
+	at := p[line.PrivateKeyID]
+	line.WalletID, line.Path = at.walletID, at.path
+	return line
+}
+
+// importWallet is keys import --format mnemonic.
+func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
+	if c.curve != "" {
+		return usagef("--curve does not go with --format mnemonic: a wallet has accounts on both curves")
+	}
+	add := file.NewWallet{Name: c.name}
+	if c.passwordFile != "" {
+		if add.Passphrase, err = readPasswordFile(cmd.Context(), c.passwordFile); err != nil {
+			return err
+		}
+		defer keystore.Wipe(add.Passphrase)
+	}
+	if add.Mnemonic, err = (keySource{format: formatMnemonic}).text(cmd); err != nil {
+		return fmt.Errorf("read the secret: %w", err)
+	}
+	defer keystore.Wipe(add.Mnemonic)
+	entropy, err := wallet.Entropy(add.Mnemonic) // before a passphrase is asked for
+	if err != nil {
+		return err
+	}
+	keystore.Wipe(entropy)
+	keys, err := c.at.openOrCreate(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	w, err := keys.AddWallet(c.at.organization, add)
+	if errors.Is(err, keystore.ErrKeyExists) && w.ID != "" {
+		if w, err = sameWallet(w, c.name); err == nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "This wallet was in the keystore already.")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), c.network.wallet(w))
+}
+
+// sameWallet answers for a wallet that is there already: with what is there,
+// unless it was to have another name.
+func sameWallet(existing file.Wallet, name string) (file.Wallet, error) {
+	if name != "" && name != existing.Name {
+		return existing, fmt.Errorf("this wallet is in the keystore already, as %s with the name %q: leave the name out, or give that one", existing.ID, existing.Name)
+	}
+	return existing, nil
+}
+
+func newDeriveCommand() *cobra.Command {
+	var at keystoreFlags
+	var network networkFlag
+	var walletID, path, curve string
+	command := &cobra.Command{
+		Use:   "derive",
+		Short: "Add an account to a wallet",
+		Long: paragraphs(`
+Derive the key at a path of a wallet, add it to the wallet's accounts, and print
+it as one line of JSON, when that is safe on disk. An account that is there
+already is printed as it is there.
+
+Only accounts that were derived are found by their addresses: nobody can tell
+from an address at which path of a wallet it is.
+
+Keys on secp256k1 are derived as BIP-32 says, those on Ed25519 as SLIP-10 says.
+Without --curve, a path below Solana's m/44'/501' is on CURVE_ED25519, any other
+on CURVE_SECP256K1.`),
+		Example: `  countersign keys derive --keystore file:keys --wallet 0198… --path "m/44'/60'/0'/0/1"` + "\n",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := network.check(); err != nil {
+				return err
+			}
+			account, err := parseAccount(walletID, path, curve)
+			if err != nil {
+				return err
+			}
+			return derive(cmd, at, network, walletID, account)
+		},
+	}
+	at.register(command)
+	network.register(command)
+	flags := command.Flags()
+	flags.StringVar(&walletID, "wallet", "", "`ID` of the wallet")
+	flags.StringVar(&path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
+	flags.StringVar(&curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519 (default: the one usual at the path)")
+	return command
+}
+
+func parseAccount(walletID, path, curve string) (account wallet.Account, err error) {
+	switch {
+	case walletID == "":
+		return account, usagef("--wallet is missing: the id of a wallet")
+	case path == "":
+		return account, usagef("--path is missing: such as m/44'/60'/0'/0/1")
+	}
+	if account.Path, err = wallet.ParsePath(path); err != nil {
+		return account, usagef("--path: %v", err)
+	}
+	account.Curve = wallet.CurveOf(account.Path)
+	if curve != "" {
+		account.Curve, err = parseCurve(curve)
+	}
+	return account, err
+}
+
+func derive(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, account wallet.Account) (err error) {
+	keys, err := at.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	derived, err := keys.Derive(at.organization, walletID, account)
+	if errors.Is(err, keystore.ErrKeyExists) && derived.ID != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	places, err := placesOf(cmd.Context(), keys, at.organization)
+	if err != nil {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), places.mark(network.line(derived.KeyInfo)))
+}

@@ -1,0 +1,190 @@
+package fuzz
+
+import (
+	"bytes"
+	"encoding/pem"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcutil/v2"
+	"github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// keyformatSeeds returns a key on either curve.
+func keyformatSeeds(f *testing.F) (secp256k1, ed25519 keyformat.Key) {
+	f.Helper()
+	secret := bytes.Repeat([]byte{7}, keystore.SecretSize)
+	secp256k1, err := keyformat.NewKey(keystore.CurveSecp256k1, secret)
+	keystoreMust(f, err)
+	ed25519, err = keyformat.NewKey(keystore.CurveEd25519, secret)
+	keystoreMust(f, err)
+	return secp256k1, ed25519
+}
+
+// FuzzKeyformatWIF: what is accepted is written the same again, and read the same
+// by btcutil.
+func FuzzKeyformatWIF(f *testing.F) {
+	key, _ := keyformatSeeds(f)
+	for _, wif := range []keyformat.WIF{{Key: key}, {Key: key, TestNetwork: true}, {Key: key, Uncompressed: true}} {
+		text, err := wif.Format()
+		keystoreMust(f, err)
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		wif, err := keyformat.ParseWIF([]byte(text))
+		if err != nil {
+			return
+		}
+		if again, err := wif.Format(); err != nil || string(again) != text {
+			t.Errorf("%q is written %q, %v", text, again, err)
+		}
+		oracle, err := btcutil.DecodeWIF(text)
+		if err != nil || !bytes.Equal(oracle.PrivKey.Serialize(), wif.Key.Secret) || oracle.CompressPubKey == wif.Uncompressed {
+			t.Errorf("%q: btcutil reads %v, %v", text, oracle, err)
+		}
+	})
+}
+
+// FuzzKeyformatSolana: what is accepted, solana-go reads as the same key.
+func FuzzKeyformatSolana(f *testing.F) {
+	_, key := keyformatSeeds(f)
+	text, err := key.Solana()
+	keystoreMust(f, err)
+	f.Add(text)
+	f.Add(bytes.ReplaceAll(text, []byte(","), []byte(" ,\n")))
+	f.Add([]byte("[1,2,3]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		key, err := keyformat.ParseSolana(text)
+		if err != nil {
+			return
+		}
+		pair, err := solana.PrivateKeyFromSolanaKeygenFileBytes(text)
+		if err != nil || !bytes.Equal(pair[:32], key.Secret) {
+			t.Errorf("%q: solana-go reads another key, %v", text, err)
+		}
+		again, err := key.Solana()
+		squeezed := bytes.Join(bytes.Fields(text), nil)
+		if err != nil || !bytes.Equal(again, squeezed) {
+			t.Errorf("%q is written %q, %v", text, again, err)
+		}
+	})
+}
+
+// FuzzKeyformatPKCS8 reads the DER of unencrypted keys: what is accepted holds
+// the key that is written again.
+func FuzzKeyformatPKCS8(f *testing.F) {
+	secp256k1, ed25519 := keyformatSeeds(f)
+	for _, key := range []keyformat.Key{secp256k1, ed25519} {
+		file, err := key.PKCS8(nil)
+		keystoreMust(f, err)
+		block, _ := pem.Decode(file)
+		f.Add(block.Bytes)
+	}
+	f.Fuzz(func(t *testing.T, der []byte) {
+		key, err := keyformat.ParsePKCS8(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil)
+		if err != nil {
+			return
+		}
+		file, err := key.PKCS8(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := keyformat.ParsePKCS8(file, nil)
+		if err != nil || !bytes.Equal(again.Secret, key.Secret) || !bytes.Contains(der, key.Secret) {
+			t.Errorf("%x: read again as another key, %v", der, err)
+		}
+	})
+}
+
+// FuzzKeyformatWeb3 reads Web3 Secret Storage files. Those whose
+// password is dear to try are left alone, which keeps the fuzzer fast; that they
+// are bounded is tested beside the reader.
+func FuzzKeyformatWeb3(f *testing.F) {
+	secp256k1, _ := keyformatSeeds(f)
+	file, err := secp256k1.Web3([]byte("p"), keyformat.Cost{LogN: 1})
+	keystoreMust(f, err)
+	f.Add(file)
+	address := file[:bytes.IndexByte(file, ',')+1] // {"address":"…",
+	f.Add([]byte(`{"version":3,"crypto":{"kdf":"pbkdf2","kdfparams":{"c":1,"dklen":32,"prf":"hmac-sha256","salt":"00"}}}`))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if longNumber(file) {
+			return
+		}
+		key, err := keyformat.ParseWeb3(file, []byte("p"))
+		if err != nil {
+			return
+		}
+		// The MAC leaves one ciphertext; with the address that was written, it
+		// leaves one key. Without, the iv is free.
+		if bytes.HasPrefix(file, address) && !bytes.Equal(key.Secret, secp256k1.Secret) {
+			t.Errorf("another key is read from %q", file)
+		}
+		if len(key.Secret) != keystore.SecretSize || key.PublicKey.IsZero() {
+			t.Errorf("%q is read as no key", file)
+		}
+	})
+}
+
+// longNumber reports whether there are four digits or more in a row outside of
+// quotes.
+func longNumber(text []byte) bool {
+	quoted, run := false, 0
+	for _, b := range text {
+		if b == '"' {
+			quoted = !quoted
+		}
+		if run++; quoted || b < '0' || b > '9' {
+			run = 0
+		}
+		if run == 4 {
+			return true
+		}
+	}
+	return false
+}
+
+// FuzzWalletMnemonic: what is accepted is one entropy, whose words are those.
+func FuzzWalletMnemonic(f *testing.F) {
+	f.Add("legal winner thank year wave sausage worth useful legal winner thank yellow")
+	f.Add("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo vote")
+	f.Fuzz(func(t *testing.T, text string) {
+		entropy, err := wallet.Entropy([]byte(text))
+		if err != nil {
+			return
+		}
+		words, err := wallet.Mnemonic(entropy)
+		if err != nil || string(words) != strings.Join(strings.Fields(text), " ") {
+			t.Errorf("%q is written %q, %v", text, words, err)
+		}
+	})
+}
+
+// FuzzWalletPath: what is accepted is written the same again, but for the mark of
+// hardened steps, and derives the same key each time.
+func FuzzWalletPath(f *testing.F) {
+	for _, account := range wallet.UsualAccounts() {
+		f.Add(account.Path.String())
+	}
+	f.Add("m")
+	f.Add("m/0h/2147483647")
+	seed := bytes.Repeat([]byte{1}, wallet.SeedSize)
+	f.Fuzz(func(t *testing.T, text string) {
+		path, err := wallet.ParsePath(text)
+		if err != nil {
+			return
+		}
+		if path.String() != strings.ReplaceAll(text, "h", "'") {
+			t.Errorf("%q is written %v", text, path)
+		}
+		for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
+			secret, err := wallet.Derive(seed, curve, path)
+			if err == nil && len(secret) != keystore.SecretSize {
+				t.Errorf("%v on %v: %d bytes", path, curve, len(secret))
+			}
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package interop
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// walletRequest is a line to wallets.mjs.
+type walletRequest struct {
+	Op         string         `json:"op"`
+	Mnemonic   string         `json:"mnemonic,omitempty"`
+	Passphrase string         `json:"passphrase"`
+	Path       string         `json:"path,omitempty"`
+	Curve      keystore.Curve `json:"curve"`
+	Secret     string         `json:"secret,omitempty"`
+	Web3       string         `json:"web3,omitempty"`
+	WIF        string         `json:"wif,omitempty"`
+	Keypair    string         `json:"keypair,omitempty"`
+}
+
+// walletAnswers asks wallets.mjs and returns its answers.
+func walletAnswers(t *testing.T, requests []walletRequest) []map[string]string {
+	t.Helper()
+	var in bytes.Buffer
+	for _, request := range requests {
+		line, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Write(append(line, '\n'))
+	}
+	command := testenv.Node(t, "wallets.mjs")
+	command.Stdin = &in
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) != len(requests) {
+		t.Fatalf("%d answers for %d requests", len(lines), len(requests))
+	}
+	answers := make([]map[string]string, len(lines))
+	for i, line := range lines {
+		if err := json.Unmarshal([]byte(line), &answers[i]); err != nil || answers[i]["error"] != "" {
+			t.Fatalf("%+v: %s, %v", requests[i], line, err)
+		}
+	}
+	return answers
+}
+
+// walletRequests are paths of mnemonics of all lengths, with and without a
+// passphrase.
+func walletRequests(t *testing.T) (requests []walletRequest) {
+	t.Helper()
+	paths := []string{"m/44'/60'/0'/0/1", "m/44'/60'/7'/1/2147483647", "m/44'/501'/3'", "m/44'/195'/1'/0/5", "m/84'/0'/2147483647'/1/9"}
+	for _, account := range wallet.UsualAccounts() {
+		paths = append(paths, account.Path.String())
+	}
+	for i := range 20 {
+		entropy := sha256.Sum256([]byte{byte(i)})
+		mnemonic, err := wallet.Mnemonic(entropy[:16+4*(i%5)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range paths {
+			path, err := wallet.ParsePath(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			requests = append(requests, walletRequest{
+				Op: "derive", Mnemonic: string(mnemonic), Path: text, Curve: wallet.CurveOf(path),
+				Passphrase: []string{"", "TREZOR", "pässword ﬁ", " two  words "}[i%4],
+			})
+		}
+	}
+	return requests
+}
+
+// TestWalletLibraries: for the same mnemonic, ethers, TronWeb, bitcoinjs-lib and
+// @solana/web3.js (with the derivation of Wallet Core) have the addresses that
+// our keys have.
+func TestWalletLibraries(t *testing.T) {
+	formats := map[string]string{
+		"ethereum": "ADDRESS_FORMAT_ETHEREUM", "tron": "ADDRESS_FORMAT_TRON", "solana": "ADDRESS_FORMAT_SOLANA",
+		"p2pkh": "ADDRESS_FORMAT_BITCOIN_MAINNET_P2PKH", "p2sh": "ADDRESS_FORMAT_BITCOIN_MAINNET_P2SH",
+		"p2wpkh": "ADDRESS_FORMAT_BITCOIN_MAINNET_P2WPKH", "p2tr": "ADDRESS_FORMAT_BITCOIN_MAINNET_P2TR",
+	}
+	requests := walletRequests(t)
+	compared := 0
+	for i, answer := range walletAnswers(t, requests) {
+		ours := addressesAt(t, requests[i])
+		for name, address := range answer {
+			compared++
+			if ours[formats[name]] != address {
+				t.Errorf("%+v: %s has %s, we have %s", requests[i], name, address, ours[formats[name]])
+			}
+		}
+	}
+	if want := 20 * (10*6 + 2); compared != want {
+		t.Errorf("%d addresses were compared, want %d", compared, want)
+	}
+}
+
+// addressesAt returns our addresses, by format.
+func addressesAt(t *testing.T, request walletRequest) map[string]string {
+	t.Helper()
+	seed, err := wallet.Seed([]byte(request.Mnemonic), []byte(request.Passphrase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := wallet.ParsePath(request.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := wallet.Derive(seed, request.Curve, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyformat.NewKey(request.Curve, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses := map[string]string{}
+	for _, address := range countersign.Addresses(key.PublicKey) {
+		addresses[address.Format] = address.Address
+	}
+	return addresses
+}
+
+// TestKeyFormatLibraries exchanges key files with ethers, ecpair and
+// @solana/web3.js, both ways.
+func TestKeyFormatLibraries(t *testing.T) {
+	var requests []walletRequest
+	var secp256k1, ed25519 []keyformat.Key
+	for i := range 20 {
+		secret := sha256.Sum256([]byte(fmt.Sprint("key ", i)))
+		if i == 0 {
+			clear(secret[:4]) // leading zeros
+		}
+		onSecp256k1, err := keyformat.NewKey(keystore.CurveSecp256k1, secret[:])
+		must(t, err)
+		onEd25519, err := keyformat.NewKey(keystore.CurveEd25519, secret[:])
+		must(t, err)
+		web3, err := onSecp256k1.Web3([]byte("pass word"), keyformat.Cost{LogN: 4})
+		must(t, err)
+		wif, err := keyformat.WIF{Key: onSecp256k1}.Format()
+		must(t, err)
+		keypair, err := onEd25519.Solana()
+		must(t, err)
+		secp256k1, ed25519 = append(secp256k1, onSecp256k1), append(ed25519, onEd25519)
+		requests = append(requests, walletRequest{
+			Op: "keys", Curve: keystore.CurveSecp256k1, Secret: string(onSecp256k1.Hex()), Web3: string(web3), WIF: string(wif), Keypair: string(keypair),
+		})
+	}
+	for i, answer := range walletAnswers(t, requests) {
+		want := requests[i].Secret
+		if answer["fromWeb3"] != want || answer["fromWIF"] != want || answer["wif"] != requests[i].WIF {
+			t.Errorf("%s: the libraries read %v", want, answer)
+		}
+		key, err := keyformat.ParseWeb3([]byte(answer["web3"]), []byte("pass word"))
+		if err != nil || !bytes.Equal(key.Secret, secp256k1[i].Secret) {
+			t.Errorf("a file by ethers is read with %v:\n%s", err, answer["web3"])
+		}
+		if address := countersign.Addresses(ed25519[i].PublicKey)[0].Address; address != answer["solana"] {
+			t.Errorf("@solana/web3.js reads the keypair of %s as %s", address, answer["solana"])
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

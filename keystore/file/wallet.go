@@ -1,0 +1,294 @@
+package file
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// Wallet is a mnemonic in the keystore and the accounts that are derived from
+// it. Each account is a key like any other: it is found by its addresses and its
+// id, and listed.
+type Wallet struct {
+	ID        string
+	Name      string
+	CreatedAt time.Time
+	Accounts  []Account // in the order in which they were derived
+}
+
+func (w Wallet) clone() Wallet {
+	w.Accounts = slices.Clone(w.Accounts)
+	return w
+}
+
+// Account is a key of a wallet. Its name is the wallet's and its path.
+type Account struct {
+	keystore.KeyInfo
+	Curve keystore.Curve
+	Path  wallet.Path
+}
+
+// NewWallet is what AddWallet takes. The caller owns the slices and wipes them.
+type NewWallet struct {
+	Name       string
+	Mnemonic   keystore.SecretBytes // BIP-39, in English
+	Passphrase keystore.SecretBytes // BIP-39; may be empty; no line breaks
+	Accounts   []wallet.Account     // wallet.UsualAccounts if nil
+}
+
+func accountName(walletName string, path wallet.Path) string {
+	return strings.TrimSpace(walletName + " " + path.String())
+}
+
+// AddWallet puts a wallet into an organization. When it returns without error,
+// the wallet is safe on disk: one file, whose one secret is the mnemonic. If the
+// organization has one of its accounts already, it returns
+// keystore.ErrKeyExists, and the wallet which has that account, if it is one.
+func (s *Store) AddWallet(organizationID string, add NewWallet) (Wallet, error) {
+	w, err := newWallet(add)
+	if err != nil {
+		return Wallet{}, fmt.Errorf("add wallet: %w", err)
+	}
+	var existing Wallet
+	err = s.asWriter(func() error {
+		for _, account := range w.Accounts {
+			info, err := s.existing(organizationID, account.KeyInfo)
+			if err != nil {
+				existing = s.walletOf(info.ID)
+				return fmt.Errorf("account %v: %w", account.Path, err)
+			}
+		}
+		return s.writeWallet(organizationID, w)
+	})
+	if err != nil {
+		w.destroy()
+		return existing, s.errorf("add wallet", err)
+	}
+	return w.Wallet, nil
+}
+
+// newWallet derives the accounts of a new wallet.
+func newWallet(add NewWallet) (*openWallet, error) {
+	entropy, err := wallet.Entropy(add.Mnemonic)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(entropy)
+	if len(add.Passphrase) > MaxWalletPassphrase || bytes.ContainsAny(add.Passphrase, "\r\n\x00") {
+		return nil, fmt.Errorf("the passphrase of the mnemonic has more than %d bytes, a line break or a zero byte", MaxWalletPassphrase)
+	}
+	w := &openWallet{
+		Wallet:     Wallet{ID: uuid.Must(uuid.NewV7()).String(), Name: add.Name, CreatedAt: time.Now().UTC().Truncate(time.Second)},
+		passphrase: bytes.Clone(add.Passphrase),
+	}
+	if w.mnemonic, err = wallet.Mnemonic(entropy); err != nil {
+		return nil, err
+	}
+	accounts := add.Accounts
+	if accounts == nil {
+		accounts = wallet.UsualAccounts()
+	}
+	for _, account := range accounts {
+		w.append(account)
+	}
+	if err := w.derive(); err != nil {
+		w.destroy()
+		return nil, err
+	}
+	return w, nil
+}
+
+// append adds an account that is yet to be derived.
+func (w *openWallet) append(account wallet.Account) {
+	w.Accounts = append(w.Accounts, Account{
+		KeyInfo: keystore.KeyInfo{
+			ID:        uuid.Must(uuid.NewV7()).String(),
+			Name:      accountName(w.Name, account.Path),
+			CreatedAt: time.Now(),
+		},
+		Curve: account.Curve,
+		Path:  account.Path,
+	})
+}
+
+// Derive adds an account to a wallet. When it returns without error, it is safe
+// on disk that the wallet has it. If the organization has the key already, it
+// returns keystore.ErrKeyExists together with what there is.
+func (s *Store) Derive(organizationID, walletID string, account wallet.Account) (Account, error) {
+	var derived Account
+	err := s.asWriter(func() error {
+		w, err := s.readWallet(organizationID, walletID)
+		if err != nil {
+			return err
+		}
+		if derived, err = s.deriveInto(organizationID, w, account); err != nil {
+			w.destroy()
+		}
+		return err
+	})
+	if err != nil {
+		return derived, s.errorf("derive", err)
+	}
+	return derived, nil
+}
+
+func (s *Store) deriveInto(organizationID string, w *openWallet, account wallet.Account) (Account, error) {
+	if len(w.Accounts) == MaxAccounts {
+		return Account{}, fmt.Errorf("wallet %s has %d accounts, and no more fit", w.ID, MaxAccounts)
+	}
+	w.append(account)
+	if err := w.derive(); err != nil {
+		return Account{}, err
+	}
+	derived := w.Accounts[len(w.Accounts)-1]
+	if existing, err := s.existing(organizationID, derived.KeyInfo); err != nil {
+		return Account{KeyInfo: existing, Curve: existing.PublicKey.Curve()}, err
+	}
+	return derived, s.writeWallet(organizationID, w)
+}
+
+// writeWallet makes a wallet safe on disk, and only then its new accounts
+// known. It takes the wallet over if it returns no error. s.mu and the lock are
+// held.
+func (s *Store) writeWallet(organizationID string, w *openWallet) error {
+	sealed, err := s.sealer.sealWallet(organizationID, w)
+	if err != nil {
+		return err
+	}
+	name := w.ID + keySuffix
+	if err := replaceFile(s.keysRoot, name, sealed); err != nil {
+		return err
+	}
+	file := loaded{name: name, content: content{organizationID: organizationID, id: w.ID, wallet: w}}
+	if info, err := s.keysRoot.Lstat(name); err == nil {
+		file.version = version{info.Size(), info.ModTime()}
+	}
+	return s.insert(file)
+}
+
+// readWallet reads the file of a wallet anew. The caller destroys it. s.mu is
+// held.
+func (s *Store) readWallet(organizationID, walletID string) (*openWallet, error) {
+	known := s.wallets[strings.ToLower(walletID)]
+	if known == nil || known.organizationID != organizationID {
+		return nil, fmt.Errorf("%w: no wallet %q", keystore.ErrKeyNotFound, walletID)
+	}
+	name := known.ID + keySuffix
+	file := s.read(name)
+	switch {
+	case file.err != nil:
+		return nil, s.fileError(file.err, keysName, name)
+	case file.wallet == nil || file.organizationID != organizationID:
+		file.destroy()
+		return nil, s.fileError(fmt.Errorf("%w: exchanged since the keystore was opened", ErrNotAuthentic), keysName, name)
+	}
+	return file.wallet, nil
+}
+
+// RevealMnemonic calls use with the words of a wallet and its passphrase, which
+// may be empty: to export it. use must not keep them.
+func (s *Store) RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error {
+	if _, err := s.lookAgain(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return keystore.ErrClosed
+	}
+	w, err := s.readWallet(organizationID, walletID)
+	if err != nil {
+		return err
+	}
+	defer w.destroy()
+	return use(w.mnemonic, w.passphrase)
+}
+
+// Wallets returns the wallets of an organization, oldest first.
+func (s *Store) Wallets(ctx context.Context, organizationID string) ([]Wallet, error) {
+	if _, err := s.lookAgain(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Wallet
+	for _, known := range s.wallets {
+		if known.organizationID == organizationID {
+			all = append(all, known.clone())
+		}
+	}
+	slices.SortFunc(all, func(a, b Wallet) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// knownWallet is a wallet whose file was read, without its secrets.
+type knownWallet struct {
+	Wallet
+	organizationID string
+	version        version
+}
+
+// walletOf returns the wallet that a key is an account of. s.mu is held.
+func (s *Store) walletOf(keyID string) Wallet {
+	for _, known := range s.wallets {
+		for _, account := range known.Accounts {
+			if account.ID == keyID {
+				return known.clone()
+			}
+		}
+	}
+	return Wallet{}
+}
+
+// walletChanged reports whether a file that was read is a wallet to which
+// another process has added accounts since. s.mu is held.
+func (s *Store) walletChanged(id string) bool {
+	known := s.wallets[id]
+	if known == nil {
+		return false
+	}
+	info, err := s.keysRoot.Lstat(id + keySuffix)
+	return err == nil && known.version != version{info.Size(), info.ModTime()}
+}
+
+// insertWallet makes the accounts of a wallet known: all that are not yet, or
+// none. s.mu is held.
+func (s *Store) insertWallet(file loaded) error {
+	w, before := file.wallet, s.wallets[file.id]
+	defer func() { file.wallet.destroy() }() // the keys that the index did not take
+	if before != nil && before.organizationID != file.organizationID {
+		return fmt.Errorf("%w: it was another organization's", ErrNotAuthentic)
+	}
+	fresh := map[int]bool{}
+	for i, account := range w.Accounts {
+		switch existing, err := s.index.Key(context.Background(), file.organizationID, locators(account.KeyInfo)[0]); {
+		case errors.Is(err, keystore.ErrKeyNotFound):
+			fresh[i] = true
+		case err != nil:
+			return err
+		case existing.Info().ID != account.ID:
+			return fmt.Errorf("%w: its account %v is the same key as %s%s: move one of them away", keystore.ErrKeyExists, account.Path, existing.Info().ID, keySuffix)
+		}
+	}
+	for i := range fresh {
+		if _, err := s.index.Insert(file.organizationID, w.keys[i]); err != nil {
+			return err
+		}
+		w.keys[i] = nil
+	}
+	s.known[uuid.MustParse(file.id)] = struct{}{}
+	s.wallets[file.id] = &knownWallet{Wallet: w.clone(), organizationID: file.organizationID, version: file.version}
+	return nil
+}

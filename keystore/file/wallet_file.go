@@ -1,0 +1,240 @@
+package file
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/internal/software"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// Limits of a wallet.
+const (
+	MaxAccounts         = 256
+	MaxWalletPassphrase = 1024 // bytes
+)
+
+const maxWalletPayload = wallet.MaxMnemonic + MaxWalletPassphrase + len("\n\n")
+
+// walletMetadata is what the header of a wallet file says, as one line of JSON
+// in exactly this form. The payload is the mnemonic, its words with one space
+// between them, and a newline; if it has a passphrase, that and a newline
+// follow.
+type walletMetadata struct {
+	OrganizationID string            `json:"organizationId"`
+	WalletID       string            `json:"walletId"` // UUID in lower case
+	Name           string            `json:"name"`
+	CreatedAt      string            `json:"createdAt"` // time.RFC3339, UTC
+	Accounts       []accountMetadata `json:"accounts"`
+}
+
+// accountMetadata is one account: its secret is not there, it is derived.
+type accountMetadata struct {
+	PrivateKeyID string         `json:"privateKeyId"` // UUID in lower case
+	Path         string         `json:"path"`         // such as m/44'/60'/0'/0/0
+	Curve        keystore.Curve `json:"curve"`
+	PublicKey    string         `json:"publicKey"` // keystore.PublicKey.Bytes in hex
+	CreatedAt    string         `json:"createdAt"`
+}
+
+func newWalletMetadata(organizationID string, w Wallet) walletMetadata {
+	m := walletMetadata{
+		OrganizationID: organizationID, WalletID: w.ID, Name: w.Name,
+		CreatedAt: w.CreatedAt.UTC().Format(time.RFC3339), Accounts: []accountMetadata{},
+	}
+	for _, account := range w.Accounts {
+		m.Accounts = append(m.Accounts, accountMetadata{
+			PrivateKeyID: account.ID,
+			Path:         account.Path.String(),
+			Curve:        account.PublicKey.Curve(),
+			PublicKey:    account.PublicKey.String(),
+			CreatedAt:    account.CreatedAt.UTC().Format(time.RFC3339),
+		})
+	}
+	return m
+}
+
+// parseWalletMetadata reads what newWalletMetadata and encodeLine write, and
+// nothing else.
+func parseWalletMetadata(encoded []byte) (m walletMetadata, w Wallet, err error) {
+	if err := json.Unmarshal(encoded, &m); err != nil {
+		return m, w, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
+	}
+	if again, err := encodeLine(m); err != nil || !bytes.Equal(again, encoded) {
+		return m, w, fmt.Errorf("%w: metadata is not in canonical form", ErrMalformed)
+	}
+	if w, err = m.wallet(); err != nil {
+		return m, w, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
+	}
+	return m, w, nil
+}
+
+// wallet checks all that is said of a wallet, on reading and on writing.
+func (m walletMetadata) wallet() (w Wallet, err error) {
+	own := metadata{OrganizationID: m.OrganizationID, PrivateKeyID: m.WalletID, Name: m.Name, CreatedAt: m.CreatedAt}
+	if err := own.check(); err != nil {
+		return w, err
+	}
+	w = Wallet{ID: m.WalletID, Name: m.Name}
+	if w.CreatedAt, err = time.Parse(time.RFC3339, m.CreatedAt); err != nil {
+		return w, fmt.Errorf("createdAt: %w", err)
+	}
+	if len(m.Accounts) == 0 || len(m.Accounts) > MaxAccounts {
+		return w, fmt.Errorf("%d accounts, want 1 to %d", len(m.Accounts), MaxAccounts)
+	}
+	for i, account := range m.Accounts {
+		read, err := m.account(account)
+		if err != nil {
+			return w, fmt.Errorf("account %d: %w", i+1, err)
+		}
+		w.Accounts = append(w.Accounts, read)
+	}
+	return w, nil
+}
+
+func (m walletMetadata) account(a accountMetadata) (Account, error) {
+	path, err := wallet.ParsePath(a.Path)
+	if err != nil {
+		return Account{}, err
+	}
+	if path.String() != a.Path {
+		return Account{}, fmt.Errorf("path %s is not in its usual form", a.Path)
+	}
+	as := metadata{
+		OrganizationID: m.OrganizationID, PrivateKeyID: a.PrivateKeyID,
+		Curve: a.Curve, PublicKey: a.PublicKey, CreatedAt: a.CreatedAt,
+	}
+	if err := as.check(); err != nil {
+		return Account{}, err
+	}
+	info, err := as.keyInfo()
+	info.Name = accountName(m.Name, path)
+	return Account{KeyInfo: info, Curve: a.Curve, Path: path}, err
+}
+
+// openWallet is a wallet with its secrets: who has it destroys it.
+type openWallet struct {
+	Wallet
+	mnemonic, passphrase []byte
+	keys                 []*software.Key // of Accounts, in that order
+}
+
+func (w *openWallet) destroy() {
+	keystore.Wipe(w.mnemonic)
+	keystore.Wipe(w.passphrase)
+	for _, key := range w.keys {
+		if key != nil {
+			key.Destroy()
+		}
+	}
+}
+
+// sealWallet returns the file for a wallet. It has been read back and found to
+// hold the keys.
+func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error) {
+	m := newWalletMetadata(organizationID, w.Wallet)
+	if _, err := m.wallet(); err != nil {
+		return nil, err
+	}
+	encoded, err := encodeLine(m)
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, 0, maxWalletPayload) // never grows, which would leave a copy
+	defer func() { keystore.Wipe(text[:cap(text)]) }()
+	text = append(append(text, w.mnemonic...), '\n')
+	if len(w.passphrase) > 0 {
+		text = append(append(text, w.passphrase...), '\n')
+	}
+	file, err := s.encrypt(kindWallet, encoded, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(file) > maxKeyFileSize {
+		return nil, fmt.Errorf("the wallet's file would have %d bytes, at most %d are read", len(file), maxKeyFileSize)
+	}
+	again, err := s.open(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading back what was written: %w", err)
+	}
+	again.destroy()
+	return file, nil
+}
+
+// openWalletFile reads the payload of a wallet file, and derives its keys.
+func openWalletFile(payload io.Reader, encoded []byte) (content, error) {
+	m, described, err := parseWalletMetadata(encoded)
+	if err != nil {
+		return content{}, err
+	}
+	w := &openWallet{Wallet: described}
+	if err := w.readSecrets(payload); err != nil {
+		w.destroy()
+		return content{}, err
+	}
+	if err := w.derive(); err != nil {
+		w.destroy()
+		return content{}, err
+	}
+	return content{organizationID: m.OrganizationID, id: m.WalletID, wallet: w}, nil
+}
+
+func (w *openWallet) readSecrets(payload io.Reader) error {
+	text := make([]byte, maxWalletPayload+1) // one more than there should be
+	defer keystore.Wipe(text)
+	size, err := readPayload(payload, text)
+	if err != nil {
+		return err
+	}
+	words, rest, ended := bytes.Cut(text[:size], []byte("\n"))
+	if !ended || size == len(text) {
+		return fmt.Errorf("%w: the payload is not a mnemonic in a line", ErrMalformed)
+	}
+	w.mnemonic = bytes.Clone(words)
+	if len(rest) == 0 {
+		return nil
+	}
+	passphrase, behind, ended := bytes.Cut(rest, []byte("\n"))
+	if !ended || len(passphrase) == 0 || len(behind) > 0 {
+		return fmt.Errorf("%w: the payload does not end behind a mnemonic and a passphrase, in a line each", ErrMalformed)
+	}
+	w.passphrase = bytes.Clone(passphrase)
+	return nil
+}
+
+// derive makes the keys of the accounts that have none yet. Each must have the
+// public key that its account names, if it does.
+func (w *openWallet) derive() error {
+	seed, err := wallet.Seed(w.mnemonic, w.passphrase)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	defer keystore.Wipe(seed)
+	for i := len(w.keys); i < len(w.Accounts); i++ {
+		key, err := w.Accounts[i].derive(seed)
+		if err != nil {
+			return err
+		}
+		w.keys = append(w.keys, key)
+		w.Accounts[i].KeyInfo = key.Info()
+	}
+	return nil
+}
+
+func (a Account) derive(seed []byte) (*software.Key, error) {
+	secret, err := wallet.Derive(seed, a.Curve, a.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(secret)
+	key, err := software.New(a.KeyInfo, a.Curve, secret)
+	if errors.Is(err, software.ErrOtherPublicKey) {
+		return nil, fmt.Errorf("%w: account %v: %w", ErrNotAuthentic, a.Path, err)
+	}
+	return key, err
+}

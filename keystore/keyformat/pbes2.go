@@ -1,0 +1,323 @@
+package keyformat
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha1" //nolint:gosec // what openssl wrote before 1.1, read but never written
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/asn1"
+	"fmt"
+	"hash"
+
+	"golang.org/x/crypto/cryptobyte"
+	tag "golang.org/x/crypto/cryptobyte/asn1"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+var (
+	oidPBES2      = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 5, 13}
+	oidPBKDF2     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 5, 12}
+	oidScrypt     = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11591, 4, 11}
+	oidHMACSHA256 = asn1.ObjectIdentifier{1, 2, 840, 113549, 2, 9}
+	oidAES256CBC  = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 1, 42}
+)
+
+// prfs are the hash functions of PBKDF2's HMAC (RFC 8018).
+var prfs = map[string]func() hash.Hash{
+	"1.2.840.113549.2.7":   sha1.New,
+	oidHMACSHA256.String(): sha256.New,
+	"1.2.840.113549.2.10":  sha512.New384,
+	"1.2.840.113549.2.11":  sha512.New,
+}
+
+// ciphers are the block ciphers, by the length of their keys in bytes.
+var ciphers = map[string]int{
+	"2.16.840.1.101.3.4.1.2":  16, // AES-128-CBC
+	"2.16.840.1.101.3.4.1.22": 24, // AES-192-CBC
+	oidAES256CBC.String():     32,
+}
+
+// pbes2 is how a key is encrypted.
+type pbes2 struct {
+	stretch stretch
+	salt    []byte
+	keySize int // as the key derivation says; 0 if it does not
+	iv      []byte
+	aesSize int
+}
+
+// parseEncryptedPrivateKeyInfo reads (RFC 5958, RFC 8018, RFC 7914)
+//
+//	SEQUENCE
+//	  SEQUENCE                          encryptionAlgorithm
+//	    OID PBES2
+//	    SEQUENCE
+//	      SEQUENCE                      keyDerivationFunc
+//	        OID PBKDF2 | OID scrypt
+//	        SEQUENCE  salt, iterationCount, [keyLength], [prf] | salt, n, r, p, [keyLength]
+//	      SEQUENCE                      encryptionScheme
+//	        OID AES-…-CBC
+//	        OCTET STRING                the initialization vector, 16 bytes
+//	  OCTET STRING                      encryptedData
+func parseEncryptedPrivateKeyInfo(content, password []byte) (Key, error) {
+	outer := newDER(content)
+	info, err := outer.inside("EncryptedPrivateKeyInfo", tag.SEQUENCE)
+	if err != nil {
+		return Key{}, err
+	}
+	if err := outer.end("EncryptedPrivateKeyInfo"); err != nil {
+		return Key{}, err
+	}
+	scheme, err := readPBES2(info)
+	if err != nil {
+		return Key{}, err
+	}
+	encrypted, err := info.inside("encryptedData", tag.OCTET_STRING)
+	if err != nil {
+		return Key{}, err
+	}
+	if err := info.end("EncryptedPrivateKeyInfo"); err != nil {
+		return Key{}, err
+	}
+	if size := len(encrypted.String); size == 0 || size%aes.BlockSize != 0 {
+		return Key{}, encrypted.errorf("encryptedData", "%d bytes, want a multiple of %d", size, aes.BlockSize)
+	}
+	plain, err := scheme.decrypt(encrypted.String, password)
+	if err != nil {
+		return Key{}, err
+	}
+	defer keystore.Wipe(plain)
+	return readDecrypted(plain)
+}
+
+// readDecrypted reads what a password has opened. Nothing but the padding says
+// that it was the right one: bytes that are no PrivateKeyInfo mean it was not.
+func readDecrypted(plain []byte) (Key, error) {
+	padding := int(plain[len(plain)-1])
+	if padding == 0 || padding > aes.BlockSize {
+		return Key{}, fmt.Errorf("pkcs8: %w", ErrPassword)
+	}
+	for _, b := range plain[len(plain)-padding:] {
+		if int(b) != padding {
+			return Key{}, fmt.Errorf("pkcs8: %w", ErrPassword)
+		}
+	}
+	content := plain[:len(plain)-padding]
+	outer := cryptobyte.String(content)
+	if !outer.SkipASN1(tag.SEQUENCE) || !outer.Empty() {
+		return Key{}, fmt.Errorf("pkcs8: %w", ErrPassword)
+	}
+	return parsePrivateKeyInfo(content)
+}
+
+func readPBES2(info *der) (*pbes2, error) {
+	oid, outer, err := info.algorithm("encryptionAlgorithm")
+	if err != nil {
+		return nil, err
+	}
+	if !oid.Equal(oidPBES2) {
+		return nil, fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is read: encrypt it anew with 'openssl pkcs8 -topk8'", ErrUnsupported, oid)
+	}
+	parameters, err := outer.inside("PBES2-params", tag.SEQUENCE)
+	if err != nil {
+		return nil, err
+	}
+	if err := outer.end("encryptionAlgorithm"); err != nil {
+		return nil, err
+	}
+	var scheme pbes2
+	if err := scheme.readKDF(parameters); err != nil {
+		return nil, err
+	}
+	if err := scheme.readCipher(parameters); err != nil {
+		return nil, err
+	}
+	return &scheme, parameters.end("PBES2-params")
+}
+
+func (s *pbes2) readKDF(parameters *der) error {
+	oid, outer, err := parameters.algorithm("keyDerivationFunc")
+	if err != nil {
+		return err
+	}
+	kdf, err := outer.inside("keyDerivationFunc.parameters", tag.SEQUENCE)
+	if err != nil {
+		return err
+	}
+	if err := outer.end("keyDerivationFunc"); err != nil {
+		return err
+	}
+	salt, err := kdf.inside("salt", tag.OCTET_STRING)
+	if err != nil {
+		return err
+	}
+	if s.salt = salt.String; len(s.salt) == 0 || len(s.salt) > MaxSalt {
+		return salt.errorf("salt", "%d bytes, want 1 to %d", len(s.salt), MaxSalt)
+	}
+	switch {
+	case oid.Equal(oidPBKDF2):
+		err = s.readPBKDF2(kdf)
+	case oid.Equal(oidScrypt):
+		err = s.readScrypt(kdf)
+	default:
+		err = fmt.Errorf("pkcs8: %w: key derivation %v: only PBKDF2 and scrypt are read", ErrUnsupported, oid)
+	}
+	if err != nil {
+		return err
+	}
+	return kdf.end("keyDerivationFunc.parameters")
+}
+
+func (s *pbes2) readPBKDF2(kdf *der) (err error) {
+	cost := pbkdf2Cost{prf: sha1.New} // the default of the standard
+	at := kdf.at()
+	if cost.rounds, err = kdf.number("iterationCount"); err != nil {
+		return err
+	}
+	if err := cost.check(); err != nil {
+		return fmt.Errorf("pkcs8: iterationCount at byte %d: %w", at, err)
+	}
+	if err := s.readKeyLength(kdf); err != nil {
+		return err
+	}
+	if !kdf.Empty() {
+		oid, prf, err := kdf.algorithm("prf")
+		if err != nil {
+			return err
+		}
+		if cost.prf = prfs[oid.String()]; cost.prf == nil {
+			return fmt.Errorf("pkcs8: %w: prf %v: only HMAC with SHA-1, SHA-256, SHA-384 and SHA-512 is read", ErrUnsupported, oid)
+		}
+		if !prf.Empty() && !prf.SkipASN1(tag.NULL) {
+			return prf.errorf("prf", "NULL is expected")
+		}
+		if err := prf.end("prf"); err != nil {
+			return err
+		}
+	}
+	s.stretch = cost
+	return nil
+}
+
+func (s *pbes2) readScrypt(kdf *der) (err error) {
+	var cost scryptCost
+	at := kdf.at()
+	if cost.n, err = kdf.number("costParameter"); err != nil {
+		return err
+	}
+	if cost.r, err = kdf.number("blockSize"); err != nil {
+		return err
+	}
+	if cost.p, err = kdf.number("parallelizationParameter"); err != nil {
+		return err
+	}
+	if err := cost.check(); err != nil {
+		return fmt.Errorf("pkcs8: costParameter at byte %d: %w", at, err)
+	}
+	s.stretch = cost
+	return s.readKeyLength(kdf)
+}
+
+func (s *pbes2) readKeyLength(kdf *der) error {
+	if !kdf.PeekASN1Tag(tag.INTEGER) {
+		return nil
+	}
+	size, err := kdf.number("keyLength")
+	if err != nil {
+		return err
+	}
+	if size == 0 || size > 32 {
+		return kdf.errorf("keyLength", "%d bytes, want those of an AES key", size)
+	}
+	s.keySize = int(size)
+	return nil
+}
+
+func (s *pbes2) readCipher(parameters *der) error {
+	oid, scheme, err := parameters.algorithm("encryptionScheme")
+	if err != nil {
+		return err
+	}
+	if s.aesSize = ciphers[oid.String()]; s.aesSize == 0 {
+		return fmt.Errorf("pkcs8: %w: cipher %v: only AES-CBC is read: encrypt it anew with 'openssl pkcs8 -topk8 -v2 aes-256-cbc'", ErrUnsupported, oid)
+	}
+	iv, err := scheme.inside("encryptionScheme.parameters", tag.OCTET_STRING)
+	if err != nil {
+		return err
+	}
+	if s.iv = iv.String; len(s.iv) != aes.BlockSize {
+		return iv.errorf("encryptionScheme.parameters", "%d bytes, want %d", len(s.iv), aes.BlockSize)
+	}
+	if s.keySize != 0 && s.keySize != s.aesSize {
+		return parameters.errorf("keyLength", "%d bytes, and the cipher takes %d", s.keySize, s.aesSize)
+	}
+	return scheme.end("encryptionScheme")
+}
+
+func (s *pbes2) block(password []byte) (cipher.Block, error) {
+	key, err := s.stretch.key(password, s.salt, s.aesSize)
+	if err != nil {
+		return nil, fmt.Errorf("pkcs8: %w", err)
+	}
+	defer keystore.Wipe(key)
+	return aes.NewCipher(key)
+}
+
+func (s *pbes2) decrypt(encrypted, password []byte) ([]byte, error) {
+	block, err := s.block(password)
+	if err != nil {
+		return nil, err
+	}
+	plain := make([]byte, len(encrypted))
+	cipher.NewCBCDecrypter(block, s.iv).CryptBlocks(plain, encrypted)
+	return plain, nil
+}
+
+// writtenRounds is what OWASP advises for PBKDF2-HMAC-SHA-256 (2023).
+const writtenRounds = 600_000
+
+func encryptPrivateKeyInfo(info, password []byte) ([]byte, error) {
+	scheme := &pbes2{
+		stretch: pbkdf2Cost{rounds: writtenRounds, prf: sha256.New},
+		salt:    make([]byte, 16), iv: make([]byte, aes.BlockSize), aesSize: 32,
+	}
+	_, _ = rand.Read(scheme.salt) // never fails
+	_, _ = rand.Read(scheme.iv)
+	block, err := scheme.block(password)
+	if err != nil {
+		return nil, err
+	}
+	padding := aes.BlockSize - len(info)%aes.BlockSize
+	data := make([]byte, len(info)+padding)
+	copy(data, info)
+	for i := len(info); i < len(data); i++ {
+		data[i] = byte(padding)
+	}
+	cipher.NewCBCEncrypter(block, scheme.iv).CryptBlocks(data, data)
+	return build(func(b *cryptobyte.Builder) { scheme.write(b, data) })
+}
+
+func (s *pbes2) write(b *cryptobyte.Builder, encrypted []byte) {
+	sequence := func(b *cryptobyte.Builder, oid asn1.ObjectIdentifier, parameters cryptobyte.BuilderContinuation) {
+		b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
+			b.AddASN1ObjectIdentifier(oid)
+			parameters(b)
+		})
+	}
+	sequence(b, oidPBES2, func(b *cryptobyte.Builder) {
+		b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
+			sequence(b, oidPBKDF2, func(b *cryptobyte.Builder) {
+				b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
+					b.AddASN1OctetString(s.salt)
+					b.AddASN1Uint64(writtenRounds)
+					sequence(b, oidHMACSHA256, func(b *cryptobyte.Builder) { b.AddASN1NULL() })
+				})
+			})
+			sequence(b, oidAES256CBC, func(b *cryptobyte.Builder) { b.AddASN1OctetString(s.iv) })
+		})
+	})
+	b.AddASN1OctetString(encrypted)
+}

@@ -1,0 +1,250 @@
+package keyformat_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcutil/v2"
+	"github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
+)
+
+func read(t testing.TB, elem ...string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(append([]string{"testdata"}, elem...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func unhex(t testing.TB, text string) []byte {
+	t.Helper()
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func newKey(t testing.TB, curve keystore.Curve, secret string) keyformat.Key {
+	t.Helper()
+	key, err := keyformat.NewKey(curve, unhex(t, secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// is fails unless this key was read.
+func is(t testing.TB, key keyformat.Key, err error, want keyformat.Key) {
+	t.Helper()
+	if err != nil || key.Curve != want.Curve || !bytes.Equal(key.Secret, want.Secret) || key.PublicKey != want.PublicKey {
+		t.Errorf("read %v %x, %v, want %v %x", key.Curve, []byte(key.Secret), err, want.Curve, []byte(want.Secret))
+	}
+}
+
+// The key of the Bitcoin wiki's page on the wallet import format.
+const wikiSecret = "0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d"
+
+var wifs = []struct {
+	text, secret              string
+	testNetwork, uncompressed bool
+}{
+	{"5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ", wikiSecret, false, true},
+	{"KwdMAjGmerYanjeui5SHS7JkmpZvVipYvB2LJGU1ZxJwYvP98617", wikiSecret, false, false},
+	// btcutil's own
+	{"cV1Y7ARUr9Yx7BR55nTdnR7ZXNJphZtCCMBTEZBJe1hXt2kB684q", "dda35a1488fb97b6eb3fe6e9ef2a25814e396fb5dc295fe994b96789b21a0398", true, false},
+}
+
+func TestWIF(t *testing.T) {
+	for _, v := range wifs {
+		wif, err := keyformat.ParseWIF([]byte(v.text))
+		is(t, wif.Key, err, newKey(t, keystore.CurveSecp256k1, v.secret))
+		if wif.TestNetwork != v.testNetwork || wif.Uncompressed != v.uncompressed {
+			t.Errorf("%s: test network %v, uncompressed %v", v.text, wif.TestNetwork, wif.Uncompressed)
+		}
+		if text, err := wif.Format(); err != nil || string(text) != v.text {
+			t.Errorf("written %s, %v, want %s", text, err, v.text)
+		}
+		oracle, err := btcutil.DecodeWIF(v.text)
+		if err != nil || hex.EncodeToString(oracle.PrivKey.Serialize()) != v.secret || oracle.CompressPubKey == v.uncompressed {
+			t.Errorf("btcutil reads %s as %v, %v", v.text, oracle, err)
+		}
+	}
+}
+
+func TestHex(t *testing.T) {
+	want := newKey(t, keystore.CurveSecp256k1, wikiSecret)
+	for _, text := range []string{wikiSecret, strings.ToUpper(wikiSecret), "0x" + wikiSecret} {
+		key, err := keyformat.ParseHex(keystore.CurveSecp256k1, []byte(text))
+		is(t, key, err, want)
+	}
+	if text := want.Hex(); string(text) != wikiSecret {
+		t.Errorf("written %s", text)
+	}
+}
+
+// TestSolana holds keypair files against solana-go.
+func TestSolana(t *testing.T) {
+	for range 20 {
+		pair, err := solana.NewRandomPrivateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := []byte("[" + strings.Trim(strings.ReplaceAll(fmt.Sprint([]byte(pair)), " ", ","), "[]") + "]")
+		want := newKey(t, keystore.CurveEd25519, hex.EncodeToString(pair[:32]))
+		key, err := keyformat.ParseSolana(file)
+		is(t, key, err, want)
+		text, err := key.Solana()
+		if err != nil || !bytes.Equal(text, file) {
+			t.Errorf("written %s, %v, want %s", text, err, file)
+		}
+		again, err := solana.PrivateKeyFromSolanaKeygenFileBytes(text)
+		if err != nil || !bytes.Equal(again, pair) {
+			t.Errorf("solana-go reads it as %v, %v", again, err)
+		}
+		spaced := bytes.ReplaceAll(append(file, '\n'), []byte(","), []byte(" ,\n "))
+		key, err = keyformat.ParseSolana(spaced)
+		is(t, key, err, want)
+	}
+}
+
+// web3Vectors returns geth's vectors by name.
+func web3Vectors(t testing.TB) map[string]web3Vector {
+	t.Helper()
+	var vectors map[string]web3Vector
+	if err := json.Unmarshal(read(t, "web3", "vectors.json"), &vectors); err != nil || len(vectors) != 4 {
+		t.Fatalf("%d vectors, %v", len(vectors), err)
+	}
+	return vectors
+}
+
+type web3Vector struct {
+	JSON           json.RawMessage
+	Password, Priv string
+}
+
+func TestWeb3(t *testing.T) {
+	for name, v := range web3Vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			key, err := keyformat.ParseWeb3(v.JSON, []byte(v.Password))
+			is(t, key, err, newKey(t, keystore.CurveSecp256k1, strings.Repeat("0", 64-len(v.Priv))+v.Priv))
+		})
+	}
+	t.Run("geth", func(t *testing.T) {
+		// The address in the file is that of the secret, or it would be refused.
+		key, err := keyformat.ParseWeb3(read(t, "web3", "geth.json"), []byte("foobar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := keystore.Locators(key.PublicKey)[0]; at != keystore.ByKeccak([20]byte(unhex(t, "f466859ead1932d743d622cb74fc058882e8648a"))) {
+			t.Errorf("the key is found at %v", at)
+		}
+	})
+}
+
+func TestWeb3Written(t *testing.T) {
+	want := newKey(t, keystore.CurveSecp256k1, wikiSecret)
+	file, err := want.Web3([]byte("correct horse"), keyformat.Cost{LogN: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyformat.ParseWeb3(file, []byte("correct horse"))
+	is(t, key, err, want)
+	if bytes.Contains(file, []byte(wikiSecret)) {
+		t.Errorf("the secret is in the file: %s", file)
+	}
+}
+
+func TestPKCS8(t *testing.T) {
+	want := newKey(t, keystore.CurveEd25519, "d4ee72dbf913584ad5b6d8f1f769f8ad3afe7c28cbf1d4fbe097a88f44755842")
+	for _, name := range []string{"rfc8410.pem", "rfc8410_public.pem"} {
+		key, err := keyformat.ParsePKCS8(read(t, "pkcs8", name), nil)
+		is(t, key, err, want)
+	}
+	if file, err := want.PKCS8(nil); err != nil || !bytes.Equal(file, read(t, "pkcs8", "rfc8410.pem")) {
+		t.Errorf("written %s, %v", file, err)
+	}
+}
+
+// openssl runs openssl and returns what it prints.
+func openssl(t *testing.T, stdin []byte, args ...string) []byte {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), testenv.Tool(t, "openssl"), args...)
+	command.Stdin = bytes.NewReader(stdin)
+	var talk bytes.Buffer
+	command.Stderr = &talk
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("openssl %v: %v\n%s", args, err, talk.Bytes())
+	}
+	return out
+}
+
+// TestOpenSSLReads: openssl reads what is written, and writes the same again.
+func TestOpenSSLReads(t *testing.T) {
+	for _, key := range []keyformat.Key{
+		newKey(t, keystore.CurveSecp256k1, wikiSecret),
+		newKey(t, keystore.CurveEd25519, wikiSecret),
+	} {
+		plain, err := key.PKCS8(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := openssl(t, plain, "pkcs8", "-topk8", "-nocrypt"); !bytes.Equal(again, plain) {
+			t.Errorf("%v: openssl writes\n%sand not\n%s", key.Curve, again, plain)
+		}
+		encrypted, err := key.PKCS8([]byte("pass word"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := openssl(t, encrypted, "pkcs8", "-topk8", "-nocrypt", "-passin", "pass:pass word"); !bytes.Equal(again, plain) {
+			t.Errorf("%v: openssl decrypts it to\n%s", key.Curve, again)
+		}
+		read, err := keyformat.ParsePKCS8(encrypted, []byte("pass word"))
+		is(t, read, err, key)
+	}
+}
+
+// TestOpenSSLWrites reads the keys that openssl makes, in all the ways in which
+// it encrypts them with AES.
+func TestOpenSSLWrites(t *testing.T) {
+	for _, algorithm := range [][]string{
+		{"-algorithm", "ED25519"},
+		{"-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"},
+	} {
+		plain := openssl(t, nil, append([]string{"genpkey"}, algorithm...)...)
+		want, err := keyformat.ParsePKCS8(plain, nil)
+		if err != nil {
+			t.Fatalf("%v: %v", algorithm, err)
+		}
+		for _, how := range [][]string{
+			{},
+			{"-v2", "aes-128-cbc"},
+			{"-v2", "aes-192-cbc", "-v2prf", "hmacWithSHA1"},
+			{"-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA384", "-iter", "10000"},
+			{"-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA512"},
+			{"-scrypt"},
+			{"-scrypt", "-scrypt_N", "1024", "-scrypt_r", "4", "-scrypt_p", "2"},
+		} {
+			args := append([]string{"pkcs8", "-topk8", "-passout", "pass:pass word"}, how...)
+			key, err := keyformat.ParsePKCS8(openssl(t, plain, args...), []byte("pass word"))
+			if err != nil {
+				t.Errorf("openssl %v: %v", args, err)
+				continue
+			}
+			is(t, key, err, want)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package keyformat
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// web3 is what Web3 Secret Storage version 3 keeps of an encrypted key:
+//
+//	{"version": 3,
+//	 "id": "<UUID>",                         not used
+//	 "address": "<40 hex digits>",           optional; 0x, or 41 in Tron's form, may stand before it
+//	 "crypto": {                             or "Crypto"
+//	   "cipher": "aes-128-ctr",
+//	   "cipherparams": {"iv": "<16 bytes>"},
+//	   "ciphertext": "<the secret>",         32 bytes; fewer are of old writers that dropped leading zeros
+//	   "kdf": "scrypt",  "kdfparams": {"dklen": 32, "n": …, "r": …, "p": …, "salt": "…"},
+//	   "kdf": "pbkdf2",  "kdfparams": {"dklen": 32, "c": …, "prf": "hmac-sha256", "salt": "…"},
+//	   "mac": "<32 bytes>"}}                 Keccak-256(derived key[16:32] ‖ ciphertext)
+//
+// Members beside these are passed over at the top (wallets keep notes of theirs
+// there), and refused inside crypto. The MAC does not cover the iv: in a file
+// without address, one that was damaged gives another key, and nothing can tell.
+type web3 struct {
+	address         string
+	iv, ciphertext  []byte
+	mac             []byte
+	salt            []byte
+	stretchPassword stretch
+}
+
+const web3KeySize = 32 // dklen
+
+// ParseWeb3 reads an encrypted key file of Web3 Secret Storage version 3, the
+// form of geth, of its relatives and of Tron's wallets. The key is on secp256k1.
+func ParseWeb3(file, password []byte) (Key, error) {
+	w, err := readWeb3(file)
+	if err != nil {
+		return Key{}, err
+	}
+	derived, err := w.stretchPassword.key(password, w.salt, web3KeySize)
+	if err != nil {
+		return Key{}, fmt.Errorf("web3: crypto.kdfparams: %w", err)
+	}
+	defer keystore.Wipe(derived)
+	if subtle.ConstantTimeCompare(crypto.Keccak256(derived[16:], w.ciphertext), w.mac) != 1 {
+		return Key{}, fmt.Errorf("web3: %w", ErrPassword)
+	}
+	var secret [keystore.SecretSize]byte
+	defer keystore.Wipe(secret[:])
+	if err := aesCTR(derived[:16], w.iv, secret[len(secret)-len(w.ciphertext):], w.ciphertext); err != nil {
+		return Key{}, err
+	}
+	key, err := NewKey(keystore.CurveSecp256k1, secret[:])
+	if err != nil {
+		return Key{}, fmt.Errorf("web3: %w", err)
+	}
+	if err := w.checkAddress(key); err != nil {
+		key.Wipe()
+		return Key{}, err
+	}
+	return key, nil
+}
+
+func aesCTR(key, iv, to, from []byte) error {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return err
+	}
+	cipher.NewCTR(block, iv).XORKeyStream(to, from)
+	return nil
+}
+
+func (w web3) checkAddress(key Key) error {
+	if w.address == "" {
+		return nil
+	}
+	if own := web3Address(key); w.address != own {
+		return fmt.Errorf("web3: %w: the address is %s, that of the secret %s", ErrOtherKey, w.address, own)
+	}
+	return nil
+}
+
+// web3Address returns the address of a key in hex, as files have it.
+func web3Address(key Key) string {
+	point := key.PublicKey.Uncompressed()
+	return hex.EncodeToString(crypto.Keccak256(point[1:])[12:])
+}
+
+func readWeb3(file []byte) (w web3, err error) {
+	if len(file) > MaxSize {
+		return w, fmt.Errorf("web3: %w: %d bytes, at most %d are read", ErrMalformed, len(file), MaxSize)
+	}
+	top, err := parseObject("", value{text: file})
+	if err != nil {
+		return w, err
+	}
+	if version, err := top.number("version"); err != nil {
+		return w, err
+	} else if version != 3 {
+		return w, fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is read", ErrUnsupported, version, top.members["version"].at)
+	}
+	if w.address, err = readAddress(top); err != nil {
+		return w, err
+	}
+	name := "crypto"
+	if _, capital := top.members["Crypto"]; capital {
+		name = "Crypto"
+		if second, both := top.members["crypto"]; both {
+			return w, top.errorf(second.at, "crypto", "there is one named Crypto, too")
+		}
+	}
+	section, err := top.object(name)
+	if err != nil {
+		return w, err
+	}
+	return w, w.readCrypto(section)
+}
+
+// readAddress returns 40 hex digits in lower case, or nothing if the file keeps
+// none.
+func readAddress(top object) (string, error) {
+	found, ok := top.members["address"]
+	if !ok || string(found.text) == `""` {
+		return "", nil
+	}
+	text, err := top.text("address")
+	if err != nil {
+		return "", err
+	}
+	digits := strings.TrimPrefix(strings.ToLower(text), "0x")
+	if len(digits) == 42 {
+		digits = strings.TrimPrefix(digits, "41") // Tron
+	}
+	if raw, err := hex.DecodeString(digits); err == nil && len(raw) == 20 {
+		return digits, nil
+	}
+	return "", top.errorf(found.at, "address", "40 hex digits are expected")
+}
+
+func (w *web3) readCrypto(section object) (err error) {
+	if err := section.only("cipher", "cipherparams", "ciphertext", "kdf", "kdfparams", "mac"); err != nil {
+		return err
+	}
+	algorithm, err := section.text("cipher")
+	if err != nil {
+		return err
+	}
+	if algorithm != "aes-128-ctr" {
+		return fmt.Errorf("web3: %w: cipher %.32q at byte %d: only aes-128-ctr is read", ErrUnsupported, algorithm, section.members["cipher"].at)
+	}
+	params, err := section.object("cipherparams")
+	if err != nil {
+		return err
+	}
+	if err := params.only("iv"); err != nil {
+		return err
+	}
+	if w.iv, err = params.hex("iv", aes.BlockSize, aes.BlockSize); err != nil {
+		return err
+	}
+	if w.ciphertext, err = section.hex("ciphertext", 1, keystore.SecretSize); err != nil {
+		return err
+	}
+	if w.mac, err = section.hex("mac", 32, 32); err != nil {
+		return err
+	}
+	return w.readKDF(section)
+}
+
+func (w *web3) readKDF(section object) error {
+	kdf, err := section.text("kdf")
+	if err != nil {
+		return err
+	}
+	params, err := section.object("kdfparams")
+	if err != nil {
+		return err
+	}
+	switch kdf {
+	case "scrypt":
+		err = w.readScrypt(params)
+	case "pbkdf2":
+		err = w.readPBKDF2(params)
+	default:
+		err = fmt.Errorf("web3: %w: kdf %.32q at byte %d: only scrypt and pbkdf2 are read", ErrUnsupported, kdf, section.members["kdf"].at)
+	}
+	if err != nil {
+		return err
+	}
+	size, err := params.number("dklen")
+	if err == nil && size != web3KeySize {
+		err = params.errorf(params.members["dklen"].at, "dklen", "%d bytes, want %d", size, web3KeySize)
+	}
+	if err != nil {
+		return err
+	}
+	w.salt, err = params.hex("salt", 1, MaxSalt)
+	return err
+}
+
+func (w *web3) readScrypt(params object) (err error) {
+	if err := params.only("dklen", "n", "r", "p", "salt"); err != nil {
+		return err
+	}
+	var cost scryptCost
+	if cost.n, err = params.number("n"); err != nil {
+		return err
+	}
+	if cost.r, err = params.number("r"); err != nil {
+		return err
+	}
+	if cost.p, err = params.number("p"); err != nil {
+		return err
+	}
+	w.stretchPassword = cost
+	if err := cost.check(); err != nil {
+		return fmt.Errorf("web3: crypto.kdfparams at byte %d: %w", params.at, err)
+	}
+	return nil
+}
+
+func (w *web3) readPBKDF2(params object) error {
+	if err := params.only("dklen", "c", "prf", "salt"); err != nil {
+		return err
+	}
+	prf, err := params.text("prf")
+	if err != nil {
+		return err
+	}
+	if prf != "hmac-sha256" {
+		return fmt.Errorf("web3: %w: prf %.32q at byte %d: only hmac-sha256 is read", ErrUnsupported, prf, params.members["prf"].at)
+	}
+	cost := pbkdf2Cost{prf: sha256.New}
+	if cost.rounds, err = params.number("c"); err != nil {
+		return err
+	}
+	w.stretchPassword = cost
+	if err := cost.check(); err != nil {
+		return fmt.Errorf("web3: crypto.kdfparams.c at byte %d: %w", params.members["c"].at, err)
+	}
+	return nil
+}

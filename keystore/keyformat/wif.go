@@ -1,0 +1,76 @@
+package keyformat
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// WIF is a key in the wallet import format of Bitcoin, base58check of
+//
+//	version     1 byte: 80 mainnet, ef all test networks
+//	secret      32 bytes, big-endian
+//	compressed  1 byte 01, if addresses are made of the compressed public key
+type WIF struct {
+	Key          Key
+	TestNetwork  bool
+	Uncompressed bool // its P2PKH address is of the uncompressed public key, as before 2012
+}
+
+const (
+	wifMainnet  = 0x80
+	wifTestnets = 0xef
+	maxWIF      = 52 // characters
+)
+
+// ParseWIF reads a key in the wallet import format.
+func ParseWIF(text []byte) (w WIF, err error) {
+	if len(text) > maxWIF {
+		return w, fmt.Errorf("wif: %w: %d characters, at most %d", ErrMalformed, len(text), maxWIF)
+	}
+	payload, version, err := base58.CheckDecode(string(text))
+	defer keystore.Wipe(payload)
+	switch {
+	case errors.Is(err, base58.ErrChecksum):
+		return w, fmt.Errorf("wif: %w: the checksum is wrong: a character is mistyped or missing", ErrMalformed)
+	case err != nil:
+		return w, fmt.Errorf("wif: %w: not base58check", ErrMalformed)
+	case version != wifMainnet && version != wifTestnets:
+		return w, fmt.Errorf("wif: %w: version byte %#02x, want 0x80 (mainnet) or 0xef (test networks)", ErrMalformed, version)
+	}
+	w.TestNetwork = version == wifTestnets
+	switch {
+	case len(payload) == keystore.SecretSize:
+		w.Uncompressed = true
+	case len(payload) != keystore.SecretSize+1:
+		return w, fmt.Errorf("wif: %w: %d bytes, want 32, or 33 with the mark of compressed keys", ErrMalformed, len(payload))
+	case payload[keystore.SecretSize] != 1:
+		return w, fmt.Errorf("wif: %w: byte 33 is %#02x, want the mark of compressed keys, 0x01", ErrMalformed, payload[keystore.SecretSize])
+	}
+	if w.Key, err = NewKey(keystore.CurveSecp256k1, payload[:keystore.SecretSize]); err != nil {
+		return WIF{}, fmt.Errorf("wif: %w", err)
+	}
+	return w, nil
+}
+
+// Format returns the text of the key.
+func (w WIF) Format() ([]byte, error) {
+	if err := w.Key.on(keystore.CurveSecp256k1, "wif"); err != nil {
+		return nil, err
+	}
+	payload := make([]byte, keystore.SecretSize+1)
+	defer keystore.Wipe(payload)
+	copy(payload, w.Key.Secret)
+	payload[keystore.SecretSize] = 1
+	if w.Uncompressed {
+		payload = payload[:keystore.SecretSize]
+	}
+	version := byte(wifMainnet)
+	if w.TestNetwork {
+		version = wifTestnets
+	}
+	return []byte(base58.CheckEncode(payload, version)), nil
+}

@@ -1,0 +1,162 @@
+package wallet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/sha512"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/pbkdf2"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// SeedSize is the length in bytes of the seed that a mnemonic gives.
+const SeedSize = 64
+
+// MaxMnemonic is the length in bytes of the longest text that is read as a
+// mnemonic.
+const MaxMnemonic = 1024
+
+// seedRounds are the rounds of PBKDF2 that BIP-39 asks for.
+const seedRounds = 2048
+
+const (
+	bitsPerWord = 11
+	longestWord = 8
+)
+
+// ErrMnemonic means that a text is not a mnemonic of BIP-39 in English. What is wrong is
+// told by the place of a word, never by the word.
+var ErrMnemonic = errors.New("mnemonic")
+
+// english.txt is the English word list of BIP-39: 2048 words in alphabetical
+// order, no two of which begin with the same four letters.
+// Source: github.com/bitcoin/bips, bip-0039/english.txt.
+//
+//go:embed english.txt
+var english string
+
+var (
+	words   = strings.Fields(english)
+	wordAt  = indexWords()
+	lengths = map[int]int{12: 16, 15: 20, 18: 24, 21: 28, 24: 32} // words → bytes of entropy
+)
+
+func indexWords() map[string]int {
+	index := make(map[string]int, len(words))
+	for i, word := range words {
+		index[word] = i
+	}
+	return index
+}
+
+// Entropy returns the entropy of a mnemonic in English: 16, 20, 24, 28 or 32
+// bytes, of 12, 15, 18, 21 or 24 words. Words are in lower case, whole, and set
+// apart by any white space. The checksum is checked, which finds 15 of 16 slips
+// in 12 words and 255 of 256 in 24. Errors wrap ErrMnemonic.
+func Entropy(mnemonic []byte) ([]byte, error) {
+	if len(mnemonic) > MaxMnemonic {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrMnemonic, len(mnemonic), MaxMnemonic)
+	}
+	fields := bytes.Fields(mnemonic)
+	size, ok := lengths[len(fields)]
+	if !ok {
+		return nil, fmt.Errorf("%w: %d words, want 12, 15, 18, 21 or 24", ErrMnemonic, len(fields))
+	}
+	packed, err := pack(fields)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(packed[size:])
+	if packed[size] != checksum(packed[:size]) {
+		keystore.Wipe(packed)
+		return nil, fmt.Errorf("%w: the checksum is wrong: a word is misspelt, missing, or out of place", ErrMnemonic)
+	}
+	return packed[:size:size], nil
+}
+
+// pack puts 11 bits for each word after one another, most significant first:
+// entropy ‖ checksum of 4 to 8 bits ‖ zero bits up to a whole byte.
+func pack(fields [][]byte) ([]byte, error) {
+	packed := make([]byte, (len(fields)*bitsPerWord+7)/8)
+	for i, word := range fields {
+		number, known := wordAt[string(word)] // makes no copy
+		if !known {
+			keystore.Wipe(packed)
+			return nil, fmt.Errorf("%w: word %d is not in the English list of BIP-39 (whole words in lower case)", ErrMnemonic, i+1)
+		}
+		for bit := range bitsPerWord {
+			at := i*bitsPerWord + bit
+			packed[at/8] |= byte(number>>(bitsPerWord-1-bit)&1) << (7 - at%8)
+		}
+	}
+	return packed, nil
+}
+
+// checksum returns the first bits of SHA-256, one for each four bytes of
+// entropy, in the high bits of a byte.
+func checksum(entropy []byte) byte {
+	digest := sha256.Sum256(entropy)
+	bits := len(entropy) / 4
+	return digest[0] &^ (0xff >> bits)
+}
+
+// Mnemonic returns the words of an entropy of 16, 20, 24, 28 or 32 bytes, with
+// one space between them: the form whose bytes the seed is made of.
+func Mnemonic(entropy []byte) ([]byte, error) {
+	if size := len(entropy); size < 16 || size > 32 || size%4 != 0 {
+		return nil, fmt.Errorf("%w: %d bytes of entropy, want 16, 20, 24, 28 or 32", ErrMnemonic, size)
+	}
+	packed := make([]byte, len(entropy)+2)
+	defer clear(packed)
+	copy(packed, entropy)
+	packed[len(entropy)] = checksum(entropy)
+	count := len(entropy) * 3 / 4
+	text := make([]byte, 0, count*(longestWord+1)) // never grows, which would leave a copy
+	for i := range count {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = append(text, words[wordNumber(packed, i)]...)
+	}
+	return text, nil
+}
+
+func wordNumber(packed []byte, i int) (number int) {
+	for bit := range bitsPerWord {
+		at := i*bitsPerWord + bit
+		number = number<<1 | int(packed[at/8]>>(7-at%8)&1)
+	}
+	return number
+}
+
+// Seed returns the 64 bytes of BIP-39:
+//
+//	PBKDF2-HMAC-SHA-512(words, "mnemonic" ‖ NFKD(passphrase), 2048 rounds)
+//
+// The mnemonic is checked like Entropy does. The passphrase, in UTF-8, may be
+// empty. There is no wrong one: each gives a wallet of its own.
+func Seed(mnemonic, passphrase []byte) ([]byte, error) {
+	entropy, err := Entropy(mnemonic)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(entropy)
+	canonical, err := Mnemonic(entropy)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(canonical)
+	if !utf8.Valid(passphrase) {
+		return nil, fmt.Errorf("%w: the passphrase is not valid UTF-8", ErrMnemonic)
+	}
+	salt := norm.NFKD.Append([]byte("mnemonic"), passphrase...)
+	defer keystore.Wipe(salt)
+	return pbkdf2.Key(canonical, salt, seedRounds, SeedSize, sha512.New), nil
+}
