@@ -92,21 +92,24 @@ func (p *ProofSigner) open(before func(*ProofSigner) error) (err error) {
 	if err := before(p); err != nil {
 		return err
 	}
-	p.signer, err = p.connection.crypto.FindKeyPair(p.uri.ID, p.label())
-	if err != nil {
-		return explain("looking for the key of app proofs", err)
+	pairs, err := p.pairs()
+	switch {
+	case err != nil:
+		return err
+	case len(pairs) == 0:
+		return fmt.Errorf("pkcs11: the token has no key pair with object=%q, id=%x: make one on P-256", p.uri.Object, p.uri.ID)
+	case len(pairs) > 1:
+		return fmt.Errorf("pkcs11: the token has %d key pairs with object=%q, id=%x: name one by both", len(pairs), p.uri.Object, p.uri.ID)
 	}
-	if p.signer == nil {
-		return fmt.Errorf("pkcs11: the token has no key pair with object=%q, id=%x: make one with GenerateProofKey", p.uri.Object, p.uri.ID)
-	}
+	p.signer = pairs[0]
 	return p.prove()
 }
 
-func (p *ProofSigner) label() []byte {
-	if p.uri.Object == "" {
-		return nil
-	}
-	return []byte(p.uri.Object)
+// pairs returns the key pairs that are what the URI says. An empty label or id
+// is anything.
+func (p *ProofSigner) pairs() ([]crypto11.Signer, error) {
+	pairs, err := p.connection.crypto.FindKeyPairs(p.uri.ID, []byte(p.uri.Object))
+	return pairs, explain("looking for the key of app proofs", err)
 }
 
 // prove checks what the token says is the public key.
@@ -128,14 +131,14 @@ func (p *ProofSigner) generate() error {
 	if p.uri.Object == "" || p.uri.ID == nil {
 		return errors.New("pkcs11 uri: a new key needs both object=LABEL and id=%01")
 	}
-	existing, err := p.connection.crypto.FindKeyPair(p.uri.ID, p.label())
+	existing, err := p.pairs()
 	if err != nil {
-		return explain("looking for the key of app proofs", err)
+		return err
 	}
-	if existing != nil {
+	if len(existing) > 0 {
 		return fmt.Errorf("pkcs11: %w: object=%q, id=%x", keystore.ErrKeyExists, p.uri.Object, p.uri.ID)
 	}
-	_, err = p.connection.crypto.GenerateECDSAKeyPairWithLabel(p.uri.ID, p.label(), elliptic.P256())
+	_, err = p.connection.crypto.GenerateECDSAKeyPairWithLabel(p.uri.ID, []byte(p.uri.Object), elliptic.P256())
 	return explain("making the key of app proofs", err)
 }
 
