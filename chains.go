@@ -1,12 +1,15 @@
 package countersign
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tempo"
@@ -19,6 +22,7 @@ type Limits struct {
 	Ethereum ethereum.Limits
 	Solana   solana.Limits
 	Tron     tron.Limits
+	Bitcoin  bitcoin.Limits
 	Tempo    tempo.Limits
 }
 
@@ -37,6 +41,7 @@ func newChainTable(limits Limits) chainTable {
 		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
 		{activity.TransactionTypeSolana, solana.New(limits.Solana)},
 		{activity.TransactionTypeTron, tron.New(limits.Tron)},
+		{activity.TransactionTypeBitcoin, bitcoin.New(limits.Bitcoin)},
 		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
 	}
 }
@@ -49,7 +54,7 @@ func (t chainTable) of(kind activity.TransactionType) (chains.Chain, error) {
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnsupportedTransactionType, fieldType, chains.ErrUnsupported,
-		"unsupported transaction type %q: use %s", kind, t.names())
+		"unsupported transaction type %q: use %s", shorten(string(kind)), t.names())
 }
 
 func (t chainTable) names() string {
@@ -126,8 +131,27 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 	})
 }
 
-// refuseHazards names hazards that are not allowed, and how to allow them.
-func refuseHazards(hazards []chains.Hazard) error {
+// refuseHazards refuses hazards that neither the configuration nor the
+// organization allows.
+func (e *Engine) refuseHazards(ctx context.Context, organizationID string, hazards []chains.Hazard) error {
+	refused := e.allowed.refused(hazards)
+	if len(refused) > 0 && e.submitted.Directory != nil {
+		organization, err := e.submitted.Directory.Organization(ctx, organizationID)
+		switch {
+		case err == nil:
+			refused = allowance{names: organization.AllowHazards}.refused(refused)
+		case !errors.Is(err, ErrOrganizationNotFound):
+			return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return nameHazards(refused)
+}
+
+// nameHazards names hazards that are not allowed, and how to allow them.
+func nameHazards(hazards []chains.Hazard) error {
 	var details, names []string
 	for _, hazard := range hazards {
 		details = append(details, fmt.Sprintf("%s (%s)", hazard.Name, hazard.Detail))

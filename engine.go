@@ -2,11 +2,16 @@ package countersign
 
 import (
 	"context"
+	"crypto"
 	"errors"
+	"log/slog"
+	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Config is what an engine is made of. Only Keystore is required.
@@ -29,6 +34,53 @@ type Config struct {
 	// out as a signature that no node takes, or one that gives the key away.
 	// Default: every signature is verified.
 	ReleaseUnverifiedSignatures bool
+
+	// The rest is for requests with a stamp: Submit, GetActivity and WhoAmI.
+
+	// Directory knows who may send requests. Without it there are only the
+	// calls that take an intent.
+	Directory Directory
+
+	// Policy decides who may do what. Default: whoever has a credential for
+	// the activity type may.
+	Policy Policy
+
+	// Store keeps the activities. The engine closes it.
+	// Default: one in memory, with its defaults.
+	Store store.Store
+
+	// OTP is the service for one-time passwords, made over the same Store.
+	// Default: requests for them are refused.
+	OTP *otp.Service
+
+	// ProofSigner makes app proofs and verification tokens: an ECDSA key on
+	// P-256 that is none of the keys in the keystore. Default: a request for
+	// them is refused.
+	ProofSigner crypto.Signer
+
+	// MaxRequestAge and MaxRequestSkew are how far a request's timestampMs may
+	// be behind and ahead of the engine's clock, bounds included.
+	// Default: DefaultMaxRequestAge and DefaultMaxRequestSkew.
+	MaxRequestAge  time.Duration
+	MaxRequestSkew time.Duration
+
+	// AnyRequestTime turns the check of timestampMs off, for machines that get
+	// their requests late or have no clock to trust. It takes a store that
+	// keeps everything: one that forgets would sign an old request again.
+	AnyRequestTime bool
+
+	// LeaseTTL is after what time another node takes over the work of one that
+	// died. A living one renews its lease. Default: DefaultLeaseTTL.
+	LeaseTTL time.Duration
+
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+
+	// Logger gets one line for each request. Default: none.
+	Logger *slog.Logger
+
+	// Observer counts and times. Default: none.
+	Observer Observer
 }
 
 // AllHazards in Config.AllowHazards allows every hazard there is.
@@ -41,6 +93,7 @@ type Engine struct {
 	chains     chainTable
 	allowed    allowance
 	unverified bool
+	submitted  submitted
 }
 
 // New makes an engine. It returns an error if the configuration cannot be
@@ -54,17 +107,22 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	submitted, err := newSubmitted(config)
+	if err != nil {
+		return nil, err
+	}
 	return &Engine{
 		keys:       config.Keystore,
 		chains:     table,
 		allowed:    allowed,
 		unverified: config.ReleaseUnverifiedSignatures,
+		submitted:  submitted,
 	}, nil
 }
 
-// Close closes the keystore and overwrites the secrets it holds. It waits for
-// signatures that are being made.
-func (e *Engine) Close() error { return e.keys.Close() }
+// Close closes the keystore, overwriting the secrets it holds, and the store.
+// It waits for signatures that are being made.
+func (e *Engine) Close() error { return errors.Join(e.keys.Close(), e.submitted.close()) }
 
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.

@@ -222,6 +222,32 @@ func TestSignTransactionUnknownType(t *testing.T) {
 	}
 }
 
+// TestErrorsAreShort: an error does not give a caller's megabytes back.
+func TestErrorsAreShort(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	long := strings.Repeat("\x00", 1<<20)
+	for name, err := range map[string]error{
+		"signWith":            signError(t, engine, org, ethereumIntent(long, transfer)),
+		"address":             signError(t, engine, org, ethereumIntent("0x"+long, transfer)),
+		"organization":        signError(t, engine, long, ethereumIntent(vectorAddr, transfer)),
+		"type":                signError(t, engine, org, activity.SignTransactionIntent{Type: activity.TransactionType(long)}),
+		"unsignedTransaction": signError(t, engine, org, ethereumIntent(vectorAddr, long)),
+	} {
+		if size := len(err.Error()); size > 1000 {
+			t.Errorf("%s: an error of %d bytes", name, size)
+		}
+	}
+}
+
+func signError(t *testing.T, engine *countersign.Engine, organization string, intent activity.SignTransactionIntent) error {
+	t.Helper()
+	_, err := engine.SignTransaction(t.Context(), organization, intent)
+	if err == nil {
+		t.Fatal("signed")
+	}
+	return err
+}
+
 // TestAllowHazards allows hazards by name, not more than named, and all.
 func TestAllowHazards(t *testing.T) {
 	creation := ethereumIntent(vectorAddr, "c6808080808080") // two hazards

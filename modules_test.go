@@ -40,7 +40,14 @@ var linkedModules = map[string]string{
 
 	"google.golang.org/protobuf": "protowire, which splits Tron's fields",
 
-	"github.com/google/uuid": "key ids",
+	// Requests with a stamp, and one-time passwords.
+	"github.com/fxamacker/cbor/v2": "COSE keys of passkeys",
+	"github.com/x448/float16":      "used by cbor",
+	"github.com/golang-jwt/jwt/v5": "verification tokens",
+	"golang.org/x/net":             "internationalized domains of e-mail addresses",
+	"golang.org/x/text":            "used by net's idna",
+
+	"github.com/google/uuid": "ids of keys, activities and one-time passwords",
 	"golang.org/x/crypto":    "RIPEMD-160 and SHA-3, for btcd",
 	"golang.org/x/sys":       "locked memory for secrets; CPU features for hashes",
 }

@@ -74,6 +74,9 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return prepared, err
 	}
+	if networked, ok := tx.(chains.Networked); ok {
+		tx = networked.ShownFor(intent.SignWith)
+	}
 	key, err := e.findSigner(ctx, organizationID, tx, intent.SignWith)
 	if err != nil {
 		return prepared, err
@@ -83,8 +86,8 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	}
 	hazards := tx.Hazards(key.PublicKey())
 	if len(hazards) > 0 {
-		if refused := e.allowed.refused(hazards); len(refused) > 0 {
-			return prepared, refuseHazards(refused)
+		if err := e.refuseHazards(ctx, organizationID, hazards); err != nil {
+			return prepared, err
 		}
 	}
 	return PreparedTransaction{tx: tx, key: key, signWith: intent.SignWith, hazards: hazards}, nil
@@ -130,5 +133,17 @@ func (e *Engine) findSigner(ctx context.Context, organizationID string, tx chain
 		}
 	}
 	return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
-		"could not find any resource to sign with: organization %q has no key %q", organizationID, signWith)
+		"could not find any resource to sign with: organization %q has no key %q", shorten(organizationID), shorten(signWith))
+}
+
+// maxQuoted is how many bytes of a caller's text an error repeats.
+const maxQuoted = 100
+
+// shorten cuts a caller's text for an error: a request may be megabytes long,
+// and its error need not be.
+func shorten(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return text[:maxQuoted] + "…"
 }

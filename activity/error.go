@@ -1,6 +1,10 @@
 package activity
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
 
 // Code is a gRPC status code, which the API speaks.
 type Code int
@@ -75,7 +79,12 @@ type Error struct {
 	Reason  Reason
 	Message string // whole, lower case, says what to do; never a secret
 	Field   string // the member of the request that is at fault, such as "unsignedTransaction"; may be empty
-	cause   error
+
+	// RetryAfter is when to come back, for RATE_LIMIT_EXCEEDED,
+	// MAX_OTP_INITIATED and UNAVAILABLE; 0 if that is not known.
+	RetryAfter time.Duration
+
+	cause error
 }
 
 // NewError makes an error with the reason's code. The cause may be nil; it is
@@ -89,3 +98,27 @@ func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
+
+// AppendJSON appends the error as the API has it:
+//
+//	{"code":3,"message":"…","details":[{"@type":…,"turnkeyErrorCode":"…"}],"turnkeyErrorCode":"…"}
+//
+// with one more element in details that names the member at fault, if one is.
+func (e *Error) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = appendRawMember(dst, "code", strconv.Itoa(int(e.Code)))
+	dst = appendTextMember(dst, "message", e.Message)
+	dst = appendMember(dst, "details")
+	dst = append(dst, `[{"@type":"type.googleapis.com/errors.v1.TurnkeyErrorDetail"`...)
+	dst = appendTextMember(dst, "turnkeyErrorCode", string(e.Reason))
+	dst = append(dst, '}')
+	if e.Field != "" {
+		dst = append(dst, `,{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{`...)
+		dst = appendTextMember(dst, "field", e.Field)
+		dst = appendTextMember(dst, "description", e.Message)
+		dst = append(dst, "}]}"...)
+	}
+	dst = append(dst, ']')
+	dst = appendTextMember(dst, "turnkeyErrorCode", string(e.Reason))
+	return append(dst, '}')
+}

@@ -1,5 +1,7 @@
 package activity
 
+import "github.com/countersign-dev/countersign/internal/strictjson"
+
 // TransactionType names the chain of a transaction, as the API does.
 type TransactionType string
 
@@ -31,4 +33,31 @@ type SignTransactionIntent struct {
 type SignTransactionResult struct {
 	// SignedTransaction is lower-case hex without 0x.
 	SignedTransaction string `json:"signedTransaction"`
+}
+
+// ActivityType implements Intent.
+func (SignTransactionIntent) ActivityType() Type { return TypeSignTransaction }
+
+// ActivityType implements Result.
+func (SignTransactionResult) ActivityType() Type { return TypeSignTransaction }
+
+// DecodeSignTransactionIntent reads the parameters of a sign_transaction
+// request, as strictly as [Decode] does: for who gets intents without an
+// envelope.
+func DecodeSignTransactionIntent(parameters []byte) (SignTransactionIntent, error) {
+	intent, _, err := decodeSignTransaction(parameters, readAlone)
+	if err != nil {
+		return SignTransactionIntent{}, err
+	}
+	return intent.(SignTransactionIntent), nil
+}
+
+func decodeSignTransaction(parameters []byte, read parameterReader) (Intent, bool, error) {
+	var intent SignTransactionIntent
+	proofs, err := read(parameters,
+		strictjson.Required("signWith", &intent.SignWith),
+		strictjson.Required("unsignedTransaction", &intent.UnsignedTransaction),
+		strictjson.Required("type", (*string)(&intent.Type)),
+	)
+	return intent, proofs, err
 }

@@ -58,6 +58,15 @@ type Transaction interface {
 	Sign(ctx context.Context, key keystore.Key, signWith string) ([]byte, error)
 }
 
+// Networked is implemented by transactions whose bytes do not say for which of
+// their chain's networks they are, where that decides how addresses are written.
+type Networked interface {
+	// ShownFor returns the transaction with addresses as on the network of
+	// signWith, if that is an address; else as they are. The network is part of
+	// the summary.
+	ShownFor(signWith string) Transaction
+}
+
 // Address is one address of a key.
 type Address struct {
 	Format  string `json:"format"`  // as the API names it, such as ADDRESS_FORMAT_ETHEREUM

@@ -22,10 +22,10 @@ func TestDecodeHex(t *testing.T) {
 func TestDecodeHexRefused(t *testing.T) {
 	raw := bytes.Repeat([]byte{0x02, 0xf8, 0x6b, 0x01, 0x80}, 20)
 	const (
-		empty  = "empty: hex of the raw unsigned transaction is expected"
+		empty  = "empty"
 		white  = "white space around the hex: remove it"
-		base   = "this looks like base64; hex is expected"
-		json   = "this looks like JSON; hex of the raw unsigned transaction is expected"
+		base   = "this looks like base64"
+		json   = "this looks like JSON"
 		cutOff = "odd number of hex digits (%): the text is cut off or a digit is missing"
 	)
 	for text, want := range map[string]string{

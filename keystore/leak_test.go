@@ -89,8 +89,8 @@ func leakValues(t *testing.T) map[string]any {
 		"file.Store":            inFile,
 		"file.Key":              []any{key, &key},
 		"file.Options":          file.Options{Recovery: []string{"age1"}},
-		"file.FileError":        &file.FileError{Path: "path", Err: fmt.Errorf("%w, %w", sizeErr, existsErr)},
-		"file.BadFilesError":    &file.BadFilesError{Files: []*file.FileError{{Path: "path", Err: sizeErr}}, Total: 1},
+		"file.Error":            &file.Error{Path: "path", Err: fmt.Errorf("%w, %w", sizeErr, existsErr)},
+		"file.BadFilesError":    &file.BadFilesError{Files: []*file.Error{{Path: "path", Err: sizeErr}}, Total: 1},
 		"keystoretest.Key":      keystoretest.Key{Secret: leakSecret},
 		"keystoretest.Backend":  keystoretest.Backend{},
 	}

@@ -2,6 +2,7 @@ package solana
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -24,7 +25,7 @@ func malformed(field string, at int, format string, arguments ...any) *chains.Pa
 // within puts the field of an error into the index-th part of a list: "data"
 // within instructions, 2 is "instructions[2].data".
 func within(err error, list string, index int) error {
-	if parse, ok := err.(*chains.ParseError); ok {
+	if parse, ok := errors.AsType[*chains.ParseError](err); ok {
 		parse.Field = fmt.Sprintf("%s[%d].%s", list, index, parse.Field)
 	}
 	return err

@@ -25,10 +25,16 @@ type authorization struct {
 const authorizationMagic = 0x05
 
 func (tx *transaction) readAuthorizations(f *rlp.Fields) {
+	if f.SkipEmptyList() {
+		return
+	}
 	at := f.At()
 	list := f.List("authorizationList")
-	if count := list.Count(); f.Err() == nil && count > maxAuthorizations {
+	switch count := list.Count(); {
+	case count > maxAuthorizations:
 		f.Fail("authorizationList", at, "%d authorizations: %d at most", count, maxAuthorizations)
+	case count > 0:
+		tx.authorizations = make([]authorization, 0, count)
 	}
 	for f.Err() == nil && list.More() {
 		tuple := list.List("authorization")

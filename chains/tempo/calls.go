@@ -22,11 +22,13 @@ func (tx *transaction) readCalls(f *rlp.Fields) {
 	list := f.List("calls")
 	count := list.Count()
 	switch {
-	case f.Err() != nil:
-	case list.Err() == nil && count == 0:
+	case count < 0: // reading on finds what is malformed
+	case count == 0:
 		f.Fail("calls", at, "is empty: a transaction makes at least one call")
 	case count > maxCalls:
 		f.Fail("calls", at, "%d calls: %d at most", count, maxCalls)
+	case count == 1:
+		tx.calls = tx.single[:0]
 	default:
 		tx.calls = make([]call, 0, count)
 	}

@@ -1,8 +1,6 @@
 package tempo
 
 import (
-	"github.com/holiman/uint256"
-
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/internal/keccak"
@@ -17,43 +15,26 @@ type keyAuthorization struct {
 	keyType   uint8
 	keyID     evm.Address
 	expiry    uint64 // seconds since the epoch; 0: never
-	limited   bool   // limits is a list, be it empty
-	limits    []tokenLimit
-	scoped    bool // scopes is a list, be it empty
-	scopes    []scope
+	limited   bool   // there is a list of limits, be it empty
+	scoped    bool   // there is a list of scopes, be it empty
 	witness   []byte // 32 bytes (TIP-1053), or none
 	admin     bool   // TIP-1049
-	account   *evm.Address
+	bound     bool   // there is an account
+	account   evm.Address
 	signed    rlp.Span // the inner list, header included: what the signature covers
 	signature envelope
-}
 
-// tokenLimit is [token, limit, period?]: what may be spent, in all or in each
-// period of seconds.
-type tokenLimit struct {
-	token  evm.Address
-	limit  uint256.Int
-	period uint64
-}
-
-// scope is [target, [[selector, [recipient…]]…]]: which calls are allowed
-// (TIP-1011). No rules: any call to the target. No recipients: any.
-type scope struct {
-	target evm.Address
-	rules  []selectorRule
-}
-
-type selectorRule struct {
-	selector   []byte
-	recipients []evm.Address
+	// Both lists were read, and stay where they are: the summary reads them
+	// again. Headers included.
+	limits, scopes rlp.Span
 }
 
 var keyTypes = [...]string{kindSecp256k1, kindP256, kindWebAuthn}
 
 func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
-	if !f.NextIsList() {
+	if at := f.At(); !f.NextIsList() {
 		f.Raw("keyAuthorization")
-		f.Fail("keyAuthorization", f.At(), "item 14 is not a list: a key authorization is expected there; a signed transaction is not")
+		f.Fail("keyAuthorization", at, "is not a list: a key authorization is expected here, or nothing; is the transaction signed already?")
 		return
 	}
 	key := &keyAuthorization{}
@@ -64,9 +45,6 @@ func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
 	key.readOptions(&inner)
 	outer.Join(&inner)
 	key.signed = rlp.Span{Start: start, End: outer.At()}
-	if outer.Err() == nil && !outer.More() {
-		outer.Fail("signature", outer.At(), "is missing: the key authorization is not signed")
-	}
 	key.signature = readEnvelope(&outer, "signature", tx.raw, false)
 	f.Join(&outer)
 	tx.key = key
@@ -85,14 +63,22 @@ func (tx *transaction) readKey(key *keyAuthorization, f *rlp.Fields) {
 }
 
 func (key *keyAuthorization) readOptions(f *rlp.Fields) {
-	if f.More() {
+	if readOption(f, "expiry") {
 		key.expiry = f.Uint64("expiry")
 	}
 	if key.limited = readOption(f, "limits"); key.limited {
-		key.readLimits(f)
+		start := f.At()
+		list := f.List("limits")
+		readLimits(&list, false)
+		f.Join(&list)
+		key.limits = rlp.Span{Start: start, End: f.At()}
 	}
 	if key.scoped = readOption(f, "scopes"); key.scoped {
-		key.readScopes(f)
+		start := f.At()
+		list := f.List("scopes")
+		readScopes(&list, false)
+		f.Join(&list)
+		key.scopes = rlp.Span{Start: start, End: f.At()}
 	}
 	if readOption(f, "witness") {
 		key.witness = f.Bytes("witness", 32)
@@ -104,65 +90,22 @@ func (key *keyAuthorization) readOptions(f *rlp.Fields) {
 		}
 		key.admin = true
 	}
-	if readOption(f, "account") {
-		account := evm.Address(f.Address("account"))
-		key.account = &account
+	if key.bound = readOption(f, "account"); key.bound {
+		key.account = f.Address("account")
 	}
 }
 
 // readOption reports whether an optional field is there. If it is 80, it reads
-// over it.
+// over it: another has to follow then. The node refuses one that is 80 and the last.
 func readOption(f *rlp.Fields, name string) bool {
-	if f.NextIsEmpty() {
-		f.String(name)
-		return false
+	if !f.NextIsEmpty() {
+		return f.More()
 	}
-	return f.More()
-}
-
-func (key *keyAuthorization) readLimits(f *rlp.Fields) {
-	list := f.List("limits")
-	for list.More() {
-		tuple := list.List("limit")
-		limit := tokenLimit{token: tuple.Address("token"), limit: tuple.Uint256("limit")}
-		if tuple.More() {
-			at := tuple.At()
-			if limit.period = tuple.Uint64("period"); limit.period == 0 {
-				tuple.Fail("period", at, "is 0: left out is its only form then")
-			}
-		}
-		list.Join(&tuple)
-		key.limits = append(key.limits, limit)
+	at := f.At()
+	if f.String(name); !f.More() {
+		f.Fail(name, at, "is empty and the last: a field that none follows is left out")
 	}
-	f.Join(&list)
-}
-
-func (key *keyAuthorization) readScopes(f *rlp.Fields) {
-	list := f.List("scopes")
-	for list.More() {
-		tuple := list.List("scope")
-		s := scope{target: tuple.Address("target")}
-		rules := tuple.List("selectorRules")
-		for rules.More() {
-			s.rules = append(s.rules, readRule(&rules))
-		}
-		tuple.Join(&rules)
-		list.Join(&tuple)
-		key.scopes = append(key.scopes, s)
-	}
-	f.Join(&list)
-}
-
-func readRule(f *rlp.Fields) selectorRule {
-	tuple := f.List("rule")
-	rule := selectorRule{selector: tuple.Bytes("selector", 4)}
-	recipients := tuple.List("recipients")
-	for recipients.More() {
-		rule.recipients = append(rule.recipients, recipients.Address("recipient"))
-	}
-	tuple.Join(&recipients)
-	f.Join(&tuple)
-	return rule
+	return false
 }
 
 func (key *keyAuthorization) digest(raw []byte) [32]byte {

@@ -18,22 +18,24 @@ import (
 //	WebAuthn    02 ‖ authenticatorData ‖ clientDataJSON ‖ r ‖ s ‖ x ‖ y, 129 to 2,049 bytes
 //	keychain    03 or 04 ‖ account 20 ‖ one of the above
 const (
-	sizeSecp256k1   = 65
-	sizeP256        = 130
-	minWebAuthn     = 1 + 128
-	maxWebAuthn     = 1 + 2048
-	keychainHeader  = 1 + 20
-	signatureP256   = 0x01
-	signatureWebAut = 0x02
-	signatureChain1 = 0x03
-	signatureChain2 = 0x04
+	sizeSecp256k1  = 65
+	sizeP256       = 130
+	minWebAuthn    = 1 + 128
+	maxWebAuthn    = 1 + 2048
+	keychainHeader = 1 + 20
+
+	signatureP256      = 0x01
+	signatureWebAuthn  = 0x02
+	signatureKeychain1 = 0x03
+	signatureKeychain2 = 0x04
 )
 
 // envelope is a signature of one of these kinds.
 type envelope struct {
-	kind    string // as a person reads it
-	account *evm.Address
-	bytes   rlp.Span // without the keychain's header
+	kind     string // as a person reads it
+	keychain byte   // signatureKeychain1 or 2 if made by a key of an account's keychain, else 0
+	account  evm.Address
+	bytes    rlp.Span // without the keychain's header
 }
 
 // readEnvelope reads a signature's shape. keychain allows one made by a key of
@@ -46,9 +48,9 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 	}
 	e := envelope{bytes: span}
 	signature := span.Of(raw)
-	if keychain && len(signature) > keychainHeader && (signature[0] == signatureChain1 || signature[0] == signatureChain2) && len(signature) != sizeSecp256k1 {
-		account := evm.Address(signature[1:keychainHeader])
-		e.account, e.bytes.Start = &account, span.Start+keychainHeader
+	if keychain && hasKeychainHeader(signature) {
+		e.keychain, e.account = signature[0], evm.Address(signature[1:keychainHeader])
+		e.bytes.Start += keychainHeader
 		signature = signature[keychainHeader:]
 	}
 	e.kind = kindOf(signature)
@@ -59,6 +61,13 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 		f.Fail(name, at, "is not a signature: r and s are to be between 1 and the group order, s low, v 27 or 28")
 	}
 	return e
+}
+
+// hasKeychainHeader reports whether a keychain's header is in front. A signature
+// of secp256k1 has no type byte, and may begin with any.
+func hasKeychainHeader(signature []byte) bool {
+	return len(signature) > keychainHeader && len(signature) != sizeSecp256k1 &&
+		(signature[0] == signatureKeychain1 || signature[0] == signatureKeychain2)
 }
 
 const (
@@ -74,7 +83,7 @@ func kindOf(signature []byte) string {
 		return kindSecp256k1
 	case size == sizeP256 && signature[0] == signatureP256 && signature[size-1] <= 1:
 		return kindP256
-	case size >= minWebAuthn && size <= maxWebAuthn && signature[0] == signatureWebAut:
+	case size >= minWebAuthn && size <= maxWebAuthn && signature[0] == signatureWebAuthn:
 		return kindWebAuthn
 	}
 	return ""
@@ -94,8 +103,8 @@ func validSecp256k1(signature []byte) bool {
 func (e envelope) signer(raw []byte, digest common.Hash) chains.Field {
 	signature := e.bytes.Of(raw)
 	if e.kind == kindSecp256k1 {
-		if e.account != nil && raw[e.bytes.Start-keychainHeader] == signatureChain2 {
-			digest = keccak.Sum256([]byte{signatureChain2}, digest[:], e.account[:])
+		if e.keychain == signatureKeychain2 {
+			digest = keccak.Sum256([]byte{signatureKeychain2}, digest[:], e.account[:])
 		}
 		var r, s uint256.Int
 		r.SetBytes(signature[:32])

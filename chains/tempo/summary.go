@@ -2,7 +2,6 @@ package tempo
 
 import (
 	"fmt"
-	"math"
 	"math/big"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -45,17 +45,37 @@ func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
 	from := evm.AddressOf(signer)
 	fields := []chains.Field{chains.AddressField("from", from.String())}
 	if tx.creates() {
-		created := crypto.CreateAddress(common.Address(from), tx.nonce)
-		fields = append(fields, chains.AddressField("creates", created.Hex()))
+		fields = append(fields, tx.createdField(from))
 	}
 	if tx.feePayer.form == payerSigned {
-		payer := chains.Text("fee payer", "nobody").WithNote("the payer's signature is not valid for this sender")
-		if address, ok := tx.payer(from); ok {
-			payer = chains.AddressField("fee payer", address.String())
-		}
-		fields = append(fields, payer)
+		fields = append(fields, tx.recoveredPayerField(from))
+	}
+	if tx.key != nil && tx.key.bound && tx.key.account != from {
+		fields = append(fields, chains.AddressField("key authorization", tx.key.account.String()).
+			WithNote("is for this account, not for the sender: the network refuses it"))
 	}
 	return fields
+}
+
+// createdField tells the address of the contract that is created. It follows
+// from the account's own nonce, which is the transaction's with nonce key 0.
+func (tx *transaction) createdField(from evm.Address) chains.Field {
+	if !tx.nonceKey.IsZero() {
+		return chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key 0, which is not in the transaction")
+	}
+	created := crypto.CreateAddress(common.Address(from), tx.nonce)
+	return chains.AddressField("creates", created.Hex())
+}
+
+func (tx *transaction) recoveredPayerField(from evm.Address) chains.Field {
+	payer, ok := tx.payer(from)
+	switch {
+	case !ok:
+		return chains.Text("fee payer", "nobody").WithNote("the payer's signature is not valid for this sender")
+	case payer == from:
+		return chains.AddressField("fee payer", payer.String()).WithNote("the sender itself: the network refuses it")
+	}
+	return chains.AddressField("fee payer", payer.String())
 }
 
 func (tx *transaction) callField(i int) chains.Field {
@@ -69,13 +89,14 @@ func (tx *transaction) callField(i int) chains.Field {
 		fields = append(fields, evm.Call(input)...)
 	}
 	if !c.value.IsZero() {
-		fields = append(fields, chains.BigInteger("value", c.value.ToBig()))
+		fields = append(fields, chains.BigInteger("value", c.value.ToBig()).
+			WithNote("no account holds a native coin here: the network refuses a call with a value"))
 	}
 	return chains.List(fmt.Sprintf("call %d of %d", i+1, len(tx.calls)), fields...)
 }
 
 // feeFields tells of the fee. Gas is priced in 10⁻¹⁸ US dollars, whichever
-// token it is paid in.
+// token it is paid in; the fee in a token of 6 decimals is rounded up.
 func (tx *transaction) feeFields() []chains.Field {
 	var fee uint256.Int
 	fee.Mul(uint256.NewInt(tx.gas), &tx.maxFeePerGas) // 64 and 128 bits
@@ -137,7 +158,7 @@ func (a *authorization) field(number int, raw []byte) chains.Field {
 		chain = chains.BigInteger("chain", a.chainID.ToBig())
 	}
 	fields := []chains.Field{chains.AddressField("delegate", a.delegate.String()), chain, chains.Integer("nonce", a.nonce)}
-	if a.signature.account != nil {
+	if a.signature.keychain != 0 {
 		fields = append(fields, chains.AddressField("account", a.signature.account.String()).WithNote("by a key of its keychain"))
 	}
 	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.signer(raw, a.digest(raw)))...)
@@ -147,14 +168,14 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 	fields := []chains.Field{
 		chains.AddressField("key", key.keyID.String()).WithNote(keyTypes[key.keyType]),
 		windowField("expires", key.expiry, "never"),
-		key.limitsField(),
-		key.scopesField(),
+		key.limitsField(raw),
+		key.scopesField(raw),
 	}
 	if key.admin {
-		fields = append(fields, chains.Text("admin", "yes").WithNote("can authorize and revoke other keys"))
+		fields = append(fields, key.adminField())
 	}
-	if key.account != nil {
-		fields = append(fields, chains.AddressField("account", key.account.String()))
+	if key.bound {
+		fields = append(fields, chains.AddressField("account", key.account.String()).WithNote("for this account only"))
 	}
 	if key.witness != nil {
 		fields = append(fields, chains.Bytes("witness", key.witness))
@@ -162,33 +183,45 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 	return chains.List("key authorization", append(fields, key.signature.signer(raw, key.digest(raw)))...)
 }
 
-func (key *keyAuthorization) limitsField() chains.Field {
+func (key *keyAuthorization) adminField() chains.Field {
+	note := "can authorize and revoke other keys"
+	if key.expiry != 0 || key.limited || key.scoped {
+		note += "; the network refuses an admin key with an expiry, limits or scopes"
+	}
+	return chains.Text("admin", "yes").WithNote(note)
+}
+
+func (key *keyAuthorization) limitsField(raw []byte) chains.Field {
 	if !key.limited {
 		return chains.Text("limits", "UNLIMITED").WithNote("may spend all that the account has")
 	}
-	if len(key.limits) == 0 {
+	list := rlp.Open(Name, raw[:key.limits.End], key.limits.Start)
+	limits := readLimits(&list, true)
+	if len(limits) == 0 {
 		return chains.Text("limits", "none allowed").WithNote("may spend nothing")
 	}
-	fields := make([]chains.Field, 0, len(key.limits))
-	for _, limit := range key.limits {
+	fields := make([]chains.Field, 0, len(limits))
+	for _, limit := range limits {
 		note := "in the token's smallest unit, in all"
 		if limit.period > 0 {
-			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", min(limit.period, math.MaxInt64))
+			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", limit.period)
 		}
 		fields = append(fields, chains.BigInteger(limit.token.String(), limit.limit.ToBig()).WithNote(note))
 	}
 	return chains.List("limits", fields...)
 }
 
-func (key *keyAuthorization) scopesField() chains.Field {
+func (key *keyAuthorization) scopesField(raw []byte) chains.Field {
 	if !key.scoped {
 		return chains.Text("scopes", "any call")
 	}
-	if len(key.scopes) == 0 {
+	list := rlp.Open(Name, raw[:key.scopes.End], key.scopes.Start)
+	scopes := readScopes(&list, true)
+	if len(scopes) == 0 {
 		return chains.Text("scopes", "no call")
 	}
-	fields := make([]chains.Field, 0, len(key.scopes))
-	for _, s := range key.scopes {
+	fields := make([]chains.Field, 0, len(scopes))
+	for _, s := range scopes {
 		if len(s.rules) == 0 {
 			fields = append(fields, chains.Text(s.target.String(), "any call"))
 			continue
@@ -207,7 +240,7 @@ func ruleFields(rules []selectorRule) []chains.Field {
 		}
 		fields = append(fields, selector)
 		for _, recipient := range rule.recipients {
-			fields = append(fields, chains.AddressField("to", recipient.String()))
+			fields = append(fields, chains.AddressField("recipient", recipient.String()))
 		}
 	}
 	return fields

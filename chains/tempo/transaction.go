@@ -1,6 +1,7 @@
 package tempo
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -47,6 +48,7 @@ type transaction struct {
 	maxFeePerGas         uint256.Int
 	gas                  uint64
 	calls                []call
+	single               [1]call // room for calls, if there is one
 	accessList           evm.AccessList
 	nonceKey             uint256.Int
 	nonce                uint64
@@ -74,10 +76,26 @@ func (tx *transaction) parse() error {
 	}
 	f := rlp.Open(Name, tx.raw, 1)
 	tx.items = f.Rest()
-	count := f.Count()
-	if f.Err() == nil && count != itemsPlain && count != itemsWithKey {
-		f.Fail("", tx.items.Start, "%d items: an unsigned transaction has 13, or 14 with a key authorization", count)
+	if err := tx.readItems(f); err != nil {
+		return cmp.Or(wrongCount(f), err)
 	}
+	return nil
+}
+
+// wrongCount is the fault of a list with another number of items, of which any
+// other fault may be a consequence; nil if the number is right or cannot be
+// told.
+func wrongCount(f rlp.Fields) error {
+	count, start := f.Count(), f.At()
+	if count >= 0 && count != itemsPlain && count != itemsWithKey {
+		f.Fail("", start, "%d items: an unsigned transaction has 13, or 14 with a key authorization", count)
+		return f.Err()
+	}
+	return nil
+}
+
+// readItems reads all items.
+func (tx *transaction) readItems(f rlp.Fields) error {
 	tx.readFees(&f)
 	tx.readCalls(&f)
 	tx.readAccessList(&f)
@@ -85,7 +103,7 @@ func (tx *transaction) parse() error {
 	tx.readWindow(&f)
 	tx.readPayment(&f)
 	tx.readAuthorizations(&f)
-	if f.Err() == nil && count == itemsWithKey {
+	if f.More() {
 		tx.readKeyAuthorization(&f)
 	}
 	return f.Close()
@@ -139,13 +157,12 @@ func (tx *transaction) readNonce(f *rlp.Fields) {
 
 func (tx *transaction) readWindow(f *rlp.Fields) {
 	at := f.At()
-	tx.validBefore = f.Uint64("validBefore")
-	tx.validAfter = f.Uint64("validAfter")
-	switch {
-	case tx.expiring() && tx.validBefore == 0:
+	if tx.validBefore = f.Uint64("validBefore"); tx.expiring() && tx.validBefore == 0 {
 		f.Fail("validBefore", at, "is missing: with nonce key 2^256−1 (expiring nonces, TIP-1009) it is required")
-	case tx.validBefore != 0 && tx.validBefore <= tx.validAfter:
-		f.Fail("validBefore", at, "%d is not after validAfter %d: the transaction is never valid", tx.validBefore, tx.validAfter)
+	}
+	at = f.At()
+	if tx.validAfter = f.Uint64("validAfter"); tx.validBefore != 0 && tx.validBefore <= tx.validAfter {
+		f.Fail("validAfter", at, "%d is not before validBefore %d: the transaction is never valid", tx.validAfter, tx.validBefore)
 	}
 }
 

@@ -86,7 +86,7 @@ func (tx *transaction) findRawData() error {
 		return nil
 	}
 	length, at, err := readVarint(tx.raw, 1, len(tx.raw), "Transaction.raw_data")
-	if err != nil || !bytes.HasPrefix(tx.raw[at:], []byte{0x0a, 0x02}) {
+	if whole := err == nil && bytes.HasPrefix(tx.raw[at:], []byte{0x0a, 0x02}); !whole {
 		return nil
 	}
 	if length == 2 {

@@ -35,7 +35,7 @@ type demoChain struct {
 }
 
 // demoChains are shown in this order.
-var demoChains = []demoChain{ethereumDemo, tempoDemo}
+var demoChains = []demoChain{ethereumDemo, solanaDemo, tronDemo, bitcoinDemo, tempoDemo}
 
 func newDemoCommand() *cobra.Command {
 	return &cobra.Command{

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 )
 
 // Exit statuses.
@@ -31,4 +33,15 @@ func exitCode(err error, started bool) int {
 		return exitUsage
 	}
 	return exitFailure
+}
+
+// shown returns an error's text for a terminal. File names are part of some,
+// and whoever can make a file could make it move the cursor or hide text.
+func shown(err error) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, err.Error())
 }

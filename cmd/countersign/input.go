@@ -48,11 +48,9 @@ func readAll(ctx context.Context, in io.Reader, most int) ([]byte, error) {
 		}
 		return got.text, got.err
 	case <-ctx.Done():
-		return nil, errInterrupted
+		return nil, terminal.ErrInterrupted
 	}
 }
-
-var errInterrupted = errors.New("interrupted")
 
 // tallyError says how answering lines ended.
 func tallyError(tally lines.Tally, err error) error {

@@ -12,6 +12,7 @@ import (
 func newInspectCommand() *cobra.Command {
 	var kind string
 	var asJSON bool
+	var network networkFlag
 	command := &cobra.Command{
 		Use:   "inspect",
 		Short: "Show what a transaction does, without any key",
@@ -24,15 +25,20 @@ no failure here: the exit status is 0 if the transaction can be read.
 The digest is the SHA-256 of the bytes of "summary" as they are printed.`),
 		Example: "  countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return inspect(cmd, kind, asJSON) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return inspect(cmd, kind, network, asJSON) },
 	}
 	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
+	network.register(command)
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
 
-func inspect(cmd *cobra.Command, kind string, asJSON bool) error {
+func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool) error {
 	ofType, err := parseType(kind)
+	if err != nil {
+		return err
+	}
+	limits, err := network.limits()
 	if err != nil {
 		return err
 	}
@@ -40,7 +46,7 @@ func inspect(cmd *cobra.Command, kind string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	inspection, err := countersign.Inspect(ofType, unsigned, countersign.Limits{})
+	inspection, err := countersign.Inspect(ofType, unsigned, limits)
 	if err != nil {
 		return err
 	}

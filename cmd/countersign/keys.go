@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -41,21 +42,24 @@ type keyLine struct {
 // networkFlag picks the Bitcoin network whose addresses are printed.
 type networkFlag struct{ name string }
 
-var networks = []string{"mainnet", "testnet", "signet", "regtest"}
-
 const bitcoinFormat = "ADDRESS_FORMAT_BITCOIN_"
 
 func (n *networkFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&n.name, "network", networks[0], "Bitcoin network of the addresses: "+strings.Join(networks, ", "))
+	cmd.Flags().StringVar(&n.name, "network", bitcoin.Mainnet.String(), "Bitcoin `NETWORK` of the addresses: mainnet, testnet, signet, regtest")
 }
 
 func (n *networkFlag) check() error {
-	for _, known := range networks {
-		if n.name == known {
-			return nil
-		}
+	_, err := n.limits()
+	return err
+}
+
+// limits are the engine's, with addresses shown as on the network.
+func (n *networkFlag) limits() (countersign.Limits, error) {
+	network, err := bitcoin.ParseNetwork(n.name)
+	if err != nil {
+		return countersign.Limits{}, usagef("--network: %v", err)
 	}
-	return usagef("--network %q: use %s", n.name, strings.Join(networks, ", "))
+	return countersign.Limits{Bitcoin: bitcoin.Limits{Network: network}}, nil
 }
 
 // line returns what is printed of a key.

@@ -101,7 +101,7 @@ func (c *importCommand) answer(name string, info keystore.KeyInfo, err error) li
 func isStorageError(err error) bool {
 	_, isPath := errors.AsType[*fs.PathError](err)
 	_, isErrno := errors.AsType[syscall.Errno](err)
-	_, isFile := errors.AsType[*file.FileError](err)
+	_, isFile := errors.AsType[*file.Error](err)
 	return isPath || isErrno || isFile || errors.Is(err, file.ErrLocked) || errors.Is(err, keystore.ErrClosed)
 }
 

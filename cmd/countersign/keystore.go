@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -111,7 +112,7 @@ func (f *keystoreFlags) openOrCreate(cmd *cobra.Command) (*file.Store, error) {
 func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
 	store, err := file.Open(ctx, dir, passphrase, file.Options{LeaveOutBadFiles: f.leaveOutBadFiles})
 	if errors.Is(err, context.Canceled) {
-		return nil, errInterrupted
+		return nil, terminal.ErrInterrupted
 	}
 	if bad, ok := errors.AsType[*file.BadFilesError](err); ok {
 		return nil, fmt.Errorf("%w: --leave-out-bad-files", bad)
@@ -120,7 +121,7 @@ func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 		return nil, err
 	}
 	for _, bad := range store.BadFiles() {
-		fmt.Fprintf(stderr, "Left out: %v\n", bad)
+		fmt.Fprintf(stderr, "Left out: %s\n", shown(bad))
 	}
 	return store, nil
 }

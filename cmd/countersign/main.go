@@ -44,7 +44,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	command, err := root.ExecuteContextC(ctx)
 	code := exitCode(err, started)
 	if err != nil {
-		fmt.Fprintf(stderr, "countersign: %v\n", err)
+		fmt.Fprintf(stderr, "countersign: %s\n", shown(err))
 	}
 	if code == exitUsage {
 		fmt.Fprintf(stderr, "Run '%s --help' for how to use it.\n", command.CommandPath())

@@ -40,6 +40,7 @@ func newProgress(cmd *cobra.Command) *progress {
 		progressbar.OptionShowCount(),     // what is done, and of how much if that is known
 		progressbar.OptionThrottle(200*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own: it races with Set64
 	)}
 }
 

@@ -97,6 +97,6 @@ func formsOf(secret []byte) map[string]string {
 		"base64":       base64.RawStdEncoding.EncodeToString(secret)[:40],
 		"base64url":    base64.RawURLEncoding.EncodeToString(secret)[:40],
 		"bytes":        string(secret),
-		"decimal list": strings.Trim(fmt.Sprint(secret), "[]"),
+		"decimal list": strings.Trim(fmt.Sprintf("%d", secret), "[]"),
 	}
 }

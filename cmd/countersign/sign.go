@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
 
@@ -25,6 +27,8 @@ type signCommand struct {
 	yes      bool
 	jsonl    bool
 	workers  int
+	network  networkFlag
+	finalize bool
 }
 
 func newSignCommand() *cobra.Command {
@@ -40,6 +44,9 @@ no terminal, as in a job, nothing is asked.
 
 --sign-with is an address of the key, in a form of the transaction's chain, or
 the key's id.
+
+--finalize, with a PSBT that has all its signatures then, prints the transaction
+for the network and not the PSBT.
 
 A transaction that is well-formed but dangerous is refused with the names of its
 hazards. --allow NAME allows one of them, --allow all allows all.
@@ -61,12 +68,14 @@ keep step. Answers come at once when nothing more is waiting to be signed.`),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.at.register(command)
+	c.network.register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` that may be signed, by name, or all; can be repeated")
 	flags.BoolVar(&c.yes, "yes", false, "sign without asking")
 	flags.BoolVar(&c.jsonl, "jsonl", false, "sign many transactions, one JSON object a line")
+	flags.BoolVar(&c.finalize, "finalize", false, "Bitcoin: print the network transaction and not the PSBT")
 	flags.IntVar(&c.workers, "workers", runtime.NumCPU(), "`NUMBER` of transactions signed at once with --jsonl")
 	return command
 }
@@ -77,6 +86,12 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	}
 	if err := checkHazardNames(c.allow); err != nil {
 		return err
+	}
+	if _, err := c.network.limits(); err != nil {
+		return err
+	}
+	if c.finalize && (c.jsonl || c.kind != string(activity.TransactionTypeBitcoin)) {
+		return usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
 	}
 	if c.jsonl {
 		return c.signLines(cmd)
@@ -100,11 +115,15 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 
 // engine makes the engine over the keystore. The caller closes it.
 func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
+	limits, err := c.network.limits()
+	if err != nil {
+		return nil, err
+	}
 	keys, err := c.at.open(cmd)
 	if err != nil {
 		return nil, err
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: c.allow})
+	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: c.allow, Limits: limits})
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
@@ -134,8 +153,28 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), result.SignedTransaction)
+	signed := result.SignedTransaction
+	if c.finalize {
+		if signed, err = finalized(signed); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), signed)
 	return err
+}
+
+// finalized is the network transaction of a PSBT. What could not be finalized
+// is not lost: the same call without --finalize prints the PSBT.
+func finalized(signed string) (string, error) {
+	packet, err := hex.DecodeString(signed)
+	if err != nil {
+		return "", err
+	}
+	transaction, err := bitcoin.Finalize(packet)
+	if err != nil {
+		return "", fmt.Errorf("%w; for the PSBT with the signatures it has, sign without --finalize", err)
+	}
+	return hex.EncodeToString(transaction), nil
 }
 
 // errDeclined: the person said no.

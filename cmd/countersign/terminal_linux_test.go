@@ -253,6 +253,6 @@ func TestProgress(t *testing.T) {
 	}
 	in.Close()
 	if status := p.ends(); status != exitSuccess {
-		t.Errorf("exit status %d", status)
+		t.Errorf("exit status %d; the screen:\n%s", status, p.shown())
 	}
 }

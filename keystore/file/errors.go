@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Errors for errors.Is. Those about one file come as a *FileError.
+// Errors for errors.Is. Those about one file come as a *Error.
 var (
 	// ErrPassphrase: the passphrase does not open identity.age.
 	ErrPassphrase = errors.New("wrong passphrase, or the file is damaged")
@@ -31,22 +31,22 @@ var (
 	ErrLocked = errors.New("the keystore is in use by another process")
 )
 
-// FileError says which file is bad, and why.
-type FileError struct {
+// Error says which file is bad, and why.
+type Error struct {
 	Path string // as the directory was given, so that it can be opened from here
 	Err  error
 }
 
 // Error returns path and reason.
-func (e *FileError) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
 
 // Unwrap returns the reason.
-func (e *FileError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // BadFilesError is what Open returns if key files are bad: all of them.
 type BadFilesError struct {
-	Files []*FileError // by path
-	Total int          // how many key files there are
+	Files []*Error // by path
+	Total int      // how many key files there are
 }
 
 // Error names every bad file and says what can be done.

@@ -62,12 +62,12 @@ func (s *Store) errorf(doing string, err error) error {
 }
 
 // fileError says which file of the directory is bad.
-func (s *Store) fileError(err error, elem ...string) *FileError {
+func (s *Store) fileError(err error, elem ...string) *Error {
 	// os.Root names the path itself, from inside.
-	if inner, ok := errors.AsType[*fs.PathError](err); ok && err == error(inner) {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inner.Err
 	}
-	return &FileError{Path: filepath.Join(append([]string{s.dir}, elem...)...), Err: err}
+	return &Error{Path: filepath.Join(append([]string{s.dir}, elem...)...), Err: err}
 }
 
 // Find implements keystore.Keystore. For a key that is not known it looks
@@ -114,7 +114,7 @@ func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use
 
 // BadFiles returns the key files that were left out because they are bad, by
 // path.
-func (s *Store) BadFiles() []*FileError {
+func (s *Store) BadFiles() []*Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.badFiles()

@@ -40,7 +40,7 @@ func TestIdentityFile(t *testing.T) {
 			limited := fast
 			limited.MaxWorkFactor = 8
 			_, err := file.Open(t.Context(), x.dir, passphrase, limited)
-			bad, ok := errors.AsType[*file.FileError](err)
+			bad, ok := errors.AsType[*file.Error](err)
 			if !ok || bad.Path != path || !errors.Is(err, c.want) {
 				t.Errorf("opened with %v, want %v for %s", err, c.want, path)
 			}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"filippo.io/age"
 
@@ -111,7 +112,7 @@ func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {
 }
 
 func (a *author) encrypt(to io.Writer, key *software.Key) error {
-	recipients := append(a.recipients[:len(a.recipients):len(a.recipients)], age.Recipient(a))
+	recipients := slices.Concat(a.recipients, []age.Recipient{a})
 	payload, err := age.Encrypt(to, recipients...)
 	if err != nil {
 		return err

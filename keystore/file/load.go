@@ -23,12 +23,23 @@ import (
 // use, FAT's, ticks every two seconds.
 const settleTime = 2 * time.Second
 
-// badFile is a key file that is not loaded. It is read again when it changes.
+// badFile is a key file that is not loaded. It is read again when it changes, or
+// each time if it may not be the file's fault.
 type badFile struct {
-	err      *FileError
+	err      *Error
 	size     int64
 	modified time.Time
 	mode     fs.FileMode
+}
+
+// isFinal reports whether the file is to blame: it was read, and refused.
+func (b badFile) isFinal() bool {
+	for _, final := range []error{ErrNotAuthentic, ErrMalformed, ErrPermissions, keystore.ErrKeyExists} {
+		if errors.Is(b.err, final) {
+			return true
+		}
+	}
+	return false
 }
 
 // loaded is a key file that was read: a key, or why there is none.
@@ -86,10 +97,19 @@ func (s *Store) takeIn(ctx context.Context) (more bool, err error) {
 	}
 	more = s.insertAll(files)
 	s.settled.Store(0)
-	if start.Sub(info.ModTime()) > settleTime {
+	if start.Sub(info.ModTime()) > settleTime && s.allFinal() {
 		s.settled.Store(info.ModTime().UnixNano())
 	}
 	return more, nil
+}
+
+func (s *Store) allFinal() bool {
+	for _, bad := range s.bad {
+		if !bad.isFinal() {
+			return false
+		}
+	}
+	return true
 }
 
 // unknown returns which of the names are of key files to be read, and forgets
@@ -106,19 +126,26 @@ func (s *Store) unknown(all []string) (unknown []string) {
 			s.bad[name] = bad
 			continue
 		}
-		if id, err := uuid.Parse(stem); err == nil {
-			if _, known := s.known[id]; known && id.String() == stem {
-				continue
-			}
+		if !s.isKnown(stem) {
+			unknown = append(unknown, name)
 		}
-		unknown = append(unknown, name)
 	}
 	return unknown
 }
 
+// isKnown reports whether the file of this name, less its suffix, was read.
+func (s *Store) isKnown(stem string) bool {
+	id, err := uuid.Parse(stem)
+	if err != nil || len(stem) != len("00000000-0000-0000-0000-000000000000") || strings.ContainsAny(stem, "ABCDEF") {
+		return false
+	}
+	_, known := s.known[id]
+	return known
+}
+
 func (s *Store) same(name string, bad badFile) bool {
 	now, err := s.keysRoot.Lstat(name)
-	return err == nil && now.Size() == bad.size && now.Mode() == bad.mode && now.ModTime().Equal(bad.modified)
+	return err == nil && bad.isFinal() && now.Size() == bad.size && now.Mode() == bad.mode && now.ModTime().Equal(bad.modified)
 }
 
 // readAll reads key files on all processors.
@@ -219,11 +246,11 @@ func (s *Store) setAside(file loaded) {
 	s.options.Logger.Warn("key file left out", "file", bad.err.Path, "error", file.err)
 }
 
-func (s *Store) badFiles() []*FileError {
-	files := make([]*FileError, 0, len(s.bad))
+func (s *Store) badFiles() []*Error {
+	files := make([]*Error, 0, len(s.bad))
 	for _, bad := range s.bad {
 		files = append(files, bad.err)
 	}
-	slices.SortFunc(files, func(a, b *FileError) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }

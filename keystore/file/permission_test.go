@@ -67,7 +67,7 @@ func TestOpenDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := file.Open(t.Context(), x.dir, passphrase, fast)
-		if bad, ok := errors.AsType[*file.FileError](err); !ok || bad.Path != path || !errors.Is(err, file.ErrPermissions) {
+		if bad, ok := errors.AsType[*file.Error](err); !ok || bad.Path != path || !errors.Is(err, file.ErrPermissions) {
 			t.Errorf("%s open to the group: %v, want ErrPermissions for it", path, err)
 		}
 	}

@@ -167,7 +167,10 @@ func checkListing(t *testing.T, listed []keystore.KeyInfo, own []Key) {
 // listingStops breaks off a listing, and looks for keys while listing them.
 func (s suite) listingStops(t *testing.T) {
 	store, keys := s.open(t)
-	for range store.Keys(t.Context(), Organization) {
+	for _, err := range store.Keys(t.Context(), Organization) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break
 	}
 	for info, err := range store.Keys(t.Context(), Organization) {

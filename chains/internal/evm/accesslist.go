@@ -17,6 +17,9 @@ type AccessList struct {
 // addresses of 20 bytes and storage keys of 32.
 func ReadAccessList(f *rlp.Fields, name string) AccessList {
 	var list AccessList
+	if f.SkipEmptyList() {
+		return list
+	}
 	entries := f.List(name)
 	for entries.More() {
 		entry := entries.List("entry")

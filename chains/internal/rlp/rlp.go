@@ -57,10 +57,10 @@ type step struct {
 }
 
 // maxDepth is how deep the lists of a transaction lie in one another at the
-// most: a storage key in an access list entry in a blob transaction's body in
-// its network form, and some to spare. Nesting is written down in our readers,
-// never driven by the input.
-const maxDepth = 6
+// most: the recipients in a rule in a scope's rules in the scopes in a Tempo key
+// authorization, which is seven, and one to spare. Nesting is written down in our
+// readers, never driven by the input.
+const maxDepth = 8
 
 // Open starts reading the list at offset at, which must reach to the end of
 // raw: the outermost list of a transaction.
@@ -118,6 +118,17 @@ func (f *Fields) Close() error {
 // NextIsList reports whether the next item is a list, without reading it.
 func (f *Fields) NextIsList() bool {
 	return f.More() && f.raw[f.at] >= 0xc0
+}
+
+// SkipEmptyList reads over the next item if it is the empty list, c0, and reports
+// whether it was. It is faster than walking over nothing.
+func (f *Fields) SkipEmptyList() bool {
+	if !f.More() || f.raw[f.at] != 0xc0 {
+		return false
+	}
+	f.at++
+	f.number++
+	return true
 }
 
 // NextIsEmpty reports whether the next item is the empty string, 80, without

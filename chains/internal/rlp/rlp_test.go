@@ -68,13 +68,13 @@ func checkFault(t *testing.T, name string, err error, want string) {
 
 // readers reads one field each.
 var readers = map[string]func(f *rlp.Fields) any{
-	"string":    func(f *rlp.Fields) any { return f.String("x").Len() },
-	"bytes4":    func(f *rlp.Fields) any { return hex.EncodeToString(f.Bytes("x", 4)) },
-	"address":   func(f *rlp.Fields) any { a := f.Address("x"); return hex.EncodeToString(a[:]) },
-	"recipient": func(f *rlp.Fields) any { _, present := f.OptionalAddress("x"); return present },
-	"uint8":     func(f *rlp.Fields) any { return uint64(f.Uint8("x")) },
-	"uint64":    func(f *rlp.Fields) any { return f.Uint64("x") },
-	"uint256":   func(f *rlp.Fields) any { v := f.Uint256("x"); return v.Hex() },
+	"string":   func(f *rlp.Fields) any { return f.String("x").Len() },
+	"bytes4":   func(f *rlp.Fields) any { return hex.EncodeToString(f.Bytes("x", 4)) },
+	"address":  func(f *rlp.Fields) any { a := f.Address("x"); return hex.EncodeToString(a[:]) },
+	"optional": func(f *rlp.Fields) any { _, present := f.OptionalAddress("x"); return present },
+	"uint8":    func(f *rlp.Fields) any { return uint64(f.Uint8("x")) },
+	"uint64":   func(f *rlp.Fields) any { return f.Uint64("x") },
+	"uint256":  func(f *rlp.Fields) any { v := f.Uint256("x"); return v.Hex() },
 	"list": func(f *rlp.Fields) any {
 		inner := f.List("x")
 		count := inner.Count()
@@ -116,10 +116,10 @@ func TestFields(t *testing.T) {
 		{"bytes4", "80", nil, field + "0 bytes, want 4"},
 		{"address", "94" + twenty, twenty, ""},
 		{"address", "80", nil, field + "0 bytes, want 20"},
-		{"recipient", "94" + twenty, true, ""},
-		{"recipient", "80", false, ""},
-		{"recipient", "00", nil, field + "1 byte, want 20 or none"},
-		{"recipient", "95" + twenty + "11", nil, field + "21 bytes, want 20 or none"},
+		{"optional", "94" + twenty, true, ""},
+		{"optional", "80", false, ""},
+		{"optional", "00", nil, field + "1 byte, want 20 or none"},
+		{"optional", "95" + twenty + "11", nil, field + "21 bytes, want 20 or none"},
 
 		{"uint8", "80", uint64(0), ""},
 		{"uint8", "81ff", uint64(255), ""},
@@ -156,6 +156,26 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
+}
+
+// TestRaw reads items with their headers, and looks ahead without reading.
+func TestRaw(t *testing.T) {
+	f := rlp.Open("test", unhex(t, "c780c1018201ff05"), 0)
+	for _, c := range []struct {
+		item          string
+		empty, isList bool
+	}{{"80", true, false}, {"c101", false, true}, {"8201ff", false, false}, {"05", false, false}} {
+		if f.NextIsEmpty() != c.empty || f.NextIsList() != c.isList {
+			t.Errorf("before %s: empty %v, list %v", c.item, f.NextIsEmpty(), f.NextIsList())
+		}
+		if got := hex.EncodeToString(f.Raw("x")); got != c.item {
+			t.Errorf("%s, want %s", got, c.item)
+		}
+	}
+	if f.NextIsEmpty() || f.NextIsList() || f.Raw("x") != nil {
+		t.Error("there is something behind the end")
+	}
+	checkFault(t, "end", f.Close(), "test: field 5 (x) at byte 8: missing")
 }
 
 // TestFirstFaultStays: after a fault nothing is read, and the fault is the first.

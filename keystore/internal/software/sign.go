@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
-	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
 
@@ -67,7 +66,7 @@ func (k *secp256k1Handle) SignSchnorr(ctx context.Context, digest [32]byte, twea
 		private := secp256k1.PrivKeyFromBytes(secret)
 		defer private.Zero()
 		if tweak.IsKeyPath() {
-			private = txscript.TweakTaprootPrivKey(*private, tweak.MerkleRoot())
+			private = tweakPrivate(private, k.PublicKey(), tweak)
 			defer private.Zero()
 		}
 		made, err := schnorr.Sign(private, digest[:], schnorr.CustomNonce([32]byte{}), schnorr.FastSign())

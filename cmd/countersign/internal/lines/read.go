@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -64,7 +65,7 @@ func Read(ctx context.Context, in io.Reader) *Source {
 func (s *Source) read(ctx context.Context, in *bufio.Reader) error {
 	for number := 1; ; number++ {
 		line, err := next(in)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -91,10 +92,10 @@ func next(in *bufio.Reader) (Line, error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		end := err == nil
-		if err == io.EOF && (len(part) > 0 || len(line.Text) > 0 || line.Err != nil) {
+		if errors.Is(err, io.EOF) && (len(part) > 0 || len(line.Text) > 0 || line.Err != nil) {
 			end, err = true, nil
 		}
-		if err != nil && err != bufio.ErrBufferFull {
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
 		}
 		part = bytes.TrimSuffix(part, []byte("\n"))

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNone: the process has no controlling terminal.
+// ErrNone means that the process has no controlling terminal.
 var ErrNone = errors.New("there is no terminal to ask on")
 
-// ErrInterrupted: the person pressed Ctrl-C, or the process was told to stop.
+// ErrInterrupted means that the person pressed Ctrl-C, or that the process was
+// told to stop.
 var ErrInterrupted = errors.New("interrupted")
 
 // Terminal is the controlling terminal of the process.

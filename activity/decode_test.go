@@ -1,0 +1,207 @@
+package activity_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/activity"
+)
+
+const signBody = `{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"1763650000000","organizationId":"org","parameters":{"signWith":"0xab","unsignedTransaction":"02c0","type":"TRANSACTION_TYPE_ETHEREUM"}}`
+
+func TestDecodeSignTransaction(t *testing.T) {
+	request, err := activity.Decode([]byte(signBody))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := activity.SignTransactionIntent{SignWith: "0xab", UnsignedTransaction: "02c0", Type: activity.TransactionTypeEthereum}
+	if request.Intent != want {
+		t.Errorf("intent %+v, want %+v", request.Intent, want)
+	}
+	if request.Type != activity.TypeSignTransaction || request.OrganizationID != "org" || request.TimestampMs != 1763650000000 || request.GenerateAppProofs {
+		t.Errorf("request %+v", request)
+	}
+	if got := request.Time().UTC().Format("2006-01-02T15:04:05"); got != "2025-11-20T14:46:40" {
+		t.Errorf("time %s", got)
+	}
+}
+
+func TestDecodeOTPIntents(t *testing.T) {
+	request, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"1","organizationId":"o","parameters":{
+		"otpType":"OTP_TYPE_SMS","contact":"+15555550100","otpLength":6,"appName":"App","emailCustomization":{"logoUrl":"l","magicLinkTemplate":"m","templateVariables":"{}","templateId":"t"},
+		"smsCustomization":{"template":"{{.OtpCode}}"},"userIdentifier":"u","sendFromEmailAddress":"a@b.c","alphanumeric":false,"sendFromEmailSenderName":"n","expirationSeconds":"300","replyToEmailAddress":"r@b.c"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	want := activity.InitOTPAuthIntent{
+		OTPType: "OTP_TYPE_SMS", Contact: "+15555550100", OTPLength: 6, AppName: "App",
+		EmailCustomization: activity.EmailCustomization{LogoURL: "l", MagicLinkTemplate: "m", TemplateVariables: "{}", TemplateID: "t"},
+		SMSCustomization:   activity.SMSCustomization{Template: "{{.OtpCode}}"},
+		UserIdentifier:     "u", SendFromEmailAddress: "a@b.c", Alphanumeric: &no, SendFromEmailSenderName: "n",
+		ExpirationSeconds: "300", ReplyToEmailAddress: "r@b.c",
+	}
+	if !reflect.DeepEqual(request.Intent, want) {
+		t.Errorf("intent %+v, want %+v", request.Intent, want)
+	}
+	request, err = activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"1","organizationId":"o","parameters":{"otpId":"i","otpCode":"c","publicKey":"p","expirationSeconds":"60"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (activity.VerifyOTPIntent{OTPID: "i", OTPCode: "c", PublicKey: "p", ExpirationSeconds: "60"}); request.Intent != want {
+		t.Errorf("intent %+v, want %+v", request.Intent, want)
+	}
+}
+
+func TestGenerateAppProofs(t *testing.T) {
+	for change, want := range map[string]bool{
+		`"parameters":{"generateAppProofs":true,`:                             true,
+		`"generateAppProofs":true,"parameters":{`:                             true,
+		`"generateAppProofs":false,"parameters":{"generateAppProofs":true,`:   true,
+		`"generateAppProofs":null,"parameters":{"generateAppProofs":null,`:    false,
+		`"generateAppProofs":false,"parameters":{"generateAppProofs": false,`: false,
+	} {
+		body := strings.Replace(signBody, `"parameters":{`, change, 1)
+		request, err := activity.Decode([]byte(body))
+		if err != nil || request.GenerateAppProofs != want {
+			t.Errorf("%s: %v, want %v (%v)", change, request != nil && request.GenerateAppProofs, want, err)
+		}
+	}
+}
+
+// TestRefused changes one thing in a good body.
+func TestRefused(t *testing.T) {
+	for _, test := range []struct {
+		name, old, new string
+		field, message string
+	}{
+		{"another version", "_TRANSACTION_V2", "_TRANSACTION", "type", "the version served is ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
+		{"a later version", "_TRANSACTION_V2", "_TRANSACTION_V3", "type", "the version served is ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
+		{"verify_otp V2", "SIGN_TRANSACTION_V2", "VERIFY_OTP_V2", "type", "the version served is ACTIVITY_TYPE_VERIFY_OTP"},
+		{"unknown type", "SIGN_TRANSACTION_V2", "SIGN_RAW_PAYLOAD_V2", "type", "use ACTIVITY_TYPE_INIT_OTP_AUTH_V3, ACTIVITY_TYPE_SIGN_TRANSACTION_V2, ACTIVITY_TYPE_VERIFY_OTP"},
+		{"organization twice in other case", `"organizationId":"org"`, `"organizationId":"A","ORGANIZATIONID":"B"`, "ORGANIZATIONID", "names are case-sensitive"},
+		{"organization twice", `"organizationId":"org"`, `"organizationId":"A","organizationId":"B"`, "organizationId", "appears twice"},
+		{"organization empty", `"org"`, `""`, "organizationId", "organizationId is empty"},
+		{"organization too long", `"org"`, `"` + strings.Repeat("o", 256) + `"`, "organizationId", "256 bytes, at most 255"},
+		{"organization null", `"org"`, `null`, "organizationId", "null: a value is required"},
+		{"timestamp a number", `"1763650000000"`, `1763650000000`, "timestampMs", "a string is expected, not a number"},
+		{"timestamp signed", `"1763650000000"`, `"+1763650000000"`, "timestampMs", "at most 15 decimal digits"},
+		{"timestamp with leading zero", `"1763650000000"`, `"01763650000000"`, "timestampMs", "at most 15 decimal digits"},
+		{"timestamp zero", `"1763650000000"`, `"0"`, "timestampMs", "at most 15 decimal digits"},
+		{"timestamp empty", `"1763650000000"`, `""`, "timestampMs", "at most 15 decimal digits"},
+		{"timestamp too long", `"1763650000000"`, `"1763650000000000"`, "timestampMs", "at most 15 decimal digits"},
+		{"unknown member", `"type":"ACT`, `"extra":{"deep":[[[]]]},"type":"ACT`, "extra", "unknown member"},
+		{"unknown parameter", `"signWith"`, `"signwith":"x","signWith"`, "signwith", "names are case-sensitive, this one is signWith"},
+		{"unknown parameter of no name we know", `"signWith"`, `"hash":"x","signWith"`, "hash", "parameters: hash at byte 111: unknown member"},
+		{"parameter twice", `"signWith"`, `"signWith":"x","signWith"`, "parameters.signWith", "appears twice"},
+		{"parameter missing", `"signWith":"0xab",`, ``, "signWith", "missing"},
+		{"parameter null", `"0xab"`, `null`, "signWith", "null: a value is required"},
+		{"parameter a number", `"0xab"`, `7`, "signWith", "a string is expected, not a number"},
+		{"parameters a string", `{"signWith":"0xab","unsignedTransaction":"02c0","type":"TRANSACTION_TYPE_ETHEREUM"}`, `"{}"`, "parameters", "an object is expected, not a string"},
+		{"proofs a string", `"parameters":{`, `"parameters":{"generateAppProofs":"true",`, "generateAppProofs", "a boolean is expected, not a string"},
+		{"trailing data", `"}}`, `"}}{}`, "", "2 bytes follow the object"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			body := strings.Replace(signBody, test.old, test.new, 1)
+			if body == signBody {
+				t.Fatal("the test changes nothing")
+			}
+			_, err := activity.Decode([]byte(body))
+			var refused *activity.Error
+			if !errors.As(err, &refused) {
+				t.Fatalf("error %v, want an *activity.Error", err)
+			}
+			if refused.Reason != activity.ReasonRequestInvalid || refused.Code != 3 || refused.Field != test.field || !strings.Contains(refused.Message, test.message) {
+				t.Errorf("%s %d, field %q: %s\nwant field %q: %s", refused.Reason, refused.Code, refused.Field, refused.Message, test.field, test.message)
+			}
+		})
+	}
+}
+
+func TestVerifyOTPV2IsRefusedByNameWhateverItHolds(t *testing.T) {
+	_, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP_V2","timestampMs":"1","organizationId":"o","parameters":{"otpId":"i","encryptedOtpBundle":"b"}}`))
+	if err == nil || !strings.Contains(err.Error(), "the version served is ACTIVITY_TYPE_VERIFY_OTP") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestMutations changes every byte of the vectors' bodies: what is still taken
+// says the same to another reader, and keeps body and parameters as they are.
+func TestMutations(t *testing.T) {
+	for name, vector := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			body := []byte(vector.Request.Body)
+			for at := range body {
+				for _, flip := range []byte{0x01, 0x02, 0x20, 0x80} {
+					changed := bytes.Clone(body)
+					changed[at] ^= flip
+					checkTaken(t, changed)
+				}
+				checkTaken(t, append(bytes.Clone(body[:at]), body[at+1:]...))
+				checkTaken(t, append(append(bytes.Clone(body[:at]), ' '), body[at:]...))
+				if _, err := activity.Decode(body[:at]); err == nil {
+					t.Errorf("cut to %d bytes and taken", at)
+				}
+			}
+		})
+	}
+}
+
+func checkTaken(t *testing.T, body []byte) {
+	t.Helper()
+	request, err := activity.Decode(bytes.Clone(body))
+	if err != nil {
+		return
+	}
+	var other struct {
+		Type           string
+		TimestampMs    json.Number
+		OrganizationID string
+		Parameters     json.RawMessage
+	}
+	if err := json.Unmarshal(body, &other); err != nil {
+		t.Fatalf("taken, though encoding/json says %v: %s", err, body)
+	}
+	if string(request.Type) != other.Type || request.OrganizationID != other.OrganizationID || !bytes.Equal(request.Parameters(), other.Parameters) || !bytes.Equal(request.Body, body) {
+		t.Fatalf("read differently by encoding/json: %s", body)
+	}
+	if sign, ok := request.Intent.(activity.SignTransactionIntent); ok {
+		var theirs activity.SignTransactionIntent
+		if err := json.Unmarshal(other.Parameters, &theirs); err != nil || theirs != sign {
+			t.Fatalf("parameters read differently: %s", body)
+		}
+	}
+}
+
+func TestDecodeQueries(t *testing.T) {
+	query, err := activity.DecodeGetActivity([]byte(`{"organizationId":"o","activityId":"a"}`))
+	if err != nil || query != (activity.GetActivityQuery{OrganizationID: "o", ActivityID: "a"}) {
+		t.Errorf("%+v, %v", query, err)
+	}
+	who, err := activity.DecodeWhoAmI([]byte(`{"organizationId":"o"}`))
+	if err != nil || who.OrganizationID != "o" {
+		t.Errorf("%+v, %v", who, err)
+	}
+	for _, body := range []string{`{"organizationId":""}`, `{"organizationId":"o","activityId":"a","x":1}`, `{"ORGANIZATIONID":"o"}`, ``} {
+		if _, err := activity.DecodeGetActivity([]byte(body)); err == nil {
+			t.Errorf("get_activity took %q", body)
+		}
+		if _, err := activity.DecodeWhoAmI([]byte(body)); err == nil {
+			t.Errorf("whoami took %q", body)
+		}
+	}
+}
+
+func TestDecodeSignTransactionIntentAlone(t *testing.T) {
+	intent, err := activity.DecodeSignTransactionIntent([]byte(`{"signWith":"a","unsignedTransaction":"b","type":"c"}`))
+	if err != nil || intent != (activity.SignTransactionIntent{SignWith: "a", UnsignedTransaction: "b", Type: "c"}) {
+		t.Errorf("%+v, %v", intent, err)
+	}
+	if _, err := activity.DecodeSignTransactionIntent([]byte(`{"signWith":"a","unsignedTransaction":"b","type":"c","generateAppProofs":true}`)); err == nil {
+		t.Error("generateAppProofs was taken where there is no envelope")
+	}
+}

@@ -1,0 +1,108 @@
+package activity
+
+import "github.com/countersign-dev/countersign/internal/strictjson"
+
+// InitOTPAuthIntent asks for a one-time password to be sent: the parameters of
+// an init_otp_auth request (initOtpAuthIntentV3), as they came. What they may
+// be, and what stands for one that is absent, is the business of package otp.
+type InitOTPAuthIntent struct {
+	OTPType                 string // OTP_TYPE_EMAIL or OTP_TYPE_SMS
+	Contact                 string // e-mail address, or phone number in E.164
+	OTPLength               int    // 0: absent
+	AppName                 string
+	EmailCustomization      EmailCustomization
+	SMSCustomization        SMSCustomization
+	UserIdentifier          string // key of the per-user limits
+	SendFromEmailAddress    string
+	Alphanumeric            *bool // nil: absent
+	SendFromEmailSenderName string
+	ExpirationSeconds       string // decimal
+	ReplyToEmailAddress     string
+}
+
+// EmailCustomization is how an e-mail is to look.
+type EmailCustomization struct {
+	LogoURL           string
+	MagicLinkTemplate string // a URL with one %s
+	TemplateVariables string // a JSON object of strings, as a string
+	TemplateID        string
+}
+
+// SMSCustomization is how a text message is to look.
+type SMSCustomization struct {
+	Template string
+}
+
+// InitOTPAuthResult is the answer to it (initOtpAuthResultV2).
+type InitOTPAuthResult struct {
+	OTPID string `json:"otpId"`
+}
+
+// VerifyOTPIntent redeems a one-time password: the parameters of a verify_otp
+// request (verifyOtpIntent), as they came.
+type VerifyOTPIntent struct {
+	OTPID             string
+	OTPCode           string
+	PublicKey         string // copied into the token
+	ExpirationSeconds string // of the token, decimal
+}
+
+// VerifyOTPResult is the answer to it (verifyOtpResult).
+type VerifyOTPResult struct {
+	VerificationToken string `json:"verificationToken"`
+}
+
+// ActivityType implements Intent.
+func (InitOTPAuthIntent) ActivityType() Type { return TypeInitOTPAuth }
+
+// ActivityType implements Intent.
+func (VerifyOTPIntent) ActivityType() Type { return TypeVerifyOTP }
+
+// ActivityType implements Result.
+func (InitOTPAuthResult) ActivityType() Type { return TypeInitOTPAuth }
+
+// ActivityType implements Result.
+func (VerifyOTPResult) ActivityType() Type { return TypeVerifyOTP }
+
+func decodeInitOTPAuth(parameters []byte, read parameterReader) (Intent, bool, error) {
+	var intent InitOTPAuthIntent
+	proofs, err := read(parameters,
+		strictjson.Required("otpType", &intent.OTPType),
+		strictjson.Required("contact", &intent.Contact),
+		strictjson.Optional("otpLength", &intent.OTPLength),
+		strictjson.Optional("appName", &intent.AppName),
+		strictjson.Optional("emailCustomization", intent.EmailCustomization.read),
+		strictjson.Optional("smsCustomization", intent.SMSCustomization.read),
+		strictjson.Optional("userIdentifier", &intent.UserIdentifier),
+		strictjson.Optional("sendFromEmailAddress", &intent.SendFromEmailAddress),
+		strictjson.Optional("alphanumeric", &intent.Alphanumeric),
+		strictjson.Optional("sendFromEmailSenderName", &intent.SendFromEmailSenderName),
+		strictjson.Optional("expirationSeconds", &intent.ExpirationSeconds),
+		strictjson.Optional("replyToEmailAddress", &intent.ReplyToEmailAddress),
+	)
+	return intent, proofs, err
+}
+
+func (c *EmailCustomization) read(reader *strictjson.Reader) error {
+	return reader.Object(
+		strictjson.Optional("logoUrl", &c.LogoURL),
+		strictjson.Optional("magicLinkTemplate", &c.MagicLinkTemplate),
+		strictjson.Optional("templateVariables", &c.TemplateVariables),
+		strictjson.Optional("templateId", &c.TemplateID),
+	)
+}
+
+func (c *SMSCustomization) read(reader *strictjson.Reader) error {
+	return reader.Object(strictjson.Optional("template", &c.Template))
+}
+
+func decodeVerifyOTP(parameters []byte, read parameterReader) (Intent, bool, error) {
+	var intent VerifyOTPIntent
+	proofs, err := read(parameters,
+		strictjson.Required("otpId", &intent.OTPID),
+		strictjson.Required("otpCode", &intent.OTPCode),
+		strictjson.Optional("publicKey", &intent.PublicKey),
+		strictjson.Optional("expirationSeconds", &intent.ExpirationSeconds),
+	)
+	return intent, proofs, err
+}

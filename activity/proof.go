@@ -1,0 +1,136 @@
+package activity
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/asn1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+)
+
+// AppProof is the engine's own word for what it did, signed by its proof key
+// and checkable offline: see [VerifyAppProof].
+type AppProof struct {
+	Scheme       string `json:"scheme"`       // AppProofScheme
+	PublicKey    string `json:"publicKey"`    // hex of 130 bytes: the uncompressed point twice
+	ProofPayload string `json:"proofPayload"` // JSON text, see AppProofPayload
+	Signature    string `json:"signature"`    // hex of r ‖ s, 32 bytes each, big-endian, over SHA-256(ProofPayload)
+}
+
+// What app proofs say of themselves.
+const (
+	AppProofScheme = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
+	AppProofType   = "APP_PROOF_TYPE_ACTIVITY_OUTCOME"
+)
+
+// ErrAppProof: an app proof that does not prove anything to who trusts the
+// given key.
+var ErrAppProof = errors.New("app proof does not verify")
+
+// NewAppProof signs a payload with the proof key, which is on P-256.
+func NewAppProof(proofKey crypto.Signer, payload AppProofPayload) (AppProof, error) {
+	pub, ok := proofKey.Public().(*ecdsa.PublicKey)
+	if !ok || pub.Curve != elliptic.P256() {
+		return AppProof{}, errors.New("proof key: an ECDSA key on P-256 is expected")
+	}
+	point, err := pub.Bytes()
+	if err != nil {
+		return AppProof{}, fmt.Errorf("proof key: %w", err)
+	}
+	text := payload.appendJSON(nil)
+	digest := sha256.Sum256(text)
+	der, err := proofKey.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		return AppProof{}, fmt.Errorf("proof key: %w", err)
+	}
+	signature, err := rawSignature(der)
+	if err != nil {
+		return AppProof{}, fmt.Errorf("proof key: %w", err)
+	}
+	return AppProof{
+		Scheme:       AppProofScheme,
+		PublicKey:    hex.EncodeToString(point) + hex.EncodeToString(point),
+		ProofPayload: string(text),
+		Signature:    hex.EncodeToString(signature),
+	}, nil
+}
+
+// rawSignature turns the DER form, which a crypto.Signer makes, into r ‖ s.
+func rawSignature(der []byte) ([]byte, error) {
+	var form struct{ R, S *big.Int }
+	rest, err := asn1.Unmarshal(der, &form)
+	if err != nil || len(rest) > 0 || form.R.Sign() <= 0 || form.S.Sign() <= 0 ||
+		form.R.BitLen() > 256 || form.S.BitLen() > 256 {
+		return nil, errors.New("made a signature that is not of P-256")
+	}
+	raw := make([]byte, 64)
+	form.R.FillBytes(raw[:32])
+	form.S.FillBytes(raw[32:])
+	return raw, nil
+}
+
+// VerifyAppProof checks a proof against a key that the caller trusts, not
+// against the one inside the proof, and returns what it proves. What fails is
+// an ErrAppProof.
+func VerifyAppProof(proof AppProof, trusted *ecdsa.PublicKey) (AppProofPayload, error) {
+	if err := checkProofKey(proof, trusted); err != nil {
+		return AppProofPayload{}, err
+	}
+	signature, err := decodeLowerHex(proof.Signature)
+	if err != nil || len(signature) != 64 {
+		return AppProofPayload{}, fmt.Errorf("%w: signature: 128 lower-case hex digits are expected", ErrAppProof)
+	}
+	digest := sha256.Sum256([]byte(proof.ProofPayload))
+	r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])
+	if !ecdsa.Verify(trusted, digest[:], r, s) {
+		return AppProofPayload{}, fmt.Errorf("%w: wrong signature", ErrAppProof)
+	}
+	payload, err := parseAppProofPayload([]byte(proof.ProofPayload))
+	if err != nil {
+		return AppProofPayload{}, fmt.Errorf("%w: %w", ErrAppProof, err)
+	}
+	return payload, nil
+}
+
+func checkProofKey(proof AppProof, trusted *ecdsa.PublicKey) error {
+	if trusted == nil || trusted.Curve != elliptic.P256() {
+		return errors.New("trusted key: an ECDSA key on P-256 is expected")
+	}
+	point, err := trusted.Bytes()
+	if err != nil {
+		return fmt.Errorf("trusted key: %w", err)
+	}
+	if proof.Scheme != AppProofScheme {
+		return fmt.Errorf("%w: unknown scheme %s", ErrAppProof, shown(proof.Scheme))
+	}
+	want := hex.EncodeToString(point) + hex.EncodeToString(point)
+	if subtle.ConstantTimeCompare([]byte(proof.PublicKey), []byte(want)) != 1 {
+		return fmt.Errorf("%w: made by another key than the trusted one", ErrAppProof)
+	}
+	return nil
+}
+
+// decodeLowerHex decodes hex of which there is one form.
+func decodeLowerHex(text string) ([]byte, error) {
+	raw, err := hex.DecodeString(text)
+	if err == nil && hex.EncodeToString(raw) != text {
+		err = errors.New("upper-case hex digit")
+	}
+	return raw, err
+}
+
+// appendJSON appends the proof as it stands in an answer.
+func (p *AppProof) appendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = appendTextMember(dst, "scheme", p.Scheme)
+	dst = appendTextMember(dst, "publicKey", p.PublicKey)
+	dst = appendTextMember(dst, "proofPayload", p.ProofPayload)
+	dst = appendTextMember(dst, "signature", p.Signature)
+	return append(dst, '}')
+}

@@ -1,0 +1,70 @@
+package activity
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
+)
+
+// AppProofPayload is what is proven: what the engine answered to which request.
+type AppProofPayload struct {
+	TimestampMs    int64 // of the engine's clock
+	OrganizationID string
+	ActivityID     string
+	ActivityType   Type
+	Fingerprint    string // of the request's body, as in the activity
+	Outcome        Status
+	ResultDigest   string // lower-case hex SHA-256 of the operation's result, such as {"signedTransaction":"…"}: see AppendResult
+	SummaryDigest  string // lower-case hex SHA-256 of the transaction's summary; empty for one-time passwords
+}
+
+// appendJSON appends the payload's one form:
+//
+//	{"type":…,"timestampMs":"…","activityOutcomeProof":{…}}
+func (p *AppProofPayload) appendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = appendTextMember(dst, "type", AppProofType)
+	dst = appendTextMember(dst, "timestampMs", strconv.FormatInt(p.TimestampMs, 10))
+	dst = appendMember(dst, "activityOutcomeProof")
+	dst = append(dst, '{')
+	dst = appendTextMember(dst, "organizationId", p.OrganizationID)
+	dst = appendTextMember(dst, "activityId", p.ActivityID)
+	dst = appendTextMember(dst, "activityType", string(p.ActivityType))
+	dst = appendTextMember(dst, "fingerprint", p.Fingerprint)
+	dst = appendTextMember(dst, "outcome", string(p.Outcome))
+	dst = appendTextMember(dst, "resultDigest", p.ResultDigest)
+	if p.SummaryDigest != "" {
+		dst = appendTextMember(dst, "summaryDigest", p.SummaryDigest)
+	}
+	return append(dst, "}}"...)
+}
+
+func parseAppProofPayload(text []byte) (payload AppProofPayload, err error) {
+	var kind, timestamp string
+	err = strictjson.Read(text, "proofPayload",
+		strictjson.Required("type", &kind),
+		strictjson.Required("timestampMs", &timestamp),
+		strictjson.Required("activityOutcomeProof", payload.readOutcome),
+	)
+	if err != nil {
+		return payload, err
+	}
+	if kind != AppProofType {
+		return payload, fmt.Errorf("proofPayload: unknown type %s", shown(kind))
+	}
+	payload.TimestampMs, err = parseTimestamp(timestamp)
+	return payload, err
+}
+
+func (p *AppProofPayload) readOutcome(reader *strictjson.Reader) error {
+	return reader.Object(
+		strictjson.Required("organizationId", &p.OrganizationID),
+		strictjson.Required("activityId", &p.ActivityID),
+		strictjson.Required("activityType", (*string)(&p.ActivityType)),
+		strictjson.Required("fingerprint", &p.Fingerprint),
+		strictjson.Required("outcome", (*string)(&p.Outcome)),
+		strictjson.Required("resultDigest", &p.ResultDigest),
+		strictjson.Optional("summaryDigest", &p.SummaryDigest),
+	)
+}

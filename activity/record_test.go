@@ -1,0 +1,106 @@
+package activity_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"github.com/countersign-dev/countersign/activity"
+)
+
+// TestParametersByteForByte: white space, escapes, the order of members and
+// everything else that a client wrote stays.
+func TestParametersByteForByte(t *testing.T) {
+	const parameters = "{ \"type\":\"TRANSACTION_TYPE_ETHEREUM\" ,\t\"signWith\":\"<a>\\u0026&\u2028\\/\",\"generateAppProofs\":null,\"unsignedTransaction\":\"\"}"
+	body := strings.Replace(signBody, `{"signWith":"0xab","unsignedTransaction":"02c0","type":"TRANSACTION_TYPE_ETHEREUM"}`, parameters, 1)
+	record := recordOf(t, body, vectors(t)["example_superset_sign_transaction.json"].Response.Activity)
+	answer := string(record.AppendAnswer(nil))
+	if got := strings.Count(answer, `"intent":{"signTransactionIntentV2":`+parameters+`}`); got != 2 {
+		t.Errorf("the parameters stand %d times in the answer, want 2\n%s", got, answer)
+	}
+}
+
+func TestStoredRecordAnswersTheSame(t *testing.T) {
+	for name, vector := range vectors(t) {
+		record := recordOf(t, vector.Request.Body, vector.Response.Activity)
+		record.AppProofs = []activity.AppProof{{Scheme: "s", PublicKey: "p", ProofPayload: `{"a":"<>"}`, Signature: "x"}}
+		encoded := record.Encode()
+		again, err := activity.DecodeRecord(encoded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := again.AppendAnswer(nil), record.AppendAnswer(nil); !bytes.Equal(got, want) {
+			t.Errorf("%s: answered\n%s\nand from the store\n%s", name, want, got)
+		}
+		if bytes.Count(encoded, []byte("unsignedTransaction")) > 1 {
+			t.Errorf("%s: the body is stored more than once", name)
+		}
+	}
+}
+
+func TestDecodeRecordRefuses(t *testing.T) {
+	vector := vectors(t)["example_superset_sign_transaction.json"]
+	encoded := recordOf(t, vector.Request.Body, vector.Response.Activity).Encode()
+	for old, changed := range map[string]string{
+		"countersign.activity/1":  "countersign.activity/2",
+		`"parameters":[`:          `"parameters":[-`,
+		`"fingerprint":"`:         `"fingerprint":"AAAA`,
+		`SIGN_TRANSACTION_V2","t`: `SIGN_TRANSACTION_V9","t`,
+		`{"schema"`:               `["schema"`,
+	} {
+		text := strings.Replace(string(encoded), old, changed, 1)
+		if text == string(encoded) {
+			t.Fatalf("%q is not in %s", old, encoded)
+		}
+		if _, err := activity.DecodeRecord([]byte(text)); err == nil {
+			t.Errorf("taken with %s", changed)
+		}
+	}
+}
+
+func TestWithoutResult(t *testing.T) {
+	vector := vectors(t)["example_superset_sign_transaction.json"]
+	record := recordOf(t, vector.Request.Body, vector.Response.Activity)
+	answer := answerOf(t, record.WithoutResult())
+	result := answer["result"].(map[string]any)
+	if len(result) != 1 || len(result["activity"].(map[string]any)["result"].(map[string]any)) != 0 {
+		t.Errorf("result %v, want nothing but the record", result)
+	}
+	if record.Result == nil {
+		t.Error("the record itself lost its result")
+	}
+}
+
+// TestTextIsJSON: whatever a name or a message holds, the answer stays JSON
+// and says that.
+func TestTextIsJSON(t *testing.T) {
+	check := func(text string) bool {
+		raw := activity.NewError(activity.ReasonInternal, "", nil, "%s", text).AppendJSON(nil)
+		var got struct{ Message string }
+		return json.Unmarshal(raw, &got) == nil && got.Message == strings.ToValidUTF8(text, "\ufffd")
+	}
+	for _, text := range []string{"", "\x00\x1f\"\\\n\r\t\x7f", "é€😀", "\u2028"} {
+		if !check(text) {
+			t.Errorf("%q", text)
+		}
+	}
+	if err := quick.Check(check, nil); err != nil {
+		t.Error(err)
+	}
+	var got struct{ Message string }
+	raw := activity.NewError(activity.ReasonInternal, "", nil, "%s", "a\xff\xc3b\xe2\x82").AppendJSON(nil)
+	if err := json.Unmarshal(raw, &got); err != nil || got.Message != "a\ufffdb\ufffd" {
+		t.Errorf("%q, %v", got.Message, err)
+	}
+}
+
+func TestErrorJSON(t *testing.T) {
+	raw := activity.NewError(activity.ReasonInvalidTransaction, "unsignedTransaction", nil, "ethereum: \"x\"").AppendJSON(nil)
+	want := `{"code":3,"message":"ethereum: \"x\"","details":[{"@type":"type.googleapis.com/errors.v1.TurnkeyErrorDetail","turnkeyErrorCode":"INVALID_TRANSACTION"},` +
+		`{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"unsignedTransaction","description":"ethereum: \"x\""}]}],"turnkeyErrorCode":"INVALID_TRANSACTION"}`
+	if string(raw) != want {
+		t.Errorf("%s\nwant\n%s", raw, want)
+	}
+}

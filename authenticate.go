@@ -1,0 +1,69 @@
+package countersign
+
+import (
+	"context"
+	"errors"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// caller is who sent a request: known by a stamp that verified.
+type caller struct {
+	organization *Organization
+	member       *Member
+	sent         *stamp.Stamp
+}
+
+// authenticate finds out who sent a body. Up to there an unknown organization,
+// an unknown key, an expired one and a wrong signature are the same answer, and
+// take the same time; the cause behind the error tells them apart.
+func (e *Engine) authenticate(ctx context.Context, organizationID string, headers []stamp.Header, body []byte) (*caller, error) {
+	if len(headers) != 1 {
+		return nil, activity.NewError(activity.ReasonSignatureMissing, "", nil,
+			"%d stamps: exactly one header %s or %s is expected", len(headers), stamp.HeaderAPIKey, stamp.HeaderPasskey)
+	}
+	sent, err := stamp.Parse(headers[0])
+	if err != nil {
+		return nil, refuseStamp(err)
+	}
+	organization, member, err := e.lookUp(ctx, organizationID, sent.CredentialID())
+	switch {
+	case errors.Is(err, ErrOrganizationNotFound), errors.Is(err, ErrCredentialNotFound):
+		return nil, refuseStamp(errors.Join(err, stamp.VerifyNobody(sent, body)))
+	case err != nil:
+		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
+	}
+	if err := member.Credential.Verify(sent, body, e.submitted.Now()); err != nil {
+		return nil, refuseStamp(err)
+	}
+	return &caller{organization: organization, member: member, sent: sent}, nil
+}
+
+func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID) (*Organization, *Member, error) {
+	organization, err := e.submitted.Directory.Organization(ctx, organizationID)
+	if err != nil {
+		return nil, nil, err
+	}
+	member, err := e.submitted.Directory.Member(ctx, organizationID, id)
+	return organization, member, err
+}
+
+func refuseStamp(cause error) error {
+	return activity.NewError(activity.ReasonSignatureInvalid, "", cause,
+		"the stamp does not verify: it is malformed, or not made over this body by a valid key of the organization")
+}
+
+// voter is the caller as the record keeps it.
+func (c *caller) voter(voteID string) activity.Voter {
+	return activity.Voter{
+		VoteID:     voteID,
+		UserID:     c.member.User.ID,
+		UserName:   c.member.User.Name,
+		UserSince:  c.member.User.CreatedAt,
+		Credential: string(c.member.Credential.ID()),
+		PublicKey:  c.member.Credential.PublicKeyText(),
+		Signature:  c.sent.SignatureText(),
+		Scheme:     string(c.sent.Scheme()),
+	}
+}

@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// storeClients is how many work at once in the benchmarks of stores that wait
+// for a disk.
+const storeClients = 64
+
+// recordSize is about that of a signed Ethereum transaction with its vote.
+const recordSize = 2000
+
+// BenchmarkStoreMemory, like its siblings, begins and completes activities, each
+// of a body of its own.
+func BenchmarkStoreMemory(b *testing.B) {
+	s := memory.New(1 << 40)
+	var counter atomic.Uint64
+	data := make([]byte, recordSize)
+	b.ReportAllocs()
+	for b.Loop() {
+		storeActivity(b, s, counter.Add(1), data)
+	}
+}
+
+// BenchmarkStoreBolt also reports how many activities share an fsync.
+func BenchmarkStoreBolt(b *testing.B) {
+	s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	storeClientsAtOnce(b, s)
+	stats := s.Stats()
+	b.ReportMetric(float64(stats.Completed)/float64(stats.Commits), "activities/fsync")
+}
+
+// BenchmarkStoreBoltAlone is one client: each activity has its own fsync.
+func BenchmarkStoreBoltAlone(b *testing.B) {
+	s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	data := make([]byte, recordSize)
+	var counter uint64
+	b.ReportAllocs()
+	for b.Loop() {
+		counter++
+		storeActivity(b, s, counter, data)
+	}
+}
+
+// BenchmarkStorePostgres has the server on the same machine.
+func BenchmarkStorePostgres(b *testing.B) {
+	s, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	storeClientsAtOnce(b, s)
+}
+
+func storeClientsAtOnce(b *testing.B, s store.Store) {
+	b.Helper()
+	var counter atomic.Uint64
+	b.SetParallelism(max(1, storeClients/runtime.GOMAXPROCS(0)))
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		data := make([]byte, recordSize)
+		for pb.Next() {
+			storeActivity(b, s, counter.Add(1), data)
+		}
+	})
+	b.StopTimer()
+}
+
+func storeActivity(b *testing.B, s store.Store, i uint64, data []byte) {
+	var body [8]byte
+	binary.BigEndian.PutUint64(body[:], i)
+	now := time.Now()
+	claim := store.Claim{OrganizationID: "org", Fingerprint: sha256.Sum256(body[:]), LeaseTTL: time.Minute, Now: now, Size: recordSize}
+	begun, err := s.Begin(b.Context(), claim, nil)
+	if err != nil || begun.Lease == nil {
+		b.Error(begun, err)
+		return
+	}
+	activity := store.Activity{ID: strconv.FormatUint(i, 10), SubmittedBy: "somebody", Data: data, KeepUntil: now.Add(time.Hour)}
+	if err := s.Complete(b.Context(), *begun.Lease, activity, nil); err != nil {
+		b.Error(err)
+	}
+}

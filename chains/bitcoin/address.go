@@ -1,0 +1,146 @@
+package bitcoin
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/btcsuite/btcd/address/v2"
+	"github.com/btcsuite/btcd/chaincfg/v2"
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Addresses returns the key's addresses on the four networks, of four kinds
+// each: P2PKH (BIP-44), P2SH holding P2WPKH (BIP-49), P2WPKH (BIP-84) and P2TR
+// (BIP-86). It implements chains.Chain.
+func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
+	scripts, err := keyScripts(pub)
+	if err != nil {
+		return nil
+	}
+	addresses := make([]chains.Address, 0, len(networks)*len(scripts))
+	for network := range networks {
+		for _, known := range scripts {
+			text, _ := addressOf(known.script, Network(network))
+			format := "ADDRESS_FORMAT_BITCOIN_" + networks[network].format + "_" + known.kind
+			addresses = append(addresses, chains.Address{Format: format, Address: text})
+		}
+	}
+	return addresses
+}
+
+// keyScript is an output script that a key alone can spend.
+type keyScript struct {
+	kind   string
+	script []byte
+}
+
+// keyScripts returns the output scripts of a key's addresses.
+func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
+	if pub.Curve() != keystore.CurveSecp256k1 {
+		return nil, fmt.Errorf("%v is not secp256k1", pub.Curve())
+	}
+	outputKey, err := keystore.KeyPath().OutputKey(pub)
+	if err != nil {
+		return nil, err
+	}
+	hash := keystore.Hash160(pub)
+	witness := append([]byte{txscript.OP_0, 20}, hash[:]...)
+	nested := append([]byte{txscript.OP_HASH160, 20}, address.Hash160(witness)...)
+	p2pkh := append([]byte{txscript.OP_DUP, txscript.OP_HASH160, 20}, hash[:]...)
+	return []keyScript{
+		{"P2PKH", append(p2pkh, txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)},
+		{"P2SH", append(nested, txscript.OP_EQUAL)},
+		{"P2WPKH", witness},
+		{"P2TR", append([]byte{txscript.OP_1, 32}, outputKey[:]...)},
+	}, nil
+}
+
+// addressOf returns the address that an output script has on a network; false
+// if it has none.
+func addressOf(script []byte, network Network) (string, bool) {
+	made, err := scriptAddress(script, networks[network].params)
+	if err != nil || made == nil {
+		return "", false
+	}
+	return made.EncodeAddress(), true
+}
+
+func scriptAddress(script []byte, params *chaincfg.Params) (address.Address, error) {
+	switch classify(script) {
+	case p2pkh:
+		return address.NewAddressPubKeyHash(script[3:23], params)
+	case p2shUnknown:
+		return address.NewAddressScriptHashFromHash(script[2:22], params)
+	case p2wpkh:
+		return address.NewAddressWitnessPubKeyHash(script[2:], params)
+	case p2wsh:
+		return address.NewAddressWitnessScriptHash(script[2:], params)
+	case p2tr:
+		return address.NewAddressTaproot(script[2:], params)
+	}
+	if txscript.IsPayToAnchorScript(script) {
+		return address.NewAddressPayToAnchor(params)
+	}
+	return nil, nil
+}
+
+// target is an address given as signWith.
+type target struct {
+	script  []byte // the output script it stands for
+	network Network
+}
+
+// parseSignWith reads an address. Text that is nothing like one is a key's id,
+// and gives no target. What looks like an address and is none is an error.
+func parseSignWith(text string) (*target, error) {
+	network, looks := looksLikeAddress(text)
+	if !looks {
+		return nil, nil
+	}
+	params := networks[network].params
+	parsed, err := address.DecodeAddress(text, params)
+	if err == nil && (!parsed.IsForNet(params) || !strings.EqualFold(parsed.EncodeAddress(), text)) {
+		err = fmt.Errorf("not the one form of an address of %v", network)
+	}
+	if err != nil {
+		return nil, malformedAddress(text, err)
+	}
+	script, err := txscript.PayToAddrScript(parsed)
+	if err != nil {
+		return nil, malformedAddress(text, err)
+	}
+	return &target{script, network}, nil
+}
+
+func malformedAddress(text string, err error) error {
+	return &chains.SignerError{
+		Kind: chains.ErrSignWith, Chain: Name,
+		Problem: fmt.Sprintf("%q looks like an address and is none: %v", text, err),
+	}
+}
+
+const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+// looksLikeAddress tells addresses from ids: by the prefix of bech32 and
+// bech32m, by first digit, length and alphabet of base58.
+func looksLikeAddress(text string) (Network, bool) {
+	lower := strings.ToLower(text)
+	for network, prefix := range map[Network]string{Mainnet: "bc1", Testnet: "tb1", Regtest: "bcrt1"} {
+		if strings.HasPrefix(lower, prefix) {
+			return network, true
+		}
+	}
+	if len(text) < 26 || len(text) > 35 || strings.Trim(text, base58Alphabet) != "" {
+		return Mainnet, false
+	}
+	switch text[0] {
+	case '1', '3':
+		return Mainnet, true
+	case 'm', 'n', '2':
+		return Testnet, true
+	}
+	return Mainnet, false
+}

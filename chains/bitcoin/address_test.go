@@ -1,0 +1,109 @@
+package bitcoin_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// TestAddresses: four kinds on four networks, those of the vectors among them.
+func TestAddresses(t *testing.T) {
+	key := keyOf(t, unhex(t, vectors(t)[0].PrivateKey)).PublicKey()
+	got := map[string]string{}
+	for _, address := range (bitcoin.Chain{}).Addresses(key) {
+		if _, twice := got[address.Format]; twice {
+			t.Errorf("%s twice", address.Format)
+		}
+		got[address.Format] = address.Address
+	}
+	if len(got) != 16 {
+		t.Errorf("%d formats", len(got))
+	}
+	for format, want := range map[string]string{
+		"ADDRESS_FORMAT_BITCOIN_TESTNET_P2PKH":  "mmE6rFNaoPL9yPyNPV68bRkRGbPbv38FNe",
+		"ADDRESS_FORMAT_BITCOIN_TESTNET_P2WPKH": "tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m",
+		"ADDRESS_FORMAT_BITCOIN_SIGNET_P2TR":    "tb1pfh6dkyz4uqm6d47zyfetmr65tuf0j73658er4vpjhph7292x9y2qr3fw54",
+	} {
+		if got[format] != want {
+			t.Errorf("%s: %s, want %s", format, got[format], want)
+		}
+	}
+	for format, prefix := range map[string]string{
+		"MAINNET_P2PKH": "1", "MAINNET_P2SH": "3", "MAINNET_P2WPKH": "bc1q", "MAINNET_P2TR": "bc1p",
+		"TESTNET_P2SH": "2", "REGTEST_P2WPKH": "bcrt1q", "REGTEST_P2TR": "bcrt1p", "SIGNET_P2PKH": "m",
+	} {
+		if !strings.HasPrefix(got["ADDRESS_FORMAT_BITCOIN_"+format], prefix) {
+			t.Errorf("%s: %s", format, got["ADDRESS_FORMAT_BITCOIN_"+format])
+		}
+	}
+	if none := (bitcoin.Chain{}).Addresses(keystore.PublicKey{}); len(none) != 0 {
+		t.Errorf("%v", none)
+	}
+}
+
+// TestMalformedAddress: what looks like an address and is none is no key's id.
+func TestMalformedAddress(t *testing.T) {
+	tx := parse(t, base(t).Encode())
+	for _, signWith := range []string{
+		"tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8n",                                 // checksum
+		"tb1Q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m",                                 // mixed case
+		"bc1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m",                                 // of another network
+		"bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y", // 40 bytes
+		"BC1SW50QGDZ25J",                             // version 16
+		"bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs",       // version 2
+		"bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kj7gz7z", // version 1 of 20 bytes
+		"mmE6rFNaoPL9yPyNPV68bRkRGbPbv38FNf",         // base58 checksum
+		"1111111111111111111111111111",
+	} {
+		_, err := tx.Signers(signWith)
+		if signer, ok := errors.AsType[*chains.SignerError](err); !ok || !errors.Is(signer, chains.ErrSignWith) {
+			t.Errorf("%s: %v", signWith, err)
+		}
+		if err := tx.Check(keyOf(t, secretOf(1)), signWith); !errors.Is(err, chains.ErrSignWith) {
+			t.Errorf("%s: Check: %v", signWith, err)
+		}
+	}
+	for _, id := range []string{"6e1f8f5e-1111-4222-8333-444455556666", "treasury", "3monkeys", ""} {
+		locators, err := tx.Signers(id)
+		if err != nil || len(locators) != 1 || locators[0] != keystore.ByID(id) {
+			t.Errorf("%q: %v %v", id, locators, err)
+		}
+	}
+	upper := strings.ToUpper("tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m")
+	if locators, err := tx.Signers(upper); err != nil || locators[0].Kind() != keystore.LocateByHash160 {
+		t.Errorf("upper case: %v %v", locators, err)
+	}
+}
+
+// TestNetworks: names, and the network of an address.
+func TestNetworks(t *testing.T) {
+	key := keyOf(t, secretOf(1)).PublicKey()
+	for _, network := range []bitcoin.Network{bitcoin.Mainnet, bitcoin.Testnet, bitcoin.Signet, bitcoin.Regtest} {
+		parsed, err := bitcoin.ParseNetwork(network.String())
+		if err != nil || parsed != network {
+			t.Errorf("%v: %v %v", network, parsed, err)
+		}
+		shown := parse(t, base(t).Encode()).On(network)
+		address := addressIn(t, shown)
+		if address != (bitcoin.Chain{}).Addresses(key)[int(network)*4+2].Address {
+			t.Errorf("%v: %s", network, address)
+		}
+		of, ok := bitcoin.NetworkOf(address)
+		if want := map[bitcoin.Network]bitcoin.Network{bitcoin.Signet: bitcoin.Testnet}; !ok || of != network && of != want[network] {
+			t.Errorf("%s is of %v", address, of)
+		}
+		if again := parse(t, base(t).Encode()).ShownFor(address); of == network && again.Summary().Digest() != shown.Summary().Digest() {
+			t.Errorf("%v: ShownFor shows another network", network)
+		}
+	}
+	if _, err := bitcoin.ParseNetwork("main"); err == nil {
+		t.Error("main is taken for a network")
+	}
+	if _, ok := bitcoin.NetworkOf("treasury"); ok {
+		t.Error("treasury is taken for an address")
+	}
+}

@@ -1,0 +1,104 @@
+package bitcoin
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+const (
+	fieldNonWitnessUTXO = "PSBT_IN_NON_WITNESS_UTXO"
+	fieldWitnessUTXO    = "PSBT_IN_WITNESS_UTXO"
+)
+
+// readUTXO finds the amount and the script of the output that is spent.
+//
+// PSBT_IN_NON_WITNESS_UTXO is the whole transaction: its id is that of the
+// outpoint, so that the amount is proven. PSBT_IN_WITNESS_UTXO is a claim.
+func (in *input) readUTXO() error {
+	witness := in.Find(psbt.InWitnessUTXO)
+	if in.Previous == nil {
+		if witness == nil {
+			return malformed(in.field(fieldWitnessUTXO), in.End,
+				"missing, and %s too: without the output that is spent neither amount nor script is known", fieldNonWitnessUTXO)
+		}
+		var err error
+		in.amount, in.script, err = psbt.ReadTxOut(witness.Value)
+		return err
+	}
+	if id := in.Previous.ID(); id != in.PreviousTxID {
+		return in.refuse(fieldNonWitnessUTXO, psbt.InNonWitnessUTXO,
+			"transaction %s, the input spends one of %s", displayID(id), displayID(in.PreviousTxID))
+	}
+	var err error
+	if in.amount, in.script, err = in.Previous.Output(in.OutputIndex); err != nil {
+		return in.refuse(fieldNonWitnessUTXO, psbt.InNonWitnessUTXO, "%s", err)
+	}
+	in.proven = true
+	return in.compareUTXOs(witness)
+}
+
+// compareUTXOs refuses two different answers to what is spent.
+func (in *input) compareUTXOs(witness *psbt.Record) error {
+	if witness == nil {
+		return nil
+	}
+	amount, script, err := psbt.ReadTxOut(witness.Value)
+	if err != nil {
+		return err
+	}
+	if amount != in.amount {
+		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
+			"amount %d, the transaction that is spent has %d", amount, in.amount)
+	}
+	if !bytes.Equal(script, in.script) {
+		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
+			"script %x, the transaction that is spent has %x", script, in.script)
+	}
+	return nil
+}
+
+// checkProof refuses a legacy input without the transaction that it spends:
+// its signature commits to no amount at all. And BIP-174 lets no signature of
+// the old kind be made where PSBT_IN_WITNESS_UTXO stands.
+func (in *input) checkProof() error {
+	if in.kind.family() != legacy {
+		return nil
+	}
+	if in.Find(psbt.InWitnessUTXO) != nil {
+		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
+			"the input spends no witness output but %s: give %s alone", in.kind, fieldNonWitnessUTXO)
+	}
+	return nil
+}
+
+// checkAmounts adds up inputs and outputs.
+func (t *Transaction) checkAmounts() error {
+	for i := range t.inputs {
+		in := &t.inputs[i]
+		if t.totalIn += in.amount; in.amount > MaxMoney || t.totalIn > MaxMoney {
+			return malformed(in.field("amount"), in.Offset, "%d satoshi, in all more than 21 million BTC", in.amount)
+		}
+	}
+	for i := range t.packet.Outputs {
+		out := &t.packet.Outputs[i]
+		if t.totalOut += out.Amount; out.Amount > MaxMoney || t.totalOut > MaxMoney {
+			return malformed(fmt.Sprintf("output %d amount", i), out.Offset,
+				"%d satoshi, in all more than 21 million BTC", out.Amount)
+		}
+	}
+	if t.totalOut > t.totalIn {
+		return malformed("outputs", t.packet.Outputs[0].Offset,
+			"%d satoshi, more than the %d of the inputs", t.totalOut, t.totalIn)
+	}
+	return nil
+}
+
+// displayID writes a transaction id as explorers and nodes do: reversed.
+func displayID(id [32]byte) string {
+	for i, j := 0, len(id)-1; i < j; i, j = i+1, j-1 {
+		id[i], id[j] = id[j], id[i]
+	}
+	return fmt.Sprintf("%x", id)
+}

@@ -1,0 +1,141 @@
+package bitcoin
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+// Finalize makes the network transaction of a PSBT that has all its signatures:
+// it is the finalizer and the extractor of BIP-174. Inputs that are final
+// already are taken as they are. Of the scripts of P2SH, P2WSH and taproot
+// leaves it can satisfy multisig, one key, and one key's hash; of leaves also
+// chains of OP_CHECKSIGVERIFY and OP_CHECKSIGADD.
+//
+// Every input is then run through btcd's script engine under the rules of the
+// network's nodes: what comes back is a transaction that they accept, as far
+// as the PSBT is true about what it spends.
+func Finalize(raw []byte) ([]byte, error) { return Chain{}.Finalize(raw) }
+
+// Finalize is the function of the same name, within the limits of the chain.
+func (c Chain) Finalize(raw []byte) ([]byte, error) {
+	tx, err := c.parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return tx.finalize()
+}
+
+func (t *Transaction) finalize() ([]byte, error) {
+	t.prepare()
+	for i := range t.inputs {
+		script, witness, err := t.inputs[i].satisfy()
+		if err != nil {
+			return nil, malformed(fmt.Sprintf("input %d", i), t.inputs[i].Offset, "cannot be finalized: %s", err)
+		}
+		t.tx.TxIn[i].SignatureScript, t.tx.TxIn[i].Witness = script, witness
+	}
+	defer t.unsign()
+	if err := t.run(); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.Grow(t.tx.SerializeSize())
+	if err := t.tx.Serialize(&out); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// unsign takes the signatures out again: the digests are over empty scripts.
+func (t *Transaction) unsign() {
+	for _, in := range t.tx.TxIn {
+		in.SignatureScript, in.Witness = nil, nil
+	}
+}
+
+// run runs every input through the script engine with standard flags.
+func (t *Transaction) run() error {
+	for i := range t.inputs {
+		in := &t.inputs[i]
+		engine, err := txscript.NewEngine(
+			in.script, t.tx, i, txscript.StandardVerifyFlags, nil, t.hashes, int64(in.amount), t.spent)
+		if err == nil {
+			err = engine.Execute()
+		}
+		if err != nil {
+			return malformed(fmt.Sprintf("input %d", i), in.Offset, "cannot be finalized: its script fails: %v", err)
+		}
+	}
+	return nil
+}
+
+// satisfy makes the input's script and witness from its signatures.
+func (in *input) satisfy() (script []byte, witness wire.TxWitness, err error) {
+	if in.final {
+		witness, err = readWitness(in.Value(psbt.InFinalScriptWitness))
+		return in.Value(psbt.InFinalScriptSig), witness, err
+	}
+	if in.kind == p2tr {
+		witness, err = in.satisfyTaproot()
+		return nil, witness, err
+	}
+	if reason := in.unsignable(); reason != "" {
+		return nil, nil, fmt.Errorf("%s", reason)
+	}
+	items, err := in.satisfyScript()
+	if err != nil {
+		return nil, nil, err
+	}
+	switch in.kind {
+	case p2wpkh:
+		return nil, items, nil
+	case p2shP2wpkh:
+		script, err = pushAll([][]byte{in.Value(psbt.InRedeemScript)})
+		return script, items, err
+	case p2wsh:
+		return nil, append(items, in.code), nil
+	case p2shP2wsh:
+		script, err = pushAll([][]byte{in.Value(psbt.InRedeemScript)})
+		return script, append(items, in.code), err
+	case p2sh:
+		items = append(items, in.code)
+	}
+	script, err = pushAll(items)
+	return script, nil, err
+}
+
+// pushAll makes a script that pushes the items, each in its shortest form.
+func pushAll(items [][]byte) ([]byte, error) {
+	builder := txscript.NewScriptBuilder()
+	for _, item := range items {
+		builder.AddData(item)
+	}
+	return builder.Script()
+}
+
+// satisfyScript makes the stack that a script of ECDSA signatures wants.
+func (in *input) satisfyScript() ([][]byte, error) {
+	code := in.code
+	switch in.kind {
+	case p2wpkh, p2shP2wpkh:
+		return in.satisfyHash(code[2:])
+	}
+	switch classify(code) {
+	case p2pkh:
+		return in.satisfyHash(code[3:23])
+	case p2pk:
+		key := code[1 : len(code)-1]
+		if signature := in.partialSig(key); signature != nil {
+			return [][]byte{signature}, nil
+		}
+		return nil, fmt.Errorf("signature of %x is missing", key)
+	case bareMultisig:
+		return in.satisfyMultisig()
+	}
+	return nil, fmt.Errorf("its script is none that this finalizer knows: give the PSBT to the wallet that made the script")
+}

@@ -1,0 +1,244 @@
+package bitcoin_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+func wantHazards(t *testing.T, raw []byte, signer keystore.PublicKey, want ...string) []chains.Hazard {
+	t.Helper()
+	got := parse(t, raw).Hazards(signer)
+	if !slices.Equal(hazardNames(got), append([]string{}, want...)) {
+		t.Errorf("hazards %v, want %v", got, want)
+	}
+	for _, hazard := range got {
+		if hazard.Detail == "" || !slices.Contains((bitcoin.Chain{}).HazardNames(), hazard.Name) {
+			t.Errorf("%+v is not of the closed list, or says nothing", hazard)
+		}
+	}
+	return got
+}
+
+// TestHazardSighash: each dangerous type by its name, alone and together.
+func TestHazardSighash(t *testing.T) {
+	a := keyOf(t, secretOf(1)).PublicKey()
+	for sighash, want := range map[int][]string{
+		-1:   nil,
+		0x01: nil,
+		0x02: {bitcoin.HazardSighashNone},
+		0x03: {bitcoin.HazardSighashSingle},
+		0x81: {bitcoin.HazardSighashAnyoneCanPay},
+		0x82: {bitcoin.HazardSighashNone, bitcoin.HazardSighashAnyoneCanPay},
+		0x83: {bitcoin.HazardSighashSingle, bitcoin.HazardSighashAnyoneCanPay},
+	} {
+		for _, spend := range []bitcointest.Spend{bitcointest.P2WPKH(a), bitcointest.P2PKH(a), bitcointest.BIP86(a)} {
+			raw := spending(t, spend, func(in *bitcointest.Input) { in.Sighash = sighash })
+			wantHazards(t, raw, a, want...)
+			wantHazards(t, raw, keystore.PublicKey{}, want...)
+		}
+	}
+}
+
+// TestHazardSighashOfOthers: what another input asks for is not our danger, but
+// whoever looks without a key sees it.
+func TestHazardSighashOfOthers(t *testing.T) {
+	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
+	raw := spoil(t, func(p *bitcointest.PSBT) {
+		other := bitcointest.P2WPKH(b).Input(50_000, 2)
+		other.Sighash = 0x82
+		p.Inputs = append(p.Inputs, other)
+	})
+	wantHazards(t, raw, a)
+	wantHazards(t, raw, b, bitcoin.HazardSighashNone, bitcoin.HazardSighashAnyoneCanPay)
+	wantHazards(t, raw, keystore.PublicKey{}, bitcoin.HazardSighashNone, bitcoin.HazardSighashAnyoneCanPay)
+}
+
+// TestHazardHighFee: at the limits and one above, of the fee and of its rate.
+func TestHazardHighFee(t *testing.T) {
+	a := keyOf(t, secretOf(1)).PublicKey()
+	made := func(inputs int, fee uint64) []byte {
+		p := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(a).Output(uint64(inputs)*1_000_000 - fee)}}
+		for i := range inputs {
+			p.Inputs = append(p.Inputs, bitcointest.P2WPKH(a).Input(1_000_000, uint32(i)))
+		}
+		return p.Encode()
+	}
+	size := parse(t, made(1, 0)).VirtualSize()
+	wantHazards(t, made(1, size*bitcoin.DefaultMaxFeeRate), a)
+	wantHazards(t, made(1, size*bitcoin.DefaultMaxFeeRate+1), a, bitcoin.HazardHighFee)
+	wantHazards(t, made(100, bitcoin.DefaultMaxFee), a)
+	wantHazards(t, made(100, bitcoin.DefaultMaxFee+1), a, bitcoin.HazardHighFee)
+}
+
+// TestLimits: the caps are configurable.
+func TestLimits(t *testing.T) {
+	raw := base(t).Encode()
+	for name, c := range map[string]struct {
+		limits  bitcoin.Limits
+		problem string
+	}{
+		"size":     {bitcoin.Limits{MaxSize: len(raw) - 1}, "at most"},
+		"unsigned": {bitcoin.Limits{MaxUnsignedSize: len(base(t).Unsigned()) - 1}, "at most"},
+	} {
+		if _, err := bitcoin.New(c.limits).Parse(raw); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	tx, err := bitcoin.New(bitcoin.Limits{MaxFee: 9_999, MaxSize: len(raw), MaxUnsignedSize: len(base(t).Unsigned())}).Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hazardNames(tx.Hazards(keystore.PublicKey{})); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
+		t.Error(got)
+	}
+}
+
+// twoCoins is the PSBT of the fee attack: two P2WPKH inputs of one key, each
+// with an amount as it is claimed.
+func twoCoins(t testing.TB, first, second uint64, proof bool) bitcointest.PSBT {
+	a := keyOf(t, secretOf(1)).PublicKey()
+	p := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(keyOf(t, secretOf(2)).PublicKey()).Output(1_010_000 - 1_000)}}
+	for i, claimed := range []uint64{first, second} {
+		in := bitcointest.P2WPKH(a).Input(1_000_000, uint32(i))
+		in.Proof, in.Claimed = proof, claimed
+		p.Inputs = append(p.Inputs, in)
+	}
+	return p
+}
+
+// TestFeeAttack is the attack that the proof of amounts is there for. Two coins
+// of 0.01 BTC each. The attacker shows the first truly and the second as 10,000
+// satoshi, then the other way round: both times the fee looks like 1,000
+// satoshi. Of each PSBT one signature is good, together they are a transaction
+// that pays 991,000 satoshi to the miner.
+func TestFeeAttack(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	first, second := twoCoins(t, 0, 10_000, false), twoCoins(t, 10_000, 0, false)
+	for _, p := range []bitcointest.PSBT{first, second} {
+		if fee := parse(t, p.Encode()).Fee(); fee != 1_000 {
+			t.Fatalf("the fee shown is %d", fee)
+		}
+		wantHazards(t, p.Encode(), key.PublicKey(), bitcoin.HazardUnprovenAmount)
+		wantHazards(t, p.Encode(), keystore.PublicKey{}, bitcoin.HazardUnprovenAmount)
+	}
+
+	// With the transactions that are spent the lie is malformed, and nothing
+	// can allow it.
+	for i, p := range []bitcointest.PSBT{twoCoins(t, 0, 10_000, true), twoCoins(t, 10_000, 0, true)} {
+		err := refused(t, p.Encode())
+		if want := []string{"input 1 PSBT_IN_WITNESS_UTXO", "input 0 PSBT_IN_WITNESS_UTXO"}[i]; err.Field != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+
+	// What the hazard stands for: who allows it signs the robbery.
+	robbery := twoCoins(t, 0, 0, true)
+	for i, p := range []bitcointest.PSBT{first, second} {
+		signed, err := parse(t, p.Encode()).Sign(t.Context(), key, key.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		packet, err := psbt.Read(signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := packet.Inputs[i].Find(psbt.InPartialSig)
+		robbery.Inputs[i].Records = []bitcointest.Record{{Key: record.Key, Value: record.Value}}
+	}
+	final, err := bitcoin.Finalize(robbery.Encode())
+	if err != nil {
+		t.Fatalf("the attack does not work, so that this test shows nothing: %v", err)
+	}
+	runEngine(t, robbery.Encode(), final)
+}
+
+// TestTaprootNeedsNoProof: a taproot signature over everything commits to all
+// amounts; another sighash type, or another's taproot input, does not help.
+func TestTaprootNeedsNoProof(t *testing.T) {
+	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
+	x := a.XOnly()
+	claim := func(spend bitcointest.Spend, salt uint32) bitcointest.Input {
+		in := spend.Input(10_000, salt)
+		in.Proof, in.Claim = false, true
+		return in
+	}
+	made := func(inputs ...bitcointest.Input) []byte {
+		return bitcointest.PSBT{Inputs: inputs, Outputs: []bitcointest.Output{bitcointest.P2PKH(b).Output(9_000 * uint64(len(inputs)))}}.Encode()
+	}
+	all := claim(bitcointest.BIP86(a), 9)
+	all.Sighash = 1
+	single := claim(bitcointest.BIP86(a), 9)
+	single.Sighash = 3
+	tree := bitcointest.Taproot(x[:], bitcointest.Leaf(b))
+	v0 := claim(bitcointest.P2WPKH(a), 1)
+
+	wantHazards(t, made(claim(bitcointest.BIP86(a), 2)), a)
+	wantHazards(t, made(all), a)
+	wantHazards(t, made(claim(tree, 2)), a)
+	wantHazards(t, made(claim(bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(a)), 2)), a)
+	wantHazards(t, made(v0, claim(bitcointest.BIP86(a), 2)), a)
+	wantHazards(t, made(v0, all), a)
+
+	wantHazards(t, made(v0), a, bitcoin.HazardUnprovenAmount)
+	wantHazards(t, made(single), a, bitcoin.HazardSighashSingle, bitcoin.HazardUnprovenAmount)
+	wantHazards(t, made(v0, claim(bitcointest.BIP86(b), 2)), a, bitcoin.HazardUnprovenAmount)
+	// Of the taproot output b can spend a leaf without a: it ties a's hands only.
+	wantHazards(t, made(v0, claim(tree, 2)), a, bitcoin.HazardUnprovenAmount)
+	// Without a key it depends on who signs, and is said.
+	wantHazards(t, made(claim(bitcointest.BIP86(a), 2)), keystore.PublicKey{}, bitcoin.HazardUnprovenAmount)
+}
+
+// TestUnprovenOfOthers: the fee is made of all inputs, not of ours alone.
+func TestUnprovenOfOthers(t *testing.T) {
+	b := keyOf(t, secretOf(2)).PublicKey()
+	raw := spoil(t, func(p *bitcointest.PSBT) {
+		other := bitcointest.P2WPKH(b).Input(1_000, 2)
+		other.Proof = false
+		p.Inputs = append(p.Inputs, other)
+	})
+	wantHazards(t, raw, keyOf(t, secretOf(1)).PublicKey(), bitcoin.HazardUnprovenAmount)
+}
+
+// TestEstimate: the virtual size is estimated to within what signatures vary.
+func TestEstimate(t *testing.T) {
+	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
+	for name, spend := range spends(a.PublicKey(), b.PublicKey(), c.PublicKey()) {
+		raw := spending(t, spend, nil)
+		estimate := parse(t, raw).VirtualSize()
+		actual := virtualSize(t, signAll(t, raw, a, b))
+		if estimate < actual || estimate > actual+60 {
+			t.Errorf("%s: %d virtual bytes estimated, %d are", name, estimate, actual)
+		}
+	}
+}
+
+func virtualSize(t *testing.T, signed []byte) uint64 {
+	t.Helper()
+	final, err := bitcoin.Finalize(signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := decodeTx(t, final)
+	return uint64(tx.SerializeSizeStripped()*3+tx.SerializeSize()+3) / 4
+}
+
+// TestHazardNames: the list is closed.
+func TestHazardNames(t *testing.T) {
+	want := []string{
+		"bitcoin/sighash-none", "bitcoin/sighash-single", "bitcoin/sighash-anyonecanpay",
+		"bitcoin/unproven-amount", "bitcoin/high-fee",
+	}
+	if got := (bitcoin.Chain{}).HazardNames(); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	if !bytes.Equal([]byte((bitcoin.Chain{}).Name()), []byte("bitcoin")) {
+		t.Error("name")
+	}
+}

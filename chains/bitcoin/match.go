@@ -1,0 +1,221 @@
+package bitcoin
+
+import (
+	"bytes"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// task is one signature that a key can make: ECDSA, or BIP-340 if schnorr is
+// set, then with the tweak and for a leaf, if there is one.
+type task struct {
+	in      *input
+	schnorr bool
+	tweak   keystore.TaprootTweak
+	leaf    *leaf
+}
+
+// match is what a key can do for one input: tasks from first to end, of which
+// the PSBT has some already; or the reason why there are none.
+type match struct {
+	first, end int
+	reason     string
+}
+
+// matches is what a key can do for the inputs.
+type matches struct {
+	pub    keystore.PublicKey
+	inputs []match
+	tasks  []task
+	hash   [20]byte // of the compressed key
+	key    [33]byte // compressed
+	keys   *outputKeys
+}
+
+// match finds what the key can sign. The answer for the key asked for last is
+// kept.
+func (t *Transaction) match(pub keystore.PublicKey) *matches {
+	if t.matched != nil && t.matched.pub == pub {
+		return t.matched
+	}
+	m := &matches{
+		pub: pub, inputs: make([]match, len(t.inputs)), tasks: make([]task, 0, len(t.inputs)),
+		hash: keystore.Hash160(pub), key: pub.Compressed(), keys: t.keys,
+	}
+	for i := range t.inputs {
+		first := len(m.tasks)
+		reason := m.input(&t.inputs[i])
+		m.inputs[i] = match{first, len(m.tasks), reason}
+	}
+	t.matched = m
+	return m
+}
+
+// Why a key signs nothing in an input.
+const (
+	reasonFinal         = "already final"
+	reasonOtherKey      = "locked to another key"
+	reasonNotInScript   = "no such key in the script"
+	reasonUncompressed  = "has the key in its uncompressed form, which is not signed for"
+	reasonNoRedeem      = "its redeem script (PSBT_IN_REDEEM_SCRIPT) is missing"
+	reasonNoWitness     = "its witness script (PSBT_IN_WITNESS_SCRIPT) is missing"
+	reasonCodeSeparator = "its script has OP_CODESEPARATOR: what is signed depends on how it is run"
+	reasonNonStandard   = "its script is none that is signed for"
+	reasonBroken        = "its script cannot be run"
+	reasonNotTaproot    = "the output key is not this key's, and no leaf script has the key"
+	reasonLeafRefused   = "the key's leaf has OP_CODESEPARATOR, OP_SUCCESS or a leaf version other than c0"
+	reasonOtherAddress  = "locked to another address"
+)
+
+// unsignable says why no ECDSA signature of the input can be made or checked,
+// by whatever key; nothing if one can.
+func (in *input) unsignable() string {
+	switch {
+	case in.kind == p2shUnknown:
+		return reasonNoRedeem
+	case in.code == nil:
+		return reasonNoWitness
+	case in.kind == unknownWitness || in.kind == nonStandard:
+		return reasonNonStandard
+	case hasCodeSeparator(in.code):
+		return reasonCodeSeparator
+	}
+	return ""
+}
+
+// input appends what the key can sign in the input, or says why nothing.
+func (m *matches) input(in *input) string {
+	if in.kind == p2tr {
+		return m.taproot(in)
+	}
+	if reason := in.unsignable(); reason != "" {
+		if in.final {
+			return reasonFinal
+		}
+		return reason
+	}
+	if reason := m.inScript(in); reason != "" {
+		return reason
+	}
+	m.tasks = append(m.tasks, task{in: in})
+	return ""
+}
+
+// inScript looks for the key in the script that is run: itself, or its hash.
+func (m *matches) inScript(in *input) string {
+	switch in.kind {
+	case p2wpkh, p2shP2wpkh:
+		return m.isHash(in.code[2:])
+	case p2pkh:
+		return m.isHash(in.code[3:23])
+	}
+	if !bytes.Contains(in.code, m.key[1:]) && !bytes.Contains(in.code, m.hash[:]) {
+		return reasonNotInScript
+	}
+	uncompressed := m.pub.Uncompressed()
+	found, old := false, false
+	whole := pushes(in.code, func(_ byte, data []byte) bool {
+		found = found || bytes.Equal(data, m.key[:]) || bytes.Equal(data, m.hash[:])
+		old = old || bytes.Equal(data, uncompressed[:])
+		return false
+	})
+	switch {
+	case !whole:
+		return reasonBroken
+	case found:
+		return ""
+	case old:
+		return reasonUncompressed
+	}
+	return reasonNotInScript
+}
+
+func (m *matches) isHash(hash []byte) string {
+	if !bytes.Equal(hash, m.hash[:]) {
+		return reasonOtherKey
+	}
+	return ""
+}
+
+// taproot prefers the key path; else it takes every leaf that has the key.
+func (m *matches) taproot(in *input) string {
+	if tweak, ok := m.keyPath(in.taproot); ok {
+		m.tasks = append(m.tasks, task{in: in, schnorr: true, tweak: tweak})
+		return ""
+	}
+	reason := reasonNotTaproot
+	for i := range in.taproot.leaves {
+		leaf := &in.taproot.leaves[i]
+		if !leaf.has(m.key[1:]) {
+			continue
+		}
+		if leaf.version != byte(txscript.BaseLeafVersion) || hasCodeSeparator(leaf.script) || txscript.ScriptHasOpSuccess(leaf.script) {
+			reason = reasonLeafRefused
+			continue
+		}
+		reason = ""
+		m.tasks = append(m.tasks, task{in: in, schnorr: true, tweak: keystore.ScriptPath(), leaf: leaf})
+	}
+	if reason == reasonNotTaproot && in.final {
+		return reasonFinal
+	}
+	return reason
+}
+
+// keyPath finds the tweak under which the key is the output key: of the
+// internal key with its merkle root; where the PSBT names no internal key, of
+// this key with the root or with none (BIP-86); or none, where the output key
+// is this key as it is.
+func (m *matches) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
+	if bytes.Equal(tap.output, m.key[1:]) {
+		return keystore.ScriptPath(), true
+	}
+	tweak := keystore.KeyPath()
+	if tap.root != nil {
+		tweak = keystore.KeyPathWithRoot([32]byte(tap.root))
+	}
+	if tap.internal != nil {
+		return tweak, bytes.Equal(tap.internal, m.key[1:]) // the PSBT's own tweak was checked
+	}
+	made, err := m.keys.tweak(m.key[1:], tap.root)
+	return tweak, err == nil && bytes.Equal(made.x[:], tap.output)
+}
+
+// has reports whether an x-only key is pushed by the leaf's script.
+func (l *leaf) has(key []byte) bool {
+	if !bytes.Contains(l.script, key) {
+		return false
+	}
+	found := false
+	pushes(l.script, func(_ byte, data []byte) bool {
+		found = bytes.Equal(data, key)
+		return found
+	})
+	return found
+}
+
+// key is the key of the record that the task's signature goes into.
+func (k *task) key(m *matches) []byte {
+	switch {
+	case !k.schnorr:
+		return append([]byte{psbt.InPartialSig}, m.key[:]...)
+	case k.leaf == nil:
+		return []byte{psbt.InTapKeySig}
+	}
+	key := append([]byte{psbt.InTapScriptSig}, m.key[1:]...)
+	return append(key, k.leaf.hash[:]...)
+}
+
+// done reports whether the PSBT has the task's signature already. It was
+// verified when the PSBT was read.
+func (k *task) done(key []byte) bool {
+	for record := range k.in.All(uint64(key[0])) {
+		if bytes.Equal(record.Key, key) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,53 @@
+package bitcoin
+
+import (
+	"fmt"
+
+	"github.com/btcsuite/btcd/chaincfg/v2"
+)
+
+// Network is one of Bitcoin's networks. The zero Network is Mainnet.
+type Network uint8
+
+// The networks. Testnet and Signet share all address forms; Regtest shares
+// those that are base58.
+const (
+	Mainnet Network = iota
+	Testnet
+	Signet
+	Regtest
+)
+
+var networks = [...]struct {
+	name   string
+	format string // as the API names it
+	params *chaincfg.Params
+}{
+	Mainnet: {"mainnet", "MAINNET", &chaincfg.MainNetParams},
+	Testnet: {"testnet", "TESTNET", &chaincfg.TestNet3Params},
+	Signet:  {"signet", "SIGNET", &chaincfg.SigNetParams},
+	Regtest: {"regtest", "REGTEST", &chaincfg.RegressionNetParams},
+}
+
+// String returns the network's name, such as "mainnet".
+func (n Network) String() string { return networks[n].name }
+
+// ParseNetwork reads a network by the name that String returns.
+func ParseNetwork(name string) (Network, error) {
+	for network, known := range networks {
+		if known.name == name {
+			return Network(network), nil
+		}
+	}
+	return Mainnet, fmt.Errorf("unknown bitcoin network %q: use mainnet, testnet, signet or regtest", name)
+}
+
+// NetworkOf returns the network of an address, and whether the text is one. An
+// address that several networks share is taken for one of Testnet.
+func NetworkOf(address string) (Network, bool) {
+	target, err := parseSignWith(address)
+	if err != nil || target == nil {
+		return Mainnet, false
+	}
+	return target.network, true
+}

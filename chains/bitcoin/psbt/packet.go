@@ -1,0 +1,192 @@
+package psbt
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// magic begins every PSBT: "psbt" and ff.
+const magic = "psbt\xff"
+
+// Versions of the format.
+const (
+	Version0 = 0 // BIP-174
+	Version2 = 2 // BIP-370
+)
+
+// Packet is a PSBT that was read strictly: a view over Raw.
+type Packet struct {
+	Raw     []byte
+	Version uint32 // Version0 or Version2
+	Global  Map
+	Inputs  []Input
+	Outputs []Output
+
+	TxVersion uint32 // of the transaction
+	LockTime  uint32 // of the transaction; in version 2 by the rule of BIP-370
+}
+
+// Input is one input: its map, and what the unsigned transaction has of it.
+type Input struct {
+	Map
+	Offset       int      // of the outpoint in the PSBT
+	PreviousTxID [32]byte // of the transaction that is spent, in wire order (printed in reverse)
+	OutputIndex  uint32
+	Sequence     uint32
+	Previous     *Transaction // PSBT_IN_NON_WITNESS_UTXO, nil if absent
+}
+
+// Output is one output: its map, and what the unsigned transaction has of it.
+type Output struct {
+	Map
+	Offset int    // of the amount in the PSBT
+	Amount uint64 // in satoshi
+	Script []byte // a view
+}
+
+// Read reads a PSBT and keeps raw, which the caller must not change
+// afterwards. Its error is a *chains.ParseError: chains.ErrUnsupported for a
+// version other than 0 and 2, else chains.ErrMalformed.
+func Read(raw []byte) (*Packet, error) {
+	if !bytes.HasPrefix(raw, []byte(magic)) {
+		return nil, explainMagic(raw)
+	}
+	p := &Packet{Raw: raw}
+	c := cursor{data: raw, at: len(magic)}
+	records := make([]Record, 0, min(8+len(raw)/64, 4096))
+	var err error
+	if p.Global, err = readMap(&c, &records); err != nil {
+		return nil, in("global map", err)
+	}
+	if err := p.readGlobal(&c); err != nil {
+		return nil, err
+	}
+	for i := range p.Inputs {
+		if err := p.readInput(&c, i, &records); err != nil {
+			return nil, err
+		}
+	}
+	for i := range p.Outputs {
+		if err := p.readOutput(&c, i, &records); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.end(); err != nil {
+		return nil, in("end", err)
+	}
+	if p.Version == Version2 {
+		return p, p.computeLockTime()
+	}
+	return p, nil
+}
+
+// explainMagic says what the bytes look like that do not begin as a PSBT does.
+func explainMagic(raw []byte) error {
+	if len(raw) >= 10 && (raw[0] == 1 || raw[0] == 2 || raw[0] == 3) && raw[1] == 0 && raw[2] == 0 && raw[3] == 0 {
+		return malformed("", 0, "this looks like a bare transaction: give it as a PSBT (hex beginning 70736274ff), "+
+			"which says what its inputs spend")
+	}
+	if bytes.HasPrefix(raw, []byte("cHNidP")) {
+		return malformed("", 0, "this is the base64 of a PSBT: hex of the PSBT itself is expected")
+	}
+	return malformed("", 0, "not a PSBT: it does not begin with 70736274ff")
+}
+
+// readGlobal reads the version first, which decides which fields may stand.
+func (p *Packet) readGlobal(c *cursor) error {
+	if record := p.Global.Find(GlobalVersion); record != nil && len(record.Value) == 4 {
+		p.Version = binary.LittleEndian.Uint32(record.Value)
+		if p.Version != Version0 && p.Version != Version2 {
+			return &chains.ParseError{
+				Kind: chains.ErrUnsupported, Chain: chainName, Field: "PSBT_GLOBAL_VERSION", Offset: record.ValueOffset(),
+				Problem: "PSBT of an unknown version: versions 0 (BIP-174) and 2 (BIP-370) are supported",
+			}
+		}
+	}
+	if err := p.check(&p.Global, &globalRules, section{}); err != nil {
+		return err
+	}
+	if p.Version == Version2 {
+		return p.readCounts(c)
+	}
+	unsigned, err := required(&p.Global, GlobalUnsignedTx, &globalRules, section{})
+	if err != nil {
+		return err
+	}
+	return in("PSBT_GLOBAL_UNSIGNED_TX", p.readUnsigned(unsigned))
+}
+
+func (p *Packet) readInput(c *cursor, index int, records *[]Record) error {
+	at, input := section{"input", index}, &p.Inputs[index]
+	var err error
+	if input.Map, err = readMap(c, records); err != nil {
+		return in(at.String(), err)
+	}
+	if err := p.check(&input.Map, &inputRules, at); err != nil {
+		return err
+	}
+	if record := input.Find(InNonWitnessUTXO); record != nil {
+		previous, err := ReadTransaction(record.Value, record.ValueOffset())
+		if err != nil {
+			return in(at.field("PSBT_IN_NON_WITNESS_UTXO"), err)
+		}
+		input.Previous = &previous
+	}
+	if p.Version == Version2 {
+		return input.readParts(at)
+	}
+	return nil
+}
+
+func (p *Packet) readOutput(c *cursor, index int, records *[]Record) error {
+	at, output := section{"output", index}, &p.Outputs[index]
+	var err error
+	if output.Map, err = readMap(c, records); err != nil {
+		return in(at.String(), err)
+	}
+	if err := p.check(&output.Map, &outputRules, at); err != nil {
+		return err
+	}
+	if p.Version == Version2 {
+		return output.readParts(at)
+	}
+	return nil
+}
+
+// check holds the records of a map against the rules of their fields.
+func (p *Packet) check(m *Map, rules *[256]rule, at section) error {
+	for i := range m.Records {
+		record := &m.Records[i]
+		if record.Type >= uint64(len(rules)) || rules[record.Type].name == "" {
+			continue
+		}
+		if err := p.checkRecord(record, &rules[record.Type], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Packet) checkRecord(record *Record, rule *rule, at section) error {
+	if rule.only == inV0 && p.Version != Version0 || rule.only == inV2 && p.Version != Version2 {
+		return malformed(at.field(rule.name), record.Offset, "not a field of a PSBT of version %d", p.Version)
+	}
+	if problem := rule.key(record.Data()); problem != "" {
+		return malformed(at.field(rule.name), record.DataOffset(), "key: %s", problem)
+	}
+	if problem := rule.value(record.Value); problem != "" {
+		return malformed(at.field(rule.name), record.ValueOffset(), "%s", problem)
+	}
+	return nil
+}
+
+// required finds a field that must stand in the map.
+func required(m *Map, keyType uint64, rules *[256]rule, at section) (*Record, error) {
+	record := m.Find(keyType)
+	if record == nil {
+		return nil, malformed(at.field(rules[keyType].name), m.End, "missing")
+	}
+	return record, nil
+}

@@ -1,0 +1,149 @@
+package psbt
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Bytes that the maps of version 2 take at least: their required records and
+// the 00 at the end.
+const (
+	minInputMap  = (1 + 1 + 1 + 32) + (1 + 1 + 1 + 4) + 1
+	minOutputMap = (1 + 1 + 1 + 8) + (1 + 1 + 1) + 1
+)
+
+// defaultSequence is that of an input without PSBT_IN_SEQUENCE.
+const defaultSequence = math.MaxUint32
+
+// readCounts reads how many maps follow, and the version of the transaction.
+func (p *Packet) readCounts(c *cursor) error {
+	version, err := required(&p.Global, GlobalTxVersion, &globalRules, section{})
+	if err != nil {
+		return err
+	}
+	p.TxVersion = binary.LittleEndian.Uint32(version.Value)
+	inputs, err := p.count(GlobalInputCount, c.remaining(), minInputMap)
+	if err != nil {
+		return err
+	}
+	outputs, err := p.count(GlobalOutputCount, c.remaining()-inputs*minInputMap, minOutputMap)
+	if err != nil {
+		return err
+	}
+	p.Inputs, p.Outputs = make([]Input, inputs), make([]Output, outputs)
+	return nil
+}
+
+// count reads a count, and refuses one that the bytes left have no room for.
+func (p *Packet) count(keyType uint64, left, least int) (int, error) {
+	record, err := required(&p.Global, keyType, &globalRules, section{})
+	if err != nil {
+		return 0, err
+	}
+	value := cursor{data: record.Value}
+	count, err := value.compactSize()
+	if err != nil {
+		return 0, err
+	}
+	if count > uint64(left/least) {
+		return 0, malformed(globalRules[keyType].name, record.ValueOffset(), "%d maps do not fit into the %d bytes that follow", count, left)
+	}
+	return int(count), nil
+}
+
+// readParts takes the input's part of the unsigned transaction from its map.
+func (in *Input) readParts(at section) error {
+	txid, err := required(&in.Map, InPreviousTxID, &inputRules, at)
+	if err != nil {
+		return err
+	}
+	index, err := required(&in.Map, InOutputIndex, &inputRules, at)
+	if err != nil {
+		return err
+	}
+	in.Offset = txid.Offset
+	in.PreviousTxID = [32]byte(txid.Value)
+	in.OutputIndex = binary.LittleEndian.Uint32(index.Value)
+	in.Sequence = defaultSequence
+	if sequence := in.Value(InSequence); sequence != nil {
+		in.Sequence = binary.LittleEndian.Uint32(sequence)
+	}
+	return nil
+}
+
+// readParts takes the output's part of the unsigned transaction from its map.
+func (out *Output) readParts(at section) error {
+	amount, err := required(&out.Map, OutAmount, &outputRules, at)
+	if err != nil {
+		return err
+	}
+	script, err := required(&out.Map, OutScript, &outputRules, at)
+	if err != nil {
+		return err
+	}
+	out.Offset = amount.Offset
+	out.Amount, out.Script = binary.LittleEndian.Uint64(amount.Value), script.Value
+	return nil
+}
+
+// computeLockTime finds the locktime by the rule of BIP-370: of the kinds,
+// height or time, that every input with a requirement can live with, height
+// wins, and of that kind the highest that is required. Without a requirement
+// it is the fallback, without a fallback 0.
+func (p *Packet) computeLockTime() error {
+	var height, time uint32
+	heightFits, timeFits, constrained := true, true, false
+	for i := range p.Inputs {
+		byHeight, byTime := p.Inputs[i].Value(InRequiredHeightLocktime), p.Inputs[i].Value(InRequiredTimeLocktime)
+		if byHeight == nil && byTime == nil {
+			continue
+		}
+		constrained = true
+		if heightFits = heightFits && byHeight != nil; heightFits {
+			height = max(height, binary.LittleEndian.Uint32(byHeight))
+		}
+		if timeFits = timeFits && byTime != nil; timeFits {
+			time = max(time, binary.LittleEndian.Uint32(byTime))
+		}
+		if !heightFits && !timeFits {
+			return malformed(section{"input", i}.String(), p.Inputs[i].Offset,
+				"its required locktime is of another kind (height or time) than that of an earlier input: no locktime suits both")
+		}
+	}
+	switch {
+	case constrained && heightFits:
+		p.LockTime = height
+	case constrained:
+		p.LockTime = time
+	default:
+		if fallback := p.Global.Value(GlobalFallbackLocktime); fallback != nil {
+			p.LockTime = binary.LittleEndian.Uint32(fallback)
+		}
+	}
+	return nil
+}
+
+// Unsigned returns the unsigned transaction, every input script empty and
+// without witnesses. In version 0 it is a view over Raw.
+func (p *Packet) Unsigned() []byte {
+	if p.Version == Version0 {
+		return p.Global.Value(GlobalUnsignedTx)
+	}
+	out := make([]byte, 0, 18+minInput*len(p.Inputs)+64*len(p.Outputs))
+	out = binary.LittleEndian.AppendUint32(out, p.TxVersion)
+	out = AppendCompactSize(out, uint64(len(p.Inputs)))
+	for i := range p.Inputs {
+		in := &p.Inputs[i]
+		out = append(out, in.PreviousTxID[:]...)
+		out = binary.LittleEndian.AppendUint32(out, in.OutputIndex)
+		out = append(out, 0)
+		out = binary.LittleEndian.AppendUint32(out, in.Sequence)
+	}
+	out = AppendCompactSize(out, uint64(len(p.Outputs)))
+	for i := range p.Outputs {
+		out = binary.LittleEndian.AppendUint64(out, p.Outputs[i].Amount)
+		out = AppendCompactSize(out, uint64(len(p.Outputs[i].Script)))
+		out = append(out, p.Outputs[i].Script...)
+	}
+	return binary.LittleEndian.AppendUint32(out, p.LockTime)
+}

@@ -1,0 +1,142 @@
+package bitcoin
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/btcsuite/btcd/address/v2"
+	"github.com/btcsuite/btcd/txscript/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+// partialSig returns the signature of a key, nil if there is none.
+func (in *input) partialSig(key []byte) []byte {
+	for record := range in.All(psbt.InPartialSig) {
+		if bytes.Equal(record.Data(), key) {
+			return record.Value
+		}
+	}
+	return nil
+}
+
+// satisfyHash: signature, key.
+func (in *input) satisfyHash(hash []byte) ([][]byte, error) {
+	for record := range in.All(psbt.InPartialSig) {
+		if bytes.Equal(address.Hash160(record.Data()), hash) {
+			return [][]byte{record.Value, record.Data()}, nil
+		}
+	}
+	return nil, fmt.Errorf("the signature is missing")
+}
+
+// satisfyMultisig: an empty item, and m signatures in the order of the keys.
+// The empty item is one too many that OP_CHECKMULTISIG takes.
+func (in *input) satisfyMultisig() ([][]byte, error) {
+	_, m, err := txscript.CalcMultiSigStats(in.code)
+	if err != nil {
+		return nil, err
+	}
+	stack := [][]byte{nil}
+	pushes(in.code, func(_ byte, key []byte) bool {
+		if signature := in.partialSig(key); signature != nil && len(stack) <= m {
+			stack = append(stack, signature)
+		}
+		return false
+	})
+	if len(stack) <= m {
+		return nil, fmt.Errorf("it has %d signatures of its keys and needs %d", len(stack)-1, m)
+	}
+	return stack, nil
+}
+
+// satisfyTaproot takes the key path if it is signed, else the leaf with the
+// shortest witness of those that are.
+func (in *input) satisfyTaproot() (wire.TxWitness, error) {
+	if signature := in.Value(psbt.InTapKeySig); signature != nil {
+		return wire.TxWitness{signature}, nil
+	}
+	var best wire.TxWitness
+	for i := range in.taproot.leaves {
+		leaf := &in.taproot.leaves[i]
+		stack, ok := in.satisfyLeaf(leaf)
+		if !ok {
+			continue
+		}
+		witness := append(wire.TxWitness(stack), leaf.script, leaf.control)
+		if best == nil || witness.SerializeSize() < best.SerializeSize() {
+			best = witness
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("neither the key path nor a leaf that this finalizer knows has its signatures")
+	}
+	return best, nil
+}
+
+// satisfyLeaf reads a leaf script of the forms
+//
+//	<x> CHECKSIGVERIFY … <x> CHECKSIG                    all sign
+//	<x> CHECKSIG <x> CHECKSIGADD … <m> NUMEQUAL[VERIFY]  m sign; or m NUMEQUAL before more
+//
+// The stack has one item for each key, the first key's on top: its signature,
+// or nothing where m others sign.
+func (in *input) satisfyLeaf(leaf *leaf) ([][]byte, bool) {
+	keys, need, ok := leaf.keys()
+	if !ok {
+		return nil, false
+	}
+	stack, signed := make([][]byte, len(keys)), 0
+	for i, key := range keys {
+		if signature := in.tapScriptSig(key, leaf); signature != nil && signed < need {
+			stack[len(keys)-1-i] = signature
+			signed++
+		}
+	}
+	return stack, signed == need
+}
+
+// keys returns the keys of a leaf in order and how many of them must sign.
+func (l *leaf) keys() (keys [][]byte, need int, ok bool) {
+	tokens := txscript.MakeScriptTokenizer(0, l.script)
+	var last []byte
+	adding := false
+	for tokens.Next() {
+		switch op := tokens.Opcode(); {
+		case op == txscript.OP_DATA_32:
+			last = tokens.Data()
+		case op == txscript.OP_CHECKSIG || op == txscript.OP_CHECKSIGVERIFY || op == txscript.OP_CHECKSIGADD:
+			if last == nil {
+				return nil, 0, false
+			}
+			keys, last = append(keys, last), nil
+			adding = adding || op == txscript.OP_CHECKSIGADD
+			need++
+		case adding && op >= txscript.OP_1 && op <= txscript.OP_16:
+			need = int(op-txscript.OP_1) + 1
+		case adding && (op == txscript.OP_NUMEQUAL || op == txscript.OP_NUMEQUALVERIFY):
+		default:
+			return nil, 0, false
+		}
+	}
+	return keys, need, tokens.Err() == nil && len(keys) >= need && need > 0
+}
+
+func (in *input) tapScriptSig(key []byte, leaf *leaf) []byte {
+	for record := range in.All(psbt.InTapScriptSig) {
+		if data := record.Data(); bytes.Equal(data[:32], key) && bytes.Equal(data[32:], leaf.hash[:]) {
+			return record.Value
+		}
+	}
+	return nil
+}
+
+// readWitness takes PSBT_IN_FINAL_SCRIPTWITNESS apart, which the PSBT reader
+// has found well-formed: <items> ‖ (<length> ‖ item)…
+func readWitness(value []byte) (wire.TxWitness, error) {
+	if value == nil {
+		return nil, nil
+	}
+	return psbt.ReadWitness(value)
+}

@@ -1,0 +1,210 @@
+package bitcoin
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+// Sighash types: what a signature commits to. AnyoneCanPay is added to one of
+// the others.
+const (
+	sighashDefault      = 0x00 // taproot only: all, written without a byte of its own
+	sighashAll          = 0x01
+	sighashNone         = 0x02 // no outputs
+	sighashSingle       = 0x03 // the output of the input's own number
+	sighashAnyoneCanPay = 0x80 // no other inputs
+	sighashOutputs      = 0x03 // mask
+)
+
+const fieldSighashType = "PSBT_IN_SIGHASH_TYPE"
+
+// readSighash reads what the input asks to be signed.
+func (in *input) readSighash(outputs int) error {
+	if in.sighash = sighashAll; in.kind == p2tr {
+		in.sighash = sighashDefault
+	}
+	value := in.Value(psbt.InSighashType)
+	if value == nil {
+		return nil
+	}
+	asked := binary.LittleEndian.Uint32(value)
+	if asked > 0xff || !knownSighash(byte(asked), in.kind.family()) {
+		return in.refuse(fieldSighashType, psbt.InSighashType, "unknown sighash type %#x for %s", asked, in.kind)
+	}
+	in.sighash, in.declared = byte(asked), true
+	if in.lacksOutput(in.sighash, outputs) {
+		return in.refuse(fieldSighashType, psbt.InSighashType,
+			"SIGHASH_SINGLE, but there is no output %d: it would sign for nothing", in.index)
+	}
+	return nil
+}
+
+func knownSighash(sighash byte, of family) bool {
+	if sighash == sighashDefault {
+		return of == taprootV1 || of == unknown
+	}
+	outputs := sighash &^ sighashAnyoneCanPay
+	return outputs >= sighashAll && outputs <= sighashSingle
+}
+
+// lacksOutput: SIGHASH_SINGLE of an input that has no output of its number. In
+// the legacy digest that would be the constant 1, a signature for anything.
+func (in *input) lacksOutput(sighash byte, outputs int) bool {
+	return sighash&sighashOutputs == sighashSingle && in.index >= outputs
+}
+
+// ecdsaDigest is what an ECDSA signature of the input signs. The script that is
+// run must be known.
+func (t *Transaction) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
+	if in.digest.made && in.digest.sighash == sighash {
+		return in.digest.hash, nil
+	}
+	hash, err := t.makeECDSADigest(in, sighash)
+	if err == nil {
+		in.digest.made, in.digest.sighash, in.digest.hash = true, sighash, hash
+	}
+	return hash, err
+}
+
+func (t *Transaction) makeECDSADigest(in *input, sighash byte) (digest [32]byte, err error) {
+	if in.kind.family() == legacy && sighash == sighashAll {
+		return t.legacyDigest(in), nil
+	}
+	t.prepare()
+	var made []byte
+	if in.kind.family() == legacy {
+		made, err = txscript.CalcSignatureHash(in.code, txscript.SigHashType(sighash), t.tx, in.index)
+	} else {
+		made, err = txscript.CalcWitnessSigHash(
+			in.code, t.hashes, txscript.SigHashType(sighash), t.tx, in.index, int64(in.amount))
+	}
+	copy(digest[:], made)
+	return digest, err
+}
+
+// legacyDigest is the digest of before segwit, with SIGHASH_ALL: SHA-256 twice
+// over the unsigned transaction, with the script that is run as the input's
+// own script, and the sighash type behind it.
+//
+//	… outpoint  <length> script  sequence …   01000000
+//
+// The whole transaction is hashed for each input, so that n inputs cost n²: no
+// order of hashing changes that, only segwit has. What stands before the input
+// is hashed once for all, which halves it; txscript makes a copy besides.
+func (t *Transaction) legacyDigest(in *input) (digest [32]byte) {
+	at := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*41 + 36 // of the empty script's length
+	hash := t.hashUpTo(at)
+	var length [9]byte
+	hash.Write(psbt.AppendCompactSize(length[:0], uint64(len(in.code))))
+	hash.Write(in.code)
+	hash.Write(t.unsigned[at+1:])
+	hash.Write([]byte{sighashAll, 0, 0, 0})
+	hash.Sum(digest[:0])
+	return sha256.Sum256(digest[:])
+}
+
+// prefixHash is SHA-256 over the first bytes of the unsigned transaction.
+type prefixHash struct {
+	hash.Cloner
+	size int
+}
+
+// hashUpTo returns a hash that has seen the first bytes of the unsigned
+// transaction. It goes on from where it was last asked for.
+func (t *Transaction) hashUpTo(at int) hash.Hash {
+	if t.prefix.Cloner == nil || t.prefix.size > at {
+		t.prefix = prefixHash{Cloner: sha256.New().(hash.Cloner)}
+	}
+	t.prefix.Write(t.unsigned[t.prefix.size:at])
+	t.prefix.size = at
+	clone, err := t.prefix.Clone()
+	if err != nil {
+		panic("bitcoin: SHA-256 can be cloned: " + err.Error())
+	}
+	return clone
+}
+
+// taprootDigest is what a BIP-340 signature of the input signs: for the key
+// path (BIP-341), or for a leaf by its hash (BIP-342).
+func (t *Transaction) taprootDigest(in *input, sighash byte, leafHash []byte) (digest [32]byte, err error) {
+	t.prepare()
+	var made []byte
+	if leafHash == nil {
+		made, err = txscript.CalcTaprootSignatureHash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent)
+	} else {
+		made, err = txscript.CalcTapscriptSignaturehash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent,
+			txscript.TapLeaf{}, txscript.WithBaseTapscriptVersion(noCodeSeparator, leafHash))
+	}
+	copy(digest[:], made)
+	return digest, err
+}
+
+// noCodeSeparator is the position of the last OP_CODESEPARATOR where none is.
+const noCodeSeparator = 0xffffffff
+
+// prepare makes the midstates of BIP-143 and BIP-341, once, so that the cost
+// of an input does not depend on how many there are.
+func (t *Transaction) prepare() {
+	if t.hashes != nil {
+		return
+	}
+	t.tx = t.wireTx()
+	t.spent = newSpentOutputs(t.inputs)
+	t.hashes = txscript.NewTxSigHashes(t.tx, t.spent)
+}
+
+// wireTx is the unsigned transaction as txscript wants it.
+func (t *Transaction) wireTx() *wire.MsgTx {
+	ins, outs := make([]wire.TxIn, len(t.inputs)), make([]wire.TxOut, len(t.packet.Outputs))
+	tx := &wire.MsgTx{
+		Version: int32(t.packet.TxVersion), LockTime: t.packet.LockTime,
+		TxIn: make([]*wire.TxIn, len(ins)), TxOut: make([]*wire.TxOut, len(outs)),
+	}
+	for i := range ins {
+		in := &t.packet.Inputs[i]
+		ins[i] = wire.TxIn{
+			PreviousOutPoint: wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}, Sequence: in.Sequence,
+		}
+		tx.TxIn[i] = &ins[i]
+	}
+	for i := range outs {
+		outs[i] = wire.TxOut{Value: int64(t.packet.Outputs[i].Amount), PkScript: t.packet.Outputs[i].Script}
+		tx.TxOut[i] = &outs[i]
+	}
+	return tx
+}
+
+// spentOutputs is a txscript.PrevOutputFetcher.
+type spentOutputs struct {
+	outputs []wire.TxOut
+	index   map[wire.OutPoint]*wire.TxOut // nil if there is one output only
+}
+
+func newSpentOutputs(inputs []input) *spentOutputs {
+	spent := &spentOutputs{outputs: make([]wire.TxOut, len(inputs))}
+	if len(inputs) > 1 {
+		spent.index = make(map[wire.OutPoint]*wire.TxOut, len(inputs))
+	}
+	for i := range inputs {
+		in := &inputs[i]
+		spent.outputs[i] = wire.TxOut{Value: int64(in.amount), PkScript: in.script}
+		if spent.index != nil {
+			spent.index[wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}] = &spent.outputs[i]
+		}
+	}
+	return spent
+}
+
+// FetchPrevOutput implements txscript.PrevOutputFetcher.
+func (s *spentOutputs) FetchPrevOutput(outpoint wire.OutPoint) *wire.TxOut {
+	if s.index == nil {
+		return &s.outputs[0]
+	}
+	return s.index[outpoint]
+}

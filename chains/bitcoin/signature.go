@@ -1,0 +1,131 @@
+package bitcoin
+
+import (
+	"fmt"
+
+	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+const fieldPartialSig = "PSBT_IN_PARTIAL_SIG"
+
+// checkSignatures verifies every signature that the input has: a signature
+// that does not verify says that somebody signed something else.
+func (t *Transaction) checkSignatures(in *input) error {
+	for i := range in.Records {
+		record := &in.Records[i]
+		var name string
+		var err error
+		switch record.Type {
+		case psbt.InPartialSig:
+			name, err = fieldPartialSig, t.checkPartialSig(in, record)
+		case psbt.InTapKeySig:
+			name, err = fieldTapKeySig, t.checkTapSig(in, in.taproot.output, nil, record.Value)
+		case psbt.InTapScriptSig:
+			key, leafHash := record.Data()[:32], record.Data()[32:]
+			name, err = fieldTapScriptSig, t.checkTapSig(in, key, leafHash, record.Value)
+		}
+		if err != nil {
+			return malformed(in.field(name), record.ValueOffset(), "%s", err)
+		}
+	}
+	return nil
+}
+
+// checkSigSighash refuses a signature over something else than was asked for.
+func (t *Transaction) checkSigSighash(in *input, sighash byte) error {
+	if !knownSighash(sighash, in.kind.family()) {
+		return fmt.Errorf("signature with unknown sighash type %#x", sighash)
+	}
+	if in.declared && sighash != in.sighash {
+		return fmt.Errorf("signature with sighash type %#x, %s asks for %#x", sighash, fieldSighashType, in.sighash)
+	}
+	if in.lacksOutput(sighash, len(t.packet.Outputs)) {
+		return fmt.Errorf("signature with SIGHASH_SINGLE, but there is no output %d", in.index)
+	}
+	return nil
+}
+
+// checkPartialSig verifies DER ‖ sighash type under the key in the record's key.
+func (t *Transaction) checkPartialSig(in *input, record *psbt.Record) error {
+	if reason := in.unsignable(); reason != "" {
+		return fmt.Errorf("a signature that cannot be checked: %s", reason)
+	}
+	der, sighash := record.Value[:len(record.Value)-1], record.Value[len(record.Value)-1]
+	if err := t.checkSigSighash(in, sighash); err != nil {
+		return err
+	}
+	compact, err := fromDER(der)
+	if err != nil {
+		return err
+	}
+	digest, err := t.ecdsaDigest(in, sighash)
+	if err != nil {
+		return err
+	}
+	if !crypto.VerifySignature(record.Data(), digest[:], compact[:]) {
+		return fmt.Errorf("the signature does not verify under key %x", record.Data())
+	}
+	return nil
+}
+
+// fromDER reads a signature in strict DER (BIP-66) into r ‖ s.
+func fromDER(der []byte) (compact [64]byte, err error) {
+	signature, err := ecdsa.ParseDERSignature(der)
+	if err != nil {
+		return compact, fmt.Errorf("signature is not strict DER: %w", err)
+	}
+	r, s := signature.R(), signature.S()
+	r.PutBytesUnchecked(compact[:32])
+	s.PutBytesUnchecked(compact[32:])
+	return compact, nil
+}
+
+// appendDER appends r and s, 32 bytes each, in DER: 30 <length>, and of each
+// 02 <length> and its shortest form that is not negative.
+func appendDER(out []byte, r, s []byte) []byte {
+	r, s = derInteger(r), derInteger(s)
+	rPad, sPad := int(r[0]>>7), int(s[0]>>7)
+	out = append(out, 0x30, byte(4+rPad+len(r)+sPad+len(s)))
+	out = append(append(out, 0x02, byte(rPad+len(r))), make([]byte, rPad)...)
+	out = append(out, r...)
+	out = append(append(out, 0x02, byte(sPad+len(s))), make([]byte, sPad)...)
+	return append(out, s...)
+}
+
+// derInteger drops leading zeros, all but the last byte.
+func derInteger(bigEndian []byte) []byte {
+	for len(bigEndian) > 1 && bigEndian[0] == 0 {
+		bigEndian = bigEndian[1:]
+	}
+	return bigEndian
+}
+
+// checkTapSig verifies r ‖ s [‖ sighash type] under an x-only key.
+func (t *Transaction) checkTapSig(in *input, key, leafHash, signature []byte) error {
+	sighash := byte(sighashDefault)
+	if len(signature) == 65 {
+		if sighash = signature[64]; sighash == sighashDefault {
+			return fmt.Errorf("signature of 65 bytes with SIGHASH_DEFAULT, which has no byte of its own")
+		}
+	}
+	if err := t.checkSigSighash(in, sighash); err != nil {
+		return err
+	}
+	digest, err := t.taprootDigest(in, sighash, leafHash)
+	if err != nil {
+		return err
+	}
+	point, err := schnorr.ParsePubKey(key)
+	if err != nil {
+		return fmt.Errorf("%x is not the x coordinate of a point of the curve", key)
+	}
+	parsed, err := schnorr.ParseSignature(signature[:64])
+	if err != nil || !parsed.Verify(digest[:], point) {
+		return fmt.Errorf("the signature does not verify under key %x", key)
+	}
+	return nil
+}

@@ -1,0 +1,382 @@
+package bitcoin_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+func wantNotSigner(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if !errors.Is(err, chains.ErrNotSigner) {
+		t.Fatalf("got %v, want ErrNotSigner", err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not say %q", err, part)
+		}
+	}
+}
+
+// TestNothingToSign: the refusal says why for each input.
+func TestNothingToSign(t *testing.T) {
+	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
+	multisig := bitcointest.Multisig(1, a.PublicKey(), b.PublicKey())
+	uncompressed := c.PublicKey().Uncompressed()
+	old := append(append([]byte{65}, uncompressed[:]...), txscript.OP_CHECKSIG)
+	x := c.PublicKey().XOnly()
+	separated := append([]byte{txscript.OP_CODESEPARATOR}, bitcointest.P2PK(c.PublicKey()).Script...)
+	success := append(append(append([]byte{32}, x[:]...), txscript.OP_CHECKSIG), 0xfe)
+	without := func(spend bitcointest.Spend) bitcointest.Spend {
+		spend.Records = nil
+		return spend
+	}
+	final := bitcointest.P2SH(multisig)
+	final.Records = []bitcointest.Record{{Key: []byte{psbt.InFinalScriptSig}, Value: []byte{0x51}}}
+	made := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(a.PublicKey()).Output(1)}}
+	for i, spend := range []bitcointest.Spend{
+		bitcointest.P2WPKH(a.PublicKey()), bitcointest.P2PKH(b.PublicKey()),
+		bitcointest.P2WSH(multisig),
+		without(bitcointest.P2SH(multisig)),
+		without(bitcointest.P2WSH(multisig)),
+		bitcointest.BIP86(a.PublicKey()),
+		{Script: []byte{txscript.OP_1}, Legacy: true},
+		bitcointest.P2SH(old),
+		bitcointest.P2WSH(separated),
+		bitcointest.Taproot(bitcointest.NUMS, success),
+		final,
+	} {
+		made.Inputs = append(made.Inputs, spend.Input(1_000, uint32(i)))
+	}
+	tx := parse(t, made.Encode())
+	_, err := tx.Sign(t.Context(), c, c.ID())
+	wantNotSigner(t, err,
+		"nothing to sign for key "+c.PublicKey().String(),
+		"inputs 0 to 1: locked to another key",
+		"input 2: no such key in the script",
+		"input 3: its redeem script (PSBT_IN_REDEEM_SCRIPT) is missing",
+		"input 4: its witness script (PSBT_IN_WITNESS_SCRIPT) is missing",
+		"input 5: the output key is not this key's, and no leaf script has the key",
+		"input 6: its script is none that is signed for",
+		"input 7: has the key in its uncompressed form",
+		"input 8: its script has OP_CODESEPARATOR",
+		"input 9: the key's leaf has OP_CODESEPARATOR, OP_SUCCESS",
+		"input 10: already final",
+	)
+	if check := tx.Check(c, c.ID()); check == nil || check.Error() != err.Error() {
+		t.Errorf("Check says %v", check)
+	}
+	address := (bitcoin.Chain{}).Addresses(c.PublicKey())[2].Address
+	_, err = tx.Sign(t.Context(), c, address)
+	wantNotSigner(t, err, "inputs 0 to 10: locked to another address")
+}
+
+// TestFinalIsRefused: an input of ours that is final already stops the whole.
+func TestFinalIsRefused(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	raw := spoil(t, func(p *bitcointest.PSBT) {
+		second := bitcointest.P2WPKH(key.PublicKey()).Input(1_000, 2)
+		second.Records = []bitcointest.Record{{Key: []byte{psbt.InFinalScriptWitness}, Value: []byte{1, 1, 0xaa}}}
+		p.Inputs = append(p.Inputs, second)
+	})
+	_, err := parse(t, raw).Sign(t.Context(), key, key.ID())
+	parse, ok := errors.AsType[*chains.ParseError](err)
+	if !ok || parse.Field != "input 1" || parse.Offset != 8+5+41 || !strings.Contains(parse.Problem, "already final") {
+		t.Errorf("%v", err)
+	}
+}
+
+// onlyECDSA is a key as an HSM has it: without BIP-340.
+type onlyECDSA struct {
+	keystore.Key
+	keystore.ECDSASigner
+	calls *int
+}
+
+func (k onlyECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	*k.calls++
+	return k.ECDSASigner.SignECDSA(ctx, digest)
+}
+
+// TestKeyWithoutSchnorr: a taproot input says that the key cannot do it and
+// what to do, and no other input is signed; unless signWith leaves it out.
+func TestKeyWithoutSchnorr(t *testing.T) {
+	full := keyOf(t, secretOf(1))
+	calls := 0
+	key := onlyECDSA{full, full.(keystore.ECDSASigner), &calls}
+	raw := spoil(t, func(p *bitcointest.PSBT) {
+		p.Inputs = append(p.Inputs, bitcointest.BIP86(full.PublicKey()).Input(1_000, 2))
+	})
+	tx := parse(t, raw)
+	_, err := tx.Sign(t.Context(), key, key.ID())
+	if !errors.Is(err, keystore.ErrUnsupported) || !strings.Contains(err.Error(), "input 1 is taproot") ||
+		!strings.Contains(err.Error(), "P2WPKH") || calls != 0 {
+		t.Errorf("%v, %d signatures made", err, calls)
+	}
+	if err := tx.Check(key, key.ID()); !errors.Is(err, keystore.ErrUnsupported) {
+		t.Errorf("Check: %v", err)
+	}
+	segwit := (bitcoin.Chain{}).Addresses(full.PublicKey())[2].Address
+	if _, err := tx.Sign(t.Context(), key, segwit); err != nil || calls != 1 {
+		t.Errorf("%v, %d signatures made", err, calls)
+	}
+	ed25519 := memory.New()
+	info, err := ed25519.Add("org", memory.Key{Curve: keystore.CurveEd25519, Secret: secretOf(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := ed25519.Find(t.Context(), "org", keystore.ByID(info.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Check(other, info.ID); !errors.Is(err, keystore.ErrUnsupported) {
+		t.Errorf("ed25519: %v", err)
+	}
+}
+
+// failing is a key that makes one signature and then no more.
+type failing struct {
+	keystore.Key
+	keystore.ECDSASigner
+	left int
+}
+
+var errHSM = errors.New("hsm: device removed")
+
+func (k *failing) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	if k.left--; k.left < 0 {
+		return [65]byte{}, errHSM
+	}
+	return k.ECDSASigner.SignECDSA(ctx, digest)
+}
+
+// TestAllOrNothing: when the key fails at the second input, nothing leaves.
+func TestAllOrNothing(t *testing.T) {
+	full := keyOf(t, secretOf(1))
+	raw := spoil(t, func(p *bitcointest.PSBT) {
+		p.Inputs = append(p.Inputs, bitcointest.P2WPKH(full.PublicKey()).Input(1_000, 2))
+	})
+	signed, err := parse(t, raw).Sign(t.Context(), &failing{full, full.(keystore.ECDSASigner), 1}, full.ID())
+	if signed != nil || !errors.Is(err, errHSM) || !strings.Contains(err.Error(), "input 1") {
+		t.Errorf("%x %v", signed, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if signed, err := parse(t, raw).Sign(ctx, full, full.ID()); signed != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%x %v", signed, err)
+	}
+}
+
+// TestUnknownFieldsStay: what this reader does not know comes out as it came
+// in, wherever it stands, even out of order.
+func TestUnknownFieldsStay(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	strange := []bitcointest.Record{
+		{Key: []byte{0xfd, 0x34, 0x12, 7}, Value: []byte("unknown")},
+		{Key: append([]byte{psbt.Proprietary, 3}, "abc\x01data"...), Value: []byte("proprietary")},
+		{Key: []byte{0x60}, Value: nil},
+	}
+	for _, version := range []uint32{psbt.Version0, psbt.Version2} {
+		for _, unsorted := range []bool{false, true} {
+			raw := spoil(t, func(p *bitcointest.PSBT) {
+				p.Version, p.Unsorted, p.Global, p.Outputs[0].Records = version, unsorted, strange, strange
+				p.Inputs[0].Records = strange
+			})
+			signed, err := parse(t, raw).Sign(t.Context(), key, key.ID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantOnlySignatures(t, raw, signed)
+		}
+	}
+}
+
+// TestInsertionPlace: before the first record whose key sorts after it, else at
+// the end.
+func TestInsertionPlace(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	for _, c := range []struct {
+		types []byte
+		want  []uint64
+	}{
+		{[]byte{0x01}, []uint64{0x01, 0x02}},
+		{[]byte{0x01, 0x03}, []uint64{0x01, 0x02, 0x03}},
+		{[]byte{0x60, 0x01}, []uint64{0x02, 0x60, 0x01}},
+	} {
+		p := base(t)
+		p.Unsorted, p.Inputs[0].Proof, p.Inputs[0].Claim = true, false, false
+		for _, keyType := range c.types {
+			value := map[byte][]byte{0x01: bitcointest.AppendTxOut(nil, 100_000, p.Inputs[0].Script), 0x03: {1, 0, 0, 0}}[keyType]
+			p.Inputs[0].Records = append(p.Inputs[0].Records, bitcointest.Record{Key: []byte{keyType}, Value: value})
+		}
+		signed, err := parse(t, p.Encode()).Sign(t.Context(), key, key.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		packet, err := psbt.Read(signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []uint64
+		for _, record := range packet.Inputs[0].Records {
+			got = append(got, record.Type)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("records %x, want %x", got, c.want)
+		}
+	}
+}
+
+// TestLock: signing leaves PSBT_GLOBAL_TX_MODIFIABLE as it came, and Lock clears
+// what the signatures fix (BIP-370), and nothing else.
+func TestLock(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	for _, c := range []struct {
+		sighash   int
+		flags, is byte
+	}{
+		{-1, 0b011, 0b000}, {1, 0b1011, 0b1000}, {0x81, 0b011, 0b001}, {2, 0b011, 0b010}, {0x82, 0b011, 0b011},
+		{3, 0b011, 0b100}, {0x83, 0b011, 0b101}, {1, 0, 0}, {1, 0b100, 0b100},
+	} {
+		raw := spoil(t, func(p *bitcointest.PSBT) {
+			p.Version, p.Inputs[0].Sighash = psbt.Version2, c.sighash
+			p.Global = []bitcointest.Record{{Key: []byte{psbt.GlobalTxModifiable}, Value: []byte{c.flags}}}
+		})
+		signed, err := parse(t, raw).Sign(t.Context(), key, key.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantOnlySignatures(t, raw, signed)
+		locked, err := bitcoin.Lock(signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := parse(t, locked).Packet().Global.Find(psbt.GlobalTxModifiable)
+		if got := record.Value[0]; got != c.is {
+			t.Errorf("sighash %#x: flags %03b become %03b, want %03b", c.sighash, c.flags, got, c.is)
+		}
+		locked[record.ValueOffset()] = c.flags
+		if !bytes.Equal(locked, signed) {
+			t.Errorf("sighash %#x: more than the flags changed", c.sighash)
+		}
+	}
+}
+
+// TestLockTaproot: BIP-340 signatures count too, and without the field nothing
+// changes.
+func TestLockTaproot(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	for flags, want := range map[byte]byte{0b111: 0b100, 0: 0} {
+		p := base(t)
+		p.Version, p.Inputs[0] = psbt.Version2, bitcointest.BIP86(key.PublicKey()).Input(100_000, 1)
+		p.Global = []bitcointest.Record{{Key: []byte{psbt.GlobalTxModifiable}, Value: []byte{flags}}}
+		signed, err := parse(t, p.Encode()).Sign(t.Context(), key, key.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		locked, err := bitcoin.Lock(signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parse(t, locked).Packet().Global.Value(psbt.GlobalTxModifiable)[0]; got != want {
+			t.Errorf("flags %03b become %03b, want %03b", flags, got, want)
+		}
+	}
+	version0 := base(t).Encode()
+	if locked, err := bitcoin.Lock(version0); err != nil || !bytes.Equal(locked, version0) {
+		t.Errorf("version 0: %x %v", locked, err)
+	}
+	if _, err := bitcoin.Lock(nil); err == nil {
+		t.Error("nothing was locked")
+	}
+}
+
+// TestSigners: every address form, script addresses through the transaction,
+// those that have not signed first.
+func TestSigners(t *testing.T) {
+	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
+	store := memory.New()
+	for _, secret := range [][]byte{secretOf(1), secretOf(2)} {
+		if _, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stranger := keyOf(t, secretOf(7)).PublicKey()
+	for _, spend := range []bitcointest.Spend{
+		bitcointest.P2WSH(bitcointest.Multisig(2, stranger, b.PublicKey(), a.PublicKey())),
+		bitcointest.P2SH(bitcointest.Multisig(2, a.PublicKey(), b.PublicKey())),
+		bitcointest.Taproot(bitcointest.NUMS, bitcointest.LeafMultisig(2, b.PublicKey(), a.PublicKey())),
+	} {
+		raw := spending(t, spend, nil)
+		address := addressIn(t, parse(t, raw))
+		first := find(t, store, parse(t, raw), address)
+		signed, err := parse(t, raw).Sign(t.Context(), first, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := find(t, store, parse(t, signed), address)
+		if first.PublicKey() == second.PublicKey() {
+			t.Errorf("%s: the same key again", address)
+		}
+		if signed, err = parse(t, signed).Sign(t.Context(), second, address); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bitcoin.Finalize(signed); err != nil {
+			t.Error(err)
+		}
+	}
+	elsewhere := "2N4Jr7nS66g7qemt8mSWyjBMnUjW25a2Cg3"
+	_, err := parse(t, base(t).Encode()).Signers(elsewhere)
+	wantNotSigner(t, err, "no input is locked to "+elsewhere)
+	raw := spending(t, bitcointest.P2WSH(bitcointest.Multisig(1, a.PublicKey())), func(in *bitcointest.Input) { in.Records = nil })
+	_, err = parse(t, raw).Signers(addressIn(t, parse(t, raw)))
+	wantNotSigner(t, err, "PSBT_IN_WITNESS_SCRIPT) is missing")
+}
+
+// addressIn is the address of the first input, as shown.
+func addressIn(t *testing.T, tx *bitcoin.Transaction) string {
+	t.Helper()
+	for _, field := range tx.Summary().Fields[2].Fields[0].Fields {
+		if field.Label == "address" {
+			return field.Value
+		}
+	}
+	t.Fatal("no address")
+	return ""
+}
+
+// TestSignatureOrder: two leaves signed at once stand in the order of their keys.
+func TestSignatureOrder(t *testing.T) {
+	a := keyOf(t, secretOf(1))
+	leaves := [][]byte{bitcointest.Leaf(a.PublicKey()), bitcointest.LeafMultisig(1, a.PublicKey())}
+	for range 2 {
+		slices.Reverse(leaves)
+		signed, err := parse(t, spending(t, bitcointest.Taproot(bitcointest.NUMS, leaves...), nil)).Sign(t.Context(), a, a.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		packet, err := psbt.Read(signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys [][]byte
+		for record := range packet.Inputs[0].All(psbt.InTapScriptSig) {
+			keys = append(keys, record.Key)
+		}
+		if len(keys) != 2 || bytes.Compare(keys[0], keys[1]) >= 0 {
+			t.Errorf("%x", keys)
+		}
+	}
+}

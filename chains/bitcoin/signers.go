@@ -1,0 +1,143 @@
+package bitcoin
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/btcsuite/btcd/address/v2"
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Signers implements chains.Transaction. An address of a key names the key. An
+// address of a script names whoever has a key in it: the keys in the scripts of
+// the inputs that are locked to the address, those that have not signed first.
+// Anything else is a key's id.
+func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
+	target, err := parseSignWith(signWith)
+	if err != nil {
+		return nil, err
+	}
+	if target == nil {
+		return []keystore.Locator{keystore.ByID(signWith)}, nil
+	}
+	found := candidates{seen: map[keystore.Locator]bool{}}
+	switch classify(target.script) {
+	case p2pkh:
+		found.hash(target.script[3:23])
+	case p2wpkh:
+		found.hash(target.script[2:])
+	case p2tr:
+		found.add(keystore.ByTaproot([32]byte(target.script[2:])))
+		found.xOnly(target.script[2:])
+	}
+	for i := range t.inputs {
+		if in := &t.inputs[i]; bytes.Equal(in.script, target.script) {
+			found.input(in)
+		}
+	}
+	all := slices.Concat(found.fresh, found.signed)
+	if len(all) == 0 {
+		return nil, t.noCandidates(target, signWith)
+	}
+	return all, nil
+}
+
+// noCandidates says why the address of a script leads to no key.
+func (t *Transaction) noCandidates(target *target, signWith string) error {
+	why := "no input is locked to " + signWith
+	for i := range t.inputs {
+		if in := &t.inputs[i]; bytes.Equal(in.script, target.script) {
+			why = in.field("is locked to it, but its script has no key")
+			if reason := in.unsignable(); reason != "" {
+				why = in.field("is locked to it, but " + reason)
+			}
+			break
+		}
+	}
+	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: "nothing to sign: " + why}
+}
+
+// candidates are the locators of the keys that stand in scripts, each once.
+type candidates struct {
+	seen          map[keystore.Locator]bool
+	fresh, signed []keystore.Locator // without and with a signature in the PSBT
+	has           func(key []byte) bool
+}
+
+func (c *candidates) add(at keystore.Locator) { c.put(at, false) }
+
+func (c *candidates) put(at keystore.Locator, signed bool) {
+	switch {
+	case c.seen[at]:
+		return
+	case signed:
+		c.signed = append(c.signed, at)
+	default:
+		c.fresh = append(c.fresh, at)
+	}
+	c.seen[at] = true
+}
+
+// hash adds a key by the hash160 of its compressed form.
+func (c *candidates) hash(hash []byte) { c.add(keystore.ByHash160([20]byte(hash))) }
+
+// xOnly adds a key by its x coordinate, of which there are two keys.
+func (c *candidates) xOnly(x []byte) {
+	for _, parity := range []byte{2, 3} {
+		key := append([]byte{parity}, x...)
+		c.put(keystore.ByHash160([20]byte(address.Hash160(key))), c.has != nil && c.has(x))
+	}
+}
+
+// input adds the keys that stand in the scripts of an input.
+func (c *candidates) input(in *input) {
+	c.has = in.signedBy
+	defer func() { c.has = nil }()
+	if in.kind != p2tr {
+		c.script(in.code)
+		return
+	}
+	if in.taproot.internal != nil {
+		c.xOnly(in.taproot.internal)
+	}
+	for i := range in.taproot.leaves {
+		pushes(in.taproot.leaves[i].script, func(op byte, data []byte) bool {
+			if op == txscript.OP_DATA_32 {
+				c.xOnly(data)
+			}
+			return false
+		})
+	}
+}
+
+// script adds the compressed keys and the hashes that a script pushes.
+func (c *candidates) script(script []byte) {
+	pushes(script, func(op byte, data []byte) bool {
+		switch {
+		case op == txscript.OP_DATA_33 && (data[0] == 2 || data[0] == 3):
+			c.put(keystore.ByHash160([20]byte(address.Hash160(data))), c.has(data))
+		case op == txscript.OP_DATA_20:
+			c.hash(data)
+		}
+		return false
+	})
+}
+
+// signedBy reports whether the input has a signature of a key, compressed or
+// x-only.
+func (in *input) signedBy(key []byte) bool {
+	for i := range in.Records {
+		record := &in.Records[i]
+		switch record.Type {
+		case psbt.InPartialSig, psbt.InTapScriptSig:
+			if bytes.HasPrefix(record.Data(), key) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+package bitcoin
+
+import (
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+// Sizes in bytes of what a signed input has, lengths included.
+const (
+	ecdsaPush   = 1 + maxPartialSig
+	keyPush     = 1 + 33
+	schnorrPush = 1 + 64
+)
+
+// VirtualSize estimates the size of the signed transaction in virtual bytes
+// (BIP-141: weight / 4, rounded up). Final inputs count as they are, the others
+// with signatures of the usual length.
+func (t *Transaction) VirtualSize() uint64 {
+	weight, hasWitness := 4*len(t.unsigned), false
+	for i := range t.inputs {
+		script, witness := t.inputs[i].signedSize()
+		weight += 4*(script+psbt.CompactSizeLen(uint64(script))-1) + max(witness, 1)
+		hasWitness = hasWitness || witness > 0
+	}
+	if hasWitness {
+		weight += 2 // marker and flag
+	} else {
+		weight -= len(t.inputs)
+	}
+	return uint64(weight+3) / 4
+}
+
+// signedSize is the number of bytes of the input's script and of its witness,
+// the count of items included, when it is final.
+func (in *input) signedSize() (script, witness int) {
+	if in.final {
+		return len(in.Value(psbt.InFinalScriptSig)), len(in.Value(psbt.InFinalScriptWitness))
+	}
+	switch in.kind {
+	case p2pk, p2pkh, bareMultisig:
+		return satisfactionSize(in.code), 0
+	case p2sh:
+		return satisfactionSize(in.code) + pushSize(len(in.code)), 0
+	case p2wpkh:
+		return 0, 1 + ecdsaPush + keyPush
+	case p2shP2wpkh:
+		return 1 + 22, 1 + ecdsaPush + keyPush
+	case p2wsh:
+		return 0, in.scriptWitnessSize()
+	case p2shP2wsh:
+		return 1 + 34, in.scriptWitnessSize()
+	case p2tr:
+		return 0, in.taprootWitnessSize()
+	}
+	return 0, 0
+}
+
+func (in *input) scriptWitnessSize() int {
+	return 1 + satisfactionSize(in.code) + psbt.CompactSizeLen(uint64(len(in.code))) + len(in.code)
+}
+
+// taprootWitnessSize takes the key path where it is possible, else the leaf
+// that comes first.
+func (in *input) taprootWitnessSize() int {
+	signature := schnorrPush
+	if in.sighash != sighashDefault {
+		signature++
+	}
+	if len(in.taproot.leaves) == 0 {
+		return 1 + signature
+	}
+	leaf := &in.taproot.leaves[0]
+	size := 1 + psbt.CompactSizeLen(uint64(len(leaf.script))) + len(leaf.script) +
+		psbt.CompactSizeLen(uint64(len(leaf.control))) + len(leaf.control)
+	pushes(leaf.script, func(op byte, _ []byte) bool {
+		if op == txscript.OP_DATA_32 {
+			size += signature
+		}
+		return false
+	})
+	return size
+}
+
+// satisfactionSize is the size of what a script wants to find: an empty item
+// and m signatures for a multisig, a signature and a key for a key's hash, else
+// one signature.
+func satisfactionSize(script []byte) int {
+	if _, m, err := txscript.CalcMultiSigStats(script); err == nil {
+		return 1 + m*ecdsaPush
+	}
+	if txscript.IsPayToPubKeyHash(script) {
+		return ecdsaPush + keyPush
+	}
+	return ecdsaPush
+}
+
+// pushSize is the size of a push of n bytes in a script.
+func pushSize(n int) int {
+	switch {
+	case n <= 75:
+		return 1 + n
+	case n <= 255:
+		return 2 + n
+	}
+	return 3 + n
+}

@@ -1,0 +1,237 @@
+package bitcoin
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+const (
+	decimals = 8
+	symbol   = "BTC"
+)
+
+// On returns the same transaction with addresses shown as on another network:
+// the bytes of a PSBT do not say for which network it is. The network is part
+// of the summary, and so of its digest.
+func (t *Transaction) On(network Network) *Transaction {
+	shown := *t
+	shown.network, shown.prefix = network, prefixHash{} // a hash that goes on is nobody else's
+	return &shown
+}
+
+// ShownFor implements chains.Networked.
+func (t *Transaction) ShownFor(signWith string) chains.Transaction {
+	network, ok := NetworkOf(signWith)
+	if !ok || network == t.network || network == Testnet && t.network.writes(signWith) {
+		return t
+	}
+	return t.On(network)
+}
+
+// writes reports whether an address of Testnet could be one of this network
+// too: Signet writes all of its addresses alike, Regtest those in base58.
+func (n Network) writes(testnetAddress string) bool {
+	segwit := strings.HasPrefix(strings.ToLower(testnetAddress), "tb1")
+	return n == Signet || n == Regtest && !segwit
+}
+
+// Summary implements chains.Transaction.
+func (t *Transaction) Summary() chains.Summary {
+	inputs, outputs := make([]chains.Field, len(t.inputs)), make([]chains.Field, len(t.packet.Outputs))
+	for i := range t.inputs {
+		inputs[i] = t.summarizeInput(&t.inputs[i])
+	}
+	for i := range t.packet.Outputs {
+		outputs[i] = t.summarizeOutput(i)
+	}
+	return chains.Summary{Chain: Name, Fields: []chains.Field{
+		chains.Text("type", fmt.Sprintf("PSBT version %d", t.packet.Version)),
+		chains.Text("network", t.network.String()),
+		chains.List("inputs", inputs...),
+		chains.List("outputs", outputs...),
+		t.provenTotal(amount("total in", t.totalIn)),
+		amount("total out", t.totalOut),
+		t.provenTotal(amount("fee", t.Fee())),
+		chains.Text("fee rate", t.feeRate()).WithNote("estimated for the signed size"),
+		unit(chains.Integer("virtual size", t.VirtualSize()), "vB").WithNote("estimated"),
+		t.lockTime(),
+		chains.Text("replaceable", t.replaceable()),
+		chains.Integer("transaction version", uint64(t.packet.TxVersion)),
+	}}
+}
+
+func (t *Transaction) summarizeInput(in *input) chains.Field {
+	spent := amount("amount", in.amount)
+	if in.proven {
+		spent = spent.WithNote("proven by the transaction that is spent")
+	} else {
+		spent = spent.WithNote("claimed, not proven")
+	}
+	fields := []chains.Field{
+		chains.Text("outpoint", fmt.Sprintf("%s:%d", displayID(in.PreviousTxID), in.OutputIndex)),
+		spent,
+		chains.Text("script type", in.kind.String()),
+		t.lockedBy(in.script),
+		chains.Text("sighash", sighashName(in.sighash)),
+		chains.Text("sequence", t.sequence(in.Sequence)),
+	}
+	if policy := in.policy(); policy != "" {
+		fields = append(fields, chains.Text("script", policy))
+	}
+	return chains.List(fmt.Sprintf("input %d", in.index), append(fields, chains.Text("signatures", in.signatures()))...)
+}
+
+func (t *Transaction) summarizeOutput(index int) chains.Field {
+	out := &t.packet.Outputs[index]
+	fields := []chains.Field{amount("amount", out.Amount), t.lockedBy(out.Script)}
+	if txscript.IsNullData(out.Script) || len(out.Script) > 0 && out.Script[0] == txscript.OP_RETURN {
+		fields = append(fields[:1], t.lockedBy(out.Script).WithNote("OP_RETURN: cannot be spent"))
+		if text, ok := returnText(out.Script); ok {
+			fields = append(fields, chains.Text("text", text))
+		}
+	}
+	return chains.List(fmt.Sprintf("output %d", index), fields...)
+}
+
+// lockedBy shows an output script: its address, or the script itself.
+func (t *Transaction) lockedBy(script []byte) chains.Field {
+	if text, ok := addressOf(script, t.network); ok {
+		return chains.AddressField("address", text)
+	}
+	return chains.Bytes("script", script)
+}
+
+// returnText is the text that an OP_RETURN output carries, if it is text.
+func returnText(script []byte) (string, bool) {
+	var text strings.Builder
+	whole := pushes(script[1:], func(_ byte, data []byte) bool {
+		text.Write(data)
+		return false
+	})
+	made := text.String()
+	return made, whole && made != "" && utf8.ValidString(made)
+}
+
+// policy is who must sign, where a script says it.
+func (in *input) policy() string {
+	if in.code == nil {
+		return "not given"
+	}
+	if n, m, err := txscript.CalcMultiSigStats(in.code); err == nil {
+		return fmt.Sprintf("%d of %d keys", m, n)
+	}
+	switch {
+	case in.kind == p2wsh || in.kind == p2shP2wsh || in.kind == p2sh:
+		return hexString(in.code)
+	case in.kind == p2tr && len(in.taproot.leaves) > 0:
+		return fmt.Sprintf("script tree, %d leaves given", len(in.taproot.leaves))
+	}
+	return ""
+}
+
+func (in *input) signatures() string {
+	if in.final {
+		return "final"
+	}
+	count := 0
+	for i := range in.Records {
+		switch in.Records[i].Type {
+		case psbt.InPartialSig, psbt.InTapKeySig, psbt.InTapScriptSig:
+			count++
+		}
+	}
+	if count == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d, verified", count)
+}
+
+func (t *Transaction) sequence(sequence uint32) string {
+	const disabled, seconds, mask = 1 << 31, 1 << 22, 0xffff
+	text := fmt.Sprintf("%08x", sequence)
+	switch {
+	case sequence&disabled != 0 || t.packet.TxVersion < 2 || sequence&mask == 0:
+		return text
+	case sequence&seconds != 0:
+		return fmt.Sprintf("%s: not before %d seconds after what it spends", text, (sequence&mask)*512)
+	}
+	return fmt.Sprintf("%s: not before %d blocks after what it spends", text, sequence&mask)
+}
+
+// lockTime says from when on the transaction is valid. It counts only if an
+// input has a sequence below the highest.
+func (t *Transaction) lockTime() chains.Field {
+	const threshold, final = 500_000_000, 0xffffffff
+	counts := false
+	for i := range t.inputs {
+		counts = counts || t.inputs[i].Sequence != final
+	}
+	field := unit(chains.Integer("locktime", uint64(t.packet.LockTime)), "")
+	switch {
+	case t.packet.LockTime == 0:
+		return field.WithNote("none")
+	case !counts:
+		return field.WithNote("without effect: every input is final")
+	case t.packet.LockTime < threshold:
+		return field.WithNote("not before this block")
+	}
+	return chains.Time("locktime", time.Unix(int64(t.packet.LockTime), 0)).WithNote("not before this time")
+}
+
+// replaceable: BIP-125, an input with a sequence below fffffffe.
+func (t *Transaction) replaceable() string {
+	for i := range t.inputs {
+		if t.inputs[i].Sequence < 0xfffffffe {
+			return "yes: signals replacement by a higher fee (BIP-125)"
+		}
+	}
+	return "not signalled"
+}
+
+// feeRate is in satoshi for a virtual byte, to two digits.
+func (t *Transaction) feeRate() string {
+	hundredths := t.Fee() * 100 / t.VirtualSize()
+	return fmt.Sprintf("%d.%02d sat/vB", hundredths/100, hundredths%100)
+}
+
+// provenTotal marks a sum of which a part is not proven.
+func (t *Transaction) provenTotal(sum chains.Field) chains.Field {
+	for i := range t.inputs {
+		if !t.inputs[i].proven {
+			return sum.WithNote("as far as the claimed amounts are true")
+		}
+	}
+	return sum
+}
+
+func amount(label string, satoshi uint64) chains.Field {
+	return chains.AmountUint(label, satoshi, decimals, symbol)
+}
+
+func unit(field chains.Field, unit string) chains.Field {
+	field.Symbol = unit
+	return field
+}
+
+func btc(satoshi uint64) string {
+	return chains.Decimal(fmt.Sprint(satoshi), decimals) + " " + symbol
+}
+
+func sighashName(sighash byte) string {
+	names := [...]string{"DEFAULT", "ALL", "NONE", "SINGLE"}
+	name := "SIGHASH_" + names[sighash&sighashOutputs]
+	if sighash&sighashAnyoneCanPay != 0 {
+		name += "|ANYONECANPAY"
+	}
+	return name
+}
+
+func hexString(b []byte) string { return hex.EncodeToString(b) }

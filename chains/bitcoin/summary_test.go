@@ -1,0 +1,99 @@
+package bitcoin_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// shown is the transactions whose rendering is kept in testdata/golden.
+func shown(t *testing.T) map[string][]byte {
+	t.Helper()
+	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
+	all := map[string][]byte{}
+	for _, vector := range vectors(t) {
+		all["vector_"+vector.Name] = unhex(t, vector.UnsignedTransaction)
+	}
+	mixed := bitcointest.PSBT{Version: psbt.Version2, LockTime: 800_000, Outputs: []bitcointest.Output{
+		bitcointest.P2WPKH(a.PublicKey()).Output(10_000), {Script: bitcointest.Nulldata("invoice 17\x1b[31m")},
+		bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(b.PublicKey())).Output(20_000),
+		{Amount: 330, Script: []byte{0x51}},
+	}}
+	types := spends(a.PublicKey(), b.PublicKey(), c.PublicKey())
+	for i, name := range []string{"P2PKH", "P2SH multisig", "P2SH-P2WPKH", "P2WSH multisig", "P2TR BIP-86", "P2TR leaf 2 of 3"} {
+		in := types[name].Input(10_000, uint32(i))
+		in.Sequence = []uint32{0xffffffff, 0xfffffffd, 144, 1<<22 | 10, 0, 0xfffffffe}[i]
+		in.Sighash = []int{-1, 1, 0x83, 2, 0, -1}[i]
+		mixed.Inputs = append(mixed.Inputs, in)
+	}
+	all["mixed"] = mixed.Encode()
+	signed, err := parse(t, all["mixed"]).Sign(t.Context(), a, a.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["mixed_signed"] = signed
+	all["locked_until_time"] = spoil(t, func(p *bitcointest.PSBT) { p.LockTime, p.Inputs[0].Sequence = 1_700_000_000, 0xfffffffe })
+	all["final"] = spoil(t, func(p *bitcointest.PSBT) {
+		p.LockTime, p.Inputs[0].Proof = 5, false
+		p.Inputs[0].Records = []bitcointest.Record{{Key: []byte{psbt.InFinalScriptWitness}, Value: []byte{1, 1, 0xaa}}}
+	})
+	return all
+}
+
+// TestGolden compares what a person sees with the golden files.
+func TestGolden(t *testing.T) {
+	signer := keyOf(t, secretOf(1)).PublicKey()
+	for name, raw := range shown(t) {
+		tx := parse(t, raw)
+		var out bytes.Buffer
+		fields := append(tx.Summary().Fields, chains.List("for key "+signer.String(), tx.SignerView(signer)...))
+		for _, hazard := range tx.Hazards(keystore.PublicKey{}) {
+			fields = append(fields, chains.Text("hazard "+hazard.Name, hazard.Detail))
+		}
+		if err := chains.Render(&out, fields); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("testdata", "golden", name+".txt")
+		if *update {
+			if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%s (run with -update if this is right):\n%s", name, out.Bytes())
+		}
+	}
+}
+
+// TestSummaryIsStable: the same bytes give the same digest, and signing changes
+// what is shown.
+func TestSummaryIsStable(t *testing.T) {
+	all := shown(t)
+	digests := map[[32]byte]string{}
+	for name, raw := range all {
+		digest := parse(t, raw).Summary().Digest()
+		if digest != parse(t, bytes.Clone(raw)).Summary().Digest() {
+			t.Errorf("%s: two digests", name)
+		}
+		if other, taken := digests[digest]; taken {
+			t.Errorf("%s and %s have one digest", name, other)
+		}
+		digests[digest] = name
+	}
+	if view := parse(t, all["mixed"]).SignerView(keystore.PublicKey{}); view != nil {
+		t.Errorf("a view for no key: %v", view)
+	}
+}

@@ -1,0 +1,142 @@
+package bitcoin
+
+import (
+	"bytes"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+const (
+	fieldTapInternalKey = "PSBT_IN_TAP_INTERNAL_KEY"
+	fieldTapMerkleRoot  = "PSBT_IN_TAP_MERKLE_ROOT"
+	fieldTapLeafScript  = "PSBT_IN_TAP_LEAF_SCRIPT"
+	fieldTapKeySig      = "PSBT_IN_TAP_KEY_SIG"
+	fieldTapScriptSig   = "PSBT_IN_TAP_SCRIPT_SIG"
+)
+
+// taproot is what is known of how a P2TR output was made.
+type taproot struct {
+	output   []byte // x-only output key
+	internal []byte // x-only internal key, nil if not known
+	root     []byte // merkle root of the script tree, nil if not known or none
+	leaves   []leaf
+}
+
+// leaf is one PSBT_IN_TAP_LEAF_SCRIPT.
+type leaf struct {
+	control []byte // leaf version and parity (1) ‖ internal key (32) ‖ merkle path (32 each)
+	script  []byte
+	version byte
+	hash    [32]byte // BIP-341 leaf hash
+	record  *psbt.Record
+}
+
+// readTaproot checks that the taproot fields belong to the output.
+func (in *input) readTaproot(keys *outputKeys) error {
+	if in.kind != p2tr {
+		return in.refuseTaprootFields()
+	}
+	if record := in.Find(psbt.InPartialSig); record != nil {
+		return malformed(in.field(fieldPartialSig), record.Offset, "an ECDSA signature cannot spend a taproot output")
+	}
+	tap := &taproot{
+		output: in.script[2:], internal: in.Value(psbt.InTapInternalKey), root: in.Value(psbt.InTapMerkleRoot),
+	}
+	in.taproot = tap
+	if err := in.readLeaves(keys); err != nil {
+		return err
+	}
+	if tap.internal == nil || len(tap.leaves) > 0 {
+		return nil // nothing to check, or checked with the leaves
+	}
+	made, err := keys.tweak(tap.internal, tap.root)
+	if err != nil {
+		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey, "not the x coordinate of a point of the curve")
+	}
+	if !bytes.Equal(made.x[:], tap.output) {
+		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey,
+			"with the merkle root (%s) it gives output key %x, the output is locked to %x", orNone(tap.root), made.x, tap.output)
+	}
+	return nil
+}
+
+func (in *input) refuseTaprootFields() error {
+	for i := range in.Records {
+		record := &in.Records[i]
+		switch record.Type {
+		case psbt.InTapInternalKey, psbt.InTapMerkleRoot, psbt.InTapLeafScript, psbt.InTapKeySig, psbt.InTapScriptSig:
+			return malformed(in.field("taproot field"), record.Offset, "the output that is spent is not P2TR but %s", in.kind)
+		}
+	}
+	return nil
+}
+
+// readLeaves checks each leaf script against the output: the tree that its
+// control block leads into, under the internal key that it names, is the
+// output key.
+func (in *input) readLeaves(keys *outputKeys) error {
+	for record := range in.All(psbt.InTapLeafScript) {
+		leaf := newLeaf(record)
+		if leaf.version != leaf.control[0]&0xfe {
+			return malformed(in.field(fieldTapLeafScript), record.ValueOffset(),
+				"leaf version %02x, the control block says %02x", leaf.version, leaf.control[0]&0xfe)
+		}
+		root := leaf.root()
+		if err := in.checkLeaf(&leaf, root); err != nil {
+			return err
+		}
+		made, err := keys.tweak(leaf.control[1:33], root)
+		if err != nil || !bytes.Equal(made.x[:], in.taproot.output) || made.odd != (leaf.control[0]&1 == 1) {
+			return malformed(in.field(fieldTapLeafScript), record.Offset,
+				"the leaf and its control block do not lead to the output key %x", in.taproot.output)
+		}
+		in.taproot.internal, in.taproot.root = leaf.control[1:33], root
+		in.taproot.leaves = append(in.taproot.leaves, leaf)
+	}
+	return nil
+}
+
+// checkLeaf holds a leaf against the internal key and the merkle root that
+// stand in fields of their own, or came with an earlier leaf.
+func (in *input) checkLeaf(leaf *leaf, root []byte) error {
+	if internal := in.taproot.internal; internal != nil && !bytes.Equal(internal, leaf.control[1:33]) {
+		return malformed(in.field(fieldTapLeafScript), leaf.record.DataOffset()+1,
+			"internal key %x in the control block, %x elsewhere", leaf.control[1:33], internal)
+	}
+	if known := in.taproot.root; known != nil && !bytes.Equal(known, root) {
+		return malformed(in.field(fieldTapLeafScript), leaf.record.DataOffset()+33,
+			"leads to merkle root %x, %x elsewhere", root, known)
+	}
+	return nil
+}
+
+// newLeaf takes a record apart: control block → script ‖ leaf version.
+func newLeaf(record *psbt.Record) leaf {
+	end := len(record.Value) - 1
+	made := leaf{control: record.Data(), script: record.Value[:end], version: record.Value[end], record: record}
+	made.hash = txscript.NewTapLeaf(txscript.TapscriptLeafVersion(made.version), made.script).TapHash()
+	return made
+}
+
+// root climbs the merkle path from the leaf.
+func (l *leaf) root() []byte {
+	node := l.hash
+	for path := l.control[33:]; len(path) > 0; path = path[32:] {
+		left, right := node[:], path[:32]
+		if bytes.Compare(left, right) > 0 {
+			left, right = right, left
+		}
+		node = *chainhash.TaggedHash(chainhash.TagTapBranch, left, right)
+	}
+	return node[:]
+}
+
+func orNone(root []byte) string {
+	if root == nil {
+		return "none"
+	}
+	return hexString(root)
+}

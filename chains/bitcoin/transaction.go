@@ -1,0 +1,155 @@
+package bitcoin
+
+import (
+	"fmt"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// MaxMoney is the most satoshi there can be.
+const MaxMoney = 21_000_000 * 100_000_000
+
+// Transaction is a PSBT that was read and checked: a view over its bytes.
+type Transaction struct {
+	packet   *psbt.Packet
+	limits   Limits
+	network  Network
+	inputs   []input
+	totalIn  uint64 // satoshi
+	totalOut uint64
+	keys     *outputKeys
+
+	// Made when first wanted.
+	unsigned []byte                // the unsigned transaction
+	tx       *wire.MsgTx           // the same for txscript
+	spent    *spentOutputs         // what its inputs spend
+	hashes   *txscript.TxSigHashes // midstates of BIP-143 and BIP-341
+	matched  *matches              // what the key asked for last could sign
+	prefix   prefixHash            // of legacy digests
+}
+
+var (
+	_ chains.Transaction = (*Transaction)(nil)
+	_ chains.Networked   = (*Transaction)(nil)
+)
+
+// input is one input with what it spends.
+type input struct {
+	*psbt.Input
+	index  int
+	amount uint64 // satoshi
+	script []byte // of the output that is spent
+	proven bool   // PSBT_IN_NON_WITNESS_UTXO is the transaction that is spent
+
+	kind     scriptType
+	code     []byte // the script that is run: redeem or witness script, or script itself; nil if not known
+	sighash  byte   // what is asked for, else the default of the kind
+	declared bool   // sighash is asked for by PSBT_IN_SIGHASH_TYPE
+	final    bool
+	taproot  *taproot // of a P2TR input
+
+	digest struct { // the last one made, for ECDSA
+		sighash byte
+		made    bool
+		hash    [32]byte
+	}
+}
+
+// field names a field of the input, for errors.
+func (in *input) field(name string) string { return fmt.Sprintf("input %d %s", in.index, name) }
+
+// refuse is an error about a field of the input that stands in its map.
+func (in *input) refuse(name string, keyType uint64, format string, args ...any) error {
+	offset := in.Offset
+	if record := in.Find(keyType); record != nil {
+		offset = record.ValueOffset()
+	}
+	return malformed(in.field(name), offset, format, args...)
+}
+
+// Packet returns the PSBT that was read.
+func (t *Transaction) Packet() *psbt.Packet { return t.packet }
+
+// read checks all that depends on no key.
+func (t *Transaction) read() error {
+	if err := t.checkShape(); err != nil {
+		return err
+	}
+	t.inputs = make([]input, len(t.packet.Inputs))
+	for i := range t.inputs {
+		t.inputs[i].Input, t.inputs[i].index = &t.packet.Inputs[i], i
+		if err := t.inputs[i].read(len(t.packet.Outputs), t.keys); err != nil {
+			return err
+		}
+	}
+	if err := t.checkAmounts(); err != nil {
+		return err
+	}
+	for i := range t.inputs {
+		if err := t.checkSignatures(&t.inputs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkShape refuses what the PSBT reader takes and no transaction can be.
+func (t *Transaction) checkShape() error {
+	if len(t.packet.Inputs) == 0 {
+		return malformed("inputs", t.packet.Global.End, "none: there is nothing to sign")
+	}
+	if len(t.packet.Outputs) == 0 {
+		return malformed("outputs", t.packet.Global.End, "none: the transaction would pay nobody")
+	}
+	t.unsigned = t.packet.Unsigned()
+	if size := len(t.unsigned); size > t.limits.MaxUnsignedSize {
+		return malformed("transaction", -1, "%d bytes unsigned, at most %d are signed", size, t.limits.MaxUnsignedSize)
+	}
+	return t.checkDuplicates()
+}
+
+func (t *Transaction) checkDuplicates() error {
+	if len(t.packet.Inputs) == 1 {
+		return nil
+	}
+	seen := make(map[wire.OutPoint]int, len(t.packet.Inputs))
+	for i := range t.packet.Inputs {
+		in := &t.packet.Inputs[i]
+		outpoint := wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}
+		if first, twice := seen[outpoint]; twice {
+			return malformed(fmt.Sprintf("input %d", i), in.Offset, "spends the same output as input %d", first)
+		}
+		seen[outpoint] = i
+	}
+	return nil
+}
+
+// read finds what the input spends and checks what its map says about it.
+func (in *input) read(outputs int, keys *outputKeys) error {
+	if err := in.readUTXO(); err != nil {
+		return err
+	}
+	in.final = in.Find(psbt.InFinalScriptSig) != nil || in.Find(psbt.InFinalScriptWitness) != nil
+	if err := in.readScripts(keys); err != nil {
+		return err
+	}
+	if err := in.checkProof(); err != nil {
+		return err
+	}
+	return in.readSighash(outputs)
+}
+
+// Check implements chains.Transaction.
+func (t *Transaction) Check(key keystore.Key, signWith string) error {
+	_, err := t.plan(key, signWith)
+	return err
+}
+
+// Fee is what the transaction pays, in satoshi. It is as true as the amounts
+// are proven.
+func (t *Transaction) Fee() uint64 { return t.totalIn - t.totalOut }

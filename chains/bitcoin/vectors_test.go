@@ -1,0 +1,103 @@
+package bitcoin_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// The vector p2tr.json is signed with random auxiliary data. With 32 zero bytes,
+// as BIP-340 has it for signers without randomness and as ours is, @noble/curves
+// (which the library of the vector signs with) makes zeroAux.
+const (
+	randomAux = "b156676d95502ce119d52698bd312ff943efc761389c230c32d1d13eb38da5a96ae6c37a0bf40855270918804a2c348ba3aa9d525b6552e315f6f88a61b56e28"
+	zeroAux   = "9368cb56fc5b8663b5942848cad15b1c1958f0bff9aa14754533daff8f5ea1b5b7e57c9cd8f91634e0d716a570c2917feeb460c1a7ebba63fa2637231cc0626c"
+)
+
+func withZeroAux(t testing.TB, text string) []byte {
+	t.Helper()
+	return unhex(t, strings.ReplaceAll(text, randomAux, zeroAux))
+}
+
+// TestVectors signs as the engine does, by address and by key id, and gets the
+// bytes of bitcoinjs-lib; finalized too.
+func TestVectors(t *testing.T) {
+	for _, vector := range vectors(t) {
+		t.Run(vector.Name, func(t *testing.T) {
+			store := memory.New()
+			info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: unhex(t, vector.PrivateKey)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, signWith := range []string{vector.Address, info.ID} {
+				tx := parse(t, unhex(t, vector.UnsignedTransaction))
+				signed, err := tx.Sign(t.Context(), find(t, store, tx, signWith), signWith)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(signed, withZeroAux(t, vector.SignedTransaction)) {
+					t.Errorf("signed with %s:\n got %x\nwant %s", signWith, signed, vector.SignedTransaction)
+				}
+				final, err := bitcoin.Finalize(signed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(final, withZeroAux(t, vector.FinalTransaction)) {
+					t.Errorf("final:\n got %x\nwant %s", final, vector.FinalTransaction)
+				}
+			}
+		})
+	}
+}
+
+// find looks a key up as the engine does.
+func find(t testing.TB, store keystore.Keystore, tx *bitcoin.Transaction, signWith string) keystore.Key {
+	t.Helper()
+	locators, err := tx.Signers(signWith)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range locators {
+		if key, err := store.Find(t.Context(), "org", at); err == nil {
+			return keystore.Verified(key)
+		}
+	}
+	t.Fatalf("no key for %s at %v", signWith, locators)
+	return nil
+}
+
+// TestVectorHazards: the two segwit vectors without the transaction that they
+// spend carry the hazard, and no other does.
+func TestVectorHazards(t *testing.T) {
+	for _, vector := range vectors(t) {
+		tx := parse(t, unhex(t, vector.UnsignedTransaction))
+		pub := keyOf(t, unhex(t, vector.PrivateKey)).PublicKey()
+		want := []string{}
+		if vector.Name == "p2wpkh" || vector.Name == "p2wsh" {
+			want = []string{bitcoin.HazardUnprovenAmount}
+		}
+		if got := hazardNames(tx.Hazards(pub)); !slices.Equal(got, want) {
+			t.Errorf("%s: hazards %v, want %v", vector.Name, got, want)
+		}
+	}
+}
+
+// TestSignAgain: a signature of ours that is there already stays, and the PSBT
+// comes back as it is.
+func TestSignAgain(t *testing.T) {
+	for _, vector := range vectors(t) {
+		signed := unhex(t, vector.SignedTransaction)
+		again, err := parse(t, signed).Sign(t.Context(), keyOf(t, unhex(t, vector.PrivateKey)), vector.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(again, signed) {
+			t.Errorf("%s: signed again differently", vector.Name)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package tempo_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/tempooracle"
+)
+
+// TestMutations changes every byte of every valid vector in every way: to each
+// other value, left out, with each value put in front, and cut off there. What
+// is accepted then must be what the oracle accepts, whose canonical encoding is
+// the input itself.
+func TestMutations(t *testing.T) {
+	key := newFixedKey(t)
+	for _, v := range vectors(t) {
+		t.Run(v.Name, func(t *testing.T) {
+			mutate(unhex(t, v.Unsigned), func(raw []byte) { checkMutant(t, raw, key) })
+		})
+	}
+}
+
+// TestMutationsOfAuthorizations does so with the lists that no vector has: one
+// transaction for each form of a fee payer, a key authorization and an
+// authorization.
+func TestMutationsOfAuthorizations(t *testing.T) {
+	key := newFixedKey(t)
+	for name, raw := range map[string]string{
+		"payer":         typed(with(items, feePayer, payer)...),
+		"key":           typed(withKey(fullKey...)...),
+		"authorization": typed(with(items, authorizationList, list(authorization))...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			mutate(unhex(t, raw), func(raw []byte) { checkMutant(t, raw, key) })
+		})
+	}
+}
+
+// TestRandomMutations changes several bytes of random transactions.
+func TestRandomMutations(t *testing.T) {
+	key := newFixedKey(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	for number := range 240 {
+		original := tempooracle.Generate(random, number).Unsigned
+		for range 200 {
+			raw := bytes.Clone(original)
+			for range 1 + random.IntN(3) {
+				raw[random.IntN(len(raw))] ^= byte(1 + random.IntN(255))
+			}
+			checkMutant(t, raw, key)
+		}
+	}
+}
+
+// mutate calls check with each mutant. The mutant is a copy.
+func mutate(raw []byte, check func(mutant []byte)) {
+	for at := 0; at <= len(raw); at++ {
+		check(bytes.Clone(raw[:at]))
+		for value := range 256 {
+			check(bytes.Join([][]byte{raw[:at], {byte(value)}, raw[at:]}, nil))
+		}
+		if at == len(raw) {
+			return
+		}
+		check(bytes.Join([][]byte{raw[:at], raw[at+1:]}, nil))
+		for value := range 256 {
+			check(bytes.Join([][]byte{raw[:at], {byte(value)}, raw[at+1:]}, nil))
+		}
+	}
+}
+
+func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
+	t.Helper()
+	tx, err := tempo.Chain{}.Parse(raw)
+	if refuses := tempooracle.Refuses(raw); (err == nil) != (refuses == nil) {
+		t.Errorf("%x: ours says %v, the oracle %v", raw, err, refuses)
+	}
+	if err != nil {
+		return
+	}
+	signed, err := tx.Sign(t.Context(), key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := tempooracle.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
+		t.Errorf("%x\n got %x\nwant %x", raw, signed, want)
+	}
+	decoded, err := tempooracle.Decode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := decoded.SigningHash(); !bytes.Equal(key.digest[:], want) {
+		t.Errorf("%x: %x was signed, want %x", raw, key.digest, want)
+	}
+}

@@ -1,0 +1,131 @@
+package tempo_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// TestPreimage writes down what the sender signs with each form of a fee payer:
+// without one the bytes that came in, with one the same items with feeToken 80
+// and feePayer 00.
+func TestPreimage(t *testing.T) {
+	sponsored := typed(with(with(items, feeToken, "80"), feePayer, "00")...)
+	for _, c := range []struct{ name, raw, preimage string }{
+		{"nobody else pays", typed(items...), typed(items...)},
+		{"nobody else pays, no token", typed(with(items, feeToken, "80")...), typed(with(items, feeToken, "80")...)},
+		{"placeholder", sponsored, sponsored},
+		{"placeholder, with a token", typed(with(items, feePayer, "00")...), sponsored},
+		{"signed", typed(with(items, feePayer, payer)...), sponsored},
+		{"signed, no token", typed(with(with(items, feeToken, "80"), feePayer, payer)...), sponsored},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			key, raw := newFixedKey(t), unhex(t, c.raw)
+			signed := signRaw(t, raw, key)
+			if want := crypto.Keccak256(unhex(t, c.preimage)); !bytes.Equal(key.digest[:], want) {
+				t.Errorf("%x was signed, want %x", key.digest, want)
+			}
+			if want := tempooracle.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
+				t.Errorf("signed\n got %x\nwant %x", signed, want)
+			}
+		})
+	}
+}
+
+// TestFeeTokenNotCommittedTo: whatever token a fee payer puts there, the
+// sender's signature is the same, and the summary says that it does not cover
+// it.
+func TestFeeTokenNotCommittedTo(t *testing.T) {
+	const note = "NOT COMMITTED TO by the sender's signature: the fee payer chooses it"
+	for _, c := range []struct{ name, token, payer, note string }{
+		{"the sender pays", alphaUSD, "80", ""},
+		{"the sender pays, none named", "80", "80", "the payer's or the network's choice"},
+		{"placeholder", alphaUSD, "00", note},
+		{"placeholder, none named", "80", "00", note},
+		{"signed", alphaUSD, payer, note},
+		{"signed, none named", "80", payer, note},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tx, err := tempo.Chain{}.Parse(unhex(t, typed(with(with(items, feeToken, c.token), feePayer, c.payer)...)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fieldOf(t, tx.Summary().Fields, "fee token").Note; got != c.note {
+				t.Errorf("note %q, want %q", got, c.note)
+			}
+		})
+	}
+}
+
+// TestFeePayerShown recovers who pays, which depends on who sends.
+func TestFeePayerShown(t *testing.T) {
+	sender, sponsor := strings.Repeat("01", 32), strings.Repeat("02", 32)
+	for _, c := range []struct{ name, signer, want, note string }{
+		{"sponsor", sponsor, address(t, sponsor), ""},
+		{"the sender itself", sender, address(t, sender), "the sender itself: the network refuses it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tx := parse(t, sponsoredBy(t, c.signer, address(t, sender)))
+			field := fieldOf(t, tx.SignerView(publicKey(t, sender)), "fee payer")
+			if field.Value != c.want || field.Note != c.note {
+				t.Errorf("fee payer %q [%s], want %q [%s]", field.Value, field.Note, c.want, c.note)
+			}
+			// For another sender it is another's signature.
+			if field := fieldOf(t, tx.SignerView(publicKey(t, strings.Repeat("03", 32))), "fee payer"); field.Value == c.want {
+				t.Error("the payer's signature does not cover the sender")
+			}
+		})
+	}
+}
+
+// sponsoredBy is a transaction that a fee payer has signed for a sender.
+func sponsoredBy(t *testing.T, payer, sender string) []byte {
+	t.Helper()
+	tx, err := tempooracle.Decode(unhex(t, typed(items...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := crypto.ToECDSA(unhex(t, payer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx.FeePayer = tempooracle.SignPayer(key, tx.PayerHash([20]byte(unhex(t, sender))))
+	return tx.Encode()
+}
+
+func parse(t *testing.T, raw []byte) chains.Transaction {
+	t.Helper()
+	tx, err := tempo.Chain{}.Parse(raw)
+	if err != nil {
+		t.Fatalf("%x: %v", raw, err)
+	}
+	return tx
+}
+
+func fieldOf(t *testing.T, fields []chains.Field, label string) chains.Field {
+	t.Helper()
+	for _, field := range fields {
+		if field.Label == label {
+			return field
+		}
+	}
+	t.Fatalf("there is no %q in %v", label, fields)
+	return chains.Field{}
+}
+
+func publicKey(t *testing.T, secret string) keystore.PublicKey {
+	t.Helper()
+	return keyOf(t, secret).PublicKey()
+}
+
+func address(t *testing.T, secret string) string {
+	t.Helper()
+	return (tempo.Chain{}).Addresses(publicKey(t, secret))[0].Address
+}

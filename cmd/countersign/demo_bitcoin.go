@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/btcsuite/btcd/psbt/v2"
+	"github.com/btcsuite/btcd/txscript/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// The payment of the demonstration, in satoshi.
+const (
+	demoFunds  = 100_000
+	demoAmount = 60_000
+	demoFee    = 1_000
+)
+
+// bitcoinDemo has a payment checked by btcd: its PSBT finalizer and its script
+// engine.
+var bitcoinDemo = demoChain{
+	name:      "Bitcoin",
+	kind:      activity.TransactionTypeBitcoin,
+	curve:     keystore.CurveSecp256k1,
+	does:      "pay 0.0006 BTC from a P2WPKH address",
+	unsigned:  func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, true) },
+	hazard:    "bitcoin/unproven-amount",
+	isHazard:  "does not prove the amount it spends, so that its fee may be a lie",
+	hazardous: func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, false) },
+	check:     checkBitcoin,
+}
+
+// demoPSBT spends an output to the key's P2WPKH address. With proven, the whole
+// transaction that made the output is there, else only what is said of it.
+func demoPSBT(owner keystore.PublicKey, proven bool) (string, error) {
+	funding, script := demoFunding(owner)
+	spending := wire.NewMsgTx(2)
+	hash := funding.TxHash()
+	spending.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&hash, 0), nil, nil))
+	spending.AddTxOut(wire.NewTxOut(demoAmount, demoBitcoinTo))
+	spending.AddTxOut(wire.NewTxOut(demoFunds-demoAmount-demoFee, script)) // change
+	packet, err := psbt.NewFromUnsignedTx(spending)
+	if err != nil {
+		return "", err
+	}
+	packet.Inputs[0].WitnessUtxo = funding.TxOut[0]
+	if proven {
+		packet.Inputs[0].NonWitnessUtxo = funding
+	}
+	var out bytes.Buffer
+	err = packet.Serialize(&out)
+	return hex.EncodeToString(out.Bytes()), err
+}
+
+// demoBitcoinTo is a P2WPKH script.
+var demoBitcoinTo = append([]byte{txscript.OP_0, 20}, bytes.Repeat([]byte{0x42}, 20)...)
+
+func demoFunding(owner keystore.PublicKey) (funding *wire.MsgTx, script []byte) {
+	hash := keystore.Hash160(owner)
+	script = append([]byte{txscript.OP_0, 20}, hash[:]...)
+	funding = wire.NewMsgTx(2)
+	funding.AddTxIn(wire.NewTxIn(&wire.OutPoint{Hash: [32]byte{1}}, nil, nil))
+	funding.AddTxOut(wire.NewTxOut(demoFunds, script))
+	return funding, script
+}
+
+func checkBitcoin(signed string, owner keystore.PublicKey) (string, error) {
+	raw, err := hex.DecodeString(signed)
+	if err != nil {
+		return "", err
+	}
+	packet, err := psbt.NewFromRawBytes(bytes.NewReader(raw), false)
+	if err != nil {
+		return "", err
+	}
+	if err := checkDemoInput(packet, raw, owner); err != nil {
+		return "", err
+	}
+	if err := psbt.MaybeFinalizeAll(packet); err != nil {
+		return "", err
+	}
+	final, err := psbt.Extract(packet)
+	if err != nil {
+		return "", err
+	}
+	if err := runScript(final, owner); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("btcd finalizes it and its script engine takes it: transaction %v", final.TxHash()), nil
+}
+
+// checkDemoInput checks what the PSBT says of its input, and that btcd writes
+// the PSBT as it came.
+func checkDemoInput(packet *psbt.Packet, raw []byte, owner keystore.PublicKey) error {
+	var again bytes.Buffer
+	if err := packet.Serialize(&again); err != nil {
+		return err
+	}
+	funding, script := demoFunding(owner)
+	input := &packet.Inputs[0]
+	switch {
+	case !bytes.Equal(again.Bytes(), raw):
+		return errors.New("btcd writes the PSBT otherwise")
+	case input.NonWitnessUtxo == nil || input.NonWitnessUtxo.TxHash() != funding.TxHash():
+		return errors.New("the PSBT has another transaction that it spends")
+	case input.WitnessUtxo == nil || input.WitnessUtxo.Value != demoFunds || !bytes.Equal(input.WitnessUtxo.PkScript, script):
+		return errors.New("the PSBT has another output that it spends")
+	}
+	return nil
+}
+
+func runScript(final *wire.MsgTx, owner keystore.PublicKey) error {
+	_, script := demoFunding(owner)
+	outputs := txscript.NewCannedPrevOutputFetcher(script, demoFunds)
+	engine, err := txscript.NewEngine(script, final, 0, txscript.StandardVerifyFlags, nil,
+		txscript.NewTxSigHashes(final, outputs), demoFunds, outputs)
+	if err != nil {
+		return err
+	}
+	return engine.Execute()
+}

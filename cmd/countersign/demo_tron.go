@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// A transfer of 0.0001 TRX, as TronWeb writes its raw_data_hex; the owner's
+// address stands between the two parts.
+const (
+	demoTronBefore = "0a020a1b2208112233445566778840e0c4d086a6375a65080112610a2d" +
+		"747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e7472616374" +
+		"12300a15"
+	demoTronAfter = "121541f1cd33c4802dec54475c555f95e9403a62fd355318647080f0cc86a637"
+	demoStranger  = "4197cc56300c36f60c7fb7c50babc6c5cdf59d5c56"
+)
+
+// tronDemo has a payment checked by go-ethereum's curve, which recovers the
+// owner from the signature.
+var tronDemo = demoChain{
+	name:      "Tron",
+	kind:      activity.TransactionTypeTron,
+	curve:     keystore.CurveSecp256k1,
+	does:      "pay 0.0001 TRX",
+	unsigned:  func(owner keystore.PublicKey) (string, error) { return demoTronFrom(owner), nil },
+	hazard:    "tron/foreign-owner",
+	isHazard:  "spends what belongs to somebody else, as only a co-signer may",
+	hazardous: func(keystore.PublicKey) (string, error) { return demoTronBefore + demoStranger + demoTronAfter, nil },
+	check:     checkTron,
+}
+
+func demoTronFrom(owner keystore.PublicKey) string {
+	address := keystore.KeccakAddress(owner)
+	return demoTronBefore + "41" + hex.EncodeToString(address[:]) + demoTronAfter
+}
+
+// checkTron reads Transaction{1: raw_data, 2: signature}.
+func checkTron(signed string, pub keystore.PublicKey) (string, error) {
+	raw, err := hex.DecodeString(signed)
+	if err != nil {
+		return "", err
+	}
+	var fields [2][]byte
+	for i := range fields {
+		number, kind, head := protowire.ConsumeTag(raw)
+		if head < 0 || number != protowire.Number(i+1) || kind != protowire.BytesType {
+			return "", errors.New("not a Tron transaction")
+		}
+		value, size := protowire.ConsumeBytes(raw[head:])
+		if size < 0 {
+			return "", protowire.ParseError(size)
+		}
+		fields[i], raw = value, raw[head+size:]
+	}
+	signature := bytes.Clone(fields[1])
+	if len(raw) > 0 || len(signature) != crypto.SignatureLength || signature[64] < 27 {
+		return "", errors.New("not a Tron transaction with one signature")
+	}
+	signature[64] -= 27
+	digest := sha256.Sum256(fields[0])
+	point, err := crypto.SigToPub(digest[:], signature)
+	if err != nil {
+		return "", err
+	}
+	owner, want := crypto.PubkeyToAddress(*point), common.Address(keystore.KeccakAddress(pub))
+	if owner != want {
+		return "", fmt.Errorf("go-ethereum recovers 41%x, the key's address is 41%x", owner, want)
+	}
+	return fmt.Sprintf("go-ethereum recovers the owner 41%x: the key's address", owner), nil
+}

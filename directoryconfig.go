@@ -1,0 +1,201 @@
+package countersign
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// OrganizationConfig is an organization in a configuration.
+type OrganizationConfig struct {
+	ID           string       `yaml:"id"`
+	Name         string       `yaml:"name"`
+	AllowHazards []string     `yaml:"allowHazards"` // one by one; AllHazards is refused here
+	Users        []UserConfig `yaml:"users"`
+}
+
+// UserConfig is a user in a configuration.
+type UserConfig struct {
+	ID       string          `yaml:"id"` // if empty, one that depends on the organization's id and the name
+	Name     string          `yaml:"name"`
+	APIKeys  []APIKeyConfig  `yaml:"apiKeys"`
+	Passkeys []PasskeyConfig `yaml:"passkeys"`
+}
+
+// APIKeyConfig is an API key in a configuration.
+type APIKeyConfig struct {
+	Curve      stamp.Curve     `yaml:"curve"`      // API_KEY_CURVE_P256, …
+	PublicKey  string          `yaml:"publicKey"`  // hex
+	ExpiresAt  time.Time       `yaml:"expiresAt"`  // zero: never
+	Activities []activity.Type `yaml:"activities"` // empty: all
+}
+
+// PasskeyConfig is a passkey in a configuration.
+type PasskeyConfig struct {
+	CredentialID string          `yaml:"credentialId"` // base64url
+	PublicKey    string          `yaml:"publicKey"`    // base64url of the COSE key
+	RPID         string          `yaml:"rpId"`
+	Origins      []string        `yaml:"origins"` // empty: any
+	ExpiresAt    time.Time       `yaml:"expiresAt"`
+	Activities   []activity.Type `yaml:"activities"`
+}
+
+// configuredDirectory is a Directory that does not change.
+type configuredDirectory map[string]*configuredOrganization
+
+type configuredOrganization struct {
+	organization Organization
+	members      map[stamp.ID]*Member
+}
+
+// NewDirectory makes a directory of a configuration. Its errors name the entry.
+func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
+	directory := configuredDirectory{}
+	for i := range organizations {
+		config := &organizations[i]
+		if _, twice := directory[config.ID]; twice || config.ID == "" || len(config.ID) > activity.MaxOrganizationID {
+			return nil, fmt.Errorf("organizations[%d]: id %q is empty, too long or appears twice", i, config.ID)
+		}
+		made, err := newConfiguredOrganization(config)
+		if err != nil {
+			return nil, fmt.Errorf("organization %s: %w", config.ID, err)
+		}
+		directory[config.ID] = made
+	}
+	return directory, nil
+}
+
+func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganization, error) {
+	known := HazardNames()
+	for _, name := range config.AllowHazards {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("allowHazards: unknown hazard %q: use %s", name, strings.Join(known, ", "))
+		}
+	}
+	made := &configuredOrganization{
+		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards)},
+		members:      map[stamp.ID]*Member{},
+	}
+	ids := map[string]bool{}
+	for i := range config.Users {
+		user := &config.Users[i]
+		id := user.id(config.ID)
+		if ids[id] {
+			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without ids, this name", i, user.Name)
+		}
+		ids[id] = true
+		if err := made.add(User{ID: id, Name: user.Name}, user); err != nil {
+			return nil, fmt.Errorf("users[%d] (%s): %w", i, user.Name, err)
+		}
+	}
+	return made, nil
+}
+
+// id returns the configured id, or one that stays the same as long as the
+// organization's id and the user's name do.
+func (u *UserConfig) id(organizationID string) string {
+	if u.ID != "" {
+		return u.ID
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("countersign:user:"+organizationID+"\x00"+u.Name)).String()
+}
+
+func (o *configuredOrganization) add(user User, config *UserConfig) error {
+	for i := range config.APIKeys {
+		credential, err := config.APIKeys[i].credential()
+		if err == nil {
+			err = o.addCredential(user, credential)
+		}
+		if err != nil {
+			return fmt.Errorf("apiKeys[%d]: %w", i, err)
+		}
+	}
+	for i := range config.Passkeys {
+		credential, err := config.Passkeys[i].credential()
+		if err == nil {
+			err = o.addCredential(user, credential)
+		}
+		if err != nil {
+			return fmt.Errorf("passkeys[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (o *configuredOrganization) addCredential(user User, credential *stamp.Credential) error {
+	if other, taken := o.members[credential.ID()]; taken {
+		return fmt.Errorf("%s belongs to user %s already", credential.ID(), other.User.Name)
+	}
+	for _, name := range credential.Activities {
+		if !slices.Contains(activity.Types(), activity.Type(name)) {
+			return fmt.Errorf("activities: %q is not served: use %v", name, activity.Types())
+		}
+	}
+	o.members[credential.ID()] = &Member{User: user, Credential: credential}
+	return nil
+}
+
+func (k *APIKeyConfig) credential() (*stamp.Credential, error) {
+	publicKey, err := hex.DecodeString(k.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("publicKey: %w", err)
+	}
+	credential, err := stamp.NewAPIKey(k.Curve, publicKey)
+	if err != nil {
+		return nil, err
+	}
+	credential.ExpiresAt, credential.Activities = k.ExpiresAt, typeNames(k.Activities)
+	return credential, nil
+}
+
+func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
+	credentialID, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(k.CredentialID, "="))
+	if err != nil {
+		return nil, fmt.Errorf("credentialId: %w", err)
+	}
+	publicKey, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(k.PublicKey, "="))
+	if err != nil {
+		return nil, fmt.Errorf("publicKey: %w", err)
+	}
+	credential, err := stamp.NewPasskey(credentialID, publicKey, k.RPID, k.Origins...)
+	if err != nil {
+		return nil, err
+	}
+	credential.ExpiresAt, credential.Activities = k.ExpiresAt, typeNames(k.Activities)
+	return credential, nil
+}
+
+func typeNames(types []activity.Type) []string {
+	var names []string
+	for _, one := range types {
+		names = append(names, string(one))
+	}
+	return names
+}
+
+// Organization implements Directory.
+func (d configuredDirectory) Organization(_ context.Context, organizationID string) (*Organization, error) {
+	if found, ok := d[organizationID]; ok {
+		return &found.organization, nil
+	}
+	return nil, ErrOrganizationNotFound
+}
+
+// Member implements Directory.
+func (d configuredDirectory) Member(_ context.Context, organizationID string, id stamp.ID) (*Member, error) {
+	if found, ok := d[organizationID]; ok {
+		if member, ok := found.members[id]; ok {
+			return member, nil
+		}
+	}
+	return nil, ErrCredentialNotFound
+}

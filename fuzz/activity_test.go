@@ -1,0 +1,117 @@
+package fuzz
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+)
+
+// FuzzActivityDecode: whatever is taken says the same to encoding/json, is kept
+// byte for byte, and is answered with JSON from which the body comes back.
+func FuzzActivityDecode(f *testing.F) {
+	files, err := filepath.Glob("../activity/testdata/example_*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no vectors: %v", err)
+	}
+	for _, file := range files {
+		var vector struct{ Request struct{ Body string } }
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &vector); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(vector.Request.Body))
+	}
+	f.Add([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"1","organizationId":"\ud83d\ude00","parameters":{"otpId":"i","otpCode":"c","publicKey":null},"generateAppProofs":true}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		request, err := activity.Decode(bytes.Clone(body))
+		if err != nil {
+			var refused *activity.Error
+			if !errors.As(err, &refused) || refused.Reason != activity.ReasonRequestInvalid {
+				t.Fatalf("refused with %v", err)
+			}
+			if !json.Valid(refused.AppendJSON(nil)) {
+				t.Fatalf("the refusal is not JSON: %s", refused.AppendJSON(nil))
+			}
+			return
+		}
+		checkReading(t, request, body)
+		checkAnswer(t, request, body)
+	})
+}
+
+// checkReading compares with what encoding/json reads.
+func checkReading(t *testing.T, request *activity.Request, body []byte) {
+	t.Helper()
+	var other struct {
+		Type           string
+		TimestampMs    string
+		OrganizationID string
+		Parameters     json.RawMessage
+	}
+	if err := json.Unmarshal(body, &other); err != nil {
+		t.Fatalf("taken, though encoding/json says %v", err)
+	}
+	if string(request.Type) != other.Type || request.OrganizationID != other.OrganizationID || !bytes.Equal(request.Parameters(), other.Parameters) || !bytes.Equal(request.Body, body) {
+		t.Fatalf("read differently by encoding/json: %s", body)
+	}
+	if sign, ok := request.Intent.(activity.SignTransactionIntent); ok {
+		var theirs activity.SignTransactionIntent
+		if err := json.Unmarshal(other.Parameters, &theirs); err != nil || theirs != sign {
+			t.Fatalf("parameters are read differently: %s", body)
+		}
+	}
+}
+
+func checkAnswer(t *testing.T, request *activity.Request, body []byte) {
+	t.Helper()
+	record := activity.Record{ID: "id", Request: request, Result: resultOf(request.Type), CreatedAt: time.Unix(1, 5), UpdatedAt: time.Unix(1, 5)}
+	text := record.AppendAnswer(nil)
+	var answer struct {
+		Activity struct {
+			Votes []struct{ Message string }
+		}
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || answer.Activity.Votes[0].Message != string(body) {
+		t.Fatalf("answered with %s (%v)", text, err)
+	}
+	stored, err := activity.DecodeRecord(record.Encode())
+	if err != nil || !bytes.Equal(stored.AppendAnswer(nil), text) {
+		t.Fatalf("from the store %v", err)
+	}
+}
+
+func resultOf(kind activity.Type) activity.Result {
+	switch kind {
+	case activity.TypeInitOTPAuth:
+		return activity.InitOTPAuthResult{OTPID: "o"}
+	case activity.TypeVerifyOTP:
+		return activity.VerifyOTPResult{VerificationToken: "t"}
+	}
+	return activity.SignTransactionResult{SignedTransaction: "00"}
+}
+
+// FuzzActivityRecord: whatever lies in a store, reading it does not panic, and
+// what it reads can be answered.
+func FuzzActivityRecord(f *testing.F) {
+	request, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"1","organizationId":"o","parameters":{"signWith":"a","unsignedTransaction":"b","type":"c"}}`))
+	if err != nil {
+		f.Fatal(err)
+	}
+	record := activity.Record{ID: "id", Request: request, Result: resultOf(request.Type), CreatedAt: time.Unix(1, 0)}
+	f.Add(record.Encode())
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		record, err := activity.DecodeRecord(stored)
+		if err == nil {
+			record.AppendAnswer(nil)
+		}
+	})
+}

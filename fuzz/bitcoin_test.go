@@ -1,0 +1,214 @@
+package fuzz
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	oracle "github.com/btcsuite/btcd/psbt/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// bitcoinSeeds is the vectors of the chain package, and one PSBT of each
+// version with inputs that the test key can sign.
+func bitcoinSeeds(f *testing.F, pub keystore.PublicKey) {
+	f.Helper()
+	paths, err := filepath.Glob("../chains/bitcoin/testdata/vectors/*.json")
+	if err != nil || len(paths) == 0 {
+		f.Fatalf("no vectors: %v", err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var vector struct{ UnsignedTransaction, SignedTransaction string }
+		if err := json.Unmarshal(text, &vector); err != nil {
+			f.Fatal(err)
+		}
+		for _, transaction := range []string{vector.UnsignedTransaction, vector.SignedTransaction} {
+			raw, err := hex.DecodeString(transaction)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(raw)
+		}
+	}
+	x := pub.XOnly()
+	multisig := bitcointest.Multisig(1, pub, pub)
+	for _, version := range []uint32{psbt.Version0, psbt.Version2} {
+		for _, spend := range []bitcointest.Spend{
+			bitcointest.P2PKH(pub), bitcointest.P2WPKH(pub), bitcointest.P2SH(multisig), bitcointest.Nested(bitcointest.P2WSH(multisig)),
+			bitcointest.BIP86(pub), bitcointest.Taproot(x[:], bitcointest.Leaf(pub)), bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(pub), multisig),
+		} {
+			f.Add(bitcointest.PSBT{
+				Version: version, Inputs: []bitcointest.Input{spend.Input(10_000, 1)}, Outputs: []bitcointest.Output{spend.Output(9_000)},
+			}.Encode())
+		}
+	}
+}
+
+// bitcoinKey is the key of the vectors.
+func bitcoinKey(f *testing.F) keystore.Key {
+	f.Helper()
+	secret, err := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
+	if err != nil {
+		f.Fatal(err)
+	}
+	store := memory.New()
+	info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+	if err != nil {
+		f.Fatal(err)
+	}
+	key, err := store.Find(context.Background(), "org", keystore.ByID(info.ID))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return keystore.Verified(key)
+}
+
+// FuzzBitcoinPSBT: the reader never panics, what it accepts is written back
+// identically, and what it refuses it refuses with a field or an offset.
+func FuzzBitcoinPSBT(f *testing.F) {
+	bitcoinSeeds(f, bitcoinKey(f).PublicKey())
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		packet, err := psbt.Read(raw)
+		if err != nil {
+			if parse, ok := errors.AsType[*chains.ParseError](err); !ok || parse.Problem == "" || parse.Offset > len(raw) {
+				t.Fatalf("%#v", err)
+			}
+			return
+		}
+		if !bytes.Equal(packet.Encode(), raw) {
+			t.Fatal("written back differently")
+		}
+		// btcd reads version 0 and takes no transaction without inputs.
+		if packet.Version == psbt.Version0 && len(packet.Inputs) > 0 {
+			compareWithBTCD(t, packet)
+		}
+	})
+}
+
+// compareWithBTCD: where btcd's reader takes the PSBT too, it sees the same
+// transaction.
+func compareWithBTCD(t *testing.T, packet *psbt.Packet) {
+	theirs, err := oracle.NewFromRawBytes(bytes.NewReader(packet.Raw), false)
+	if err != nil {
+		return // it wants more than the format does, such as a P2WPKH script in a witness UTXO
+	}
+	var unsigned bytes.Buffer
+	if err := theirs.UnsignedTx.SerializeNoWitness(&unsigned); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(unsigned.Bytes(), packet.Unsigned()) {
+		t.Fatal("btcd reads another transaction")
+	}
+	for i := range packet.Inputs {
+		if previous := theirs.Inputs[i].NonWitnessUtxo; previous != nil && previous.TxHash() != packet.Inputs[i].Previous.ID() {
+			t.Fatalf("input %d: btcd computes another transaction id", i)
+		}
+	}
+}
+
+// FuzzBitcoinSign: nothing panics on any PSBT; what is signed is the input with
+// signatures added and nothing else, and reads and verifies again.
+func FuzzBitcoinSign(f *testing.F) {
+	key := bitcoinKey(f)
+	bitcoinSeeds(f, key.PublicKey())
+	chain := bitcoin.New(bitcoin.Limits{})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		tx, err := chain.Parse(raw)
+		if err != nil {
+			return
+		}
+		tx.Summary().Digest()
+		tx.SignerView(key.PublicKey())
+		tx.Hazards(key.PublicKey())
+		tx.Hazards(keystore.PublicKey{})
+		signed, err := tx.Sign(t.Context(), key, key.ID())
+		if check := tx.Check(key, key.ID()); (check == nil) != (err == nil) {
+			t.Fatalf("Check says %v, Sign says %v", check, err)
+		}
+		if err != nil {
+			return
+		}
+		again, err := chain.Parse(signed)
+		if err != nil {
+			t.Fatalf("what was signed is refused: %v", err)
+		}
+		if kept := withoutNew(again.(*bitcoin.Transaction).Packet(), tx.(*bitcoin.Transaction).Packet()); !bytes.Equal(kept, raw) {
+			t.Fatal("more than signatures changed")
+		}
+		if final, err := bitcoin.Finalize(signed); err == nil {
+			if _, err := psbt.ReadTransaction(final, 0); err != nil {
+				t.Fatalf("what was finalized is no transaction: %v", err)
+			}
+		}
+	})
+}
+
+// withoutNew writes a signed PSBT without the signatures that were added.
+func withoutNew(signed, was *psbt.Packet) []byte {
+	for i := range signed.Inputs {
+		old := map[string]bool{}
+		for _, record := range was.Inputs[i].Records {
+			old[string(record.Key)] = true
+		}
+		var kept []psbt.Record
+		for _, record := range signed.Inputs[i].Records {
+			added := record.Type == psbt.InPartialSig || record.Type == psbt.InTapKeySig || record.Type == psbt.InTapScriptSig
+			if old[string(record.Key)] || !added {
+				kept = append(kept, record)
+			}
+		}
+		signed.Inputs[i].Records = kept
+	}
+	return signed.Encode()
+}
+
+// FuzzBitcoinAddress: no text panics, and what is taken for an address is one.
+func FuzzBitcoinAddress(f *testing.F) {
+	for _, text := range []string{
+		"tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m", "mmE6rFNaoPL9yPyNPV68bRkRGbPbv38FNe", "2N4Jr7nS66g7qemt8mSWyjBMnUjW25a2Cg3",
+		"tb1pfh6dkyz4uqm6d47zyfetmr65tuf0j73658er4vpjhph7292x9y2qr3fw54", "bcrt1", "treasury", "",
+	} {
+		f.Add(text)
+	}
+	chain := bitcoin.New(bitcoin.Limits{})
+	secret := bytes.Repeat([]byte{1}, 32)
+	store := memory.New()
+	info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+	if err != nil {
+		f.Fatal(err)
+	}
+	spend := bitcointest.P2WPKH(info.PublicKey)
+	tx, err := chain.Parse(bitcointest.PSBT{
+		Inputs: []bitcointest.Input{spend.Input(10_000, 1)}, Outputs: []bitcointest.Output{spend.Output(9_000)},
+	}.Encode())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		locators, err := tx.Signers(text)
+		if err != nil {
+			if _, ok := errors.AsType[*chains.SignerError](err); !ok {
+				t.Fatalf("%#v", err)
+			}
+			return
+		}
+		if _, address := bitcoin.NetworkOf(text); !address && (len(locators) != 1 || locators[0] != keystore.ByID(text)) {
+			t.Fatalf("%v", locators)
+		}
+	})
+}

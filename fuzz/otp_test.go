@@ -1,0 +1,97 @@
+package fuzz
+
+import (
+	"bytes"
+	"context"
+	"net/mail"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+// otpSender takes every message and looks at what must hold for each.
+type otpSender struct {
+	t    *testing.T
+	last otp.Message
+}
+
+func (s *otpSender) Send(_ context.Context, message otp.Message) error {
+	s.last = message
+	for _, header := range []string{message.To, message.Subject, message.FromName, message.FromAddress, message.ReplyTo} {
+		if strings.ContainsAny(header, "\r\n\x00") || !utf8.ValidString(header) {
+			s.t.Errorf("a header of more than one line: %q", header)
+		}
+	}
+	return nil
+}
+
+// FuzzOTPRequest throws strings at every parameter of a request for an e-mail.
+// What is accepted makes headers of one line, an address that net/mail reads,
+// HTML without a tag of theirs, and a code that verifies.
+func FuzzOTPRequest(f *testing.F) {
+	f.Add("ann@example.com", "App", "300", "https://example.com/a.png", "https://example.com/%s", `{"a":"b"}`, "Sender", "b@example.com", "c@example.org", "user")
+	f.Add("ann@münchen.example", "<script>", "600", "", "https://example.com#%s", `{"a":"<b>"}`, "a\r\nBcc: b", "", "", "")
+	f.Add("", "\u202e", "0300", "javascript:", "%s", `{"a":1}`, "\x00", "a@b\r\n", "<a@b.c>", "\xff")
+	f.Fuzz(func(t *testing.T, contact, app, expiration, logo, link, variables, name, from, reply, user string) {
+		sender := &otpSender{t: t}
+		service, err := otp.New(otp.Config{
+			Store: memory.New(0), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)),
+			Email: sender, SenderDomains: []string{"example.com"},
+			Templates: map[string]otp.Template{"t": {Subject: "{{.a}} {{.AppName}}", Text: "{{.OtpCode}} {{.a}}", HTML: "<p>{{.a}} {{.AppName}}</p>"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := service.Issue(t.Context(), "org", "Example", otp.Request{
+			Type: otp.TypeEmail, Contact: contact, AppName: app, ExpirationSeconds: expiration, UserIdentifier: user,
+			Email:                   &otp.EmailCustomization{LogoURL: logo, MagicLinkTemplate: link, TemplateVariables: variables, TemplateID: "t"},
+			SendFromEmailSenderName: name, SendFromEmailAddress: from, ReplyToEmailAddress: reply,
+		})
+		if err != nil {
+			return
+		}
+		if parsed, err := mail.ParseAddress(sender.last.To); err != nil || parsed.Address != sender.last.To {
+			t.Errorf("sent to %q: %v", sender.last.To, err)
+		}
+		inside := strings.TrimSuffix(strings.TrimPrefix(sender.last.HTML, "<p>"), "</p>")
+		if strings.ContainsAny(inside, "<>") {
+			t.Errorf("HTML of theirs: %s", sender.last.HTML)
+		}
+		code, _, _ := strings.Cut(sender.last.Text, " ")
+		if _, err := service.Verify(t.Context(), "org", id, code); err != nil {
+			t.Errorf("code %q: %v", code, err)
+		}
+	})
+}
+
+// FuzzOTPMeter reads what a store may have kept. What is accepted is the
+// encoding of what was read.
+func FuzzOTPMeter(f *testing.F) {
+	full := otp.Meter{
+		Sent: []otp.Event{{At: 1, By: 2, N: 3}}, Tried: []otp.Event{{At: 4, By: 5, N: 6}},
+		Live:  []otp.LiveCode{{ID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", By: 7, ExpiresAt: 8}},
+		Until: 9,
+	}
+	f.Add(full.Append(nil))
+	f.Add((&otp.Meter{}).Append(nil))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		meter, err := otp.ParseMeter(raw)
+		if err != nil || len(raw) == 0 {
+			return
+		}
+		again := meter.Append(nil)
+		if !bytes.Equal(raw, again) {
+			t.Fatalf("%x was read as %x", raw, again)
+		}
+		other, err := otp.ParseMeter(again)
+		if err != nil || !cmp.Equal(meter, other) {
+			t.Fatalf("%v\n%s", err, cmp.Diff(meter, other))
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package fuzz
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+type stampVector struct{ HeaderName, HeaderValue, Body string }
+
+func stampSeeds(f *testing.F) []stampVector {
+	f.Helper()
+	files, err := filepath.Glob("../stamp/testdata/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no vectors: %v", err)
+	}
+	var seeds []stampVector
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var one stampVector
+		if err := json.Unmarshal(text, &one); err != nil {
+			f.Fatal(err)
+		}
+		seeds = append(seeds, one)
+	}
+	return seeds
+}
+
+// FuzzStampParse: no header panics; one that is refused is malformed; one that
+// is taken says of whom it is and how it was made, and nobody is let in by it.
+func FuzzStampParse(f *testing.F) {
+	for _, seed := range stampSeeds(f) {
+		f.Add(seed.HeaderName, seed.HeaderValue, []byte(seed.Body))
+	}
+	f.Fuzz(func(t *testing.T, name, value string, body []byte) {
+		sent, err := stamp.Parse(stamp.Header{Name: name, Value: value})
+		if err != nil {
+			if !errors.Is(err, stamp.ErrMalformed) {
+				t.Fatalf("refused with %v", err)
+			}
+			return
+		}
+		if sent.CredentialID() == "" || sent.Scheme() == "" || len(sent.SignatureText()) > 2*stamp.MaxHeader {
+			t.Fatalf("taken as %q by %q", sent.CredentialID(), sent.Scheme())
+		}
+		if err := stamp.VerifyNobody(sent, body); !errors.Is(err, stamp.ErrMismatch) {
+			t.Fatalf("nobody was let in: %v", err)
+		}
+	})
+}
+
+// FuzzStampCOSEKey: no COSE key panics, and what is taken can be verified with.
+func FuzzStampCOSEKey(f *testing.F) {
+	f.Add([]byte("\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\x22\x58\x20aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"))
+	f.Add([]byte("\xa4\x01\x01\x03\x27\x20\x06\x21\x58\x20aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"))
+	f.Add([]byte("\xa4\x01\x03\x03\x39\x01\x00\x20\x59\x01\x00\x21\x43\x01\x00\x01"))
+	f.Fuzz(func(t *testing.T, key []byte) {
+		credential, err := stamp.NewPasskey([]byte("id"), key, "example.com")
+		if err != nil {
+			return
+		}
+		if credential.ID() != stamp.PasskeyID([]byte("id")) || credential.PublicKeyText() == "" {
+			t.Fatalf("taken as %q", credential.ID())
+		}
+	})
+}

@@ -1,0 +1,27 @@
+// Package httpapi is the engine over HTTP: one handler to mount, and a server
+// with the timeouts that a server on a network needs.
+//
+//	handler := httpapi.New(engine, httpapi.Options{})
+//	server := httpapi.NewServer(handler)
+//	err := server.ListenAndServeTLS(certFile, keyFile)
+//
+// It serves, behind any path prefix, by POST,
+//
+//	/public/v1/submit/sign_transaction    an activity, carried out
+//	/public/v1/submit/init_otp_auth
+//	/public/v1/submit/verify_otp
+//	/public/v1/query/get_activity         an activity that was recorded
+//	/public/v1/query/whoami               who the stamp belongs to
+//
+// so that an unmodified client of the hosted service works by changing its
+// base URL.
+//
+// What a stranger can make the handler do is bounded: how long a body is, how
+// long it takes to arrive, and how much memory all bodies that are arriving take
+// together. A refusal says why, except before the stamp has verified, and except
+// for internal errors, which are answered with an incident's id that stands in
+// the log beside the cause.
+//
+// [Admin] serves health, readiness and metrics, on an address of its own: they
+// are not for strangers.
+package httpapi

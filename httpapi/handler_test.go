@@ -1,0 +1,299 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+const signPath = "/public/v1/submit/sign_transaction"
+
+// serve mounts a fixture's engine.
+func serve(t testing.TB, f *enginetest.Fixture, options httpapi.Options) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = httpapi.NewServer(httpapi.New(f.Engine, options))
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// post sends a body and returns the answer.
+func post(t testing.TB, url string, body io.Reader, headers ...stamp.Header) (*http.Response, []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range headers {
+		request.Header.Add(header.Name, header.Value)
+	}
+	return do(t, request)
+}
+
+func do(t testing.TB, request *http.Request) (*http.Response, []byte) {
+	t.Helper()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, text
+}
+
+// stamped sends a body with a stamp of the fixture's API key.
+func stamped(t testing.TB, f *enginetest.Fixture, url, body string) (*http.Response, []byte) {
+	t.Helper()
+	return post(t, url, strings.NewReader(body), f.APIKey.Header([]byte(body)))
+}
+
+func TestSignTransaction(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{})
+	body := f.Body(enginetest.Request{})
+	var first []byte
+	for _, path := range []string{signPath, "/api/v2" + signPath, "/" + signPath, "//public//v1/submit///sign_transaction"} {
+		response, answer := stamped(t, f, server.URL+path, body)
+		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" || response.Header.Get("X-Request-Id") == "" {
+			t.Fatalf("%s: %s %v\n%s", path, response.Status, response.Header, answer)
+		}
+		if first == nil {
+			first = answer
+		}
+		if !bytes.Equal(answer, first) {
+			t.Errorf("%s: answers\n%s\nand before\n%s", path, answer, first)
+		}
+	}
+	var answer struct {
+		Activity struct {
+			ID     string
+			Result struct {
+				SignTransactionResult struct{ SignedTransaction string }
+			}
+		}
+	}
+	if err := json.Unmarshal(first, &answer); err != nil || answer.Activity.Result.SignTransactionResult.SignedTransaction != enginetest.Signed {
+		t.Errorf("%v\n%s", err, first)
+	}
+	query := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, answer.Activity.ID)
+	if response, found := stamped(t, f, server.URL+"/public/v1/query/get_activity", query); !bytes.Equal(found, first) {
+		t.Errorf("get_activity: %s\n%s", response.Status, found)
+	}
+	query = fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization)
+	response, found := stamped(t, f, server.URL+"/public/v1/query/whoami", query)
+	if want := `{"organizationId":"` + enginetest.Organization + `","organizationName":"Example","userId":"user-1","username":"ci"}`; string(found) != want {
+		t.Errorf("whoami: %s\n%s", response.Status, found)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{})
+	body := f.Body(enginetest.Request{})
+	header := f.APIKey.Header([]byte(body))
+	encoded := stamp.Header{Name: "Content-Encoding", Value: "identity"}
+	for name, test := range map[string]struct {
+		path, body string
+		headers    []stamp.Header
+		status     int
+		reason     string
+	}{
+		"no stamp":             {signPath, body, nil, 401, "SIGNATURE_MISSING"},
+		"two stamps":           {signPath, body, []stamp.Header{header, header}, 401, "SIGNATURE_MISSING"},
+		"both headers":         {signPath, body, []stamp.Header{header, {Name: "X-Stamp-Webauthn", Value: header.Value}}, 401, "SIGNATURE_MISSING"},
+		"wrong stamp":          {signPath, body, []stamp.Header{f.APIKey.Header([]byte("other"))}, 401, "SIGNATURE_INVALID"},
+		"content encoding":     {signPath, body, []stamp.Header{header, encoded}, 400, "REQUEST_INVALID"},
+		"another type's path":  {"/public/v1/submit/init_otp_auth", body, []stamp.Header{header}, 400, "REQUEST_INVALID"},
+		"unknown path":         {"/public/v1/submit/sign_raw_payload", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},
+		"no path":              {"/", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},
+		"a path cut off":       {"/public/v1/submit/", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},
+		"in another case":      {"/public/v1/submit/Sign_Transaction", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},
+		"malformed body":       {signPath, `{"type":`, []stamp.Header{header}, 400, "REQUEST_INVALID"},
+		"no body":              {signPath, ``, []stamp.Header{header}, 400, "REQUEST_INVALID"},
+		"unknown activity":     {"/public/v1/query/get_activity", `{"organizationId":"` + enginetest.Organization + `","activityId":"x"}`, nil, 404, "RESOURCE_NOT_FOUND"},
+		"malformed query":      {"/public/v1/query/whoami", `{}`, nil, 400, "REQUEST_INVALID"},
+		"not allowed":          {signPath, body, []stamp.Header{f.OTPOnly.Header([]byte(body))}, 403, "REQUEST_NOT_AUTHORIZED"},
+		"a stamp of many":      {signPath, body, []stamp.Header{{Name: "X-Stamp", Value: header.Value + "," + header.Value}}, 401, "SIGNATURE_INVALID"},
+		"an empty stamp":       {signPath, body, []stamp.Header{{Name: "X-Stamp", Value: ""}}, 401, "SIGNATURE_INVALID"},
+		"an empty one besides": {signPath, body, []stamp.Header{header, {Name: "X-Stamp-Webauthn", Value: ""}}, 401, "SIGNATURE_MISSING"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			headers := test.headers
+			if strings.HasPrefix(test.path, "/public/v1/query/") {
+				headers = []stamp.Header{f.APIKey.Header([]byte(test.body))}
+			}
+			response, answer := post(t, server.URL+test.path, strings.NewReader(test.body), headers...)
+			checkError(t, response, answer, test.status, test.reason)
+		})
+	}
+}
+
+func checkError(t *testing.T, response *http.Response, answer []byte, status int, reason string) string {
+	t.Helper()
+	var got struct {
+		Code             int
+		Message          string
+		TurnkeyErrorCode string
+		Details          []map[string]any
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		t.Fatalf("%v: %s", err, answer)
+	}
+	if response.StatusCode != status || got.TurnkeyErrorCode != reason || got.Message == "" || got.Details[0]["turnkeyErrorCode"] != reason {
+		t.Errorf("%s %s\nwant %d %s", response.Status, answer, status, reason)
+	}
+	if contentType := response.Header.Get("Content-Type"); contentType != "application/json" {
+		t.Errorf("Content-Type %s", contentType)
+	}
+	return got.Message
+}
+
+func TestOtherMethods(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{})
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodOptions} {
+		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+signPath, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, answer := do(t, request)
+		checkError(t, response, answer, http.StatusMethodNotAllowed, "REQUEST_INVALID")
+		if response.Header.Get("Allow") != "POST" {
+			t.Errorf("%s: Allow is %q", method, response.Header.Get("Allow"))
+		}
+	}
+}
+
+// TestInternalErrorsTellNothing: an incident's id goes out; the cause goes to
+// the log, under that id.
+func TestInternalErrorsTellNothing(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	f := enginetest.New(t, func(c *countersign.Config) { c.Logger = logger })
+	server := serve(t, f, httpapi.Options{Logger: logger})
+	for name, fault := range map[string]func(context.Context) error{
+		"error": func(context.Context) error { return errors.New("hsm slot 7: PIN expired") },
+		"panic": func(context.Context) error { panic("hsm slot 7: PIN expired") },
+	} {
+		log.Reset()
+		f.Signing.Before = fault
+		f.Clock.Advance(time.Second) // another body
+		response, answer := stamped(t, f, server.URL+signPath, f.Body(enginetest.Request{}))
+		message := checkError(t, response, answer, http.StatusInternalServerError, "INTERNAL")
+		id := response.Header.Get("X-Request-Id")
+		if message != "internal error, incident "+id {
+			t.Errorf("%s: message %q", name, message)
+		}
+		if !strings.Contains(log.String(), id) || !strings.Contains(log.String(), "hsm slot 7: PIN expired") {
+			t.Errorf("%s: the log has not what it was: %s", name, log.String())
+		}
+	}
+}
+
+// TestLogHasNoSecret goes through a session, refusals and all, and looks for
+// what must not be in the log.
+func TestLogHasNoSecret(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	f := enginetest.New(t, func(c *countersign.Config) { c.Logger = logger })
+	server := serve(t, f, httpapi.Options{Logger: logger})
+	body := f.Body(enginetest.Request{Proofs: true})
+	header := f.APIKey.Header([]byte(body))
+	stamped(t, f, server.URL+signPath, body)
+	post(t, server.URL+signPath, strings.NewReader(body+" "), header)
+	const code = "K7QJ2M9XW"
+	redeem := fmt.Sprintf(`{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"%d","organizationId":%q,"parameters":{"otpId":"i","otpCode":%q}}`,
+		f.Clock.Now().UnixMilli(), enginetest.Organization, code)
+	stamped(t, f, server.URL+"/public/v1/submit/verify_otp", redeem)
+	stamped(t, f, server.URL+"/public/v1/submit/verify_otp", strings.Replace(redeem, `"otpCode"`, `"otpcode"`, 1))
+	if !strings.Contains(log.String(), "reason=SIGNATURE_INVALID") || !strings.Contains(log.String(), "operation=verify_otp") {
+		t.Fatalf("the log has not what happened: %s", log.String())
+	}
+	for _, secret := range []string{enginetest.Secret, f.APIKey.PrivateKey(), code, header.Value, enginetest.Signed} {
+		if strings.Contains(strings.ToLower(log.String()), strings.ToLower(secret)) {
+			t.Errorf("the log has %s", secret)
+		}
+	}
+}
+
+func TestCORS(t *testing.T) {
+	f := enginetest.New(t)
+	open := serve(t, f, httpapi.Options{Origins: []string{"https://app.example.com"}})
+	closed := serve(t, f, httpapi.Options{})
+	for _, test := range []struct {
+		server  *httptest.Server
+		origin  string
+		allowed bool
+	}{
+		{open, "https://app.example.com", true},
+		{open, "https://app.example.com.evil.org", false},
+		{open, "null", false},
+		{open, "", false},
+		{closed, "https://app.example.com", false},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, test.server.URL+signPath, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Origin", test.origin)
+		request.Header.Set("Access-Control-Request-Method", "POST")
+		request.Header.Set("Access-Control-Request-Headers", "x-stamp")
+		response, _ := do(t, request)
+		got := response.Header.Get("Access-Control-Allow-Origin")
+		if allowed := got == test.origin && response.StatusCode == http.StatusNoContent; allowed != test.allowed || !test.allowed && got != "" {
+			t.Errorf("preflight of %q: %s, origin %q", test.origin, response.Status, got)
+		}
+		if test.allowed && response.Header.Get("Access-Control-Allow-Headers") != "content-type, x-stamp, x-stamp-webauthn, x-client-version" {
+			t.Errorf("headers %q", response.Header.Get("Access-Control-Allow-Headers"))
+		}
+		request.Method = http.MethodPost
+		response, _ = do(t, request)
+		if got := response.Header.Get("Access-Control-Allow-Origin"); (got == test.origin && got != "") != test.allowed {
+			t.Errorf("POST of %q: origin %q", test.origin, got)
+		}
+	}
+}
+
+func TestAdmin(t *testing.T) {
+	f := enginetest.New(t)
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics") })
+	server := httptest.NewServer(httpapi.Admin(f.Engine, metrics))
+	defer server.Close()
+	check := func(path string, status int) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response, _ := do(t, request); response.StatusCode != status {
+			t.Errorf("%s: %s, want %d", path, response.Status, status)
+		}
+	}
+	check("/healthz", 200)
+	check("/readyz", 200)
+	check("/metrics", 200)
+	check(signPath, 404)
+	if err := f.Engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("/healthz", 200)
+	check("/readyz", 503)
+}

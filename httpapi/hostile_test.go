@@ -1,0 +1,244 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+// stillServes asserts that somebody else is served now, promptly.
+func stillServes(t *testing.T, f *enginetest.Fixture, server *httptest.Server) {
+	t.Helper()
+	f.Clock.Advance(time.Millisecond) // another body
+	started := time.Now()
+	response, answer := stamped(t, f, server.URL+signPath, f.Body(enginetest.Request{}))
+	if took := time.Since(started); response.StatusCode != http.StatusOK || took > 2*time.Second {
+		t.Errorf("others are served %s after %v: %s", response.Status, took, answer)
+	}
+}
+
+// endless is a body of that many bytes.
+type endless struct{ left atomic.Int64 }
+
+func (e *endless) Read(into []byte) (int, error) {
+	left := e.left.Load()
+	if left <= 0 {
+		return 0, io.EOF
+	}
+	n := min(int64(len(into)), left)
+	for i := range into[:n] {
+		into[i] = ' '
+	}
+	e.left.Add(-n)
+	return int(n), nil
+}
+
+// TestHugeBody: 1 GiB, with its length in the header and without.
+func TestHugeBody(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, length := range []int64{1 << 30, -1} {
+		body := new(endless)
+		body.left.Store(1 << 30)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+signPath, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.ContentLength = length
+		response, err := http.DefaultClient.Do(request)
+		if err == nil { // else the connection was closed while the body was being sent
+			answer, _ := io.ReadAll(response.Body)
+			response.Body.Close()
+			checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID")
+		}
+		if sent := 1<<30 - body.left.Load(); sent > 64<<20 {
+			t.Errorf("%d bytes were taken in", sent)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 {
+		t.Errorf("%d bytes were allocated", allocated)
+	}
+	stillServes(t, f, server)
+}
+
+func TestBodyLimit(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{MaxBody: 10_000})
+	body := f.Body(enginetest.Request{})
+	for size, status := range map[int]int{10_000: 200, 10_001: 400} {
+		padded := body + strings.Repeat(" ", size-len(body))
+		if response, answer := stamped(t, f, server.URL+signPath, padded); response.StatusCode != status {
+			t.Errorf("%d bytes: %s %s", size, response.Status, answer)
+		}
+	}
+}
+
+// TestArrivingBodies: bodies that are long in coming take no more memory than
+// they may all together, and small ones go on meanwhile.
+func TestArrivingBodies(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{MaxArriving: 64 << 10})
+	holder := dial(t, server) // takes 28 KiB beyond its first 4, for as long as it does not go on
+	fmt.Fprintf(holder, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n%s", signPath, strings.Repeat(" ", 20<<10))
+	time.Sleep(300 * time.Millisecond)
+	long := f.Body(enginetest.Request{}) + strings.Repeat(" ", 60<<10)
+	refused := false
+	for range 100 {
+		response, answer := stamped(t, f, server.URL+signPath, long)
+		if refused = response.StatusCode == http.StatusServiceUnavailable; refused {
+			checkError(t, response, answer, http.StatusServiceUnavailable, "UNAVAILABLE")
+			if response.Header.Get("Retry-After") != "1" {
+				t.Errorf("Retry-After %q", response.Header.Get("Retry-After"))
+			}
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if !refused {
+		t.Error("a long body was taken though there was no room")
+	}
+	stillServes(t, f, server)
+	_ = holder.Close()
+	for range 100 {
+		if response, _ := stamped(t, f, server.URL+signPath, long); response.StatusCode == http.StatusOK {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the memory was not given back")
+}
+
+// TestSlowBody: the body has to come in time, and the work may take longer
+// than the body may.
+func TestSlowBody(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{BodyTimeout: 300 * time.Millisecond})
+	conn := dial(t, server)
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{", signPath)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, _ := io.ReadAll(response.Body)
+	response.Body.Close()
+	checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID")
+
+	f.Signing.Before = func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(600 * time.Millisecond):
+			return nil
+		}
+	}
+	if response, answer := stamped(t, f, server.URL+signPath, f.Body(enginetest.Request{})); response.StatusCode != http.StatusOK {
+		t.Errorf("work of twice BodyTimeout: %s %s", response.Status, answer)
+	}
+}
+
+func dial(t testing.TB, server *httptest.Server) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// TestDrips: connections that send nothing, half a header, a header that never
+// ends, half a body; and go away or do not.
+func TestDrips(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{})
+	for i := range 400 {
+		conn := dial(t, server)
+		switch i % 4 {
+		case 1:
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nX-St", signPath)
+		case 2:
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n%s", signPath, strings.Repeat(" ", 5000))
+		case 3:
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n", signPath)
+			_ = conn.(*net.TCPConn).CloseWrite()
+		}
+	}
+	stillServes(t, f, server)
+
+	conn := dial(t, server)
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\n", signPath)
+	sent := 0
+	for ; sent < 1<<20; sent += 1024 {
+		if _, err := fmt.Fprintf(conn, "X-%04d: %s\r\n", sent/1024, strings.Repeat("a", 1000)); err != nil {
+			break
+		}
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err == nil {
+		response.Body.Close()
+		if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("an endless header: %s", response.Status)
+		}
+	}
+	stillServes(t, f, server)
+}
+
+func TestDeepJSON(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{})
+	body := f.Body(enginetest.Request{})
+	deep := strings.Repeat(`{"a":`, 200_000)
+	for _, changed := range []string{
+		strings.Replace(body, `"parameters":{`, `"parameters":`+deep, 1),
+		deep,
+		strings.Repeat("[", 2<<20-1),
+	} {
+		response, answer := stamped(t, f, server.URL+signPath, changed)
+		checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID")
+		if len(answer) > 1000 {
+			t.Errorf("the refusal has %d bytes", len(answer))
+		}
+	}
+	stillServes(t, f, server)
+}
+
+// TestIdleConnections: ten thousand, or as many as this process may open.
+func TestIdleConnections(t *testing.T) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	count := int(min(10_000, (limit.Cur-200)/2)) // both ends are ours
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range count {
+		fmt.Fprintf(dial(t, server), "POST %s HTTP/1.1\r\n", signPath)
+	}
+	stillServes(t, f, server)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	grown := int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse)
+	t.Logf("%d idle connections: %d bytes each, both ends", count, grown/int64(count))
+	if grown > int64(count)*64<<10 {
+		t.Errorf("%d bytes for %d connections", grown, count)
+	}
+}

@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+)
+
+// Bounds of NewServer.
+const (
+	ReadHeaderTimeout = 5 * time.Second
+	ReadTimeout       = 15 * time.Second // headers and body; the handler has its own for the body
+	WriteTimeout      = 60 * time.Second // from the end of the headers to the end of the answer
+	IdleTimeout       = 90 * time.Second
+	MaxHeaderBytes    = 32 << 10
+)
+
+// NewServer returns a server for a handler, with a bound on everything that a
+// client could draw out.
+func NewServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: ReadHeaderTimeout,
+		ReadTimeout:       ReadTimeout,
+		WriteTimeout:      WriteTimeout,
+		IdleTimeout:       IdleTimeout,
+		MaxHeaderBytes:    MaxHeaderBytes,
+	}
+}
+
+// readyTimeout is how long the engine may take to say that it is ready.
+const readyTimeout = 2 * time.Second
+
+// Admin returns a handler for the address of those who run the server:
+// /healthz answers 200 as long as the process does, /readyz 200 while a request
+// could be carried out and 503 otherwise, /metrics what the given handler says;
+// it may be nil.
+func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, []byte(`{"status":"ok"}`))
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+		defer cancel()
+		if engine.Ready(ctx) != nil {
+			write(w, http.StatusServiceUnavailable, []byte(`{"status":"unavailable"}`))
+			return
+		}
+		write(w, http.StatusOK, []byte(`{"status":"ready"}`))
+	})
+	if metrics != nil {
+		mux.Handle("GET /metrics", metrics)
+	}
+	return mux
+}

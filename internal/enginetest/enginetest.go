@@ -1,0 +1,283 @@
+// Package enginetest sets up an engine with an organization, a key and who may
+// use it, for tests of what is built on the engine.
+package enginetest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// The organizations of every fixture.
+const (
+	Organization      = "6e1f8f5e-1111-4222-8333-444455556666"
+	OtherOrganization = "other"
+)
+
+// A transaction, who signs it and what comes out: from the vector eip1559.json.
+const (
+	Secret   = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
+	Address  = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
+	Unsigned = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
+	Signed   = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
+
+	// Hazardous is well-formed and has the hazard ethereum/no-chain-id.
+	Hazardous = "e5078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef"
+)
+
+// Fixture is an engine and what belongs to it.
+type Fixture struct {
+	Engine   *countersign.Engine
+	Config   countersign.Config
+	Clock    *Clock
+	APIKey   *APIKey // may do everything in Organization
+	OTPOnly  *APIKey // may submit one-time passwords only
+	Expired  *APIKey // was valid until the clock's start
+	Other    *APIKey // of OtherOrganization
+	ProofKey *ecdsa.PrivateKey
+	Signing  *CountingKeystore
+}
+
+// New makes an engine with a store in memory and a clock that stands still.
+// Changes are made to its configuration before.
+func New(t testing.TB, changes ...func(*countersign.Config)) *Fixture {
+	t.Helper()
+	f := &Fixture{
+		Clock:  NewClock(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)),
+		APIKey: NewAPIKey(t), OTPOnly: NewAPIKey(t), Expired: NewAPIKey(t), Other: NewAPIKey(t),
+		ProofKey: newP256(t),
+	}
+	f.Signing = &CountingKeystore{Keystore: keys(t)}
+	f.Config = countersign.Config{
+		Keystore: f.Signing, Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
+	}
+	for _, change := range changes {
+		change(&f.Config)
+	}
+	f.Engine = f.newEngine(t)
+	return f
+}
+
+// Second makes another engine of the same configuration: a second node.
+func (f *Fixture) Second(t testing.TB) *countersign.Engine { return f.newEngine(t) }
+
+func (f *Fixture) newEngine(t testing.TB) *countersign.Engine {
+	t.Helper()
+	engine, err := countersign.New(f.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine
+}
+
+func keys(t testing.TB) *memory.Store {
+	t.Helper()
+	secret, err := hex.DecodeString(Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := memory.New()
+	if _, err := store.Add(Organization, memory.Key{ID: "key-1", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Add(Organization, memory.Key{ID: "key-2", Curve: keystore.CurveEd25519, Secret: secret}); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func (f *Fixture) directory(t testing.TB) countersign.Directory {
+	t.Helper()
+	otp, expired := f.OTPOnly.Config(), f.Expired.Config()
+	otp.Activities = []activity.Type{activity.TypeInitOTPAuth, activity.TypeVerifyOTP}
+	expired.ExpiresAt = f.Clock.Now()
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{
+		{ID: Organization, Name: "Example", Users: []countersign.UserConfig{
+			{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{f.APIKey.Config(), expired}},
+			{ID: "user-2", Name: "login", APIKeys: []countersign.APIKeyConfig{otp}},
+		}},
+		{ID: OtherOrganization, Name: "Other", Users: []countersign.UserConfig{
+			{Name: "ci", APIKeys: []countersign.APIKeyConfig{f.Other.Config()}},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return directory
+}
+
+// APIKey is an API key on P-256 with its secret.
+type APIKey struct {
+	private   *ecdsa.PrivateKey
+	PublicKey string // hex
+}
+
+// NewAPIKey makes a new one.
+func NewAPIKey(t testing.TB) *APIKey {
+	t.Helper()
+	key := newP256(t)
+	point, err := key.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compressed := append([]byte{2 + point[64]&1}, point[1:33]...)
+	return &APIKey{private: key, PublicKey: hex.EncodeToString(compressed)}
+}
+
+func newP256(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// PrivateKey returns the secret in hex, as clients take it.
+func (k *APIKey) PrivateKey() string {
+	raw, err := k.private.Bytes()
+	if err != nil {
+		panic(err)
+	}
+	return hex.EncodeToString(raw)
+}
+
+// Config registers the key.
+func (k *APIKey) Config() countersign.APIKeyConfig {
+	return countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: k.PublicKey}
+}
+
+// Header stamps a body.
+func (k *APIKey) Header(body []byte) stamp.Header {
+	digest := sha256.Sum256(body)
+	signature, err := ecdsa.SignASN1(rand.Reader, k.private, digest[:])
+	if err != nil {
+		panic(err)
+	}
+	text := fmt.Sprintf(`{"publicKey":"%s","scheme":"%s","signature":"%x"}`, k.PublicKey, stamp.SchemeP256, signature)
+	return stamp.Header{Name: stamp.HeaderAPIKey, Value: base64.RawURLEncoding.EncodeToString([]byte(text))}
+}
+
+// Sign makes a submission of a body.
+func (k *APIKey) Sign(body string) countersign.SignedBody {
+	return countersign.SignedBody{Body: []byte(body), Stamps: []stamp.Header{k.Header([]byte(body))}}
+}
+
+// Request is a sign_transaction request; zero members stand for good ones.
+type Request struct {
+	Organization, SignWith, Unsigned string
+	At                               time.Time
+	Proofs                           bool
+}
+
+// Body writes a request, at the clock's time unless it has its own.
+func (f *Fixture) Body(r Request) string {
+	at := r.At
+	if at.IsZero() {
+		at = f.Clock.Now()
+	}
+	parameters, err := json.Marshal(activity.SignTransactionIntent{
+		SignWith:            orElse(r.SignWith, Address),
+		UnsignedTransaction: orElse(r.Unsigned, Unsigned),
+		Type:                activity.TransactionTypeEthereum,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":%v}`,
+		at.UnixMilli(), orElse(r.Organization, Organization), parameters, r.Proofs)
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// Submit stamps a request with APIKey and submits it.
+func (f *Fixture) Submit(t testing.TB, r Request) (*activity.Record, error) {
+	t.Helper()
+	return f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(r)))
+}
+
+// Clock is a clock that goes when it is told to.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock starts a clock.
+func NewClock(now time.Time) *Clock { return &Clock{now: now} }
+
+// Now returns what the clock shows.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock.
+func (c *Clock) Advance(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
+}
+
+// CountingKeystore counts the signatures that are made, and can hold them up.
+type CountingKeystore struct {
+	keystore.Keystore
+	Signatures atomic.Int64
+	Before     func(ctx context.Context) error // called before each signature
+}
+
+// Find implements keystore.Keystore.
+func (c *CountingKeystore) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+	key, err := c.Keystore.Find(ctx, organizationID, at)
+	if err != nil {
+		return nil, err
+	}
+	signer, ok := key.(keystore.ECDSASigner)
+	if !ok {
+		return key, nil // an Ed25519 key: those are not counted
+	}
+	return &countingKey{Key: key, signer: signer, counter: c}, nil
+}
+
+type countingKey struct {
+	keystore.Key
+	signer  keystore.ECDSASigner
+	counter *CountingKeystore
+}
+
+// SignECDSA implements keystore.ECDSASigner.
+func (k *countingKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	if k.counter.Before != nil {
+		if err := k.counter.Before(ctx); err != nil {
+			return [65]byte{}, err
+		}
+	}
+	k.counter.Signatures.Add(1)
+	return k.signer.SignECDSA(ctx, digest)
+}

@@ -1,0 +1,73 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"sync"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+// Outbox is a sender that keeps what it is to send.
+type Outbox struct {
+	mu   sync.Mutex
+	sent []otp.Message
+	Fail bool // deliver nothing
+}
+
+// Send implements otp.Sender.
+func (o *Outbox) Send(_ context.Context, message otp.Message) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.Fail {
+		return errors.New("mail.internal: connection refused")
+	}
+	o.sent = append(o.sent, message)
+	return nil
+}
+
+// Sent returns how many messages were sent.
+func (o *Outbox) Sent() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.sent)
+}
+
+var nineDigits = regexp.MustCompile(`\b[0-9]{9}\b`)
+
+// Code returns the code of nine digits in the message for a one-time password.
+func (o *Outbox) Code(t testing.TB, otpID string) string {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, message := range o.sent {
+		if message.OTPID == otpID {
+			return nineDigits.FindString(message.Text)
+		}
+	}
+	t.Fatalf("no message for %s", otpID)
+	return ""
+}
+
+// WithOTP gives an engine a service for one-time passwords that sends to the
+// outbox, over a store in memory.
+func WithOTP(t testing.TB, outbox *Outbox) func(*countersign.Config) {
+	return func(c *countersign.Config) {
+		t.Helper()
+		if c.Store == nil {
+			c.Store = memory.New(0)
+		}
+		service, err := otp.New(otp.Config{
+			Store: c.Store, Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)), Email: outbox, SMS: outbox, Clock: c.Now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.OTP = service
+	}
+}

@@ -1,0 +1,235 @@
+package strictjson
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Field is one member that an object may have.
+type Field struct {
+	name     string
+	required bool
+	into     any
+}
+
+// Required is a member that must be there, and not null. What into may be is
+// said by [Optional].
+func Required(name string, into any) Field { return Field{name, true, into} }
+
+// Optional is a member that may be absent; null means the same. Its value is
+// read into a
+//
+//	*string, *bool        of that kind
+//	**bool                stays nil if it is absent
+//	*int                  an integer without point or exponent
+//	*Span                 an object, kept as it is
+//	func(*Reader) error   whatever the function reads, such as another Object
+func Optional(name string, into any) Field { return Field{name, false, into} }
+
+// Span is where a value stands in the text: from Start to before End.
+type Span struct{ Start, End int }
+
+// Of returns the value's text.
+func (s Span) Of(text []byte) []byte { return text[s.Start:s.End:s.End] }
+
+// Object reads an object with the given members and no other. At most 64.
+func (r *Reader) Object(fields ...Field) error {
+	var seen uint64
+	start := r.at
+	err := r.members(func(name string, at int) error {
+		i := slices.IndexFunc(fields, func(field Field) bool { return field.name == name })
+		if i < 0 {
+			return r.unknown(name, at, fields)
+		}
+		if seen&(1<<i) != 0 {
+			return r.failIn(name, at, "appears twice")
+		}
+		seen |= 1 << i
+		return r.member(&fields[i])
+	})
+	if err != nil {
+		return err
+	}
+	for i := range fields {
+		if fields[i].required && seen&(1<<i) == 0 {
+			return r.failIn(fields[i].name, start, "missing")
+		}
+	}
+	return nil
+}
+
+// unknownShown is how much of an unknown name an error repeats.
+const unknownShown = 64
+
+func (r *Reader) unknown(name string, at int, fields []Field) error {
+	for _, field := range fields {
+		if strings.EqualFold(field.name, name) {
+			return r.failIn(name, at, "unknown member: names are case-sensitive, this one is %s", field.name)
+		}
+	}
+	if len(name) > unknownShown {
+		name = strings.ToValidUTF8(name[:unknownShown], "") + "…"
+	}
+	if strings.Trim(name, plainName) != "" || name == "" {
+		name = strconv.Quote(name)
+	}
+	return r.failIn(name, at, "unknown member")
+}
+
+// plainName is what names are made of that an error repeats without quoting.
+const plainName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// member reads the value of a member.
+func (r *Reader) member(field *Field) error {
+	start := r.at
+	r.path = append(r.path, field.name)
+	if r.null() {
+		if field.required {
+			return r.fail(start, "null: a value is required")
+		}
+	} else if err := r.value(field.into); err != nil {
+		return err
+	}
+	r.path = r.path[:len(r.path)-1]
+	return nil
+}
+
+func (r *Reader) value(into any) (err error) {
+	switch into := into.(type) {
+	case *string:
+		*into, err = r.text()
+	case *bool:
+		*into, err = r.boolean()
+	case **bool:
+		var value bool
+		value, err = r.boolean()
+		*into = &value
+	case *int:
+		*into, err = r.integer()
+	case *Span:
+		if r.next() != '{' {
+			return r.expect("an object")
+		}
+		into.Start = r.at
+		err = r.skip(0)
+		into.End = r.at
+	case func(*Reader) error:
+		err = into(r)
+	default:
+		panic("strictjson: a field cannot be read into this type")
+	}
+	return err
+}
+
+// members reads an object and calls each with every name, at the value. It
+// does not look at whether a name comes twice.
+func (r *Reader) members(each func(name string, at int) error) error {
+	if r.next() != '{' {
+		return r.expect("an object")
+	}
+	r.at++
+	r.space()
+	if r.next() == '}' {
+		r.at++
+		return nil
+	}
+	for {
+		at := r.at
+		if r.next() != '"' {
+			return r.expect("the name of a member")
+		}
+		name, err := r.text()
+		if err != nil {
+			return err
+		}
+		if err := r.separator(':'); err != nil {
+			return err
+		}
+		if err := each(name, at); err != nil {
+			return err
+		}
+		if done, err := r.listEnds('}'); done || err != nil {
+			return err
+		}
+	}
+}
+
+// separator reads one character with the white space around it.
+func (r *Reader) separator(char byte) error {
+	r.space()
+	if r.next() != char {
+		return r.expect(strconv.Quote(string(rune(char))))
+	}
+	r.at++
+	r.space()
+	return nil
+}
+
+// listEnds reads what stands behind an element: a comma, or the end.
+func (r *Reader) listEnds(end byte) (bool, error) {
+	r.space()
+	if r.next() == end {
+		r.at++
+		return true, nil
+	}
+	if r.next() != ',' {
+		return false, r.expect(`"," or ` + strconv.Quote(string(rune(end))))
+	}
+	r.at++
+	r.space()
+	return false, nil
+}
+
+// skip checks a value of any kind without keeping it.
+func (r *Reader) skip(depth int) error {
+	if depth > MaxDepth {
+		return r.fail(r.at, "nested deeper than %d", MaxDepth)
+	}
+	switch r.next() {
+	case '{':
+		return r.skipObject(depth)
+	case '[':
+		return r.skipArray(depth)
+	case '"':
+		return r.skipText()
+	case 't':
+		return r.literal("true")
+	case 'f':
+		return r.literal("false")
+	case 'n':
+		return r.literal("null")
+	}
+	return r.number()
+}
+
+func (r *Reader) skipObject(depth int) error {
+	names := map[string]struct{}{}
+	return r.members(func(name string, at int) error {
+		if _, twice := names[name]; twice {
+			return r.failIn(name, at, "appears twice")
+		}
+		if len(names) == MaxMembers {
+			return r.failIn(name, at, "more than %d members in one object", MaxMembers)
+		}
+		names[name] = struct{}{}
+		return r.skip(depth + 1)
+	})
+}
+
+func (r *Reader) skipArray(depth int) error {
+	r.at++
+	r.space()
+	if r.next() == ']' {
+		r.at++
+		return nil
+	}
+	for {
+		if err := r.skip(depth + 1); err != nil {
+			return err
+		}
+		if done, err := r.listEnds(']'); done || err != nil {
+			return err
+		}
+	}
+}

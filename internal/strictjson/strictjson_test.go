@@ -1,0 +1,188 @@
+package strictjson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
+)
+
+// subject has one field of each kind.
+type subject struct {
+	Text   string
+	Flag   bool
+	Maybe  *bool
+	Number int
+	Kept   strictjson.Span
+	Inner  string
+}
+
+func (s *subject) read(text string) error {
+	return strictjson.Read([]byte(text), "body",
+		strictjson.Required("text", &s.Text),
+		strictjson.Optional("flag", &s.Flag),
+		strictjson.Optional("maybe", &s.Maybe),
+		strictjson.Optional("number", &s.Number),
+		strictjson.Optional("kept", &s.Kept),
+		strictjson.Optional("nested", func(reader *strictjson.Reader) error {
+			return reader.Object(strictjson.Optional("inner", &s.Inner))
+		}),
+	)
+}
+
+func TestRead(t *testing.T) {
+	const text = " {\"text\" :\"a\\u00e9\\ud83d\\ude00\\n\\/\", \"flag\":true,\"maybe\":false,\r\n\t\"number\":-12," +
+		"\"kept\": {\"b\":[1,2.5e-3,{}],\"a\":null} ,\"nested\":{\"inner\":\"x\"}} "
+	var got subject
+	if err := got.read(text); err != nil {
+		t.Fatal(err)
+	}
+	if got.Text != "aé😀\n/" || !got.Flag || got.Maybe == nil || *got.Maybe || got.Number != -12 || got.Inner != "x" {
+		t.Errorf("read %+v", got)
+	}
+	if kept := string(got.Kept.Of([]byte(text))); kept != `{"b":[1,2.5e-3,{}],"a":null}` {
+		t.Errorf("kept %s", kept)
+	}
+}
+
+func TestNullMeansAbsent(t *testing.T) {
+	got := subject{}
+	if err := got.read(`{"text":"","flag":null,"maybe":null,"number":null,"kept":null,"nested":null}`); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, subject{}) {
+		t.Errorf("read %+v, want nothing", got)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, strictjson.MaxDepth+2)
+	for _, test := range []struct {
+		name, text, path string
+		offset           int
+		problem          string
+	}{
+		{"empty", "", "", 0, "empty"},
+		{"byte-order mark", "\ufeff{}", "", 0, "byte-order mark"},
+		{"not UTF-8", "{\"text\":\"a\xff\"}", "", 10, "not UTF-8"},
+		{"surrogate in UTF-8", "{\"text\":\"\xed\xa0\x80\"}", "", 9, "not UTF-8"},
+		{"overlong UTF-8", "{\"text\":\"\xc0\xaf\"}", "", 9, "not UTF-8"},
+		{"not an object", `"text"`, "", 0, "an object is expected, not a string"},
+		{"array", `[{"text":"a"}]`, "", 0, "an object is expected, not an array"},
+		{"trailing data", `{"text":"a"} {}`, "", 13, "2 bytes follow the object"},
+		{"trailing NUL", "{\"text\":\"a\"}\x00", "", 12, "1 bytes follow the object"},
+		{"missing", `{"flag":true}`, "text", 0, "missing"},
+		{"null though required", `{"text":null}`, "text", 8, "null: a value is required"},
+		{"twice", `{"text":"a","text":"a"}`, "text", 12, "appears twice"},
+		{"twice, once escaped", `{"text":"a","te\u0078t":"b"}`, "text", 12, "appears twice"},
+		{"optional twice, once null", `{"text":"a","flag":null,"flag":true}`, "flag", 24, "appears twice"},
+		{"twice inside kept", `{"text":"a","kept":{"a":1,"a":2}}`, "kept.a", 26, "appears twice"},
+		{"twice deep inside kept", `{"text":"a","kept":{"a":[{"b":1,"b":2}]}}`, "kept.b", 32, "appears twice"},
+		{"other case", `{"text":"a","TEXT":"b"}`, "TEXT", 12, "names are case-sensitive, this one is text"},
+		{"other case by folding", "{\"text\":\"a\",\"\u212aept\":{}}", "\u212aept", 12, "names are case-sensitive, this one is kept"},
+		{"unknown", `{"text":"a","more":1}`, "more", 12, "unknown member"},
+		{"unknown, nested", `{"text":"a","nested":{"more":1}}`, "nested.more", 22, "unknown member"},
+		{"unknown, to be quoted", `{"text":"a","a.b\n":1}`, `"a.b\n"`, 12, "unknown member"},
+		{"unknown, empty", `{"text":"a","":1}`, `""`, 12, "unknown member"},
+		{"wrong type: number", `{"text":1}`, "text", 8, "a string is expected, not a number"},
+		{"wrong type: string", `{"text":"a","flag":"true"}`, "flag", 19, "a boolean is expected, not a string"},
+		{"wrong type: string for number", `{"text":"a","number":"6"}`, "number", 21, "a number is expected, not a string"},
+		{"wrong type: array", `{"text":["a"]}`, "text", 8, "a string is expected, not an array"},
+		{"wrong type: object kept", `{"text":"a","kept":[]}`, "kept", 19, "an object is expected, not an array"},
+		{"wrong type: nested", `{"text":"a","nested":true}`, "nested", 21, "an object is expected, not a boolean"},
+		{"half a surrogate pair", `{"text":"\ud83d"}`, "text", 9, "half of a surrogate pair"},
+		{"low half", `{"text":"\ude00"}`, "text", 9, "half of a surrogate pair"},
+		{"two high halves", `{"text":"\ud83d\ud83d"}`, "text", 9, "half of a surrogate pair"},
+		{"half a pair in a name", `{"\ud83d":"a"}`, "", 2, "half of a surrogate pair"},
+		{"half a pair inside kept", `{"text":"a","kept":{"a":"\udc00"}}`, "kept", 25, "half of a surrogate pair"},
+		{"unknown escape", `{"text":"\x41"}`, "text", 9, "unknown escape"},
+		{"bad \\u", `{"text":"\u12g4"}`, "text", 9, "four hex digits"},
+		{"short \\u", `{"text":"\u12"}`, "text", 9, "four hex digits"},
+		{"control character", "{\"text\":\"a\nb\"}", "text", 10, "control character 0x0a"},
+		{"string without end", `{"text":"a`, "text", 8, "does not end"},
+		{"escape at the end", `{"text":"a\`, "text", 8, "does not end"},
+		{"object without end", `{"text":"a"`, "", 11, `"," or "}" is expected, not the end of the text`},
+		{"comma at the end", `{"text":"a",}`, "", 12, "the name of a member is expected"},
+		{"no colon", `{"text" "a"}`, "", 8, `":" is expected, not a string`},
+		{"single quotes", `{'text':'a'}`, "", 1, "the name of a member is expected"},
+		{"comment", `{/**/"text":"a"}`, "", 1, "the name of a member is expected"},
+		{"no-break space", "{\u00a0\"text\":\"a\"}", "", 1, "the name of a member is expected"},
+		{"point", `{"text":"a","number":6.0}`, "number", 21, "without point or exponent"},
+		{"exponent", `{"text":"a","number":6e0}`, "number", 21, "without point or exponent"},
+		{"minus zero", `{"text":"a","number":-0}`, "number", 21, "without point or exponent"},
+		{"33 bits", `{"text":"a","number":2147483648}`, "number", 21, "at most 32 bits"},
+		{"leading zero", `{"text":"a","number":06}`, "number", 21, "leading zero"},
+		{"plus", `{"text":"a","number":+6}`, "number", 21, "a number is expected"},
+		{"ends in its point", `{"text":"a","kept":{"a":1.}}`, "kept", 24, "ends in its point"},
+		{"empty exponent", `{"text":"a","kept":{"a":1e+}}`, "kept", 24, "without digits in its exponent"},
+		{"NaN", `{"text":"a","kept":{"a":NaN}}`, "kept", 24, "no JSON value begins like this"},
+		{"cut literal", `{"text":"a","flag":tru}`, "flag", 19, "no JSON value begins like this"},
+		{"too deep", `{"text":"a","kept":` + deep, "kept", 19 + 5*(strictjson.MaxDepth+1), "nested deeper"},
+		{"too many members", `{"text":"a","kept":{` + members(strictjson.MaxMembers+1), "kept.m256", 20 + 256*9, "more than 256 members"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := new(subject).read(test.text)
+			var got *strictjson.Error
+			if !errors.As(err, &got) {
+				t.Fatalf("error %v, want a *strictjson.Error", err)
+			}
+			if got.Path != test.path || got.Offset != test.offset || !strings.Contains(got.Problem, test.problem) {
+				t.Errorf("got %q at byte %d: %s\nwant %q at byte %d: %s",
+					got.Path, got.Offset, got.Problem, test.path, test.offset, test.problem)
+			}
+		})
+	}
+}
+
+// members writes that many members of nine bytes each.
+func members(count int) string {
+	var out strings.Builder
+	for i := range count {
+		fmt.Fprintf(&out, `"m%03d":1,`, i)
+	}
+	return out.String()
+}
+
+// TestAgainstEncodingJSON changes every byte of a text: whatever is still read
+// says the same to encoding/json.
+func TestAgainstEncodingJSON(t *testing.T) {
+	const text = `{"text":"a\u00e9\ud83d\ude00\n","flag":true,"number":-12,"kept":{"b":[1,2.5e-3,{}],"a":null},"nested":{"inner":"x"}}`
+	for at := range len(text) {
+		for _, char := range []byte("\x00\t\n \"'\\,:{}[]019-+.eEtfnu/aZ\x7f\x80\xff") {
+			checkSame(t, text[:at]+string([]byte{char})+text[at+1:])
+			checkSame(t, text[:at]+string([]byte{char})+text[at:])
+		}
+		checkSame(t, text[:at])
+		checkSame(t, text[:at]+text[at+1:])
+	}
+}
+
+func checkSame(t *testing.T, text string) {
+	t.Helper()
+	var got subject
+	if got.read(text) != nil {
+		return
+	}
+	var want struct {
+		Text   string
+		Flag   bool
+		Maybe  *bool
+		Number int
+		Kept   json.RawMessage
+		Nested struct{ Inner string }
+	}
+	if err := json.Unmarshal([]byte(text), &want); err != nil {
+		t.Fatalf("taken, though encoding/json says %v: %q", err, text)
+	}
+	kept := string(got.Kept.Of([]byte(text)))
+	if kept == "" {
+		kept = string(want.Kept)
+	}
+	if got.Text != want.Text || got.Flag != want.Flag || got.Number != want.Number || got.Inner != want.Nested.Inner || kept != string(want.Kept) {
+		t.Fatalf("read differently by encoding/json: %q", text)
+	}
+}

@@ -1,0 +1,168 @@
+package tempooracle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
+)
+
+// Refuses returns why the raw unsigned transaction should be refused, or nil:
+// it is not the canonical encoding of a Transaction, or breaks a rule.
+func Refuses(raw []byte) error {
+	tx, err := Decode(raw)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(tx.Encode(), raw) {
+		return errors.New("not the canonical encoding")
+	}
+	return errors.Join(tx.refusesNumbers(), tx.refusesCalls(), tx.refusesAccessList(), tx.refusesPayer(), tx.refusesSignatures(), tx.refusesKey())
+}
+
+// Decode reads an unsigned transaction.
+func Decode(raw []byte) (*Transaction, error) {
+	if len(raw) == 0 || raw[0] != TypeTempo {
+		return nil, errors.New("not of type 0x76")
+	}
+	tx := &Transaction{}
+	if err := rlp.DecodeBytes(raw[1:], tx); err != nil {
+		return nil, err
+	}
+	return tx, nil
+}
+
+// Encode writes an unsigned transaction.
+func (tx *Transaction) Encode() []byte { return append([]byte{TypeTempo}, encode(tx)...) }
+
+func encode(value any) []byte {
+	out, err := rlp.EncodeToBytes(value)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// expiringKey is the nonce key of expiring nonces (TIP-1009): 2^256−1.
+var expiringKey = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+
+func (tx *Transaction) refusesNumbers() error {
+	expiring := tx.NonceKey.Cmp(expiringKey) == 0
+	switch {
+	case tx.ChainID == 0:
+		return errors.New("chain id 0")
+	case tx.Cap.BitLen() > 128 || tx.Tip.Cmp(tx.Cap) > 0:
+		return errors.New("fees over 128 bits, or tip over cap")
+	case tx.NonceKey.BitLen() > 256:
+		return errors.New("nonce key over 256 bits")
+	case tx.Nonce == math.MaxUint64:
+		return errors.New("nonce 2^64−1")
+	case expiring && (tx.Nonce != 0 || tx.ValidBefore == 0):
+		return errors.New("expiring nonce with a nonce, or without validBefore")
+	case tx.ValidBefore != 0 && tx.ValidBefore <= tx.ValidAfter:
+		return errors.New("never valid")
+	}
+	return nil
+}
+
+func (tx *Transaction) refusesCalls() error {
+	if len(tx.Calls) == 0 || len(tx.Calls) > 32 {
+		return errors.New("no calls, or too many")
+	}
+	for i, call := range tx.Calls {
+		switch {
+		case call.Value.BitLen() > 256:
+			return errors.New("value over 256 bits")
+		case len(call.To) == 20:
+		case len(call.To) != 0:
+			return errors.New("to is of another length")
+		case i > 0 || len(tx.Authorizations) > 0:
+			return errors.New("a creation that is not first, or with authorizations")
+		}
+	}
+	return nil
+}
+
+func (tx *Transaction) refusesAccessList() error {
+	if len(tx.AccessList) > 256 {
+		return errors.New("access list is too long")
+	}
+	for _, entry := range tx.AccessList {
+		if len(entry.StorageKeys) > 256 {
+			return errors.New("too many storage keys")
+		}
+	}
+	return nil
+}
+
+func (tx *Transaction) refusesPayer() error {
+	if len(tx.FeeToken) != 0 && len(tx.FeeToken) != 20 {
+		return errors.New("fee token is of another length")
+	}
+	if bytes.Equal(tx.FeePayer, []byte{0x80}) || bytes.Equal(tx.FeePayer, []byte{0}) {
+		return nil
+	}
+	var signature PayerSignature
+	if err := rlp.DecodeBytes(tx.FeePayer, &signature); err != nil {
+		return fmt.Errorf("fee payer: %w", err)
+	}
+	if !crypto.ValidateSignatureValues(signature.YParity, signature.R, signature.S, true) {
+		return errors.New("fee payer's signature is no signature")
+	}
+	return nil
+}
+
+func (tx *Transaction) refusesSignatures() error {
+	if len(tx.Authorizations) > 16 {
+		return errors.New("too many authorizations")
+	}
+	for _, a := range tx.Authorizations {
+		signature := a.Signature
+		if len(signature) > 21 && len(signature) != 65 && (signature[0] == 3 || signature[0] == 4) {
+			signature = signature[21:] // by a key of an account's keychain
+		}
+		if a.ChainID.BitLen() > 256 || !isSignature(signature) {
+			return errors.New("authorization with a chain id over 256 bits, or without a signature")
+		}
+	}
+	return nil
+}
+
+func isSignature(signature []byte) bool {
+	size := len(signature)
+	switch {
+	case size == 65:
+		r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:64])
+		return crypto.ValidateSignatureValues(signature[64]-27, r, s, true)
+	case size > 0 && signature[0] == 1:
+		return size == 1+129 && signature[129] <= 1
+	case size > 0 && signature[0] == 2:
+		return size >= 1+128 && size <= 1+2048
+	}
+	return false
+}
+
+func (tx *Transaction) refusesKey() error {
+	if len(tx.Key) == 0 {
+		return nil
+	}
+	key := tx.Key[0].Key
+	switch {
+	case len(tx.Key) > 1:
+		return errors.New("two key authorizations")
+	case key.ChainID != tx.ChainID || key.Type > 2 || key.Admin > 1:
+		return errors.New("key for another chain, of another type, or with another admin marker")
+	case !isSignature(tx.Key[0].Signature):
+		return errors.New("key authorization is not signed")
+	}
+	for _, limit := range key.Limits.Value {
+		if limit.Amount.BitLen() > 256 {
+			return errors.New("limit over 256 bits")
+		}
+	}
+	return nil
+}

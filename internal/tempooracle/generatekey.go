@@ -1,0 +1,108 @@
+package tempooracle
+
+import (
+	"crypto/ecdh"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+func (g generator) authorization() Authorization {
+	a := Authorization{ChainID: new(big.Int).SetUint64(g.number()), Address: g.address(), Nonce: g.number()}
+	digest := crypto.Keccak256([]byte{5}, encode([]any{a.ChainID, a.Address, a.Nonce}))
+	if g.IntN(3) > 0 {
+		a.Signature = g.signature(digest)
+		return a
+	}
+	version, account := byte(3+g.IntN(2)), g.exactly(20)
+	if version == 4 {
+		digest = crypto.Keccak256([]byte{4}, digest, account)
+	}
+	a.Signature = append(append([]byte{version}, account...), g.signature(digest)...)
+	return a
+}
+
+func (g generator) keyAuthorization(chainID uint64) KeyAuthorization {
+	key := Key{ChainID: chainID, Type: uint8(g.IntN(3)), ID: g.address()}
+	if g.IntN(2) == 0 {
+		key.Expiry = g.number()
+	}
+	switch g.IntN(3) {
+	case 0:
+		key.Limits = Some([]Limit{})
+	case 1:
+		key.Limits = Some(g.limits())
+	}
+	switch g.IntN(3) {
+	case 0:
+		key.Scopes = Some([]Scope{})
+	case 1:
+		key.Scopes = Some(g.scopes())
+	}
+	// What ox writes for scopes without limits is wrong unless one of the
+	// later fields is there.
+	if g.IntN(3) == 0 || key.Scopes.Present && !key.Limits.Present {
+		key.Witness = Some(common.Hash(g.exactly(32)))
+	}
+	if g.IntN(4) == 0 {
+		key.Admin = 1
+	}
+	if g.IntN(3) == 0 {
+		key.Account = Some(g.address())
+	}
+	return KeyAuthorization{Key: key, Signature: g.signature(crypto.Keccak256(encode(key)))}
+}
+
+func (g generator) limits() []Limit {
+	limits := make([]Limit, 1+g.IntN(3))
+	for i := range limits {
+		limits[i] = Limit{Token: g.address(), Amount: g.amount(16)}
+		if g.IntN(2) == 0 {
+			limits[i].Period = g.number()
+		}
+	}
+	return limits
+}
+
+func (g generator) scopes() []Scope {
+	scopes := make([]Scope, 1+g.IntN(3))
+	for i := range scopes {
+		scopes[i].Target = g.address()
+		for range g.IntN(3) {
+			rule := Rule{Selector: [4]byte(g.exactly(4))}
+			for range g.IntN(3) {
+				rule.Recipients = append(rule.Recipients, g.address())
+			}
+			scopes[i].Rules = append(scopes[i].Rules, rule)
+		}
+	}
+	return scopes
+}
+
+// signature is one of the three primitive kinds. Only that of secp256k1 is
+// valid: nobody verifies the others before the network does.
+func (g generator) signature(digest []byte) []byte {
+	switch g.IntN(3) {
+	case 0:
+		return append(append(append([]byte{1}, g.exactly(64)...), g.p256()...), byte(g.IntN(2)))
+	case 1:
+		challenge := base64.RawURLEncoding.EncodeToString(digest)
+		client := fmt.Sprintf(`{"type":"webauthn.get","challenge":%q,"origin":"https://example.com"}`, challenge)
+		data := append(g.exactly(32), 5, 0, 0, 0, 1)
+		signature := append(append([]byte{2}, data...), client...)
+		return append(append(signature, g.exactly(64)...), g.p256()...)
+	}
+	return sign(g.key(), digest)
+}
+
+// p256 is the coordinates of a random public key.
+func (g generator) p256() []byte {
+	for {
+		if key, err := ecdh.P256().NewPrivateKey(g.exactly(32)); err == nil {
+			return key.PublicKey().Bytes()[1:]
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package tempooracle
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"errors"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
+)
+
+// SigningHash is what the sender signs.
+func (tx *Transaction) SigningHash() []byte {
+	preimage := *tx
+	if !bytes.Equal(tx.FeePayer, []byte{0x80}) {
+		preimage.FeeToken, preimage.FeePayer = nil, []byte{0}
+	}
+	return crypto.Keccak256(preimage.Encode())
+}
+
+// PayerHash is what the fee payer of a sender signs.
+func (tx *Transaction) PayerHash(sender common.Address) []byte {
+	preimage := *tx
+	preimage.FeePayer = encode(sender)
+	return crypto.Keccak256([]byte{TypeFeePayer}, encode(&preimage))
+}
+
+// Sign returns the signed transaction.
+func (tx *Transaction) Sign(key *ecdsa.PrivateKey) []byte {
+	return WithSignature(tx.Encode(), sign(key, tx.SigningHash()))
+}
+
+// WithSignature adds a signature to an unsigned transaction, as its last item.
+func WithSignature(unsigned, signature []byte) []byte {
+	var items []rlp.RawValue
+	if err := rlp.DecodeBytes(unsigned[1:], &items); err != nil {
+		panic(err)
+	}
+	return append([]byte{TypeTempo}, encode(append(items, encode(signature)))...)
+}
+
+// sign returns r ‖ s ‖ v, v 27 or 28.
+func sign(key *ecdsa.PrivateKey, digest []byte) []byte {
+	signature, err := crypto.Sign(digest, key)
+	if err != nil {
+		panic(err)
+	}
+	signature[64] += 27
+	return signature
+}
+
+// Open takes a signed transaction apart: its sender, and the unsigned bytes.
+func Open(signed []byte) (sender common.Address, unsigned []byte, err error) {
+	if len(signed) == 0 || signed[0] != TypeTempo {
+		return sender, nil, errors.New("not of type 0x76")
+	}
+	var items []rlp.RawValue
+	if err := rlp.DecodeBytes(signed[1:], &items); err != nil {
+		return sender, nil, err
+	}
+	if len(items) < 14 {
+		return sender, nil, errors.New("not signed")
+	}
+	var signature []byte
+	if err := rlp.DecodeBytes(items[len(items)-1], &signature); err != nil {
+		return sender, nil, err
+	}
+	unsigned = append([]byte{TypeTempo}, encode(items[:len(items)-1])...)
+	tx, err := Decode(unsigned)
+	if err != nil {
+		return sender, nil, err
+	}
+	if !isSignature(signature) || len(signature) != 65 {
+		return sender, nil, errors.New("signature of another shape")
+	}
+	signature[64] -= 27
+	pub, err := crypto.SigToPub(tx.SigningHash(), signature)
+	if err != nil {
+		return sender, nil, err
+	}
+	return crypto.PubkeyToAddress(*pub), unsigned, nil
+}

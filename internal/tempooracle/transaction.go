@@ -1,0 +1,97 @@
+// Package tempooracle writes the rules of native Tempo transactions down a
+// second time, over go-ethereum's RLP decoder, so that tests, fuzz targets and
+// benchmarks can hold our reader and signer against it. It shares no code with
+// them, and interop/ holds it against ox. Only tests import it.
+//
+// Source: the node's crates/primitives/src/transaction, and its transaction
+// pool's bounds.
+package tempooracle
+
+import (
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rlp"
+)
+
+// Type bytes.
+const (
+	TypeTempo    = 0x76
+	TypeFeePayer = 0x78
+)
+
+// Transaction is the items of an unsigned transaction, in their order.
+type Transaction struct {
+	ChainID                 uint64
+	Tip, Cap                *big.Int
+	Gas                     uint64
+	Calls                   []Call
+	AccessList              types.AccessList
+	NonceKey                *big.Int
+	Nonce                   uint64
+	ValidBefore, ValidAfter uint64
+	FeeToken                []byte       // 20 bytes or none
+	FeePayer                rlp.RawValue // 80, 00, or the PayerSignature
+	Authorizations          []Authorization
+	Key                     []KeyAuthorization `rlp:"tail"` // one or none
+}
+
+// Call is one call; without To it creates a contract.
+type Call struct {
+	To    []byte
+	Value *big.Int
+	Input []byte
+}
+
+// PayerSignature is a fee payer's signature.
+type PayerSignature struct {
+	YParity uint8
+	R, S    *big.Int
+}
+
+// Authorization delegates an account to code.
+type Authorization struct {
+	ChainID   *big.Int
+	Address   common.Address
+	Nonce     uint64
+	Signature []byte
+}
+
+// KeyAuthorization gives a key access to the account.
+type KeyAuthorization struct {
+	Key       Key
+	Signature []byte
+}
+
+// Key is what a key authorization's signature covers.
+type Key struct {
+	ChainID uint64
+	Type    uint8
+	ID      common.Address
+	Expiry  uint64                 `rlp:"optional"`
+	Limits  Option[[]Limit]        `rlp:"optional"`
+	Scopes  Option[[]Scope]        `rlp:"optional"`
+	Witness Option[common.Hash]    `rlp:"optional"`
+	Admin   uint8                  `rlp:"optional"`
+	Account Option[common.Address] `rlp:"optional"`
+}
+
+// Limit is what may be spent of a token, in all or in each period of seconds.
+type Limit struct {
+	Token  common.Address
+	Amount *big.Int
+	Period uint64 `rlp:"optional"`
+}
+
+// Scope is a target that may be called, and how.
+type Scope struct {
+	Target common.Address
+	Rules  []Rule
+}
+
+// Rule is a function that may be called, with the recipients it may name.
+type Rule struct {
+	Selector   [4]byte
+	Recipients []common.Address
+}

@@ -1,0 +1,222 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// regtest is a btcd node of a chain of its own, spoken to by JSON-RPC.
+type regtest struct {
+	url string
+}
+
+const rpcSecret = "countersign"
+
+// startRegtest starts a node that mines to an address.
+func startRegtest(t *testing.T, miningAddress string) *regtest {
+	t.Helper()
+	binary, folder := testenv.BTCD(t), t.TempDir()
+	config := filepath.Join(folder, "btcd.conf")
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rpc := freeAddress(t)
+	command := exec.CommandContext(t.Context(), binary,
+		"--configfile", config, "--datadir", folder, "--logdir", folder, "--regtest", "--txindex", "--notls", "--nolisten",
+		"--rpclisten", rpc, "--rpcuser", rpcSecret, "--rpcpass", rpcSecret, "--miningaddr", miningAddress)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The test's context ends the node, so that how it ends says nothing.
+	t.Cleanup(func() { _ = command.Wait() })
+	node := &regtest{"http://" + rpc}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		_, err := node.call(t, "getblockcount")
+		if err == nil {
+			return node
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("btcd does not answer: %v", err)
+		}
+	}
+}
+
+// freeAddress is a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func (n *regtest) call(t *testing.T, method string, params ...any) (json.RawMessage, error) {
+	t.Helper()
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "1.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetBasicAuth(rpcSecret, rpcSecret)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Result json.RawMessage
+		Error  *struct{ Message string }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != nil {
+		return nil, fmt.Errorf("%s: %s", method, answer.Error.Message)
+	}
+	return answer.Result, nil
+}
+
+func (n *regtest) mustCall(t *testing.T, into any, method string, params ...any) {
+	t.Helper()
+	result, err := n.call(t, method, params...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(result, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// coinbase is the first transaction of a block.
+func (n *regtest) coinbase(t *testing.T, block string) []byte {
+	t.Helper()
+	var header struct{ Tx []string }
+	n.mustCall(t, &header, "getblock", block)
+	var text string
+	n.mustCall(t, &text, "getrawtransaction", header.Tx[0])
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// accept sends a transaction to the node, mines a block and sees it in it.
+func (n *regtest) accept(t *testing.T, final []byte) {
+	t.Helper()
+	var id string
+	n.mustCall(t, &id, "sendrawtransaction", hex.EncodeToString(final))
+	var blocks []string
+	n.mustCall(t, &blocks, "generate", 1)
+	var seen struct{ Confirmations int }
+	n.mustCall(t, &seen, "getrawtransaction", id, 1)
+	if seen.Confirmations != 1 {
+		t.Errorf("%s has %d confirmations", id, seen.Confirmations)
+	}
+}
+
+// coin is an output that can be spent.
+type coin struct {
+	spend  bitcointest.Spend
+	tx     []byte
+	index  uint32
+	amount uint64
+}
+
+// pay makes, signs with one key after the other, finalizes.
+func pay(t *testing.T, version uint32, from []coin, to []bitcointest.Output, keys ...keystore.Key) []byte {
+	t.Helper()
+	made := bitcointest.PSBT{Version: version, Outputs: to}
+	for _, c := range from {
+		input := c.spend.Input(c.amount, 0)
+		input.Tx, input.Index = c.tx, c.index
+		made.Inputs = append(made.Inputs, input)
+	}
+	signed := made.Encode()
+	for _, key := range keys {
+		signed = signBitcoin(t, signed, key)
+	}
+	final, err := bitcoin.Finalize(signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return final
+}
+
+// maturity is enough blocks for the first coinbase to be spendable, and for
+// segwit and taproot to be in force.
+const maturity = 450
+
+// TestBitcoinRegtest: what we sign and finalize a node accepts and mines:
+// P2WPKH to P2TR and back, P2WSH 2 of 3, P2SH-P2WPKH, and the other types.
+func TestBitcoinRegtest(t *testing.T) {
+	a, b, c := bitcoinKey(t, bitcoinSecret(1)), bitcoinKey(t, bitcoinSecret(2)), bitcoinKey(t, bitcoinSecret(3))
+	pub := a.PublicKey()
+	var miner string
+	for _, address := range (bitcoin.Chain{}).Addresses(pub) {
+		if address.Format == "ADDRESS_FORMAT_BITCOIN_REGTEST_P2WPKH" {
+			miner = address.Address
+		}
+	}
+	node := startRegtest(t, miner)
+	var blocks []string
+	node.mustCall(t, &blocks, "generate", maturity)
+	home := bitcointest.P2WPKH(pub)
+	first := coin{home, node.coinbase(t, blocks[0]), 0, 50_0000_0000}
+
+	multisig := bitcointest.Multisig(2, pub, b.PublicKey(), c.PublicKey())
+	x := pub.XOnly()
+	cases := []struct {
+		name    string
+		version uint32
+		spend   bitcointest.Spend
+		keys    []keystore.Key
+	}{
+		{"P2TR", psbt.Version0, bitcointest.BIP86(pub), []keystore.Key{a}},
+		{"P2WSH 2 of 3", psbt.Version0, bitcointest.P2WSH(multisig), []keystore.Key{a, c}},
+		{"P2SH-P2WPKH", psbt.Version0, bitcointest.Nested(bitcointest.P2WPKH(pub)), []keystore.Key{a}},
+		{"P2PKH", psbt.Version2, bitcointest.P2PKH(pub), []keystore.Key{a}},
+		{"P2SH 2 of 3", psbt.Version0, bitcointest.P2SH(multisig), []keystore.Key{b, c}},
+		{"P2SH-P2WSH 2 of 3", psbt.Version2, bitcointest.Nested(bitcointest.P2WSH(multisig)), []keystore.Key{a, b}},
+		{"P2TR with tree", psbt.Version2, bitcointest.Taproot(x[:], bitcointest.Leaf(b.PublicKey())), []keystore.Key{a}},
+		{"P2TR leaf", psbt.Version0, bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(pub), bitcointest.Leaf(b.PublicKey())), []keystore.Key{a}},
+		{"P2TR leaf 2 of 3", psbt.Version0, bitcointest.Taproot(bitcointest.NUMS, bitcointest.LeafMultisig(2, pub, b.PublicKey(), c.PublicKey())), []keystore.Key{a, c}},
+	}
+	const each = 1_0000_0000
+	var outputs []bitcointest.Output
+	for _, kind := range cases {
+		outputs = append(outputs, kind.spend.Output(each))
+	}
+	outputs = append(outputs, home.Output(first.amount-uint64(len(cases))*each-100_000))
+	spread := pay(t, psbt.Version0, []coin{first}, outputs, a)
+	node.accept(t, spread)
+	for i, kind := range cases {
+		t.Run(kind.name, func(t *testing.T) {
+			from := coin{kind.spend, spread, uint32(i), each}
+			node.accept(t, pay(t, kind.version, []coin{from}, []bitcointest.Output{home.Output(each - 10_000)}, kind.keys...))
+		})
+	}
+}

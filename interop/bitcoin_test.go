@@ -1,0 +1,237 @@
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// bitcoinNode talks to bitcoin.mjs.
+type bitcoinNode struct {
+	in   io.WriteCloser
+	out  *bufio.Reader
+	wait func() error
+}
+
+func startBitcoinNode(t *testing.T) *bitcoinNode {
+	t.Helper()
+	command := testenv.Node(t, "bitcoin.mjs")
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &bitcoinNode{in, bufio.NewReader(out), command.Wait}
+}
+
+// close ends the script, which must not have failed. It is to be deferred: by
+// the time of t.Cleanup the test's context has killed the script.
+func (n *bitcoinNode) close(t *testing.T) {
+	t.Helper()
+	if err := errors.Join(n.in.Close(), n.wait()); err != nil {
+		t.Error(err)
+	}
+}
+
+type bitcoinRequest struct {
+	Op         string `json:"op"`
+	Lib        string `json:"lib"`
+	PSBT       string `json:"psbt"`
+	PrivateKey string `json:"privateKey,omitempty"`
+}
+
+// ask returns the bytes of the answer, or the error that the library had.
+func (n *bitcoinNode) ask(t *testing.T, op, lib string, raw, secret []byte) ([]byte, error) {
+	t.Helper()
+	request, err := json.Marshal(bitcoinRequest{op, lib, hex.EncodeToString(raw), hex.EncodeToString(secret)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.in.Write(append(request, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	line, err := n.out.ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct{ Hex, Error string }
+	if err := json.Unmarshal(line, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Error != "" {
+		return nil, errors.New(answer.Error)
+	}
+	made, err := hex.DecodeString(answer.Hex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made, nil
+}
+
+// mustAsk is ask for what both libraries can do.
+func (n *bitcoinNode) mustAsk(t *testing.T, op, lib string, raw, secret []byte) []byte {
+	t.Helper()
+	made, err := n.ask(t, op, lib, raw, secret)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%x", lib, op, err, raw)
+	}
+	return made
+}
+
+func bitcoinSecret(b byte) []byte { return bytes.Repeat([]byte{b}, keystore.SecretSize) }
+
+func bitcoinKey(t *testing.T, secret []byte) keystore.Key {
+	t.Helper()
+	store := memory.New()
+	info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keystore.Verified(key)
+}
+
+// bitcoinCase is an input type, and how many of two keys must sign it.
+type bitcoinCase struct {
+	name  string
+	spend bitcointest.Spend
+	keys  int
+}
+
+func bitcoinCases(a, b keystore.PublicKey) []bitcoinCase {
+	x := a.XOnly()
+	one, two := bitcointest.Multisig(1, a, b), bitcointest.Multisig(2, a, b)
+	return []bitcoinCase{
+		{"P2PKH", bitcointest.P2PKH(a), 1},
+		{"P2WPKH", bitcointest.P2WPKH(a), 1},
+		{"P2SH-P2WPKH", bitcointest.Nested(bitcointest.P2WPKH(a)), 1},
+		{"P2SH 1 of 2", bitcointest.P2SH(one), 1},
+		{"P2SH 2 of 2", bitcointest.P2SH(two), 2},
+		{"P2WSH 1 of 2", bitcointest.P2WSH(one), 1},
+		{"P2WSH 2 of 2", bitcointest.P2WSH(two), 2},
+		{"P2SH-P2WSH 2 of 2", bitcointest.Nested(bitcointest.P2WSH(two)), 2},
+		{"P2WSH P2PK", bitcointest.P2WSH(bitcointest.P2PK(a).Script), 1},
+		{"P2TR", bitcointest.BIP86(a), 1},
+		{"P2TR with tree", bitcointest.Taproot(x[:], bitcointest.Leaf(b)), 1},
+		{"P2TR leaf", bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(a)), 1},
+		{"P2TR one of two leaves", bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(b), bitcointest.Leaf(a)), 1},
+	}
+}
+
+// TestBitcoinLibraries: what we sign both libraries finalize to our bytes, and
+// what they sign is what we sign, in both versions of the format.
+func TestBitcoinLibraries(t *testing.T) {
+	node := startBitcoinNode(t)
+	defer node.close(t)
+	a, b := bitcoinKey(t, bitcoinSecret(1)), bitcoinKey(t, bitcoinSecret(2))
+	for _, c := range bitcoinCases(a.PublicKey(), b.PublicKey()) {
+		for _, count := range []int{1, 3} {
+			made := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(b.PublicKey()).Output(9_000)}}
+			for i := range count {
+				made.Inputs = append(made.Inputs, c.spend.Input(10_000, uint32(i)))
+			}
+			t.Run(c.name, func(t *testing.T) {
+				version0 := made.Encode()
+				final := compareLibraries(t, node, version0, []string{"bitcoinjs", "scure"}, a, b, c.keys)
+				version2 := node.mustAsk(t, "convert", "scure", version0, nil)
+				if again := compareLibraries(t, node, version2, []string{"scure"}, a, b, c.keys); !bytes.Equal(again, final) {
+					t.Errorf("version 2 gives another transaction:\n%x\n%x", again, final)
+				}
+			})
+		}
+	}
+}
+
+// compareLibraries signs with us and with them, and finalizes ours by all. It
+// returns the network transaction.
+func compareLibraries(t *testing.T, node *bitcoinNode, raw []byte, libs []string, a, b keystore.Key, keys int) []byte {
+	t.Helper()
+	ours := signBitcoin(t, raw, a)
+	for _, lib := range libs {
+		theirs := node.mustAsk(t, "sign", lib, raw, bitcoinSecret(1))
+		compareBitcoinSignatures(t, lib, ours, theirs)
+	}
+	if keys == 2 {
+		ours = signBitcoin(t, ours, b)
+	}
+	final, err := bitcoin.Finalize(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lib := range libs {
+		if got := node.mustAsk(t, "finalize", lib, ours, nil); !bytes.Equal(got, final) {
+			t.Errorf("%s finalizes to\n%x, we to\n%x", lib, got, final)
+		}
+	}
+	return final
+}
+
+func signBitcoin(t *testing.T, raw []byte, key keystore.Key) []byte {
+	t.Helper()
+	tx, err := bitcoin.New(bitcoin.Limits{}).Parse(raw)
+	if err != nil {
+		t.Fatalf("%v\n%x", err, raw)
+	}
+	signed, err := tx.Sign(t.Context(), key, key.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+// compareBitcoinSignatures wants each of our signature records in theirs.
+func compareBitcoinSignatures(t *testing.T, lib string, ours, theirs []byte) {
+	t.Helper()
+	got, err := psbt.Read(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := psbt.Read(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got.Inputs {
+		signatures := 0
+		for _, record := range got.Inputs[i].Records {
+			switch record.Type {
+			case psbt.InPartialSig, psbt.InTapKeySig, psbt.InTapScriptSig:
+				signatures++
+				if !hasBitcoinRecord(&want.Inputs[i].Map, record) {
+					t.Errorf("%s: input %d: no %x → %x", lib, i, record.Key, record.Value)
+				}
+			}
+		}
+		if signatures != 1 {
+			t.Errorf("input %d has %d signatures", i, signatures)
+		}
+	}
+}
+
+func hasBitcoinRecord(m *psbt.Map, record psbt.Record) bool {
+	for other := range m.All(record.Type) {
+		if bytes.Equal(other.Key, record.Key) && bytes.Equal(other.Value, record.Value) {
+			return true
+		}
+	}
+	return false
+}

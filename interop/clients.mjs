@@ -1,0 +1,177 @@
+// Drives the public clients of the hosted service, unmodified, against a
+// server of ours.
+//
+// Reads JSON lines {op, client, baseUrl, organizationId, apiPublicKey,
+// apiPrivateKey, …} and answers, line by line, {value} or {error, code}.
+import { createHash, createPrivateKey, createPublicKey, sign as nodeSign } from "node:crypto";
+import { createInterface } from "node:readline";
+import { PublicKey, Transaction as SolanaTransaction, SystemProgram } from "@solana/web3.js";
+import { ApiKeyStamper } from "@turnkey/api-key-stamper";
+import { TurnkeyClient as CoreClient } from "@turnkey/core";
+import { verifyAppProofSignature } from "@turnkey/crypto";
+import { TurnkeySigner as EthersSigner } from "@turnkey/ethers";
+import { TurnkeyClient, createActivityPoller } from "@turnkey/http";
+import { Turnkey } from "@turnkey/sdk-server";
+import { TurnkeySigner as SolanaSigner } from "@turnkey/solana";
+import { createAccount } from "@turnkey/viem";
+import { WalletStamper, WalletType } from "@turnkey/wallet-stamper";
+import { WebauthnStamper } from "@turnkey/webauthn-stamper";
+import { JsonRpcProvider } from "ethers";
+import { privateKeyToAccount } from "viem/accounts";
+
+// What is signed: the transaction of the vector eip1559.json.
+const viemTransaction = {
+  type: "eip1559", chainId: 1, nonce: 7, gas: 60000n, to: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7",
+  value: 123n, data: "0xdeadbeef", maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n,
+};
+const { gas, type, ...rest } = viemTransaction;
+const ethersTransaction = { ...rest, gasLimit: gas, type: 2 };
+
+// stamperOf makes the stamper that a line asks for; API keys by default.
+function stamperOf(line) {
+  switch (line.stamper) {
+    case "ethereum-wallet": {
+      const account = privateKeyToAccount(`0x${line.walletKey}`);
+      return new WalletStamper({ type: WalletType.Ethereum, signMessage: (message) => account.signMessage({ message }) });
+    }
+    case "solana-wallet": {
+      const key = createPrivateKey({ key: Buffer.from(line.pkcs8, "base64"), format: "der", type: "pkcs8" });
+      const raw = createPublicKey(key).export({ format: "jwk" }).x;
+      return new WalletStamper({
+        type: WalletType.Solana,
+        getPublicKey: async () => Buffer.from(raw, "base64url").toString("hex"),
+        signMessage: async (message) => nodeSign(null, Buffer.from(message), key).toString("hex"),
+      });
+    }
+    case "passkey":
+      useAuthenticator(line);
+      return new WebauthnStamper({ rpId: line.rpId });
+  }
+  return new ApiKeyStamper({ apiPublicKey: line.apiPublicKey, apiPrivateKey: line.apiPrivateKey });
+}
+
+// useAuthenticator stands in for what a browser brings: an authenticator.
+function useAuthenticator({ rpId, origin, credentialId, pkcs8 }) {
+  const key = createPrivateKey({ key: Buffer.from(pkcs8, "base64"), format: "der", type: "pkcs8" });
+  const get = async ({ publicKey }) => {
+    const challenge = Buffer.from(publicKey.challenge).toString("base64url");
+    const clientDataJSON = Buffer.from(JSON.stringify({ type: "webauthn.get", challenge, origin, crossOrigin: false }));
+    const authenticatorData = Buffer.concat([createHash("sha256").update(rpId).digest(), Buffer.from([5, 0, 0, 0, 0])]);
+    const signed = Buffer.concat([authenticatorData, createHash("sha256").update(clientDataJSON).digest()]);
+    const rawId = Buffer.from(credentialId, "base64url");
+    return {
+      type: "public-key", id: credentialId, rawId,
+      response: { clientDataJSON, authenticatorData, signature: nodeSign("sha256", signed, key), userHandle: null },
+      getClientExtensionResults: () => ({}),
+    };
+  };
+  Object.defineProperty(globalThis, "navigator", { value: { credentials: { get } }, configurable: true });
+}
+
+function httpClient(line) {
+  return new TurnkeyClient({ baseUrl: line.baseUrl }, stamperOf(line));
+}
+
+function serverClient(line) {
+  return new Turnkey({
+    apiBaseUrl: line.baseUrl, apiPublicKey: line.apiPublicKey, apiPrivateKey: line.apiPrivateKey,
+    defaultOrganizationId: line.organizationId,
+  }).apiClient();
+}
+
+function coreClient(line) {
+  const config = { apiBaseUrl: line.baseUrl, organizationId: line.organizationId };
+  return new CoreClient(config, stamperOf(line)).createHttpClient();
+}
+
+function parameters(line) {
+  return { signWith: line.signWith, unsignedTransaction: line.unsigned, type: "TRANSACTION_TYPE_ETHEREUM" };
+}
+
+function httpBody(line) {
+  const body = {
+    type: "ACTIVITY_TYPE_SIGN_TRANSACTION_V2", timestampMs: line.timestampMs ?? String(Date.now()),
+    organizationId: line.organizationId, parameters: parameters(line),
+  };
+  return line.proofs ? { ...body, generateAppProofs: true } : body;
+}
+
+async function signWithSolana(line) {
+  const from = new PublicKey(line.solanaAddress);
+  const tx = new SolanaTransaction({ feePayer: from, recentBlockhash: line.blockhash });
+  tx.add(SystemProgram.transfer({ fromPubkey: from, toPubkey: from, lamports: 5 }));
+  // Not addSignature: that has the message signed as bare bytes, which the engine does not do.
+  const signer = new SolanaSigner({ organizationId: line.organizationId, client: httpClient(line) });
+  const signed = await signer.signTransaction(tx, line.solanaAddress);
+  return signed.verifySignatures() ? "verifies" : "does not verify";
+}
+
+const noProvider = new JsonRpcProvider("http://127.0.0.1:1", 1, { staticNetwork: true });
+
+// sign has a client sign the transaction and returns the signed bytes.
+const sign = {
+  http: async (line) => (await httpClient(line).signTransaction(httpBody(line))).activity.result.signTransactionResult.signedTransaction,
+  poller: async (line) => {
+    const client = httpClient(line);
+    const poll = createActivityPoller({ client, requestFn: client.signTransaction });
+    return (await poll(httpBody(line))).result.signTransactionResult.signedTransaction;
+  },
+  "sdk-server": async (line) => (await serverClient(line).signTransaction(parameters(line))).signedTransaction,
+  core: async (line) => (await coreClient(line).signTransaction(parameters(line))).signedTransaction,
+  viem: async (line) => {
+    const account = await createAccount({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });
+    return account.signTransaction(viemTransaction);
+  },
+  "viem over sdk-server": async (line) => {
+    const account = await createAccount({ client: serverClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });
+    return account.signTransaction(viemTransaction);
+  },
+  ethers: async (line) => {
+    const signer = new EthersSigner({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith }, noProvider);
+    return signer.signTransaction(ethersTransaction);
+  },
+  solana: signWithSolana,
+};
+
+const whoami = {
+  http: (line) => httpClient(line).getWhoami({ organizationId: line.organizationId }),
+  "sdk-server": (line) => serverClient(line).getWhoami(),
+  core: (line) => coreClient(line).getWhoami(),
+};
+
+const getActivity = {
+  http: (line) => httpClient(line).getActivity({ organizationId: line.organizationId, activityId: line.activityId }),
+  "sdk-server": (line) => serverClient(line).getActivity({ activityId: line.activityId }),
+  core: (line) => coreClient(line).getActivity({ activityId: line.activityId }),
+};
+
+const otp = {
+  http: async (line) => httpClient(line).initOtpAuth({
+    type: "ACTIVITY_TYPE_INIT_OTP_AUTH_V3", timestampMs: String(Date.now()), organizationId: line.organizationId,
+    parameters: line.otp,
+  }),
+  "sdk-server": (line) => serverClient(line).initOtpAuth(line.otp),
+  core: (line) => coreClient(line).initOtpAuth(line.otp),
+};
+
+const operations = {
+  sign: (line) => sign[line.client](line),
+  activity: async (line) => httpClient(line).signTransaction(httpBody(line)),
+  whoami: (line) => whoami[line.client](line),
+  getActivity: (line) => getActivity[line.client](line),
+  initOtpAuth: (line) => otp[line.client](line),
+  verifyOtp: (line) => serverClient(line).request("/public/v1/submit/verify_otp", line.body),
+  verifyProof: async (line) => { verifyAppProofSignature(line.proof); return "verifies"; },
+};
+
+for await (const text of createInterface({ input: process.stdin })) {
+  const line = JSON.parse(text);
+  let answer;
+  try {
+    answer = { value: await operations[line.op](line) };
+  } catch (error) {
+    answer = { error: String(error.message ?? error), cause: error.cause ? String(error.cause.message ?? error.cause) : "", code: error.code ?? null };
+  }
+  process.stdout.write(JSON.stringify(answer) + "\n");
+}
+process.exit(0);

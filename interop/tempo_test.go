@@ -1,0 +1,186 @@
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// tempoAnswer is what tempo.mjs makes of a line.
+type tempoAnswer struct{ Unsigned, Signed, Viem, Again string }
+
+// TestTempoLibraries generates transactions of all kinds, lets ox and viem
+// serialise and sign them, and signs what they serialised: their signed bytes
+// and ours are the same.
+func TestTempoLibraries(t *testing.T) {
+	const count = 600
+	random := rand.New(rand.NewPCG(18, 19))
+	cases := make([]tempooracle.Case, count)
+	lines := make([]any, count)
+	for i := range cases {
+		cases[i] = tempooracle.Generate(random, i)
+		lines[i] = map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(cases[i].Key)), "tx": tempoFields(cases[i].Tx)}
+	}
+	for i, answer := range askTempo(t, lines) {
+		compareTempo(t, &cases[i], answer)
+	}
+}
+
+func compareTempo(t *testing.T, c *tempooracle.Case, theirs tempoAnswer) {
+	t.Helper()
+	if want := hexutil.Encode(c.Unsigned); theirs.Unsigned != want {
+		t.Fatalf("ox serialises, unsigned\n%s\nthe oracle\n%s", theirs.Unsigned, want)
+	}
+	ours := signTempo(t, c, c.Unsigned)
+	if ours != theirs.Signed {
+		t.Errorf("ox signs\n%s\nours\n%s", theirs.Signed, ours)
+	}
+	if ours != theirs.Viem {
+		t.Errorf("viem signs\n%s\nours\n%s", theirs.Viem, ours)
+	}
+}
+
+// TestTempoFeeTokenOfPlaceholder: a transaction that somebody else will pay for
+// may come in with a fee token. ox leaves it out when it serialises; the
+// signature is the same either way, and we keep the token where it is.
+func TestTempoFeeTokenOfPlaceholder(t *testing.T) {
+	random := rand.New(rand.NewPCG(20, 21))
+	var cases []tempooracle.Case
+	var lines []any
+	for range 40 {
+		c := tempooracle.Generate(random, tempoKind("fee payer to come"))
+		c.Tx.FeeToken = hexutil.MustDecode("0x20c0000000000000000000000000000000000001")
+		cases = append(cases, c)
+		lines = append(lines, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx)})
+	}
+	for i, answer := range askTempo(t, lines) {
+		c := &cases[i]
+		if answer.Unsigned != hexutil.Encode(c.Unsigned) {
+			t.Fatalf("ox keeps the fee token now: %s", answer.Unsigned)
+		}
+		if got := signTempo(t, c, c.Unsigned); got != answer.Signed || got != answer.Viem {
+			t.Errorf("without the token\nox   %s\nviem %s\nours %s", answer.Signed, answer.Viem, got)
+		}
+		withToken := c.Tx.Encode()
+		if bytes.Equal(withToken, c.Unsigned) {
+			t.Fatal("the token is not there")
+		}
+		signature := hexutil.MustDecode(answer.Signed)[len(hexutil.MustDecode(answer.Signed))-65:]
+		if want := hexutil.Encode(tempooracle.WithSignature(withToken, signature)); signTempo(t, c, withToken) != want {
+			t.Errorf("with the token\nwant %s", want)
+		}
+	}
+}
+
+// TestTempoLimitsThatOxMixesUp shows why a key authorization is never decoded
+// and encoded again. ox writes "no limits set" (all may be spent) as "no limit
+// allows anything" where scopes follow, and reads the latter as the former. We
+// sign the bytes that came in.
+func TestTempoLimitsThatOxMixesUp(t *testing.T) {
+	random := rand.New(rand.NewPCG(22, 23))
+	for _, fault := range []struct {
+		name           string
+		limits, theirs tempooracle.Option[[]tempooracle.Limit]
+		scopes         tempooracle.Option[[]tempooracle.Scope]
+	}{
+		{"nothing may be spent becomes all", tempooracle.Some([]tempooracle.Limit{}), tempooracle.Option[[]tempooracle.Limit]{},
+			tempooracle.Option[[]tempooracle.Scope]{}},
+		{"all may be spent becomes nothing", tempooracle.Option[[]tempooracle.Limit]{}, tempooracle.Some([]tempooracle.Limit{}),
+			tempooracle.Some([]tempooracle.Scope{})},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			c := tempooracle.Generate(random, tempoKind("key authorization"))
+			key := &c.Tx.Key[0].Key
+			*key = tempooracle.Key{ChainID: key.ChainID, ID: key.ID, Limits: fault.limits, Scopes: fault.scopes}
+			unsigned := c.Tx.Encode()
+			answer := askTempo(t, []any{map[string]string{"unsigned": hexutil.Encode(unsigned)}})[0]
+
+			again, err := tempooracle.Decode(hexutil.MustDecode(answer.Again))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := again.Key[0].Key.Limits; got.Present != fault.theirs.Present {
+				t.Fatalf("ox does not mix them up any more: %+v", got)
+			}
+			if want := hexutil.Encode(c.Tx.Sign(c.Key)); signTempo(t, &c, unsigned) != want {
+				t.Errorf("want %s: the bytes that came in", want)
+			}
+		})
+	}
+}
+
+func tempoKind(name string) int {
+	for kind := range tempooracle.Kinds {
+		if tempooracle.Kinds[kind] == name {
+			return kind
+		}
+	}
+	panic("no kind " + name)
+}
+
+// askTempo sends lines to tempo.mjs and returns the answers.
+func askTempo(t *testing.T, lines []any) []tempoAnswer {
+	t.Helper()
+	var in strings.Builder
+	encoder := json.NewEncoder(&in)
+	for _, line := range lines {
+		if err := encoder.Encode(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := testenv.Node(t, "tempo.mjs")
+	command.Stdin = strings.NewReader(in.String())
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []tempoAnswer
+	scanner := bufio.NewScanner(bytes.NewReader(out))
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		var answer tempoAnswer
+		if err := json.Unmarshal(scanner.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, answer)
+	}
+	if len(answers) != len(lines) {
+		t.Fatalf("%d of %d lines were answered", len(answers), len(lines))
+	}
+	return answers
+}
+
+// signTempo signs with the engine.
+func signTempo(t *testing.T, c *tempooracle.Case, unsigned []byte) string {
+	t.Helper()
+	keys := memory.New()
+	if _, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {
+		t.Fatal(err)
+	}
+	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
+		SignWith: crypto.PubkeyToAddress(c.Key.PublicKey).Hex(), Type: activity.TransactionTypeTempo,
+		UnsignedTransaction: hexutil.Encode(unsigned),
+	})
+	if err != nil {
+		t.Fatalf("%x: %v", unsigned, err)
+	}
+	return "0x" + result.SignedTransaction
+}

@@ -1,0 +1,165 @@
+package file_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// attacked is a keystore with two keys, closed, for tests to work on.
+type attacked struct {
+	dir  string
+	a, b keystore.KeyInfo
+}
+
+func newAttacked(t *testing.T) attacked {
+	t.Helper()
+	x := attacked{dir: filepath.Join(t.TempDir(), "keys")}
+	store, err := file.Create(x.dir, passphrase, fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if x.a, err = store.Generate("org", "a", keystore.CurveSecp256k1); err != nil {
+		t.Fatal(err)
+	}
+	if x.b, err = store.Generate("org", "b", keystore.CurveEd25519); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func (x attacked) path(id string) string { return filepath.Join(x.dir, "keys", id+".age") }
+
+func (x attacked) read(t *testing.T, id string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(x.path(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func (x attacked) write(t *testing.T, id string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(x.path(id), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// identity returns the age identity: what a test needs to play someone who has
+// it, or whom it has encrypted for.
+func (x attacked) identity(t *testing.T) (*age.X25519Identity, string) {
+	t.Helper()
+	sealed, err := os.Open(filepath.Join(x.dir, "identity.age"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sealed.Close()
+	unlock, err := age.NewScryptIdentity(string(passphrase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := new(bytes.Buffer)
+	payload, err := age.Decrypt(sealed, unlock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(text, payload); err != nil {
+		t.Fatal(err)
+	}
+	identities, err := age.ParseIdentities(bytes.NewReader(text.Bytes()))
+	if err != nil || len(identities) != 1 {
+		t.Fatalf("%d identities, %v", len(identities), err)
+	}
+	return identities[0].(*age.X25519Identity), text.String()
+}
+
+// mustRefuse opens the keystore and wants the file of this name refused, for
+// this reason, and the other keys served when bad files are left out.
+func (x attacked) mustRefuse(t *testing.T, name string, reason error) {
+	t.Helper()
+	_, err := file.Open(t.Context(), x.dir, passphrase, fast)
+	bad, ok := errors.AsType[*file.BadFilesError](err)
+	if !ok {
+		t.Fatalf("opened with %v, want *BadFilesError about %s", err, name)
+	}
+	path := filepath.Join(x.dir, "keys", name)
+	if len(bad.Files) != 1 || bad.Files[0].Path != path || !strings.Contains(err.Error(), path) {
+		t.Fatalf("the error does not name %s alone: %v", path, err)
+	}
+	if !errors.Is(err, reason) {
+		t.Fatalf("refused with %v, want %v", err, reason)
+	}
+	lenient := fast
+	lenient.LeaveOutBadFiles = true
+	store, err := file.Open(t.Context(), x.dir, passphrase, lenient)
+	if err != nil {
+		t.Fatalf("leaving bad files out: %v", err)
+	}
+	defer store.Close()
+	if left := store.BadFiles(); len(left) != 1 || left[0].Path != path {
+		t.Fatalf("BadFiles: %v", left)
+	}
+	for _, info := range []keystore.KeyInfo{x.a, x.b} {
+		_, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
+		if isBad := info.ID+".age" == name; isBad != errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Errorf("key %s beside bad file %s: %v", info.ID, name, err)
+		}
+	}
+}
+
+// planter is an age.Recipient that adds stanzas of its own.
+type planter func(fileKey []byte) []*age.Stanza
+
+func (p planter) Wrap(fileKey []byte) ([]*age.Stanza, error) { return p(fileKey), nil }
+
+func encryptTo(t *testing.T, text string, recipients ...age.Recipient) []byte {
+	t.Helper()
+	var sealed bytes.Buffer
+	payload, err := age.Encrypt(&sealed, recipients...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(payload, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := payload.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return sealed.Bytes()
+}
+
+// header is what our stanza of a key file says.
+type header struct{ mac, metadata string }
+
+func headerOf(t *testing.T, content []byte) header {
+	t.Helper()
+	_, rest, ok := strings.Cut(string(content), "-> countersign.dev/key/v1 ")
+	if !ok {
+		t.Fatal("no stanza of ours")
+	}
+	mac, rest, _ := strings.Cut(rest, "\n")
+	body, _, _ := strings.Cut(rest, "\n--- ")
+	metadata, err := base64.RawStdEncoding.DecodeString(strings.ReplaceAll(body, "\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return header{mac, string(metadata)}
+}
+
+func macOf(t *testing.T, content []byte) string { t.Helper(); return headerOf(t, content).mac }
+func metadataOf(t *testing.T, content []byte) string {
+	t.Helper()
+	return headerOf(t, content).metadata
+}

@@ -1,0 +1,68 @@
+package file
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// TestPassingFault: a file that could not be read for another reason than its
+// own is read again, though it has not changed, and its directory neither.
+func TestPassingFault(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	writer, err := Create(dir, []byte("passphrase"), Options{WorkFactor: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	reader, err := Open(t.Context(), dir, []byte("passphrase"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	info, err := writer.Generate("org", "", keystore.CurveEd25519)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo); err != nil {
+		t.Fatal(err)
+	}
+	reader.setAside(loaded{name: info.ID + keySuffix, err: syscall.EMFILE})
+	if _, err := reader.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
+		t.Errorf("once the fault has passed: %v", err)
+	}
+}
+
+// TestSettled: a directory is not taken for settled while a file in it is to be
+// read again, or while it may change without its time changing.
+func TestSettled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	store, err := Create(dir, []byte("passphrase"), Options{WorkFactor: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	miss := func() {
+		if _, err := store.Find(t.Context(), "org", keystore.ByID("nothing")); !errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Fatal(err)
+		}
+	}
+	miss()
+	if store.Settled() {
+		t.Error("settled at once")
+	}
+	longAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo); err != nil {
+		t.Fatal(err)
+	}
+	miss()
+	if !store.Settled() {
+		t.Error("not settled after an hour")
+	}
+}

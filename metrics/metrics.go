@@ -1,0 +1,88 @@
+// Package metrics shows what an engine does to Prometheus.
+//
+//	seen := metrics.New()
+//	engine, err := countersign.New(countersign.Config{…, Observer: seen})
+//	admin := httpapi.Admin(engine, seen.Handler())
+//
+// The series are
+//
+//	countersign_requests_total{operation,outcome}            counter
+//	countersign_request_duration_seconds{operation}          histogram, of all of a request
+//	countersign_perform_duration_seconds{operation}          histogram, of signing or delivering
+//
+// The outcome is completed, repeated (answered from the record) or the reason
+// of the refusal. No label comes from a request: a stranger cannot make series.
+//
+// Only programs that import this package link Prometheus.
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/countersign-dev/countersign"
+)
+
+// Metrics is a countersign.Observer with a registry of its own.
+type Metrics struct {
+	registry  *prometheus.Registry
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	performed *prometheus.HistogramVec
+}
+
+var _ countersign.Observer = (*Metrics)(nil)
+
+// buckets reach from a signature in memory to an e-mail that is slow to go, in
+// seconds.
+var buckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+
+// New makes metrics, with those of the Go runtime and the process beside them.
+func New() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "countersign_requests_total", Help: "Requests by operation and outcome.",
+		}, []string{"operation", "outcome"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "countersign_request_duration_seconds", Help: "How long requests took, body read to answer made.", Buckets: buckets,
+		}, []string{"operation"}),
+		performed: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "countersign_perform_duration_seconds", Help: "How long signing, or delivering a one-time password, took.", Buckets: buckets,
+		}, []string{"operation"}),
+	}
+	m.registry.MustRegister(m.requests, m.durations, m.performed,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Observe implements countersign.Observer.
+func (m *Metrics) Observe(seen countersign.Observation) {
+	operation := seen.Operation
+	if operation == "" {
+		operation = "unknown"
+	}
+	m.requests.WithLabelValues(operation, outcome(&seen)).Inc()
+	m.durations.WithLabelValues(operation).Observe(seen.Duration.Seconds())
+	if seen.Performed > 0 {
+		m.performed.WithLabelValues(operation).Observe(seen.Performed.Seconds())
+	}
+}
+
+func outcome(seen *countersign.Observation) string {
+	switch {
+	case seen.Reason != "":
+		return string(seen.Reason)
+	case seen.Repeated:
+		return "repeated"
+	}
+	return "completed"
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}

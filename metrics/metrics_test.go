@@ -1,0 +1,45 @@
+package metrics_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/metrics"
+)
+
+func TestMetrics(t *testing.T) {
+	seen := metrics.New()
+	f := enginetest.New(t, func(c *countersign.Config) { c.Observer = seen })
+	good := f.APIKey.Sign(f.Body(enginetest.Request{}))
+	wrong := good
+	wrong.Stamps = nil
+	for _, sent := range []countersign.SignedBody{good, good, good, wrong, {Body: []byte(`{"type":"<stranger>"`)}} {
+		_, _ = f.Engine.Submit(t.Context(), sent)
+	}
+	_, _ = f.Engine.WhoAmI(t.Context(), f.APIKey.Sign(`{"organizationId":"`+enginetest.Organization+`"}`))
+
+	answer := httptest.NewRecorder()
+	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	text := answer.Body.String()
+	for _, line := range []string{
+		`countersign_requests_total{operation="sign_transaction",outcome="completed"} 1`,
+		`countersign_requests_total{operation="sign_transaction",outcome="repeated"} 2`,
+		`countersign_requests_total{operation="sign_transaction",outcome="SIGNATURE_MISSING"} 1`,
+		`countersign_requests_total{operation="unknown",outcome="REQUEST_INVALID"} 1`,
+		`countersign_requests_total{operation="whoami",outcome="completed"} 1`,
+		`countersign_request_duration_seconds_count{operation="sign_transaction"} 4`,
+		`countersign_perform_duration_seconds_count{operation="sign_transaction"} 1`,
+		`go_goroutines `,
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no %s", line)
+		}
+	}
+	if strings.Contains(text, "stranger") || strings.Contains(text, enginetest.Organization) {
+		t.Error("something of a request stands in a label")
+	}
+}

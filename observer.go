@@ -1,0 +1,73 @@
+package countersign
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+)
+
+// Observer counts and times what the engine does. It is called while requests
+// wait and must not block.
+type Observer interface {
+	// Observe is called once for each request that was submitted or asked.
+	Observe(seen Observation)
+}
+
+// Observation is one request.
+type Observation struct {
+	Operation string          // path of the operation, such as "sign_transaction"; empty if the body did not say
+	Reason    activity.Reason // why it was refused; empty if it was not
+	Repeated  bool            // the answer was recorded before
+	Duration  time.Duration   // of all of it
+	Performed time.Duration   // of signing, or of issuing and delivering a password; 0 if it did not come to that
+}
+
+type requestIDKey struct{}
+
+// WithRequestID returns a context whose requests are logged with this id.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
+// observed notes one request for the observer and the log. What was wrong with
+// a stamp is told to the log only.
+func (e *Engine) observed(ctx context.Context, seen *Observation, organizationID string, started time.Time, err error) {
+	seen.Duration = time.Since(started)
+	var refused *activity.Error
+	if errors.As(err, &refused) {
+		seen.Reason = refused.Reason
+	}
+	if e.submitted.Observer != nil {
+		e.submitted.Observer.Observe(*seen)
+	}
+	level := slog.LevelInfo
+	if err != nil && (refused == nil || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable) {
+		level = slog.LevelError
+	}
+	if !e.submitted.Logger.Enabled(ctx, level) {
+		return
+	}
+	e.submitted.Logger.LogAttrs(ctx, level, "request", requestAttributes(ctx, seen, organizationID, refused)...)
+}
+
+func requestAttributes(ctx context.Context, seen *Observation, organizationID string, refused *activity.Error) []slog.Attr {
+	attributes := []slog.Attr{
+		slog.String("operation", seen.Operation),
+		slog.String("organization", organizationID),
+		slog.Duration("duration", seen.Duration),
+	}
+	if id, ok := ctx.Value(requestIDKey{}).(string); ok {
+		attributes = append(attributes, slog.String("request", id))
+	}
+	if refused == nil {
+		return append(attributes, slog.Bool("repeated", seen.Repeated))
+	}
+	attributes = append(attributes, slog.String("reason", string(refused.Reason)), slog.String("message", refused.Message))
+	if cause := errors.Unwrap(refused); cause != nil {
+		attributes = append(attributes, slog.String("cause", cause.Error()))
+	}
+	return attributes
+}

@@ -1,0 +1,210 @@
+package countersign
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// InitOTPAuth sends a one-time password, for embedders who do not submit
+// activities. The organization's name stands for an appName that is absent.
+func (e *Engine) InitOTPAuth(ctx context.Context, organizationID, organizationName string, intent activity.InitOTPAuthIntent) (activity.InitOTPAuthResult, error) {
+	if err := e.submitted.otpReady(intent.ActivityType()); err != nil {
+		return activity.InitOTPAuthResult{}, err
+	}
+	id, err := e.submitted.OTP.Issue(ctx, organizationID, organizationName, otpRequest(&intent))
+	if err != nil {
+		return activity.InitOTPAuthResult{}, refuseOTP(err)
+	}
+	return activity.InitOTPAuthResult{OTPID: id}, nil
+}
+
+// VerifyOTP redeems a one-time password, for embedders who do not submit
+// activities. Each call counts as a try of its own.
+func (e *Engine) VerifyOTP(ctx context.Context, organizationID string, intent activity.VerifyOTPIntent) (activity.VerifyOTPResult, error) {
+	var none activity.VerifyOTPResult
+	if err := e.submitted.otpReady(intent.ActivityType()); err != nil {
+		return none, err
+	}
+	if err := e.submitted.checkToken(&intent); err != nil {
+		return none, err
+	}
+	verified, err := e.submitted.OTP.Verify(ctx, organizationID, intent.OTPID, intent.OTPCode)
+	if err != nil {
+		return none, refuseOTP(err)
+	}
+	return e.submitted.newToken(verified, &intent)
+}
+
+// otpReady refuses what an engine without the service cannot do.
+func (s *submitted) otpReady(kind activity.Type) error {
+	switch {
+	case s.OTP == nil:
+		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
+			"%s is not available: this engine has no service for one-time passwords", kind)
+	case kind == activity.TypeVerifyOTP && s.ProofSigner == nil:
+		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
+			"%s is not available: this engine has no proof key to sign verification tokens with", kind)
+	}
+	return nil
+}
+
+func otpRequest(intent *activity.InitOTPAuthIntent) otp.Request {
+	email, sms := otp.EmailCustomization(intent.EmailCustomization), otp.SMSCustomization(intent.SMSCustomization)
+	request := otp.Request{
+		Type: otp.Type(intent.OTPType), Contact: intent.Contact,
+		Length: intent.OTPLength, Alphanumeric: intent.Alphanumeric, ExpirationSeconds: intent.ExpirationSeconds,
+		AppName: intent.AppName, UserIdentifier: intent.UserIdentifier,
+		SendFromEmailAddress: intent.SendFromEmailAddress, SendFromEmailSenderName: intent.SendFromEmailSenderName,
+		ReplyToEmailAddress: intent.ReplyToEmailAddress,
+	}
+	if email != (otp.EmailCustomization{}) {
+		request.Email = &email
+	}
+	if sms != (otp.SMSCustomization{}) {
+		request.SMS = &sms
+	}
+	return request
+}
+
+// issuing is a one-time password to be sent.
+type issuing struct {
+	issue *otp.Issue
+	now   func() time.Time
+}
+
+func (e *Engine) prepareIssue(by *caller, intent activity.InitOTPAuthIntent) (work, error) {
+	if err := e.submitted.otpReady(intent.ActivityType()); err != nil {
+		return nil, err
+	}
+	issue, err := e.submitted.OTP.Prepare(by.organization.ID, by.organization.Name, otpRequest(&intent))
+	if err != nil {
+		return nil, refuseOTP(err)
+	}
+	return &issuing{issue: issue, now: e.submitted.Now}, nil
+}
+
+func (i *issuing) summary() *chains.Summary { return nil }
+
+func (i *issuing) hazards() []chains.Hazard { return nil }
+
+func (i *issuing) begin(now time.Time) otp.Change { return i.issue.Reserve(now) }
+
+// perform delivers the message. If the result cannot be recorded then, the code
+// stays pending, which is as good as dead, and the message stays counted.
+func (i *issuing) perform(ctx context.Context) (outcome, error) {
+	if err := i.issue.Deliver(ctx); err != nil {
+		return outcome{release: i.issue.Failed(i.now())}, refuseOTP(err)
+	}
+	return outcome{result: activity.InitOTPAuthResult{OTPID: i.issue.ID()}, complete: i.issue.Activate(i.now())}, nil
+}
+
+// verifying is a one-time password to be redeemed.
+type verifying struct {
+	verification *otp.Verification
+	intent       activity.VerifyOTPIntent
+	submitted    *submitted
+}
+
+func (e *Engine) prepareVerification(by *caller, request *activity.Request, intent activity.VerifyOTPIntent) (work, error) {
+	if err := e.submitted.otpReady(intent.ActivityType()); err != nil {
+		return nil, err
+	}
+	if err := e.submitted.checkToken(&intent); err != nil {
+		return nil, err
+	}
+	verification, err := e.submitted.OTP.PrepareVerification(by.organization.ID, intent.OTPID, intent.OTPCode, request.Fingerprint)
+	if err != nil {
+		return nil, refuseOTP(err)
+	}
+	return &verifying{verification: verification, intent: intent, submitted: &e.submitted}, nil
+}
+
+func (v *verifying) summary() *chains.Summary { return nil }
+
+func (v *verifying) hazards() []chains.Hazard { return nil }
+
+func (v *verifying) begin(now time.Time) otp.Change { return v.verification.Attempt(now) }
+
+// perform makes the token. The code is used up as it is recorded.
+func (v *verifying) perform(context.Context) (outcome, error) {
+	verified, err := v.verification.Verified()
+	if err != nil {
+		return outcome{}, refuseOTP(err)
+	}
+	result, err := v.submitted.newToken(verified, &v.intent)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{result: result, complete: v.verification.Consume()}, nil
+}
+
+// checkToken refuses what a token could not hold, before the code is tried.
+func (s *submitted) checkToken(intent *activity.VerifyOTPIntent) error {
+	if _, err := otp.NewToken(otp.Verified{}, intent.PublicKey, intent.ExpirationSeconds, time.Time{}); err != nil {
+		return refuseOTP(err)
+	}
+	return nil
+}
+
+func (s *submitted) newToken(verified otp.Verified, intent *activity.VerifyOTPIntent) (activity.VerifyOTPResult, error) {
+	token, err := otp.NewToken(verified, intent.PublicKey, intent.ExpirationSeconds, s.Now())
+	if err != nil {
+		return activity.VerifyOTPResult{}, refuseOTP(err)
+	}
+	signed, err := token.Sign(s.ProofSigner)
+	if err != nil {
+		return activity.VerifyOTPResult{}, activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
+	}
+	return activity.VerifyOTPResult{VerificationToken: signed}, nil
+}
+
+// refuseOTP turns an error of the service into the caller's; nothing of it
+// tells one way in which a code can be invalid from another.
+func refuseOTP(err error) error {
+	if refused := otpRefusal(err); refused != nil {
+		return refused
+	}
+	return refuseStore(err)
+}
+
+// otpRefusal is refuseOTP for errors that are the service's own; otherwise nil.
+func otpRefusal(err error) error {
+	var parameter *otp.ParameterError
+	var limit *otp.LimitError
+	switch {
+	case errors.As(err, &parameter):
+		return activity.NewError(parameterReason(parameter), parameter.Parameter, err, "%v", parameter)
+	case errors.As(err, &limit):
+		return refuseLimit(limit)
+	case errors.Is(err, otp.ErrInvalidCode):
+		return activity.NewError(activity.ReasonOTPInvalid, "", err, "%v", otp.ErrInvalidCode)
+	case errors.Is(err, otp.ErrDelivery):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the message could not be delivered: send the same body again")
+	}
+	return nil
+}
+
+func parameterReason(err *otp.ParameterError) activity.Reason {
+	switch {
+	case errors.Is(err, otp.ErrEmail):
+		return activity.ReasonInvalidEmail
+	case errors.Is(err, otp.ErrPhone):
+		return activity.ReasonInvalidPhone
+	}
+	return activity.ReasonRequestInvalid
+}
+
+func refuseLimit(limit *otp.LimitError) error {
+	reason := activity.ReasonRateLimitExceeded
+	if limit.Limit == otp.LimitSends {
+		reason = activity.ReasonMaxOTPInitiated
+	}
+	refused := activity.NewError(reason, "", limit, "%v", limit)
+	refused.RetryAfter = limit.RetryAfter
+	return refused
+}

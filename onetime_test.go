@@ -1,0 +1,223 @@
+package countersign_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/otp"
+)
+
+func initBody(f *enginetest.Fixture, parameters string) string {
+	return fmt.Sprintf(`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"%d","organizationId":%q,"parameters":{%s}}`,
+		f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
+}
+
+func verifyBody(f *enginetest.Fixture, otpID, code, more string) string {
+	return fmt.Sprintf(`{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"%d","organizationId":%q,"parameters":{"otpId":%q,"otpCode":%q%s}}`,
+		f.Clock.Now().UnixMilli(), enginetest.Organization, otpID, code, more)
+}
+
+const toUser = `"otpType":"OTP_TYPE_EMAIL","contact":"user@example.com","alphanumeric":false`
+
+// issue has a one-time password sent and returns its id.
+func issue(t *testing.T, f *enginetest.Fixture) string {
+	t.Helper()
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, toUser)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record.Result.(activity.InitOTPAuthResult).OTPID
+}
+
+func TestOTP(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	sent := f.APIKey.Sign(initBody(f, toUser))
+	first, err := f.Engine.Submit(t.Context(), sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.Engine.Submit(t.Context(), sent)
+	if err != nil || !bytes.Equal(first.AppendAnswer(nil), again.AppendAnswer(nil)) || outbox.Sent() != 1 {
+		t.Fatalf("again: %v, %d messages", err, outbox.Sent())
+	}
+	id := first.Result.(activity.InitOTPAuthResult).OTPID
+	code := outbox.Code(t, id)
+	if strings.Contains(string(first.AppendAnswer(nil)), code) {
+		t.Error("the answer has the code")
+	}
+	redeem := f.APIKey.Sign(verifyBody(f, id, code, `,"publicKey":"02ab","expirationSeconds":"60"`))
+	record, err := f.Engine.Submit(t.Context(), redeem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := record.Result.(activity.VerifyOTPResult).VerificationToken
+	token, err := otp.VerifyToken(text, &f.ProofKey.PublicKey, f.Clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := f.Clock.Now()
+	want := otp.Token{ID: id, Type: otp.TypeEmail, Contact: "user@example.com", OrganizationID: enginetest.Organization, PublicKey: "02ab", IssuedAt: now, ExpiresAt: now.Add(time.Minute)}
+	if token != want {
+		t.Errorf("token %+v\nwant %+v", token, want)
+	}
+	if again, err := f.Engine.Submit(t.Context(), redeem); err != nil || again.Result != record.Result {
+		t.Errorf("the identical body: %v, %v", again, err)
+	}
+	_, err = f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, id, code, "")))
+	refusal(t, err, activity.ReasonOTPInvalid, "request a new one")
+}
+
+// TestVerificationTokenIsItsSubmitters: others who may ask for the activity do
+// not learn it.
+func TestVerificationTokenIsItsSubmitters(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	id := issue(t, f)
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, id, outbox.Code(t, id), "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := record.Result.(activity.VerifyOTPResult).VerificationToken
+	body := getBody(enginetest.Organization, record.ID)
+	for key, shown := range map[*enginetest.APIKey]bool{f.APIKey: true, f.OTPOnly: false} {
+		found, err := f.Engine.GetActivity(t.Context(), key.Sign(body))
+		if err != nil || strings.Contains(string(found.AppendAnswer(nil)), token) != shown {
+			t.Errorf("shown is to be %v: %v", shown, err)
+		}
+	}
+}
+
+// TestCodesAreRefusedAlike: wrong, unknown, dead, expired: one answer.
+func TestCodesAreRefusedAlike(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	answers := map[string]bool{}
+	refuse := func(id, code, more string) {
+		t.Helper()
+		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, id, code, more)))
+		answers[string(refusal(t, err, activity.ReasonOTPInvalid, "").AppendJSON(nil))] = true
+	}
+	id := issue(t, f)
+	code := outbox.Code(t, id)
+	refuse("not-an-id", code, "")
+	refuse("00000000-0000-4000-8000-000000000000", code, "")
+	for i := range 3 {
+		refuse(id, "000000000", fmt.Sprintf(`,"publicKey":"%d"`, i))
+	}
+	refuse(id, code, "") // dead by now
+	f.Clock.Advance(3 * time.Minute)
+	second := issue(t, f)
+	f.Clock.Advance(5 * time.Minute)
+	refuse(second, outbox.Code(t, second), "")
+	if len(answers) != 1 {
+		t.Errorf("answers differ: %v", answers)
+	}
+}
+
+// TestCodeIsUsedOnce by many at the same time with bodies of their own.
+func TestCodeIsUsedOnce(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	id := issue(t, f)
+	code := outbox.Code(t, id)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	redeemed := 0
+	for i := range 20 {
+		sent := f.APIKey.Sign(verifyBody(f, id, code, fmt.Sprintf(`,"publicKey":"%d"`, i)))
+		group.Go(func() {
+			if _, err := f.Engine.Submit(t.Context(), sent); err == nil {
+				mu.Lock()
+				redeemed++
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if redeemed != 1 {
+		t.Errorf("redeemed %d times", redeemed)
+	}
+}
+
+func TestOTPRefused(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	for parameters, test := range map[string]struct {
+		reason activity.Reason
+		field  string
+	}{
+		`"otpType":"OTP_TYPE_EMAIL","contact":"nobody"`:             {activity.ReasonInvalidEmail, "contact"},
+		`"otpType":"OTP_TYPE_SMS","contact":"12"`:                   {activity.ReasonInvalidPhone, "contact"},
+		toUser + `,"otpLength":5`:                                   {activity.ReasonRequestInvalid, "otpLength"},
+		toUser + `,"emailCustomization":{"logoUrl":"http://a.b/c"}`: {activity.ReasonRequestInvalid, "emailCustomization.logoUrl"},
+	} {
+		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, parameters)))
+		if refused := refusal(t, err, test.reason, ""); refused.Field != test.field {
+			t.Errorf("%s: field %q", parameters, refused.Field)
+		}
+	}
+	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, "a", "b", `,"expirationSeconds":"86401"`)))
+	refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
+	if outbox.Sent() != 0 {
+		t.Error("something was sent")
+	}
+}
+
+func TestSendLimit(t *testing.T) {
+	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))
+	for range 3 {
+		issue(t, f)
+		f.Clock.Advance(time.Second)
+	}
+	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, toUser)))
+	if refused := refusal(t, err, activity.ReasonMaxOTPInitiated, "come back in"); refused.RetryAfter != 177*time.Second {
+		t.Errorf("come back after %v", refused.RetryAfter)
+	}
+}
+
+// TestDeliveryFails: 14, no code alive, and the same body may be tried again.
+func TestDeliveryFails(t *testing.T) {
+	outbox := &enginetest.Outbox{Fail: true}
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	sent := f.APIKey.Sign(initBody(f, toUser))
+	_, err := f.Engine.Submit(t.Context(), sent)
+	if refused := refusal(t, err, activity.ReasonUnavailable, "could not be delivered"); strings.Contains(refused.Message, "mail.internal") || !errors.Is(err, otp.ErrDelivery) {
+		t.Errorf("message %q", refused.Message)
+	}
+	outbox.Fail = false
+	if _, err := f.Engine.Submit(t.Context(), sent); err != nil || outbox.Sent() != 1 {
+		t.Errorf("again: %v", err)
+	}
+}
+
+func TestOTPForEmbedders(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	no := false
+	result, err := f.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com", Alphanumeric: &no})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := outbox.Code(t, result.OTPID)
+	_, err = f.Engine.VerifyOTP(t.Context(), "other", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
+	refusal(t, err, activity.ReasonOTPInvalid, "")
+	verified, err := f.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := otp.VerifyToken(verified.VerificationToken, &f.ProofKey.PublicKey, f.Clock.Now()); err != nil {
+		t.Error(err)
+	}
+	without := enginetest.New(t, func(c *countersign.Config) { c.ProofSigner = nil })
+	_, err = without.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{})
+	refusal(t, err, activity.ReasonRequestInvalid, "no service")
+}

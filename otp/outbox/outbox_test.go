@@ -1,0 +1,68 @@
+package outbox_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/outbox"
+)
+
+func TestSend(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a", "outbox")
+	sender, err := outbox.New(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
+	for kind, want := range map[otp.Type]outbox.File{
+		otp.TypeEmail: {OTPID: id, Channel: "email", To: "to", Subject: "s", Text: "t", HTML: "<h>"},
+		otp.TypeSMS:   {OTPID: id, Channel: "sms", To: "to", Subject: "s", Text: "t", HTML: "<h>"},
+	} {
+		err := sender.Send(t.Context(), otp.Message{OTPID: id, Type: kind, To: "to", Subject: "s", Text: "t", HTML: "<h>"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(filepath.Join(folder, id+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got outbox.File
+		if err := json.Unmarshal(content, &got); err != nil || got != want {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	info, err := files[0].Info()
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	parent, err := os.Stat(folder)
+	if err != nil || parent.Mode().Perm() != 0o700 {
+		t.Errorf("mode of the folder %v, %v", parent.Mode(), err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	folder := t.TempDir()
+	sender, err := outbox.New(filepath.Join(folder, "outbox"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"", "../escape", "a/b"} {
+		if err := sender.Send(t.Context(), otp.Message{OTPID: id}); err == nil {
+			t.Errorf("id %q names a file", id)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(folder, "outbox")); err != nil {
+		t.Fatal(err)
+	}
+	if err := sender.Send(t.Context(), otp.Message{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534"}); err == nil {
+		t.Error("a message was put into a folder that is gone")
+	}
+}

@@ -1,0 +1,54 @@
+package smtp
+
+import (
+	"fmt"
+	netmail "net/mail"
+	"strings"
+
+	mail "github.com/wneessen/go-mail"
+
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// compose makes the e-mail of a message. Whoever made the message has checked
+// it; a header that has another line in it is refused here all the same.
+func (s *Sender) compose(message otp.Message) (*mail.Msg, error) {
+	from := message.FromAddress
+	if from == "" {
+		from = s.config.From
+	}
+	for name, value := range map[string]string{
+		"subject": message.Subject, "recipient": message.To, "sender's name": message.FromName,
+		"sender's address": from, "reply-to address": message.ReplyTo, "id": message.OTPID,
+	} {
+		if strings.ContainsAny(value, "\r\n\x00") {
+			return nil, fmt.Errorf("smtp: the %s has more than one line", name)
+		}
+	}
+	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	// As parsed addresses: the library would put a name between quotes as it is,
+	// and one with quotes in it could become another address.
+	for header, address := range map[mail.AddrHeader]netmail.Address{
+		mail.HeaderFrom:    {Name: message.FromName, Address: from},
+		mail.HeaderTo:      {Address: message.To},
+		mail.HeaderReplyTo: {Address: message.ReplyTo},
+	} {
+		if header == mail.HeaderReplyTo && message.ReplyTo == "" {
+			continue
+		}
+		parsed, err := netmail.ParseAddress(address.Address)
+		if err != nil || parsed.Address != address.Address {
+			return nil, fmt.Errorf("smtp: %s: not an e-mail address", header)
+		}
+		msg.SetAddrHeaderFromMailAddress(header, &address)
+	}
+	msg.Subject(message.Subject)
+	msg.SetDate()
+	msg.SetMessageIDWithValue(message.OTPID + "@" + from[strings.LastIndexByte(from, '@')+1:])
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office replies
+	msg.SetBodyString(mail.TypeTextPlain, message.Text)
+	if message.HTML != "" {
+		msg.AddAlternativeString(mail.TypeTextHTML, message.HTML)
+	}
+	return msg, nil
+}

@@ -1,0 +1,160 @@
+package smtp_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	smtpserver "github.com/emersion/go-smtp"
+
+	"github.com/countersign-dev/countersign/otp/smtp"
+)
+
+// server is a mail server that keeps what it is sent.
+type server struct {
+	port  int
+	roots *x509.CertPool
+
+	mu       sync.Mutex
+	received []received
+	refuse   error         // answer to DATA
+	delay    time.Duration // before the answer to DATA
+}
+
+type received struct {
+	from, user string
+	to         []string
+	encrypted  bool
+	data       string
+}
+
+// serve starts a server with a certificate of its own.
+func serve(t *testing.T, change func(*smtpserver.Server)) *server {
+	t.Helper()
+	s := &server{roots: x509.NewCertPool()}
+	certificate := selfSigned(t)
+	s.roots.AddCert(certificate.Leaf)
+	real := smtpserver.NewServer(smtpserver.BackendFunc(func(c *smtpserver.Conn) (smtpserver.Session, error) {
+		return &session{server: s, conn: c}, nil
+	}))
+	real.Domain = "localhost"
+	real.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	real.ErrorLog = log.New(io.Discard, "", 0)
+	if change != nil {
+		change(real)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.port = listener.Addr().(*net.TCPAddr).Port
+	if real.Network == "tls" { // our own mark: TLS from the start
+		listener = tls.NewListener(listener, real.TLSConfig)
+		real.Network = ""
+	}
+	go func() { _ = real.Serve(listener) }()
+	t.Cleanup(func() { _ = real.Close() })
+	return s
+}
+
+func implicitTLS(s *smtpserver.Server) { s.Network = "tls" }
+func noTLS(s *smtpserver.Server)       { s.TLSConfig, s.AllowInsecureAuth = nil, true }
+
+func selfSigned(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+// config is for a sender to the server.
+func (s *server) config(change func(*smtp.Config)) smtp.Config {
+	config := smtp.Config{
+		Host: "localhost", Port: s.port, From: "codes@example.com", HELO: "test.example.com",
+		TLS: &tls.Config{RootCAs: s.roots}, Timeout: 5 * time.Second,
+	}
+	if change != nil {
+		change(&config)
+	}
+	return config
+}
+
+func (s *server) all() []received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.received
+}
+
+type session struct {
+	server *server
+	conn   *smtpserver.Conn
+	mail   received
+}
+
+func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (s *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, username, password string) error {
+		if password != "right" {
+			return errors.New("wrong password")
+		}
+		s.mail.user = username
+		return nil
+	}), nil
+}
+
+func (s *session) Mail(from string, _ *smtpserver.MailOptions) error {
+	s.mail.from = from
+	return nil
+}
+
+func (s *session) Rcpt(to string, _ *smtpserver.RcptOptions) error {
+	s.mail.to = append(s.mail.to, to)
+	return nil
+}
+
+func (s *session) Data(r io.Reader) error {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	time.Sleep(s.server.delay)
+	if s.server.refuse != nil {
+		return s.server.refuse
+	}
+	_, s.mail.encrypted = s.conn.TLSConnectionState()
+	s.mail.data = string(data)
+	s.server.received = append(s.server.received, s.mail)
+	return nil
+}
+
+func (s *session) Reset()        {}
+func (s *session) Logout() error { return nil }

@@ -1,0 +1,286 @@
+package smtp_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	smtpserver "github.com/emersion/go-smtp"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/smtp"
+)
+
+const id = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
+
+var message = otp.Message{
+	OTPID: id, Type: otp.TypeEmail, To: "jo+tag@xn--mnchen-3ya.example",
+	Subject:  "Ihr Code für Bäckerei Ümlaut — " + strings.Repeat("sehr ", 20) + "schön",
+	Text:     "Ihr Code ist XKCD42\n\n.\nüblich\n" + strings.Repeat("x", 2000),
+	HTML:     "<p>Ihr Code ist <b>XKCD42</b></p>\n.\n",
+	FromName: `Jürgen "J" <b@example.org>`,
+	ReplyTo:  "hilfe@example.org",
+}
+
+func send(t *testing.T, config smtp.Config, message otp.Message) error {
+	t.Helper()
+	sender, err := smtp.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sender.Send(t.Context(), message)
+}
+
+// TestEncryption sends in every way that a connection can be encrypted.
+func TestEncryption(t *testing.T) {
+	for name, one := range map[string]struct {
+		server     func(*smtpserver.Server)
+		encryption smtp.Encryption
+		encrypted  bool
+		user       string
+	}{
+		"STARTTLS":               {nil, smtp.STARTTLS, true, ""},
+		"STARTTLS and a user":    {nil, smtp.STARTTLS, true, "user"},
+		"TLS from the start":     {implicitTLS, smtp.ImplicitTLS, true, ""},
+		"implicit TLS and auth":  {implicitTLS, smtp.ImplicitTLS, true, "user"},
+		"plaintext, as asked to": {noTLS, smtp.InsecurePlaintext, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, one.server)
+			config := s.config(func(c *smtp.Config) {
+				c.Encryption, c.Username, c.Password = one.encryption, one.user, "right"
+			})
+			if err := send(t, config, message); err != nil {
+				t.Fatal(err)
+			}
+			all := s.all()
+			if len(all) != 1 || all[0].encrypted != one.encrypted || all[0].user != one.user ||
+				all[0].from != "codes@example.com" || len(all[0].to) != 1 || all[0].to[0] != message.To {
+				t.Fatalf("%+v", all)
+			}
+		})
+	}
+}
+
+// TestMessage takes apart what the server was sent.
+func TestMessage(t *testing.T) {
+	s := serve(t, nil)
+	if err := send(t, s.config(nil), message); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := mail.ReadMessage(strings.NewReader(s.all()[0].data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var decoder mime.WordDecoder
+	subject, err := decoder.DecodeHeader(parsed.Header.Get("Subject"))
+	if err != nil || subject != message.Subject {
+		t.Errorf("subject %q, %v", subject, err)
+	}
+	from, err := parsed.Header.AddressList("From")
+	if err != nil || len(from) != 1 || *from[0] != (mail.Address{Name: message.FromName, Address: "codes@example.com"}) {
+		t.Errorf("from %v, %v", from, err)
+	}
+	for header, want := range map[string]string{
+		"To": "<" + message.To + ">", "Reply-To": "<hilfe@example.org>", "Message-ID": "<" + id + "@example.com>",
+		"Auto-Submitted": "auto-generated", "Bcc": "", "User-Agent": "", "X-Mailer": "",
+	} {
+		if got := parsed.Header.Get(header); got != want {
+			t.Errorf("%s: %q; %q was expected", header, got, want)
+		}
+	}
+	if _, err := parsed.Header.Date(); err != nil {
+		t.Errorf("date: %v", err)
+	}
+	text, html := parts(t, parsed)
+	if text != strings.ReplaceAll(message.Text, "\n", "\r\n") && text != message.Text {
+		t.Errorf("text %q", text)
+	}
+	if !strings.Contains(html, "<b>XKCD42</b>") {
+		t.Errorf("HTML %q", html)
+	}
+}
+
+// parts returns the text and the HTML of a message.
+func parts(t *testing.T, message *mail.Message) (text, html string) {
+	t.Helper()
+	kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/alternative" {
+		t.Fatalf("content type %s, %v", kind, err)
+	}
+	reader := multipart.NewReader(message.Body, parameters["boundary"])
+	for _, into := range []*string{&text, &html} {
+		part, err := reader.NextRawPart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if part.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
+			t.Fatalf("part %v", part.Header)
+		}
+		content, err := io.ReadAll(quotedprintable.NewReader(part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*into = string(content)
+	}
+	if _, err := reader.NextPart(); err != io.EOF {
+		t.Errorf("a third part: %v", err)
+	}
+	return text, html
+}
+
+// TestInjection puts line ends into every string that becomes a header: nothing
+// is sent. In the bodies they are only lines.
+func TestInjection(t *testing.T) {
+	s := serve(t, nil)
+	for _, lineEnd := range []string{"\r\n", "\n", "\r"} {
+		evil := lineEnd + "Bcc: victim@example.com"
+		for name, change := range map[string]func(*otp.Message){
+			"subject":    func(m *otp.Message) { m.Subject += evil },
+			"to":         func(m *otp.Message) { m.To += evil },
+			"two to":     func(m *otp.Message) { m.To += ", victim@example.com" },
+			"from name":  func(m *otp.Message) { m.FromName += evil },
+			"from":       func(m *otp.Message) { m.FromAddress = "a@example.com" + evil },
+			"reply-to":   func(m *otp.Message) { m.ReplyTo += evil },
+			"id":         func(m *otp.Message) { m.OTPID += evil },
+			"no address": func(m *otp.Message) { m.To = "nobody" },
+		} {
+			changed := message
+			change(&changed)
+			if err := send(t, s.config(nil), changed); err == nil || strings.Contains(err.Error(), "XKCD42") {
+				t.Errorf("%s with %q: %v", name, lineEnd, err)
+			}
+		}
+		changed := message
+		changed.Text += lineEnd + "." + lineEnd + "MAIL FROM:<a@example.com>" + lineEnd
+		changed.HTML += evil
+		if err := send(t, s.config(nil), changed); err != nil {
+			t.Error(err)
+		}
+	}
+	if all := s.all(); len(all) != 3 {
+		t.Fatalf("%d messages arrived; three were expected", len(all))
+	}
+	for _, one := range s.all() {
+		parsed, err := mail.ReadMessage(strings.NewReader(one.data))
+		if err != nil || parsed.Header.Get("Bcc") != "" || len(one.to) != 1 {
+			t.Errorf("%v %v %v", one.to, parsed.Header, err)
+		}
+	}
+}
+
+// TestFailures: every failure is an error, and none shows the code or the
+// password.
+func TestFailures(t *testing.T) {
+	good := func() *server { return serve(t, nil) }
+	for name, one := range map[string]struct {
+		server *server
+		change func(*smtp.Config)
+		want   string
+	}{
+		"a certificate of nobody": {good(), func(c *smtp.Config) { c.TLS = nil }, "certificate"},
+		"another host's":          {good(), func(c *smtp.Config) { c.Host = "127.0.0.1" }, "certificate"},
+		"a wrong password":        {good(), func(c *smtp.Config) { c.Username, c.Password = "user", "hush-hush" }, "connect"},
+		"no STARTTLS":             {serve(t, noTLS), nil, "STARTTLS"},
+		"no TLS":                  {serve(t, noTLS), func(c *smtp.Config) { c.Encryption = smtp.ImplicitTLS }, "tls"},
+		"a password in the clear": {serve(t, noTLS), func(c *smtp.Config) {
+			c.Encryption, c.Username, c.Password, c.Host = smtp.InsecurePlaintext, "user", "right", "0.0.0.0"
+		}, "connect"},
+		"nobody there": {&server{port: 1}, nil, "connect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := send(t, one.server.config(one.change), message)
+			if err == nil || !strings.Contains(err.Error(), one.want) {
+				t.Fatalf("%v; …%s… was expected", err, one.want)
+			}
+			for _, secret := range []string{"XKCD42", "hush-hush"} {
+				if strings.Contains(err.Error(), secret) {
+					t.Errorf("the error shows %s: %v", secret, err)
+				}
+			}
+			if len(one.server.all()) > 0 {
+				t.Error("the message arrived all the same")
+			}
+		})
+	}
+}
+
+// TestRefused: the server repeats the message in its refusal; the error has its
+// codes only.
+func TestRefused(t *testing.T) {
+	s := serve(t, nil)
+	s.refuse = &smtpserver.SMTPError{Code: 554, EnhancedCode: smtpserver.EnhancedCode{5, 7, 1}, Message: "spam: Ihr Code ist XKCD42"}
+	err := send(t, s.config(nil), message)
+	if err == nil || !strings.Contains(err.Error(), "554 5.7.1") || strings.Contains(err.Error(), "XKCD42") {
+		t.Fatalf("%v", err)
+	}
+	s.mu.Lock()
+	s.refuse = nil
+	s.mu.Unlock()
+	if err := send(t, s.config(nil), message); err != nil {
+		t.Fatalf("the same once more: %v", err)
+	}
+}
+
+// TestSlowServers take no longer than they are allowed to.
+func TestSlowServers(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	slow := serve(t, nil)
+	slow.delay = 3 * time.Second
+	for name, config := range map[string]smtp.Config{
+		"silent": {Host: "127.0.0.1", Port: silent.Addr().(*net.TCPAddr).Port, From: "a@example.com"},
+		"slow":   slow.config(nil),
+	} {
+		sender, err := smtp.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		started := time.Now()
+		err = sender.Send(ctx, message)
+		cancel()
+		if err == nil || time.Since(started) > 2500*time.Millisecond {
+			t.Errorf("%s: after %v: %v", name, time.Since(started), err)
+		}
+	}
+}
+
+func TestEndedContext(t *testing.T) {
+	s := serve(t, nil)
+	sender, err := smtp.New(s.config(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := sender.Send(ctx, message); err == nil || len(s.all()) > 0 {
+		t.Errorf("%v, %d messages", err, len(s.all()))
+	}
+}
+
+func TestConfigurationsThatCannotBe(t *testing.T) {
+	for name, config := range map[string]smtp.Config{
+		"no host":        {From: "a@example.com"},
+		"no sender":      {Host: "localhost"},
+		"two lines":      {Host: "localhost", From: "a@example.com\r\nBcc: b@example.com"},
+		"no encryption":  {Host: "localhost", From: "a@example.com", Encryption: 7},
+		"port too large": {Host: "localhost", From: "a@example.com", Port: 1 << 20},
+		"empty TLS name": {Host: "", From: "a@example.com", TLS: &tls.Config{}},
+	} {
+		if _, err := smtp.New(config); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}

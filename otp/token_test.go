@@ -1,0 +1,194 @@
+package otp_test
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// hsm is a key that is not at hand.
+type hsm struct{ key *ecdsa.PrivateKey }
+
+func (h hsm) Public() crypto.PublicKey { return &h.key.PublicKey }
+
+func (h hsm) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	return h.key.Sign(random, digest, opts)
+}
+
+func newKey(t testing.TB, curve elliptic.Curve) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+var (
+	issuedAt = time.Date(2026, time.May, 4, 3, 2, 1, 999, time.UTC)
+	verified = otp.Verified{ID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", OrganizationID: org, Type: otp.TypeEmail, Contact: "user@example.com"}
+)
+
+func TestToken(t *testing.T) {
+	key := newKey(t, elliptic.P256())
+	for range 50 { // signatures with leading zeros too
+		token, err := otp.NewToken(verified, "02ab", "", issuedAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := token.Sign(hsm{key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := otp.VerifyToken(signed, &key.PublicKey, issuedAt)
+		if err != nil || got != token {
+			t.Fatalf("%+v, %v; %+v was signed", got, err, token)
+		}
+		if _, err := jwt.Parse(signed, func(*jwt.Token) (any, error) { return &key.PublicKey, nil },
+			jwt.WithTimeFunc(func() time.Time { return issuedAt })); err != nil {
+			t.Fatalf("golang-jwt alone: %v", err)
+		}
+	}
+}
+
+func TestTokenExpires(t *testing.T) {
+	key := newKey(t, elliptic.P256())
+	token, err := otp.NewToken(verified, "", "60", issuedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := token.Sign(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := otp.VerifyToken(signed, &key.PublicKey, token.ExpiresAt.Add(-time.Millisecond)); err != nil {
+		t.Errorf("a moment before: %v", err)
+	}
+	for name, now := range map[string]time.Time{"at its end": token.ExpiresAt, "before it was made": token.IssuedAt.Add(-time.Second)} {
+		if _, err := otp.VerifyToken(signed, &key.PublicKey, now); !errors.Is(err, otp.ErrToken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTokenChanged changes every character of a token.
+func TestTokenChanged(t *testing.T) {
+	key := newKey(t, elliptic.P256())
+	token, err := otp.NewToken(verified, "", "", issuedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := token.Sign(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range signed {
+		for _, to := range []string{"A", "B", ".", "", "-", "=", " "} {
+			changed := signed[:i] + to + signed[i+1:]
+			if changed == signed {
+				continue
+			}
+			if _, err := otp.VerifyToken(changed, &key.PublicKey, issuedAt); !errors.Is(err, otp.ErrToken) {
+				t.Fatalf("character %d as %q: %v", i, to, err)
+			}
+		}
+	}
+	for name, trusted := range map[string]*ecdsa.PublicKey{
+		"another key": &newKey(t, elliptic.P256()).PublicKey, "another curve": &newKey(t, elliptic.P384()).PublicKey, "no key": nil,
+	} {
+		if _, err := otp.VerifyToken(signed, trusted, issuedAt); !errors.Is(err, otp.ErrToken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTokenOfAnotherKind: what the key has signed for another purpose, or what
+// anybody can sign with the public key as a password, is no token.
+func TestTokenOfAnotherKind(t *testing.T) {
+	key := newKey(t, elliptic.P256())
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := func(change func(jwt.MapClaims)) jwt.MapClaims {
+		all := jwt.MapClaims{
+			"id": "a", "verification_type": "OTP_TYPE_EMAIL", "contact": "b", "organization_id": "c",
+			"iat": issuedAt.Unix(), "exp": issuedAt.Unix() + 60,
+		}
+		if change != nil {
+			change(all)
+		}
+		return all
+	}
+	without := func(name string) jwt.MapClaims { return claims(func(all jwt.MapClaims) { delete(all, name) }) }
+	for name, one := range map[string]struct {
+		method jwt.SigningMethod
+		key    any
+		claims jwt.Claims
+		ok     bool
+	}{
+		"as it should be": {jwt.SigningMethodES256, key, claims(nil), true},
+		"none":            {jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, claims(nil), false},
+		"HS256":           {jwt.SigningMethodHS256, public, claims(nil), false},
+		"no id":           {jwt.SigningMethodES256, key, without("id"), false},
+		"no contact":      {jwt.SigningMethodES256, key, without("contact"), false},
+		"no organization": {jwt.SigningMethodES256, key, without("organization_id"), false},
+		"no iat":          {jwt.SigningMethodES256, key, without("iat"), false},
+		"no exp":          {jwt.SigningMethodES256, key, without("exp"), false},
+	} {
+		signed, err := jwt.NewWithClaims(one.method, one.claims).SignedString(one.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := otp.VerifyToken(signed, &key.PublicKey, issuedAt); one.ok != (err == nil) || !one.ok && !errors.Is(err, otp.ErrToken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTokenParameters(t *testing.T) {
+	for seconds, want := range map[string]time.Duration{"": time.Hour, "1": time.Second, "86400": 24 * time.Hour} {
+		token, err := otp.NewToken(verified, "", seconds, issuedAt)
+		if err != nil || token.ExpiresAt.Sub(token.IssuedAt) != want {
+			t.Errorf("%q: %v, %v", seconds, token.ExpiresAt.Sub(token.IssuedAt), err)
+		}
+	}
+	for _, seconds := range []string{"0", "86401", "-1", "1.5", "x"} {
+		if _, err := otp.NewToken(verified, "", seconds, issuedAt); !errors.Is(err, otp.ErrParameter) {
+			t.Errorf("%q: %v", seconds, err)
+		}
+	}
+	for key, ok := range map[string]bool{strings.Repeat("a", 512): true, strings.Repeat("a", 513): false, "a\n": false} {
+		if _, err := otp.NewToken(verified, key, "", issuedAt); ok != (err == nil) {
+			t.Errorf("public key of %d characters: %v", len(key), err)
+		}
+	}
+}
+
+func TestTokenSigners(t *testing.T) {
+	_, ed, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := otp.NewToken(verified, "", "", issuedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, signer := range map[string]crypto.Signer{"P-384": newKey(t, elliptic.P384()), "Ed25519": ed} {
+		if _, err := token.Sign(signer); err == nil || !strings.Contains(err.Error(), "not on P-256") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package otp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+// witness is a store that writes down what is asked of its ledger, and what was
+// written to it.
+type witness struct {
+	otp.Store
+	calls   []string
+	written []any
+}
+
+func (w *witness) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
+	return w.Store.ChangeOTP(ctx, organizationID, witnessed{w, change})
+}
+
+type witnessed struct {
+	witness *witness
+	change  otp.Change
+}
+
+func (c witnessed) Apply(ledger otp.Ledger) (refusal, err error) {
+	return c.change.Apply(&witnessLedger{ledger, c.witness})
+}
+
+type witnessLedger struct {
+	otp.Ledger
+	witness *witness
+}
+
+func (l *witnessLedger) note(call string, args ...any) {
+	l.witness.calls = append(l.witness.calls, call)
+	l.witness.written = append(l.witness.written, args...)
+}
+
+func (l *witnessLedger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
+	l.note(fmt.Sprintf("Meters(%d)", len(keys)))
+	return l.Ledger.Meters(keys...)
+}
+
+func (l *witnessLedger) SetMeter(key otp.MeterKey, meter otp.Meter) error {
+	l.note("SetMeter", key, meter)
+	return l.Ledger.SetMeter(key, meter)
+}
+
+func (l *witnessLedger) Code(id string) (otp.Code, error) {
+	l.note("Code")
+	return l.Ledger.Code(id)
+}
+
+func (l *witnessLedger) Insert(code otp.Code) error {
+	l.note("Insert", code)
+	return l.Ledger.Insert(code)
+}
+
+func (l *witnessLedger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
+	l.note("Try")
+	return l.Ledger.Try(id, by, most, now)
+}
+
+// TestSamePath: a wrong code, an unknown id, an expired, a used, a dead and an
+// undelivered code ask the same things of the store in the same order, and
+// answer the same.
+func TestSamePath(t *testing.T) {
+	now := time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
+	w := &witness{Store: memory.New(0)}
+	service, box := newService(t, func(c *otp.Config) {
+		c.Store, c.Clock = w, func() time.Time { return now }
+	})
+	issue := func() (id, code string) {
+		id, err := service.Issue(t.Context(), org, orgName, sms(func(r *otp.Request) { r.SMS.Template = "{{.OtpCode}}" }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id, box.last().Text
+	}
+	verify := func(id, code string) (calls []string, err error) {
+		w.calls = nil
+		_, err = service.Verify(t.Context(), org, id, code)
+		return w.calls, err
+	}
+
+	expired, expiredCode := issue()
+	now = now.Add(otp.DefaultExpiration)
+	used, usedCode := issue()
+	if _, err := verify(used, usedCode); err != nil {
+		t.Fatal(err)
+	}
+	dead, deadCode := issue()
+	for range 3 {
+		_, _ = verify(dead, wrong(deadCode))
+	}
+	live, liveCode := issue()
+	undelivered, err := service.Prepare(org, orgName, sms(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.ChangeOTP(t.Context(), org, undelivered.Reserve(now)); err != nil {
+		t.Fatal(err)
+	}
+
+	want, err := verify(live, wrong(liveCode))
+	if !errors.Is(err, otp.ErrWrong) || len(want) == 0 {
+		t.Fatal(want, err)
+	}
+	for name, one := range map[string]struct {
+		id, code string
+		why      error
+	}{
+		"unknown":     {"0fcd14f5-dae7-4331-82ca-ebaddd849534", liveCode, otp.ErrUnknown},
+		"no id":       {"x", liveCode, otp.ErrUnknown},
+		"expired":     {expired, expiredCode, otp.ErrExpired},
+		"used":        {used, usedCode, otp.ErrUsed},
+		"dead":        {dead, deadCode, otp.ErrDead},
+		"undelivered": {undelivered.ID(), liveCode, otp.ErrUnknown},
+		"long":        {live, strings.Repeat("A", 1000), otp.ErrWrong},
+	} {
+		calls, err := verify(one.id, one.code)
+		if !errors.Is(err, one.why) || err.Error() != otp.ErrInvalidCode.Error() {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !slices.Equal(calls, want) {
+			t.Errorf("%s asks for %v; a wrong code asks for %v", name, calls, want)
+		}
+	}
+}
+
+// TestUnusedCodeIsNowhere looks for the code in all that is written, printed,
+// logged or answered before it is used.
+func TestUnusedCodeIsNowhere(t *testing.T) {
+	w := &witness{Store: memory.New(0)}
+	service, _ := newService(t, func(c *otp.Config) { c.Store = w })
+	issue, err := service.Prepare(org, orgName, email(func(r *otp.Request) {
+		r.Email.MagicLinkTemplate = "https://example.com/%s"
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent otp.Message
+	catch, _ := newService(t, func(c *otp.Config) {
+		c.Email = senderFunc(func(message otp.Message) error { sent = message; return errors.New("no") })
+	})
+	_, failed := catch.Issue(t.Context(), org, orgName, email(func(r *otp.Request) { r.Email.TemplateID = "welcome" }))
+	caught, _, _ := strings.Cut(sent.Text, " ")
+
+	var log bytes.Buffer
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
+		slog.New(handler).Info("sent", "issue", issue, "message", sent, "error", failed)
+	}
+	for _, change := range []otp.Change{issue.Reserve(time.Now()), issue.Activate(time.Now()), issue.Failed(time.Now())} {
+		if err := w.ChangeOTP(t.Context(), org, change); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&log, "%v %+v\n", change, change)
+	}
+	fmt.Fprintf(&log, "%v %+v %#v %s %v %+v %#v %v", issue, issue, issue, issue, sent, sent, sent, failed)
+	_ = json.NewEncoder(&log).Encode(w.written)
+	fmt.Fprintf(&log, "%v %+v %x", w.written, w.written, w.written)
+
+	for _, code := range []string{caught, otp.CodeOf(issue)} {
+		if len(code) != otp.DefaultLength {
+			t.Fatalf("the code is %q", code)
+		}
+		for _, form := range []string{code, strings.ToLower(code), hex.EncodeToString([]byte(code)), inDecimal(code)} {
+			if strings.Contains(log.String(), form) {
+				t.Errorf("the code is found as %q", form)
+			}
+		}
+	}
+	if !strings.Contains(log.String(), issue.ID()) || !strings.Contains(log.String(), sent.OTPID) {
+		t.Error("nothing of the messages was logged: the test looks in the wrong place")
+	}
+}
+
+type senderFunc func(otp.Message) error
+
+func (f senderFunc) Send(_ context.Context, message otp.Message) error { return f(message) }
+
+// inDecimal is how fmt prints the bytes of a text.
+func inDecimal(text string) string {
+	var numbers []string
+	for _, b := range []byte(text) {
+		numbers = append(numbers, strconv.Itoa(int(b)))
+	}
+	return strings.Join(numbers, " ")
+}

@@ -1,0 +1,186 @@
+// Package webhook hands messages to an HTTP endpoint of yours, which sends them
+// on: text messages through whatever provider, or anything else.
+//
+// It posts the JSON of [Body] and signs it:
+//
+//	X-Countersign-Signature: t=<seconds since the epoch>,v1=<lower-case hex of HMAC-SHA-256(secret, t ‖ "." ‖ body)>
+//
+// The endpoint checks that with [Verify]. It answers with a status 2xx once it
+// has taken the message over. A request may come more than once: its
+// Idempotency-Key, the one-time password's id, is then the same.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// Defaults of Config.
+const (
+	DefaultAttempts = 3
+	DefaultBackoff  = 500 * time.Millisecond
+	DefaultTimeout  = 10 * time.Second
+)
+
+// Config tells where to send messages.
+type Config struct {
+	// URL of the endpoint: https, or http to this machine.
+	URL string
+
+	// Secret signs the body. Required, at least 32 bytes; copied.
+	Secret []byte
+
+	// Attempts is how often a message is posted at most, if the endpoint cannot
+	// be reached or answers 408, 429 or 5xx. Default: DefaultAttempts.
+	Attempts int
+
+	// Backoff is the pause before the second attempt; each further one is twice
+	// as long. Default: DefaultBackoff.
+	Backoff time.Duration
+
+	// Timeout bounds one attempt. Default: DefaultTimeout.
+	Timeout time.Duration
+
+	// Client makes the requests; its redirects are not followed. Default: one
+	// of its own.
+	Client *http.Client
+}
+
+// Body is what is posted.
+type Body struct {
+	OTPID          string `json:"otpId"`
+	OrganizationID string `json:"organizationId"`
+	Channel        string `json:"channel"` // "email" or "sms"
+	To             string `json:"to"`
+	Subject        string `json:"subject,omitempty"`
+	Text           string `json:"text"`
+	HTML           string `json:"html,omitempty"`
+	FromName       string `json:"fromName,omitempty"`
+	FromAddress    string `json:"fromAddress,omitempty"`
+	ReplyTo        string `json:"replyTo,omitempty"`
+}
+
+// Sender is an otp.Sender. Use New to make one.
+type Sender struct {
+	config Config
+	host   string
+	client http.Client
+	now    func() time.Time
+}
+
+var _ otp.Sender = (*Sender)(nil)
+
+// New makes a sender.
+func New(config Config) (*Sender, error) {
+	target, err := url.Parse(config.URL)
+	if err != nil || target.Host == "" || !isPrivate(target) {
+		return nil, errors.New("webhook: the URL is not https, nor http to this machine: codes would be read on their way")
+	}
+	if len(config.Secret) < minSecret {
+		return nil, fmt.Errorf("webhook: the secret has %d bytes; at least %d random ones are expected", len(config.Secret), minSecret)
+	}
+	config.Secret = bytes.Clone(config.Secret)
+	if config.Attempts <= 0 {
+		config.Attempts = DefaultAttempts
+	}
+	if config.Backoff <= 0 {
+		config.Backoff = DefaultBackoff
+	}
+	if config.Timeout <= 0 {
+		config.Timeout = DefaultTimeout
+	}
+	s := &Sender{config: config, host: target.Host, now: time.Now}
+	if config.Client != nil {
+		s.client = *config.Client
+	}
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return s, nil
+}
+
+// isPrivate tells whether nobody can read what is posted there on its way.
+func isPrivate(target *url.URL) bool {
+	host := target.Hostname()
+	ip := net.ParseIP(host)
+	thisMachine := host == "localhost" || ip != nil && ip.IsLoopback()
+	return target.Scheme == "https" || target.Scheme == "http" && thisMachine
+}
+
+// Send implements otp.Sender.
+func (s *Sender) Send(ctx context.Context, message otp.Message) error {
+	body, err := json.Marshal(Body{
+		OTPID: message.OTPID, OrganizationID: message.OrganizationID, Channel: channel(message.Type), To: message.To,
+		Subject: message.Subject, Text: message.Text, HTML: message.HTML,
+		FromName: message.FromName, FromAddress: message.FromAddress, ReplyTo: message.ReplyTo,
+	})
+	if err != nil {
+		return err
+	}
+	pause := s.config.Backoff
+	for attempt := 1; ; attempt++ {
+		again, err := s.post(ctx, message.OTPID, body)
+		if err == nil || !again || attempt == s.config.Attempts {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+			pause *= 2
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+func channel(kind otp.Type) string {
+	if kind == otp.TypeSMS {
+		return "sms"
+	}
+	return "email"
+}
+
+// maxAnswer bounds what is read of an answer, for the connection to be used
+// again.
+const maxAnswer = 64 << 10
+
+// post posts the body once, and tells whether it makes sense to do it again.
+func (s *Sender) post(ctx context.Context, id string, body []byte) (again bool, err error) {
+	attempt, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(attempt, http.MethodPost, s.config.URL, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", id)
+	request.Header.Set(SignatureHeader, sign(s.config.Secret, strconv.FormatInt(s.now().Unix(), 10), body))
+	answer, err := s.client.Do(request)
+	if err != nil {
+		return ctx.Err() == nil, fmt.Errorf("webhook: %s cannot be reached: %w", s.host, unwrapURL(err))
+	}
+	defer func() { _ = answer.Body.Close() }()
+	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer)
+	if answer.StatusCode/100 == 2 {
+		return false, nil
+	}
+	again = answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusRequestTimeout
+	return again, fmt.Errorf("webhook: %s answered with status %d", s.host, answer.StatusCode)
+}
+
+// unwrapURL leaves out the URL, which may have a password in it.
+func unwrapURL(err error) error {
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		return inner.Err
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/webhook"
+)
+
+var secret = []byte(strings.Repeat("s", 32))
+
+var message = otp.Message{
+	OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", OrganizationID: "org", Type: otp.TypeSMS,
+	To: "+4915112345678", Text: "XKCD42 ü", FromName: "Notifications",
+}
+
+func newSender(t *testing.T, url string, change func(*webhook.Config)) *webhook.Sender {
+	t.Helper()
+	config := webhook.Config{URL: url, Secret: secret, Backoff: time.Millisecond}
+	if change != nil {
+		change(&config)
+	}
+	sender, err := webhook.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sender
+}
+
+func TestSend(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if err := webhook.Verify(r.Header.Get(webhook.SignatureHeader), body, secret, time.Now()); err != nil {
+			t.Error(err)
+		}
+		var got webhook.Body
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Error(err)
+		}
+		want := webhook.Body{OTPID: message.OTPID, OrganizationID: "org", Channel: "sms", To: message.To, Text: message.Text, FromName: "Notifications"}
+		if got != want || r.Method != http.MethodPost || r.Header.Get("Idempotency-Key") != message.OTPID || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %v %+v", r.Method, r.Header, got)
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer server.Close()
+	sender := newSender(t, server.URL, func(c *webhook.Config) { c.Client = server.Client() })
+	if err := sender.Send(t.Context(), message); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAttempts: what may pass is tried again, up to the bound; what will not is
+// not. No error shows the message or the endpoint's answer.
+func TestAttempts(t *testing.T) {
+	for name, one := range map[string]struct {
+		statuses []int
+		attempts int32
+		ok       bool
+	}{
+		"taken at once":       {[]int{200}, 1, true},
+		"taken at the third":  {[]int{503, 429, 204}, 3, true},
+		"never taken":         {[]int{500, 500, 500, 200}, 3, false},
+		"a timeout":           {[]int{408, 200}, 2, true},
+		"refused":             {[]int{400, 200}, 1, false},
+		"not authorized":      {[]int{401, 200}, 1, false},
+		"redirected":          {[]int{307, 200}, 1, false},
+		"redirected for ever": {[]int{301, 200}, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var attempts atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(one.statuses[attempts.Add(1)-1])
+				_, _ = w.Write(body)
+			}))
+			defer server.Close()
+			err := newSender(t, server.URL, nil).Send(t.Context(), message)
+			if one.ok != (err == nil) || attempts.Load() != one.attempts {
+				t.Errorf("%d attempts, %v", attempts.Load(), err)
+			}
+			if err != nil && strings.Contains(err.Error(), "XKCD42") {
+				t.Errorf("the error shows the code: %v", err)
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	server := httptest.NewServer(nil)
+	address := server.URL
+	server.Close()
+	err := newSender(t, strings.Replace(address, "http://", "http://user:hush@", 1), nil).Send(t.Context(), message)
+	if err == nil || !strings.Contains(err.Error(), "cannot be reached") || strings.Contains(err.Error(), "hush") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSlow: an endpoint that does not answer costs no more than the context
+// allows.
+func TestSlow(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	started := time.Now()
+	err := newSender(t, server.URL, nil).Send(ctx, message)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(started) > 5*time.Second {
+		t.Errorf("after %v: %v", time.Since(started), err)
+	}
+}
+
+func TestConfigurationsThatCannotBe(t *testing.T) {
+	for name, config := range map[string]webhook.Config{
+		"no URL":         {Secret: secret},
+		"http elsewhere": {URL: "http://example.com/", Secret: secret},
+		"another scheme": {URL: "ftp://localhost/", Secret: secret},
+		"no secret":      {URL: "https://example.com/"},
+		"a short secret": {URL: "https://example.com/", Secret: secret[:31]},
+	} {
+		if _, err := webhook.New(config); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
+func TestVerify(t *testing.T) {
+	// HMAC-SHA-256 of "1777863721.{}" under 32 times "s", made with OpenSSL:
+	// printf '1777863721.{}' | openssl dgst -sha256 -hmac ssssssssssssssssssssssssssssssss
+	const header = "t=1777863721,v1=86b9a0bcab37bedae649f89d2601427b7ce4085cb8f258d2c9da14a470257aed"
+	at := time.Unix(1777863721, 0)
+	if err := webhook.Verify(header, []byte("{}"), secret, at); err != nil {
+		t.Fatal(err)
+	}
+	for name, one := range map[string]struct {
+		header string
+		body   string
+		secret []byte
+		now    time.Time
+		ok     bool
+	}{
+		"old enough":     {header, "{}", secret, at.Add(webhook.MaxAge), true},
+		"too old":        {header, "{}", secret, at.Add(webhook.MaxAge + 1), false},
+		"too new":        {header, "{}", secret, at.Add(-webhook.MaxAge - 1), false},
+		"another body":   {header, "{ }", secret, at, false},
+		"another time":   {strings.Replace(header, "721", "722", 1), "{}", secret, at, false},
+		"another secret": {header, "{}", []byte(strings.Repeat("x", 32)), at, false},
+		"short secret":   {header, "{}", nil, at, false},
+		"empty":          {"", "{}", secret, at, false},
+		"cut":            {header[:len(header)-1], "{}", secret, at, false},
+		"time only":      {"t=1777863721", "{}", secret, at, false},
+		"more":           {header + ",v1=00", "{}", secret, at, false},
+	} {
+		if err := webhook.Verify(one.header, []byte(one.body), one.secret, one.now); one.ok != (err == nil) || !one.ok && !errors.Is(err, webhook.ErrSignature) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

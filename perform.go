@@ -1,0 +1,203 @@
+package countersign
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// completeTimeout is how long a result that is there may take to be recorded,
+// whether or not anybody still waits for it.
+const completeTimeout = 10 * time.Second
+
+// perform is steps 7 and 8: it does the work under the lease, and records it
+// before it returns it.
+func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Request, task work, lease store.Lease, seen *Observation) (*activity.Record, error) {
+	held := e.submitted.hold(ctx, lease)
+	started := time.Now()
+	done, err := task.perform(held.ctx)
+	seen.Performed = time.Since(started)
+	lease = held.stop()
+	if errors.Is(context.Cause(held.ctx), store.ErrLeaseLost) {
+		err = refuseStore(store.ErrLeaseLost)
+	}
+	var record *activity.Record
+	if err == nil {
+		record, err = e.newRecord(by, request, task, done.result)
+	}
+	if err == nil {
+		err = e.submitted.complete(ctx, lease, record, done.complete)
+	}
+	if err != nil {
+		e.submitted.release(ctx, lease, done.release)
+		return nil, err
+	}
+	return record, nil
+}
+
+func (e *Engine) newRecord(by *caller, request *activity.Request, task work, result activity.Result) (*activity.Record, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the activity's id")
+	}
+	voteID, err := uuid.NewV7()
+	if err != nil {
+		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the vote's id")
+	}
+	now := e.submitted.Now()
+	record := &activity.Record{
+		ID: id.String(), Request: request, Result: result,
+		Voter: by.voter(voteID.String()), CreatedAt: now, UpdatedAt: now,
+	}
+	if request.GenerateAppProofs {
+		return record, e.prove(record, task)
+	}
+	return record, nil
+}
+
+// prove adds the engine's own proof of what it did.
+func (e *Engine) prove(record *activity.Record, task work) error {
+	payload := activity.AppProofPayload{
+		TimestampMs:    record.CreatedAt.UnixMilli(),
+		OrganizationID: record.Request.OrganizationID,
+		ActivityID:     record.ID,
+		ActivityType:   record.Request.Type,
+		Fingerprint:    record.Request.Fingerprint.String(),
+		Outcome:        activity.StatusCompleted,
+		ResultDigest:   hexDigest(sha256.Sum256(activity.AppendResult(nil, record.Result))),
+	}
+	if summary := task.summary(); summary != nil {
+		payload.SummaryDigest = hexDigest(summary.Digest())
+	}
+	proof, err := activity.NewAppProof(e.submitted.ProofSigner, payload)
+	if err != nil {
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
+	}
+	record.AppProofs = []activity.AppProof{proof}
+	return nil
+}
+
+func hexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
+
+// complete records the activity. Only if it returns nil may anything leave.
+func (s *submitted) complete(ctx context.Context, lease store.Lease, record *activity.Record, change otp.Change) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
+	defer cancel()
+	err := s.Store.Complete(ctx, lease, store.Activity{
+		ID:             record.ID,
+		OrganizationID: record.Request.OrganizationID,
+		Fingerprint:    record.Request.Fingerprint,
+		SubmittedBy:    record.Voter.Credential,
+		Data:           record.Encode(),
+		KeepUntil:      s.keepUntil(record.Request),
+	}, change)
+	if err != nil {
+		return refuseStore(err)
+	}
+	return nil
+}
+
+// release lets the same body be tried again. That it fails is no news for the
+// caller: the lease runs out by itself.
+func (s *submitted) release(ctx context.Context, lease store.Lease, change otp.Change) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
+	defer cancel()
+	if err := s.Store.Release(ctx, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
+		s.Logger.WarnContext(ctx, "release of a lease", "cause", err)
+	}
+}
+
+// heldLease is a lease that is renewed while its work goes on.
+type heldLease struct {
+	ctx    context.Context // ends when the lease is lost
+	cancel context.CancelCauseFunc
+	store  store.Store
+	ttl    time.Duration
+	now    func() time.Time
+
+	mu      sync.Mutex
+	lease   store.Lease
+	timer   *time.Timer
+	stopped bool
+}
+
+// hold keeps a lease until stop.
+func (s *submitted) hold(ctx context.Context, lease store.Lease) *heldLease {
+	held := &heldLease{store: s.Store, ttl: s.LeaseTTL, now: s.Now, lease: lease}
+	held.ctx, held.cancel = context.WithCancelCause(ctx)
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	held.timer = time.AfterFunc(held.ttl/3, held.renew)
+	return held
+}
+
+// renew runs three times in the life of a lease, so that one failure of the
+// store does not lose it. A lease that is lost ends the work.
+func (h *heldLease) renew() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped {
+		return
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, h.ttl/3)
+	defer cancel()
+	renewed, err := h.store.Renew(ctx, h.lease, h.ttl, h.now())
+	switch {
+	case errors.Is(err, store.ErrLeaseLost):
+		h.cancel(err)
+		return
+	case err == nil:
+		h.lease = renewed
+	}
+	h.timer.Reset(h.ttl / 3)
+}
+
+// stop ends the renewing and returns the lease as it is.
+func (h *heldLease) stop() store.Lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopped = true
+	h.timer.Stop()
+	h.cancel(nil)
+	return h.lease
+}
+
+// refuseStore turns an error of the store into the caller's, without its text:
+// it may tell of files and hosts.
+func refuseStore(err error) error {
+	var known *activity.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	if refused := otpRefusal(err); refused != nil {
+		return refused
+	}
+	switch {
+	case errors.Is(err, store.ErrFull):
+		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "the store of activities is full: try again later")
+	case errors.Is(err, store.ErrLeaseLost):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "another node has taken this request over: send the same body again for its answer")
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrInUse):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the store of activities is unavailable: send the same body again")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before it was recorded: send the same body again")
+	}
+	return activity.NewError(activity.ReasonInternal, "", err, "the activity could not be recorded")
+}
+
+func decodeRecorded(recorded *store.Activity) (*activity.Record, error) {
+	record, err := activity.DecodeRecord(recorded.Data)
+	if err != nil {
+		return nil, activity.NewError(activity.ReasonInternal, "", err, "a recorded activity cannot be read")
+	}
+	return record, nil
+}

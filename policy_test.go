@@ -1,0 +1,67 @@
+package countersign_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+func TestPolicySeesTheTransaction(t *testing.T) {
+	var asked countersign.Authorization
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.Policy = countersign.PolicyFunc(func(_ context.Context, seen countersign.Authorization) error { asked = seen; return nil })
+	})
+	if _, err := f.Submit(t, enginetest.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, countersign.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked.Organization.Name != "Example" || asked.User.Name != "ci" || asked.Summary.Digest() != inspection.Summary.Digest() ||
+		asked.Intent.(activity.SignTransactionIntent).UnsignedTransaction != enginetest.Unsigned || asked.Credential.PublicKeyText() != f.APIKey.PublicKey {
+		t.Errorf("asked %+v", asked)
+	}
+}
+
+// TestPolicyIsAskedForARecordedAnswer: a body that was carried out for one
+// credential is not answered to who is denied now.
+func TestPolicyIsAskedForARecordedAnswer(t *testing.T) {
+	var denied error
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return denied })
+	})
+	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
+	if _, err := f.Engine.Submit(t.Context(), sent); err != nil {
+		t.Fatal(err)
+	}
+	denied = fmt.Errorf("%w: over the limit of the day", countersign.ErrDenied)
+	_, err := f.Engine.Submit(t.Context(), sent)
+	refusal(t, err, activity.ReasonNotAuthorized, "over the limit of the day")
+	denied = nil
+	if _, err := f.Engine.Submit(t.Context(), sent); err != nil {
+		t.Error(err)
+	}
+	if made := f.Signing.Signatures.Load(); made != 1 {
+		t.Errorf("%d signatures made", made)
+	}
+}
+
+// TestPolicyThatCannotDecide allows nothing, and does not tell why.
+func TestPolicyThatCannotDecide(t *testing.T) {
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return errors.New("db.internal: refused") })
+	})
+	_, err := f.Submit(t, enginetest.Request{})
+	if refused := refusal(t, err, activity.ReasonUnavailable, "could not decide"); refused.Message != "the policy could not decide: try again" {
+		t.Errorf("the caller is told %s", refused.Message)
+	}
+	if made := f.Signing.Signatures.Load(); made != 0 {
+		t.Errorf("%d signatures were made", made)
+	}
+}

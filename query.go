@@ -1,0 +1,109 @@
+package countersign
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// GetActivity answers a get_activity query: to who submitted the activity, and
+// to credentials that may submit its type; for anybody else there is no such
+// activity. What a verification token is, only its submitter learns.
+//
+// A query has no time: one that was captured can be sent again for as long as
+// its credential is valid.
+func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Record, error) {
+	started := time.Now()
+	seen := Observation{Operation: "get_activity"}
+	record, organizationID, err := e.getActivity(ctx, sent)
+	e.observed(ctx, &seen, organizationID, started, err)
+	return record, err
+}
+
+func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *activity.Record, organizationID string, err error) {
+	if err := e.submitted.ready(); err != nil {
+		return nil, "", err
+	}
+	query, err := activity.DecodeGetActivity(sent.Body)
+	if err != nil {
+		return nil, "", err
+	}
+	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
+	if err != nil {
+		return nil, query.OrganizationID, err
+	}
+	found, err := e.submitted.Store.Get(ctx, query.OrganizationID, query.ActivityID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, query.OrganizationID, noActivity(query, err)
+	}
+	if err != nil {
+		return nil, query.OrganizationID, refuseStore(err)
+	}
+	if record, err = decodeRecorded(&found); err != nil {
+		return nil, query.OrganizationID, err
+	}
+	record, err = by.mayRead(query, record)
+	return record, query.OrganizationID, err
+}
+
+// mayRead returns what of a record the caller may read.
+func (c *caller) mayRead(query activity.GetActivityQuery, record *activity.Record) (*activity.Record, error) {
+	credential := c.member.Credential
+	switch {
+	case record.Voter.Credential == string(credential.ID()):
+		return record, nil
+	case !credential.Allows(string(record.Request.Type)):
+		return nil, noActivity(query, errors.New("the credential may not submit this type"))
+	case record.Request.Type == activity.TypeVerifyOTP:
+		return record.WithoutResult(), nil
+	}
+	return record, nil
+}
+
+func noActivity(query activity.GetActivityQuery, cause error) error {
+	return activity.NewError(activity.ReasonNotFound, "activityId", cause,
+		"organization %q has no activity %q", query.OrganizationID, query.ActivityID)
+}
+
+// WhoAmI answers a whoami query.
+func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, error) {
+	started := time.Now()
+	seen := Observation{Operation: "whoami"}
+	answer, organizationID, err := e.whoAmI(ctx, sent)
+	e.observed(ctx, &seen, organizationID, started, err)
+	return answer, err
+}
+
+func (e *Engine) whoAmI(ctx context.Context, sent SignedBody) (answer activity.WhoAmI, organizationID string, err error) {
+	if err := e.submitted.ready(); err != nil {
+		return answer, "", err
+	}
+	query, err := activity.DecodeWhoAmI(sent.Body)
+	if err != nil {
+		return answer, "", err
+	}
+	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
+	if err != nil {
+		return answer, query.OrganizationID, err
+	}
+	return activity.WhoAmI{
+		OrganizationID:   by.organization.ID,
+		OrganizationName: by.organization.Name,
+		UserID:           by.member.User.ID,
+		Username:         by.member.User.Name,
+	}, query.OrganizationID, nil
+}
+
+// Ready returns nil if the engine could take a request now.
+func (e *Engine) Ready(ctx context.Context) error {
+	if err := e.submitted.ready(); err != nil {
+		return err
+	}
+	if err := e.submitted.Store.Ping(ctx); err != nil {
+		return refuseStore(err)
+	}
+	return nil
+}

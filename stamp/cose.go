@@ -1,0 +1,125 @@
+package stamp
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// coseKey is a COSE key (RFC 9052, section 7; parameters by RFC 9053 and 8230):
+//
+//	1  kty   1 OKP        2 EC2       3 RSA
+//	3  alg  −8 EdDSA     −7 ES256  −257 RS256
+//	−1       crv 6        crv 1       n
+//	−2       x            x           e
+//	−3       –            y           –
+type coseKey struct {
+	Type      int64           `cbor:"1,keyasint"`
+	Algorithm int64           `cbor:"3,keyasint"`
+	First     cbor.RawMessage `cbor:"-1,keyasint"`
+	Second    []byte          `cbor:"-2,keyasint"`
+	Third     []byte          `cbor:"-3,keyasint,omitempty"`
+}
+
+// coseMode reads one form only: no member twice or unknown, no indefinite
+// lengths, no tags.
+var coseMode = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		MaxNestedLevels:   4,
+		MaxMapPairs:       16,
+		MaxArrayElements:  16,
+	}.DecMode()
+	if err != nil {
+		panic("stamp: CBOR options: " + err.Error())
+	}
+	return mode
+}()
+
+// parseCOSEKey reads a public key of one of the three algorithms that passkeys
+// use.
+func parseCOSEKey(encoded []byte) (verifier, error) {
+	var key coseKey
+	if err := coseMode.Unmarshal(encoded, &key); err != nil {
+		return nil, fmt.Errorf("COSE key: %w", err)
+	}
+	type kind struct{ keyType, algorithm int64 }
+	switch (kind{key.Type, key.Algorithm}) {
+	case kind{1, -8}:
+		return key.ed25519()
+	case kind{2, -7}:
+		return key.p256()
+	case kind{3, -257}:
+		return key.rsa()
+	}
+	return nil, fmt.Errorf("COSE key: key type %d with algorithm %d: ES256 (2, -7), RS256 (3, -257) or EdDSA (1, -8) is expected", key.Type, key.Algorithm)
+}
+
+// onCurve checks the key's crv parameter.
+func (k *coseKey) onCurve(want int64) error {
+	var curve int64
+	if err := coseMode.Unmarshal(k.First, &curve); err != nil || curve != want {
+		return fmt.Errorf("COSE key: curve %d is expected", want)
+	}
+	return nil
+}
+
+func (k *coseKey) ed25519() (verifier, error) {
+	if err := k.onCurve(6); err != nil {
+		return nil, err
+	}
+	if len(k.Second) != 32 || k.Third != nil {
+		return nil, errors.New("COSE key: 32 bytes of x and no y are expected on Ed25519")
+	}
+	if smallOrder(k.Second) {
+		return nil, errors.New("COSE key: a point of small order: anybody could sign under it")
+	}
+	return ed25519Key(k.Second), nil
+}
+
+func (k *coseKey) p256() (verifier, error) {
+	if err := k.onCurve(1); err != nil {
+		return nil, err
+	}
+	if len(k.Second) != 32 || len(k.Third) != 32 {
+		return nil, errors.New("COSE key: 32 bytes each of x and y are expected on P-256")
+	}
+	point := append(append([]byte{4}, k.Second...), k.Third...)
+	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	if err != nil {
+		return nil, errors.New("COSE key: not a point of P-256")
+	}
+	return p256Key{pub}, nil
+}
+
+// Bounds on RSA keys, in bits: shorter ones are weak, longer ones are slow to
+// verify.
+const (
+	minRSABits = 2048
+	maxRSABits = 4096
+)
+
+func (k *coseKey) rsa() (verifier, error) {
+	var modulus []byte
+	if err := coseMode.Unmarshal(k.First, &modulus); err != nil || k.Third != nil {
+		return nil, errors.New("COSE key: n and e and nothing else are expected of an RSA key")
+	}
+	n, e := new(big.Int).SetBytes(modulus), new(big.Int).SetBytes(k.Second)
+	switch {
+	case n.BitLen() < minRSABits || n.BitLen() > maxRSABits || n.Bit(0) == 0:
+		return nil, fmt.Errorf("COSE key: an odd RSA modulus of %d to %d bits is expected, not of %d", minRSABits, maxRSABits, n.BitLen())
+	case len(modulus) != (n.BitLen()+7)/8 || len(k.Second) != (e.BitLen()+7)/8:
+		return nil, errors.New("COSE key: n or e has a leading zero")
+	case e.BitLen() > 31 || e.Int64() < 3 || e.Bit(0) == 0:
+		return nil, errors.New("COSE key: an odd RSA exponent from 3 to 2^31 is expected")
+	}
+	return rsaKey{&rsa.PublicKey{N: n, E: int(e.Int64())}}, nil
+}

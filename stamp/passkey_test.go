@@ -1,0 +1,240 @@
+package stamp_test
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// authenticator answers like one, with what a test wants to be different.
+type authenticator struct {
+	coseKey []byte
+	sign    func(message []byte) []byte
+
+	clientData string
+	data       []byte
+}
+
+const (
+	rpID   = "example.com"
+	origin = "https://app.example.com"
+)
+
+func newAuthenticator(body string) *authenticator {
+	digest := sha256.Sum256([]byte(body))
+	challenge := base64.RawURLEncoding.EncodeToString([]byte(hex.EncodeToString(digest[:])))
+	rpIDHash := sha256.Sum256([]byte(rpID))
+	return &authenticator{
+		clientData: fmt.Sprintf(`{"type":"webauthn.get","challenge":%q,"origin":%q,"crossOrigin":false}`, challenge, origin),
+		data:       append(rpIDHash[:], 0x05, 0, 0, 0, 0),
+	}
+}
+
+func (a *authenticator) header(t testing.TB) stamp.Header {
+	t.Helper()
+	hash := sha256.Sum256([]byte(a.clientData))
+	encode := base64.RawURLEncoding.EncodeToString
+	text, err := json.Marshal(map[string]string{
+		"authenticatorData": encode(a.data), "clientDataJson": encode([]byte(a.clientData)),
+		"credentialId": encode([]byte("id")), "signature": encode(a.sign(slices.Concat(a.data, hash[:]))),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stamp.Header{Name: stamp.HeaderPasskey, Value: string(text)}
+}
+
+// passkeys returns an authenticator of each algorithm.
+func passkeys(t testing.TB, body string) map[string]*authenticator {
+	t.Helper()
+	all := map[string]*authenticator{"ES256": newAuthenticator(body), "RS256": newAuthenticator(body), "EdDSA": newAuthenticator(body)}
+
+	ec, err := ecdsa.GenerateKey(p256, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := ec.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["ES256"].coseKey = coseP256(t, point[1:33], point[33:])
+	all["ES256"].sign = hashing(t, ec)
+
+	rs, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["RS256"].coseKey = cose(t, map[int]any{1: 3, 3: -257, -1: rs.N.Bytes(), -2: []byte{1, 0, 1}})
+	all["RS256"].sign = hashing(t, rs)
+
+	pub, ed, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["EdDSA"].coseKey = cose(t, map[int]any{1: 1, 3: -8, -1: 6, -2: []byte(pub)})
+	all["EdDSA"].sign = func(message []byte) []byte { return ed25519.Sign(ed, message) }
+	return all
+}
+
+func hashing(t testing.TB, key crypto.Signer) func([]byte) []byte {
+	return func(message []byte) []byte {
+		digest := sha256.Sum256(message)
+		signature, err := key.Sign(rand.Reader, digest[:], crypto.SHA256)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return signature
+	}
+}
+
+func TestPasskeyAlgorithms(t *testing.T) {
+	all := passkeys(t, body)
+	for name, one := range all {
+		credential := passkey(t, []byte("id"), one.coseKey, rpID, origin)
+		if err := verify(credential, one.header(t), body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := verify(credential, one.header(t), body+" "); !errors.Is(err, stamp.ErrSignature) {
+			t.Errorf("%s over another body: %v", name, err)
+		}
+		for other, another := range all {
+			if err := verify(passkey(t, []byte("id"), another.coseKey, rpID), one.header(t), body); other != name && !errors.Is(err, stamp.ErrSignature) {
+				t.Errorf("%s under a key of %s: %v", name, other, err)
+			}
+		}
+	}
+}
+
+// TestPasskeyRefused: everything but the signature, which is right.
+func TestPasskeyRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		change  func(a *authenticator)
+		problem string
+	}{
+		"made for registration":  {clientData("webauthn.get", "webauthn.create"), "client data of type"},
+		"another challenge":      {clientData(`"challenge":"`, `"challenge":"A`), "the challenge is not that of this body"},
+		"padded challenge":       {clientData(`","origin"`, `=","origin"`), "the challenge is not that of this body"},
+		"another origin":         {clientData("https://app", "https://evil"), "not on the credential's list"},
+		"origin as a prefix":     {clientData("example.com", "example.com.evil.org"), "not on the credential's list"},
+		"origin in another case": {clientData("https://app", "https://App"), "not on the credential's list"},
+		"another relying party":  {func(a *authenticator) { a.data[0] ^= 1 }, "another relying party"},
+		"no user present":        {func(a *authenticator) { a.data[32] = 0x04 }, "no user was present"},
+		"attested data":          {func(a *authenticator) { a.data[32] |= 0x40 }, "attested credential data"},
+		"bytes behind the data":  {func(a *authenticator) { a.data = append(a.data, 0xa0) }, "1 bytes follow"},
+		"short data":             {func(a *authenticator) { a.data = a.data[:36] }, "36 bytes"},
+		"no data to speak of":    {func(a *authenticator) { a.data = a.data[:1] }, "1 bytes"},
+		"no extensions":          {func(a *authenticator) { a.data[32] |= 0x80 }, "extensions"},
+		"extensions not a map":   {func(a *authenticator) { a.data[32] |= 0x80; a.data = append(a.data, 0x80) }, "extensions"},
+		"bytes behind them":      {func(a *authenticator) { a.data[32] |= 0x80; a.data = append(a.data, 0xa0, 0) }, "extensions"},
+	} {
+		one := passkeys(t, body)["ES256"]
+		before := one.clientData + string(one.data)
+		test.change(one)
+		if before == one.clientData+string(one.data) {
+			t.Fatalf("%s: the test changes nothing", name)
+		}
+		err := verify(passkey(t, []byte("id"), one.coseKey, rpID, origin), one.header(t), body)
+		if !errors.Is(err, stamp.ErrSignature) || !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s: %v, want %s", name, err, test.problem)
+		}
+	}
+}
+
+func clientData(old, new string) func(*authenticator) {
+	return func(a *authenticator) { a.clientData = strings.Replace(a.clientData, old, new, 1) }
+}
+
+func TestPasskeyAccepted(t *testing.T) {
+	for name, change := range map[string]func(a *authenticator){
+		"user verified, backed up, counting": func(a *authenticator) { a.data[32] = 0x1d; a.data[36] = 9 },
+		"extensions":                         func(a *authenticator) { a.data[32] |= 0x80; a.data = append(a.data, 0xa1, 0x61, 'a', 0xf5) },
+		"members that browsers add":          clientData(`{`, `{"other_keys_can_be_added_here":"do not compare clientDataJSON against a template","topOrigin":null,`),
+	} {
+		one := passkeys(t, body)["ES256"]
+		change(one)
+		if err := verify(passkey(t, []byte("id"), one.coseKey, rpID, origin), one.header(t), body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	one := passkeys(t, body)["ES256"]
+	clientData("https://app", "https://elsewhere")(one)
+	if err := verify(passkey(t, []byte("id"), one.coseKey, rpID), one.header(t), body); err != nil {
+		t.Errorf("without a list of origins: %v", err)
+	}
+}
+
+func TestClientDataIsReadStrictly(t *testing.T) {
+	for name, change := range map[string]func(*authenticator){
+		"type twice":           clientData(`{`, `{"type":"webauthn.create",`),
+		"challenge twice":      clientData(`{`, `{"challenge":"x",`),
+		"origin a number":      clientData(`"`+origin+`"`, `1`),
+		"no origin":            clientData(`"origin"`, `"Origin"`),
+		"not an object":        func(a *authenticator) { a.clientData = `"x"` },
+		"data behind it":       func(a *authenticator) { a.clientData += "x" },
+		"a byte-order mark":    func(a *authenticator) { a.clientData = "\ufeff" + a.clientData },
+		"inside another array": func(a *authenticator) { a.clientData = "[" + a.clientData + "]" },
+	} {
+		one := passkeys(t, body)["ES256"]
+		change(one)
+		if _, err := stamp.Parse(one.header(t)); !errors.Is(err, stamp.ErrMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCOSEKeysRefused(t *testing.T) {
+	good := passkeys(t, body)
+	x, y := make([]byte, 32), append(make([]byte, 31), 1)
+	modulus := new(big.Int).SetBit(big.NewInt(1), 2047, 1).Bytes()
+	for name, key := range map[string][]byte{
+		"empty":                {},
+		"not CBOR":             []byte("\xff\xff"),
+		"bytes behind it":      append(slices.Clone(good["ES256"].coseKey), 0),
+		"cut short":            good["ES256"].coseKey[:40],
+		"not a map":            {0x80},
+		"indefinite length":    append(append([]byte{0xbf}, good["EdDSA"].coseKey[1:]...), 0xff),
+		"tagged":               append([]byte{0xc1}, good["EdDSA"].coseKey...),
+		"member twice":         {0xa6, 1, 2, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x41, 0, 0x22, 0x41, 0},
+		"private part":         cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: y, -4: x}),
+		"P-384":                cose(t, map[int]any{1: 2, 3: -35, -1: 2, -2: make([]byte, 48), -3: make([]byte, 48)}),
+		"ES256 on P-521":       cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: x, -3: y}),
+		"ES256K":               cose(t, map[int]any{1: 2, 3: -47, -1: 8, -2: x, -3: y}),
+		"not on the curve":     coseP256(t, x, y),
+		"the point at 0":       coseP256(t, x, x),
+		"compressed":           cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: true}),
+		"Ed448":                cose(t, map[int]any{1: 1, 3: -8, -1: 7, -2: make([]byte, 57)}),
+		"Ed25519 with y":       cose(t, map[int]any{1: 1, 3: -8, -1: 6, -2: y, -3: y}),
+		"RSA of 1024 bits":     cose(t, map[int]any{1: 3, 3: -257, -1: modulus[128:], -2: []byte{1, 0, 1}}),
+		"RSA of 8192 bits":     cose(t, map[int]any{1: 3, 3: -257, -1: append(modulus, make([]byte, 768)...), -2: []byte{1, 0, 1}}),
+		"even modulus":         cose(t, map[int]any{1: 3, 3: -257, -1: append(modulus[:255:255], 2), -2: []byte{1, 0, 1}}),
+		"exponent 1":           cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{1}}),
+		"even exponent":        cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{4}}),
+		"huge exponent":        cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{1, 0, 0, 0, 1}}),
+		"exponent with a zero": cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{0, 1, 0, 1}}),
+		"PS256":                cose(t, map[int]any{1: 3, 3: -37, -1: modulus, -2: []byte{1, 0, 1}}),
+	} {
+		if _, err := stamp.NewPasskey([]byte("id"), key, rpID); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	if _, err := stamp.NewPasskey(nil, good["ES256"].coseKey, rpID); err == nil {
+		t.Error("taken without a credential id")
+	}
+	if _, err := stamp.NewPasskey([]byte("id"), good["ES256"].coseKey, ""); err == nil {
+		t.Error("taken without a relying party")
+	}
+}

@@ -1,0 +1,125 @@
+package stamp
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"errors"
+	"math/big"
+	"strconv"
+
+	secp256k1 "github.com/ethereum/go-ethereum/crypto"
+	"golang.org/x/crypto/cryptobyte"
+	"golang.org/x/crypto/cryptobyte/asn1"
+)
+
+func newVerifier(curve Curve, publicKey []byte) (verifier, error) {
+	switch curve {
+	case CurveP256:
+		return newP256Key(publicKey)
+	case CurveSecp256k1:
+		point, err := secp256k1.DecompressPubkey(publicKey)
+		if err != nil {
+			return nil, errors.New("not a point of the curve")
+		}
+		return secp256k1Key(secp256k1.FromECDSAPub(point)), nil
+	case CurveEd25519:
+		if smallOrder(publicKey) {
+			return nil, errors.New("a point of small order: anybody could sign under it")
+		}
+		return ed25519Key(publicKey), nil
+	}
+	return nil, errors.New("unknown curve")
+}
+
+// newP256Key makes a key of a compressed point.
+func newP256Key(compressed []byte) (verifier, error) {
+	x, y := elliptic.UnmarshalCompressed(elliptic.P256(), compressed)
+	if x == nil {
+		return nil, errors.New("not a point of the curve")
+	}
+	point := make([]byte, 65)
+	point[0] = 4
+	x.FillBytes(point[1:33])
+	y.FillBytes(point[33:])
+	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	if err != nil {
+		return nil, err
+	}
+	return p256Key{pub}, nil
+}
+
+// p256Key verifies ECDSA on P-256 over SHA-256 of the message, in DER.
+type p256Key struct{ pub *ecdsa.PublicKey }
+
+func (k p256Key) verify(_ Scheme, message, signature []byte) bool {
+	digest := sha256.Sum256(message)
+	return ecdsa.VerifyASN1(k.pub, digest[:], signature)
+}
+
+// ed25519Key verifies Ed25519 over the message (RFC 8032, without a context).
+type ed25519Key ed25519.PublicKey
+
+func (k ed25519Key) verify(_ Scheme, message, signature []byte) bool {
+	return len(signature) == ed25519.SignatureSize && ed25519.Verify(ed25519.PublicKey(k), message, signature)
+}
+
+// rsaKey verifies RSASSA-PKCS1-v1_5 over SHA-256 of the message (RS256).
+type rsaKey struct{ pub *rsa.PublicKey }
+
+func (k rsaKey) verify(_ Scheme, message, signature []byte) bool {
+	digest := sha256.Sum256(message)
+	return rsa.VerifyPKCS1v15(k.pub, crypto.SHA256, digest[:], signature) == nil
+}
+
+// secp256k1Key verifies ECDSA on secp256k1, in DER, over the digest of the
+// scheme. It holds the uncompressed point.
+type secp256k1Key []byte
+
+func (k secp256k1Key) verify(scheme Scheme, message, signature []byte) bool {
+	raw, ok := rawLowS(signature)
+	if !ok {
+		return false
+	}
+	if scheme == SchemeSecp256k1EIP191 {
+		prefix := "\x19Ethereum Signed Message:\n" + strconv.Itoa(len(message))
+		return secp256k1.VerifySignature(k, secp256k1.Keccak256([]byte(prefix), message), raw[:])
+	}
+	digest := sha256.Sum256(message)
+	return secp256k1.VerifySignature(k, digest[:], raw[:])
+}
+
+var (
+	secp256k1Order     = secp256k1.S256().Params().N
+	secp256k1HalfOrder = new(big.Int).Rsh(secp256k1Order, 1)
+)
+
+// rawLowS reads a DER signature,
+//
+//	SEQUENCE { r INTEGER, s INTEGER }
+//
+// into r ‖ s with the lower of the two s that are valid: libsecp256k1 takes no
+// other.
+func rawLowS(der []byte) (raw [64]byte, ok bool) {
+	var inner cryptobyte.String
+	var r, s big.Int
+	input := cryptobyte.String(der)
+	if !input.ReadASN1(&inner, asn1.SEQUENCE) || !input.Empty() ||
+		!inner.ReadASN1Integer(&r) || !inner.ReadASN1Integer(&s) || !inner.Empty() {
+		return raw, false
+	}
+	for _, scalar := range []*big.Int{&r, &s} {
+		if scalar.Sign() <= 0 || scalar.Cmp(secp256k1Order) >= 0 {
+			return raw, false
+		}
+	}
+	if s.Cmp(secp256k1HalfOrder) > 0 {
+		s.Sub(secp256k1Order, &s)
+	}
+	r.FillBytes(raw[:32])
+	s.FillBytes(raw[32:])
+	return raw, true
+}

@@ -1,0 +1,265 @@
+package stamp_test
+
+import (
+	"crypto/elliptic"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// vector is a stamp of a public stamper package, with the body it covers.
+type vector struct {
+	HeaderName, HeaderValue string
+	Body                    string
+	Decoded                 struct{ PublicKey, Scheme string }
+	PasskeyPublicJwk        struct{ X, Y string }
+	CredentialID            string
+}
+
+func (v *vector) header() stamp.Header { return stamp.Header{Name: v.HeaderName, Value: v.HeaderValue} }
+
+func vectors(t testing.TB) map[string]*vector {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("vectors: %v, %v", paths, err)
+	}
+	all := map[string]*vector{}
+	for _, path := range paths {
+		one := new(vector)
+		readJSON(t, path, one)
+		all[strings.TrimSuffix(filepath.Base(path), ".json")] = one
+	}
+	return all
+}
+
+func readJSON(t testing.TB, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// credential registers the key of a vector.
+func (v *vector) credential(t testing.TB) *stamp.Credential {
+	t.Helper()
+	if v.CredentialID != "" {
+		return passkey(t, unbase64(t, v.CredentialID), coseP256(t, unbase64(t, v.PasskeyPublicJwk.X), unbase64(t, v.PasskeyPublicJwk.Y)), "example.com")
+	}
+	curve := map[string]stamp.Curve{
+		"SIGNATURE_SCHEME_TK_API_P256":             stamp.CurveP256,
+		"SIGNATURE_SCHEME_TK_API_ED25519":          stamp.CurveEd25519,
+		"SIGNATURE_SCHEME_TK_API_SECP256K1_EIP191": stamp.CurveSecp256k1,
+	}[v.Decoded.Scheme]
+	return apiKey(t, curve, unhex(t, v.Decoded.PublicKey))
+}
+
+func apiKey(t testing.TB, curve stamp.Curve, publicKey []byte) *stamp.Credential {
+	t.Helper()
+	credential, err := stamp.NewAPIKey(curve, publicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credential
+}
+
+func passkey(t testing.TB, id, coseKey []byte, rpID string, origins ...string) *stamp.Credential {
+	t.Helper()
+	credential, err := stamp.NewPasskey(id, coseKey, rpID, origins...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credential
+}
+
+// coseP256 encodes a COSE key of ES256.
+func coseP256(t testing.TB, x, y []byte) []byte {
+	return cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: y})
+}
+
+func cose(t testing.TB, key map[int]any) []byte {
+	t.Helper()
+	encoded, err := cbor.Marshal(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+func unhex(t testing.TB, text string) []byte {
+	t.Helper()
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func unbase64(t testing.TB, text string) []byte {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// verify parses and verifies as the engine does.
+func verify(credential *stamp.Credential, header stamp.Header, body string) error {
+	sent, err := stamp.Parse(header)
+	if err != nil {
+		return err
+	}
+	return credential.Verify(sent, []byte(body), now)
+}
+
+func TestVectors(t *testing.T) {
+	for name, vector := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			credential := vector.credential(t)
+			if err := verify(credential, vector.header(), vector.Body); err != nil {
+				t.Fatal(err)
+			}
+			for _, test := range otherForms(t, vector) {
+				if err := verify(credential, test, vector.Body); err != nil {
+					t.Errorf("as %s %.20s…: %v", test.Name, test.Value, err)
+				}
+			}
+		})
+	}
+}
+
+// otherForms are the ways in which the same stamp may be sent.
+func otherForms(t *testing.T, v *vector) []stamp.Header {
+	t.Helper()
+	text := []byte(v.HeaderValue)
+	passkey := v.HeaderName == stamp.HeaderPasskey
+	if !passkey {
+		text = unbase64(t, v.HeaderValue)
+	}
+	var forms []stamp.Header
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		value := encoding.EncodeToString(text)
+		forms = append(forms, stamp.Header{Name: stamp.HeaderAPIKey, Value: value}, stamp.Header{Name: "x-stamp", Value: value})
+		if passkey {
+			forms = append(forms, stamp.Header{Name: stamp.HeaderPasskey, Value: value})
+		}
+	}
+	if passkey {
+		forms = append(forms, stamp.Header{Name: stamp.HeaderAPIKey, Value: v.HeaderValue})
+	}
+	return forms
+}
+
+func TestSuite(t *testing.T) {
+	var suite struct {
+		Body, Stamp string
+		Decoded     struct{ PublicKey string }
+	}
+	readJSON(t, testenv.Suite(t, "stamps", "docs_real_tkcli.json"), &suite)
+	credential := apiKey(t, stamp.CurveP256, unhex(t, suite.Decoded.PublicKey))
+	header := stamp.Header{Name: "X-Stamp", Value: suite.Stamp}
+	if err := verify(credential, header, suite.Body); err != nil {
+		t.Error(err)
+	}
+	if err := verify(credential, header, suite.Body+" "); !errors.Is(err, stamp.ErrSignature) {
+		t.Errorf("another body: %v", err)
+	}
+}
+
+// TestMutations changes every byte of the body, of the stamp as sent, of the
+// JSON inside it and of what is inside that, and of the key.
+func TestMutations(t *testing.T) {
+	for name, vector := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			credential := vector.credential(t)
+			header := vector.header()
+			mutate(vector.Body, func(body string) {
+				if verify(credential, header, body) == nil {
+					t.Errorf("verifies over %q", body)
+				}
+			})
+			mutate(header.Value, func(value string) {
+				if verify(credential, stamp.Header{Name: header.Name, Value: value}, vector.Body) == nil && !padded(value, header.Value) {
+					t.Errorf("verifies with %q", value)
+				}
+			})
+			if header.Name == stamp.HeaderAPIKey {
+				mutate(string(unbase64(t, header.Value)), func(text string) {
+					value := base64.RawURLEncoding.EncodeToString([]byte(text))
+					if verify(credential, stamp.Header{Name: header.Name, Value: value}, vector.Body) == nil {
+						t.Errorf("verifies with %q", text)
+					}
+				})
+			}
+		})
+	}
+}
+
+// mutate calls try with every text that is one change away.
+func mutate(text string, try func(string)) {
+	for at := range len(text) {
+		for bit := range 8 {
+			try(text[:at] + string([]byte{text[at] ^ 1<<bit}) + text[at+1:])
+		}
+		try(text[:at] + text[at+1:])
+		try(text[:at])
+		try(text[:at] + "A" + text[at:])
+	}
+	try(text + "\x00")
+}
+
+// padded: the one change that is allowed.
+func padded(changed, original string) bool { return strings.TrimRight(changed, "=") == original }
+
+func TestChangedKey(t *testing.T) {
+	for name, vector := range vectors(t) {
+		if vector.CredentialID != "" {
+			continue
+		}
+		original := vector.credential(t)
+		raw := unhex(t, vector.Decoded.PublicKey)
+		for at := range raw {
+			for bit := range 8 {
+				changed := append([]byte(nil), raw...)
+				changed[at] ^= 1 << bit
+				credential, err := stamp.NewAPIKey(stampCurve(vector), changed)
+				if err != nil {
+					continue // not a point of the curve
+				}
+				if credential.ID() == original.ID() || verify(credential, vector.header(), vector.Body) == nil {
+					t.Fatalf("%s: verifies under %x", name, changed)
+				}
+			}
+		}
+	}
+}
+
+func stampCurve(v *vector) stamp.Curve {
+	switch {
+	case strings.Contains(v.Decoded.Scheme, "SECP256K1"):
+		return stamp.CurveSecp256k1
+	case strings.Contains(v.Decoded.Scheme, "ED25519"):
+		return stamp.CurveEd25519
+	}
+	return stamp.CurveP256
+}
+
+var p256 = elliptic.P256()

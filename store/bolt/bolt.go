@@ -1,0 +1,229 @@
+// Package bolt keeps activities and one-time passwords in one file of
+// go.etcd.io/bbolt, for one process on one machine. What it has answered
+// survives kill -9 and the loss of power.
+//
+// Changes that come while another is being written to the disk are committed
+// together after it, so that many share one fsync; [Store.Stats] tells how many.
+// It keeps every activity for ever.
+//
+// Leases are not in the file: the file belongs to one process, and when that
+// dies, so does whoever held a lease. After a restart the work can be taken up
+// at once.
+//
+//	buckets
+//	  meta          "version"             → 1
+//	  activities    organization ‖ id     → version 1 ‖ fingerprint 32 ‖ keepUntil 8 ‖ length, submittedBy ‖ data
+//	  fingerprints  organization ‖ 32     → id
+//	  codes         organization ‖ id     → JSON of otp.Code
+//	  meters        organization ‖ 32     → otp.Meter.Append
+//	  expiry        time 8 ‖ kind 1 ‖ key → nothing
+//
+// An organization in a key has its length before it, as a uvarint; times are
+// milliseconds since the epoch, big-endian.
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/internal/leases"
+)
+
+// OpenTimeout is how long Open waits for another process to close the file.
+const OpenTimeout = time.Second
+
+// Store is a store.Store. Use Open to make one.
+type Store struct {
+	db     *bbolt.DB
+	leases *leases.Table
+	writer *writer
+	close  sync.Once
+	closed chan struct{}
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the file, and makes it, with mode 0600, if it is not there. It
+// returns store.ErrInUse if another process has it open for longer than
+// OpenTimeout.
+func Open(path string) (*Store, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
+		Timeout:      OpenTimeout,
+		FreelistType: bbolt.FreelistMapType,
+	})
+	switch {
+	case errors.Is(err, bbolterrors.ErrTimeout):
+		return nil, fmt.Errorf("%w: %s", store.ErrInUse, path)
+	case err != nil:
+		return nil, fmt.Errorf("%w: open %s: %w", store.ErrUnavailable, path, err)
+	}
+	if err := db.Update(layOut); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %s: %w", store.ErrUnavailable, path, err), db.Close())
+	}
+	s := &Store{db: db, leases: leases.New(), closed: make(chan struct{})}
+	s.writer = newWriter(db)
+	return s, nil
+}
+
+// Begin implements store.Store.
+func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change) (store.Begun, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Begun{}, err
+	}
+	if recorded, err := s.recorded(claim); recorded != nil || err != nil {
+		return store.Begun{Recorded: recorded}, err
+	}
+	begun, err := s.leases.Take(claim)
+	if err != nil || begun.Lease == nil {
+		return begun, err
+	}
+	// Again, now that nobody else can complete it.
+	recorded, err := s.recorded(claim)
+	if err == nil && recorded == nil && change != nil {
+		err = s.ChangeOTP(ctx, claim.OrganizationID, change)
+	}
+	if recorded != nil || err != nil {
+		s.leases.End(*begun.Lease)
+		return store.Begun{Recorded: recorded}, err
+	}
+	return begun, nil
+}
+
+// Renew implements store.Store.
+func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, now time.Time) (store.Lease, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Lease{}, err
+	}
+	return s.leases.Renew(lease, ttl, now)
+}
+
+// Complete implements store.Store.
+func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change otp.Change) error {
+	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
+	return s.end(ctx, lease, func(tx *transaction) error {
+		if change != nil {
+			if err := tx.applyWhole(lease.OrganizationID, change); err != nil {
+				return err
+			}
+		}
+		return tx.record(&activity)
+	}, &s.writer.completed)
+}
+
+// Release implements store.Store.
+func (s *Store) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+	if change == nil {
+		return s.end(ctx, lease, nil, nil)
+	}
+	return s.end(ctx, lease, func(tx *transaction) error {
+		return tx.applyWhole(lease.OrganizationID, change)
+	}, nil)
+}
+
+// end ends a lease together with what is written; nobody can take it over
+// while that is under way.
+func (s *Store) end(ctx context.Context, lease store.Lease, write func(*transaction) error, count *counter) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if err := s.leases.Pin(lease); err != nil {
+		return err
+	}
+	if write != nil {
+		if err := s.writer.write(write, count); err != nil {
+			s.leases.Unpin(lease)
+			return err
+		}
+	}
+	s.leases.End(lease)
+	return nil
+}
+
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, organizationID, id string) (activity store.Activity, err error) {
+	if err := s.usable(ctx); err != nil {
+		return activity, err
+	}
+	err = s.view(func(tx *transaction) error {
+		activity, err = tx.activity(organizationID, id)
+		return err
+	})
+	return activity, err
+}
+
+// recorded returns the completed activity of a request, or nil.
+func (s *Store) recorded(claim store.Claim) (recorded *store.Activity, err error) {
+	err = s.view(func(tx *transaction) error {
+		recorded, err = tx.recorded(claim.OrganizationID, claim.Fingerprint)
+		return err
+	})
+	return recorded, err
+}
+
+// ChangeOTP implements otp.Store.
+func (s *Store) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	var refusal error
+	err := s.writer.write(func(tx *transaction) (err error) {
+		refusal, err = change.Apply(tx.ledger(organizationID))
+		return err
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// Forgets implements store.Store: it does not.
+func (s *Store) Forgets() bool { return false }
+
+// Ping implements store.Store. It writes nothing: a full disk is found by the
+// next change.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	return s.view(func(*transaction) error { return nil })
+}
+
+// Stats returns what was written since Open.
+func (s *Store) Stats() Stats { return s.writer.stats() }
+
+// Close implements store.Store. It waits for what is being written.
+func (s *Store) Close() (err error) {
+	s.close.Do(func() {
+		close(s.closed)
+		s.leases.Close()
+		s.writer.stop()
+		err = s.db.Close()
+	})
+	return err
+}
+
+func (s *Store) usable(ctx context.Context) error {
+	select {
+	case <-s.closed:
+		return store.ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+// view reads from the file.
+func (s *Store) view(read func(*transaction) error) error {
+	err := s.db.View(func(tx *bbolt.Tx) error { return read(&transaction{tx: tx}) })
+	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
+		return store.ErrClosed
+	}
+	return err
+}

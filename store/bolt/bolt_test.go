@@ -1,0 +1,44 @@
+package bolt_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/storetest"
+)
+
+func open(t testing.TB, path string) *bolt.Store {
+	t.Helper()
+	s, err := bolt.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestContract(t *testing.T) {
+	paths := map[store.Store]string{}
+	storetest.Run(t, storetest.Harness{
+		Open: func(t testing.TB) store.Store {
+			path := filepath.Join(t.TempDir(), "store")
+			s := open(t, path)
+			paths[s] = path
+			return s
+		},
+		Dump: func(t testing.TB, s store.Store) []byte {
+			content, err := os.ReadFile(paths[s])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return content
+		},
+		Reopen: func(t testing.TB) func() store.Store {
+			path := filepath.Join(t.TempDir(), "store")
+			return func() store.Store { return open(t, path) }
+		},
+	})
+}

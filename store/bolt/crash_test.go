@@ -1,0 +1,234 @@
+package bolt_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+// With this variable set, the test binary is a process that completes
+// activities in the file it names, says so line by line, and waits to be killed.
+const victimVariable = "COUNTERSIGN_TEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(victimVariable); path != "" {
+		victim(path)
+	}
+	os.Exit(m.Run())
+}
+
+func victim(path string) {
+	s, err := bolt.Open(path)
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	var out sync.Mutex
+	for worker := range 8 {
+		go func() {
+			for i := 0; ; i++ {
+				body := fmt.Sprintf("%d/%d/%d", os.Getpid(), worker, i)
+				if err := completeOne(context.Background(), s, body); err != nil {
+					body = "error " + err.Error()
+				}
+				out.Lock()
+				fmt.Println(body)
+				out.Unlock()
+			}
+		}()
+	}
+	select {}
+}
+
+func completeOne(ctx context.Context, s store.Store, body string) error {
+	claim := claimOf(body)
+	begun, err := s.Begin(ctx, claim, nil)
+	if err != nil {
+		return err
+	}
+	return s.Complete(ctx, *begun.Lease, activityOf(body), nil)
+}
+
+func claimOf(body string) store.Claim {
+	return store.Claim{OrganizationID: "org", Fingerprint: fingerprint(body), LeaseTTL: time.Minute, Now: time.Now()}
+}
+
+func activityOf(body string) store.Activity {
+	return store.Activity{ID: body, OrganizationID: "org", Fingerprint: fingerprint(body), Data: []byte("record of " + body)}
+}
+
+func fingerprint(body string) (sum store.Fingerprint) {
+	copy(sum[:], body)
+	return sum
+}
+
+// TestKill kills a process in the middle of its work, again and again: what it
+// said to have completed is in the file, and the file opens.
+func TestKill(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	var completed []string
+	for range 20 {
+		completed = append(completed, killAfterSome(t, path)...)
+	}
+	s := open(t, path)
+	for _, body := range completed {
+		got, err := s.Get(t.Context(), "org", body)
+		if err != nil || string(got.Data) != "record of "+body {
+			t.Fatalf("%s was completed; afterwards: %q, %v", body, got.Data, err)
+		}
+		begun, err := s.Begin(t.Context(), claimOf(body), nil)
+		if err != nil || begun.Recorded == nil {
+			t.Fatalf("%s was completed; afterwards Begin: %+v, %v", body, begun, err)
+		}
+	}
+	t.Logf("%d activities were completed by 20 processes that were killed", len(completed))
+}
+
+func killAfterSome(t *testing.T, path string) (completed []string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Args[0])
+	command.Env = append(os.Environ(), victimVariable+"="+path)
+	pipe, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "error") {
+			t.Error(lines.Text())
+		}
+		completed = append(completed, lines.Text())
+		if len(completed) == 50 {
+			if err := command.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = command.Wait() // killed
+	if len(completed) < 50 {
+		t.Fatalf("the process ended by itself after %d activities", len(completed))
+	}
+	return completed[:len(completed)-1] // the last line may be half a one
+}
+
+// TestInUse opens a file that is open: the answer comes in about a second and
+// says what is the matter.
+func TestInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	open(t, path)
+	started := time.Now()
+	_, err := bolt.Open(path)
+	if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), "in use by another process") || !strings.Contains(err.Error(), path) {
+		t.Fatalf("opened twice: %v", err)
+	}
+	if waited := time.Since(started); waited < bolt.OpenTimeout/2 || waited > 10*bolt.OpenTimeout {
+		t.Fatalf("it took %v", waited)
+	}
+}
+
+func TestOpenRefusesWhatIsNoStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	if err := os.WriteFile(path, []byte(strings.Repeat("this is no store. ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bolt.Open(path); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), path) {
+		t.Fatalf("opened: %v", err)
+	}
+	if _, err := bolt.Open(filepath.Join(t.TempDir(), "missing", "store")); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("opened in a folder that is not there: %v", err)
+	}
+}
+
+func TestFileMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	open(t, path)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestGroupCommit lets many work at once: they share fsyncs.
+func TestGroupCommit(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "store"))
+	const clients, each = 64, 20
+	var all sync.WaitGroup
+	for client := range clients {
+		all.Go(func() {
+			for i := range each {
+				if err := completeOne(t.Context(), s, fmt.Sprintf("%d/%d", client, i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	stats := s.Stats()
+	t.Logf("%d activities in %d commits: %.1f share an fsync", stats.Completed, stats.Commits, float64(stats.Completed)/float64(stats.Commits))
+	if stats.Completed != clients*each {
+		t.Fatalf("%d activities were completed; %d were expected", stats.Completed, clients*each)
+	}
+	if stats.Commits*2 > stats.Completed {
+		t.Fatalf("%d commits for %d activities: they do not share", stats.Commits, stats.Completed)
+	}
+}
+
+// TestFailingChangeIsAlone puts a change that fails after it has written among
+// others: they are made, it is not.
+func TestFailingChangeIsAlone(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "store"))
+	failed := errors.New("failed by the test")
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			key := otp.MeterKey{byte(i)}
+			err := s.ChangeOTP(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
+				if err := ledger.SetMeter(key, otp.Meter{Sent: []otp.Event{{At: 1, N: 1}}}); err != nil {
+					return nil, err
+				}
+				if i%5 == 0 {
+					return nil, failed
+				}
+				return nil, nil
+			}))
+			if (i%5 == 0) != errors.Is(err, failed) {
+				t.Errorf("change %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	err := s.ChangeOTP(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
+		for i := range 100 {
+			meters, err := ledger.Meters(otp.MeterKey{byte(i)})
+			if err != nil {
+				return nil, err
+			}
+			if kept := len(meters[0].Sent) == 1; kept == (i%5 == 0) {
+				t.Errorf("change %d: kept %v", i, kept)
+			}
+		}
+		return nil, nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type changeFunc func(otp.Ledger) (refusal, err error)
+
+func (f changeFunc) Apply(ledger otp.Ledger) (refusal, err error) { return f(ledger) }

@@ -1,0 +1,93 @@
+package bolt_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// TestDiskFull runs a store in a process of its own that may not make files
+// grow beyond a bound, which looks to it like a full disk. What cannot be
+// written is unavailable, what was written stays, and when there is room again
+// it goes on.
+func TestDiskFull(t *testing.T) {
+	const variable = "COUNTERSIGN_TEST_DISK_FULL"
+	if path := os.Getenv(variable); path != "" {
+		fillDisk(t, path)
+		return
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDiskFull$", "-test.v")
+	command.Env = append(os.Environ(), variable+"="+filepath.Join(t.TempDir(), "store"))
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+}
+
+func fillDisk(t *testing.T, path string) {
+	signal.Ignore(syscall.SIGXFSZ)
+	s := open(t, path)
+	limitFiles(t, 4<<20)
+	written := 0
+	var err error
+	for ; written < 1000 && err == nil; written++ {
+		err = completeLarge(t, s, written)
+	}
+	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrLeaseLost) {
+		t.Fatalf("after %d activities: %v", written, err)
+	}
+	written-- // the last was not
+	if _, err := s.Get(t.Context(), "org", fmt.Sprint(written)); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("what could not be written: %v", err)
+	}
+	if written == 0 {
+		t.Fatal("nothing was written at all")
+	}
+	for i := range written {
+		if _, err := s.Get(t.Context(), "org", fmt.Sprint(i)); err != nil {
+			t.Fatalf("activity %d of %d: %v", i, written, err)
+		}
+	}
+	limitFiles(t, math.MaxUint64)
+	if err := completeLarge(t, s, written); err != nil {
+		t.Fatalf("with room again: %v", err)
+	}
+}
+
+// limitFiles sets the soft limit only, so that it can be raised again.
+func limitFiles(t *testing.T, size uint64) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	limit.Cur = min(size, limit.Max)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// completeLarge completes an activity of 100 kB, and releases it if it cannot.
+func completeLarge(t *testing.T, s store.Store, i int) error {
+	body := fmt.Sprint(i)
+	claim := claimOf(body)
+	claim.LeaseTTL = time.Hour
+	begun, err := s.Begin(t.Context(), claim, nil)
+	if err != nil {
+		return err
+	}
+	activity := activityOf(body)
+	activity.Data = make([]byte, 100_000)
+	if err := s.Complete(t.Context(), *begun.Lease, activity, nil); err != nil {
+		return errors.Join(err, s.Release(t.Context(), *begun.Lease, nil))
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+// Package leases keeps the leases of a store that one process has to itself.
+// They need not outlive it: when the process dies, so does whoever held one.
+package leases
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Table is a table of leases. Use New to make one.
+type Table struct {
+	mu       sync.Mutex
+	held     map[key]*entry
+	token    uint64
+	reserved int
+	closed   chan struct{}
+}
+
+type key struct {
+	organization string
+	fingerprint  store.Fingerprint
+}
+
+type entry struct {
+	token  uint64
+	until  time.Time
+	size   int
+	pinned bool          // a Complete is under way: nobody takes it over
+	over   chan struct{} // closed when the lease is over or taken over
+}
+
+// New makes an empty table.
+func New() *Table {
+	return &Table{held: map[key]*entry{}, closed: make(chan struct{})}
+}
+
+// Take gives the lease on a request, or says how to wait for who has it.
+func (t *Table) Take(claim store.Claim) (store.Begun, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isClosed() {
+		return store.Begun{}, store.ErrClosed
+	}
+	at := key{claim.OrganizationID, claim.Fingerprint}
+	if other := t.held[at]; other != nil {
+		if other.pinned || claim.Now.Before(other.until) {
+			return store.Begun{Wait: t.waiter(other, claim)}, nil
+		}
+		t.drop(at, other)
+	}
+	t.token++
+	mine := &entry{token: t.token, until: claim.Now.Add(claim.LeaseTTL), size: claim.Size, over: make(chan struct{})}
+	t.held[at] = mine
+	t.reserved += mine.size
+	return store.Begun{Lease: &store.Lease{
+		OrganizationID: claim.OrganizationID,
+		Fingerprint:    claim.Fingerprint,
+		Token:          mine.token,
+		Until:          mine.until,
+	}}, nil
+}
+
+// retryPinned is how long to wait for a Complete whose lease has run out.
+const retryPinned = 10 * time.Millisecond
+
+func (t *Table) waiter(other *entry, claim store.Claim) func(context.Context) error {
+	remaining := max(other.until.Sub(claim.Now), retryPinned)
+	return func(ctx context.Context) error {
+		timer := time.NewTimer(remaining)
+		defer timer.Stop()
+		select {
+		case <-other.over:
+			return nil
+		case <-timer.C:
+			return nil
+		case <-t.closed:
+			return store.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Renew makes the lease last ttl from now on.
+func (t *Table) Renew(lease store.Lease, ttl time.Duration, now time.Time) (store.Lease, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	mine, err := t.find(lease)
+	if err != nil {
+		return store.Lease{}, err
+	}
+	mine.until = now.Add(ttl)
+	lease.Until = mine.until
+	return lease, nil
+}
+
+// Pin keeps the lease from being taken over until Unpin or End.
+func (t *Table) Pin(lease store.Lease) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	mine, err := t.find(lease)
+	if err != nil {
+		return err
+	}
+	if mine.pinned {
+		return store.ErrLeaseLost // its holder is completing it a second time
+	}
+	mine.pinned = true
+	return nil
+}
+
+// Unpin undoes Pin.
+func (t *Table) Unpin(lease store.Lease) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if mine, err := t.find(lease); err == nil {
+		mine.pinned = false
+	}
+}
+
+// End ends the lease and wakes who waits for it.
+func (t *Table) End(lease store.Lease) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if mine, err := t.find(lease); err == nil {
+		t.drop(key{lease.OrganizationID, lease.Fingerprint}, mine)
+	}
+}
+
+// Reserved is the sum of the sizes of the claims that hold a lease.
+func (t *Table) Reserved() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reserved
+}
+
+// Size is the size that the lease's claim named.
+func (t *Table) Size(lease store.Lease) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if mine, err := t.find(lease); err == nil {
+		return mine.size
+	}
+	return 0
+}
+
+// Sweep removes leases that ran out long ago and tells how many.
+func (t *Table) Sweep(now time.Time) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	swept := 0
+	for at, entry := range t.held {
+		if !entry.pinned && !now.Before(entry.until.Add(store.LeaseGrace)) {
+			t.drop(at, entry)
+			swept++
+		}
+	}
+	return swept
+}
+
+// Close wakes who waits; nothing can be taken any more.
+func (t *Table) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.isClosed() {
+		close(t.closed)
+	}
+}
+
+func (t *Table) isClosed() bool {
+	select {
+	case <-t.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+func (t *Table) find(lease store.Lease) (*entry, error) {
+	if t.isClosed() {
+		return nil, store.ErrClosed
+	}
+	mine := t.held[key{lease.OrganizationID, lease.Fingerprint}]
+	if mine == nil || mine.token != lease.Token {
+		return nil, store.ErrLeaseLost
+	}
+	return mine, nil
+}
+
+func (t *Table) drop(at key, gone *entry) {
+	delete(t.held, at)
+	t.reserved -= gone.size
+	close(gone.over)
+}

@@ -1,0 +1,269 @@
+// Package memory keeps activities and one-time passwords in memory: for
+// embedders of one process that can lose them, and for tests.
+//
+// It forgets a completed activity after its KeepUntil, which the engine sets so
+// that a request that is forgotten is also too old to be taken again. It is
+// bounded in bytes. When it is full of what could still be asked for, it refuses
+// what is new with store.ErrFull; it never evicts, since a request whose record
+// was evicted could be carried out twice.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/internal/leases"
+)
+
+// DefaultMaxBytes is how much a store keeps unless it is told otherwise:
+// 256 MiB, which is about 150,000 signed transactions in the hour for which
+// their requests are live.
+const DefaultMaxBytes = 256 << 20
+
+// Store is a store.Store. Use New to make one.
+type Store struct {
+	maxBytes int
+	leases   *leases.Table
+
+	mu         sync.Mutex
+	closed     bool
+	used       int
+	activities map[requestKey]*store.Activity
+	ids        map[idKey]*store.Activity
+	codes      map[idKey]*otp.Code
+	meters     map[meterKey]*otp.Meter
+	expiry     expiryHeap
+}
+
+var _ store.Store = (*Store)(nil)
+
+type (
+	requestKey struct {
+		organization string
+		fingerprint  store.Fingerprint
+	}
+	idKey struct {
+		organization string
+		id           string
+	}
+	meterKey struct {
+		organization string
+		key          otp.MeterKey
+	}
+)
+
+// Costs of what is kept beyond its bytes: the structs, their share of the maps
+// and of the heap. TestCost holds them against what is really allocated.
+const (
+	activityCost = 640
+	codeCost     = 512
+	meterCost    = 320
+	eventCost    = 24
+)
+
+// New makes an empty store that keeps at most maxBytes; zero means
+// DefaultMaxBytes.
+func New(maxBytes int) *Store {
+	if maxBytes <= 0 {
+		maxBytes = DefaultMaxBytes
+	}
+	return &Store{
+		maxBytes:   maxBytes,
+		leases:     leases.New(),
+		activities: map[requestKey]*store.Activity{},
+		ids:        map[idKey]*store.Activity{},
+		codes:      map[idKey]*otp.Code{},
+		meters:     map[meterKey]*otp.Meter{},
+	}
+}
+
+// Begin implements store.Store.
+func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change) (store.Begun, error) {
+	if err := s.lock(ctx); err != nil {
+		return store.Begun{}, err
+	}
+	defer s.mu.Unlock()
+	s.sweepSome(claim.Now)
+	recorded := s.activities[requestKey{claim.OrganizationID, claim.Fingerprint}]
+	if recorded != nil && !claim.Now.After(recorded.KeepUntil) {
+		return store.Begun{Recorded: recorded}, nil
+	}
+	claim.Size += activityCost
+	begun, err := s.leases.Take(claim)
+	if err != nil || begun.Lease == nil {
+		return begun, err
+	}
+	if err := s.beginChange(claim, change); err != nil {
+		s.leases.End(*begun.Lease)
+		return store.Begun{}, err
+	}
+	return begun, nil
+}
+
+func (s *Store) beginChange(claim store.Claim, change otp.Change) error {
+	if err := s.room(0); err != nil {
+		s.sweepAll(claim.Now)
+		if err := s.room(0); err != nil {
+			return err
+		}
+	}
+	if change == nil {
+		return nil
+	}
+	refusal, err := s.apply(claim.OrganizationID, change)
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// room returns ErrFull if there is none for more bytes.
+func (s *Store) room(more int) error {
+	if s.used+s.leases.Reserved()+more > s.maxBytes {
+		return fmt.Errorf("%w: %d of %d bytes are taken", store.ErrFull, s.used+s.leases.Reserved(), s.maxBytes)
+	}
+	return nil
+}
+
+// Renew implements store.Store.
+func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, now time.Time) (store.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Lease{}, err
+	}
+	return s.leases.Renew(lease, ttl, now)
+}
+
+// Complete implements store.Store.
+func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change otp.Change) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if err := s.leases.Pin(lease); err != nil {
+		return err
+	}
+	if err := s.record(lease, activity, change); err != nil {
+		s.leases.Unpin(lease)
+		return err
+	}
+	s.leases.End(lease)
+	return nil
+}
+
+func (s *Store) record(lease store.Lease, activity store.Activity, change otp.Change) error {
+	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
+	at := idKey{activity.OrganizationID, activity.ID}
+	if s.ids[at] != nil {
+		return fmt.Errorf("store: activity id %s is taken", activity.ID)
+	}
+	cost := costOf(&activity)
+	if err := s.room(cost - s.leases.Size(lease)); err != nil {
+		return err
+	}
+	if change != nil {
+		if err := s.applyWhole(activity.OrganizationID, change); err != nil {
+			return err
+		}
+	}
+	s.forget(s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}])
+	s.used += cost
+	s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}] = &activity
+	s.ids[at] = &activity
+	s.expiry.add(expiring{at: activity.KeepUntil, kind: kindActivity, organization: activity.OrganizationID, key: activity.Fingerprint})
+	return nil
+}
+
+func costOf(activity *store.Activity) int {
+	return activityCost + len(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) + len(activity.OrganizationID)
+}
+
+// Release implements store.Store.
+func (s *Store) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if err := s.leases.Pin(lease); err != nil {
+		return err
+	}
+	if change != nil {
+		if err := s.applyWhole(lease.OrganizationID, change); err != nil {
+			s.leases.Unpin(lease)
+			return err
+		}
+	}
+	s.leases.End(lease)
+	return nil
+}
+
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
+	if err := s.lock(ctx); err != nil {
+		return store.Activity{}, err
+	}
+	defer s.mu.Unlock()
+	activity := s.ids[idKey{organizationID, id}]
+	if activity == nil {
+		return store.Activity{}, store.ErrNotFound
+	}
+	return *activity, nil
+}
+
+// ChangeOTP implements otp.Store.
+func (s *Store) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	refusal, err := s.apply(organizationID, change)
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// Forgets implements store.Store: it does.
+func (s *Store) Forgets() bool { return true }
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+// Used is how many bytes are taken, those reserved by leases included.
+func (s *Store) Used() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used + s.leases.Reserved()
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	s.leases.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.activities, s.ids, s.codes, s.meters, s.expiry = nil, nil, nil, nil, nil
+	return nil
+}
+
+// lock locks the store, unless the context has ended or the store is closed.
+func (s *Store) lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return store.ErrClosed
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+// Package postgres keeps activities and one-time passwords in PostgreSQL, for
+// several nodes that share a database. It makes its tables itself, and brings
+// them up to date; it keeps every activity for ever.
+//
+// Leases go by the clock of the database: the clocks of the nodes do not matter
+// for who does the work. When the database goes away, calls fail with
+// store.ErrUnavailable; when it comes back, they work again.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// OperationTimeout bounds each call whose context allows it more: a database
+// that does not answer is as good as gone.
+const OperationTimeout = 10 * time.Second
+
+// Store is a store.Store. Use Open to make one.
+type Store struct {
+	pool    *pgxpool.Pool
+	watches watches
+	close   sync.Once
+	closed  chan struct{}
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects to a database, given as a URL or as keywords and values
+// (postgres://user:password@host/name, or "host=… dbname=…"; pool_max_conns
+// says how many connections there may be), and brings its tables up to date.
+// Another schema than the default is chosen by search_path.
+func Open(ctx context.Context, dsn string) (*Store, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	s := &Store{pool: pool, closed: make(chan struct{})}
+	if err := s.migrate(ctx); err != nil {
+		pool.Close()
+		return nil, unavailable(ctx, err)
+	}
+	return s, nil
+}
+
+// Renew implements store.Store. The database's clock counts, not now.
+func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, _ time.Time) (store.Lease, error) {
+	err := s.run(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, `
+			UPDATE countersign_activities SET lease_until = clock_timestamp() + $4
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND id IS NULL
+			RETURNING lease_until`,
+			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), ttl).Scan(&lease.Until)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = store.ErrLeaseLost
+	}
+	return lease, err
+}
+
+// Complete implements store.Store.
+func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change otp.Change) error {
+	complete := func(ctx context.Context, q querier) error {
+		tag, err := q.Exec(ctx, `
+			UPDATE countersign_activities
+			SET id = $4, submitted_by = $5, data = $6, keep_until = $7, completed_at = clock_timestamp()
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND id IS NULL`,
+			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token),
+			activity.ID, activity.SubmittedBy, activity.Data, activity.KeepUntil)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = store.ErrLeaseLost
+		}
+		return err
+	}
+	err := s.end(ctx, lease, complete, change)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == uniqueViolation {
+		return fmt.Errorf("store: activity id %s is taken", activity.ID)
+	}
+	return err
+}
+
+// Release implements store.Store.
+func (s *Store) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+	release := func(ctx context.Context, q querier) error {
+		tag, err := q.Exec(ctx, `
+			DELETE FROM countersign_activities
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND id IS NULL`,
+			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token))
+		if err == nil && tag.RowsAffected() == 0 {
+			err = store.ErrLeaseLost
+		}
+		return err
+	}
+	return s.end(ctx, lease, release, change)
+}
+
+// end ends a lease by a statement, with the change in the same transaction, and
+// wakes who waits on this node.
+func (s *Store) end(ctx context.Context, lease store.Lease, statement work, change otp.Change) error {
+	var err error
+	if change == nil {
+		err = s.run(ctx, statement)
+	} else {
+		err = s.endWith(ctx, lease, statement, change)
+	}
+	if err == nil {
+		s.watches.wake(lease)
+	}
+	return err
+}
+
+func (s *Store) endWith(ctx context.Context, lease store.Lease, statement work, change otp.Change) error {
+	var refusal error
+	err := s.transact(ctx, func(ctx context.Context, q querier) (err error) {
+		if err = statement(ctx, q); err != nil {
+			return err
+		}
+		refusal, err = change.Apply(&ledger{ctx, q, lease.OrganizationID})
+		if err == nil && refusal != nil {
+			err = errRollBack
+		}
+		return err
+	})
+	if errors.Is(err, errRollBack) {
+		return refusal
+	}
+	return err
+}
+
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
+	activity := store.Activity{OrganizationID: organizationID, ID: id}
+	if !isText(organizationID) || !isText(id) {
+		return store.Activity{}, store.ErrNotFound
+	}
+	err := s.run(ctx, func(ctx context.Context, q querier) error {
+		var fingerprint []byte
+		err := q.QueryRow(ctx, `
+			SELECT fingerprint, submitted_by, data, keep_until FROM countersign_activities
+			WHERE organization_id = $1 AND id = $2`, organizationID, id).
+			Scan(&fingerprint, &activity.SubmittedBy, &activity.Data, &activity.KeepUntil)
+		copy(activity.Fingerprint[:], fingerprint)
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return store.Activity{}, store.ErrNotFound
+	}
+	return activity, err
+}
+
+// isText tells whether PostgreSQL could have a string as text at all: it calls
+// other strings errors of its own, but they are only somebody's who asks for
+// what is not there.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// ChangeOTP implements otp.Store.
+func (s *Store) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
+	var refusal error
+	err := s.transact(ctx, func(ctx context.Context, q querier) (err error) {
+		refusal, err = change.Apply(&ledger{ctx, q, organizationID})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// Sweep implements store.Store. Activities stay.
+func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.Swept, err error) {
+	for _, one := range []struct {
+		count     *int
+		statement string
+		argument  any
+	}{
+		{&swept.Leases, `DELETE FROM countersign_activities WHERE id IS NULL AND lease_until <= clock_timestamp() - $1::interval`, store.LeaseGrace},
+		{&swept.Codes, `DELETE FROM countersign_otp_codes WHERE keep_until < $1`, now},
+		{&swept.Meters, `DELETE FROM countersign_otp_meters WHERE keep_until < $1`, now},
+	} {
+		err := s.run(ctx, func(ctx context.Context, q querier) error {
+			tag, err := q.Exec(ctx, one.statement, one.argument)
+			*one.count = int(tag.RowsAffected())
+			return err
+		})
+		if err != nil {
+			return swept, err
+		}
+	}
+	return swept, nil
+}
+
+// Forgets implements store.Store: it does not.
+func (s *Store) Forgets() bool { return false }
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.run(ctx, func(ctx context.Context, q querier) error {
+		_, err := q.Exec(ctx, `SELECT 1`)
+		return err
+	})
+}
+
+// Close implements store.Store. It waits for calls that are under way.
+func (s *Store) Close() error {
+	s.close.Do(func() {
+		close(s.closed)
+		s.pool.Close()
+	})
+	return nil
+}

@@ -1,0 +1,94 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/postgres"
+	"github.com/countersign-dev/countersign/store/storetest"
+)
+
+func open(t testing.TB, dsn string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+var schemas atomic.Int32
+
+// schema makes an empty schema and returns the address that leads into it.
+func schema(t testing.TB, server *testenv.PostgreSQL) string {
+	t.Helper()
+	name := fmt.Sprintf("test%d", schemas.Add(1))
+	execute(t, server.DSN, "CREATE SCHEMA "+name)
+	return server.DSN + " search_path=" + name
+}
+
+func execute(t testing.TB, dsn, statement string) {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close(context.Background()) }()
+	if _, err := connection.Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestContract(t *testing.T) {
+	server := testenv.Postgres(t)
+	addresses := map[store.Store]string{}
+	storetest.Run(t, storetest.Harness{
+		Open: func(t testing.TB) store.Store {
+			dsn := schema(t, server)
+			s := open(t, dsn)
+			addresses[s] = dsn
+			return s
+		},
+		Dump:     func(t testing.TB, s store.Store) []byte { return dump(t, addresses[s]) },
+		OwnClock: true,
+		Reopen: func(t testing.TB) func() store.Store {
+			dsn := schema(t, server)
+			return func() store.Store { return open(t, dsn) }
+		},
+		Nodes: func(t testing.TB) (one, other store.Store) {
+			dsn := schema(t, server)
+			return open(t, dsn), open(t, dsn)
+		},
+	})
+}
+
+// dump returns all rows of all tables, as text.
+func dump(t testing.TB, dsn string) (all []byte) {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close(context.Background()) }()
+	for _, table := range []string{"countersign_activities", "countersign_otp_codes", "countersign_otp_meters"} {
+		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text FROM "+table+" r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			all = append(append(all, line...), '\n')
+		}
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// querier is a connection or a transaction.
+type querier interface {
+	Exec(ctx context.Context, statement string, arguments ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, statement string, arguments ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, statement string, arguments ...any) pgx.Row
+}
+
+type work func(ctx context.Context, q querier) error
+
+// attempts is how often work is done that the database rolled back to let
+// another transaction through, or that a connection broke under before it
+// could have had an effect.
+const attempts = 5
+
+// run does work of single statements.
+func (s *Store) run(ctx context.Context, do work) error {
+	return s.repeat(ctx, func(ctx context.Context) error { return do(ctx, s.pool) })
+}
+
+// transact does work in one transaction.
+func (s *Store) transact(ctx context.Context, do work) error {
+	return s.repeat(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
+	})
+}
+
+func (s *Store) repeat(ctx context.Context, do func(context.Context) error) error {
+	select {
+	case <-s.closed:
+		return store.ErrClosed
+	default:
+	}
+	bounded, cancel := context.WithTimeout(ctx, OperationTimeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		err := do(bounded)
+		if err == nil {
+			return nil
+		}
+		if attempt == attempts || bounded.Err() != nil || !hadNoEffect(err) {
+			return unavailable(ctx, err)
+		}
+	}
+}
+
+// Codes of PostgreSQL's errors (appendix A of its manual).
+const (
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	adminShutdown        = "57P01"
+	uniqueViolation      = "23505"
+)
+
+// errRollBack takes a transaction back whose change was refused.
+var errRollBack = errors.New("the change was refused")
+
+// hadNoEffect tells whether the work may be done again: the database has rolled
+// it back, or it was never sent.
+func hadNoEffect(err error) bool {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return refused.Code == serializationFailure || refused.Code == deadlockDetected || refused.Code == adminShutdown
+	}
+	return pgconn.SafeToRetry(err)
+}
+
+// unavailable wraps what the database said, and leaves our own errors and the
+// caller's context as they are.
+func unavailable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrUnavailable, store.ErrClosed, errRollBack} {
+		if errors.Is(err, ours) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: PostgreSQL: %w", store.ErrUnavailable, err)
+}

@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// migrations are the versions of the schema, in their order. What has been
+// released is never changed; a new version is added.
+var migrations = []string{
+	`CREATE SEQUENCE countersign_token;
+
+	CREATE TABLE countersign_activities (
+		organization_id text COLLATE "C" NOT NULL,
+		fingerprint     bytea NOT NULL,             -- SHA-256 of the request's body
+		token           bigint NOT NULL,            -- fencing token of the lease
+		lease_until     timestamptz NOT NULL,
+		id              text COLLATE "C",           -- set when completed, as all that follows
+		submitted_by    text,
+		data            bytea,
+		keep_until      timestamptz,
+		completed_at    timestamptz,
+		PRIMARY KEY (organization_id, fingerprint),
+		UNIQUE (organization_id, id)
+	);
+	CREATE INDEX ON countersign_activities (lease_until) WHERE id IS NULL;
+
+	CREATE TABLE countersign_otp_codes (
+		organization_id text COLLATE "C" NOT NULL,
+		id              text COLLATE "C" NOT NULL,
+		type            text NOT NULL,
+		contact         text NOT NULL,
+		hash            bytea NOT NULL,             -- keyed; the code itself is nowhere
+		user_key        bytea NOT NULL,
+		to_key          bytea NOT NULL,
+		state           smallint NOT NULL,
+		created_at      timestamptz NOT NULL,
+		expires_at      timestamptz NOT NULL,
+		keep_until      timestamptz NOT NULL,
+		tried           bytea[] NOT NULL,           -- fingerprints of the requests that tried it
+		PRIMARY KEY (organization_id, id)
+	);
+	CREATE INDEX ON countersign_otp_codes (keep_until);
+
+	CREATE TABLE countersign_otp_meters (
+		organization_id text COLLATE "C" NOT NULL,
+		key             bytea NOT NULL,
+		meter           bytea NOT NULL,
+		keep_until      timestamptz NOT NULL,
+		PRIMARY KEY (organization_id, key)
+	);
+	CREATE INDEX ON countersign_otp_meters (keep_until);`,
+}
+
+// migrationLock keeps nodes that start at the same time from migrating at the
+// same time: the first eight bytes of SHA-256("countersign schema"), without the
+// sign.
+const migrationLock = 0x52693096f96eac7f
+
+// migrate brings the tables up to date, in one transaction.
+func (s *Store) migrate(ctx context.Context) error {
+	return s.transact(ctx, func(ctx context.Context, q querier) error {
+		if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+			return err
+		}
+		if _, err := q.Exec(ctx, `CREATE TABLE IF NOT EXISTS countersign_schema (version integer NOT NULL)`); err != nil {
+			return err
+		}
+		version := 0
+		err := q.QueryRow(ctx, `SELECT version FROM countersign_schema`).Scan(&version)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		return upgrade(ctx, q, version)
+	})
+}
+
+func upgrade(ctx context.Context, q querier, version int) error {
+	if version > len(migrations) {
+		return fmt.Errorf("the database has schema version %d; this program knows %d: use a newer program", version, len(migrations))
+	}
+	if version == len(migrations) {
+		return nil
+	}
+	for _, migration := range migrations[version:] {
+		if _, err := q.Exec(ctx, migration); err != nil {
+			return err
+		}
+	}
+	if _, err := q.Exec(ctx, `DELETE FROM countersign_schema`); err != nil {
+		return err
+	}
+	_, err := q.Exec(ctx, `INSERT INTO countersign_schema VALUES ($1)`, len(migrations))
+	return err
+}

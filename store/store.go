@@ -1,0 +1,174 @@
+// Package store is where activities and one-time passwords live: the contract,
+// and what all stores share. The stores are in store/memory (default of the
+// library; bounded, forgets), store/bolt (one file on one machine) and
+// store/postgres (several machines on one database); store/storetest holds
+// every one of them, and one of yours, against this contract.
+//
+// An activity goes through a store like this:
+//
+//	begun, err := store.Acquire(ctx, s, claim, clock, change)
+//	switch {
+//	case begun.Recorded != nil:   // done before: answer that again
+//	case begun.Lease != nil:      // yours to do, then s.Complete, or s.Release on failure
+//	}
+//
+// The answer leaves after Complete, and only if Complete returned nil.
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// Errors that every store reports, for errors.Is.
+var (
+	// ErrLeaseLost: the lease ran out and the work was taken over, or it was
+	// completed or released before. Nothing was written.
+	ErrLeaseLost = errors.New("store: the lease was lost: somebody else has taken the work over")
+
+	// ErrNotFound: the organization has no activity of this id.
+	ErrNotFound = errors.New("store: no such activity")
+
+	// ErrFull: a bounded store has no room for one more activity, and does not
+	// make room by forgetting one that could still be asked for.
+	ErrFull = errors.New("store: full: try again later, or give it more room")
+
+	// ErrUnavailable: the file or the database could not be read or written
+	// now. It may be tried again.
+	ErrUnavailable = errors.New("store: unavailable")
+
+	// ErrInUse: another process has the file open.
+	ErrInUse = errors.New("store: in use by another process")
+
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("store: closed")
+)
+
+// LeaseGrace is how long after a lease ran out Sweep leaves it to its holder,
+// while nobody else asks for it.
+const LeaseGrace = time.Hour
+
+// Fingerprint tells one request body from another: its SHA-256.
+type Fingerprint = [sha256.Size]byte
+
+// Activity is a completed activity. To a store it is bytes under two names.
+type Activity struct {
+	ID             string // UUIDv7, unique within the organization
+	OrganizationID string
+	Fingerprint    Fingerprint
+	SubmittedBy    string    // the credential, opaque; for the one who asks whether it may be shown
+	Data           []byte    // the encoded record, opaque
+	KeepUntil      time.Time // a store that forgets keeps it up to and including then
+}
+
+// Claim is what Begin needs to know of a request.
+type Claim struct {
+	OrganizationID string
+	Fingerprint    Fingerprint
+	LeaseTTL       time.Duration // how long the work may take without Renew
+
+	// Now is the time for stores of one process. A store that several nodes
+	// share goes by its own clock, in leases.
+	Now time.Time
+
+	// Size is about how many bytes of Data will come, so that a bounded store
+	// refuses before the work is done and not after.
+	Size int
+}
+
+// Lease is the right to do the work of one request. It is a value: whoever has
+// it, has it.
+type Lease struct {
+	OrganizationID string
+	Fingerprint    Fingerprint
+	Token          uint64    // fencing token: greater than that of every earlier lease of the store
+	Until          time.Time // by the store's clock
+}
+
+// Begun is the answer of Begin: exactly one of the three is set.
+type Begun struct {
+	// Lease: the work is the caller's.
+	Lease *Lease
+
+	// Recorded: the work was done before. The caller must not change it.
+	Recorded *Activity
+
+	// Wait: somebody else is doing it. Wait returns nil once it is worth
+	// calling Begin again: the work was completed or released, or the lease ran
+	// out. It returns the context's error if the context ends before, and
+	// ErrClosed if the store is closed.
+	Wait func(ctx context.Context) error
+}
+
+// Store keeps activities and one-time passwords. Implementations are safe for
+// concurrent use. Organizations are walls: nothing of one is found from another.
+//
+// Errors other than those named are wrapped in ErrUnavailable, or they are the
+// context's. After an error of Complete that is not ErrLeaseLost, ErrFull or
+// the change's own, the activity may or may not have been recorded; no answer
+// may leave, and whoever sends the same body again learns which.
+type Store interface {
+	// Begin takes the lease on a request, unless it was completed or somebody
+	// holds it. It writes organization, fingerprint and lease only. A lease
+	// that ran out is taken over.
+	//
+	// The change, if there is one, is made in the same transaction as the lease
+	// is taken, and only then. If it refuses, what it wrote is kept, no lease
+	// is taken, and the refusal is returned; with its error nothing is written.
+	//
+	// It returns ErrFull if the store has no room.
+	Begin(ctx context.Context, claim Claim, change otp.Change) (Begun, error)
+
+	// Renew makes the lease last ttl from now on. It returns ErrLeaseLost if
+	// somebody else has it or it is over; a lease that ran out and that nobody
+	// took can be renewed.
+	Renew(ctx context.Context, lease Lease, ttl time.Duration, now time.Time) (Lease, error)
+
+	// Complete records the activity and ends the lease. A lease that ran out
+	// and that nobody took is good enough. The change, if there is one, is
+	// made in the same transaction; if it refuses or fails, nothing is written,
+	// the lease goes on, and its error is returned. Organization and
+	// fingerprint of the activity are those of the lease.
+	Complete(ctx context.Context, lease Lease, activity Activity, change otp.Change) error
+
+	// Release ends the lease without a result: the same body may be tried
+	// again. The change, if there is one, is made in the same transaction. A
+	// lease that was lost is not there to be released: ErrLeaseLost, and the
+	// change is not made. The context should not be that of a request that
+	// has ended.
+	Release(ctx context.Context, lease Lease, change otp.Change) error
+
+	// Get returns an activity of an organization, or ErrNotFound. The caller
+	// must not change its Data.
+	Get(ctx context.Context, organizationID, id string) (Activity, error)
+
+	// ChangeOTP implements otp.Store.
+	otp.Store
+
+	// Sweep removes what has expired at now: one-time passwords, meters, leases
+	// that ran out LeaseGrace ago; and activities, in a store that forgets.
+	Sweep(ctx context.Context, now time.Time) (Swept, error)
+
+	// Forgets tells whether completed activities are forgotten after their
+	// KeepUntil. Where a request may be of any age, only a store that does not
+	// may be used.
+	Forgets() bool
+
+	// Ping returns an error if the store could not do its work now.
+	Ping(ctx context.Context) error
+
+	// Close ends the store and wakes who waits. Closing again does nothing.
+	Close() error
+}
+
+// Swept tells what Sweep removed.
+type Swept struct {
+	Activities int
+	Leases     int
+	Codes      int
+	Meters     int
+}

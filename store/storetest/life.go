@@ -1,0 +1,197 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+func runSweep(t *testing.T, h Harness) {
+	t.Run("activities", func(t *testing.T) { sweepActivities(open(t, h)) })
+	t.Run("codes", func(t *testing.T) { sweepCodes(open(t, h)) })
+	t.Run("meters", func(t *testing.T) { sweepMeters(open(t, h)) })
+	t.Run("leases", func(t *testing.T) { sweepLeases(open(t, h)) })
+}
+
+func (b *bench) sweep(now time.Time) store.Swept {
+	b.t.Helper()
+	swept, err := b.Sweep(b.t.Context(), now)
+	b.noError(err)
+	return swept
+}
+
+// sweepActivities: until KeepUntil every store remembers; afterwards those that
+// forget have forgotten, and the others have not.
+func sweepActivities(b *bench) {
+	b.complete(b.lease("a"), "a")
+	until := b.activity("a").KeepUntil
+	b.now = until
+	b.same(store.Swept{}, b.sweep(until))
+	b.recorded()
+	b.now = until.Add(time.Millisecond)
+	if !b.Forgets() {
+		b.same(store.Swept{}, b.sweep(b.now))
+		b.recorded()
+		return
+	}
+	b.lease("a")
+	b.sweep(b.now)
+	_, err := b.Get(b.t.Context(), organization, b.activity("a").ID)
+	b.is(err, store.ErrNotFound)
+}
+
+func sweepCodes(b *bench) {
+	code := testCode("a", otp.StateLive)
+	later := testCode("b", otp.StateLive)
+	later.ExpiresAt = later.ExpiresAt.Add(time.Second)
+	b.do(func(ledger otp.Ledger) error { return ledger.Insert(code) })
+	b.do(func(ledger otp.Ledger) error { return ledger.Insert(later) })
+	b.same(store.Swept{}, b.sweep(code.KeepUntil()))
+	b.same(store.Swept{Codes: 1}, b.sweep(code.KeepUntil().Add(time.Millisecond)))
+	b.do(func(ledger otp.Ledger) error {
+		_, err := ledger.Code("a")
+		b.is(err, otp.ErrUnknown)
+		_, err = ledger.Code("b")
+		return err
+	})
+	b.same(store.Swept{Codes: 1}, b.sweep(later.KeepUntil().Add(time.Millisecond)))
+	b.same(store.Swept{}, b.sweep(later.KeepUntil().Add(time.Hour)))
+}
+
+// sweepMeters also extends a meter: it is swept by what it says last.
+func sweepMeters(b *bench) {
+	set := func(at time.Time) time.Time {
+		meter := otp.Meter{Tried: []otp.Event{{At: at.UnixMilli(), N: 1}}, Until: at.Add(24 * time.Hour).UnixMilli()}
+		b.do(func(ledger otp.Ledger) error {
+			if _, err := ledger.Meters(testKey); err != nil {
+				return err
+			}
+			return ledger.SetMeter(testKey, meter)
+		})
+		return meter.KeepUntil()
+	}
+	first := set(epoch)
+	last := set(epoch.Add(time.Hour))
+	b.same(store.Swept{}, b.sweep(first.Add(time.Millisecond)))
+	b.same(store.Swept{}, b.sweep(last))
+	b.same(1, len(b.meter(testKey).Tried))
+	b.same(store.Swept{Meters: 1}, b.sweep(last.Add(time.Millisecond)))
+	b.same(0, len(b.meter(testKey).Tried))
+}
+
+// sweepLeases: a lease that ran out a moment ago is left to its holder.
+func sweepLeases(b *bench) {
+	lease := b.lease("a")
+	b.pass(2 * b.ttl)
+	b.same(store.Swept{}, b.sweep(b.now))
+	if b.h.OwnClock {
+		b.complete(lease, "a")
+		return // the clock that would make it old enough is not ours to set
+	}
+	b.now = lease.Until.Add(store.LeaseGrace)
+	b.same(store.Swept{Leases: 1}, b.sweep(b.now))
+	b.lost(lease)
+}
+
+func runClose(t *testing.T, h Harness) {
+	b := open(t, h)
+	b.ttl = time.Minute
+	lease := b.lease("a")
+	wait := b.busy()
+	woken := make(chan error, 1)
+	go func() { woken <- wait(t.Context()) }()
+	b.noError(b.Ping(t.Context()))
+	b.noError(b.Close())
+	b.is(b.soon(woken), store.ErrClosed)
+	b.noError(b.Close())
+
+	_, err := b.Begin(t.Context(), b.claim("a"), nil)
+	b.is(err, store.ErrClosed)
+	_, err = b.Renew(t.Context(), lease, time.Minute, b.now)
+	b.is(err, store.ErrClosed)
+	b.is(b.Complete(t.Context(), lease, b.activity("a"), nil), store.ErrClosed)
+	b.is(b.Release(t.Context(), lease, nil), store.ErrClosed)
+	b.is(b.ChangeOTP(t.Context(), organization, bump(nil, nil)), store.ErrClosed)
+	_, err = b.Get(t.Context(), organization, "id")
+	b.is(err, store.ErrClosed)
+	_, err = b.Sweep(t.Context(), b.now)
+	b.is(err, store.ErrClosed)
+	b.is(b.Ping(t.Context()), store.ErrClosed)
+}
+
+func runReopen(t *testing.T, h Harness) {
+	reopen := h.Reopen(t)
+	b := on(t, h, reopen())
+	b.complete(b.lease("a"), "a")
+	b.lease("left behind")
+	b.do(func(ledger otp.Ledger) error {
+		b.noError(bumpMeter(ledger, testKey))
+		return ledger.Insert(testCode("code", otp.StateLive))
+	})
+	b.try("code", "1", 3, epoch, otp.TryCounted, 1)
+	before := b.passwords()
+	id := before.mustIssue()
+	before.refused(before.redeem(b.Store, "wrong", id, wrong(before.sent[id])), otp.ErrWrong)
+	b.noError(b.Close())
+
+	b = on(t, h, reopen())
+	defer func() { _ = b.Close() }()
+	b.recorded()
+	b.bumped(1)
+	b.try("code", "1", 3, epoch, otp.TryRepeated, 1)
+	after := b.passwords()
+	after.same(1, after.redeemAtOnce(200, id, before.sent[id]))
+	after.refused(after.redeem(b.Store, "later", id, before.sent[id]), otp.ErrUsed)
+	b.pass(2 * b.ttl)
+	b.lease("left behind")
+}
+
+func runNodes(t *testing.T, h Harness) {
+	t.Run("the same body on two nodes does one piece of work", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		b.ttl = time.Minute
+		b.same(1, sameBodyAtOnce(b, 100, func(i int) store.Store { return nodes[i%2] }))
+	})
+	t.Run("the work of a dead node is taken over", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		lease := b.lease("a")
+		begun, err := store.Acquire(t.Context(), nodes[1], b.claim("a"), time.Now, nil)
+		b.noError(err)
+		b.same(true, begun.Lease != nil)
+		b.lost(lease)
+		b.noError(nodes[1].Complete(t.Context(), *begun.Lease, b.activity("a"), nil))
+		b.recorded()
+	})
+	t.Run("200 right codes on two nodes: one is used", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		p := b.passwords()
+		p.node = func(i int) store.Store { return nodes[i%2] }
+		oneOfManyRight(p)
+	})
+	t.Run("200 wrong codes on two nodes: three are counted", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		p := b.passwords()
+		p.node = func(i int) store.Store { return nodes[i%2] }
+		threeOfManyWrong(p)
+	})
+	t.Run("one node wakes the other", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		b.ttl = time.Minute
+		lease := b.lease("a")
+		begun, err := nodes[1].Begin(t.Context(), b.claim("a"), nil)
+		b.noError(err)
+		woken := make(chan error, 1)
+		go func() { woken <- begun.Wait(t.Context()) }()
+		b.complete(lease, "a")
+		b.noError(b.soon(woken))
+		on(t, h, nodes[1]).recorded()
+	})
+}
+
+func openNodes(t testing.TB, h Harness) (*bench, [2]store.Store) {
+	one, other := h.Nodes(t)
+	t.Cleanup(func() { _, _ = one.Close(), other.Close() })
+	return on(t, h, one), [2]store.Store{one, other}
+}

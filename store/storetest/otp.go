@@ -1,0 +1,340 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// runOTP holds a store against the rules of one-time passwords, as package otp
+// makes them, through activities as an engine does it.
+func runOTP(t *testing.T, h Harness) {
+	for name, test := range map[string]func(*bench){
+		"200 right codes at once: one is used":          rightAtOnce,
+		"200 wrong codes at once: three are counted":    wrongAtOnce,
+		"the same wrong request counts once":            wrongRepeated,
+		"a code is good to the millisecond":             codeExpires,
+		"a fourth code kills the oldest":                fourthKillsOldest,
+		"sends are limited to the millisecond":          sendsLimited,
+		"tries are limited over all codes":              triesLimited,
+		"undelivered codes never come alive":            undelivered,
+		"a code whose node died never comes alive":      nodeDied,
+		"a used code is used, whatever became of a try": usedIsUsed,
+		"an unused code is nowhere":                     unusedIsNowhere,
+	} {
+		t.Run(name, func(t *testing.T) { test(open(t, h)) })
+	}
+}
+
+// secret is an otp.Secret of the tests.
+type secret []byte
+
+// Reveal implements otp.Secret.
+func (s secret) Reveal(use func([]byte) error) error { return use(s) }
+
+// outbox keeps what was sent.
+type outbox struct {
+	mu   sync.Mutex
+	sent map[string]string // code by id
+	fail error
+}
+
+// Send implements otp.Sender.
+func (o *outbox) Send(_ context.Context, message otp.Message) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sent[message.OTPID] = strings.Fields(message.Text)[0]
+	return o.fail
+}
+
+// passwords is a service over a store, with the outbox that it sends to.
+type passwords struct {
+	*bench
+	*outbox
+	service *otp.Service
+	node    func(i int) store.Store
+}
+
+func (b *bench) passwords() *passwords {
+	b.t.Helper()
+	box := &outbox{sent: map[string]string{}}
+	service, err := otp.New(otp.Config{Store: b.Store, Secret: secret(make([]byte, 32)), SMS: box})
+	b.noError(err)
+	return &passwords{bench: b, outbox: box, service: service, node: func(int) store.Store { return b.Store }}
+}
+
+// request asks for a code, whose message is the code alone.
+func request() otp.Request {
+	return otp.Request{
+		Type: otp.TypeSMS, Contact: "+4915112345678",
+		SMS: &otp.SMSCustomization{Template: "{{.OtpCode}}"},
+	}
+}
+
+// issue sends a code through an activity.
+func (p *passwords) issue() (id string, err error) {
+	p.t.Helper()
+	issue, err := p.service.Prepare(organization, "", request())
+	p.noError(err)
+	body := "issue " + issue.ID()
+	begun, err := p.Begin(p.t.Context(), p.claim(body), issue.Reserve(p.now))
+	if err != nil {
+		return "", err
+	}
+	if err := issue.Deliver(p.t.Context()); err != nil {
+		p.noError(p.Release(p.t.Context(), *begun.Lease, issue.Failed(p.now)))
+		return issue.ID(), err
+	}
+	return issue.ID(), p.Complete(p.t.Context(), *begun.Lease, p.activity(body), issue.Activate(p.now))
+}
+
+// mustIssue issues a code and expects no error.
+func (p *passwords) mustIssue() (id string) {
+	p.t.Helper()
+	id, err := p.issue()
+	p.noError(err)
+	return id
+}
+
+// redeem tries a code through an activity; the body makes the request.
+func (p *passwords) redeem(s store.Store, body, id, typed string) error {
+	verification, err := p.service.PrepareVerification(organization, id, typed, fingerprint(body))
+	if err != nil {
+		return err
+	}
+	begun, err := s.Begin(p.t.Context(), p.claim(body), verification.Attempt(p.now))
+	if err != nil {
+		return err
+	}
+	if begun.Lease == nil {
+		return fmt.Errorf("body %q was sent before", body)
+	}
+	err = s.Complete(p.t.Context(), *begun.Lease, p.activity(body), verification.Consume())
+	if err != nil {
+		return errors.Join(err, s.Release(p.t.Context(), *begun.Lease, nil))
+	}
+	return nil
+}
+
+// refused expects that a try is refused, and why.
+func (p *passwords) refused(err, why error) {
+	p.t.Helper()
+	p.is(err, otp.ErrInvalidCode)
+	p.is(err, why)
+}
+
+// wrong is a code that is not it.
+func wrong(code string) string {
+	if code[0] == '0' {
+		return "1" + code[1:]
+	}
+	return "0" + code[1:]
+}
+
+// redeemAtOnce tries a code in n different requests at once.
+func (p *passwords) redeemAtOnce(n int, id, typed string) (right int) {
+	p.t.Helper()
+	var succeeded atomic.Int32
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			err := p.redeem(p.node(i), fmt.Sprint("body ", i), id, typed)
+			switch {
+			case err == nil:
+				succeeded.Add(1)
+			case !errors.Is(err, otp.ErrInvalidCode):
+				p.t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	return int(succeeded.Load())
+}
+
+func rightAtOnce(b *bench) { oneOfManyRight(b.passwords()) }
+
+func oneOfManyRight(p *passwords) {
+	id := p.mustIssue()
+	p.same(1, p.redeemAtOnce(200, id, p.sent[id]))
+	p.refused(p.redeem(p.Store, "later", id, p.sent[id]), otp.ErrUsed)
+}
+
+func wrongAtOnce(b *bench) { threeOfManyWrong(b.passwords()) }
+
+func threeOfManyWrong(p *passwords) {
+	id := p.mustIssue()
+	p.same(0, p.redeemAtOnce(200, id, wrong(p.sent[id])))
+	p.do(func(ledger otp.Ledger) error {
+		code, err := ledger.Code(id)
+		p.noError(err)
+		p.same(3, len(code.Tried))
+		p.same(otp.StateDead, code.State)
+		meters, err := ledger.Meters(code.User, code.To)
+		for _, meter := range meters {
+			tries := 0
+			for _, event := range meter.Tried {
+				tries += int(event.N)
+			}
+			p.same(3, tries)
+		}
+		return err
+	})
+	p.refused(p.redeem(p.Store, "later", id, p.sent[id]), otp.ErrDead)
+}
+
+func wrongRepeated(b *bench) {
+	p := b.passwords()
+	id := p.mustIssue()
+	for range 20 {
+		p.refused(p.redeem(p.Store, "same", id, wrong(p.sent[id])), otp.ErrWrong)
+	}
+	p.refused(p.redeem(p.Store, "second", id, wrong(p.sent[id])), otp.ErrWrong)
+	p.noError(p.redeem(p.Store, "third", id, strings.ToLower(p.sent[id])))
+}
+
+func codeExpires(b *bench) {
+	p := b.passwords()
+	early, late := p.mustIssue(), p.mustIssue()
+	p.now = epoch.Add(otp.DefaultExpiration - time.Millisecond)
+	p.noError(p.redeem(p.Store, "early", early, p.sent[early]))
+	p.now = epoch.Add(otp.DefaultExpiration)
+	p.refused(p.redeem(p.Store, "late", late, p.sent[late]), otp.ErrExpired)
+}
+
+func fourthKillsOldest(b *bench) {
+	p := b.passwords()
+	ids := []string{p.mustIssue(), p.mustIssue(), p.mustIssue()}
+	p.now = epoch.Add(otp.DefaultSendsWindow)
+	ids = append(ids, p.mustIssue())
+	p.refused(p.redeem(p.Store, "first", ids[0], p.sent[ids[0]]), otp.ErrDead)
+	for _, id := range ids[1:] {
+		p.noError(p.redeem(p.Store, "body of "+id, id, p.sent[id]))
+	}
+}
+
+func sendsLimited(b *bench) {
+	p := b.passwords()
+	for range otp.DefaultSends {
+		p.mustIssue()
+	}
+	p.now = epoch.Add(otp.DefaultSendsWindow - time.Millisecond)
+	_, err := p.issue()
+	var limit *otp.LimitError
+	if !errors.As(err, &limit) || limit.RetryAfter != time.Millisecond {
+		p.t.Fatalf("the fourth is refused with %v", err)
+	}
+	p.now = epoch.Add(otp.DefaultSendsWindow)
+	p.mustIssue()
+}
+
+func triesLimited(b *bench) {
+	p := b.passwords()
+	tries := 0
+	try := func(id string) error {
+		tries++
+		return p.redeem(p.Store, fmt.Sprint("try ", tries), id, wrong(p.sent[id]))
+	}
+	for range 3 {
+		id := p.mustIssue()
+		for range 3 {
+			p.refused(try(id), otp.ErrWrong)
+		}
+	}
+	p.now = epoch.Add(otp.DefaultSendsWindow)
+	last := p.mustIssue()
+	p.refused(try(last), otp.ErrWrong) // the tenth
+	p.is(try(last), otp.ErrLimit)
+	p.is(p.redeem(p.Store, "right", last, p.sent[last]), otp.ErrLimit)
+	p.now = epoch.Add(time.Hour)
+	last = p.mustIssue()
+	p.noError(p.redeem(p.Store, "right", last, p.sent[last])) // those of the first minute are an hour old
+}
+
+func undelivered(b *bench) {
+	p := b.passwords()
+	p.fail = errors.New("no")
+	for range otp.DefaultFailures {
+		id, err := p.issue()
+		p.is(err, otp.ErrDelivery)
+		p.refused(p.redeem(p.Store, "body of "+id, id, p.sent[id]), otp.ErrDead)
+	}
+	_, err := p.issue()
+	p.is(err, otp.ErrLimit)
+	p.fail = nil
+	p.now = epoch.Add(otp.DefaultFailuresWindow)
+	for range otp.DefaultSends { // none of which the failures have used up
+		id := p.mustIssue()
+		p.noError(p.redeem(p.Store, "body of "+id, id, p.sent[id]))
+	}
+}
+
+// nodeDied: the message went out, and its node died before it could complete.
+// The successor sends another one.
+func nodeDied(b *bench) {
+	p := b.passwords()
+	first, err := p.service.Prepare(organization, "", request())
+	p.noError(err)
+	_, err = p.Begin(p.t.Context(), p.claim("a"), first.Reserve(p.now))
+	p.noError(err)
+	p.noError(first.Deliver(p.t.Context()))
+	p.pass(p.ttl + time.Millisecond)
+
+	second, err := p.service.Prepare(organization, "", request())
+	p.noError(err)
+	begun, err := p.Begin(p.t.Context(), p.claim("a"), second.Reserve(p.now))
+	p.noError(err)
+	p.noError(second.Deliver(p.t.Context()))
+	p.noError(p.Complete(p.t.Context(), *begun.Lease, p.activity("a"), second.Activate(p.now)))
+	p.refused(p.redeem(p.Store, "first", first.ID(), p.sent[first.ID()]), otp.ErrUnknown)
+	p.noError(p.redeem(p.Store, "second", second.ID(), p.sent[second.ID()]))
+}
+
+// usedIsUsed: a request that has found the code right, and then lost it to
+// another, records nothing.
+func usedIsUsed(b *bench) {
+	p := b.passwords()
+	id := p.mustIssue()
+	slow, err := p.service.PrepareVerification(organization, id, p.sent[id], fingerprint("slow"))
+	p.noError(err)
+	begun, err := p.Begin(p.t.Context(), p.claim("slow"), slow.Attempt(p.now))
+	p.noError(err)
+	p.noError(p.redeem(p.Store, "fast", id, p.sent[id]))
+	p.refused(p.Complete(p.t.Context(), *begun.Lease, p.activity("slow"), slow.Consume()), otp.ErrUsed)
+	_, err = p.Get(p.t.Context(), organization, p.activity("slow").ID)
+	p.is(err, store.ErrNotFound)
+}
+
+// unusedIsNowhere looks for codes that are live, dead and never delivered in
+// all that the store keeps.
+func unusedIsNowhere(b *bench) {
+	if b.h.Dump == nil {
+		return
+	}
+	p := b.passwords()
+	live := p.mustIssue()
+	tried := p.mustIssue()
+	p.refused(p.redeem(p.Store, "wrong", tried, wrong(p.sent[tried])), otp.ErrWrong)
+	p.fail = errors.New("no")
+	failed, err := p.issue()
+	p.is(err, otp.ErrDelivery)
+	dump := bytes.ToUpper(b.h.Dump(b.t, b.Store))
+	for _, id := range []string{live, tried, failed} {
+		if !bytes.Contains(dump, []byte(strings.ToUpper(id))) {
+			b.t.Fatalf("one-time password %s is not in the dump: it is not a dump of all", id)
+		}
+		for _, form := range []string{p.sent[id], fmt.Sprintf("%X", p.sent[id])} {
+			if bytes.Contains(dump, []byte(form)) {
+				b.t.Errorf("the code of %s is kept, as %s", id, form)
+			}
+		}
+	}
+}

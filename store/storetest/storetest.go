@@ -1,0 +1,204 @@
+// Package storetest holds a store against the contract of package store: every
+// store of this project runs it, and one of your own should.
+//
+//	func TestContract(t *testing.T) {
+//		storetest.Run(t, storetest.Harness{
+//			Open: func(t testing.TB) store.Store { return mystore.New() },
+//		})
+//	}
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Harness tells how to get at the store that is tested.
+type Harness struct {
+	// Open makes an empty store. The suite closes it.
+	Open func(t testing.TB) store.Store
+
+	// OwnClock says that leases go by the store's own clock, not by what Begin
+	// is told; the suite then waits where it would otherwise just say so.
+	OwnClock bool
+
+	// Reopen makes a place for a store that survives, and returns what opens
+	// it, again and again. Nil if the store does not survive.
+	Reopen func(t testing.TB) func() store.Store
+
+	// Dump returns all that the store keeps, as somebody finds it who steals
+	// it. Nil if there is nothing to steal.
+	Dump func(t testing.TB, s store.Store) []byte
+
+	// Nodes makes two stores over one empty place. Nil if the store cannot be
+	// shared.
+	Nodes func(t testing.TB) (one, other store.Store)
+}
+
+// Run runs the suite.
+func Run(t *testing.T, h Harness) {
+	t.Run("leases", func(t *testing.T) { runLeases(t, h) })
+	t.Run("changes", func(t *testing.T) { runChanges(t, h) })
+	t.Run("ledger", func(t *testing.T) { runLedger(t, h) })
+	t.Run("one-time passwords", func(t *testing.T) { runOTP(t, h) })
+	t.Run("sweep", func(t *testing.T) { runSweep(t, h) })
+	t.Run("close", func(t *testing.T) { runClose(t, h) })
+	if h.Reopen != nil {
+		t.Run("reopen", func(t *testing.T) { runReopen(t, h) })
+	}
+	if h.Nodes != nil {
+		t.Run("nodes", func(t *testing.T) { runNodes(t, h) })
+	}
+}
+
+// epoch is when the tests begin, for stores that are told the time.
+var epoch = time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
+
+// bench is one store with what tests need around it.
+type bench struct {
+	t testing.TB
+	store.Store
+	h   Harness
+	ttl time.Duration
+	now time.Time
+}
+
+// The lease of tests in which it runs out. What is told the time need not wait;
+// where the clock is another's, the machine may be slow.
+const (
+	shortTTL    = 300 * time.Millisecond
+	ownClockTTL = 1500 * time.Millisecond
+)
+
+func open(t testing.TB, h Harness) *bench {
+	t.Helper()
+	s := h.Open(t)
+	t.Cleanup(func() { _ = s.Close() })
+	return on(t, h, s)
+}
+
+func on(t testing.TB, h Harness, s store.Store) *bench {
+	b := &bench{t: t, Store: s, h: h, ttl: shortTTL, now: epoch}
+	if h.OwnClock {
+		b.ttl = ownClockTTL
+	}
+	return b
+}
+
+// pass lets time go by: for stores that are told the time by telling them so.
+func (b *bench) pass(d time.Duration) {
+	b.now = b.now.Add(d)
+	if b.h.OwnClock {
+		time.Sleep(d)
+	}
+}
+
+const organization = "6e1f8f5e-1111-4222-8333-444455556666"
+
+func fingerprint(body string) store.Fingerprint { return sha256.Sum256([]byte(body)) }
+
+func (b *bench) claim(body string) store.Claim {
+	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), LeaseTTL: b.ttl, Now: b.now, Size: 100}
+}
+
+func (b *bench) activity(body string) store.Activity {
+	return store.Activity{
+		ID:             "id of " + body,
+		OrganizationID: organization,
+		Fingerprint:    fingerprint(body),
+		SubmittedBy:    "somebody",
+		Data:           []byte("record of " + body),
+		KeepUntil:      epoch.Add(time.Hour),
+	}
+}
+
+// begin calls Begin and expects no error.
+func (b *bench) begin(body string) store.Begun {
+	b.t.Helper()
+	begun, err := b.Begin(b.t.Context(), b.claim(body), nil)
+	b.noError(err)
+	set := 0
+	for _, is := range []bool{begun.Lease != nil, begun.Recorded != nil, begun.Wait != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		b.t.Fatalf("Begin set %d of its three answers: %+v", set, begun)
+	}
+	return begun
+}
+
+// lease calls Begin and expects a lease.
+func (b *bench) lease(body string) store.Lease {
+	b.t.Helper()
+	begun := b.begin(body)
+	if begun.Lease == nil {
+		b.t.Fatalf("Begin gave no lease: %+v", begun)
+	}
+	if begun.Lease.OrganizationID != organization || begun.Lease.Fingerprint != fingerprint(body) {
+		b.t.Fatalf("the lease is for something else: %+v", begun.Lease)
+	}
+	return *begun.Lease
+}
+
+// busy calls Begin for the body a and expects that somebody has the lease.
+func (b *bench) busy() func(context.Context) error {
+	b.t.Helper()
+	begun := b.begin("a")
+	if begun.Wait == nil {
+		b.t.Fatalf("Begin should have said that somebody has the lease: %+v", begun)
+	}
+	return begun.Wait
+}
+
+// recorded calls Begin for the body a and expects the completed activity.
+func (b *bench) recorded() {
+	b.t.Helper()
+	begun := b.begin("a")
+	if begun.Recorded == nil {
+		b.t.Fatalf("Begin gave no record: %+v", begun)
+	}
+	b.same(b.activity("a"), *begun.Recorded)
+}
+
+// complete completes an activity and expects no error.
+func (b *bench) complete(lease store.Lease, body string) {
+	b.t.Helper()
+	b.noError(b.Complete(b.t.Context(), lease, b.activity(body), nil))
+}
+
+func (b *bench) noError(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) same(want, got any) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.t.Fatalf("not what was expected (-want +got):\n%s", diff)
+	}
+}
+
+// change is an otp.Change made of a function.
+type change func(ledger otp.Ledger) (refusal, err error)
+
+// Apply implements otp.Change.
+func (c change) Apply(ledger otp.Ledger) (refusal, err error) { return c(ledger) }
+
+// do makes a change of which nothing is refused and fails if it has an error.
+func (b *bench) do(f func(ledger otp.Ledger) error) {
+	b.t.Helper()
+	b.noError(b.ChangeOTP(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
+		return nil, f(ledger)
+	})))
+}

@@ -1,0 +1,156 @@
+package countersign
+
+import (
+	"context"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// SignedBody is a request as it was sent: a body and the stamp over it.
+type SignedBody struct {
+	// Body is exactly what was sent. It must not be changed afterwards.
+	Body []byte
+
+	// Stamps are the headers that hold a stamp. One is expected; that there
+	// are none or several is for the engine to refuse.
+	Stamps []stamp.Header
+
+	// Type is the activity type of the path that the body was sent to. Empty:
+	// whatever type the body says.
+	Type activity.Type
+}
+
+// Submit carries a request out, once: the same body again gets the same answer
+// and does nothing. The road of a request is
+//
+//	1 activity.Decode   strict; the one reading that everything after goes by
+//	2 authenticate      the stamp, over exactly these bytes; the credential may submit this type
+//	3 liveness          timestampMs is not too old and not ahead
+//	4 prepare           the transaction, the key, the hazards: all that can be refused without doing anything
+//	5 policy            for this credential, also if the answer is recorded
+//	6 store.Acquire     a lease, or the recorded activity
+//	7 perform           sign, or send a one-time password
+//	8 store.Complete    and only then the answer
+//
+// What is refused leaves no activity. Its error is an *activity.Error.
+func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {
+	started := time.Now()
+	seen := Observation{Operation: operationPath(sent.Type)}
+	record, organizationID, err := e.submit(ctx, sent, &seen)
+	e.observed(ctx, &seen, organizationID, started, err)
+	return record, err
+}
+
+func (e *Engine) submit(ctx context.Context, sent SignedBody, seen *Observation) (record *activity.Record, organizationID string, err error) {
+	if err := e.submitted.ready(); err != nil {
+		return nil, "", err
+	}
+	request, err := decodeFor(sent)
+	if err != nil {
+		return nil, "", err
+	}
+	seen.Operation = operationPath(request.Type)
+	record, err = e.submitRequest(ctx, request, sent.Stamps, seen)
+	return record, request.OrganizationID, err
+}
+
+// submitRequest is steps 2 to 8.
+func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, headers []stamp.Header, seen *Observation) (*activity.Record, error) {
+	by, err := e.authenticate(ctx, request.OrganizationID, headers, request.Body)
+	if err != nil {
+		return nil, err
+	}
+	if !by.member.Credential.Allows(string(request.Type)) {
+		return nil, activity.NewError(activity.ReasonNotAuthorized, "type", nil,
+			"not authorized: this credential may not submit %s", request.Type)
+	}
+	if err := e.submitted.checkTime(request); err != nil {
+		return nil, err
+	}
+	task, err := e.prepareWork(ctx, by, request)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.authorize(ctx, by, request.Intent, task); err != nil {
+		return nil, err
+	}
+	e.submitted.sweep()
+	begun, err := store.Acquire(ctx, e.submitted.Store, e.submitted.claim(request), e.submitted.Now, task.begin)
+	if err != nil {
+		return nil, refuseStore(err)
+	}
+	if begun.Recorded != nil {
+		seen.Repeated = true
+		return decodeRecorded(begun.Recorded)
+	}
+	return e.perform(ctx, by, request, task, *begun.Lease, seen)
+}
+
+// ready refuses what an engine without a directory cannot do.
+func (s *submitted) ready() error {
+	if s.Directory == nil {
+		return activity.NewError(activity.ReasonUnavailable, "", nil, "this engine takes no requests: its Config has no Directory")
+	}
+	return nil
+}
+
+// decodeFor reads a body for the path it was sent to.
+func decodeFor(sent SignedBody) (*activity.Request, error) {
+	request, err := activity.Decode(sent.Body)
+	if err != nil {
+		return nil, err
+	}
+	if sent.Type != "" && request.Type != sent.Type {
+		return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
+			"type %s does not belong to this path, which is for %s", request.Type, sent.Type)
+	}
+	return request, nil
+}
+
+// checkTime refuses a request that is not live.
+func (s *submitted) checkTime(request *activity.Request) error {
+	if s.AnyRequestTime {
+		return nil
+	}
+	age := s.Now().Sub(request.Time())
+	switch {
+	case age > s.MaxRequestAge:
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
+			"timestampMs is %s old, at most %s are allowed: make the request again", age.Round(time.Millisecond), s.MaxRequestAge)
+	case -age > s.MaxRequestSkew:
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
+			"timestampMs is %s ahead, at most %s are allowed: set the clock", (-age).Round(time.Millisecond), s.MaxRequestSkew)
+	}
+	return nil
+}
+
+// keepUntil is how long a body could be sent again.
+func (s *submitted) keepUntil(request *activity.Request) time.Time {
+	return request.Time().Add(s.MaxRequestAge + s.MaxRequestSkew)
+}
+
+// recordOverhead is about how many bytes a record has beside the body and the
+// signed transaction.
+const recordOverhead = 2 << 10
+
+func (s *submitted) claim(request *activity.Request) store.Claim {
+	return store.Claim{
+		OrganizationID: request.OrganizationID,
+		Fingerprint:    request.Fingerprint,
+		LeaseTTL:       s.LeaseTTL,
+		Size:           2*len(request.Body) + recordOverhead,
+	}
+}
+
+// operationPath returns the path of a type, empty if it is not served.
+func operationPath(kind activity.Type) string {
+	for _, operation := range activity.Operations() {
+		if operation.Type == kind {
+			return operation.Path
+		}
+	}
+	return ""
+}

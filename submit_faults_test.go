@@ -1,0 +1,232 @@
+package countersign_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+func hexSHA256(text string) string {
+	digest := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(digest[:])
+}
+
+// faultyActivities fails where it is told to.
+type faultyActivities struct {
+	store.Store
+	complete, begin error
+	leases          atomic.Int64 // taken and not given back
+}
+
+func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change otp.Change) (store.Begun, error) {
+	if s.begin != nil {
+		return store.Begun{}, s.begin
+	}
+	begun, err := s.Store.Begin(ctx, claim, change)
+	if begun.Lease != nil {
+		s.leases.Add(1)
+	}
+	return begun, err
+}
+
+func (s *faultyActivities) Complete(ctx context.Context, lease store.Lease, made store.Activity, change otp.Change) error {
+	if s.complete != nil {
+		return s.complete
+	}
+	return s.Store.Complete(ctx, lease, made, change)
+}
+
+func (s *faultyActivities) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+	s.leases.Add(-1)
+	return s.Store.Release(ctx, lease, change)
+}
+
+// TestNothingLeavesUnrecorded: a signature that could not be recorded stays
+// here, and the same body is carried out once the store is back.
+func TestNothingLeavesUnrecorded(t *testing.T) {
+	for fault, reason := range map[error]activity.Reason{
+		store.ErrUnavailable:               activity.ReasonUnavailable,
+		store.ErrLeaseLost:                 activity.ReasonUnavailable,
+		store.ErrFull:                      activity.ReasonRateLimitExceeded,
+		context.DeadlineExceeded:           activity.ReasonUnavailable,
+		errors.New("secret-host: no disk"): activity.ReasonInternal,
+	} {
+		faulty := &faultyActivities{Store: memory.New(0)}
+		f := enginetest.New(t, func(c *countersign.Config) { c.Store = faulty })
+		body := f.Body(enginetest.Request{})
+		faulty.complete = fault
+		record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+		if record != nil {
+			t.Errorf("%v: the result left", fault)
+		}
+		refused := refusal(t, err, reason, "")
+		if strings.Contains(refused.Message, "secret-host") || strings.Contains(refused.Message, enginetest.Signed) {
+			t.Errorf("%v: the caller is told %s", fault, refused.Message)
+		}
+		if left := faulty.leases.Load(); left != 0 {
+			t.Errorf("%v: %d leases were kept", fault, left)
+		}
+		faulty.complete = nil
+		if record, err = f.Engine.Submit(t.Context(), f.APIKey.Sign(body)); err != nil || signedOf(t, record) != enginetest.Signed {
+			t.Errorf("%v: and when it is over: %v", fault, err)
+		}
+	}
+}
+
+func TestStoreCannotBegin(t *testing.T) {
+	faulty := &faultyActivities{Store: memory.New(0), begin: store.ErrUnavailable}
+	f := enginetest.New(t, func(c *countersign.Config) { c.Store = faulty })
+	_, err := f.Submit(t, enginetest.Request{})
+	refusal(t, err, activity.ReasonUnavailable, "send the same body again")
+	if made := f.Signing.Signatures.Load(); made != 0 {
+		t.Errorf("%d signatures were made without a lease", made)
+	}
+}
+
+// TestKeyFails: the lease is given back, and the same body may be tried again.
+func TestKeyFails(t *testing.T) {
+	f := enginetest.New(t)
+	fault := errors.New("/dev/secret: no token")
+	f.Signing.Before = func(context.Context) error { return fault }
+	body := f.Body(enginetest.Request{})
+	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if refused := refusal(t, err, activity.ReasonInternal, ""); strings.Contains(refused.Message, "/dev/secret") || !errors.Is(err, fault) {
+		t.Errorf("message %q, cause %v", refused.Message, errors.Unwrap(err))
+	}
+	f.Signing.Before = nil
+	if _, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLeaseIsRenewed: work may take many times as long as a lease lasts.
+func TestLeaseIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := memory.New(0)
+		f := enginetest.New(t, func(c *countersign.Config) { c.Store, c.Now = shared, time.Now })
+		f.Signing.Before = func(context.Context) error { time.Sleep(10 * countersign.DefaultLeaseTTL); return nil }
+		sent := f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now()}))
+		other := make(chan error)
+		go func() {
+			time.Sleep(2 * countersign.DefaultLeaseTTL) // when a lease that nobody renews is over
+			_, err := f.Second(t).Submit(context.Background(), sent)
+			other <- err
+		}()
+		record, err := f.Engine.Submit(t.Context(), sent)
+		if err != nil || signedOf(t, record) != enginetest.Signed {
+			t.Errorf("after ten leases: %v", err)
+		}
+		if err := <-other; err != nil {
+			t.Errorf("the one who waited: %v", err)
+		}
+		if made := f.Signing.Signatures.Load(); made != 1 {
+			t.Errorf("%d signatures made, want 1", made)
+		}
+	})
+}
+
+// stolenLease is a store in which every lease is taken over at once.
+type stolenLease struct{ store.Store }
+
+func (stolenLease) Renew(context.Context, store.Lease, time.Duration, time.Time) (store.Lease, error) {
+	return store.Lease{}, store.ErrLeaseLost
+}
+
+func (stolenLease) Complete(context.Context, store.Lease, store.Activity, otp.Change) error {
+	return store.ErrLeaseLost
+}
+
+// TestLostLeaseEndsTheWork: the work is told by its context, and nothing
+// leaves.
+func TestLostLeaseEndsTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := enginetest.New(t, func(c *countersign.Config) { c.Store, c.Now = stolenLease{memory.New(0)}, time.Now })
+		f.Signing.Before = func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now()})))
+		if record != nil || !errors.Is(err, store.ErrLeaseLost) {
+			t.Errorf("record %v, error %v", record, err)
+		}
+		refusal(t, err, activity.ReasonUnavailable, "")
+	})
+}
+
+// TestCallerGoesAway: a signature that was made is recorded though nobody waits
+// for it, and the same body gets it.
+func TestCallerGoesAway(t *testing.T) {
+	leaving := &leavingStore{Store: memory.New(0)}
+	f := enginetest.New(t, func(c *countersign.Config) { c.Store = leaving })
+	ctx, cancel := context.WithCancel(t.Context())
+	leaving.leave = cancel
+	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
+	first, err := f.Engine.Submit(ctx, sent)
+	if err != nil || ctx.Err() == nil {
+		t.Fatalf("error %v, context %v", err, ctx.Err())
+	}
+	second, err := f.Engine.Submit(t.Context(), sent)
+	if err != nil || first.ID != second.ID || f.Signing.Signatures.Load() != 1 {
+		t.Errorf("again: %v, %d signatures", err, f.Signing.Signatures.Load())
+	}
+}
+
+// leavingStore is a store whose caller goes away before Complete.
+type leavingStore struct {
+	store.Store
+	leave func()
+}
+
+func (s *leavingStore) Complete(ctx context.Context, lease store.Lease, made store.Activity, change otp.Change) error {
+	s.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.Store.Complete(ctx, lease, made, change)
+}
+
+func TestNewRefusesSubmission(t *testing.T) {
+	f := enginetest.New(t)
+	wrongCurve, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		change  func(*countersign.Config)
+		problem string
+	}{
+		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "the store forgets"},
+		"proof key on P-384":                 {func(c *countersign.Config) { c.ProofSigner = wrongCurve }, "P-256"},
+		"negative age":                       {func(c *countersign.Config) { c.MaxRequestAge = -1 }, "negative"},
+		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "less than a second"},
+	} {
+		config := f.Config
+		test.change(&config)
+		if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWithoutDirectory(t *testing.T) {
+	f := enginetest.New(t, func(c *countersign.Config) { c.Directory = nil })
+	_, err := f.Submit(t, enginetest.Request{})
+	refusal(t, err, activity.ReasonUnavailable, "no Directory")
+	refusal(t, f.Engine.Ready(t.Context()), activity.ReasonUnavailable, "no Directory")
+}

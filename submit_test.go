@@ -1,0 +1,256 @@
+package countersign_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+func signedOf(t *testing.T, record *activity.Record) string {
+	t.Helper()
+	result, ok := record.Result.(activity.SignTransactionResult)
+	if !ok {
+		t.Fatalf("result %T", record.Result)
+	}
+	return result.SignedTransaction
+}
+
+// refusal asserts that err is a refusal for a reason, and returns it.
+func refusal(t *testing.T, err error, reason activity.Reason, message string) *activity.Error {
+	t.Helper()
+	var refused *activity.Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("error %v, want %s", err, reason)
+	}
+	if refused.Reason != reason || refused.Code != reason.Code() || !strings.Contains(refused.Message, message) {
+		t.Fatalf("refused with %s: %s\nwant %s: %s (cause: %v)", refused.Reason, refused.Message, reason, message, errors.Unwrap(err))
+	}
+	return refused
+}
+
+func TestSubmit(t *testing.T) {
+	f := enginetest.New(t)
+	body := f.Body(enginetest.Request{})
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := signedOf(t, record); got != enginetest.Signed {
+		t.Errorf("signed %s\nwant   %s", got, enginetest.Signed)
+	}
+	if string(record.Request.Body) != body || record.Voter.UserName != "ci" || record.Voter.PublicKey != f.APIKey.PublicKey || len(record.AppProofs) != 0 {
+		t.Errorf("record %+v", record)
+	}
+}
+
+// TestSameBodyAgain: one activity, one signature made, equal answers, whoever
+// sends it how often.
+func TestSameBodyAgain(t *testing.T) {
+	f := enginetest.New(t)
+	f.Signing.Before = func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }
+	body := f.Body(enginetest.Request{Proofs: true})
+	answers := make([][]byte, 100)
+	var group sync.WaitGroup
+	for i := range answers {
+		sent := f.APIKey.Sign(body) // each its own stamp
+		group.Go(func() {
+			record, err := f.Engine.Submit(t.Context(), sent)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answers[i] = record.AppendAnswer(nil)
+		})
+	}
+	group.Wait()
+	for i, answer := range answers {
+		if !bytes.Equal(answer, answers[0]) {
+			t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answer, answers[0])
+		}
+	}
+	if made := f.Signing.Signatures.Load(); made != 1 {
+		t.Errorf("%d signatures made, want 1", made)
+	}
+}
+
+// TestSubmitRefused: each with its code and its reason.
+func TestSubmitRefused(t *testing.T) {
+	f := enginetest.New(t)
+	body := f.Body(enginetest.Request{})
+	good := f.APIKey.Sign(body)
+	otp := `{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"` + fmt.Sprint(f.Clock.Now().UnixMilli()) + `","organizationId":"` + enginetest.Organization + `","parameters":{"otpId":"a","otpCode":"b"}}`
+	signed := func(r enginetest.Request) countersign.SignedBody { return f.APIKey.Sign(f.Body(r)) }
+	changed := good
+	changed.Body = bytes.Replace(good.Body, []byte("02ec01"), []byte("02ec02"), 1)
+	wrongPath := good
+	wrongPath.Type = activity.TypeInitOTPAuth
+	for name, test := range map[string]struct {
+		sent    countersign.SignedBody
+		reason  activity.Reason
+		message string
+	}{
+		"no stamp":                {countersign.SignedBody{Body: good.Body}, activity.ReasonSignatureMissing, "0 stamps: exactly one"},
+		"two stamps":              {countersign.SignedBody{Body: good.Body, Stamps: append(good.Stamps, good.Stamps...)}, activity.ReasonSignatureMissing, "2 stamps: exactly one"},
+		"malformed stamp":         {countersign.SignedBody{Body: good.Body, Stamps: []stamp.Header{{Name: "X-Stamp", Value: "!"}}}, activity.ReasonSignatureInvalid, ""},
+		"another body":            {changed, activity.ReasonSignatureInvalid, ""},
+		"of another organization": {f.Other.Sign(body), activity.ReasonSignatureInvalid, ""},
+		"for another one":         {signed(enginetest.Request{Organization: enginetest.OtherOrganization}), activity.ReasonSignatureInvalid, ""},
+		"for no organization":     {signed(enginetest.Request{Organization: "nobody"}), activity.ReasonSignatureInvalid, ""},
+		"unknown key":             {enginetest.NewAPIKey(t).Sign(body), activity.ReasonSignatureInvalid, ""},
+		"expired key":             {f.Expired.Sign(body), activity.ReasonSignatureInvalid, ""},
+		"not allowed this type":   {f.OTPOnly.Sign(body), activity.ReasonNotAuthorized, "may not submit ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
+		"61 minutes old":          {signed(enginetest.Request{At: f.Clock.Now().Add(-61 * time.Minute)}), activity.ReasonInvalidTime, "1h1m0s old, at most 1h0m0s"},
+		"a millisecond too old":   {signed(enginetest.Request{At: f.Clock.Now().Add(-time.Hour - time.Millisecond)}), activity.ReasonInvalidTime, "1h0m0.001s old"},
+		"6 minutes ahead":         {signed(enginetest.Request{At: f.Clock.Now().Add(6 * time.Minute)}), activity.ReasonInvalidTime, "6m0s ahead, at most 5m0s"},
+		"another path":            {wrongPath, activity.ReasonRequestInvalid, "does not belong to this path"},
+		"malformed envelope":      {f.APIKey.Sign(strings.Replace(body, "type", "Type", 1)), activity.ReasonRequestInvalid, "case-sensitive"},
+		"malformed transaction":   {signed(enginetest.Request{Unsigned: "02ec0"}), activity.ReasonInvalidTransaction, "odd number of hex digits"},
+		"transaction cut off":     {signed(enginetest.Request{Unsigned: "02ec01"}), activity.ReasonInvalidTransaction, "ethereum"},
+		"unknown signWith":        {signed(enginetest.Request{SignWith: "0x0000000000000000000000000000000000000001"}), activity.ReasonNotFound, `could not find any resource to sign with: organization "` + enginetest.Organization + `"`},
+		"hazard":                  {signed(enginetest.Request{Unsigned: enginetest.Hazardous}), activity.ReasonHazardNotAllowed, "allow ethereum/no-chain-id by name"},
+		"no one-time passwords":   {f.APIKey.Sign(otp), activity.ReasonRequestInvalid, "no service for one-time passwords"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record, err := f.Engine.Submit(t.Context(), test.sent)
+			if record != nil {
+				t.Error("a refusal came with a record")
+			}
+			refusal(t, err, test.reason, test.message)
+		})
+	}
+	if made := f.Signing.Signatures.Load(); made != 0 {
+		t.Errorf("%d signatures were made", made)
+	}
+}
+
+func TestLivenessBounds(t *testing.T) {
+	f := enginetest.New(t)
+	for _, offset := range []time.Duration{-time.Hour, 0, 5 * time.Minute} {
+		if _, err := f.Submit(t, enginetest.Request{At: f.Clock.Now().Add(offset)}); err != nil {
+			t.Errorf("%v: %v", offset, err)
+		}
+	}
+}
+
+// TestOneAnswerBeforeTheStampVerifies: nothing of the answer tells an unknown
+// organization from an unknown key, an expired one and a wrong signature.
+func TestOneAnswerBeforeTheStampVerifies(t *testing.T) {
+	f := enginetest.New(t)
+	body := f.Body(enginetest.Request{})
+	wrong := f.APIKey.Sign(body)
+	wrong.Body = append(wrong.Body, ' ')
+	answers := map[string]string{}
+	causes := map[string]string{}
+	for name, sent := range map[string]countersign.SignedBody{
+		"unknown organization": f.APIKey.Sign(f.Body(enginetest.Request{Organization: "nobody"})),
+		"unknown key":          enginetest.NewAPIKey(t).Sign(body),
+		"expired key":          f.Expired.Sign(body),
+		"wrong signature":      wrong,
+	} {
+		_, err := f.Engine.Submit(t.Context(), sent)
+		refused := refusal(t, err, activity.ReasonSignatureInvalid, "")
+		answers[string(refused.AppendJSON(nil))] = name
+		causes[errors.Unwrap(refused).Error()] = name
+	}
+	if len(answers) != 1 {
+		t.Errorf("answers differ: %v", answers)
+	}
+	if len(causes) != 4 {
+		t.Errorf("the causes, for the log, do not differ: %v", causes)
+	}
+}
+
+// TestRememberedForAsLongAsItIsLive: a body 5 minutes ahead can be sent again
+// for 65 minutes, and is known then.
+func TestRememberedForAsLongAsItIsLive(t *testing.T) {
+	f := enginetest.New(t)
+	sent := f.APIKey.Sign(f.Body(enginetest.Request{At: f.Clock.Now().Add(5 * time.Minute)}))
+	first, err := f.Engine.Submit(t.Context(), sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 64 {
+		f.Clock.Advance(time.Minute)
+		if _, err := f.Submit(t, enginetest.Request{}); err != nil { // so that it is swept
+			t.Fatal(err)
+		}
+	}
+	made := f.Signing.Signatures.Load()
+	again, err := f.Engine.Submit(t.Context(), sent)
+	if err != nil || again.ID != first.ID || f.Signing.Signatures.Load() != made {
+		t.Fatalf("64 minutes later: %v, %d more signatures", err, f.Signing.Signatures.Load()-made)
+	}
+	f.Clock.Advance(time.Minute + time.Millisecond)
+	_, err = f.Engine.Submit(t.Context(), sent)
+	refusal(t, err, activity.ReasonInvalidTime, "old")
+}
+
+func TestHazardsOfAnOrganization(t *testing.T) {
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.Directory = allowing{c.Directory, []string{"ethereum/no-chain-id"}}
+	})
+	if _, err := f.Submit(t, enginetest.Request{Unsigned: enginetest.Hazardous}); err != nil {
+		t.Error(err)
+	}
+	intent := activity.SignTransactionIntent{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Hazardous, Type: activity.TransactionTypeEthereum}
+	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent); err != nil {
+		t.Errorf("without a request: %v", err)
+	}
+}
+
+// allowing is a directory whose organizations allow hazards.
+type allowing struct {
+	countersign.Directory
+	hazards []string
+}
+
+func (a allowing) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+	organization, err := a.Directory.Organization(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	changed := *organization
+	changed.AllowHazards = a.hazards
+	return &changed, nil
+}
+
+func TestAppProof(t *testing.T) {
+	f := enginetest.New(t)
+	record, err := f.Submit(t, enginetest.Request{Proofs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(record.AppProofs) != 1 {
+		t.Fatalf("%d proofs", len(record.AppProofs))
+	}
+	payload, err := activity.VerifyAppProof(record.AppProofs[0], &f.ProofKey.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, countersign.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := activity.AppProofPayload{
+		TimestampMs: f.Clock.Now().UnixMilli(), OrganizationID: enginetest.Organization, ActivityID: record.ID,
+		ActivityType: activity.TypeSignTransaction, Fingerprint: record.Request.Fingerprint.String(),
+		Outcome:      activity.StatusCompleted,
+		ResultDigest: hexSHA256(`{"signedTransaction":"` + enginetest.Signed + `"}`), SummaryDigest: fmt.Sprintf("%x", inspection.Summary.Digest()),
+	}
+	if payload != want {
+		t.Errorf("payload\n%+v\nwant\n%+v", payload, want)
+	}
+	without := enginetest.New(t, func(c *countersign.Config) { c.ProofSigner = nil })
+	_, err = without.Submit(t, enginetest.Request{Proofs: true})
+	refusal(t, err, activity.ReasonRequestInvalid, "no proof key")
+}
