@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -116,8 +117,8 @@ func (c *connection) locate() (uint, error) {
 	var found uint
 	for _, slot := range slots {
 		info, err := c.module.GetTokenInfo(slot)
-		if err != nil {
-			continue // taken out since
+		if err != nil || info.Label == "" && info.Flags&pkcs11.CKF_TOKEN_INITIALIZED == 0 {
+			continue // taken out since, or blank
 		}
 		name := fmt.Sprintf("%q (serial %q)", info.Label, info.SerialNumber)
 		present = append(present, name)
@@ -139,6 +140,7 @@ func listed(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
+	slices.Sort(names)
 	return strings.Join(names, ", ")
 }
 

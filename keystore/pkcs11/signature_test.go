@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/keystore"
@@ -20,15 +19,7 @@ func TestFinishECDSA(t *testing.T) {
 	for i := range 64 {
 		secret := sha256.Sum256(fmt.Appendf(nil, "secret %d", i))
 		digest := sha256.Sum256(fmt.Appendf(nil, "digest %d", i))
-		private, _ := btcec.PrivKeyFromBytes(secret[:])
-		want, err := crypto.Sign(digest[:], private.ToECDSA())
-		if err != nil {
-			t.Fatal(err)
-		}
-		public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, private.PubKey().SerializeCompressed())
-		if err != nil {
-			t.Fatal(err)
-		}
+		public, want := softwareSigned(t, secret, digest)
 		high := append([]byte{}, want[:64]...)
 		new(big.Int).Sub(n, new(big.Int).SetBytes(want[32:64])).FillBytes(high[32:])
 		for half, raw := range map[string][]byte{"low": want[:64], "high": high} {
@@ -43,6 +34,23 @@ func TestFinishECDSA(t *testing.T) {
 	}
 }
 
+func softwareSigned(t *testing.T, secret, digest [32]byte) (keystore.PublicKey, []byte) {
+	t.Helper()
+	private, err := crypto.ToECDSA(secret[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := crypto.Sign(digest[:], private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, crypto.FromECDSAPub(&private.PublicKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return public, signature
+}
+
 func mustNotFinish(t *testing.T, what string, finish func() ([65]byte, error)) {
 	t.Helper()
 	if signature, err := finish(); !errors.Is(err, keystore.ErrSignatureCheck) || signature != [65]byte{} {
@@ -51,16 +59,8 @@ func mustNotFinish(t *testing.T, what string, finish func() ([65]byte, error)) {
 }
 
 func TestFinishECDSARefuses(t *testing.T) {
-	private, _ := btcec.PrivKeyFromBytes([]byte{1})
-	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, private.PubKey().SerializeCompressed())
-	if err != nil {
-		t.Fatal(err)
-	}
 	digest := [32]byte{1}
-	good, err := crypto.Sign(digest[:], private.ToECDSA())
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, good := softwareSigned(t, [32]byte{1}, digest)
 	n := crypto.S256().Params().N.Bytes()
 	for what, raw := range map[string][]byte{
 		"nothing":     nil,
