@@ -42,18 +42,28 @@ var modulePaths = []string{
 // module open still sees the tokens of before.
 func SoftHSM(t testing.TB) Token {
 	t.Helper()
-	token := Token{Module: softHSMModule(t), Label: "countersign test", PIN: "a PIN of tests", SOPIN: "a PIN of tests, too"}
-	folder := t.TempDir()
+	token := SoftHSMIn(t, t.TempDir())
+	t.Setenv("SOFTHSM2_CONF", token.Config)
+	return token
+}
+
+// SoftHSMIn makes a token in a folder, for other processes to use: it does not
+// set SOFTHSM2_CONF in this one.
+func SoftHSMIn(t testing.TB, folder string) Token {
+	t.Helper()
+	token := Token{
+		Module: softHSMModule(t), Label: "countersign test",
+		PIN: "a PIN of tests", SOPIN: "a PIN of tests, too",
+		Config: filepath.Join(folder, "softhsm2.conf"),
+	}
 	tokens := filepath.Join(folder, "tokens")
 	if err := os.Mkdir(tokens, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	token.Config = filepath.Join(folder, "softhsm2.conf")
 	config := "directories.tokendir = " + tokens + "\nlog.level = ERROR\n"
 	if err := os.WriteFile(token.Config, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SOFTHSM2_CONF", token.Config)
 	token.Add(t, token.Label)
 	return token
 }
@@ -64,6 +74,7 @@ func (h Token) Add(t testing.TB, label string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), Tool(t, "softhsm2-util"),
 		"--init-token", "--free", "--label", label, "--pin", h.PIN, "--so-pin", h.SOPIN)
+	command.Env = append(command.Environ(), "SOFTHSM2_CONF="+h.Config)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("softhsm2-util: %v\n%s", err, out)
 	}
