@@ -13,14 +13,20 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // client posts stamped requests to a server.
 type client struct {
-	base string
-	key  apiKeyFlag
-	by   *stamper
+	base  string
+	key   apiKeyFlag
+	by    *stamper
+	stamp func(body []byte) (stamp.Header, error)
 }
+
+// use has requests stamped with an API key.
+func (c *client) use(by *stamper) { c.by, c.stamp = by, by.Stamp }
 
 func (c *client) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.base, "url", "", "`BASE` of the server's URLs, such as http://127.0.0.1:8080")
@@ -36,8 +42,12 @@ func (c *client) open(ctx context.Context) error {
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.RawQuery != "" || parsed.Fragment != "" {
 		return usagef("--url %q: write it as http://HOST:PORT or https://HOST", c.base)
 	}
-	c.by, err = c.key.open(ctx)
-	return err
+	by, err := c.key.open(ctx)
+	if err != nil {
+		return err
+	}
+	c.use(by)
+	return nil
 }
 
 // Bounds of a client.
@@ -49,7 +59,7 @@ const (
 // post stamps a body and posts it. An answer that is a refusal comes with an
 // error that has its message.
 func (c *client) post(ctx context.Context, path string, body []byte) (answer []byte, err error) {
-	made, err := c.by.stamp(body)
+	made, err := c.stamp(body)
 	if err != nil {
 		return nil, err
 	}

@@ -42,9 +42,11 @@ func newDemoServed(dir string, made *countersign.Config) (*demoServed, error) {
 		return nil, err
 	}
 	s := &demoServed{outbox: filepath.Join(dir, outboxName)}
-	if s.to.by, err = newStamper(jsonLine(key)); err != nil {
+	by, err := newStamper(jsonLine(key))
+	if err != nil {
 		return nil, err
 	}
+	s.to.use(by)
 	if s.proofKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
 	}
@@ -156,9 +158,7 @@ func (s *demoServed) showRequest(ctx context.Context, keys *file.Store, tell *na
 // showAltered sends a request with the stamp of another.
 func (s *demoServed) showAltered(ctx context.Context, body []byte, tell *narrator) error {
 	altered := s.to
-	altered.by = &stamper{publicKey: s.to.by.publicKey, scheme: s.to.by.scheme, sign: func([]byte) (string, error) {
-		return s.to.by.sign(body)
-	}}
+	altered.stamp = func([]byte) (stamp.Header, error) { return s.to.stamp(body) }
 	changed := bytes.Replace(body, []byte("ee6b280"), []byte("ee6b281"), 1) // the amount
 	_, err := altered.post(ctx, "submit/sign_transaction", changed)
 	if refused, ok := errors.AsType[*refusedError](err); !ok || refused.status != http.StatusUnauthorized {

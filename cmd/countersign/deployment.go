@@ -74,12 +74,12 @@ const connectTimeout = 15 * time.Second
 func openStore(ctx context.Context, uri string) (store.Store, error) {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	switch {
-	case uri == "memory:":
+	case uri == config.MemoryStore:
 		return memory.New(countersign.DefaultStoreBytes), nil
 	case scheme == "bolt" && rest != "":
 		opened, err := bolt.Open(rest)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", rest, err)
+			return nil, err
 		}
 		return opened, nil
 	case scheme == "postgres" || scheme == "postgresql":
@@ -91,7 +91,7 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 		}
 		return opened, nil
 	}
-	return nil, fmt.Errorf("%q is none: use memory:, bolt:PATH or postgres://…", scheme)
+	return nil, fmt.Errorf("%q is none: use memory, bolt:PATH or postgres://…", scheme)
 }
 
 // openProofKey opens the key that makes app proofs and verification tokens: an

@@ -25,7 +25,7 @@ func newRequestFile(by *stamper, body []byte) (requestFile, error) {
 	if !utf8.Valid(body) {
 		return requestFile{}, errors.New("the body is not UTF-8: it would not survive in a file of JSON")
 	}
-	made, err := by.stamp(body)
+	made, err := by.Stamp(body)
 	return requestFile{string(body), made}, err
 }
 

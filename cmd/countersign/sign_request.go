@@ -53,8 +53,8 @@ func (c *signCommand) signRequest(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if configured.Store == "memory:" {
-		return errors.New("store: memory: forgets, and the same request would be signed again: use bolt:PATH")
+	if configured.Store == config.MemoryStore {
+		return errors.New("store: memory forgets, and the same request would be signed again: use bolt:PATH")
 	}
 	c.at.use(configured)
 	engine, err := openEngine(cmd, &c.at, func(made *countersign.Config) {

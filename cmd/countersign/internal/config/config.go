@@ -4,7 +4,7 @@
 //	admin: 127.0.0.1:8081           # health and metrics; left out: none
 //	tls: {certFile: …, keyFile: …}  # optional
 //	origins: [https://app.example.com]  # pages that may use the API from a browser; left out: none
-//	store: bolt:state.db            # memory: | bolt:PATH | postgres://…
+//	store: bolt:state.db            # memory | bolt:PATH | postgres://…
 //	keystore: file:keys             # or pkcs11:…
 //	passphraseFile: passphrase      # mode 0600; left out: asked for on the terminal
 //	proofKey: file:proof.pem        # an ECDSA key on P-256; left out: no app proofs and no one-time passwords redeemed
@@ -41,6 +41,9 @@ type Config struct {
 	Organizations  []countersign.OrganizationConfig `yaml:"organizations"`
 	OTP            *OTP                             `yaml:"otp"`
 }
+
+// MemoryStore is the store that forgets, and loses all at the end.
+const MemoryStore = "memory:"
 
 // TLS names the certificate chain and the private key, in PEM.
 type TLS struct {
@@ -150,6 +153,9 @@ func (c *Config) resolve() {
 	}
 	for _, path := range paths {
 		*path = within(dir, *path)
+	}
+	if c.Store == "memory" { // as a URI it has a colon, which YAML takes without quotes for a mapping
+		c.Store = MemoryStore
 	}
 	c.Store = withinURI(dir, "bolt", c.Store)
 	c.Keystore = withinURI(dir, "file", c.Keystore)
