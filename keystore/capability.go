@@ -37,12 +37,17 @@ func AsECDSA(key Key) (ECDSASigner, error) {
 	return nil, unsupported(key, "ECDSA signatures on secp256k1")
 }
 
-// AsSchnorr returns the key's BIP-340 capability, like AsECDSA.
+// AsSchnorr returns the key's BIP-340 capability, like AsECDSA. Keys in HSMs do
+// not have it; the error names what they can sign for instead.
 func AsSchnorr(key Key) (SchnorrSigner, error) {
 	if signer, ok := key.(SchnorrSigner); ok {
 		return signer, nil
 	}
-	return nil, unsupported(key, "BIP-340 signatures")
+	err := unsupported(key, "BIP-340 signatures")
+	if key.PublicKey().Curve() == CurveSecp256k1 {
+		return nil, fmt.Errorf("%w, as HSMs cannot: use its P2WPKH address, not the taproot one", err)
+	}
+	return nil, err
 }
 
 // AsEd25519 returns the key's Ed25519 capability, like AsECDSA.

@@ -149,3 +149,12 @@ func exportedTypes(t *testing.T, dir string) (types []string) {
 	}
 	return types
 }
+
+// TestStructWithASecret: fmt does not ask the methods of what is in an unexported
+// field, and follows a pointer there if the verb does not fit.
+func TestStructWithASecret(t *testing.T) {
+	holder := &struct{ secret keystore.Secret }{keystore.NewSecret(leakSecret)}
+	defer holder.secret.Destroy()
+	keystoretest.CheckNotPrinted(t, "a struct by pointer", holder, leakSecret)
+	keystoretest.CheckNotPrinted(t, "a struct", *holder, leakSecret)
+}

@@ -14,10 +14,11 @@ const redacted = "[redacted]"
 // overwrites them for all. The zero Secret holds nothing.
 //
 // However it is printed, logged or marshalled, it shows "[redacted]". The
-// bytes sit behind a pointer, so that a struct with a Secret in an unexported
-// field, which fmt prints without asking Secret, shows no more than an address.
+// bytes sit behind two pointers, so that a struct with a Secret in an unexported
+// field, which fmt prints without asking Secret, shows no more than an address:
+// one pointer fmt follows, if the verb does not fit.
 type Secret struct {
-	held *heldSecret
+	at **heldSecret
 }
 
 type heldSecret struct {
@@ -30,22 +31,23 @@ type heldSecret struct {
 func NewSecret(secret []byte) Secret {
 	held := &heldSecret{bytes: vault.take(len(secret))}
 	copy(held.bytes, secret)
-	return Secret{held: held}
+	return Secret{at: &held}
 }
 
 // Reveal calls use with the secret bytes. They are the secret itself, not a
 // copy: use must not keep them, change them or pass them to anything that does.
 // After Destroy, Reveal returns ErrClosed without calling use.
 func (s Secret) Reveal(use func(secret []byte) error) error {
-	if s.held == nil {
+	if s.at == nil {
 		return ErrClosed
 	}
-	s.held.mu.RLock()
-	defer s.held.mu.RUnlock()
-	if s.held.bytes == nil {
+	held := *s.at
+	held.mu.RLock()
+	defer held.mu.RUnlock()
+	if held.bytes == nil {
 		return ErrClosed
 	}
-	return use(s.held.bytes)
+	return use(held.bytes)
 }
 
 // comparing is held by who holds two secrets at once: two who hold one each and
@@ -55,10 +57,10 @@ var comparing sync.Mutex
 // Equal compares two secrets in constant time for equal lengths. A destroyed
 // secret equals nothing.
 func (s Secret) Equal(other Secret) bool {
-	if s.held == nil || other.held == nil {
+	if s.at == nil || other.at == nil {
 		return false
 	}
-	if s.held == other.held {
+	if s.at == other.at {
 		return s.Reveal(func([]byte) error { return nil }) == nil
 	}
 	comparing.Lock()
@@ -76,14 +78,15 @@ func (s Secret) Equal(other Secret) bool {
 // Destroy overwrites the bytes and waits for those who are using them.
 // Destroying again does nothing.
 func (s Secret) Destroy() {
-	if s.held == nil {
+	if s.at == nil {
 		return
 	}
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
-	if s.held.bytes != nil {
-		vault.giveBack(s.held.bytes)
-		s.held.bytes = nil
+	held := *s.at
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	if held.bytes != nil {
+		vault.giveBack(held.bytes)
+		held.bytes = nil
 	}
 }
 

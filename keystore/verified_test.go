@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -244,4 +245,21 @@ func TestUnsupportedNamesTheKey(t *testing.T) {
 	if !errors.Is(err, keystore.ErrUnsupported) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
+}
+
+// TestNoSchnorrNamesTheWayOut: a secp256k1 key without BIP-340 is in an HSM, and
+// can sign for another address.
+func TestNoSchnorrNamesTheWayOut(t *testing.T) {
+	one, _, solana := signers(t)
+	for key, wayOut := range map[keystore.Key]bool{ecdsaOnly(one): true, solana: false} {
+		_, err := keystore.AsSchnorr(key)
+		if !errors.Is(err, keystore.ErrUnsupported) || strings.Contains(err.Error(), "P2WPKH") != wayOut {
+			t.Errorf("%v: %v", key.PublicKey().Curve(), err)
+		}
+	}
+}
+
+// ecdsaOnly returns a key that makes ECDSA signatures only.
+func ecdsaOnly(key keystore.Key) keystore.Key {
+	return &faultyECDSA{key, key.(keystore.ECDSASigner), func([]byte) {}, nil}
 }

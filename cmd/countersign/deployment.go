@@ -94,15 +94,18 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 	return nil, fmt.Errorf("%q is none: use memory, bolt:PATH or postgres://…", scheme)
 }
 
-// openProofKey reads the key that makes app proofs and verification tokens: an
-// ECDSA key on P-256, as PKCS #8 in PEM. Without a URI there is none.
+// openProofKey opens the key that makes app proofs and verification tokens: an
+// ECDSA key on P-256, as PKCS #8 in PEM or in an HSM. Without a URI there is none.
 func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	if uri == "" {
 		return nil, nil
 	}
+	if strings.HasPrefix(uri, "pkcs11:") {
+		return openHSMProofKey(ctx, uri)
+	}
 	path, ok := strings.CutPrefix(uri, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("%q: file:PATH is expected", uri)
+		return nil, fmt.Errorf("%q: file:PATH or pkcs11:…;object=LABEL is expected", uri)
 	}
 	content, err := readSecretFile(ctx, path)
 	if err != nil {

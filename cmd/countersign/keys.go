@@ -155,6 +155,7 @@ func eachKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, wanted 
 			return err
 		}
 	}
+	tellLeftOut(cmd, keys)
 	return nil
 }
 

@@ -14,13 +14,15 @@ func newGenerateCommand() *cobra.Command {
 		Use:   "generate",
 		Short: "Make a new key",
 		Long: paragraphs(`
-Make a new key and print it as one line of JSON, when it is safe on disk.
+Make a new key and print it as one line of JSON, when it is safe on disk, or
+in the HSM.
 
 CURVE_SECP256K1 is for Ethereum, Tron, Bitcoin and Tempo, CURVE_ED25519 for
-Solana. If there is no keystore in the directory yet, one is made.`),
+Solana. If there is no keystore in the directory yet, one is made. In an HSM the
+key is made inside, and never leaves it.`),
 		Example: "  countersign keys generate --keystore file:keys --curve CURVE_SECP256K1 --name 'hot wallet'",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := network.check(); err != nil {
 				return err
 			}
@@ -28,12 +30,7 @@ Solana. If there is no keystore in the directory yet, one is made.`),
 			if err != nil {
 				return err
 			}
-			keys, err := at.openOrCreate(cmd)
-			if err != nil {
-				return err
-			}
-			defer closeKeystore(keys, &err)
-			info, err := keys.Generate(at.organization, name, onCurve)
+			info, err := at.generate(cmd, name, onCurve)
 			if err != nil {
 				return err
 			}

@@ -23,6 +23,7 @@ import (
 type keystoreFlags struct {
 	uri              string
 	passphraseFile   string
+	pinFile          string
 	organization     string
 	leaveOutBadFiles bool
 	configFile       string
@@ -35,9 +36,10 @@ const defaultOrganization = "default"
 func (f *keystoreFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.set = flags.Changed
-	flags.StringVar(&f.uri, "keystore", "", "where the keys are: `URI`, file:DIR")
+	flags.StringVar(&f.uri, "keystore", "", "where the keys are: `URI`, file:DIR, or pkcs11:… for an HSM (RFC 7512)")
 	flags.StringVar(&f.configFile, "config", "", "`FILE` that names the keystore, its passphrase's file and the organization: countersign.yaml")
 	flags.StringVar(&f.passphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: asked for on the terminal)")
+	flags.StringVar(&f.pinFile, "pin-file", "", "`FILE` with the PIN of the HSM, mode 0600 (default: the URI's pin-source, or asked for on the terminal)")
 	flags.StringVar(&f.organization, "org", defaultOrganization, "`ID` of the organization that has the keys; with --config, the only one in it")
 	flags.BoolVar(&f.leaveOutBadFiles, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of refusing the keystore")
 }
@@ -88,9 +90,11 @@ func (f *keystoreFlags) directory() (string, error) {
 	case !found:
 		return "", usagef("--keystore %q has no scheme: for a directory write file:%s", f.uri, f.uri)
 	case scheme == "pkcs11":
-		return "", usagef("--keystore pkcs11:…: this build has no HSM backend, only file:DIR")
+		return "", usagef("--keystore pkcs11:…: keys are not brought to an HSM: make them there, with 'countersign keys generate'")
+	case f.pinFile != "":
+		return "", usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in a file that --passphrase-file names")
 	case scheme != "file":
-		return "", usagef("--keystore: unknown scheme %q: use file:DIR", scheme)
+		return "", usagef("--keystore: unknown scheme %q: use file:DIR or pkcs11:…", scheme)
 	}
 	if after, isURL := strings.CutPrefix(rest, "//"); isURL && !strings.HasPrefix(after, "/") {
 		return "", usagef("--keystore %q names a host: write file:DIR or file:///DIR", f.uri)
@@ -102,7 +106,21 @@ func (f *keystoreFlags) directory() (string, error) {
 }
 
 // open opens a keystore that is there.
-func (f *keystoreFlags) open(cmd *cobra.Command) (*file.Store, error) {
+func (f *keystoreFlags) open(cmd *cobra.Command) (keystore.Keystore, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if f.isHSM() {
+		keys, err := f.openHSM(cmd)
+		if err != nil {
+			return nil, err
+		}
+		return keys, nil
+	}
+	return f.openDirectory(cmd)
+}
+
+func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
 	dir, err := f.directory()
 	if err != nil {
 		return nil, err
@@ -119,7 +137,11 @@ func (f *keystoreFlags) open(cmd *cobra.Command) (*file.Store, error) {
 		return nil, err
 	}
 	defer keystore.Wipe(passphrase)
-	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
+	keys, err := f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
 }
 
 // openOrCreate opens a keystore, or makes one where nothing is.

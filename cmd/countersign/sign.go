@@ -99,7 +99,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 			return usagef("--%s goes with --request", name)
 		}
 	}
-	if _, err := c.at.directory(); err != nil {
+	if err := c.at.check(); err != nil {
 		return err
 	}
 	if err := checkHazardNames(c.allow); err != nil {

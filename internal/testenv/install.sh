@@ -31,6 +31,7 @@ system() {
 }
 
 system age age age age age
+system softhsm2-util softhsm2 softhsm softhsm softhsm
 system node "nodejs npm" nodejs nodejs node
 system npm npm npm npm node
 

@@ -1,0 +1,92 @@
+package testenv
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Token is a new, empty token of SoftHSM, in a folder of the test's own.
+type Token struct {
+	Module string // path of the PKCS#11 module
+	Label  string
+	PIN    string
+	SOPIN  string
+	Config string // what SOFTHSM2_CONF is set to
+}
+
+// URI returns a PKCS#11 URI of the token, without the PIN, through a module: the
+// token's own if it is empty.
+func (h Token) URI(module string) string {
+	if module == "" {
+		module = h.Module
+	}
+	return fmt.Sprintf("pkcs11:token=%s?module-path=%s", url.PathEscape(h.Label), module)
+}
+
+// modulePaths are where packages put SoftHSM.
+var modulePaths = []string{
+	"/usr/lib/softhsm/libsofthsm2.so",
+	"/usr/lib/*/softhsm/libsofthsm2.so",
+	"/usr/lib64/pkcs11/libsofthsm2.so",
+	"/usr/lib64/softhsm/libsofthsm2.so",
+	"/usr/local/lib/softhsm/libsofthsm2.so",
+	"/opt/homebrew/lib/softhsm/libsofthsm2.so",
+}
+
+// SoftHSM makes a token in a temporary folder and points SOFTHSM2_CONF there,
+// so that the test cannot run in parallel with others. A process that has the
+// module open still sees the tokens of before.
+func SoftHSM(t testing.TB) Token {
+	t.Helper()
+	token := SoftHSMIn(t, t.TempDir())
+	t.Setenv("SOFTHSM2_CONF", token.Config)
+	return token
+}
+
+// SoftHSMIn makes a token in a folder, for other processes to use: it does not
+// set SOFTHSM2_CONF in this one.
+func SoftHSMIn(t testing.TB, folder string) Token {
+	t.Helper()
+	token := Token{
+		Module: softHSMModule(t), Label: "countersign test",
+		PIN: "a PIN of tests", SOPIN: "a PIN of tests, too",
+		Config: filepath.Join(folder, "softhsm2.conf"),
+	}
+	tokens := filepath.Join(folder, "tokens")
+	if err := os.Mkdir(tokens, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := "directories.tokendir = " + tokens + "\nlog.level = ERROR\n"
+	if err := os.WriteFile(token.Config, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	token.Add(t, token.Label)
+	return token
+}
+
+// Add makes another token beside this one, with another label or the same, and
+// the same PINs.
+func (h Token) Add(t testing.TB, label string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), Tool(t, "softhsm2-util"),
+		"--init-token", "--free", "--label", label, "--pin", h.PIN, "--so-pin", h.SOPIN)
+	command.Env = append(command.Environ(), "SOFTHSM2_CONF="+h.Config)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("softhsm2-util: %v\n%s", err, out)
+	}
+}
+
+func softHSMModule(t testing.TB) string {
+	t.Helper()
+	for _, pattern := range modulePaths {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return found[0]
+		}
+	}
+	leaveOut(t, "SoftHSM is not installed: it is the package softhsm2, or softhsm")
+	return ""
+}

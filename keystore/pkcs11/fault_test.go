@@ -1,0 +1,255 @@
+//go:build cgo
+
+package pkcs11_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+)
+
+// rig is a token behind the proxy, with a key of each curve.
+type rig struct {
+	proxy *faultproxy.Proxy
+	token testenv.Token
+	store *pkcs11.Store
+	keys  []keystore.Key // secp256k1, Ed25519
+}
+
+func newRig(t testing.TB, sessions int) *rig {
+	t.Helper()
+	token := testenv.SoftHSM(t)
+	r := &rig{token: token, proxy: faultproxy.Build(t, token.Module)}
+	r.store = open(t, token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(token.PIN), Sessions: sessions})
+	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
+		info, err := r.store.Generate(t.Context(), "org", "", curve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := r.store.Find(t.Context(), "org", keystore.ByID(info.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.keys = append(r.keys, key)
+	}
+	return r
+}
+
+// sign makes a signature of any scheme. It verifies it, whatever the key does.
+func sign(ctx context.Context, key keystore.Key) ([]byte, error) {
+	digest := [32]byte{1, 2, 3}
+	if signer, ok := key.(keystore.ECDSASigner); ok {
+		signature, err := signer.SignECDSA(ctx, digest)
+		if err == nil {
+			err = keystore.VerifyECDSA(key.PublicKey(), digest, signature)
+		}
+		return signature[:], err
+	}
+	signature, err := key.(keystore.Ed25519Signer).SignEd25519(ctx, digest[:])
+	return signature[:], err
+}
+
+func (r *rig) mustSign(t *testing.T, when string) {
+	t.Helper()
+	for _, key := range r.keys {
+		if _, err := sign(t.Context(), key); err != nil {
+			t.Errorf("%s: %v: %v", when, key.PublicKey().Curve(), err)
+		}
+	}
+}
+
+// mustFail tries each key, and returns the errors.
+func (r *rig) mustFail(t *testing.T, when string, want error) []error {
+	t.Helper()
+	var all []error
+	for _, key := range r.keys {
+		signature, err := sign(t.Context(), key)
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v: %v, want %v", when, key.PublicKey().Curve(), err, want)
+		}
+		if strings.Trim(string(signature), "\x00") != "" {
+			t.Errorf("%s: %v: a signature left along with %v", when, key.PublicKey().Curve(), err)
+		}
+		all = append(all, err)
+	}
+	return all
+}
+
+func TestFlippedBit(t *testing.T) {
+	r := newRig(t, 1)
+	for bit := 0; bit < 64*8; bit += 7 {
+		r.proxy.FlipBit(bit)
+		for i, err := range r.mustFail(t, fmt.Sprintf("bit %d", bit), keystore.ErrSignatureCheck) {
+			scheme := []string{"ecdsa", "ed25519"}[i]
+			if err != nil && (!strings.Contains(err.Error(), "signature check failed: "+scheme) || !strings.Contains(err.Error(), r.keys[i].ID())) {
+				t.Errorf("bit %d: %v does not name the check and the key", bit, err)
+			}
+		}
+	}
+	r.proxy.FlipBit(-1)
+	r.mustSign(t, "when the token works again")
+}
+
+// TestRecovers injects each fault once, which no caller notices, and then for as
+// long as a call tries: that call fails, and the next one works again.
+func TestRecovers(t *testing.T) {
+	for name, inject := range map[string]func(*faultproxy.Proxy, int){
+		"sessions killed": (*faultproxy.Proxy).KillSessions,
+		"login lost":      (*faultproxy.Proxy).LogOut,
+		"device error":    (*faultproxy.Proxy).Break,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 2)
+			for _, key := range r.keys {
+				inject(r.proxy, 1)
+				if _, err := sign(t.Context(), key); err != nil {
+					t.Errorf("one fault: %v", err)
+				}
+				inject(r.proxy, 2)
+				if _, err := sign(t.Context(), key); err == nil {
+					t.Error("two faults: signed")
+				}
+				r.mustSign(t, "after two faults")
+			}
+			if open := r.proxy.Open(); open > 3 {
+				t.Errorf("%d sessions are open, want 2 and crypto11's at most", open)
+			}
+		})
+	}
+}
+
+func TestTokenRemovedAndBack(t *testing.T) {
+	r := newRig(t, 2)
+	for _, slot := range []int{0, 0, 4711} { // in the end in another slot
+		r.proxy.Remove()
+		for range 3 {
+			r.mustFail(t, "without a token", pkcs11.ErrUnavailable)
+		}
+		if _, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519); !errors.Is(err, pkcs11.ErrUnavailable) {
+			t.Errorf("generate without a token: %v", err)
+		}
+		r.proxy.MoveTo(slot)
+		r.proxy.Insert()
+		r.mustSign(t, fmt.Sprintf("with the token back in slot %d", slot))
+	}
+	if _, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
+		t.Errorf("generate with the token back: %v", err)
+	}
+}
+
+// TestPINRefusedLater: the PIN was changed meanwhile. It is tried once, since
+// the token would lock itself.
+func TestPINRefusedLater(t *testing.T) {
+	r := newRig(t, 2)
+	before := r.proxy.Logins()
+	r.proxy.LogOut(1)
+	r.proxy.RefusePIN(100)
+	for range 3 {
+		r.mustFail(t, "with another PIN", pkcs11.ErrPIN)
+	}
+	if tried := r.proxy.Logins() - before; tried != 1 {
+		t.Errorf("the PIN was tried %d times, want once", tried)
+	}
+}
+
+// TestSessionCap: the token has two sessions for a pool of eight.
+func TestSessionCap(t *testing.T) {
+	r := newRig(t, 8)
+	r.proxy.CapSessions(3) // one is crypto11's
+	var done sync.WaitGroup
+	for worker := range 16 {
+		done.Go(func() {
+			for range 10 {
+				if _, err := sign(t.Context(), r.keys[worker%2]); err != nil {
+					t.Errorf("worker %d: %v", worker, err)
+				}
+			}
+		})
+	}
+	done.Wait()
+	if open := r.proxy.Open(); open > 3 {
+		t.Errorf("%d sessions are open, want 3 at most", open)
+	}
+	r.hang(t, 2)
+	for _, wait := range []time.Duration{0, 30 * time.Millisecond} {
+		r.mustTimeOut(t, wait)
+	}
+	r.release(t)
+	r.mustSign(t, "when sessions are free again")
+}
+
+// TestPoolIsFull: as many wait for the pool as hang in the token.
+func TestPoolIsFull(t *testing.T) {
+	r := newRig(t, 2)
+	r.hang(t, 2)
+	for _, wait := range []time.Duration{0, 30 * time.Millisecond} {
+		r.mustTimeOut(t, wait)
+	}
+	r.release(t)
+	r.mustSign(t, "when sessions are free again")
+}
+
+// hang has so many signatures hang in the token, whose callers give up.
+func (r *rig) hang(t *testing.T, signatures int) {
+	t.Helper()
+	r.proxy.Hang(true)
+	for worker := range signatures {
+		r.mustTimeOutWith(t, r.keys[worker%2], 20*time.Millisecond)
+	}
+	if now := r.proxy.Signing(); now != signatures {
+		t.Fatalf("%d signatures hang, want %d", now, signatures)
+	}
+}
+
+func (r *rig) release(t *testing.T) {
+	t.Helper()
+	r.proxy.Hang(false)
+	for r.proxy.Signing() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (r *rig) mustTimeOut(t *testing.T, wait time.Duration) {
+	t.Helper()
+	r.mustTimeOutWith(t, r.keys[0], wait)
+}
+
+func (r *rig) mustTimeOutWith(t *testing.T, key keystore.Key, wait time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	start := time.Now()
+	if _, err := sign(ctx, key); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, want context.DeadlineExceeded", err)
+	}
+	if late := time.Since(start) - wait; late > 5*time.Second {
+		t.Errorf("returned %v after the context had ended", late)
+	}
+}
+
+// TestCloseWaits: Close waits for what the token has begun.
+func TestCloseWaits(t *testing.T) {
+	r := newRig(t, 2)
+	r.hang(t, 1)
+	closed := make(chan error)
+	go func() { closed <- r.store.Close() }()
+	select {
+	case err := <-closed:
+		t.Errorf("Close returned %v while the token was signing", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	r.mustFail(t, "while closing", keystore.ErrClosed)
+	r.proxy.Hang(false)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,262 @@
+//go:build ignore
+
+/*
+ * A PKCS#11 module that forwards to another one and fails on demand.
+ *
+ * Both are told by files beside this library: NAME.target has the path of the
+ * real module, NAME.control is a table of 32-bit numbers in memory that the
+ * test maps too:
+ *
+ *   number  what
+ *   0       flip bit n-1 of each signature (0: none)
+ *   1       microseconds that each signature takes longer
+ *   2       close all sessions before the next n signatures begin
+ *   3       log out before the next n signatures begin
+ *   4       the token is gone while this is 1
+ *   5       the next n signatures fail with CKR_DEVICE_ERROR, halfway
+ *   6       at most n sessions at once (0: no cap)
+ *   7       signatures hang while this is 1
+ *   8       the next n logins are answered CKR_PIN_INCORRECT, without asking
+ *   9       the real slot passes for slot n (0: for itself)
+ *   16      out: sessions that are open
+ *   17      out: times that a session was used by two threads at once
+ *   18      out: logins that were tried
+ *   19      out: signatures that were made
+ *   20      out: signatures that are being made
+ */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pkcs11go.h"
+
+enum { FLIP, DELAY, KILL, LOGOUT, GONE, BROKEN, CAP, HANG, BADPIN, SLOT };
+enum { OPEN = 16, SHARED, LOGINS, SIGNED, SIGNING, WORDS = 32 };
+
+static CK_FUNCTION_LIST ours;
+static CK_FUNCTION_LIST_PTR real;
+static _Atomic unsigned *control;
+
+/* One counter for the sessions whose handles share it: who uses a session. */
+enum { SESSIONS = 4096 };
+static _Atomic unsigned char using[SESSIONS];
+
+/* on counts down a fault that happens n times. */
+static int on(int fault)
+{
+	unsigned n = atomic_load(&control[fault]);
+	while (n > 0)
+		if (atomic_compare_exchange_weak(&control[fault], &n, n - 1))
+			return 1;
+	return 0;
+}
+
+static int gone(void) { return atomic_load(&control[GONE]) != 0; }
+
+/* Sessions are not closed under those who use them: modules crash then. */
+static pthread_rwlock_t in_use = PTHREAD_RWLOCK_INITIALIZER;
+
+static void enter(CK_SESSION_HANDLE session)
+{
+	pthread_rwlock_rdlock(&in_use);
+	if (atomic_fetch_add(&using[session % SESSIONS], 1) != 0)
+		atomic_fetch_add(&control[SHARED], 1);
+}
+
+static CK_RV leave(CK_SESSION_HANDLE session, CK_RV rv)
+{
+	atomic_fetch_sub(&using[session % SESSIONS], 1);
+	pthread_rwlock_unlock(&in_use);
+	return rv;
+}
+
+/* The slot numbers that callers see, and the real ones. */
+static CK_SLOT_ID real_slots[64];
+static CK_ULONG real_count;
+
+static CK_SLOT_ID real_slot(CK_SLOT_ID slot)
+{
+	if (atomic_load(&control[SLOT]) == 0)
+		return slot;
+	return slot == atomic_load(&control[SLOT]) && real_count > 0 ? real_slots[0] : (CK_SLOT_ID)-1;
+}
+
+static CK_RV get_slot_list(CK_BBOOL present, CK_SLOT_ID_PTR slots, CK_ULONG_PTR count)
+{
+	if (gone()) {
+		*count = 0;
+		return CKR_OK;
+	}
+	CK_RV rv = real->C_GetSlotList(present, slots, count);
+	if (rv == CKR_OK && slots != NULL && *count <= 64) {
+		memcpy(real_slots, slots, *count * sizeof *slots);
+		real_count = *count;
+		if (atomic_load(&control[SLOT]) != 0 && *count > 0)
+			slots[0] = atomic_load(&control[SLOT]);
+	}
+	return rv;
+}
+
+static CK_RV get_token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info)
+{
+	return gone() ? CKR_TOKEN_NOT_PRESENT : real->C_GetTokenInfo(real_slot(slot), info);
+}
+
+static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR app, CK_NOTIFY notify, CK_SESSION_HANDLE_PTR session)
+{
+	unsigned cap = atomic_load(&control[CAP]);
+	if (gone())
+		return CKR_TOKEN_NOT_PRESENT;
+	if (atomic_fetch_add(&control[OPEN], 1) >= cap && cap != 0) {
+		atomic_fetch_sub(&control[OPEN], 1);
+		return CKR_SESSION_COUNT;
+	}
+	CK_RV rv = real->C_OpenSession(real_slot(slot), flags, app, notify, session);
+	if (rv != CKR_OK)
+		atomic_fetch_sub(&control[OPEN], 1);
+	return rv;
+}
+
+static CK_RV close_session(CK_SESSION_HANDLE session)
+{
+	enter(session);
+	CK_RV rv = real->C_CloseSession(session);
+	if (rv == CKR_OK)
+		atomic_fetch_sub(&control[OPEN], 1);
+	return leave(session, rv);
+}
+
+static CK_RV close_all(void)
+{
+	CK_SLOT_ID slots[64];
+	CK_ULONG count = 64;
+	pthread_rwlock_wrlock(&in_use);
+	CK_RV rv = real->C_GetSlotList(CK_TRUE, slots, &count);
+	for (CK_ULONG i = 0; rv == CKR_OK && i < count; i++)
+		real->C_CloseAllSessions(slots[i]);
+	atomic_store(&control[OPEN], 0);
+	pthread_rwlock_unlock(&in_use);
+	return rv;
+}
+
+static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG size)
+{
+	if (gone())
+		return CKR_TOKEN_NOT_PRESENT;
+	atomic_fetch_add(&control[LOGINS], 1);
+	if (on(BADPIN))
+		return CKR_PIN_INCORRECT;
+	return real->C_Login(session, user, pin, size);
+}
+
+static CK_RV find_init(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count)
+{
+	if (gone())
+		return CKR_TOKEN_NOT_PRESENT;
+	enter(session);
+	return leave(session, real->C_FindObjectsInit(session, template, count));
+}
+
+static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key)
+{
+	if (gone()) {
+		close_all(); /* what was taken out has forgotten its sessions */
+		return CKR_TOKEN_NOT_PRESENT;
+	}
+	if (on(KILL))
+		close_all();
+	if (on(LOGOUT)) {
+		pthread_rwlock_wrlock(&in_use);
+		real->C_Logout(session);
+		pthread_rwlock_unlock(&in_use);
+	}
+	enter(session);
+	return leave(session, real->C_SignInit(session, mechanism, key));
+}
+
+static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG size, CK_BYTE_PTR signature, CK_ULONG_PTR length)
+{
+	if (gone())
+		return CKR_TOKEN_NOT_PRESENT;
+	if (signature == NULL) { /* it is asked how long the signature will be */
+		enter(session);
+		return leave(session, real->C_Sign(session, data, size, signature, length));
+	}
+	if (on(BROKEN))
+		return CKR_DEVICE_ERROR;
+	enter(session);
+	atomic_fetch_add(&control[SIGNING], 1);
+	while (atomic_load(&control[HANG]))
+		usleep(1000);
+	if (atomic_load(&control[DELAY]))
+		usleep(atomic_load(&control[DELAY]));
+	CK_RV rv = real->C_Sign(session, data, size, signature, length);
+	atomic_fetch_sub(&control[SIGNING], 1);
+	unsigned bit = atomic_load(&control[FLIP]);
+	if (rv == CKR_OK) {
+		atomic_fetch_add(&control[SIGNED], 1);
+		if (bit != 0 && (bit - 1) / 8 < *length)
+			signature[(bit - 1) / 8] ^= 1 << (bit - 1) % 8;
+	}
+	return leave(session, rv);
+}
+
+/* text reads a file with one line. */
+static int text(const char *name, char *into, size_t size)
+{
+	FILE *file = fopen(name, "r");
+	if (file == NULL)
+		return 0;
+	int read = fgets(into, size, file) != NULL;
+	fclose(file);
+	into[strcspn(into, "\n")] = 0;
+	return read;
+}
+
+static int load(void)
+{
+	Dl_info self;
+	char name[4096], target[4096];
+	if (!dladdr((void *)load, &self))
+		return 0;
+	snprintf(name, sizeof name, "%s.target", self.dli_fname);
+	if (!text(name, target, sizeof target))
+		return 0;
+	snprintf(name, sizeof name, "%s.control", self.dli_fname);
+	int file = open(name, O_RDWR);
+	if (file < 0)
+		return 0;
+	void *mapped = mmap(NULL, WORDS * sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	close(file);
+	void *module = dlopen(target, RTLD_NOW | RTLD_LOCAL);
+	if (mapped == MAP_FAILED || module == NULL)
+		return 0;
+	control = mapped;
+	CK_C_GetFunctionList get = (CK_C_GetFunctionList)dlsym(module, "C_GetFunctionList");
+	return get != NULL && get(&real) == CKR_OK;
+}
+
+CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list)
+{
+	if (real == NULL && !load())
+		return CKR_GENERAL_ERROR;
+	ours = *real;
+	ours.C_GetFunctionList = C_GetFunctionList;
+	ours.C_GetSlotList = get_slot_list;
+	ours.C_GetTokenInfo = get_token_info;
+	ours.C_OpenSession = open_session;
+	ours.C_CloseSession = close_session;
+	ours.C_Login = login;
+	ours.C_FindObjectsInit = find_init;
+	ours.C_SignInit = sign_init;
+	ours.C_Sign = sign;
+	*list = &ours;
+	return CKR_OK;
+}

@@ -1,0 +1,184 @@
+//go:build cgo
+
+package pkcs11
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// key is a private key on the token.
+type key struct {
+	store              *Store
+	organization, name string
+	label, ckaID       string // CKA_LABEL and CKA_ID, as they are on the token
+	id                 string
+	public             keystore.PublicKey
+	handle             atomic.Uint64 // of the private object; good while the login lasts
+	proved             atomic.Bool   // that public belongs to the private object
+}
+
+// ID implements keystore.Key.
+func (k *key) ID() string { return k.id }
+
+// PublicKey implements keystore.Key.
+func (k *key) PublicKey() keystore.PublicKey { return k.public }
+
+// VerifiesSignatures implements keystore.SelfVerifying.
+func (k *key) VerifiesSignatures() bool { return true }
+
+// secp256k1Key has no SignSchnorr: PKCS#11 has no mechanism for BIP-340.
+type secp256k1Key struct{ *key }
+
+type ed25519Key struct{ *key }
+
+var (
+	_ keystore.ECDSASigner   = secp256k1Key{}
+	_ keystore.Ed25519Signer = ed25519Key{}
+	_ keystore.SelfVerifying = secp256k1Key{}
+	_ keystore.SelfVerifying = ed25519Key{}
+)
+
+// found returns the handle that is given out.
+func (k *key) found() keystore.Key {
+	if k.public.Curve() == keystore.CurveEd25519 {
+		return ed25519Key{k}
+	}
+	return secp256k1Key{k}
+}
+
+// SignECDSA implements keystore.ECDSASigner.
+func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	raw, err := k.sign(ctx, digest[:])
+	if err != nil {
+		return [65]byte{}, err
+	}
+	signature, err := finishECDSA(k.public, digest, raw)
+	return signature, k.named(err)
+}
+
+// SignEd25519 implements keystore.Ed25519Signer.
+func (k ed25519Key) SignEd25519(ctx context.Context, message []byte) ([64]byte, error) {
+	raw, err := k.sign(ctx, message)
+	if err != nil {
+		return [64]byte{}, err
+	}
+	signature, err := finishEd25519(k.public, message, raw)
+	return signature, k.named(err)
+}
+
+func (k *key) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("key %s: %w", k.id, err)
+}
+
+// sign has the token sign what it is given, and returns what the token returns.
+func (k *key) sign(ctx context.Context, message []byte) ([]byte, error) {
+	// An operation may outlast the context, and then the caller's slice.
+	message = bytes.Clone(message)
+	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(schemes[k.public.Curve()].sign, nil)}
+	module := k.store.connection.module
+	var signature []byte
+	err := k.store.pool.do(ctx, func(held session, again bool) error {
+		handle, err := k.handleIn(held, again)
+		if err != nil {
+			return err
+		}
+		if err := module.SignInit(held.handle, mechanism, handle); err != nil {
+			return err
+		}
+		signature, err = module.Sign(held.handle, message)
+		return err
+	})
+	if err != nil {
+		if isFinal(err) {
+			return nil, err
+		}
+		return nil, k.named(explain("signing", err))
+	}
+	return signature, nil
+}
+
+// isFinal reports whether an error is one that callers ask for by errors.Is and
+// that nothing need be added to.
+func isFinal(err error) bool {
+	return errors.Is(err, keystore.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// handleIn returns the handle of the private object, which is looked up again
+// after a failure: a new login gives new handles.
+func (k *key) handleIn(held session, again bool) (pkcs11.ObjectHandle, error) {
+	if handle := k.handle.Load(); handle != 0 && !again {
+		return pkcs11.ObjectHandle(handle), nil
+	}
+	objects, err := find(k.store.connection.module, held.handle,
+		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY),
+		pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, schemes[k.public.Curve()].keyType),
+		pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
+		pkcs11.NewAttribute(pkcs11.CKA_ID, []byte(k.ckaID)),
+		pkcs11.NewAttribute(pkcs11.CKA_LABEL, k.label))
+	if err != nil {
+		return 0, err
+	}
+	if len(objects) != 1 {
+		return 0, fmt.Errorf("%d private keys on the token have its CKA_ID and CKA_LABEL, want 1", len(objects))
+	}
+	k.handle.Store(uint64(objects[0]))
+	return objects[0], nil
+}
+
+// proofMessage is what a key signs to show that its public key is its own. It
+// is no transaction of any chain.
+const proofMessage = "countersign: proof of possession of a key on a PKCS#11 token"
+
+// prove has the key sign, once: a public object can be planted by whoever
+// reaches the token without a PIN, and money would go to its address.
+func (k *key) prove(ctx context.Context) (err error) {
+	if k.proved.Load() {
+		return nil
+	}
+	switch signer := k.found().(type) {
+	case keystore.ECDSASigner:
+		_, err = signer.SignECDSA(ctx, sha256.Sum256([]byte(proofMessage)))
+	case keystore.Ed25519Signer:
+		_, err = signer.SignEd25519(ctx, []byte(proofMessage))
+	}
+	if errors.Is(err, keystore.ErrSignatureCheck) {
+		return fmt.Errorf("the public key that the token or the configuration has does not belong to the private key: %w", err)
+	}
+	if err == nil {
+		k.proved.Store(true)
+	}
+	return err
+}
+
+// info returns what a listing tells of the key.
+func (k *key) info() keystore.KeyInfo {
+	return keystore.KeyInfo{ID: k.id, Name: k.name, PublicKey: k.public, CreatedAt: createdAt(k.id)}
+}
+
+// createdAt reads the time in a UUID of version 7, which is what keys made here
+// have for an id; tokens keep no time. It is zero for other ids.
+func createdAt(id string) time.Time {
+	parsed, err := uuid.Parse(id)
+	if err != nil || parsed.Version() != 7 {
+		return time.Time{}
+	}
+	var milliseconds int64
+	for _, b := range parsed[:6] {
+		milliseconds = milliseconds<<8 | int64(b)
+	}
+	return time.UnixMilli(milliseconds).Truncate(time.Second).UTC()
+}

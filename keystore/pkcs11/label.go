@@ -1,0 +1,83 @@
+package pkcs11
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// MaxLabel is the longest CKA_LABEL that is written, in bytes: organization, a
+// slash and name.
+const MaxLabel = 255
+
+var (
+	escapeOrganization   = strings.NewReplacer("%", "%25", "/", "%2F")
+	unescapeOrganization = strings.NewReplacer("%25", "%", "%2F", "/")
+)
+
+// label returns the CKA_LABEL of a key. On a token that several organizations
+// share it is
+//
+//	organization "/" name
+//
+// with % and / in the organization written %25 and %2F. On a token of one
+// organization it is the name.
+func (s settings) label(organization, name string) string {
+	if s.organization != "" {
+		return name
+	}
+	return escapeOrganization.Replace(organization) + "/" + name
+}
+
+// parseLabel takes a label apart, and says whose the key is.
+func (s settings) parseLabel(label string) (organization, name string, err error) {
+	if !utf8.ValidString(label) {
+		return "", "", errors.New("its CKA_LABEL is not UTF-8")
+	}
+	if s.organization != "" {
+		return s.organization, label, nil
+	}
+	escaped, name, found := strings.Cut(label, "/")
+	if !found || escaped == "" {
+		return "", "", fmt.Errorf("its CKA_LABEL %q is not ORGANIZATION/NAME: relabel it, or give the token to one organization with countersign-organization=ID in the URI", label)
+	}
+	organization = unescapeOrganization.Replace(escaped)
+	if escapeOrganization.Replace(organization) != escaped {
+		return "", "", fmt.Errorf("its CKA_LABEL %q has a %% that is not %%25 or %%2F", label)
+	}
+	return organization, name, nil
+}
+
+// checkNew refuses what cannot be the organization and the name of a new key.
+func (s settings) checkNew(organization, name string) error {
+	switch {
+	case organization == "":
+		return errors.New("the organization is empty")
+	case s.organization != "" && organization != s.organization:
+		return fmt.Errorf("the token belongs to organization %q, not to %q", s.organization, organization)
+	case !utf8.ValidString(organization) || !utf8.ValidString(name):
+		return errors.New("organization or name is not UTF-8")
+	case len(s.label(organization, name)) > MaxLabel:
+		return fmt.Errorf("organization and name together are longer than %d bytes", MaxLabel)
+	}
+	for what, text := range map[string]string{"organization": organization, "name": name} {
+		if at := strings.IndexFunc(text, unicode.IsControl); at >= 0 {
+			return fmt.Errorf("%s has a control character at byte %d", what, at)
+		}
+	}
+	return nil
+}
+
+// keyID returns the id of a key by its CKA_ID: 16 bytes are a UUID, anything
+// else is itself in hex.
+func keyID(ckaID []byte) string {
+	if id, err := uuid.FromBytes(ckaID); err == nil {
+		return id.String()
+	}
+	return hex.EncodeToString(ckaID)
+}

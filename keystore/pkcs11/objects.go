@@ -1,0 +1,137 @@
+//go:build cgo
+
+package pkcs11
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Values of PKCS#11 3.0 that miekg/pkcs11 has no names for.
+const (
+	ckkECEdwards           = 0x40
+	ckmECEdwardsKeyPairGen = 0x1055
+	ckmEdDSA               = 0x1057
+)
+
+// scheme is what PKCS#11 calls what belongs to a curve.
+type scheme struct{ keyType, generate, sign uint }
+
+var schemes = map[keystore.Curve]scheme{
+	keystore.CurveSecp256k1: {pkcs11.CKK_EC, pkcs11.CKM_EC_KEY_PAIR_GEN, pkcs11.CKM_ECDSA},
+	keystore.CurveEd25519:   {ckkECEdwards, ckmECEdwardsKeyPairGen, ckmEdDSA},
+}
+
+// maxObjects is how many keys a token may have, of each type.
+const maxObjects = 100_000
+
+// find returns the objects that have the attributes.
+func find(module *pkcs11.Ctx, in pkcs11.SessionHandle, template ...*pkcs11.Attribute) (found []pkcs11.ObjectHandle, err error) {
+	if err := module.FindObjectsInit(in, template); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, module.FindObjectsFinal(in)) }()
+	for {
+		some, _, err := module.FindObjects(in, 256)
+		if err != nil || len(some) == 0 {
+			return found, err
+		}
+		if found = append(found, some...); len(found) > maxObjects {
+			return nil, fmt.Errorf("more than %d objects of a type", maxObjects)
+		}
+	}
+}
+
+// attributes reads attributes of an object, in the order they are named.
+func attributes(module *pkcs11.Ctx, in pkcs11.SessionHandle, object pkcs11.ObjectHandle, types ...uint) ([][]byte, error) {
+	template := make([]*pkcs11.Attribute, len(types))
+	for i, kind := range types {
+		template[i] = pkcs11.NewAttribute(kind, nil)
+	}
+	read, err := module.GetAttributeValue(in, object, template)
+	if err != nil {
+		return nil, err
+	}
+	values := make([][]byte, len(types))
+	for i := range types {
+		values[i] = read[i].Value
+	}
+	return values, nil
+}
+
+// publicObject is a public key on the token.
+type publicObject struct {
+	id, label     string
+	params, point []byte
+}
+
+func publicObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, only []*pkcs11.Attribute) (map[string][]publicObject, error) {
+	handles, err := find(module, in, append(only[:len(only):len(only)],
+		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY),
+		pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, keyType),
+		pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true))...)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string][]publicObject{}
+	for _, handle := range handles {
+		values, err := attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_LABEL, pkcs11.CKA_EC_PARAMS, pkcs11.CKA_EC_POINT)
+		if err != nil {
+			if isAttributeError(err) {
+				continue // half a key is no key
+			}
+			return nil, err
+		}
+		id := string(values[0])
+		byID[id] = append(byID[id], publicObject{id, string(values[1]), values[2], values[3]})
+	}
+	return byID, nil
+}
+
+// isAttributeError reports whether an object does not have an attribute, or does
+// not tell it.
+func isAttributeError(err error) bool {
+	return isOneOf(err, []pkcs11.Error{
+		pkcs11.CKR_ATTRIBUTE_TYPE_INVALID, pkcs11.CKR_ATTRIBUTE_SENSITIVE, pkcs11.CKR_OBJECT_HANDLE_INVALID,
+	})
+}
+
+// privateObject is a private key on the token.
+type privateObject struct {
+	id, label  string
+	handle     pkcs11.ObjectHandle
+	alwaysAsks bool // CKA_ALWAYS_AUTHENTICATE
+}
+
+func privateObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, only []*pkcs11.Attribute) ([]privateObject, error) {
+	handles, err := find(module, in, append(only[:len(only):len(only)],
+		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY),
+		pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, keyType),
+		pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
+		pkcs11.NewAttribute(pkcs11.CKA_SIGN, true))...)
+	if err != nil {
+		return nil, err
+	}
+	var all []privateObject
+	for _, handle := range handles {
+		values, err := attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_LABEL)
+		if err != nil {
+			if isAttributeError(err) {
+				continue
+			}
+			return nil, err
+		}
+		asks, err := attributes(module, in, handle, pkcs11.CKA_ALWAYS_AUTHENTICATE)
+		if err != nil && !isAttributeError(err) {
+			return nil, err
+		}
+		all = append(all, privateObject{string(values[0]), string(values[1]), handle, err == nil && isTrue(asks[0])})
+	}
+	return all, nil
+}
+
+func isTrue(value []byte) bool { return len(value) == 1 && value[0] != 0 }

@@ -1,0 +1,235 @@
+//go:build cgo
+
+package pkcs11_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	miekg "github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+)
+
+func TestPINFile(t *testing.T) {
+	token := testenv.SoftHSM(t)
+	for _, content := range []string{token.PIN, token.PIN + "\n", token.PIN + "\r\n"} {
+		path := pinFile(t, content, 0o600)
+		open(t, token.URI(""), pkcs11.Options{PINFile: path})
+		open(t, token.URI("")+"&pin-source=file:"+path, pkcs11.Options{})
+		open(t, token.URI("")+"&pin-source=/nowhere", pkcs11.Options{PINFile: path})
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	token := testenv.SoftHSM(t)
+	token.Add(t, "twin")
+	token.Add(t, "twin")
+	noModule := filepath.Join(t.TempDir(), "text.so")
+	if err := os.WriteFile(noModule, []byte("no library"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	with := func(old, new string) string { return strings.Replace(token.URI(""), old, new, 1) }
+	good := pkcs11.Options{PIN: []byte(token.PIN)}
+	for want, c := range map[string]struct {
+		uri     string
+		options pkcs11.Options
+	}{
+		"does not begin with pkcs11:":                                         {"file:keys", good},
+		"module-path is missing":                                              {"pkcs11:token=a", good},
+		"no token is named":                                                   {with("token=countersign%20test", ""), good},
+		"a PIN does not belong into a URI":                                    {token.URI("") + "&pin-value=" + "1234", good},
+		"module-path: stat /nowhere.so: no such file":                         {with(token.Module, "/nowhere.so"), good},
+		"text.so is not a PKCS#11 module that can be loaded":                  {with(token.Module, noModule), good},
+		`no token is what the URI says; there are: "countersign test" (seri`:  {with("countersign%20test", "prod"), good},
+		`is what the URI says; there are: "countersign test" (s`:              {with("?", ";manufacturer=Snake%20Oil?"), good},
+		`several tokens are what the URI says: name one by its serial: "twin`: {with("countersign%20test", "twin"), good},
+		"no PIN: name a file that has it":                                     {token.URI(""), pkcs11.Options{}},
+		"the token refused the PIN":                                           {token.URI(""), pkcs11.Options{PIN: []byte("another PIN")}},
+		"PIN: it is longer than 255 bytes":                                    {token.URI(""), pkcs11.Options{PIN: []byte(strings.Repeat("1", 256))}},
+		"PIN: it has more than one line":                                      {token.URI(""), pkcs11.Options{PIN: []byte("1\n2")}},
+		"pin: it is empty":                                                    {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "\n", 0o600)}},
+		"pin: it is longer than 255 bytes":                                    {token.URI(""), pkcs11.Options{PINFile: pinFile(t, strings.Repeat("1", 256)+"\n", 0o600)}},
+		"pin: it has more than one line":                                      {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1\n2\n", 0o600)}},
+		"others can read it (mode 0640): run 'chmod 600":                      {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1", 0o640)}},
+		"it is a directory":                                                   {token.URI("") + "&pin-source=file:/tmp", pkcs11.Options{}},
+		"PIN file /nowhere: no such file or directory":                        {token.URI("") + "&pin-source=file:/nowhere", pkcs11.Options{}},
+		"1025 sessions: use 1 to 1024":                                        {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: 1025}},
+		"-1 sessions: use 1 to 1024":                                          {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: -1}},
+		"name two organizations":                                              {token.URI("") + "&countersign-organization=a", pkcs11.Options{PIN: good.PIN, Organization: "b"}},
+		"name two numbers of sessions":                                        {token.URI("") + "&countersign-sessions=1", pkcs11.Options{PIN: good.PIN, Sessions: 2}},
+	} {
+		store, err := pkcs11.Open(t.Context(), c.uri, c.options)
+		if err == nil {
+			store.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	open(t, token.URI(""), good) // none of these left the module open
+}
+
+// TestWrongPINIsTriedOnce, and only on the token that is meant.
+func TestWrongPINIsTriedOnce(t *testing.T) {
+	token := testenv.SoftHSM(t)
+	token.Add(t, "other")
+	proxy := faultproxy.Build(t, token.Module)
+	_, err := pkcs11.Open(t.Context(), token.URI(proxy.Module), pkcs11.Options{PIN: []byte("another PIN")})
+	if !errors.Is(err, pkcs11.ErrPIN) || proxy.Logins() != 1 {
+		t.Errorf("%v after %d logins, want ErrPIN after one", err, proxy.Logins())
+	}
+}
+
+// TestSelectors opens the same token by all that can be said of it.
+func TestSelectors(t *testing.T) {
+	token, store := newStore(t)
+	token.Add(t, "other")
+	info := generate(t, store, org, "", keystore.CurveEd25519)
+	b := openBare(t, token)
+	slots, err := b.GetSlotList(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := b.GetTokenInfo(slots[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"serial=" + is.SerialNumber,
+		"token=countersign%20test;serial=" + is.SerialNumber + ";manufacturer=SoftHSM%20project;model=SoftHSM%20v2",
+	} {
+		found := open(t, "pkcs11:"+path+"?module-path="+token.Module, pkcs11.Options{PIN: []byte(token.PIN)})
+		if listed := list(t, found, org); len(listed) != 1 || listed[0] != info {
+			t.Errorf("%s: %v, want %v", path, listed, info)
+		}
+	}
+}
+
+// TestKeysOfOthers: another program made the key, with a label and an id of its
+// own. On a token that belongs to an organization, it is that organization's.
+func TestKeysOfOthers(t *testing.T) {
+	token, shared := newStore(t)
+	b := openBare(t, token)
+	common := func(more ...*miekg.Attribute) []*miekg.Attribute {
+		return append(more, miekg.NewAttribute(miekg.CKA_TOKEN, true),
+			miekg.NewAttribute(miekg.CKA_LABEL, "hot wallet"), miekg.NewAttribute(miekg.CKA_ID, []byte{1}))
+	}
+	params := []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a}
+	_, _, err := b.GenerateKeyPair(b.session, []*miekg.Mechanism{miekg.NewMechanism(miekg.CKM_EC_KEY_PAIR_GEN, nil)},
+		common(miekg.NewAttribute(miekg.CKA_EC_PARAMS, params)), common(miekg.NewAttribute(miekg.CKA_SIGN, true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := open(t, token.URI("")+"&countersign-organization="+org, pkcs11.Options{PIN: []byte(token.PIN)})
+	listed := list(t, own, org)
+	if len(listed) != 1 || listed[0].ID != "01" || listed[0].Name != "hot wallet" || !listed[0].CreatedAt.IsZero() {
+		t.Fatalf("listed: %+v", listed)
+	}
+	key, err := own.Find(t.Context(), org, keystore.ByID("01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sign(t.Context(), key); err != nil {
+		t.Error(err)
+	}
+	if _, err := own.Find(t.Context(), "other", keystore.ByID("01")); !errors.Is(err, keystore.ErrKeyNotFound) {
+		t.Errorf("found in another organization: %v", err)
+	}
+	if _, err := own.Generate(t.Context(), "other", "", keystore.CurveEd25519); err == nil {
+		t.Error("made for another organization")
+	}
+	if listed := list(t, shared, "hot wallet"); len(listed) != 0 {
+		t.Errorf("on a shared token: %v", listed)
+	}
+}
+
+// TestKeyMadeByAnotherProcess is found without opening the token again.
+func TestKeyMadeByAnotherProcess(t *testing.T) {
+	token, here := newStore(t)
+	elsewhere := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
+	list(t, here, org)
+	info := generate(t, elsewhere, org, "new", keystore.CurveSecp256k1)
+	time.Sleep(pkcs11.RescanInterval)
+	if _, err := here.Find(t.Context(), org, keystore.ByID(info.ID)); err != nil {
+		t.Error(err)
+	}
+	if listed := list(t, here, org); len(listed) != 1 || listed[0] != info {
+		t.Errorf("listed %v, want %v", listed, info)
+	}
+}
+
+func TestGenerate(t *testing.T) {
+	_, store := newStore(t)
+	start := time.Now().Add(-time.Second)
+	var made []keystore.KeyInfo
+	for _, name := range []string{"b", "a", "a"} {
+		info := generate(t, store, org, name, keystore.CurveSecp256k1)
+		if info.Name != name || info.CreatedAt.Before(start.Truncate(time.Second)) || info.CreatedAt.After(time.Now()) {
+			t.Errorf("made %+v", info)
+		}
+		made = append(made, info)
+	}
+	for i, info := range list(t, store, org) {
+		if info != made[i] {
+			t.Errorf("key %d of the listing is %v, want %v", i, info, made[i])
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.Generate(cancelled, org, "", keystore.CurveSecp256k1); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that is over: %v", err)
+	}
+	for want, try := range map[string]func() error{
+		"unknown curve": func() error { return errOfInfo(store.Generate(t.Context(), org, "", 0)) },
+		"name has a control character at byte 0": func() error {
+			return errOfInfo(store.Generate(t.Context(), org, "\n", keystore.CurveEd25519))
+		},
+		"the organization is empty": func() error { return errOfInfo(store.Generate(t.Context(), "", "", keystore.CurveEd25519)) },
+	} {
+		if err := try(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func errOfInfo(_ keystore.KeyInfo, err error) error { return err }
+
+func TestImport(t *testing.T) {
+	_, store := newStore(t)
+	secret := []byte(strings.Repeat("\x07", 32))
+	id := "abcdef00-0000-4000-8000-000000000001"
+	first := importKey(t, store, org, pkcs11.Key{ID: id, Name: "one", Curve: keystore.CurveSecp256k1, Secret: secret})
+	if first.ID != id || first.Name != "one" {
+		t.Errorf("imported %+v", first)
+	}
+	for what, again := range map[string]pkcs11.Key{
+		"the same secret": {Curve: keystore.CurveSecp256k1, Secret: secret},
+		"the same id":     {ID: strings.ToUpper(id), Curve: keystore.CurveEd25519, Secret: secret},
+	} {
+		if info, err := store.Import(t.Context(), org, again); !errors.Is(err, keystore.ErrKeyExists) || info != first {
+			t.Errorf("%s: %v, %v, want ErrKeyExists and what there is", what, info, err)
+		}
+	}
+	for want, bad := range map[string]pkcs11.Key{
+		`id "hot" is no UUID`: {ID: "hot", Curve: keystore.CurveEd25519, Secret: secret},
+		"31 bytes, want 32":   {Curve: keystore.CurveEd25519, Secret: secret[:31]},
+		"unknown curve":       {Secret: secret},
+		"group order":         {Curve: keystore.CurveSecp256k1, Secret: make([]byte, 32)},
+	} {
+		if _, err := store.Import(t.Context(), org, bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if listed := list(t, store, org); len(listed) != 1 {
+		t.Errorf("listed: %v", listed)
+	}
+}

@@ -1,0 +1,98 @@
+package pkcs11
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// DefaultSessions is how many sessions a Store uses at once, if nothing else is
+// said. Each can make one signature at a time.
+const DefaultSessions = 4
+
+// RescanInterval is how often, at most, a Store looks at the token again for
+// keys that others made: when it is asked for a key that it does not know, and
+// when it lists.
+const RescanInterval = time.Second
+
+// Options are what the URI does not say. The zero value is good for a URI with
+// a pin-source.
+type Options struct {
+	// PIN of the user, instead of a file. It is copied; the caller still owns
+	// it.
+	PIN keystore.SecretBytes
+
+	// PINFile is the path of a file with the PIN, instead of the URI's
+	// pin-source. Nobody else may be able to read it.
+	PINFile string
+
+	// Organization says whose the whole token is, like the URI's attribute
+	// countersign-organization.
+	Organization string
+
+	// Sessions is how many are used at once, like countersign-sessions;
+	// DefaultSessions if both are 0.
+	Sessions int
+
+	// PublicKeys are the public keys, by key id, of private keys that have no
+	// public object on the token. They are checked against the private key
+	// before they are believed.
+	PublicKeys map[string]keystore.PublicKey
+}
+
+// Key is what Import takes.
+type Key struct {
+	ID     string               // a UUID; a new one if empty
+	Name   string               // free text
+	Curve  keystore.Curve       // what the secret is for
+	Secret keystore.SecretBytes // keystore.SecretSize bytes; the caller still owns them
+}
+
+var (
+	// ErrUnavailable: the module, the token or the connection to it fails. The
+	// next call tries again.
+	ErrUnavailable = errors.New("pkcs11: token unavailable")
+
+	// ErrPIN: the token refused the PIN. It is not tried again, since tokens
+	// lock themselves after a few wrong ones.
+	ErrPIN = errors.New("pkcs11: the token refused the PIN")
+)
+
+// settings are URI and options together.
+type settings struct {
+	uri          URI
+	organization string
+	sessions     int
+	publicKeys   map[keystore.Locator]keystore.PublicKey
+}
+
+func settle(text string, options Options) (settings, error) {
+	uri, err := ParseURI(text)
+	if err != nil {
+		return settings{}, err
+	}
+	s := settings{uri: uri, organization: uri.Organization, sessions: uri.Sessions}
+	switch {
+	case uri.ModulePath == "":
+		return s, errors.New("pkcs11 uri: module-path is missing: write ?module-path=/PATH/OF/THE/MODULE.so")
+	case uri.Token == "" && uri.Serial == "" && uri.SlotID == nil:
+		return s, errors.New("pkcs11 uri: no token is named: write token=LABEL or serial=NUMBER")
+	case s.organization != "" && options.Organization != "" && s.organization != options.Organization:
+		return s, errors.New("pkcs11: the URI and the options name two organizations")
+	case s.sessions != 0 && options.Sessions != 0 && s.sessions != options.Sessions:
+		return s, errors.New("pkcs11: the URI and the options name two numbers of sessions")
+	}
+	s.organization = cmp.Or(s.organization, options.Organization)
+	s.sessions = cmp.Or(s.sessions, options.Sessions, DefaultSessions)
+	if s.sessions < 1 || s.sessions > MaxSessions {
+		return s, fmt.Errorf("pkcs11: %d sessions: use 1 to %d", s.sessions, MaxSessions)
+	}
+	s.publicKeys = map[keystore.Locator]keystore.PublicKey{}
+	for id, public := range options.PublicKeys {
+		s.publicKeys[keystore.ByID(id)] = public
+	}
+	return s, nil
+}

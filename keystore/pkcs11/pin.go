@@ -1,0 +1,86 @@
+package pkcs11
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// maxPIN is the longest PIN in bytes.
+const maxPIN = 255
+
+// readPIN gets the PIN from the options, or from the file that they or the URI
+// name.
+func readPIN(uri URI, options Options) (keystore.Secret, error) {
+	if len(options.PIN) > 0 {
+		if err := checkPIN(options.PIN); err != nil {
+			return keystore.Secret{}, fmt.Errorf("pkcs11: PIN: %w", err)
+		}
+		return keystore.NewSecret(options.PIN), nil
+	}
+	path := options.PINFile
+	if path == "" {
+		path = uri.PINSource
+	}
+	if path == "" {
+		return keystore.Secret{}, errors.New("pkcs11: no PIN: name a file that has it, with pin-source=file:/PATH in the URI")
+	}
+	pin, err := readPINFile(path)
+	if err != nil {
+		return keystore.Secret{}, fmt.Errorf("pkcs11: PIN file %s: %w", path, err)
+	}
+	defer keystore.Wipe(pin)
+	return keystore.NewSecret(pin), nil
+}
+
+// readPINFile reads a file with a PIN on its only line.
+func readPINFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		if pathError, ok := errors.AsType[*os.PathError](err); ok {
+			err = pathError.Err
+		}
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read it (mode %04o): run 'chmod 600 %s'", mode.Perm(), path)
+	}
+	content := make([]byte, maxPIN+len("\r\n")+1)
+	size, err := io.ReadFull(file, content)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	pin := content[:size]
+	if line, found := bytes.CutSuffix(pin, []byte("\n")); found {
+		pin = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	if err := checkPIN(pin); err != nil {
+		keystore.Wipe(content)
+		return nil, err
+	}
+	return pin, nil
+}
+
+func checkPIN(pin []byte) error {
+	switch {
+	case len(pin) == 0:
+		return errors.New("it is empty")
+	case len(pin) > maxPIN:
+		return fmt.Errorf("it is longer than %d bytes", maxPIN)
+	case bytes.ContainsAny(pin, "\r\n\x00"):
+		return errors.New("it has more than one line, or a zero byte in it")
+	}
+	return nil
+}

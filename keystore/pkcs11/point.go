@@ -1,0 +1,70 @@
+package pkcs11
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// The forms of CKA_EC_PARAMS: the DER of an object identifier, or of a
+// PrintableString with the curve's name.
+var (
+	secp256k1OID  = []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a} // 1.3.132.0.10
+	secp256k1Name = append([]byte{0x13, 9}, "secp256k1"...)
+	ed25519OID    = []byte{0x06, 0x03, 0x2b, 0x65, 0x70} // 1.3.101.112
+	ed25519Name   = append([]byte{0x13, 12}, "edwards25519"...)
+)
+
+// parameters are the forms of CKA_EC_PARAMS to make a key with, the usual one
+// first.
+var parameters = map[keystore.Curve][][]byte{
+	keystore.CurveSecp256k1: {secp256k1OID},
+	keystore.CurveEd25519:   {ed25519Name, ed25519OID},
+}
+
+// curveOf reads CKA_EC_PARAMS; 0 is a curve that is none of ours.
+func curveOf(params []byte) keystore.Curve {
+	switch {
+	case bytes.Equal(params, secp256k1OID), bytes.Equal(params, secp256k1Name):
+		return keystore.CurveSecp256k1
+	case bytes.Equal(params, ed25519OID), bytes.Equal(params, ed25519Name):
+		return keystore.CurveEd25519
+	}
+	return 0
+}
+
+// parsePoint reads CKA_EC_POINT. The standard wants the DER of an OCTET STRING;
+// some modules leave the wrapping out, some use a BIT STRING for Ed25519:
+//
+//	secp256k1   04 41 04 x y    04 21 02|03 x    raw: 04 x y, 02|03 x
+//	Ed25519     04 20 y         03 21 00 y       raw: y
+//
+// Their lengths differ, so that no point can be read in two ways.
+func parsePoint(curve keystore.Curve, encoded []byte) (keystore.PublicKey, error) {
+	point := encoded
+	switch {
+	case curve == keystore.CurveSecp256k1 && len(encoded) == 67:
+		point = bytes.TrimPrefix(encoded, []byte{0x04, 65})
+	case curve == keystore.CurveSecp256k1 && len(encoded) == 35:
+		point = bytes.TrimPrefix(encoded, []byte{0x04, 33})
+	case curve == keystore.CurveEd25519 && len(encoded) == 34:
+		point = bytes.TrimPrefix(encoded, []byte{0x04, 32})
+	case curve == keystore.CurveEd25519 && len(encoded) == 35:
+		point = bytes.TrimPrefix(encoded, []byte{0x03, 33, 0})
+	}
+	public, err := keystore.ParsePublicKey(curve, point)
+	if err != nil {
+		return keystore.PublicKey{}, fmt.Errorf("CKA_EC_POINT of %d bytes: %w", len(encoded), err)
+	}
+	return public, nil
+}
+
+// encodePoint writes CKA_EC_POINT as the standard wants it.
+func encodePoint(public keystore.PublicKey) []byte {
+	if public.Curve() == keystore.CurveEd25519 {
+		return append([]byte{0x04, 32}, public.Bytes()...)
+	}
+	point := public.Uncompressed()
+	return append([]byte{0x04, 65}, point[:]...)
+}

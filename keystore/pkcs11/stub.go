@@ -1,0 +1,72 @@
+//go:build !cgo
+
+package pkcs11
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// errNoCgo is what everything returns in a program that was built without cgo.
+var errNoCgo = errors.New("pkcs11: this program was built without cgo, and a PKCS#11 module is a C library: build it with CGO_ENABLED=1 and a C compiler, or keep the keys in a directory (file:DIR)")
+
+// Store is the keys of a token. In a program built without cgo there are none:
+// Open says so.
+type Store struct{}
+
+var _ keystore.Keystore = (*Store)(nil)
+
+// Open returns an error that says how to build a program that has it.
+func Open(context.Context, string, Options) (*Store, error) { return nil, errNoCgo }
+
+// Find returns an error, like Open.
+func (*Store) Find(context.Context, string, keystore.Locator) (keystore.Key, error) {
+	return nil, errNoCgo
+}
+
+// Keys yields an error, like Open.
+func (*Store) Keys(context.Context, string) iter.Seq2[keystore.KeyInfo, error] {
+	return func(yield func(keystore.KeyInfo, error) bool) { yield(keystore.KeyInfo{}, errNoCgo) }
+}
+
+// Generate returns an error, like Open.
+func (*Store) Generate(context.Context, string, string, keystore.Curve) (keystore.KeyInfo, error) {
+	return keystore.KeyInfo{}, errNoCgo
+}
+
+// Import returns an error, like Open.
+func (*Store) Import(context.Context, string, Key) (keystore.KeyInfo, error) {
+	return keystore.KeyInfo{}, errNoCgo
+}
+
+// LeftOut returns nothing.
+func (*Store) LeftOut() []error { return nil }
+
+// Close does nothing.
+func (*Store) Close() error { return nil }
+
+// ProofSigner is the app-proof key on a token. In a program built without cgo
+// there is none: OpenProofSigner says so.
+type ProofSigner struct{}
+
+var _ crypto.Signer = (*ProofSigner)(nil)
+
+// OpenProofSigner returns an error, like Open.
+func OpenProofSigner(context.Context, string, Options) (*ProofSigner, error) { return nil, errNoCgo }
+
+// GenerateProofKey returns an error, like Open.
+func GenerateProofKey(context.Context, string, Options) (*ProofSigner, error) { return nil, errNoCgo }
+
+// Public returns nil.
+func (*ProofSigner) Public() crypto.PublicKey { return nil }
+
+// Sign returns an error, like Open.
+func (*ProofSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) { return nil, errNoCgo }
+
+// Close does nothing.
+func (*ProofSigner) Close() error { return nil }

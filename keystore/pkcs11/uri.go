@@ -1,0 +1,248 @@
+package pkcs11
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxURI is the longest URI that is read, in bytes.
+const MaxURI = 4096
+
+// MaxSessions is the largest number of sessions that can be asked for.
+const MaxSessions = 1024
+
+// URI is what a PKCS#11 URI (RFC 7512) says, as far as it means something here:
+//
+//	pkcs11:token=prod;serial=0123?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=file:/etc/pin
+//	       └── path: which token, which object ──┘ └── query: how it is reached ──────────────────────┘
+//
+// Attributes that RFC 7512 knows and this package cannot honour are refused, as
+// are unknown ones: a token that was not meant is worse than an error.
+type URI struct {
+	Token        string // label of the token
+	Serial       string // serial number of the token
+	Manufacturer string
+	Model        string
+	SlotID       *uint // slot-id; a label or a serial number stays true longer
+
+	Object string // CKA_LABEL of one object: for OpenProofSigner
+	ID     []byte // CKA_ID of one object: for OpenProofSigner
+
+	ModulePath string // absolute path of the PKCS#11 module
+	PINSource  string // path of the file with the user's PIN
+
+	Organization string // countersign-organization: whose the whole token is
+	Sessions     int    // countersign-sessions: how many are used at once
+}
+
+// ParseURI reads a PKCS#11 URI. Errors name the attribute and the byte offset
+// in the text, and never quote a value: it might be a PIN that should not have
+// been there.
+func ParseURI(text string) (URI, error) {
+	if len(text) > MaxURI {
+		return URI{}, fmt.Errorf("pkcs11 uri: longer than %d bytes", MaxURI)
+	}
+	const scheme = "pkcs11:"
+	if !strings.HasPrefix(text, scheme) {
+		return URI{}, errors.New("pkcs11 uri: does not begin with pkcs11:")
+	}
+	path, query, _ := strings.Cut(text[len(scheme):], "?")
+	var uri URI
+	if err := eachAttribute(path, ';', len(scheme), pathReserved, uri.setPath); err != nil {
+		return URI{}, err
+	}
+	if err := eachAttribute(query, '&', len(scheme)+len(path)+1, queryReserved, uri.setQuery); err != nil {
+		return URI{}, err
+	}
+	return uri, nil
+}
+
+// The reserved characters that stand for themselves in values: pk11-path-res-avail
+// and pk11-query-res-avail of RFC 7512, section 2.3.
+const (
+	pathReserved  = ":[]@!$'()*+,=&"
+	queryReserved = ":[]@!$'()*+,=/?|"
+)
+
+// eachAttribute splits name=value pairs, and hands them over decoded.
+func eachAttribute(text string, separator byte, offset int, reserved string, set func(name, value string) error) error {
+	seen := map[string]bool{}
+	for text != "" {
+		pair, rest, more := strings.Cut(text, string(separator))
+		name, encoded, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return fmt.Errorf("pkcs11 uri: byte %d: an attribute name=value is expected", offset)
+		}
+		if seen[name] {
+			return fmt.Errorf("pkcs11 uri: byte %d: attribute %q again", offset, printable(name))
+		}
+		seen[name] = true
+		value, err := decodeValue(encoded, reserved, offset+len(name)+1)
+		if err == nil {
+			err = set(name, value)
+		}
+		if err != nil {
+			return fmt.Errorf("pkcs11 uri: byte %d: %s: %w", offset, printable(name), err)
+		}
+		if more && rest == "" {
+			return fmt.Errorf("pkcs11 uri: byte %d: nothing follows the last %q", offset+len(pair), separator)
+		}
+		offset += len(pair) + 1
+		text = rest
+	}
+	return nil
+}
+
+// printable keeps an unknown attribute name, which might be a misplaced value,
+// short in errors.
+func printable(name string) string {
+	const longest = 32
+	if len(name) > longest {
+		return name[:longest] + "…"
+	}
+	return name
+}
+
+func decodeValue(encoded, reserved string, offset int) (string, error) {
+	decoded := make([]byte, 0, len(encoded))
+	for i := 0; i < len(encoded); i++ {
+		c := encoded[i]
+		switch {
+		case c == '%':
+			if i+2 >= len(encoded) || !isHex(encoded[i+1]) || !isHex(encoded[i+2]) {
+				return "", fmt.Errorf("byte %d: %% is not followed by two hex digits", offset+i)
+			}
+			b, _ := strconv.ParseUint(encoded[i+1:i+3], 16, 8)
+			decoded = append(decoded, byte(b))
+			i += 2
+		case isUnreserved(c) || strings.IndexByte(reserved, c) >= 0:
+			decoded = append(decoded, c)
+		default:
+			return "", fmt.Errorf("byte %d: a character that must be written %%%02X", offset+i, c)
+		}
+	}
+	return string(decoded), nil
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func isUnreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+func (u *URI) setPath(name, value string) (err error) {
+	if name == "id" { // the one attribute that is bytes, not text
+		u.ID = []byte(value)
+		return notEmpty(value)
+	}
+	if err := checkText(value); err != nil {
+		return err
+	}
+	switch name {
+	case "token":
+		u.Token = value
+	case "serial":
+		u.Serial = value
+	case "manufacturer":
+		u.Manufacturer = value
+	case "model":
+		u.Model = value
+	case "object":
+		u.Object = value
+	case "slot-id":
+		u.SlotID, err = parseSlot(value)
+	case "type":
+		if value != "private" {
+			err = errors.New("only private keys can be named")
+		}
+	case "library-manufacturer", "library-description", "library-version", "slot-description", "slot-manufacturer":
+		err = errors.New("not supported: name the token by token, serial, manufacturer, model or slot-id")
+	default:
+		err = errors.New("unknown attribute")
+	}
+	return err
+}
+
+func (u *URI) setQuery(name, value string) (err error) {
+	if name == "pin-value" {
+		return errors.New("a PIN does not belong into a URI, where others can read it: put it into a file and write pin-source=file:PATH")
+	}
+	if err := checkText(value); err != nil {
+		return err
+	}
+	switch name {
+	case "module-path":
+		u.ModulePath = value
+		if !strings.HasPrefix(value, "/") {
+			err = errors.New("not an absolute path")
+		}
+	case "module-name":
+		err = errors.New("not supported: write module-path with the whole path of the module")
+	case "pin-source":
+		u.PINSource, err = parsePINSource(value)
+	case "countersign-organization":
+		u.Organization = value
+	case "countersign-sessions":
+		u.Sessions, err = parseSessions(value)
+	default:
+		err = errors.New("unknown attribute")
+	}
+	return err
+}
+
+func notEmpty(value string) error {
+	if value == "" {
+		return errors.New("empty")
+	}
+	return nil
+}
+
+func checkText(value string) error {
+	switch {
+	case value == "":
+		return errors.New("empty")
+	case strings.IndexByte(value, 0) >= 0:
+		return errors.New("a zero byte")
+	case !utf8.ValidString(value):
+		return errors.New("not UTF-8")
+	}
+	return nil
+}
+
+// parsePINSource takes a path, or a file URI of this host. What RFC 7512 leaves
+// open beside that, running a command, is not done.
+func parsePINSource(value string) (string, error) {
+	path := value
+	if rest, isURI := strings.CutPrefix(value, "file:"); isURI {
+		path = rest
+		if authority, isLong := strings.CutPrefix(rest, "//"); isLong {
+			path = strings.TrimPrefix(authority, "localhost")
+		}
+	}
+	if !strings.HasPrefix(path, "/") {
+		return "", errors.New("not the absolute path of a file: write pin-source=file:/PATH")
+	}
+	return path, nil
+}
+
+func parseSlot(value string) (*uint, error) {
+	number, err := strconv.ParseUint(value, 10, 32)
+	if err != nil || strconv.FormatUint(number, 10) != value {
+		return nil, errors.New("not a decimal number")
+	}
+	slot := uint(number)
+	return &slot, nil
+}
+
+func parseSessions(value string) (int, error) {
+	number, err := strconv.Atoi(value)
+	if err != nil || strconv.Itoa(number) != value || number < 1 || number > MaxSessions {
+		return 0, fmt.Errorf("not a number from 1 to %d", MaxSessions)
+	}
+	return number, nil
+}
