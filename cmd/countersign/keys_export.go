@@ -62,7 +62,7 @@ func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
 		return err
 	}
 	defer keystore.Wipe(password)
-	keys, err := c.at.open(cmd)
+	keys, err := c.at.openDirectory(cmd)
 	if err != nil {
 		return err
 	}

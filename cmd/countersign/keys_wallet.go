@@ -170,7 +170,7 @@ func parseAccount(walletID, path, curve string) (account wallet.Account, err err
 }
 
 func derive(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, account wallet.Account) (err error) {
-	keys, err := at.open(cmd)
+	keys, err := at.openDirectory(cmd)
 	if err != nil {
 		return err
 	}

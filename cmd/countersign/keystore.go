@@ -117,10 +117,16 @@ func (f *keystoreFlags) open(cmd *cobra.Command) (keystore.Keystore, error) {
 		}
 		return keys, nil
 	}
-	return f.openDirectory(cmd)
+	keys, err := f.openDirectory(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
 }
 
-func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
+// openDirectory opens a file keystore that is there: for what an HSM does not
+// do, such as to give a secret away.
+func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (*file.Store, error) {
 	dir, err := f.directory()
 	if err != nil {
 		return nil, err
@@ -137,11 +143,7 @@ func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 		return nil, err
 	}
 	defer keystore.Wipe(passphrase)
-	keys, err := f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
-	if err != nil {
-		return nil, err
-	}
-	return keys, nil
+	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
 }
 
 // openOrCreate opens a keystore, or makes one where nothing is.
