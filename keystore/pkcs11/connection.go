@@ -193,12 +193,9 @@ func (c *connection) relocate() (uint, error) {
 // login logs the application in, if it is not. A PIN that was refused is not
 // tried again. c.mu is held.
 func (c *connection) login(handle pkcs11.SessionHandle) error {
-	info, err := c.module.GetSessionInfo(handle)
-	if err != nil {
+	err := c.mustBeLoggedIn(handle)
+	if !returned(err, pkcs11.CKR_USER_NOT_LOGGED_IN) {
 		return err
-	}
-	if info.State == pkcs11.CKS_RO_USER_FUNCTIONS || info.State == pkcs11.CKS_RW_USER_FUNCTIONS {
-		return nil
 	}
 	if c.refusal != nil {
 		return c.refusal
@@ -212,6 +209,16 @@ func (c *connection) login(handle pkcs11.SessionHandle) error {
 		return c.refusal
 	case errors.Is(err, keystore.ErrClosed):
 		return keystore.ErrClosed
+	}
+	return err
+}
+
+// mustBeLoggedIn returns CKR_USER_NOT_LOGGED_IN if the login has ended. A module
+// does not say so when it is asked for objects: it leaves the private ones out.
+func (c *connection) mustBeLoggedIn(in pkcs11.SessionHandle) error {
+	info, err := c.module.GetSessionInfo(in)
+	if err == nil && info.State != pkcs11.CKS_RO_USER_FUNCTIONS && info.State != pkcs11.CKS_RW_USER_FUNCTIONS {
+		err = pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
 	}
 	return err
 }

@@ -146,6 +146,27 @@ func TestTokenRemovedAndBack(t *testing.T) {
 	}
 }
 
+// TestScanWithoutLogin: a session that has lost its login is shown no private
+// keys, and no error either. That does not mean that there are none.
+func TestScanWithoutLogin(t *testing.T) {
+	r := newRig(t, 2)
+	r.hang(t, 2) // so that there are two sessions, of which one stays
+	r.release(t)
+	time.Sleep(pkcs11.RescanInterval)
+	r.proxy.LogOut(2)
+	if _, err := sign(t.Context(), r.keys[0]); err == nil {
+		t.Error("signed without a login")
+	}
+	if _, err := r.store.Find(t.Context(), "org", keystore.ByID("unknown")); !errors.Is(err, keystore.ErrKeyNotFound) {
+		t.Errorf("an unknown key: %v", err)
+	}
+	for _, key := range r.keys {
+		if _, err := r.store.Find(t.Context(), "org", keystore.ByID(key.ID())); err != nil {
+			t.Errorf("a key that is there: %v", err)
+		}
+	}
+}
+
 // TestPINRefusedLater: the PIN was changed meanwhile. It is tried once, since
 // the token would lock itself.
 func TestPINRefusedLater(t *testing.T) {

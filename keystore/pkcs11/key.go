@@ -132,6 +132,11 @@ func (k *key) handleIn(held session, again bool) (pkcs11.ObjectHandle, error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(objects) == 0 {
+		if err := k.store.connection.mustBeLoggedIn(held.handle); err != nil {
+			return 0, err
+		}
+	}
 	if len(objects) != 1 {
 		return 0, fmt.Errorf("%d private keys on the token have its CKA_ID and CKA_LABEL, want 1", len(objects))
 	}

@@ -21,6 +21,9 @@ type inventory struct {
 // scan reads the keys of both types, or those with certain attributes only.
 func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (inventory, error) {
 	var found inventory
+	if err := s.connection.mustBeLoggedIn(in); err != nil {
+		return inventory{}, err
+	}
 	for _, keyType := range []uint{pkcs11.CKK_EC, ckkECEdwards} {
 		private, err := privateObjects(s.connection.module, in, keyType, only)
 		if err == nil && len(private) > 0 {
@@ -32,7 +35,7 @@ func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (invent
 			return inventory{}, err
 		}
 	}
-	return found, nil
+	return found, s.connection.mustBeLoggedIn(in)
 }
 
 // isUnknownType: the module has never heard of the key type that it is asked

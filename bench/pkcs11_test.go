@@ -1,0 +1,236 @@
+//go:build cgo
+
+package bench
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+	miekg "github.com/miekg/pkcs11"
+	"golang.org/x/sys/unix"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+)
+
+// hsmPairs is how many interleaved pairs an HSM's ratio is the median of, and
+// hsmBatch how long each side of a pair runs.
+const (
+	hsmPairs = 15
+	hsmBatch = 200 * time.Millisecond
+)
+
+// pace is how many calls a second were made, and what each took of a processor,
+// in microseconds: that depends less on what else the machine does.
+type pace struct{ perSecond, processor float64 }
+
+// measured lets workers call for a while.
+func measured(b *testing.B, workers int, call func(worker int) error) pace {
+	b.Helper()
+	var calls atomic.Int64
+	var done sync.WaitGroup
+	start, used := time.Now(), processorTime(b)
+	for worker := range workers {
+		done.Go(func() {
+			for time.Since(start) < hsmBatch {
+				if err := call(worker); err != nil {
+					b.Error(err)
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	done.Wait()
+	made := float64(calls.Load())
+	return pace{made / time.Since(start).Seconds(), float64((processorTime(b) - used).Microseconds()) / made}
+}
+
+// processorTime is what this process has used of the processors.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// pairUp reports what ours does a second, what theirs does, and the medians over
+// interleaved pairs of the ratio of both, and of the processor time of both.
+func pairUp(b *testing.B, ours, theirs func() pace) {
+	b.Helper()
+	var ratios, processor, own, other []float64
+	for range hsmPairs {
+		a, z := ours(), theirs()
+		own, other = append(own, a.perSecond), append(other, z.perSecond)
+		ratios, processor = append(ratios, a.perSecond/z.perSecond), append(processor, a.processor/z.processor)
+	}
+	b.ReportMetric(0, "ns/op")
+	for unit, values := range map[string][]float64{"ratio": ratios, "cpu-ratio": processor, "ours/s": own, "theirs/s": other} {
+		slices.Sort(values)
+		b.ReportMetric(values[hsmPairs/2], unit)
+	}
+}
+
+func openHSM(b *testing.B, token testenv.Token, module string, sessions int) *pkcs11.Store {
+	b.Helper()
+	store, err := pkcs11.Open(b.Context(), token.URI(module), pkcs11.Options{PIN: []byte(token.PIN), Sessions: sessions})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+func hsmKey(b *testing.B, store *pkcs11.Store, curve keystore.Curve) keystore.Key {
+	b.Helper()
+	info, err := store.Generate(b.Context(), "org", curve.String(), curve)
+	if err != nil {
+		b.Fatal(err)
+	}
+	key, err := store.Find(b.Context(), "org", keystore.ByID(info.ID))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return key
+}
+
+// hsmSign makes a signature of a digest that nobody has signed before.
+func hsmSign(b *testing.B, key keystore.Key) func(worker int) error {
+	var next atomic.Uint64
+	return func(int) (err error) {
+		digest := hsmDigest(next.Add(1))
+		if signer, ok := key.(keystore.ECDSASigner); ok {
+			_, err = signer.SignECDSA(b.Context(), digest)
+			return err
+		}
+		_, err = key.(keystore.Ed25519Signer).SignEd25519(b.Context(), digest[:])
+		return err
+	}
+}
+
+func hsmDigest(number uint64) (digest [32]byte) {
+	for i := range digest {
+		digest[i] = byte(number >> (i % 8 * 8))
+	}
+	return digest
+}
+
+// BenchmarkPKCS11Ratio puts the keystore beside a bare loop over sessions of
+// miekg/pkcs11, as many of them, each in one goroutine, that signs and verifies
+// and does nothing else: no pool, no v, no way back from failures. At least 0.9
+// of its throughput is asked for.
+func BenchmarkPKCS11Ratio(b *testing.B) {
+	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
+		for _, sessions := range []int{1, 2, 4} {
+			b.Run(fmt.Sprintf("%v/%d", curve, sessions), func(b *testing.B) {
+				token := testenv.SoftHSM(b)
+				key := hsmKey(b, openHSM(b, token, "", sessions), curve)
+				sign, bare := hsmSign(b, key), bareLoop(b, token, key, sessions)
+				pairUp(b,
+					func() pace { return measured(b, sessions, sign) },
+					func() pace { return measured(b, sessions, bare) })
+			})
+		}
+	}
+}
+
+// bareLoop signs with a session for each worker, under the login of the Store.
+func bareLoop(b *testing.B, token testenv.Token, key keystore.Key, workers int) func(worker int) error {
+	b.Helper()
+	module := miekg.New(token.Module)
+	if err := module.Initialize(); err != miekg.Error(miekg.CKR_CRYPTOKI_ALREADY_INITIALIZED) {
+		b.Fatal(err)
+	}
+	slots, err := module.GetSlotList(true)
+	if err != nil {
+		b.Fatal(err)
+	}
+	sessions := make([]miekg.SessionHandle, workers)
+	for i := range sessions {
+		if sessions[i], err = module.OpenSession(slots[0], miekg.CKF_SERIAL_SESSION); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := module.FindObjectsInit(sessions[0], []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_CLASS, miekg.CKO_PRIVATE_KEY)}); err != nil {
+		b.Fatal(err)
+	}
+	private, _, err := module.FindObjects(sessions[0], 1)
+	if err != nil || len(private) != 1 {
+		b.Fatal(private, err)
+	}
+	if err := module.FindObjectsFinal(sessions[0]); err != nil {
+		b.Fatal(err)
+	}
+	var next atomic.Uint64
+	mechanism, verify := bareScheme(key)
+	return func(worker int) error {
+		digest := hsmDigest(next.Add(1))
+		if err := module.SignInit(sessions[worker], mechanism, private[0]); err != nil {
+			return err
+		}
+		signature, err := module.Sign(sessions[worker], digest[:])
+		if err == nil && !verify(digest[:], signature) {
+			err = fmt.Errorf("a signature does not verify: %x", signature)
+		}
+		return err
+	}
+}
+
+// bareScheme is the mechanism, and the verification by the same libraries that
+// the keystore uses.
+func bareScheme(key keystore.Key) (mechanism []*miekg.Mechanism, verify func(digest, signature []byte) bool) {
+	if key.PublicKey().Curve() == keystore.CurveEd25519 {
+		public := key.PublicKey().Ed25519()
+		const eddsa = 0x1057 // CKM_EDDSA
+		return []*miekg.Mechanism{miekg.NewMechanism(eddsa, nil)}, func(digest, signature []byte) bool {
+			return ed25519.Verify(public[:], digest, signature)
+		}
+	}
+	public := key.PublicKey().Compressed()
+	return []*miekg.Mechanism{miekg.NewMechanism(miekg.CKM_ECDSA, nil)}, func(digest, signature []byte) bool {
+		lowerHalf(signature[32:])
+		return crypto.VerifySignature(public[:], digest, signature)
+	}
+}
+
+// lowerHalf makes s low, which go-ethereum's verification insists on.
+func lowerHalf(s []byte) {
+	if s[0] < 0x80 {
+		return // but for one in 2^128
+	}
+	order := crypto.S256().Params().N.Bytes()
+	borrow := 0
+	for i := 31; i >= 0; i-- {
+		difference := int(order[i]) - int(s[i]) - borrow
+		borrow = difference >> 8 & 1
+		s[i] = byte(difference)
+	}
+}
+
+// BenchmarkPKCS11Latency is an HSM that takes a millisecond longer for each
+// signature: 16 workers with a pool of 8 sessions beside one. At least 3.5 times
+// as many signatures are asked for.
+func BenchmarkPKCS11Latency(b *testing.B) {
+	token := testenv.SoftHSM(b)
+	proxy := faultproxy.Build(b, token.Module)
+	key := hsmKey(b, openHSM(b, token, proxy.Module, 8), keystore.CurveSecp256k1)
+	single, err := openHSM(b, token, proxy.Module, 1).Find(b.Context(), "org", keystore.ByID(key.ID()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	proxy.Delay(time.Millisecond)
+	eight, one := hsmSign(b, key), hsmSign(b, single)
+	pairUp(b,
+		func() pace { return measured(b, 16, eight) },
+		func() pace { return measured(b, 16, one) })
+}

@@ -1,0 +1,48 @@
+//go:build cgo
+
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// shBlock is a fenced block of shell in a document, other than one that is shown
+// with its prompt.
+var shBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// TestHSMGuide runs hsm.md, from the token to the signature.
+func TestHSMGuide(t *testing.T) {
+	text, err := os.ReadFile("hsm.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	for _, block := range shBlock.FindAllStringSubmatch(string(text), -1) {
+		script.WriteString(block[1])
+	}
+	module := testenv.SoftHSM(t).Module // another token's: the guide makes its own
+	here := strings.ReplaceAll(script.String(), "/usr/lib/softhsm/libsofthsm2.so", module)
+	folder := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "bin", "countersign"), "./cmd/countersign")
+	build.Dir = testenv.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	guide := exec.CommandContext(t.Context(), "sh", "-eux", "-c", here)
+	guide.Dir = folder
+	guide.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"))
+	out, err := guide.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); !regexp.MustCompile(`^02f8[0-9a-f]{200,}$`).MatchString(lines[len(lines)-1]) {
+		t.Errorf("it does not end in a signed transaction:\n%s", out)
+	}
+}
