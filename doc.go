@@ -14,13 +14,34 @@
 // There is one door: everything the engine signs has been parsed by its chain.
 // It has no entry point that signs a bare hash.
 //
-// Requests that come with a stamp go through [Engine.Submit], which finds out who
-// sent them, asks the [Policy], does the work once however often a request is
-// repeated, and records it before it answers. Package httpapi serves that.
+// # Three ways in
 //
-// The packages: activity (the wire: intents, results, records, errors), stamp
-// (who sent a request), store (where activities and one-time passwords live), otp
-// (one-time passwords), httpapi (all of it over HTTP), metrics (Prometheus), chains (what a transaction
-// is, and one package for each chain), keystore (what a key is, and one package
-// for each backend).
+//	SignTransaction             an intent in, a signed transaction out: for a program that is its only client
+//	PrepareTransaction, Sign    the same, with a look at the summary in between
+//	Submit                      a body with a stamp over it: who sent it is verified, a policy is asked,
+//	                            and what was done is recorded before it is answered, once for each body
+//
+// The first two check no stamp, ask no policy and record nothing. All three
+// refuse the same transactions. Package httpapi serves the third over HTTP.
+//
+// # Refusals
+//
+// Every error is an *activity.Error with a stable Reason. A transaction that is
+// malformed is refused for good (INVALID_TRANSACTION); one that is well-formed
+// but dangerous (HAZARD_NOT_ALLOWED) can be allowed by the name of its hazard,
+// in Config.AllowHazards or for one organization. HazardNames lists them.
+//
+// # The packages
+//
+//	activity    the wire: requests, intents, results, records, errors, app proofs
+//	stamp       who sent a request: API keys and passkeys
+//	chains      what a transaction is, and one package for each chain
+//	keystore    what a key is, and one package for each backend
+//	otp         one-time passwords, and what sends them
+//	store       where activities are recorded: memory, bolt, postgres
+//	httpapi     the API as an http.Handler
+//	metrics     an Observer for Prometheus
+//
+// The folder docs has what is longer than a comment: embedding, operations,
+// air-gapped signing, security, the API, adding a chain.
 package countersign

@@ -1,0 +1,55 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+)
+
+// siblings are the files that adding-a-chain.md says every chain has.
+var siblings = []string{
+	"chain.go", "transaction.go", "sign.go", "hazard.go", "summary.go",
+	"vectors_test.go", "refuse_test.go", "hazard_test.go", "mutation_test.go", "summary_test.go", "example_test.go",
+}
+
+// TestSiblings looks for them in every chain, and in the document.
+func TestSiblings(t *testing.T) {
+	document := read(t, "adding-a-chain.md")
+	for _, kind := range countersign.TransactionTypes() {
+		chain := strings.ToLower(strings.TrimPrefix(string(kind), "TRANSACTION_TYPE_"))
+		for _, name := range siblings {
+			if _, err := os.Stat(filepath.Join("../chains", chain, name)); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(document, "`"+name+"`") {
+				t.Errorf("the document does not name %s", name)
+			}
+		}
+		for _, place := range []string{"cmd/countersign/demo_", "fuzz/", "interop/"} {
+			name := place + chain + ".go"
+			if place != "cmd/countersign/demo_" {
+				name = place + chain + "_test.go"
+			}
+			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, place := range []string{"activity/transaction.go", "httpapi/openapi.json", "cmd/countersign/testdata/script/chains.txtar"} {
+			if !strings.Contains(document, "`"+place+"`") || !strings.Contains(read(t, "../"+place), string(kind)) {
+				t.Errorf("%s: does not know %s, or is not in the document", place, kind)
+			}
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,68 @@
+//go:build unix
+
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// shellBlock is a fenced block of commands in a document.
+var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// ports are those that the documents name.
+var ports = [...]string{"127.0.0.1:8080", "127.0.0.1:8081"}
+
+// TestCommands runs the commands of the documents, each as one session in an
+// empty folder, on ports that are free here.
+func TestCommands(t *testing.T) {
+	shell := testenv.Tool(t, "bash")
+	for _, tool := range []string{"curl", "jq", "openssl"} {
+		testenv.Tool(t, tool)
+	}
+	bin := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "countersign"), "../cmd/countersign").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, document := range []string{"airgap.md", "operations.md"} {
+		t.Run(document, func(t *testing.T) {
+			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document))
+			command.Dir = t.TempDir()
+			command.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal to ask questions on
+			if out, err := command.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// session returns a document's commands.
+func session(t *testing.T, document string) string {
+	t.Helper()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands strings.Builder
+	commands.WriteString("trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n")
+	blocks := shellBlock.FindAllStringSubmatch(string(text), -1)
+	if len(blocks) < 5 {
+		t.Fatalf("%d blocks of commands were found: the document has more", len(blocks))
+	}
+	for _, block := range blocks {
+		commands.WriteString(block[1])
+	}
+	out := commands.String()
+	admin, api := freeAddress(t), freeAddress(t)
+	out = strings.ReplaceAll(out, ports[0], api)
+	out = strings.ReplaceAll(out, ports[1], admin)
+	return strings.ReplaceAll(out, "countersign serve ", "countersign serve --listen "+api+" --admin "+admin+" ")
+}
