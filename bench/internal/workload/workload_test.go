@@ -1,3 +1,8 @@
+//go:build !race
+
+// Nothing here runs at once with anything else, and thousands of keys take a
+// minute under the race detector.
+
 package workload_test
 
 import (
