@@ -75,6 +75,13 @@ func (r *results) fact(key, value string) {
 	r.order = append(r.order, key)
 }
 
+// number returns the number that a fact starts with, 0 if there is none.
+func (r *results) number(key string) float64 {
+	first, _, _ := strings.Cut(r.facts[key], " ")
+	value, _ := strconv.ParseFloat(first, 64)
+	return value
+}
+
 func (r *results) benchmark(name, procs string, fields []string) {
 	b := &benchmark{path: strings.Split(name, "/"), procs: 1, values: map[string][]float64{}}
 	if n, err := strconv.Atoi(procs); err == nil {

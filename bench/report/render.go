@@ -34,6 +34,11 @@ func renderFacts(w io.Writer, r *results) {
 		fmt.Fprintf(w, "| %s | %s |\n", key, r.facts[key])
 	}
 	fmt.Fprintln(w)
+	if load, cores := r.number("load-at-start"), r.number("cores"); load > cores/2 {
+		fmt.Fprintf(w, "**The machine was busy with other work** (a load of %.1f on %.0f cores before this began): nanoseconds are several "+
+			"times what they would be, gains from a second core say little, and ratios lie higher than on a quiet machine, as the other "+
+			"work takes the caches.\n\n", load, cores)
+	}
 }
 
 func (s section) render(w io.Writer, rows []*benchmark) {
@@ -90,8 +95,9 @@ func renderList(w io.Writer, rows []*benchmark) {
 	}
 	slices.SortFunc(units, byRank)
 	header(w, "", units)
+	from := sharedParts(rows)
 	for _, b := range rows {
-		name := strings.ReplaceAll(strings.Join(b.path, " "), "_", " ")
+		name := strings.ReplaceAll(strings.Join(b.path[from:], " "), "_", " ")
 		if len(cores) > 1 {
 			name += fmt.Sprintf(", -cpu %d", b.procs)
 		}
@@ -101,6 +107,15 @@ func renderList(w io.Writer, rows []*benchmark) {
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// sharedParts is 1 if all rows are of one benchmark, which the section's title
+// names, and have parts of their own.
+func sharedParts(rows []*benchmark) int {
+	if slices.ContainsFunc(rows, func(b *benchmark) bool { return len(b.path) < 2 || b.what() != rows[0].what() }) {
+		return 0
+	}
+	return 1
 }
 
 // idle tells a unit in which nothing was measured: ns/op of what reports a ratio.

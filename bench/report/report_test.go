@@ -12,6 +12,8 @@ import (
 )
 
 const sample = `date: 2026-01-02
+cores: 2
+load-at-start: 3.50 1.00 1.00
 pkg: example.com/one
 BenchmarkRatio/ethereum/eip1559/sign-2   	1	 25000 ns/ours	 20000 ns/theirs	 1.25 ratio
 BenchmarkRatio/ethereum/eip1559/sign-2   	1	 25000 ns/ours	 20000 ns/theirs	 1.21 ratio
@@ -25,6 +27,7 @@ BenchmarkSign/ethereum/eip1559/verified  	  100	  1234567 ns/op	  1024 B/op	  9 
 BenchmarkSign/ethereum/eip1559/verified-2	  100	   734567 ns/op	  1024 B/op	  9 allocs/op
 BenchmarkStoreBolt-2                     	  100	   55.25 ns/op
 BenchmarkUnheardOf/some_thing-2          	  100	   7 ns/op
+BenchmarkUnheardOfEither-2               	  100	   8 ns/op
 `
 
 func parsed(t *testing.T) *results {
@@ -38,8 +41,8 @@ func parsed(t *testing.T) *results {
 
 func TestParse(t *testing.T) {
 	r := parsed(t)
-	if len(r.benchmarks) != 7 {
-		t.Errorf("%d benchmarks, want 7: repeats are one, cores are apart", len(r.benchmarks))
+	if len(r.benchmarks) != 8 {
+		t.Errorf("%d benchmarks, want 8: repeats are one, cores are apart", len(r.benchmarks))
 	}
 	if value, ok := r.benchmarks[0].of("ratio"); !ok || value != 1.25 {
 		t.Errorf("ratio %v, %v, want the median 1.25", value, ok)
@@ -57,12 +60,13 @@ func TestRender(t *testing.T) {
 	for _, want := range []string{
 		"| date | 2026-01-02 |",
 		"| ratio | sign | handle |\n|---|---:|---:|\n| ethereum eip1559 | 1.25 | 1.10 |\n| solana 215 | 0.50 |  |",
-		"| Sign ethereum eip1559 verified, -cpu 1 | 1,234,567 | 1,024 | 9 |",
-		"| Sign ethereum eip1559 verified, -cpu 2 | 734,567 | 1,024 | 9 |",
+		"| ethereum eip1559 verified, -cpu 1 | 1,234,567 | 1,024 | 9 |",
+		"| ethereum eip1559 verified, -cpu 2 | 734,567 | 1,024 | 9 |",
 		"## The submitted path",
 		"| StoreBolt | 55.2 |",
 		"## Others",
 		"| UnheardOf some thing | 7 |",
+		"**The machine was busy with other work** (a load of 3.5 on 2 cores",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%d times in the report: %s", strings.Count(text, want), want)
