@@ -5,7 +5,7 @@ LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test test-deps vet race nocgo lint vuln bench fuzz
+.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report fuzz
 
 all: build
 
@@ -35,8 +35,26 @@ lint:
 vuln:
 	go run $(VULN) ./...
 
+# Every benchmark, with the libraries that the engine is compared with, into
+# bench/results/<date>.txt; then the report. BENCH=… runs some of them,
+# PEERS= leaves the other libraries out. Leave the machine alone meanwhile.
+BENCH = .
+PEERS = bench/peers
+BENCHTIME = 300ms
+RESULTS = bench/results/$(shell date -u +%Y-%m-%d).txt
+
 bench:
-	go test -run '^$$' -bench . -benchmem ./bench
+	@mkdir -p $(dir $(RESULTS))
+	{ go run ./bench/report -machine && \
+	  go test -run '^$$' -bench '$(BENCH)' -skip '^BenchmarkParallel$$' -benchtime $(BENCHTIME) -timeout 2h ./bench && \
+	  go test -run '^$$' -bench '^BenchmarkParallel$$' -cpu 1,2 -benchtime $(BENCHTIME) ./bench && \
+	  for peers in $(PEERS); do (cd $$peers && go test -mod=mod -run '^$$' -bench '$(BENCH)' -timeout 2h .) || exit 1; done; \
+	} > $(RESULTS).part
+	mv $(RESULTS).part $(RESULTS)
+	$(MAKE) bench-report
+
+bench-report:
+	go run ./bench/report
 
 # Every fuzz target for TIME each.
 fuzz:

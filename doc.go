@@ -14,7 +14,13 @@
 // There is one door: everything the engine signs has been parsed by its chain.
 // It has no entry point that signs a bare hash.
 //
-// The packages: activity (intents, results, errors), chains (what a transaction
+// Requests that come with a stamp go through [Engine.Submit], which finds out who
+// sent them, asks the [Policy], does the work once however often a request is
+// repeated, and records it before it answers. Package httpapi serves that.
+//
+// The packages: activity (the wire: intents, results, records, errors), stamp
+// (who sent a request), store (where activities and one-time passwords live), otp
+// (one-time passwords), httpapi (all of it over HTTP), metrics (Prometheus), chains (what a transaction
 // is, and one package for each chain), keystore (what a key is, and one package
 // for each backend).
 package countersign

@@ -29,8 +29,8 @@ const (
 	AppProofType   = "APP_PROOF_TYPE_ACTIVITY_OUTCOME"
 )
 
-// ErrAppProof: an app proof that does not prove anything to who trusts the
-// given key.
+// ErrAppProof is what an app proof is refused with that does not prove anything
+// to who trusts the given key.
 var ErrAppProof = errors.New("app proof does not verify")
 
 // NewAppProof signs a payload with the proof key, which is on P-256.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
@@ -261,5 +262,5 @@ func middle(outcomes []outcome, of func(outcome) float64) float64 {
 	for _, one := range outcomes {
 		values = append(values, of(one))
 	}
-	return median(values)
+	return measure.Median(values)
 }

@@ -1,7 +1,6 @@
 package chains
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,17 +18,50 @@ func DecodeHex(text string) ([]byte, error) {
 	if digits == "" {
 		return nil, errors.New("empty")
 	}
-	raw, err := hex.DecodeString(digits)
-	if err != nil {
-		return nil, explainHex(text, digits, err)
+	raw, ok := fromHex(digits)
+	if !ok {
+		return nil, explainHex(text, digits)
 	}
 	return raw, nil
 }
 
-func explainHex(text, digits string, err error) error {
+// noDigit is the value of a character that is no hex digit.
+const noDigit = 0xff
+
+// hexValues has the value of each character as a hex digit.
+var hexValues = func() (values [256]byte) {
+	for i := range values {
+		values[i] = noDigit
+	}
+	for value := range byte(16) {
+		values["0123456789abcdef"[value]] = value
+		values["0123456789ABCDEF"[value]] = value
+	}
+	return values
+}()
+
+// fromHex is hex.DecodeString without its branches on each digit: it is part of
+// every request, and as dear there as reading what was decoded. What is no digit
+// is noticed at the end.
+func fromHex(digits string) (raw []byte, ok bool) {
+	if len(digits)%2 != 0 {
+		return nil, false
+	}
+	raw = make([]byte, len(digits)/2)
+	var seen byte
+	for i := range raw {
+		pair := digits[2*i : 2*i+2]
+		high, low := hexValues[pair[0]], hexValues[pair[1]]
+		seen |= high | low
+		raw[i] = high<<4 | low
+	}
+	return raw, seen != noDigit
+}
+
+func explainHex(text, digits string) error {
 	at := strings.IndexFunc(digits, notHex)
 	switch {
-	case errors.Is(err, hex.ErrLength) || at < 0:
+	case len(digits)%2 != 0 && at < 0:
 		return fmt.Errorf("odd number of hex digits (%d): the text is cut off or a digit is missing", len(digits))
 	case strings.TrimSpace(text) != text:
 		return errors.New("white space around the hex: remove it")

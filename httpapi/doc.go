@@ -14,7 +14,7 @@
 //	/public/v1/query/whoami               who the stamp belongs to
 //
 // so that an unmodified client of the hosted service works by changing its
-// base URL.
+// base URL. [OpenAPI] describes what is sent and answered.
 //
 // What a stranger can make the handler do is bounded: how long a body is, how
 // long it takes to arrive, and how much memory all bodies that are arriving take

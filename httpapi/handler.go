@@ -207,7 +207,7 @@ func (h *handler) recover(w http.ResponseWriter, id string) {
 	if fault == nil {
 		return
 	}
-	if fault == http.ErrAbortHandler {
+	if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(fault)
 	}
 	h.options.Logger.Error("panic", "request", id, "fault", fault, "stack", string(debug.Stack()))

@@ -93,6 +93,25 @@ type target struct {
 	network Network
 }
 
+// signWith is a text and the target it was read as.
+type signWith struct {
+	text   string
+	target *target
+	err    error
+	read   bool
+}
+
+// target reads signWith as parseSignWith does, and remembers the last: the road
+// of one request asks four times, and a checksum over 5-bit letters is a tenth
+// of what signing takes.
+func (t *Transaction) target(text string) (*target, error) {
+	if last := &t.signWith; !last.read || last.text != text {
+		target, err := parseSignWith(text)
+		*last = signWith{text, target, err, true}
+	}
+	return t.signWith.target, t.signWith.err
+}
+
 // parseSignWith reads an address. Text that is nothing like one is a key's id,
 // and gives no target. What looks like an address and is none is an error.
 func parseSignWith(text string) (*target, error) {
@@ -102,7 +121,7 @@ func parseSignWith(text string) (*target, error) {
 	}
 	params := networks[network].params
 	parsed, err := address.DecodeAddress(text, params)
-	if err == nil && (!parsed.IsForNet(params) || !strings.EqualFold(parsed.EncodeAddress(), text)) {
+	if err == nil && (!parsed.IsForNet(params) || !canonical(parsed, text)) {
 		err = fmt.Errorf("not the one form of an address of %v", network)
 	}
 	if err != nil {
@@ -115,6 +134,16 @@ func parseSignWith(text string) (*target, error) {
 	return &target{script, network}, nil
 }
 
+// canonical reports whether an address that was read is written in its one form.
+// Bech32 and bech32m have no other that can be read: letters of both cases, and
+// padding that is long or not zero, are refused (BIP-173).
+func canonical(parsed address.Address, text string) bool {
+	if _, segwit := parsed.(interface{ WitnessVersion() byte }); segwit {
+		return true
+	}
+	return strings.EqualFold(parsed.EncodeAddress(), text)
+}
+
 func malformedAddress(text string, err error) error {
 	return &chains.SignerError{
 		Kind: chains.ErrSignWith, Chain: Name,
@@ -124,13 +153,18 @@ func malformedAddress(text string, err error) error {
 
 const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
+// segwitPrefixes are the human-readable parts of bech32 and the separator.
+var segwitPrefixes = [...]struct {
+	prefix  string
+	network Network
+}{{"bc1", Mainnet}, {"tb1", Testnet}, {"bcrt1", Regtest}}
+
 // looksLikeAddress tells addresses from ids: by the prefix of bech32 and
 // bech32m, by first digit, length and alphabet of base58.
 func looksLikeAddress(text string) (Network, bool) {
-	lower := strings.ToLower(text)
-	for network, prefix := range map[Network]string{Mainnet: "bc1", Testnet: "tb1", Regtest: "bcrt1"} {
-		if strings.HasPrefix(lower, prefix) {
-			return network, true
+	for _, known := range segwitPrefixes {
+		if len(text) >= len(known.prefix) && strings.EqualFold(text[:len(known.prefix)], known.prefix) {
+			return known.network, true
 		}
 	}
 	if len(text) < 26 || len(text) > 35 || strings.Trim(text, base58Alphabet) != "" {

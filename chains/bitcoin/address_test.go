@@ -1,9 +1,12 @@
 package bitcoin_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/btcsuite/btcd/address/v2/bech32"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
@@ -105,5 +108,58 @@ func TestNetworks(t *testing.T) {
 	}
 	if _, ok := bitcoin.NetworkOf("treasury"); ok {
 		t.Error("treasury is taken for an address")
+	}
+}
+
+// TestSegwitAddressHasOneForm: no other text than an address itself, in one case,
+// is read as it; so that reading one need not write it again to compare.
+func TestSegwitAddressHasOneForm(t *testing.T) {
+	tx := parse(t, base(t).Encode())
+	refused := func(text string) {
+		t.Helper()
+		if _, err := tx.Signers(text); !errors.Is(err, chains.ErrSignWith) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, known := range (bitcoin.Chain{}).Addresses(keyOf(t, secretOf(1)).PublicKey()) {
+		prefix, data, version, err := bech32.DecodeGeneric(known.Address)
+		if err != nil {
+			continue // in base58
+		}
+		encode := map[bech32.Version]func(string, []byte) (string, error){bech32.Version0: bech32.Encode, bech32.VersionM: bech32.EncodeM}[version]
+		again, err := encode(prefix, data)
+		if err != nil || again != known.Address {
+			t.Fatalf("%s: %s %v", known.Address, again, err)
+		}
+		last := len(data) - 1
+		for _, other := range [][]byte{
+			append(bytes.Clone(data), 0),                      // padding of a letter more
+			append(bytes.Clone(data[:last]), data[last]|1, 0), // the same behind padding that is not zero
+			append([]byte{data[0] + 2}, data[1:]...),          // another witness version
+			append([]byte{data[0] ^ 1}, data[1:]...),          // the other version under this checksum
+			append(bytes.Clone(data), make([]byte, 3*8)...),   // a longer program
+			data[:last-2], // a shorter one
+		} {
+			text, err := encode(prefix, other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused(text)
+		}
+		if version == bech32.VersionM { // 256 bits in 52 letters leave four of padding
+			for bit := range 4 {
+				padded := bytes.Clone(data)
+				padded[last] |= 1 << bit
+				text, _ := encode(prefix, padded)
+				refused(text)
+			}
+		}
+		for at := range known.Address {
+			mixed := []byte(known.Address)
+			mixed[at] ^= 0x20
+			if mixed[at] >= 'A' {
+				refused(string(mixed))
+			}
+		}
 	}
 }

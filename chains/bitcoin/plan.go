@@ -16,7 +16,7 @@ func (t *Transaction) plan(key keystore.Key, signWith string) ([]task, error) {
 	if pub.Curve() != keystore.CurveSecp256k1 {
 		return nil, fmt.Errorf("%s: %w: key %s is on %v", Name, keystore.ErrUnsupported, key.ID(), pub.Curve())
 	}
-	target, err := parseSignWith(signWith)
+	target, err := t.target(signWith)
 	if err != nil {
 		return nil, err
 	}

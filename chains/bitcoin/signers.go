@@ -17,7 +17,7 @@ import (
 // the inputs that are locked to the address, those that have not signed first.
 // Anything else is a key's id.
 func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	target, err := parseSignWith(signWith)
+	target, err := t.target(signWith)
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,12 @@ func (t *Transaction) On(network Network) *Transaction {
 
 // ShownFor implements chains.Networked.
 func (t *Transaction) ShownFor(signWith string) chains.Transaction {
-	network, ok := NetworkOf(signWith)
-	if !ok || network == t.network || network == Testnet && t.network.writes(signWith) {
+	target, err := t.target(signWith)
+	if err != nil || target == nil {
+		return t
+	}
+	network := target.network
+	if network == t.network || network == Testnet && t.network.writes(signWith) {
 		return t
 	}
 	return t.On(network)

@@ -31,6 +31,7 @@ type Transaction struct {
 	hashes   *txscript.TxSigHashes // midstates of BIP-143 and BIP-341
 	matched  *matches              // what the key asked for last could sign
 	prefix   prefixHash            // of legacy digests
+	signWith signWith              // what was asked for last
 }
 
 var (

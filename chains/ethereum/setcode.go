@@ -5,7 +5,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // authorization is one tuple of EIP-7702: its signer lets the delegate's code
@@ -20,10 +19,6 @@ type authorization struct {
 	r, s     uint256.Int
 	signed   rlp.Span // items chainId, address, nonce
 }
-
-// authorizationMagic is the byte in front of what an authorization's signature
-// covers: keccak256(05 ‖ rlp([chainId, address, nonce])).
-const authorizationMagic = 0x05
 
 func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	at := f.At()
@@ -50,6 +45,5 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 // authority recovers who signed the authorization. Not ok: nobody, and the
 // network skips the tuple.
 func (a *authorization) authority(raw []byte) (authority evm.Address, ok bool) {
-	header := rlp.AppendListHeader([]byte{authorizationMagic}, a.signed.Len())
-	return evm.Recover(keccak.Sum256(header, a.signed.Of(raw)), a.yParity, a.r, a.s)
+	return evm.Recover(evm.AuthorizationHash(a.signed.Of(raw)), a.yParity, a.r, a.s)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // authorization delegates an account to code, as EIP-7702 does, with a
@@ -14,15 +13,11 @@ import (
 //	[chainId, address, nonce, signature]
 type authorization struct {
 	chainID   uint256.Int // 0: on every chain
-	delegate  evm.Address
+	delegate  evm.Address // zero: the delegation ends
 	nonce     uint64
 	signed    rlp.Span // items chainId, address, nonce
 	signature envelope
 }
-
-// authorizationMagic is the byte in front of what is signed:
-// keccak256(05 ‖ rlp([chainId, address, nonce])).
-const authorizationMagic = 0x05
 
 func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	if f.SkipEmptyList() {
@@ -49,9 +44,4 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	if len(tx.authorizations) > 0 && tx.creates() {
 		f.Fail("authorizationList", at, "a transaction that creates a contract has no authorizations")
 	}
-}
-
-func (a *authorization) digest(raw []byte) [32]byte {
-	header := rlp.AppendListHeader([]byte{authorizationMagic}, a.signed.Len())
-	return keccak.Sum256(header, a.signed.Of(raw))
 }

@@ -16,6 +16,9 @@
 // Thirteen items, or fourteen with a key authorization. Source: the Tempo
 // transaction specification and TIP-1009, TIP-1011, TIP-1049, TIP-1053.
 //
+// Times are seconds since 1970, fees 10⁻¹⁸ US dollars per gas, amounts of a
+// token its smallest unit.
+//
 // # Out
 //
 // The same with one more item, the sender's signature: 65 bytes r ‖ s ‖ v,
@@ -31,6 +34,30 @@
 // A key authorization is never decoded and encoded again: with limits left out
 // or 80 the key has no limits, with c0 it may spend nothing, and a library that
 // takes one for the other signs something else than it was given.
+//
+// # Refused
+//
+// What is not in its one encoding: another RLP, an item too many or too few, a
+// trailing field of a key authorization written as 80, a zero period. What is
+// signed already. What can never be right: chain id 0, fees over 128 bits, a tip
+// over the cap, no calls or more than 32, a creation that is not the first call
+// or stands beside authorizations, validBefore not after validAfter, expiring
+// nonces (nonce key 2^256−1) with a nonce or without validBefore, a key
+// authorization for another chain or without a signature, a signature with s
+// high or zero, more than 16 authorizations, more than 256 addresses in the access
+// list or storage keys of one.
+//
+// # Hazards
+//
+// Refused unless the name is allowed: see [HazardReservedNonceKey],
+// [HazardGasOverCap], [HazardUnlimitedKey], [HazardAdminKey] and
+// [HazardForeignFeeToken].
+//
+// # What is not checked
+//
+// Signatures by P-256 and WebAuthn keys are read by their shape: the network
+// verifies them. The clock, balances and the keys that an account has are not
+// known here.
 package tempo
 
 import (

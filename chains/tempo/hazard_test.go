@@ -88,7 +88,7 @@ func TestHazardNames(t *testing.T) {
 		t.Errorf("the cases show %v, the list has %v", got, want)
 	}
 	for _, name := range want {
-		if !strings.HasPrefix(name, tempo.Name+"/") {
+		if !strings.HasPrefix(name, (tempo.Chain{}).Name()+"/") {
 			t.Errorf("%s does not name its chain", name)
 		}
 	}

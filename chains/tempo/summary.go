@@ -157,11 +157,15 @@ func (a *authorization) field(number int, raw []byte) chains.Field {
 	if !a.chainID.IsZero() {
 		chain = chains.BigInteger("chain", a.chainID.ToBig())
 	}
-	fields := []chains.Field{chains.AddressField("delegate", a.delegate.String()), chain, chains.Integer("nonce", a.nonce)}
+	delegate := chains.AddressField("delegate", a.delegate.String())
+	if a.delegate == (evm.Address{}) {
+		delegate = delegate.WithNote("ends the delegation")
+	}
+	fields := []chains.Field{delegate, chain, chains.Integer("nonce", a.nonce)}
 	if a.signature.keychain != 0 {
 		fields = append(fields, chains.AddressField("account", a.signature.account.String()).WithNote("by a key of its keychain"))
 	}
-	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.signer(raw, a.digest(raw)))...)
+	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.signer(raw, evm.AuthorizationHash(a.signed.Of(raw))))...)
 }
 
 func (key *keyAuthorization) field(raw []byte) chains.Field {

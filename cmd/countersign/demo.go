@@ -43,9 +43,10 @@ func newDemoCommand() *cobra.Command {
 		Short: "See it work, with nothing set up",
 		Long: paragraphs(`
 Make an encrypted keystore in a temporary directory, read a real unsigned
-transaction, show it, sign it, have the signature checked by somebody else's
-code, and have a dangerous one refused. It takes a few seconds, needs no network
-and leaves nothing behind.`),
+transaction of each chain, show it, sign it, have the signature checked by
+somebody else's code, and have a dangerous one refused. Then serve the HTTP API
+on a loopback address, submit a stamped request to it, and redeem a one-time
+password. It takes a few seconds, needs no network and leaves nothing behind.`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), newNarrator(cmd.OutOrStdout()))
@@ -72,7 +73,12 @@ func runDemo(ctx context.Context, tell *narrator) (err error) {
 	if err != nil {
 		return err
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	made := countersign.Config{Keystore: keys}
+	served, err := newDemoServed(dir, &made)
+	if err != nil {
+		return errors.Join(err, keys.Close())
+	}
+	engine, err := countersign.New(made)
 	if err != nil {
 		return errors.Join(err, keys.Close())
 	}
@@ -86,6 +92,9 @@ func runDemo(ctx context.Context, tell *narrator) (err error) {
 			return fmt.Errorf("%s: %w", chain.name, err)
 		}
 	}
+	if err := served.show(ctx, engine, keys, tell); err != nil {
+		return err
+	}
 	return tell.err
 }
 
@@ -94,7 +103,7 @@ func demoKeystore(dir string, tell *narrator) (*file.Store, error) {
 	passphrase := []byte(rand.Text())
 	defer keystore.Wipe(passphrase)
 	at := filepath.Join(dir, "keys")
-	keys, err := file.Create(at, passphrase, file.Options{})
+	keys, err := file.Create(at, passphrase, file.Options{WorkFactor: initWorkFactor})
 	if err != nil {
 		return nil, err
 	}

@@ -97,5 +97,6 @@ func (n *narrator) show(render func(io.Writer) error) error {
 
 func (n *narrator) end(took time.Duration) {
 	n.printf("\nDone in %.1f s; the keystore is removed. To go on with keys that stay:\n"+
-		"   countersign keys generate --keystore file:keys --curve CURVE_SECP256K1\n", took.Seconds())
+		"   countersign keys generate --keystore file:keys --curve CURVE_SECP256K1\n"+
+		"With a server of your own: countersign init DIR\n", took.Seconds())
 }

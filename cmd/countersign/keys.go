@@ -95,7 +95,7 @@ Print the keys of an organization, oldest first: one line of JSON each.`),
 		Example: "  countersign keys list --keystore file:keys",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return eachKey(cmd, at, network, func(keystore.KeyInfo) bool { return true })
+			return eachKey(cmd, &at, network, func(keystore.KeyInfo) bool { return true })
 		},
 	}
 	at.register(command)
@@ -114,7 +114,7 @@ func newShowCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found := false
-			err := eachKey(cmd, at, network, func(info keystore.KeyInfo) bool {
+			err := eachKey(cmd, &at, network, func(info keystore.KeyInfo) bool {
 				matches := keystore.ByID(info.ID) == keystore.ByID(args[0])
 				found = found || matches
 				return matches
@@ -131,7 +131,7 @@ func newShowCommand() *cobra.Command {
 }
 
 // eachKey prints the keys that are wanted.
-func eachKey(cmd *cobra.Command, at keystoreFlags, network networkFlag, wanted func(keystore.KeyInfo) bool) (err error) {
+func eachKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, wanted func(keystore.KeyInfo) bool) (err error) {
 	if err := network.check(); err != nil {
 		return err
 	}

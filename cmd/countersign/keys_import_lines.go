@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
@@ -70,10 +70,10 @@ func readKey(line lines.Line) (key file.Key, err error) {
 		return key, line.Err
 	}
 	var curve, secret, name []byte
-	if err := strictjson.Decode(line.Text,
-		strictjson.Member{Name: "curve", Value: &curve},
-		strictjson.Member{Name: "privateKey", Value: &secret},
-		strictjson.Member{Name: "name", Value: &name, Optional: true},
+	if err := strictjson.Read(line.Text, "key",
+		strictjson.Required("curve", &curve),
+		strictjson.Required("privateKey", &secret),
+		strictjson.Optional("name", &name),
 	); err != nil {
 		return key, err
 	}

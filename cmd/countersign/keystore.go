@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -24,24 +25,64 @@ type keystoreFlags struct {
 	passphraseFile   string
 	organization     string
 	leaveOutBadFiles bool
+	configFile       string
+	set              func(flag string) bool // whether the call names the flag
+	configured       *config.Config         // once it was read
 }
 
 const defaultOrganization = "default"
 
 func (f *keystoreFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.set = flags.Changed
 	flags.StringVar(&f.uri, "keystore", "", "where the keys are: `URI`, file:DIR")
+	flags.StringVar(&f.configFile, "config", "", "`FILE` that names the keystore, its passphrase's file and the organization: countersign.yaml")
 	flags.StringVar(&f.passphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: asked for on the terminal)")
-	flags.StringVar(&f.organization, "org", defaultOrganization, "`ID` of the organization that has the keys")
+	flags.StringVar(&f.organization, "org", defaultOrganization, "`ID` of the organization that has the keys; with --config, the only one in it")
 	flags.BoolVar(&f.leaveOutBadFiles, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of refusing the keystore")
+}
+
+// resolve takes from the configuration, if one is named, what it says.
+func (f *keystoreFlags) resolve() error {
+	if f.configFile == "" || f.configured != nil {
+		return nil
+	}
+	if f.set("keystore") {
+		return usagef("--keystore does not go with --config, which names one")
+	}
+	configured, err := config.Read(f.configFile)
+	if err != nil {
+		return err
+	}
+	named := ""
+	if f.set("org") {
+		named = f.organization
+	}
+	if f.organization, err = configured.Organization(named); err != nil {
+		return usagef("%v", err)
+	}
+	f.use(configured)
+	return nil
+}
+
+// use takes the keystore of a configuration; --passphrase-file goes before the
+// one of the configuration.
+func (f *keystoreFlags) use(configured *config.Config) {
+	f.uri, f.configured = configured.Keystore, configured
+	if f.passphraseFile == "" {
+		f.passphraseFile = configured.PassphraseFile
+	}
 }
 
 // directory returns the directory that --keystore names.
 func (f *keystoreFlags) directory() (string, error) {
+	if err := f.resolve(); err != nil {
+		return "", err
+	}
 	scheme, rest, found := strings.Cut(f.uri, ":")
 	switch {
 	case f.uri == "":
-		return "", usagef("--keystore is missing: name one, such as --keystore file:keys")
+		return "", usagef("--keystore is missing: name one, such as --keystore file:keys, or a configuration with --config")
 	case f.organization == "":
 		return "", usagef("--org is empty: leave it out for %q", defaultOrganization)
 	case !found:

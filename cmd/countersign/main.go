@@ -83,6 +83,11 @@ never from an argument or the environment.`),
 	}
 	root.AddCommand(
 		newDemoCommand(),
+		newInitCommand(),
+		newServeCommand(),
+		newStampCommand(),
+		newSubmitCommand(),
+		newOTPCommand(),
 		newKeysCommand(),
 		newSignCommand(),
 		newInspectCommand(),

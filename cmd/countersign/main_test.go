@@ -65,7 +65,12 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"walletid": walletID},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"walletid": walletID,
+			"member":   setMember,
+			"serving":  setURL,
+			"body":     writeBody,
+		},
 		Setup: func(env *testscript.Env) error {
 			makeFixture(t, env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
@@ -45,24 +44,11 @@ func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, err
 // readPassphrase reads a passphrase file: all of it, but for one line's end at
 // its end.
 func readPassphrase(ctx context.Context, file *os.File) ([]byte, error) {
-	info, err := file.Stat()
+	passphrase, err := readSecretFrom(ctx, file, maxPassphrase)
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		return nil, errors.New("it is a directory")
-	}
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("others can read it (mode %04o): run 'chmod 600 %s'", mode.Perm(), file.Name())
-	}
-	content, err := readAll(ctx, io.Reader(file), maxPassphrase+len("\r\n"))
-	if err != nil {
-		return nil, err
-	}
-	if trimmed, found := bytes.CutSuffix(content, []byte("\n")); found {
-		content = bytes.TrimSuffix(trimmed, []byte("\r"))
-	}
-	return content, checkPassphrase(content)
+	return passphrase, checkPassphrase(passphrase)
 }
 
 func checkPassphrase(passphrase []byte) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // signCommand is one call of sign.
@@ -29,6 +30,7 @@ type signCommand struct {
 	workers  int
 	network  networkFlag
 	finalize bool
+	request  requestFlags
 }
 
 func newSignCommand() *cobra.Command {
@@ -59,11 +61,18 @@ order. Nothing is shown or asked.
 
 All lines are done; the exit status is 1 if any failed. A line of more than
 8 MiB, and a blank one, is answered with an error too, so that input and output
-keep step. Answers come at once when nothing more is waiting to be signed.`),
+keep step. Answers come at once when nothing more is waiting to be signed.
+
+--request: a stamped request as 'countersign stamp' makes it, carried out through
+the same checks as over HTTP; --out gets what would have been answered. The store
+of the configuration keeps it: the same request is never signed twice, it is
+answered the same. --max-request-age and --any-request-time let it be on its way
+for longer.`),
 		Example: paragraphs(`
   countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
       --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 < transaction.hex > signed.hex
-  countersign sign --keystore file:keys --passphrase-file pass --jsonl < intents.jsonl > signed.jsonl`),
+  countersign sign --keystore file:keys --passphrase-file pass --jsonl < intents.jsonl > signed.jsonl
+  countersign sign --config countersign.yaml --request request.json --out activity.json`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -76,11 +85,20 @@ keep step. Answers come at once when nothing more is waiting to be signed.`),
 	flags.BoolVar(&c.yes, "yes", false, "sign without asking")
 	flags.BoolVar(&c.jsonl, "jsonl", false, "sign many transactions, one JSON object a line")
 	flags.BoolVar(&c.finalize, "finalize", false, "Bitcoin: print the network transaction and not the PSBT")
+	c.request.register(flags)
 	flags.IntVar(&c.workers, "workers", runtime.NumCPU(), "`NUMBER` of transactions signed at once with --jsonl")
 	return command
 }
 
 func (c *signCommand) run(cmd *cobra.Command) error {
+	if c.request.in != "" {
+		return c.signRequest(cmd)
+	}
+	for _, name := range []string{"out", "max-request-age", "any-request-time"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s goes with --request", name)
+		}
+	}
 	if _, err := c.at.directory(); err != nil {
 		return err
 	}
@@ -123,11 +141,25 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: c.allow, Limits: limits})
+	engine, err := c.engineOver(keys, limits)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
 	return engine, nil
+}
+
+// engineOver makes the engine. With --config, what the organization allows is
+// allowed.
+func (c *signCommand) engineOver(keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
+	made := countersign.Config{Keystore: keys, AllowHazards: c.allow, Limits: limits}
+	if c.at.configured != nil {
+		directory, err := countersign.NewDirectory(c.at.configured.Organizations)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.at.configFile, err)
+		}
+		made.Directory = directory
+	}
+	return countersign.New(made)
 }
 
 // signOne shows a transaction, asks, and signs what was shown.

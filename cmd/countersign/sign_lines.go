@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // maxWorkers bounds --workers: more wait for each other, and each can hold a
@@ -64,17 +64,10 @@ func readIntent(line lines.Line) (intent activity.SignTransactionIntent, err err
 	if line.Err != nil {
 		return intent, line.Err
 	}
-	var signWith, unsigned, kind []byte
-	if err := strictjson.Decode(line.Text,
-		strictjson.Member{Name: "signWith", Value: &signWith},
-		strictjson.Member{Name: "unsignedTransaction", Value: &unsigned},
-		strictjson.Member{Name: "type", Value: &kind},
-	); err != nil {
-		return intent, err
-	}
-	return activity.SignTransactionIntent{
-		SignWith:            string(signWith),
-		UnsignedTransaction: string(unsigned),
-		Type:                activity.TransactionType(kind),
-	}, nil
+	err = strictjson.Read(line.Text, "intent",
+		strictjson.Required("signWith", &intent.SignWith),
+		strictjson.Required("unsignedTransaction", &intent.UnsignedTransaction),
+		strictjson.Required("type", (*string)(&intent.Type)),
+	)
+	return intent, err
 }

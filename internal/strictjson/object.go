@@ -21,6 +21,7 @@ func Required(name string, into any) Field { return Field{name, true, into} }
 // read into a
 //
 //	*string, *bool        of that kind
+//	*[]byte               a string, where it stands in the text: for secrets, to be overwritten
 //	**bool                stays nil if it is absent
 //	*int                  an integer without point or exponent
 //	*Span                 an object, kept as it is
@@ -59,8 +60,20 @@ func (r *Reader) Object(fields ...Field) error {
 	return nil
 }
 
-// unknownShown is how much of an unknown name an error repeats.
-const unknownShown = 64
+// maxNameShown is how long a name that is not ours may be for an error to repeat
+// it. A longer one is no slip of the pen: it may be a secret in the wrong place.
+const maxNameShown = 32
+
+// shownName is a name as errors repeat it, quoted unless it is plain.
+func shownName(name string) string {
+	switch {
+	case len(name) > maxNameShown:
+		return "a name of " + strconv.Itoa(len(name)) + " bytes"
+	case strings.Trim(name, plainName) != "" || name == "":
+		return strconv.Quote(name)
+	}
+	return name
+}
 
 func (r *Reader) unknown(name string, at int, fields []Field) error {
 	for _, field := range fields {
@@ -68,13 +81,7 @@ func (r *Reader) unknown(name string, at int, fields []Field) error {
 			return r.failIn(name, at, "unknown member: names are case-sensitive, this one is %s", field.name)
 		}
 	}
-	if len(name) > unknownShown {
-		name = strings.ToValidUTF8(name[:unknownShown], "") + "…"
-	}
-	if strings.Trim(name, plainName) != "" || name == "" {
-		name = strconv.Quote(name)
-	}
-	return r.failIn(name, at, "unknown member")
+	return r.failIn(shownName(name), at, "unknown member")
 }
 
 // plainName is what names are made of that an error repeats without quoting.
@@ -99,6 +106,8 @@ func (r *Reader) value(into any) (err error) {
 	switch into := into.(type) {
 	case *string:
 		*into, err = r.text()
+	case *[]byte:
+		*into, err = r.bytes()
 	case *bool:
 		*into, err = r.boolean()
 	case **bool:
@@ -207,10 +216,10 @@ func (r *Reader) skipObject(depth int) error {
 	names := map[string]struct{}{}
 	return r.members(func(name string, at int) error {
 		if _, twice := names[name]; twice {
-			return r.failIn(name, at, "appears twice")
+			return r.failIn(shownName(name), at, "appears twice")
 		}
 		if len(names) == MaxMembers {
-			return r.failIn(name, at, "more than %d members in one object", MaxMembers)
+			return r.failIn(shownName(name), at, "more than %d members in one object", MaxMembers)
 		}
 		names[name] = struct{}{}
 		return r.skip(depth + 1)

@@ -19,6 +19,18 @@ func (r *Reader) text() (string, error) {
 	return r.unescape(raw)
 }
 
+// bytes reads a string into the bytes where it stands, which share memory with
+// the text that is read, so that who reads a secret can overwrite it there. Of
+// a string with escapes it is a copy.
+func (r *Reader) bytes() ([]byte, error) {
+	raw, escaped, err := r.quoted()
+	if err != nil || !escaped {
+		return raw, err
+	}
+	text, err := r.unescape(raw)
+	return []byte(text), err
+}
+
 func (r *Reader) skipText() error {
 	raw, escaped, err := r.quoted()
 	if err != nil || !escaped {

@@ -138,6 +138,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestLongNamesAreNotRepeated: an error does not repeat a secret that was
+// written where a name belongs.
+func TestLongNamesAreNotRepeated(t *testing.T) {
+	secret := strings.Repeat("0123456789abcdef", 4)
+	for _, text := range []string{
+		`{"` + secret + `":1}`,
+		`{"text":"a","kept":{"` + secret + `":1,"` + secret + `":2}}`,
+		`{"text":"a","kept":{` + members(strictjson.MaxMembers) + `"` + secret + `":2}}`,
+	} {
+		err := new(subject).read(text)
+		if err == nil || strings.Contains(err.Error(), secret[:8]) || !strings.Contains(err.Error(), "a name of 64 bytes") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 // members writes that many members of nine bytes each.
 func members(count int) string {
 	var out strings.Builder

@@ -1,0 +1,40 @@
+package workload
+
+import (
+	"fmt"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// bitcoinSpend is how a type of output is locked, and what its addresses start with.
+type bitcoinSpend struct {
+	lock   func(keystore.PublicKey) bitcointest.Spend
+	prefix string
+	scheme Scheme
+}
+
+var bitcoinSpends = map[string]bitcoinSpend{
+	"P2PKH":  {bitcointest.P2PKH, "1", ECDSA},
+	"P2WPKH": {bitcointest.P2WPKH, "bc1q", ECDSA},
+	"P2TR":   {bitcointest.BIP86, "bc1p", Schnorr},
+}
+
+// Bitcoin is the kind of PSBTs with so many inputs of a type, all of the same
+// key, each with the transaction that it spends.
+func Bitcoin(name string, inputs int) Kind {
+	spend := bitcoinSpends[name]
+	kind := Kind{Chain: "bitcoin", Type: name, Scheme: spend.scheme, AddressPrefix: spend.prefix}
+	if inputs > 1 {
+		kind.Type = fmt.Sprintf("%s×%d", name, inputs)
+	}
+	kind.Transaction = func(number int, signer keystore.PublicKey) []byte {
+		lock := spend.lock(signer)
+		made := bitcointest.PSBT{Outputs: []bitcointest.Output{lock.Output(uint64(inputs) * 9_000)}}
+		for i := range inputs {
+			made.Inputs = append(made.Inputs, lock.Input(10_000, uint32(number*inputs+i)))
+		}
+		return made.Encode()
+	}
+	return kind
+}

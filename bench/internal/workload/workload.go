@@ -1,0 +1,174 @@
+// Package workload makes what the benchmarks sign: for each chain and type, as
+// many keys and transactions as it takes that neither stays in a cache, and the
+// bare operation on the curve to hold the whole path against.
+package workload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+const (
+	// Organization owns the keys.
+	Organization = "bench"
+
+	// Keys is how many keys sign in turns, and how many transactions there are.
+	Keys = 1000
+)
+
+// Scheme is the signature that a type of transaction takes.
+type Scheme int
+
+// The schemes.
+const (
+	ECDSA   Scheme = iota // on secp256k1
+	Schnorr               // BIP-340, with the tweak of a BIP-86 output
+	Ed25519
+)
+
+// Curve returns the curve of the scheme's keys.
+func (s Scheme) Curve() keystore.Curve {
+	if s == Ed25519 {
+		return keystore.CurveEd25519
+	}
+	return keystore.CurveSecp256k1
+}
+
+// Kind is one type of transaction of one chain.
+type Kind struct {
+	Chain  string // as chains.Chain.Name
+	Type   string // such as "eip1559"
+	Scheme Scheme
+
+	// Transaction makes the raw unsigned transaction of a number, for a key.
+	Transaction func(number int, signer keystore.PublicKey) []byte
+
+	// AddressPrefix chooses among the addresses that the key has on the chain
+	// the one that is signed with. Empty: the first.
+	AddressPrefix string
+}
+
+// Name is how benchmarks call the kind: chain/type.
+func (k Kind) Name() string { return k.Chain + "/" + k.Type }
+
+// Secret is the secret of a key by its number. It is no secret.
+func Secret(number int) []byte {
+	digest := sha256.Sum256(fmt.Appendf(nil, "countersign bench key %d", number))
+	return digest[:]
+}
+
+// Workload is transactions of a kind and the keys that sign them: transaction i
+// is for key i, and both rotate.
+type Workload struct {
+	Kind
+	Requests []activity.SignTransactionIntent
+	Raw      [][]byte
+	Public   []keystore.PublicKey
+	Store    *memory.Store
+}
+
+// New makes a workload. Its store is closed when the test ends.
+func New(t testing.TB, kind Kind) *Workload {
+	t.Helper()
+	w := &Workload{Kind: kind, Store: memory.New()}
+	t.Cleanup(func() { _ = w.Store.Close() })
+	for number := range Keys {
+		info, err := w.Store.Add(Organization, memory.Key{Curve: kind.Scheme.Curve(), Secret: Secret(number)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := kind.Transaction(number, info.PublicKey)
+		w.Public = append(w.Public, info.PublicKey)
+		w.Raw = append(w.Raw, raw)
+		w.Requests = append(w.Requests, activity.SignTransactionIntent{
+			SignWith: Address(kind, info.PublicKey), Type: transactionTypes[kind.Chain], UnsignedTransaction: hex.EncodeToString(raw),
+		})
+	}
+	return w
+}
+
+var transactionTypes = map[string]activity.TransactionType{
+	"ethereum": activity.TransactionTypeEthereum,
+	"solana":   activity.TransactionTypeSolana,
+	"tron":     activity.TransactionTypeTron,
+	"bitcoin":  activity.TransactionTypeBitcoin,
+	"tempo":    activity.TransactionTypeTempo,
+}
+
+// Address returns the address by which a key signs transactions of a kind.
+func Address(kind Kind, signer keystore.PublicKey) string {
+	for _, address := range Chain(kind.Chain).Addresses(signer) {
+		if strings.HasPrefix(address.Address, kind.AddressPrefix) {
+			return address.Address
+		}
+	}
+	panic("workload: " + kind.Name() + ": the key has no address that starts with " + kind.AddressPrefix)
+}
+
+// Engine makes an engine over the workload's keys. All hazards are allowed:
+// thousands of inputs pay high fees, and what is measured is signing.
+func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.Engine {
+	t.Helper()
+	if config.Keystore == nil {
+		config.Keystore = w.Store
+	}
+	config.AllowHazards = []string{countersign.AllHazards}
+	engine, err := countersign.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+// Whole returns the whole path for transaction i: raw hex in, signed hex out.
+// Each has been signed once already, so that what is made for the first look at
+// a key (the index of taproot addresses, output keys) is not measured.
+func (w *Workload) Whole(t testing.TB, engine *countersign.Engine) func(i int) {
+	ctx := t.Context()
+	whole := func(i int) {
+		if _, err := engine.SignTransaction(ctx, Organization, w.Requests[i%Keys]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range Keys {
+		whole(i)
+	}
+	return whole
+}
+
+// Key returns the handle of a key by its number.
+func (w *Workload) Key(t testing.TB, number int) keystore.Key {
+	t.Helper()
+	key, err := w.Store.Find(t.Context(), Organization, w.Locator(number))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// Locator returns where key number is found.
+func (w *Workload) Locator(number int) keystore.Locator {
+	if w.Scheme == Ed25519 {
+		return keystore.ByEd25519(w.Public[number].Ed25519())
+	}
+	return keystore.ByKeccak(keystore.KeccakAddress(w.Public[number]))
+}
+
+// Parse reads transaction i.
+func (w *Workload) Parse(t testing.TB, i int) chains.Transaction {
+	t.Helper()
+	tx, err := Chain(w.Chain).Parse(w.Raw[i%Keys])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}

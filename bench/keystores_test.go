@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// backends are the keystores that sign. Each takes over the keys of a workload.
+var backends = []struct {
+	name string
+	open func(b *testing.B, w *workload.Workload) keystore.Keystore
+}{
+	{"memory", func(_ *testing.B, w *workload.Workload) keystore.Keystore { return w.Store }},
+	{"file", fileBackend},
+}
+
+func fileBackend(b *testing.B, w *workload.Workload) keystore.Keystore {
+	b.Helper()
+	store, err := file.Create(filepath.Join(b.TempDir(), "keys"), keystorePassphrase, file.Options{WorkFactor: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = store.Close() })
+	keys := make([]file.Key, workload.Keys)
+	for number := range keys {
+		keys[number] = file.Key{Curve: w.Scheme.Curve(), Secret: workload.Secret(number)}
+	}
+	_, errs := store.AddBatch(workload.Organization, keys)
+	for _, err := range errs {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return store
+}
+
+// BenchmarkKeystores is the whole path, verified as by default, by where the key
+// is, beside the same with keys in memory.
+func BenchmarkKeystores(b *testing.B) {
+	for _, backend := range backends {
+		for _, name := range []string{"ethereum/eip1559", "solana/215"} {
+			b.Run(backend.name+"/"+name, func(b *testing.B) {
+				w := workload.New(b, workload.Find(name))
+				ours := w.Whole(b, w.Engine(b, countersign.Config{Keystore: backend.open(b, w)}))
+				measure.Ratio(b, ours, w.Whole(b, w.Engine(b, countersign.Config{})))
+			})
+		}
+	}
+}

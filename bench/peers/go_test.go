@@ -1,0 +1,109 @@
+package peers
+
+import (
+	"encoding/hex"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/accounts"
+	"github.com/ethereum/go-ethereum/accounts/keystore"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/bench/internal/workload"
+)
+
+// goEthereum is types.SignTx and MarshalBinary, from a struct: it reads nothing.
+func goEthereum(t testing.TB, _ *workload.Workload) peer {
+	signer := types.LatestSignerForChainID(workload.EthereumChainID)
+	transactions := ethereumTransactions()
+	sign := make([]func(*types.Transaction) (*types.Transaction, error), workload.Keys)
+	for i := range sign {
+		key, err := crypto.ToECDSA(workload.Secret(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sign[i] = func(tx *types.Transaction) (*types.Transaction, error) { return types.SignTx(tx, signer, key) }
+	}
+	return goPeer(func(i int) string {
+		i %= workload.Keys
+		return marshal(t)(sign[i](transactions[i]))
+	})
+}
+
+// keystoreKeys is how many keys go-ethereum's keystore has: it takes its time
+// over each that comes in or is unlocked.
+const keystoreKeys = 50
+
+// goEthereumKeystore is the same with go-ethereum's keystore, keys unlocked.
+func goEthereumKeystore(t testing.TB, _ *workload.Workload) peer {
+	store := keystore.NewKeyStore(t.TempDir(), 2, 1)
+	owners := make([]accounts.Account, keystoreKeys)
+	for i := range owners {
+		key, err := crypto.ToECDSA(workload.Secret(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owners[i], err = store.ImportECDSA(key, "passphrase"); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Unlock(owners[i], "passphrase"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	transactions := ethereumTransactions()
+	return goPeer(func(i int) string {
+		i %= keystoreKeys
+		return marshal(t)(store.SignTx(owners[i], transactions[i], workload.EthereumChainID))
+	})
+}
+
+func ethereumTransactions() []*types.Transaction {
+	transactions := make([]*types.Transaction, workload.Keys)
+	for i := range transactions {
+		transactions[i] = types.NewTx(workload.DynamicFeeTransfer(i))
+	}
+	return transactions
+}
+
+func marshal(t testing.TB) func(*types.Transaction, error) string {
+	return func(signed *types.Transaction, err error) string {
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := signed.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hex.EncodeToString(raw)
+	}
+}
+
+// solanaGo reads, signs and writes with solana-go.
+func solanaGo(t testing.TB, w *workload.Workload) peer {
+	keys := make([]sdk.PrivateKey, workload.Keys)
+	for i := range keys {
+		public := w.Public[i].Ed25519()
+		keys[i] = append(workload.Secret(i), public[:]...)
+	}
+	return goPeer(func(i int) string {
+		i %= workload.Keys
+		raw, err := hex.DecodeString(w.Requests[i].UnsignedTransaction)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := sdk.TransactionFromBytes(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx.Signatures = nil
+		if _, err := tx.Sign(func(sdk.PublicKey) *sdk.PrivateKey { return &keys[i] }); err != nil {
+			t.Fatal(err)
+		}
+		signed, err := tx.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hex.EncodeToString(signed)
+	})
+}

@@ -1,0 +1,104 @@
+package peers
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// nodeKeys is how many keys and transactions rotate in Node. Libraries there
+// take longer for each than it takes to fetch it from memory.
+const nodeKeys = 100
+
+// nodePeer is peers.mjs with one library ready.
+type nodePeer struct {
+	t       testing.TB
+	to      *json.Encoder
+	answers *bufio.Scanner
+}
+
+// startNode runs the script as text, so that it finds the packages of the
+// folder in which it runs: those of interop/.
+func startNode(t testing.TB, w *workload.Workload, library string) peer {
+	t.Helper()
+	script, err := os.ReadFile("peers.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := testenv.Node(t, "--input-type=module", "--eval", string(script))
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = command.Wait()
+	})
+	p := newNodePeer(t, stdin, stdout)
+	p.load(w, library)
+	return p
+}
+
+func newNodePeer(t testing.TB, to io.Writer, from io.Reader) *nodePeer {
+	answers := bufio.NewScanner(from)
+	answers.Buffer(nil, 1<<20)
+	return &nodePeer{t: t, to: json.NewEncoder(to), answers: answers}
+}
+
+func (p *nodePeer) load(w *workload.Workload, library string) {
+	p.t.Helper()
+	request := map[string]any{"op": "load", "library": library}
+	secrets, transactions := make([]string, nodeKeys), make([]string, nodeKeys)
+	for i := range nodeKeys {
+		secrets[i] = hex.EncodeToString(workload.Secret(i))
+		transactions[i] = w.Requests[i].UnsignedTransaction
+	}
+	request["secrets"], request["transactions"] = secrets, transactions
+	p.ask(request)
+}
+
+type nodeAnswer struct {
+	Signed      string
+	Nanoseconds int64
+	Error       string
+}
+
+func (p *nodePeer) ask(request any) nodeAnswer {
+	p.t.Helper()
+	if err := p.to.Encode(request); err != nil {
+		p.t.Fatal(err)
+	}
+	if !p.answers.Scan() {
+		p.t.Fatalf("peers.mjs ended: %v", p.answers.Err())
+	}
+	var answer nodeAnswer
+	if err := json.Unmarshal(p.answers.Bytes(), &answer); err != nil {
+		p.t.Fatal(err)
+	}
+	if answer.Error != "" {
+		p.t.Fatal("peers.mjs: ", answer.Error)
+	}
+	return answer
+}
+
+func (p *nodePeer) sign(i int) string {
+	return p.ask(map[string]any{"op": "sign", "i": i}).Signed
+}
+
+func (p *nodePeer) time(from, calls int) time.Duration {
+	return time.Duration(p.ask(map[string]any{"op": "time", "from": from, "calls": calls}).Nanoseconds)
+}

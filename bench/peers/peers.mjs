@@ -1,0 +1,156 @@
+// Signs transactions with libraries for JavaScript, and times them.
+//
+// Reads requests and writes answers, one JSON a line:
+//
+//   {op: "load", library, secrets, transactions}  → {}             hex without 0x
+//   {op: "sign", i}                               → {signed}       hex
+//   {op: "time", from, calls}                     → {nanoseconds}
+//
+// A request that fails gets {error}. Keys are made ready by load, as a server
+// would keep them; a call starts from the unsigned bytes in hex and ends with
+// signed hex.
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+
+const require = createRequire(`${process.cwd()}/`);
+const hex = (bytes) => Buffer.from(bytes).toString('hex');
+const unhex = (text) => new Uint8Array(Buffer.from(text, 'hex'));
+
+// Each library: what it makes of a secret, and how it signs with that.
+const libraries = {
+  async viem() {
+    const { parseTransaction } = await import('viem');
+    const { privateKeyToAccount } = await import('viem/accounts');
+    return {
+      key: (secret) => privateKeyToAccount(`0x${secret}`),
+      sign: (account, unsigned) => account.signTransaction(parseTransaction(`0x${unsigned}`)),
+    };
+  },
+
+  async ethers() {
+    const { SigningKey, Transaction } = await import('ethers');
+    return {
+      key: (secret) => new SigningKey(`0x${secret}`),
+      sign(key, unsigned) {
+        const transaction = Transaction.from(`0x${unsigned}`);
+        transaction.signature = key.sign(transaction.unsignedHash);
+        return transaction.serialized;
+      },
+    };
+  },
+
+  // Wallet Core takes fields, not bytes: they are read outside of the clock.
+  async 'wallet-core'() {
+    const core = await require('@trustwallet/wallet-core').initWasm();
+    const { TW } = require('@trustwallet/wallet-core');
+    const { Transaction } = await import('ethers');
+    const { SigningInput, SigningOutput, TransactionMode } = TW.Ethereum.Proto;
+    const uint = (value) => unhex(value.toString(16).padStart(value.toString(16).length + (value.toString(16).length % 2), '0'));
+    return {
+      key: unhex,
+      prepare(unsigned) {
+        const tx = Transaction.from(`0x${unsigned}`);
+        return {
+          chainId: uint(tx.chainId), nonce: uint(BigInt(tx.nonce)), txMode: TransactionMode.Enveloped,
+          gasLimit: uint(tx.gasLimit), maxFeePerGas: uint(tx.maxFeePerGas), maxInclusionFeePerGas: uint(tx.maxPriorityFeePerGas),
+          toAddress: tx.to, transaction: { contractGeneric: { amount: uint(tx.value), data: unhex(tx.data.slice(2)) } },
+        };
+      },
+      sign(privateKey, fields) {
+        const input = SigningInput.encode(SigningInput.create({ ...fields, privateKey })).finish();
+        const output = SigningOutput.decode(core.AnySigner.sign(input, core.CoinType.ethereum));
+        return hex(output.encoded);
+      },
+    };
+  },
+
+  async kit() {
+    const kit = await import('@solana/kit');
+    const decoder = kit.getTransactionDecoder();
+    const encoder = kit.getTransactionEncoder();
+    return {
+      key: (secret) => kit.createKeyPairFromPrivateKeyBytes(unhex(secret)),
+      sign: async (pair, unsigned) => hex(encoder.encode(await kit.signTransaction([pair], decoder.decode(unhex(unsigned))))),
+    };
+  },
+
+  async 'web3.js'() {
+    const { Keypair, VersionedTransaction } = await import('@solana/web3.js');
+    return {
+      key: (secret) => Keypair.fromSeed(unhex(secret)),
+      sign(pair, unsigned) {
+        const transaction = VersionedTransaction.deserialize(unhex(unsigned));
+        transaction.sign([pair]);
+        return hex(transaction.serialize());
+      },
+    };
+  },
+
+  async bitcoinjs() {
+    const bitcoin = await import('bitcoinjs-lib');
+    const ecc = await import('@bitcoinerlab/secp256k1');
+    const { ECPairFactory } = await import('ecpair');
+    bitcoin.initEccLib(ecc);
+    const zeroAux = new Uint8Array(32);
+    const ECPair = ECPairFactory({ ...ecc, signSchnorr: (hash, key, aux = zeroAux) => ecc.signSchnorr(hash, key, aux) });
+    return {
+      key(secret) {
+        const plain = ECPair.fromPrivateKey(unhex(secret));
+        return { plain, tweaked: plain.tweak(bitcoin.crypto.taggedHash('TapTweak', plain.publicKey.slice(1))) };
+      },
+      sign({ plain, tweaked }, unsigned) {
+        const packet = bitcoin.Psbt.fromHex(unsigned);
+        packet.data.inputs.forEach((input, index) => packet.signInput(index, input.tapInternalKey ? tweaked : plain));
+        return packet.toHex();
+      },
+    };
+  },
+
+  // TronWeb signs what it has as JSON, and returns the signature in it.
+  async tronweb() {
+    const { utils } = await import('tronweb');
+    const { createHash } = await import('node:crypto');
+    return {
+      key: (secret) => secret,
+      sign(secret, unsigned) {
+        const txID = createHash('sha256').update(unhex(unsigned)).digest('hex');
+        return utils.crypto.signTransaction(secret, { txID, raw_data_hex: unsigned }).signature[0].toLowerCase();
+      },
+    };
+  },
+};
+
+let library;
+let keys;
+let transactions;
+const sign = (i) => library.sign(keys[i % keys.length], transactions[i % transactions.length]);
+
+const operations = {
+  async load(request) {
+    library = await libraries[request.library]();
+    keys = await Promise.all(request.secrets.map(library.key));
+    transactions = request.transactions.map(library.prepare ?? ((unsigned) => unsigned));
+    for (let i = 0; i < 300; i++) await sign(i); // until it is compiled
+    return {};
+  },
+  async sign({ i }) {
+    return { signed: await sign(i) };
+  },
+  async time({ from, calls }) {
+    const start = process.hrtime.bigint();
+    for (let i = from; i < from + calls; i++) await sign(i);
+    return { nanoseconds: Number(process.hrtime.bigint() - start) };
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  let answer;
+  try {
+    const request = JSON.parse(line);
+    answer = await operations[request.op](request);
+  } catch (error) {
+    answer = { error: String(error?.stack ?? error) };
+  }
+  process.stdout.write(JSON.stringify(answer) + '\n');
+}
+process.exit(0);

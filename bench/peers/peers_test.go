@@ -1,0 +1,98 @@
+package peers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/bench/internal/workload"
+)
+
+// pairs is how many interleaved pairs a comparison is the median of.
+const pairs = 301
+
+// peer is another library that signs transactions of a kind.
+type peer interface {
+	// sign returns the signed transaction i in hex, or the signature where the
+	// library makes no more than that.
+	sign(i int) string
+	// time runs so many calls of sign and returns how long they took.
+	time(from, calls int) time.Duration
+}
+
+// peerOf is a library for a kind, and how to get it ready.
+type peerOf struct {
+	kind, name string
+	ready      func(testing.TB, *workload.Workload) peer
+}
+
+var peers = []peerOf{
+	{"ethereum/eip1559", "go-ethereum", goEthereum},
+	{"ethereum/eip1559", "go-ethereum keystore", goEthereumKeystore},
+	{"ethereum/eip1559", "viem", inNode("viem")},
+	{"ethereum/eip1559", "ethers", inNode("ethers")},
+	{"ethereum/eip1559", "wallet-core", inNode("wallet-core")},
+	{"solana/215", "solana-go", solanaGo},
+	{"solana/215", "kit", inNode("kit")},
+	{"solana/215", "web3.js", inNode("web3.js")},
+	{"bitcoin/P2WPKH", "btcd", btcd},
+	{"bitcoin/P2WPKH", "bitcoinjs", inNode("bitcoinjs")},
+	{"bitcoin/P2TR", "btcd", btcd},
+	{"bitcoin/P2TR", "bitcoinjs", inNode("bitcoinjs")},
+	{"tron/transfer", "tronweb", inNode("tronweb")},
+}
+
+// goPeer is a peer in this process.
+type goPeer func(i int) string
+
+func (p goPeer) sign(i int) string { return p(i) }
+
+func (p goPeer) time(from, calls int) time.Duration {
+	return measure.Calls(func(i int) { p(i) })(from, calls)
+}
+
+// compare holds the first answers of a peer against the engine's.
+func compare(t testing.TB, w *workload.Workload, p peer) {
+	t.Helper()
+	engine := w.Engine(t, countersign.Config{})
+	for i := range 3 {
+		want, err := engine.SignTransaction(t.Context(), workload.Organization, w.Requests[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.TrimPrefix(p.sign(i), "0x")
+		if len(got) < 128 || !strings.Contains(want.SignedTransaction, got) {
+			t.Fatalf("transaction %d: the peer signed\n%s\nthe engine\n%s", i, got, want.SignedTransaction)
+		}
+	}
+}
+
+// TestPeers: every peer answers as the engine does.
+func TestPeers(t *testing.T) {
+	for _, p := range peers {
+		t.Run(p.kind+"/"+p.name, func(t *testing.T) {
+			w := workload.New(t, workload.Find(p.kind))
+			compare(t, w, p.ready(t, w))
+		})
+	}
+}
+
+// BenchmarkPeers puts the engine, verification off, beside each peer.
+func BenchmarkPeers(b *testing.B) {
+	for _, p := range peers {
+		b.Run(p.kind+"/"+p.name, func(b *testing.B) {
+			w := workload.New(b, workload.Find(p.kind))
+			theirs := p.ready(b, w)
+			compare(b, w, theirs)
+			ours := w.Whole(b, w.Engine(b, countersign.Config{ReleaseUnverifiedSignatures: true}))
+			measure.Pairs(b, pairs, measure.Calls(ours), theirs.time)
+		})
+	}
+}
+
+// inNode is a library for JavaScript.
+func inNode(library string) func(testing.TB, *workload.Workload) peer {
+	return func(t testing.TB, w *workload.Workload) peer { return startNode(t, w, library) }
+}

@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/bench/internal/workload"
+)
+
+// BenchmarkSign is the whole path of each kind: raw hex in, signed hex out.
+func BenchmarkSign(b *testing.B) {
+	for _, kind := range workload.Kinds() {
+		b.Run(kind.Name(), func(b *testing.B) {
+			w := workload.New(b, kind)
+			b.Run("unverified", func(b *testing.B) { measure.Loop(b, w.Whole(b, w.Engine(b, unverified))) })
+			b.Run("verified", func(b *testing.B) { measure.Loop(b, w.Whole(b, w.Engine(b, countersign.Config{}))) })
+		})
+	}
+}
+
+// BenchmarkCurve is the bare operation that the paths are held against.
+func BenchmarkCurve(b *testing.B) {
+	for name, kind := range map[string]string{"secp256k1": "ethereum/eip1559", "bip340": "bitcoin/P2TR", "ed25519": "solana/215"} {
+		b.Run(name, func(b *testing.B) {
+			w := workload.New(b, workload.Find(kind))
+			b.Run("sign", func(b *testing.B) { measure.Loop(b, w.Bare(b, false)) })
+			b.Run("sign+verify", func(b *testing.B) { measure.Loop(b, w.Bare(b, true)) })
+			b.Run("handle", func(b *testing.B) { measure.Loop(b, w.Handle(b)) })
+		})
+	}
+}
+
+// BenchmarkParallel is the whole path from all cores at once: run it with
+// -cpu 1,2. [BenchmarkGain] compares it with the bare operation.
+func BenchmarkParallel(b *testing.B) {
+	for _, kind := range workload.OnePerChain() {
+		b.Run(kind.Name(), func(b *testing.B) {
+			w := workload.New(b, kind)
+			whole := w.Whole(b, w.Engine(b, countersign.Config{}))
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for i := 0; pb.Next(); i++ {
+					whole(i)
+				}
+			})
+		})
+	}
+}

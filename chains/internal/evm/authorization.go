@@ -1,0 +1,21 @@
+package evm
+
+import (
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/keccak"
+)
+
+// authorizationMagic is the byte in front of what an authorization's signature
+// covers (EIP-7702).
+const authorizationMagic = 0x05
+
+// AuthorizationHash is what is signed to delegate an account to code, given the
+// encoded items chainId, address and nonce:
+//
+//	keccak256(05 ‖ rlp([chainId, address, nonce]))
+func AuthorizationHash(items []byte) common.Hash {
+	header := rlp.AppendListHeader([]byte{authorizationMagic}, len(items))
+	return keccak.Sum256(header, items)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// apiKey is the file of an API key: who sends requests has it, and nobody else.
+type apiKey struct {
+	OrganizationID string      `json:"organizationId"`
+	PublicKey      string      `json:"publicKey"`  // hex; compressed, or 32 bytes on Ed25519
+	PrivateKey     string      `json:"privateKey"` // hex: the scalar, or the seed on Ed25519
+	Curve          stamp.Curve `json:"curve"`
+}
+
+// newAPIKey makes a key on P-256.
+func newAPIKey(organizationID string) (apiKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return apiKey{}, err
+	}
+	secret, err := key.Bytes()
+	if err != nil {
+		return apiKey{}, err
+	}
+	defer keystore.Wipe(secret)
+	signer, err := stamp.NewSigner(stamp.CurveP256, secret)
+	if err != nil {
+		return apiKey{}, err
+	}
+	return apiKey{organizationID, hex.EncodeToString(signer.PublicKey()), hex.EncodeToString(secret), stamp.CurveP256}, nil
+}
+
+// apiKeyFlag names the file of an API key.
+type apiKeyFlag struct{ path string }
+
+func (f *apiKeyFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "api-key", "", "`FILE` with the API key, mode 0600, as init makes it")
+}
+
+// open reads the API key. From here on the process leaves no core dump.
+func (f *apiKeyFlag) open(ctx context.Context) (*stamper, error) {
+	if f.path == "" {
+		return nil, usagef("--api-key is missing: the file of an API key, as init makes it")
+	}
+	content, err := readSecretFile(ctx, f.path)
+	if err != nil {
+		return nil, fmt.Errorf("--api-key: %w", err)
+	}
+	defer keystore.Wipe(content)
+	if err := harden.NoCoreDumps(); err != nil {
+		return nil, err
+	}
+	made, err := newStamper(content)
+	if err != nil {
+		return nil, fmt.Errorf("--api-key %s: %w", f.path, err)
+	}
+	return made, nil
+}
+
+// stamper stamps requests with an API key.
+type stamper struct {
+	organizationID string
+	*stamp.Signer
+}
+
+// newStamper reads the file of an API key. It is told if the public key is not
+// that of the private one.
+func newStamper(content []byte) (*stamper, error) {
+	var organization, public, curve string
+	var private []byte
+	if err := strictjson.Read(content, "API key",
+		strictjson.Required("organizationId", &organization),
+		strictjson.Required("publicKey", &public),
+		strictjson.Required("privateKey", &private),
+		strictjson.Required("curve", &curve),
+	); err != nil {
+		return nil, err
+	}
+	secret := make([]byte, hex.DecodedLen(len(private)))
+	defer keystore.Wipe(secret)
+	if _, err := hex.Decode(secret, private); err != nil || len(secret) != keystore.SecretSize {
+		return nil, errors.New("privateKey: 64 hex digits are expected")
+	}
+	signer, err := stamp.NewSigner(stamp.Curve(curve), secret)
+	if err != nil {
+		return nil, err
+	}
+	if derived := hex.EncodeToString(signer.PublicKey()); derived != public {
+		return nil, fmt.Errorf("publicKey is not that of privateKey, which is %s", derived)
+	}
+	return &stamper{organization, signer}, nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/outbox"
+	"github.com/countersign-dev/countersign/otp/smtp"
+	"github.com/countersign-dev/countersign/otp/webhook"
+)
+
+// openOTP makes the service for one-time passwords over the store; nil if the
+// configuration has none. It lives as long as the process, and so does its
+// secret.
+func openOTP(ctx context.Context, configured *config.OTP, in otp.Store) (*otp.Service, error) {
+	if configured == nil {
+		return nil, nil
+	}
+	content, err := readSecretFile(ctx, configured.SecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("secretFile: %w", err)
+	}
+	defer keystore.Wipe(content)
+	made := otp.Config{Store: in, Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates()}
+	if err := (senders{ctx, content}).open(configured, &made); err != nil {
+		return nil, err
+	}
+	return otp.New(made)
+}
+
+// senders makes senders; secret is that of the one-time passwords.
+type senders struct {
+	ctx    context.Context
+	secret []byte
+}
+
+func (s senders) open(configured *config.OTP, made *otp.Config) (err error) {
+	if configured.Outbox != "" {
+		sender, err := outbox.New(configured.Outbox)
+		if err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+		made.Email, made.SMS = sender, sender
+		return nil
+	}
+	if email := configured.Email; email != nil {
+		if made.Email, err = s.email(email); err != nil {
+			return fmt.Errorf("email.%w", err)
+		}
+		if email.SMTP != nil {
+			made.SenderDomains = email.SMTP.AllowedDomains
+		}
+	}
+	if configured.SMS != nil {
+		if made.SMS, err = s.webhook(configured.SMS.Webhook); err != nil {
+			return fmt.Errorf("sms.%w", err)
+		}
+	}
+	return nil
+}
+
+func (s senders) email(configured *config.Email) (otp.Sender, error) {
+	if configured.Webhook != nil {
+		return s.webhook(configured.Webhook)
+	}
+	sender, err := s.smtp(configured.SMTP)
+	if err != nil {
+		return nil, fmt.Errorf("smtp: %w", err)
+	}
+	return sender, nil
+}
+
+func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
+	made := smtp.Config{Host: configured.Host, Port: configured.Port, Username: configured.Username, From: configured.From}
+	switch configured.TLS {
+	case "", "starttls":
+		made.Encryption = smtp.STARTTLS
+	case "implicit":
+		made.Encryption = smtp.ImplicitTLS
+	case "insecure-plaintext":
+		made.Encryption = smtp.InsecurePlaintext
+	default:
+		return nil, fmt.Errorf("tls: %q is none: use starttls, implicit or insecure-plaintext", configured.TLS)
+	}
+	if configured.PasswordFile != "" {
+		password, err := readSecretFile(s.ctx, configured.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("passwordFile: %w", err)
+		}
+		made.Password = string(password)
+		keystore.Wipe(password)
+	}
+	return smtp.New(made)
+}
+
+func (s senders) webhook(configured *config.Webhook) (otp.Sender, error) {
+	sender, err := s.openWebhook(configured)
+	if err != nil {
+		return nil, fmt.Errorf("webhook: %w", err)
+	}
+	return sender, nil
+}
+
+// webhookLabel keeps the key that is derived for webhooks from being another.
+const webhookLabel = "countersign webhook signature v1"
+
+func (s senders) openWebhook(configured *config.Webhook) (*webhook.Sender, error) {
+	headers, err := s.headers(configured.HeadersFile)
+	if err != nil {
+		return nil, fmt.Errorf("headersFile: %w", err)
+	}
+	var secret []byte
+	if configured.SecretFile != "" {
+		secret, err = readSecretFile(s.ctx, configured.SecretFile)
+	} else {
+		secret, err = hkdf.Key(sha256.New, s.secret, nil, webhookLabel, sha256.Size)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("secretFile: %w", err)
+	}
+	defer keystore.Wipe(secret)
+	made := webhook.Config{URL: configured.URL, Secret: secret}
+	if len(headers) > 0 {
+		made.Client = &http.Client{Transport: withHeaders{headers}}
+	}
+	return webhook.New(made)
+}
+
+// headers reads lines "Name: value".
+func (s senders) headers(path string) (http.Header, error) {
+	if path == "" {
+		return nil, nil
+	}
+	content, err := readSecretFile(s.ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(content)
+	text := append(bytes.TrimRight(content, "\r\n"), "\r\n\r\n"...)
+	read, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(text))).ReadMIMEHeader()
+	if err != nil {
+		return nil, errors.New(path + `: lines "Name: value" are expected`) // the reader's error repeats the line
+	}
+	return http.Header(read), nil
+}
+
+// withHeaders adds headers to every request.
+type withHeaders struct{ headers http.Header }
+
+// RoundTrip implements http.RoundTripper.
+func (w withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	for name, values := range w.headers {
+		request.Header[name] = values
+	}
+	return http.DefaultTransport.RoundTrip(request)
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/otp"
+)
+
+func newInitCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init DIR",
+		Short: "Set up all that serve needs",
+		Long: paragraphs(`
+Make a directory with all that serve needs, and that a first request needs:
+
+  countersign.yaml   the configuration; its comments say what can be changed
+  keys/              a keystore without keys
+  passphrase         its passphrase, made up
+  api-key.json       an API key: for who sends requests, not for the server
+  proof.pem          the key of app proofs and verification tokens
+  otp-secret         the secret of one-time passwords
+  outbox/            where their messages go, until a mail server is configured
+
+DIR must be empty or not there. All of it is for its owner alone. Printed is
+
+  {"config":"…","organizationId":"…","apiPublicKey":"…","apiPrivateKeyFile":"…"}`),
+		Example: paragraphs(`
+  countersign init DIR
+  countersign keys generate --config DIR/countersign.yaml --curve CURVE_SECP256K1
+  countersign serve --config DIR/countersign.yaml`),
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			made, err := initialize(args[0])
+			if err != nil {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), made)
+		},
+	}
+}
+
+// initialized is what init prints.
+type initialized struct {
+	Config            string `json:"config"`
+	OrganizationID    string `json:"organizationId"`
+	APIPublicKey      string `json:"apiPublicKey"`
+	APIPrivateKeyFile string `json:"apiPrivateKeyFile"`
+}
+
+// Names in the directory that init makes.
+const (
+	configName     = "countersign.yaml"
+	keysName       = "keys"
+	passphraseName = "passphrase"
+	apiKeyName     = "api-key.json"
+	proofName      = "proof.pem"
+	otpSecretName  = "otp-secret"
+	outboxName     = "outbox"
+)
+
+// initialize fills the directory. The configuration comes last: where it is,
+// everything is.
+func initialize(dir string) (made initialized, err error) {
+	if err := harden.NoCoreDumps(); err != nil {
+		return made, err
+	}
+	if err := makeEmptyDirectory(dir); err != nil {
+		return made, err
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	key, err := newAPIKey(uuid.NewString())
+	if err != nil {
+		return made, err
+	}
+	steps := []func() error{
+		func() error { return initKeystore(at(keysName), at(passphraseName)) },
+		func() error { return writeNew(at(apiKeyName), append(jsonLine(key), '\n')) },
+		func() error { return initProofKey(at(proofName)) },
+		func() error { return writeNew(at(otpSecretName), randomLine(otp.MinSecretSize)) },
+		func() error { return os.Mkdir(at(outboxName), 0o700) },
+		func() error { return writeNew(at(configName), initialConfig(key)) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return made, err
+		}
+	}
+	return initialized{at(configName), key.OrganizationID, key.PublicKey, at(apiKeyName)}, nil
+}
+
+// makeEmptyDirectory makes the directory for its owner alone, or takes an empty
+// one.
+func makeEmptyDirectory(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or not there", dir, entries[0].Name())
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o700) //nolint:gosec // a directory: its owner enters it
+}
+
+// writeNew writes a file that is not there yet, for its owner alone, safely on
+// disk.
+func writeNew(path string, content []byte) (err error) {
+	made, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, made.Close()) }()
+	if _, err := made.Write(content); err != nil {
+		return err
+	}
+	return made.Sync()
+}
+
+// randomLine is a line of random bytes in hex.
+func randomLine(size int) []byte {
+	random := make([]byte, size)
+	_, _ = rand.Read(random) // never fails
+	defer keystore.Wipe(random)
+	return append(hex.AppendEncode(nil, random), '\n')
+}
+
+// initWorkFactor is the scrypt work factor of the keystore that init makes. Its
+// passphrase is 256 random bits, which nobody guesses at any speed: making each
+// guess slow would only slow each start.
+const initWorkFactor = 10
+
+func initKeystore(dir, passphraseFile string) error {
+	line := randomLine(32)
+	defer keystore.Wipe(line)
+	if err := writeNew(passphraseFile, line); err != nil {
+		return err
+	}
+	keys, err := file.Create(dir, line[:len(line)-1], file.Options{WorkFactor: initWorkFactor})
+	if err != nil {
+		return err
+	}
+	return keys.Close()
+}
+
+func initProofKey(path string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	defer keystore.Wipe(encoded)
+	return writeNew(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
+}
+
+// initialConfig is the configuration that init writes. Nothing in it needs
+// quotes but what has them.
+func initialConfig(key apiKey) []byte {
+	return fmt.Appendf(nil, `# Relative paths are relative to this file. After a change, restart serve.
+listen: 127.0.0.1:8080
+admin: 127.0.0.1:8081           # /healthz, /readyz, /metrics
+# tls: {certFile: cert.pem, keyFile: key.pem}
+# origins: [https://app.example.com]  # pages that may use the API from a browser
+store: bolt:state.db            # or postgres://user@host/name, for several nodes
+keystore: file:%s
+passphraseFile: %s
+proofKey: file:%s
+organizations:
+  - id: "%s"
+    name: Example
+    allowHazards: []            # by name, as 'countersign inspect' shows them
+    users:
+      - name: admin
+        apiKeys:
+          - {curve: %s, publicKey: "%s"}
+otp:
+  secretFile: %s
+  outbox: %s                # one file per message; to send them, instead of it:
+  # email: {smtp: {host: mail.example.com, port: 587, username: …, passwordFile: …, tls: starttls, from: no-reply@example.com}}
+  # sms: {webhook: {url: https://…, headersFile: …}}
+`, keysName, passphraseName, proofName, key.OrganizationID, key.Curve, key.PublicKey, otpSecretName, outboxName)
+}

@@ -1,0 +1,218 @@
+// Package config reads countersign.yaml, the configuration of the command:
+//
+//	listen: 127.0.0.1:8080          # the API
+//	admin: 127.0.0.1:8081           # health and metrics; left out: none
+//	tls: {certFile: …, keyFile: …}  # optional
+//	origins: [https://app.example.com]  # pages that may use the API from a browser; left out: none
+//	store: bolt:state.db            # memory | bolt:PATH | postgres://…
+//	keystore: file:keys             # or pkcs11:…
+//	passphraseFile: passphrase      # mode 0600; left out: asked for on the terminal
+//	proofKey: file:proof.pem        # an ECDSA key on P-256; left out: no app proofs and no one-time passwords redeemed
+//	organizations: […]              # countersign.OrganizationConfig
+//	otp: {…}                        # OTP; left out: no one-time passwords
+//
+// It is strict. A member that is unknown, twice there or of the wrong kind is
+// an error that names it and its line, for a member that is silently ignored
+// may be the one that forbids something. Relative paths are relative to the
+// file. Secrets are not in it but in files of their own, which it names.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// Config is the configuration. Paths in it are as they can be opened.
+type Config struct {
+	Path           string                           `yaml:"-"` // of the file
+	Listen         string                           `yaml:"listen"`
+	Admin          string                           `yaml:"admin"`
+	TLS            *TLS                             `yaml:"tls"`
+	Origins        []string                         `yaml:"origins"`
+	Store          string                           `yaml:"store"`
+	Keystore       string                           `yaml:"keystore"`
+	PassphraseFile string                           `yaml:"passphraseFile"`
+	ProofKey       string                           `yaml:"proofKey"`
+	Organizations  []countersign.OrganizationConfig `yaml:"organizations"`
+	OTP            *OTP                             `yaml:"otp"`
+}
+
+// MemoryStore is the store that forgets, and loses all at the end.
+const MemoryStore = "memory:"
+
+// TLS names the certificate chain and the private key, in PEM.
+type TLS struct {
+	CertFile string `yaml:"certFile"`
+	KeyFile  string `yaml:"keyFile"`
+}
+
+// OTP is how one-time passwords are kept and sent.
+type OTP struct {
+	SecretFile string              `yaml:"secretFile"`
+	Email      *Email              `yaml:"email"`
+	SMS        *SMS                `yaml:"sms"`
+	Outbox     string              `yaml:"outbox"` // a folder, instead of Email and SMS
+	Templates  map[string]Template `yaml:"templates"`
+}
+
+// Email is how e-mail is sent: one of the two.
+type Email struct {
+	SMTP    *SMTP    `yaml:"smtp"`
+	Webhook *Webhook `yaml:"webhook"`
+}
+
+// SMS is how text messages are sent.
+type SMS struct {
+	Webhook *Webhook `yaml:"webhook"`
+}
+
+// SMTP is a mail server, see smtp.Config.
+type SMTP struct {
+	Host           string   `yaml:"host"`
+	Port           int      `yaml:"port"`
+	Username       string   `yaml:"username"`
+	PasswordFile   string   `yaml:"passwordFile"`
+	TLS            string   `yaml:"tls"` // starttls (default), implicit, insecure-plaintext
+	From           string   `yaml:"from"`
+	AllowedDomains []string `yaml:"allowedDomains"` // that a request may choose its sender's address from
+}
+
+// Webhook is an endpoint, see webhook.Config.
+type Webhook struct {
+	URL string `yaml:"url"`
+
+	// HeadersFile has lines "Name: value" that are sent along, such as the
+	// endpoint's own authorization.
+	HeadersFile string `yaml:"headersFile"`
+
+	// SecretFile has what the body is signed with. Left out: a key derived from
+	// the secret of the one-time passwords, for endpoints that only look at the
+	// headers.
+	SecretFile string `yaml:"secretFile"`
+}
+
+// Template is an e-mail template that a request asks for by its name.
+type Template struct {
+	Subject string `yaml:"subject"`
+	Text    string `yaml:"text"`
+	HTML    string `yaml:"html"`
+}
+
+// check refuses what cannot be right whatever the files hold.
+func (c *Config) check() error {
+	switch {
+	case c.Keystore == "":
+		return errors.New("keystore is missing: file:DIR")
+	case len(c.Organizations) == 0:
+		return errors.New("organizations is missing: name at least one")
+	case c.TLS != nil && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):
+		return errors.New("tls needs both certFile and keyFile")
+	case c.OTP == nil:
+		return nil
+	}
+	return c.OTP.check()
+}
+
+func (o *OTP) check() error {
+	switch {
+	case o.SecretFile == "":
+		return errors.New("otp.secretFile is missing")
+	case o.Outbox != "" && (o.Email != nil || o.SMS != nil):
+		return errors.New("otp.outbox stands for all messages: leave out either it, or email and sms")
+	case o.Outbox == "" && o.Email == nil && o.SMS == nil:
+		return errors.New("otp names nobody to send with: email, sms or outbox")
+	case o.Email != nil && (o.Email.SMTP == nil) == (o.Email.Webhook == nil):
+		return errors.New("otp.email needs one of smtp and webhook")
+	case o.SMS != nil && o.SMS.Webhook == nil:
+		return errors.New("otp.sms needs a webhook")
+	}
+	return nil
+}
+
+// resolve makes relative paths relative to the file.
+func (c *Config) resolve() {
+	dir := filepath.Dir(c.Path)
+	paths := []*string{&c.PassphraseFile}
+	if c.TLS != nil {
+		paths = append(paths, &c.TLS.CertFile, &c.TLS.KeyFile)
+	}
+	if o := c.OTP; o != nil {
+		paths = append(paths, &o.SecretFile, &o.Outbox)
+		if o.Email != nil {
+			paths = append(paths, o.Email.SMTP.paths()...)
+			paths = append(paths, o.Email.Webhook.paths()...)
+		}
+		if o.SMS != nil {
+			paths = append(paths, o.SMS.Webhook.paths()...)
+		}
+	}
+	for _, path := range paths {
+		*path = within(dir, *path)
+	}
+	if c.Store == "memory" { // as a URI it has a colon, which YAML takes without quotes for a mapping
+		c.Store = MemoryStore
+	}
+	c.Store = withinURI(dir, "bolt", c.Store)
+	c.Keystore = withinURI(dir, "file", c.Keystore)
+	c.ProofKey = withinURI(dir, "file", c.ProofKey)
+}
+
+func (s *SMTP) paths() []*string {
+	if s == nil {
+		return nil
+	}
+	return []*string{&s.PasswordFile}
+}
+
+func (w *Webhook) paths() []*string {
+	if w == nil {
+		return nil
+	}
+	return []*string{&w.HeadersFile, &w.SecretFile}
+}
+
+func within(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// withinURI resolves the path of a URI of the scheme.
+func withinURI(dir, scheme, uri string) string {
+	path, ok := strings.CutPrefix(uri, scheme+":")
+	if !ok || path == "" || strings.HasPrefix(path, "//") {
+		return uri
+	}
+	return scheme + ":" + within(dir, path)
+}
+
+// Organization returns the id of the organization that is meant: the given
+// one, or the only one there is if none is given.
+func (c *Config) Organization(id string) (string, error) {
+	var ids []string
+	for i := range c.Organizations {
+		if c.Organizations[i].ID == id && id != "" {
+			return id, nil
+		}
+		ids = append(ids, c.Organizations[i].ID)
+	}
+	if id == "" && len(ids) == 1 {
+		return ids[0], nil
+	}
+	return "", fmt.Errorf("name one of the organizations of %s with --org: %s", c.Path, strings.Join(ids, ", "))
+}
+
+// OTPTemplates returns the templates as the service takes them.
+func (o *OTP) OTPTemplates() map[string]otp.Template {
+	templates := map[string]otp.Template{}
+	for id, template := range o.Templates {
+		templates[id] = otp.Template(template)
+	}
+	return templates
+}

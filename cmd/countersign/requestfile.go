@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// requestFile is a stamped request on its way to a machine without a network.
+// The body is a text and not an object, for the stamp covers every byte of it.
+type requestFile struct {
+	Body  string       `json:"body"`
+	Stamp stamp.Header `json:"stamp"`
+}
+
+// newRequestFile stamps a body.
+func newRequestFile(by *stamper, body []byte) (requestFile, error) {
+	if !utf8.Valid(body) {
+		return requestFile{}, errors.New("the body is not UTF-8: it would not survive in a file of JSON")
+	}
+	made, err := by.Stamp(body)
+	return requestFile{string(body), made}, err
+}
+
+// maxRequestFile is how long a request file may be: a body of the longest, all
+// of it escaped.
+const maxRequestFile = 6*httpapi.DefaultMaxBody + 2*stamp.MaxHeader
+
+// readRequestFile reads a request file, strictly.
+func readRequestFile(path string) (sent countersign.SignedBody, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return sent, err
+	}
+	if info.Size() > maxRequestFile {
+		return sent, fmt.Errorf("%s: longer than %d bytes", path, maxRequestFile)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return sent, err
+	}
+	var body string
+	var made stamp.Header
+	if err := strictjson.Read(content, "request",
+		strictjson.Required("body", &body),
+		strictjson.Required("stamp", func(r *strictjson.Reader) error {
+			return r.Object(strictjson.Required("header", &made.Name), strictjson.Required("value", &made.Value))
+		}),
+	); err != nil {
+		return sent, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(body) > httpapi.DefaultMaxBody {
+		return sent, fmt.Errorf("%s: the body is longer than %d bytes", path, httpapi.DefaultMaxBody)
+	}
+	return countersign.SignedBody{Body: []byte(body), Stamps: []stamp.Header{made}}, nil
+}
+
+// writeWhole writes a file for its owner alone. It appears whole or not at all,
+// in the place of one that is there.
+func writeWhole(path string, content []byte) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".countersign-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temporary.Name()))
+		}
+	}()
+	_, err = temporary.Write(content)
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/countersign-dev/countersign/activity"
+)
+
+// setMember is a command of the scripts: member VARIABLE FILE NAME.NAME… sets a
+// variable to a text in a file of JSON.
+func setMember(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("member VARIABLE FILE NAME.NAME…")
+	}
+	var value any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &value))
+	for name := range strings.SplitSeq(args[2], ".") {
+		object, ok := value.(map[string]any)
+		if !ok || object[name] == nil {
+			ts.Fatalf("%s has no %s: %v", args[1], args[2], value)
+		}
+		value = object[name]
+	}
+	ts.Setenv(args[0], fmt.Sprint(value))
+}
+
+// setURL is a command of the scripts: serving FILE waits until a server has
+// printed into the file where it listens, and sets URL to it.
+func setURL(ts *testscript.TestScript, _ bool, args []string) {
+	var ready struct{ Listening string }
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		content, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && json.Unmarshal(content, &ready) == nil {
+			break
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("the server is not ready: %s, %v", content, err)
+		}
+	}
+	ts.Setenv("URL", "http://"+ready.Listening)
+	ts.Setenv("LISTENING", ready.Listening)
+}
+
+// writeBody is a command of the scripts: body FILE ORGANIZATION SIGN_WITH
+// [AGE [UNSIGNED]] writes a sign_transaction request of that age.
+func writeBody(ts *testscript.TestScript, _ bool, args []string) {
+	age, unsigned := time.Duration(0), vectorUnsigned
+	if len(args) > 3 {
+		var err error
+		age, err = time.ParseDuration(args[3])
+		ts.Check(err)
+	}
+	if len(args) > 4 {
+		unsigned = args[4]
+	}
+	body := signBody(args[1], args[2], unsigned, time.Now().Add(-age))
+	ts.Check(os.WriteFile(filepath.Clean(ts.MkAbs(args[0])), body, 0o600))
+}
+
+// signBody is a sign_transaction request.
+func signBody(organizationID, signWith, unsigned string, at time.Time) []byte {
+	return jsonLine(map[string]any{
+		"type": activity.TypeSignTransaction, "timestampMs": fmt.Sprint(at.UnixMilli()), "organizationId": organizationID,
+		"parameters": activity.SignTransactionIntent{SignWith: signWith, UnsignedTransaction: unsigned, Type: activity.TransactionTypeEthereum},
+	})
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// maxSecretFile is how long a file with a secret may be, in bytes.
+const maxSecretFile = 64 << 10
+
+// readSecretFile reads a file that only its owner can read: all of it, but for
+// one line's end at its end. The caller wipes it.
+func readSecretFile(ctx context.Context, path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	secret, err := readSecretFrom(ctx, file, maxSecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return secret, nil
+}
+
+func readSecretFrom(ctx context.Context, file *os.File, most int) ([]byte, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read it (mode %04o): run 'chmod 600 %s'", mode.Perm(), file.Name())
+	}
+	content, err := readAll(ctx, file, most+len("\r\n"))
+	if err != nil {
+		return nil, err
+	}
+	if trimmed, found := bytes.CutSuffix(content, []byte("\n")); found {
+		content = bytes.TrimSuffix(trimmed, []byte("\r"))
+	}
+	return content, nil
+}

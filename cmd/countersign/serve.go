@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/metrics"
+)
+
+// serveCommand is one call of serve.
+type serveCommand struct {
+	configFile string
+	listen     string
+	admin      string
+	plaintext  bool
+	leaveOut   bool
+	level      slog.Level
+	log        *slog.Logger
+}
+
+func newServeCommand() *cobra.Command {
+	var c serveCommand
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the HTTP API",
+		Long: paragraphs(`
+Serve the HTTP API as the configuration says. When it is ready it prints
+
+  {"listening":"HOST:PORT"}
+
+and from then on it logs, one JSON object a line, to standard error. SIGTERM and
+an interrupt finish the requests that are under way, and end it; a second one
+ends it at once. The admin address serves /healthz (200 while the process is
+there), /readyz (200 while a request could be carried out) and /metrics
+(Prometheus).
+
+Without TLS it listens on loopback addresses only, unless
+--plaintext-beyond-loopback says otherwise: a stamp keeps a request from being
+altered, and nothing keeps it, or the answer, from being read.`),
+		Example: "  countersign serve --config countersign.yaml",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.configFile, "config", "", "`FILE` to serve by: countersign.yaml, as init makes it")
+	flags.StringVar(&c.listen, "listen", "", "`HOST:PORT` to serve at, instead of the one of the configuration; port 0 picks a free one")
+	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address, instead of the one of the configuration; none for none")
+	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, where whoever is on the way can read")
+	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of not starting")
+	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "`LEVEL` from which on is logged: debug, info (each request), warn, error")
+	return command
+}
+
+func (c *serveCommand) run(cmd *cobra.Command) (err error) {
+	if c.configFile == "" {
+		return usagef("--config is missing: 'countersign init DIR' makes one")
+	}
+	configured, err := config.Read(c.configFile)
+	if err != nil {
+		return err
+	}
+	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
+	seen := metrics.New()
+	// The addresses first: they cost nothing, and who must not listen there
+	// need not type a passphrase.
+	at, err := c.bind(configured)
+	if err != nil {
+		return err
+	}
+	defer at.close()
+	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut}
+	keys.use(configured)
+	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
+		made.Logger, made.Observer = c.log, seen
+	})
+	if errors.Is(err, terminal.ErrInterrupted) {
+		return nil // told to stop before it began: nothing is under way
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	api := httpapi.NewServer(httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log}))
+	api.TLSConfig = at.tls
+	admin := httpapi.NewServer(httpapi.Admin(engine, seen.Handler()))
+	return c.serve(cmd, at, api, admin)
+}
+
+// serve serves until the context ends, and then finishes what is under way.
+func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http.Server) error {
+	failed := make(chan error, 2)
+	start := func(server *http.Server, on net.Listener) {
+		server.ErrorLog = slog.NewLogLogger(c.log.Handler(), slog.LevelDebug) // broken handshakes and the like: strangers make them
+		go func() {
+			if server.TLSConfig != nil {
+				failed <- server.ServeTLS(on, "", "")
+				return
+			}
+			failed <- server.Serve(on)
+		}()
+	}
+	start(api, at.api)
+	if at.admin != nil {
+		start(admin, at.admin)
+		c.log.Info("admin", "listening", at.admin.Addr().String())
+	}
+	if err := printJSON(cmd.OutOrStdout(), struct {
+		Listening string `json:"listening"`
+	}{at.api.Addr().String()}); err != nil {
+		return err
+	}
+	select {
+	case err := <-failed:
+		return errors.Join(err, c.shutDown(api, admin))
+	case <-cmd.Context().Done():
+		c.log.Info("finishing what is under way")
+		return c.shutDown(api, admin)
+	}
+}
+
+// finishTimeout is how long requests that are under way may take at shutdown:
+// longer than any of them may take anyway.
+const finishTimeout = httpapi.ReadTimeout + httpapi.DefaultTimeout + 5*time.Second
+
+// shutDown ends the API first: health is told until the last request is done.
+func (c *serveCommand) shutDown(api, admin *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
+	defer cancel()
+	if err := errors.Join(api.Shutdown(ctx), admin.Close()); err != nil {
+		return fmt.Errorf("shutdown: %w", err)
+	}
+	return nil
+}

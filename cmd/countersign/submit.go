@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+)
+
+// queries are what can be asked.
+var queries = []string{"get_activity", "whoami"}
+
+func newSubmitCommand() *cobra.Command {
+	var to client
+	var query string
+	command := &cobra.Command{
+		Use:   "submit",
+		Short: "Stamp a request and send it to a server",
+		Long: paragraphs(`
+Stamp the request body that comes from standard input, post it to the path of
+its type, and print the answer. A refusal is printed too, and the exit status is
+1. If the body has no timestampMs or no organizationId, it gets the time and the
+organization of the API key; otherwise it is sent as it is, byte for byte.
+
+A body that is sent again unaltered, with its own timestampMs, is carried out
+once and answered the same.
+
+--query sends a query instead, whose body has no type and no time.`),
+		Example: paragraphs(`
+  countersign submit --url http://127.0.0.1:8080 --api-key api-key.json < body.json
+  echo '{}' | countersign submit --query whoami --url http://127.0.0.1:8080 --api-key api-key.json`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return submit(cmd, &to, query) },
+	}
+	to.register(command)
+	command.Flags().StringVar(&query, "query", "", "`QUERY` to send: "+strings.Join(queries, ", "))
+	return command
+}
+
+func submit(cmd *cobra.Command, to *client, query string) error {
+	if query != "" && !slices.Contains(queries, query) {
+		return usagef("--query: unknown query %q: use %s", query, strings.Join(queries, ", "))
+	}
+	if err := to.open(cmd.Context()); err != nil {
+		return err
+	}
+	body, err := readBody(cmd)
+	if err != nil {
+		return err
+	}
+	path, body, err := completed(body, query, to.by.organizationID, time.Now())
+	if err != nil {
+		return err
+	}
+	answer, err := to.post(cmd.Context(), path, body)
+	if len(answer) > 0 {
+		_, printErr := cmd.OutOrStdout().Write(append(bytes.TrimSpace(answer), '\n'))
+		err = errors.Join(err, printErr)
+	}
+	return err
+}
+
+// completed returns the path of a body, and the body with what it lacks put in
+// front. What is there stays as it is: the server judges it.
+func completed(body []byte, query, organizationID string, now time.Time) (path string, whole []byte, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil || members == nil {
+		return "", nil, errors.Join(errors.New("the body is not a JSON object"), err)
+	}
+	path = "query/" + query
+	if query == "" {
+		if path, err = submitPath(members["type"]); err != nil {
+			return "", nil, err
+		}
+	}
+	var added []string
+	if _, has := members["organizationId"]; !has {
+		added = append(added, `"organizationId":`+string(jsonLine(organizationID)))
+	}
+	if _, has := members["timestampMs"]; !has && query == "" {
+		added = append(added, `"timestampMs":"`+strconv.FormatInt(now.UnixMilli(), 10)+`"`)
+	}
+	if len(added) == 0 {
+		return path, body, nil
+	}
+	front := "{" + strings.Join(added, ",")
+	if len(members) > 0 {
+		front += ","
+	}
+	_, rest, _ := bytes.Cut(body, []byte("{"))
+	return path, append([]byte(front), rest...), nil
+}
+
+// submitPath is the path of a type.
+func submitPath(member json.RawMessage) (string, error) {
+	var named string
+	if err := json.Unmarshal(member, &named); err != nil {
+		return "", fmt.Errorf("the body has no type: use one of %v, or send it as a --query", activity.Types())
+	}
+	for _, operation := range activity.Operations() {
+		if string(operation.Type) == named {
+			return "submit/" + operation.Path, nil
+		}
+	}
+	return "", fmt.Errorf("type %q has no path: use one of %v", named, activity.Types())
+}

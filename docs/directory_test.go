@@ -1,0 +1,101 @@
+package docs_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// database is what the directory asks of yours: a row, or sql.ErrNoRows.
+type database interface {
+	Organization(ctx context.Context, id string) (name string, err error)
+	APIKey(ctx context.Context, organizationID, credentialID string) (APIKeyRow, error)
+}
+
+// APIKeyRow is a registered API key. CredentialID is stamp.APIKeyID of the
+// public key, by which the row is found.
+type APIKeyRow struct {
+	CredentialID, Curve, UserID, UserName string
+	PublicKey                             []byte
+	ExpiresAt                             time.Time
+}
+
+// directory implements countersign.Directory over a database.
+type directory struct{ database database }
+
+func (d directory) Organization(ctx context.Context, organizationID string) (*countersign.Organization, error) {
+	name, err := d.database.Organization(ctx, organizationID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, countersign.ErrOrganizationNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &countersign.Organization{ID: organizationID, Name: name}, nil
+}
+
+func (d directory) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+	row, err := d.database.APIKey(ctx, organizationID, string(id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, countersign.ErrCredentialNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	credential, err := stamp.NewAPIKey(stamp.Curve(row.Curve), row.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	credential.ExpiresAt = row.ExpiresAt
+	return &countersign.Member{User: countersign.User{ID: row.UserID, Name: row.UserName}, Credential: credential}, nil
+}
+
+// TestDirectory submits a request against it, and then with a key that it does
+// not know, and with one that has expired.
+func TestDirectory(t *testing.T) {
+	rows := table{}
+	f := enginetest.New(t, func(c *countersign.Config) { c.Directory = directory{rows} })
+	if _, err := f.Submit(t, enginetest.Request{}); err == nil {
+		t.Error("an unknown key is taken")
+	}
+	public, err := hex.DecodeString(f.APIKey.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := string(stamp.APIKeyID(public))
+	row := APIKeyRow{CredentialID: id, Curve: string(stamp.CurveP256), UserID: "user-1", UserName: "ci", PublicKey: public}
+	rows[id] = row
+	if _, err := f.Submit(t, enginetest.Request{}); err != nil {
+		t.Error(err)
+	}
+	row.ExpiresAt = f.Clock.Now()
+	rows[id] = row
+	if _, err := f.Submit(t, enginetest.Request{}); err == nil {
+		t.Error("an expired key is taken")
+	}
+}
+
+// table is a database with one organization.
+type table map[string]APIKeyRow
+
+func (t table) Organization(_ context.Context, id string) (string, error) {
+	if id != enginetest.Organization {
+		return "", sql.ErrNoRows
+	}
+	return "Example", nil
+}
+
+func (t table) APIKey(_ context.Context, organizationID, credentialID string) (APIKeyRow, error) {
+	row, ok := t[credentialID]
+	if !ok || organizationID != enginetest.Organization {
+		return APIKeyRow{}, sql.ErrNoRows
+	}
+	return row, nil
+}

@@ -1,0 +1,107 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// documents are those whose code and links are held against what is there.
+var documents = []string{"embedding.md", "security.md", "../SECURITY.md"}
+
+// goBlock is a fenced block of Go in a document.
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// TestShownCodeIsCompiled looks each block of Go in the documents up in the Go
+// files of this folder: what is shown is what was compiled and run.
+func TestShownCodeIsCompiled(t *testing.T) {
+	compiled := goFiles(t)
+	shown := 0
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range goBlock.FindAllStringSubmatch(string(text), -1) {
+			shown++
+			if !strings.Contains(compiled, flush(block[1])) {
+				t.Errorf("%s: no Go file of this folder has\n%s", document, block[1])
+			}
+		}
+	}
+	if shown < 6 {
+		t.Errorf("%d blocks of Go were found: the documents have more", shown)
+	}
+}
+
+// link is a link in a document to another file of the project.
+var link = regexp.MustCompile(`\]\(([^):#]+)[^):]*\)`)
+
+// fenced is a block of anything.
+var fenced = regexp.MustCompile("(?s)```.*?```")
+
+// TestLinks follows the links to files.
+func TestLinks(t *testing.T) {
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prose := fenced.ReplaceAllString(string(text), "")
+		for _, found := range link.FindAllStringSubmatch(prose, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), found[1])); err != nil {
+				t.Errorf("%s: %v", document, err)
+			}
+		}
+	}
+}
+
+// TestServerIsShort holds what embedding.md promises.
+func TestServerIsShort(t *testing.T) {
+	source, err := os.ReadFile("server/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(source), "package main")
+	lines := 1
+	for line := range strings.Lines(code) {
+		if strings.TrimSpace(line) != "" {
+			lines++
+		}
+	}
+	if lines > 40 {
+		t.Errorf("the server has %d lines", lines)
+	}
+}
+
+// goFiles returns the Go files of this folder as one text.
+func goFiles(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, pattern := range []string{"*_test.go", "*/*.go"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.WriteString(flush(string(source)))
+		}
+	}
+	return all.String()
+}
+
+// flush takes the indentation away: a document shows the inside of a function
+// flush left.
+func flush(code string) string {
+	var out strings.Builder
+	for line := range strings.Lines(code) {
+		out.WriteString(strings.TrimLeft(line, "\t"))
+	}
+	return out.String()
+}

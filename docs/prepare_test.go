@@ -1,0 +1,57 @@
+package docs_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"testing"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+// TestPrepare shows a transaction, and signs it.
+func TestPrepare(t *testing.T) {
+	engine, ctx, organizationID := enginetest.New(t).Engine, t.Context(), enginetest.Organization
+	intent := activity.SignTransactionIntent{
+		SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum,
+	}
+	yes := func() bool { return true }
+
+	prepared, err := engine.PrepareTransaction(ctx, organizationID, intent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := append(prepared.Summary().Fields, prepared.SignerView()...)
+	if err := chains.Render(os.Stderr, fields); err != nil {
+		t.Fatal(err)
+	}
+	if !yes() { // ask
+		return
+	}
+	signed, err := prepared.Sign(ctx)
+	if err != nil || signed.SignedTransaction != enginetest.Signed {
+		t.Errorf("%v, %v", signed, err)
+	}
+}
+
+// Refusals are told apart by their reason.
+func Example_refusals() {
+	err := error(activity.NewError(activity.ReasonHazardNotAllowed, "unsignedTransaction", nil, "…"))
+
+	if refused, ok := errors.AsType[*activity.Error](err); ok {
+		switch refused.Reason {
+		case activity.ReasonHazardNotAllowed:
+			fmt.Println("dangerous:", refused.Message)
+		case activity.ReasonInvalidTransaction:
+			fmt.Println("malformed:", refused.Message)
+		case activity.ReasonUnavailable:
+			fmt.Println("try again:", refused.Message)
+		default:
+			log.Print(refused.Code, refused.Reason, refused.Message)
+		}
+	}
+	// Output: dangerous: …
+}

@@ -1,0 +1,79 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/outbox"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+// gateway sends text messages through a provider's HTTP interface.
+type gateway struct{ url, token string }
+
+// Send implements otp.Sender. No part of the message gets into its errors.
+func (g gateway) Send(ctx context.Context, message otp.Message) error {
+	form := url.Values{"to": {message.To}, "text": {message.Text}, "reference": {message.OTPID}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url, strings.NewReader(form.Encode()))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Authorization", "Bearer "+g.token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("the gateway answers %s", response.Status)
+	}
+	return nil
+}
+
+// TestSender has the engine send through it.
+func TestSender(t *testing.T) {
+	var sent url.Values
+	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		sent = r.PostForm
+	}))
+	defer provider.Close()
+	secret := make([]byte, otp.MinSecretSize)
+
+	mail, err := outbox.New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := memory.New(memory.DefaultMaxBytes)
+	service, err := otp.New(otp.Config{
+		Store:  records,
+		Secret: keystore.NewSecret(secret), // at least 32 random bytes, the same on all nodes
+		Email:  mail,
+		SMS:    gateway{url: provider.URL, token: "token"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := enginetest.New(t, func(c *countersign.Config) { c.Store, c.OTP = records, service })
+
+	result, err := f.Engine.InitOTPAuth(t.Context(), enginetest.Organization, "Example", activity.InitOTPAuthIntent{
+		OTPType: "OTP_TYPE_SMS",
+		Contact: "+41791234567",
+	})
+	if err != nil || sent.Get("reference") != result.OTPID || sent.Get("to") != "+41791234567" {
+		t.Errorf("%v, sent %v", err, sent)
+	}
+}

@@ -1,0 +1,46 @@
+// Command server is the complete server of docs/embedding.md. It takes the
+// address to listen on, an organization's id and the public half of an API key.
+package main
+
+import (
+	"bytes"
+	"context"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	passphrase := bytes.TrimRight(must(os.ReadFile("passphrase")), "\n")
+	apiKey := countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: os.Args[3]}
+	engine := must(countersign.New(countersign.Config{
+		Keystore: must(file.Open(ctx, "keys", passphrase, file.Options{})),
+		Store:    must(bolt.Open("state.db")),
+		Directory: must(countersign.NewDirectory([]countersign.OrganizationConfig{{
+			ID: os.Args[2], Name: "Example",
+			Users: []countersign.UserConfig{{Name: "ci", APIKeys: []countersign.APIKeyConfig{apiKey}}},
+		}})),
+	}))
+	server := httpapi.NewServer(httpapi.New(engine, httpapi.Options{}))
+	server.Addr = os.Args[1]
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() { ended <- server.Shutdown(context.Background()) })
+	log.Print(server.ListenAndServe())
+	stop()
+	log.Print(<-ended, engine.Close())
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}

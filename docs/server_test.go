@@ -1,0 +1,128 @@
+package docs_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// TestServer builds the server of embedding.md, has it sign, and has it answer
+// the same after a restart.
+func TestServer(t *testing.T) {
+	folder := t.TempDir()
+	binary := filepath.Join(folder, "server")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./server").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	fillServerFolder(t, folder)
+	apiKey := enginetest.NewAPIKey(t)
+	body := fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}}`,
+		time.Now().UnixMilli(), enginetest.Organization, enginetest.Address, enginetest.Unsigned)
+	first := serveOnce(t, folder, apiKey, body)
+	var answer struct {
+		Activity struct {
+			Result struct {
+				SignTransactionResult struct{ SignedTransaction string }
+			}
+		}
+	}
+	if err := json.Unmarshal(first, &answer); err != nil || answer.Activity.Result.SignTransactionResult.SignedTransaction != enginetest.Signed {
+		t.Fatalf("%v: %s", err, first)
+	}
+	if second := serveOnce(t, folder, apiKey, body); !bytes.Equal(first, second) {
+		t.Errorf("after a restart the answer is\n%s\nand was\n%s", second, first)
+	}
+}
+
+// fillServerFolder makes what the server expects to find.
+func fillServerFolder(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, "passphrase"), []byte("correct horse\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := file.Create(filepath.Join(folder, "keys"), []byte("correct horse"), file.Options{WorkFactor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := hex.DecodeString(enginetest.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.Add(enginetest.Organization, file.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+		t.Fatal(err)
+	}
+	if err := keys.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serveOnce runs the server for one request.
+func serveOnce(t *testing.T, folder string, apiKey *enginetest.APIKey, body string) []byte {
+	t.Helper()
+	address := freeAddress(t)
+	server := exec.CommandContext(t.Context(), filepath.Join(folder, "server"), address, enginetest.Organization, apiKey.PublicKey)
+	server.Dir = folder
+	var log bytes.Buffer
+	server.Stderr = &log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := postUntilServed(t, "http://"+address+"/public/v1/submit/sign_transaction", apiKey, body)
+	if err != nil {
+		t.Errorf("%v; the server says: %s", err, log.String())
+	}
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := server.Wait(); err != nil {
+		t.Errorf("%v: %s", err, log.String())
+	}
+	return answer
+}
+
+// postUntilServed sends a stamped body as soon as somebody listens.
+func postUntilServed(t *testing.T, url string, apiKey *enginetest.APIKey, body string) (answer []byte, err error) {
+	t.Helper()
+	header := apiKey.Header([]byte(body))
+	for range 200 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte(body)))
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set(header.Name, header.Value)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		answer, err = io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		return answer, err
+	}
+	return nil, fmt.Errorf("nobody listens at %s", url)
+}
+
+// freeAddress returns an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}

@@ -1,0 +1,232 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+// schema is the part of OpenAPI's schemas that the description uses.
+type schema struct {
+	Ref                  string `json:"$ref"`
+	Type                 string
+	Nullable             bool
+	Required             []string
+	Properties           map[string]*schema
+	AdditionalProperties *bool
+	Items                *schema
+	Enum                 []any
+	Pattern              string
+	Description          string
+}
+
+type content struct {
+	Content map[string]struct{ Schema *schema }
+}
+
+type description struct {
+	Paths map[string]map[string]struct {
+		RequestBody content
+		Responses   map[string]struct {
+			content
+			Ref string `json:"$ref"`
+		}
+	}
+	Components struct{ Schemas map[string]*schema }
+}
+
+func openAPI(t *testing.T) *description {
+	t.Helper()
+	var read description
+	if err := json.Unmarshal(httpapi.OpenAPI, &read); err != nil {
+		t.Fatal(err)
+	}
+	return &read
+}
+
+// check returns what of a value is not as the schema has it, "" if nothing.
+func (d *description) check(s *schema, value any, at string) string {
+	if s.Ref != "" {
+		named := d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+		if named == nil {
+			return at + ": no schema " + s.Ref
+		}
+		return d.check(named, value, at)
+	}
+	if value == nil && s.Nullable || s.Type == "" {
+		return ""
+	}
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(one any) bool { return reflect.DeepEqual(one, value) }) {
+		return fmt.Sprintf("%s: %v is none of %v", at, value, s.Enum)
+	}
+	switch value := value.(type) {
+	case string:
+		if s.Type != "string" || s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(value) {
+			return fmt.Sprintf("%s: %q, want %s %s", at, value, s.Type, s.Pattern)
+		}
+		return ""
+	case map[string]any:
+		return d.checkObject(s, value, at)
+	case []any:
+		for i, element := range value {
+			if s.Type != "array" {
+				return at + ": an array"
+			}
+			if problem := d.check(s.Items, element, fmt.Sprintf("%s[%d]", at, i)); problem != "" {
+				return problem
+			}
+		}
+		return ""
+	}
+	if kind := fmt.Sprintf("%T", value); kind != map[string]string{"boolean": "bool", "integer": "float64"}[s.Type] {
+		return fmt.Sprintf("%s: %s, want %s", at, kind, s.Type)
+	}
+	return ""
+}
+
+func (d *description) checkObject(s *schema, value map[string]any, at string) string {
+	if s.Type != "object" {
+		return at + ": an object, want " + s.Type
+	}
+	for _, name := range s.Required {
+		if _, ok := value[name]; !ok {
+			return at + "." + name + ": missing"
+		}
+	}
+	for name, member := range value {
+		property := s.Properties[name]
+		if property == nil {
+			return at + "." + name + ": not described"
+		}
+		if problem := d.check(property, member, at+"."+name); problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
+
+// checkJSON checks a text against a schema.
+func (d *description) checkJSON(t *testing.T, what string, s *schema, text []byte) {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%s: %v: %s", what, err, text)
+	}
+	if problem := d.check(s, value, what); problem != "" {
+		t.Errorf("%s\n%s", problem, text)
+	}
+}
+
+// exchanges are bodies for every path, good and bad, with a key to stamp them.
+func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox) map[string][]string {
+	t.Helper()
+	envelope := func(kind activity.Type, parameters string) string {
+		return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{%s}}`, kind, f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
+	}
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(envelope(activity.TypeInitOTPAuth, `"otpType":"OTP_TYPE_SMS","contact":"+15555550100","alphanumeric":false`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := record.Result.(activity.InitOTPAuthResult).OTPID
+	return map[string][]string{
+		signPath: {
+			f.Body(enginetest.Request{}), f.Body(enginetest.Request{Proofs: true}),
+			f.Body(enginetest.Request{Unsigned: enginetest.Hazardous}), f.Body(enginetest.Request{SignWith: "0x0000000000000000000000000000000000000001"}), `{}`,
+		},
+		"/public/v1/submit/init_otp_auth": {
+			envelope(activity.TypeInitOTPAuth, `"otpType":"OTP_TYPE_EMAIL","contact":"a@example.com","otpLength":null,"emailCustomization":{"logoUrl":"https://a.example.com/l.png"},"expirationSeconds":"300"`),
+			envelope(activity.TypeInitOTPAuth, `"otpType":"OTP_TYPE_EMAIL","contact":"a"`),
+		},
+		"/public/v1/submit/verify_otp": {
+			envelope(activity.TypeVerifyOTP, fmt.Sprintf(`"otpId":%q,"otpCode":%q`, id, outbox.Code(t, id))),
+			envelope(activity.TypeVerifyOTP, `"otpId":"a","otpCode":"b"`),
+		},
+		"/public/v1/query/get_activity": {
+			fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID),
+			fmt.Sprintf(`{"organizationId":%q,"activityId":"x"}`, enginetest.Organization),
+		},
+		"/public/v1/query/whoami": {fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization), `{"organizationId":""}`},
+	}
+}
+
+// TestOpenAPI holds the description against what is really sent and answered.
+func TestOpenAPI(t *testing.T) {
+	described := openAPI(t)
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	server := serve(t, f, httpapi.Options{})
+	all := exchanges(t, f, outbox)
+	if got, want := slices.Sorted(maps.Keys(described.Paths)), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
+		t.Fatalf("described are %v, served are %v", got, want)
+	}
+	refusal := described.Components.Schemas["Error"]
+	for path, bodies := range all {
+		post := described.Paths[path]["post"]
+		succeeded := false
+		for _, body := range bodies {
+			response, answer := stamped(t, f, server.URL+path, body)
+			if response.StatusCode == http.StatusOK {
+				succeeded = true
+				described.checkJSON(t, path+" request", post.RequestBody.Content["application/json"].Schema, []byte(body))
+				described.checkJSON(t, path, post.Responses["200"].Content["application/json"].Schema, answer)
+				continue
+			}
+			described.checkJSON(t, path+" refusal", refusal, answer)
+			if post.Responses[fmt.Sprint(response.StatusCode)].Ref == "" {
+				t.Errorf("%s: status %d is not described", path, response.StatusCode)
+			}
+		}
+		if !succeeded {
+			t.Errorf("%s: nothing was answered with success", path)
+		}
+	}
+}
+
+// TestOpenAPINamesAllParameters: what the description says may be sent is what
+// is taken, and nothing else.
+func TestOpenAPINamesAllParameters(t *testing.T) {
+	described := openAPI(t)
+	for kind, name := range map[activity.Type]string{
+		activity.TypeSignTransaction: "SignTransactionIntent", activity.TypeInitOTPAuth: "InitOtpAuthIntent", activity.TypeVerifyOTP: "VerifyOtpIntent",
+	} {
+		intent := described.Components.Schemas[name]
+		parameters := map[string]any{}
+		for property, s := range intent.Properties {
+			parameters[property] = map[string]any{"string": "x", "boolean": true, "integer": 1, "object": map[string]any{}}[s.Type]
+		}
+		if _, err := activity.Decode(bodyOf(t, kind, parameters)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, required := range intent.Required {
+			less := maps.Clone(parameters)
+			delete(less, required)
+			if _, err := activity.Decode(bodyOf(t, kind, less)); err == nil {
+				t.Errorf("%s: taken without %s", name, required)
+			}
+		}
+		for property, s := range intent.Properties {
+			if slices.Contains(intent.Required, property) == s.Nullable {
+				t.Errorf("%s.%s: what is required cannot be null, what is not can", name, property)
+			}
+		}
+	}
+}
+
+func bodyOf(t *testing.T, kind activity.Type, parameters map[string]any) []byte {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"type": kind, "timestampMs": "1", "organizationId": "o", "parameters": parameters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}

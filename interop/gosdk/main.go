@@ -1,0 +1,137 @@
+// Command gosdk drives the public Go client of the hosted service, unmodified,
+// against a server of ours. It is a module of its own, so that what that client
+// links stays out of ours.
+//
+// It reads one JSON object {host, organizationId, apiPrivateKey, signWith,
+// unsignedTransaction} and prints {signed, activityId, found, username, refusal}.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-openapi/strfmt"
+	sdk "github.com/tkhq/go-sdk"
+	"github.com/tkhq/go-sdk/pkg/api/client"
+	"github.com/tkhq/go-sdk/pkg/api/client/activities"
+	"github.com/tkhq/go-sdk/pkg/api/client/sessions"
+	"github.com/tkhq/go-sdk/pkg/api/client/signing"
+	"github.com/tkhq/go-sdk/pkg/api/models"
+	"github.com/tkhq/go-sdk/pkg/apikey"
+)
+
+type question struct {
+	Host, OrganizationID, APIPrivateKey, SignWith, UnsignedTransaction string
+}
+
+type answer struct {
+	Signed     string `json:"signed"`
+	ActivityID string `json:"activityId"`
+	Found      string `json:"found"`
+	Username   string `json:"username"`
+	Refusal    string `json:"refusal"`
+}
+
+// shown keeps what the client logs: its errors have the status only, and it is
+// its log that shows an answer's text.
+type shown struct{ lines []string }
+
+func (s *shown) Printf(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+
+func main() {
+	if err := run(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(in io.Reader, out io.Writer) error {
+	var asked question
+	if err := json.NewDecoder(in).Decode(&asked); err != nil {
+		return err
+	}
+	key, err := apikey.FromTurnkeyPrivateKey(asked.APIPrivateKey, apikey.SchemeP256)
+	if err != nil {
+		return err
+	}
+	log := new(shown)
+	c, err := sdk.New(sdk.WithAPIKey(key), sdk.WithLogger(log),
+		sdk.WithTransportConfig(client.TransportConfig{Host: asked.Host, BasePath: "/", Schemes: []string{"http"}}))
+	if err != nil {
+		return err
+	}
+	var got answer
+	if err := errors.Join(signed(c, &asked, &got), queried(c, &asked, &got), refused(c, asked)); err != nil {
+		return err
+	}
+	got.Refusal = strings.Join(log.lines, "\n")
+	return json.NewEncoder(out).Encode(got)
+}
+
+func sign(c *sdk.Client, asked *question) (*models.Activity, error) {
+	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	intent := &models.SignTransactionIntentV2{
+		SignWith: &asked.SignWith, UnsignedTransaction: &asked.UnsignedTransaction,
+		Type: models.TransactionTypeEthereum.Pointer(),
+	}
+	kind := string(models.ActivityTypeSignTransactionV2)
+	params := signing.NewSignTransactionParams().WithBody(&models.SignTransactionRequest{
+		OrganizationID: &asked.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: intent,
+	})
+	response, err := c.V0().Signing.SignTransaction(params, c.Authenticator)
+	if err != nil {
+		return nil, err
+	}
+	if err := response.Payload.Validate(strfmt.Default); err != nil {
+		return nil, fmt.Errorf("validate: %w", err)
+	}
+	return response.Payload.Activity, nil
+}
+
+func signed(c *sdk.Client, asked *question, got *answer) error {
+	made, err := sign(c, asked)
+	if err != nil {
+		return err
+	}
+	got.ActivityID, got.Signed = *made.ID, *made.Result.SignTransactionResult.SignedTransaction
+	return nil
+}
+
+func queried(c *sdk.Client, asked *question, got *answer) error {
+	found, err := c.V0().Activities.GetActivity(activities.NewGetActivityParams().WithBody(&models.GetActivityRequest{
+		OrganizationID: &asked.OrganizationID, ActivityID: &got.ActivityID,
+	}), c.Authenticator)
+	if err != nil {
+		return err
+	}
+	if err := found.Payload.Validate(strfmt.Default); err != nil {
+		return fmt.Errorf("validate: %w", err)
+	}
+	got.Found = *found.Payload.Activity.Result.SignTransactionResult.SignedTransaction
+	who, err := c.V0().Sessions.GetWhoami(sessions.NewGetWhoamiParams().WithBody(&models.GetWhoamiRequest{OrganizationID: &asked.OrganizationID}), c.Authenticator)
+	if err != nil {
+		return err
+	}
+	if err := who.Payload.Validate(strfmt.Default); err != nil {
+		return fmt.Errorf("validate: %w", err)
+	}
+	got.Username = *who.Payload.Username
+	return nil
+}
+
+// refused has a cut transaction refused.
+func refused(c *sdk.Client, asked question) error {
+	asked.UnsignedTransaction = asked.UnsignedTransaction[:6]
+	if _, err := sign(c, &asked); err == nil {
+		return errors.New("a cut transaction was signed")
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package countersign_test
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// Example is what README.md shows; TestReadme holds the two together. The key is
+// known to everybody: never send anything to it.
+func Example() {
+	ctx := context.Background()
+	secret, _ := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
+
+	keys := memory.New()
+	if _, err := keys.Add("my-organization", memory.Key{
+		Curve:  keystore.CurveSecp256k1,
+		Secret: secret, // 32 bytes; copied
+	}); err != nil {
+		log.Fatal(err)
+	}
+	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+
+	result, err := engine.SignTransaction(ctx, "my-organization", activity.SignTransactionIntent{
+		SignWith:            "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
+		Type:                activity.TransactionTypeEthereum,
+		UnsignedTransaction: "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.SignedTransaction)
+	// Output: 02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8
+}
+
+// TestReadme: the code in README.md is the code of the example.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("readme_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(readme), "```go\n")
+	code, _, ended := strings.Cut(rest, "```")
+	if !found || !ended {
+		t.Fatal("README.md has no Go code")
+	}
+	for line := range strings.Lines(code) {
+		if indented := "\t" + line; line != "\n" && !strings.Contains(string(source), indented) {
+			t.Errorf("not in the example: %s", line)
+		}
+	}
+}

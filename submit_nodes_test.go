@@ -1,0 +1,141 @@
+package countersign_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// twoNodes makes two engines over one PostgreSQL, each with a connection of its
+// own. Their keys are one keystore, so that signatures are counted together.
+func twoNodes(t *testing.T, leaseTTL time.Duration) (*enginetest.Fixture, *countersign.Engine) {
+	t.Helper()
+	dsn := testenv.Postgres(t).DSN
+	open := func() store.Store {
+		opened, err := postgres.Open(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened
+	}
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.Store, c.Now, c.LeaseTTL = open(), time.Now, leaseTTL
+	})
+	f.Config.Store = open()
+	return f, f.Second(t)
+}
+
+// TestTwoNodes: the same body 100 times at once on two nodes is one activity,
+// one signature, and 100 equal answers.
+func TestTwoNodes(t *testing.T) {
+	f, second := twoNodes(t, 0)
+	f.Signing.Before = func(context.Context) error { time.Sleep(50 * time.Millisecond); return nil }
+	sent := f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now()}))
+	answers := make([][]byte, 100)
+	var group sync.WaitGroup
+	for i := range answers {
+		node := f.Engine
+		if i%2 == 1 {
+			node = second
+		}
+		group.Go(func() {
+			record, err := node.Submit(t.Context(), sent)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answers[i] = record.AppendAnswer(nil)
+		})
+	}
+	group.Wait()
+	for i := range answers {
+		if !bytes.Equal(answers[i], answers[0]) {
+			t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answers[i], answers[0])
+		}
+	}
+	if made := f.Signing.Signatures.Load(); made != 1 {
+		t.Errorf("%d signatures made, want 1", made)
+	}
+}
+
+// TestDeadNodeIsTakenOver: a node takes the lease and dies; the other waits for
+// the lease to run out, and does the work.
+func TestDeadNodeIsTakenOver(t *testing.T) {
+	f, second := twoNodes(t, time.Second)
+	body := f.Body(enginetest.Request{At: time.Now()})
+	sent := f.APIKey.Sign(body)
+	dead := f.Config.Store // what the dead one did, as far as anybody can see
+	record, err := second.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now().Add(-time.Minute)})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := store.Claim{OrganizationID: enginetest.Organization, Fingerprint: fingerprint(body), LeaseTTL: 2 * time.Second, Now: time.Now()}
+	begun, err := dead.Begin(t.Context(), claim, nil)
+	if err != nil || begun.Lease == nil {
+		t.Fatalf("%+v, %v", begun, err)
+	}
+	started := time.Now()
+	taken, err := f.Engine.Submit(t.Context(), sent)
+	if err != nil || taken.ID == record.ID || signedOf(t, taken) != enginetest.Signed {
+		t.Fatalf("taken over: %v", err)
+	}
+	if waited := time.Since(started); waited < time.Second || waited > 20*time.Second {
+		t.Errorf("taken over after %v", waited)
+	}
+	late := store.Activity{ID: record.ID, OrganizationID: enginetest.Organization, Fingerprint: begun.Lease.Fingerprint, Data: []byte("{}")}
+	if err := dead.Complete(t.Context(), *begun.Lease, late, nil); !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("the dead one comes back and completes: %v", err)
+	}
+}
+
+func fingerprint(body string) [32]byte { return sha256.Sum256([]byte(body)) }
+
+// TestSubmitSurvivesReopening: what was answered from a file is found in it
+// after it was opened again, with the same answer; no liveness is asked where
+// nothing is forgotten.
+func TestSubmitSurvivesReopening(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	var first []byte
+	var sent countersign.SignedBody
+	var signer *enginetest.Fixture
+	for round := range 2 {
+		opened, err := bolt.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := enginetest.New(t, func(c *countersign.Config) {
+			c.Store, c.AnyRequestTime = opened, true
+			if signer != nil {
+				c.Directory = signer.Config.Directory
+			}
+		})
+		if round == 0 {
+			signer = f
+			sent = f.APIKey.Sign(f.Body(enginetest.Request{At: time.UnixMilli(1)}))
+		}
+		record, err := f.Engine.Submit(t.Context(), sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := record.AppendAnswer(nil); round == 0 {
+			first = answer
+		} else if !bytes.Equal(answer, first) || f.Signing.Signatures.Load() != 0 {
+			t.Errorf("answered\n%s\nand before\n%s", answer, first)
+		}
+		if err := f.Engine.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
