@@ -241,10 +241,13 @@ func TestWalletMutations(t *testing.T) {
 	for i := range content {
 		flipped := bytes.Clone(content)
 		flipped[i] ^= 1 << (i % 8)
-		for what, mutated := range map[string][]byte{
-			"flipped": flipped, "cut": content[:i], "deleted": slices.Delete(bytes.Clone(content), i, i+1),
-			"doubled": slices.Insert(bytes.Clone(content), i, content[i]),
-		} {
+		mutations := map[string][]byte{"flipped": flipped}
+		if i%8 == 0 {
+			mutations["cut"] = content[:i]
+			mutations["deleted"] = slices.Delete(bytes.Clone(content), i, i+1)
+			mutations["doubled"] = slices.Insert(bytes.Clone(content), i, content[i])
+		}
+		for what, mutated := range mutations {
 			if bytes.Equal(mutated, content) {
 				continue
 			}
