@@ -31,9 +31,15 @@ system() {
 }
 
 system age age age age age
+system curl curl curl curl curl
+system jq jq jq jq jq
+system openssl openssl openssl openssl openssl
 system softhsm2-util softhsm2 softhsm softhsm softhsm
 system node "nodejs npm" nodejs nodejs node
 system npm npm npm npm node
+
+# PostgreSQL keeps its server's programs out of PATH on Debian.
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || system initdb postgresql postgresql-server postgresql postgresql
 
 # The npm packages of interop/, as the lock file has them.
 if command -v npm >/dev/null; then
