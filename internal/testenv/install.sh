@@ -15,18 +15,23 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo -n "$@"; else return 1; fi
 }
 
-# system TOOL DEBIAN FEDORA ALPINE BREW: a command, and the package that has it.
+# package DEBIAN FEDORA ALPINE BREW: tries to install a package.
 updated=
-system() {
-  command -v "$1" >/dev/null && return
+package() {
   if command -v apt-get >/dev/null; then
     [ -n "$updated" ] || as_root apt-get -q update >/dev/null 2>&1
     updated=1
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $2 >/dev/null 2>&1
-  elif command -v dnf >/dev/null; then as_root dnf -qy install $3 >/dev/null 2>&1
-  elif command -v apk >/dev/null; then as_root apk add -q $4 >/dev/null 2>&1
-  elif command -v brew >/dev/null; then brew install -q $5 >/dev/null 2>&1
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $1 >/dev/null 2>&1
+  elif command -v dnf >/dev/null; then as_root dnf -qy install $2 >/dev/null 2>&1
+  elif command -v apk >/dev/null; then as_root apk add -q $3 >/dev/null 2>&1
+  elif command -v brew >/dev/null; then brew install -q $4 >/dev/null 2>&1
   fi
+}
+
+# system TOOL DEBIAN FEDORA ALPINE BREW: a command, and the package that has it.
+system() {
+  command -v "$1" >/dev/null && return
+  package "$2" "$3" "$4" "$5"
   command -v "$1" >/dev/null || lacking "$1 is not installed and could not be"
 }
 
@@ -38,8 +43,10 @@ system softhsm2-util softhsm2 softhsm softhsm softhsm
 system node "nodejs npm" nodejs nodejs node
 system npm npm npm npm node
 
-# PostgreSQL keeps its server's programs out of PATH on Debian.
-ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || system initdb postgresql postgresql-server postgresql postgresql
+# Debian keeps the programs of PostgreSQL's server out of PATH.
+postgresql() { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }
+postgresql || package postgresql postgresql-server postgresql postgresql
+postgresql || lacking "PostgreSQL is not installed and could not be"
 
 # The npm packages of interop/, as the lock file has them.
 if command -v npm >/dev/null; then
