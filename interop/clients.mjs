@@ -3,9 +3,9 @@
 //
 // Reads JSON lines {op, client, baseUrl, organizationId, apiPublicKey,
 // apiPrivateKey, …} and answers, line by line, {value} or {error, code}.
-import { createHash, createPrivateKey, createPublicKey, sign as nodeSign } from "node:crypto";
+import { createHash, createPrivateKey, createPublicKey, sign as nodeSign, verify as nodeVerify } from "node:crypto";
 import { createInterface } from "node:readline";
-import { PublicKey, Transaction as SolanaTransaction, SystemProgram } from "@solana/web3.js";
+import { PublicKey, Transaction as SolanaTransaction, SystemProgram, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
 import { ApiKeyStamper } from "@turnkey/api-key-stamper";
 import { TurnkeyClient as CoreClient } from "@turnkey/core";
 import { verifyAppProofSignature } from "@turnkey/crypto";
@@ -18,6 +18,7 @@ import { WalletStamper, WalletType } from "@turnkey/wallet-stamper";
 import { WebauthnStamper } from "@turnkey/webauthn-stamper";
 import { JsonRpcProvider } from "ethers";
 import { privateKeyToAccount } from "viem/accounts";
+import { Transaction as TempoTransaction } from "viem/tempo";
 
 // What is signed: the transaction of the vector eip1559.json.
 const viemTransaction = {
@@ -96,14 +97,40 @@ function httpBody(line) {
   return line.proofs ? { ...body, generateAppProofs: true } : body;
 }
 
+// What each client that @turnkey/solana takes is made by.
+const solanaClients = { http: httpClient, "sdk-server": serverClient, core: coreClient };
+
+// signWithSolana has a transaction signed, legacy or v0, and checks the signature
+// over the message that was given.
 async function signWithSolana(line) {
   const from = new PublicKey(line.solanaAddress);
-  const tx = new SolanaTransaction({ feePayer: from, recentBlockhash: line.blockhash });
-  tx.add(SystemProgram.transfer({ fromPubkey: from, toPubkey: from, lamports: 5 }));
+  const transfer = SystemProgram.transfer({ fromPubkey: from, toPubkey: from, lamports: 5 });
   // Not addSignature: that has the message signed as bare bytes, which the engine does not do.
-  const signer = new SolanaSigner({ organizationId: line.organizationId, client: httpClient(line) });
-  const signed = await signer.signTransaction(tx, line.solanaAddress);
-  return signed.verifySignatures() ? "verifies" : "does not verify";
+  const signer = new SolanaSigner({ organizationId: line.organizationId, client: solanaClients[line.over](line) });
+  if (line.version === "legacy") {
+    const tx = new SolanaTransaction({ feePayer: from, recentBlockhash: line.blockhash }).add(transfer);
+    const signed = await signer.signTransaction(tx, line.solanaAddress);
+    return signed.verifySignatures() ? "verifies" : "does not verify";
+  }
+  const message = new TransactionMessage({ payerKey: from, recentBlockhash: line.blockhash, instructions: [transfer] }).compileToV0Message();
+  const signed = await signer.signTransaction(new VersionedTransaction(message), line.solanaAddress);
+  const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), from.toBuffer()]); // RFC 8410
+  const key = createPublicKey({ key: der, format: "der", type: "spki" });
+  return nodeVerify(null, message.serialize(), key, signed.signatures[0]) ? "verifies" : "does not verify";
+}
+
+// signTempo has a Tempo transaction signed, whose type @turnkey/viem detects, and
+// compares with what viem signs with the key itself.
+async function signTempo(line) {
+  const tx = {
+    type: "tempo", chainId: 42431, nonce: 3, gas: 100000n, maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n,
+    feeToken: "0x20c0000000000000000000000000000000000001",
+    calls: [{ to: "0x20c0000000000000000000000000000000000001", data: "0x095ea7b3" }, { to: line.signWith }],
+  };
+  const options = { serializer: TempoTransaction.serialize };
+  const account = await createAccount({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });
+  const here = await privateKeyToAccount(line.secret).signTransaction(tx, options);
+  return (await account.signTransaction(tx, options)) === here ? "equal" : "different";
 }
 
 const noProvider = new JsonRpcProvider("http://127.0.0.1:1", 1, { staticNetwork: true });
@@ -131,6 +158,7 @@ const sign = {
     return signer.signTransaction(ethersTransaction);
   },
   solana: signWithSolana,
+  tempo: signTempo,
 };
 
 const whoami = {

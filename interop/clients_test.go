@@ -135,11 +135,23 @@ func TestClientsSign(t *testing.T) {
 		t.Fatal(err)
 	}
 	pub := ed25519.NewKeyFromSeed(secret).Public().(ed25519.PublicKey)
+	for _, over := range []string{"http", "sdk-server", "core"} {
+		for _, version := range []string{"legacy", "v0"} {
+			var verdict string
+			line := map[string]any{
+				"solanaAddress": base58.Encode(pub), "blockhash": base58.Encode(bytes.Repeat([]byte{7}, 32)),
+				"over": over, "version": version,
+			}
+			c.value(t, "sign", "solana", line, &verdict)
+			if verdict != "verifies" {
+				t.Errorf("solana over %s, %s: the signature %s", over, version, verdict)
+			}
+		}
+	}
 	var verdict string
-	line := map[string]any{"solanaAddress": base58.Encode(pub), "blockhash": base58.Encode(bytes.Repeat([]byte{7}, 32))}
-	c.value(t, "sign", "solana", line, &verdict)
-	if verdict != "verifies" {
-		t.Errorf("solana: the signature %s", verdict)
+	c.value(t, "sign", "tempo", map[string]any{"secret": "0x" + enginetest.Secret}, &verdict)
+	if verdict != "equal" {
+		t.Errorf("tempo: what viem signs with the key is %s", verdict)
 	}
 }
 
