@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ThalesGroup/crypto11"
 	"github.com/miekg/pkcs11"
@@ -29,6 +30,8 @@ type connection struct {
 	mu      sync.Mutex // held while logging in, and over what follows
 	slot    uint
 	refusal error // of the PIN: it is not tried again
+
+	logins atomic.Uint64 // how often we have logged in anew
 }
 
 // opening is held by who initialises or finalises a module.
@@ -201,6 +204,7 @@ func (c *connection) login(handle pkcs11.SessionHandle) error {
 		return c.refusal
 	}
 	err = c.pin.Reveal(func(pin []byte) error { return c.module.Login(handle, pkcs11.CKU_USER, string(pin)) })
+	c.logins.Add(1)
 	switch {
 	case returned(err, pkcs11.CKR_USER_ALREADY_LOGGED_IN):
 		return nil

@@ -132,12 +132,11 @@ func (k *key) handleIn(held session, again bool) (pkcs11.ObjectHandle, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(objects) == 0 {
-		if err := k.store.connection.mustBeLoggedIn(held.handle); err != nil {
-			return 0, err
-		}
-	}
-	if len(objects) != 1 {
+	switch len(objects) {
+	case 1:
+	case 0: // it was destroyed, or the login has ended again, and hides it
+		return 0, fmt.Errorf("no private key on the token has its CKA_ID and CKA_LABEL: %w", pkcs11.Error(pkcs11.CKR_OBJECT_HANDLE_INVALID))
+	default:
 		return 0, fmt.Errorf("%d private keys on the token have its CKA_ID and CKA_LABEL, want 1", len(objects))
 	}
 	k.handle.Store(uint64(objects[0]))

@@ -21,6 +21,7 @@ type inventory struct {
 // scan reads the keys of both types, or those with certain attributes only.
 func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (inventory, error) {
 	var found inventory
+	logins := s.connection.logins.Load()
 	if err := s.connection.mustBeLoggedIn(in); err != nil {
 		return inventory{}, err
 	}
@@ -34,6 +35,9 @@ func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (invent
 		if err != nil && !isUnknownType(err) {
 			return inventory{}, err
 		}
+	}
+	if s.connection.logins.Load() != logins { // the login ended meanwhile, and with it the keys
+		return inventory{}, pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
 	}
 	return found, s.connection.mustBeLoggedIn(in)
 }
