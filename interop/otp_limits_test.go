@@ -102,6 +102,23 @@ func testOTPSends(t *testing.T, c *clients) {
 	}
 }
 
+// testOTPFlood: who floods somebody's address, however written, leaves its owner
+// one message, and no more.
+func testOTPFlood(t *testing.T, c *clients) {
+	served := c.serveOTP(t, new(enginetest.Outbox))
+	for i, client := range otpSenders {
+		to := func(domain, user string) map[string]any {
+			return map[string]any{"contact": fmt.Sprintf("Victim%d@%s", i, domain), "userIdentifier": user}
+		}
+		for _, domain := range []string{"example.com", "EXAMPLE.com", "Example.Com"} {
+			served.send(t, client, to(domain, "flooder of "+client))
+		}
+		served.send(t, client, to("example.com", "owner by "+client))
+		got, _ := served.init(t, client, to("exampLE.com", "owner by "+client))
+		expectRefusal(t, "owner's second by "+client, got, 8, "at most 3 in 3m0s")
+	}
+}
+
 func testOTPOrganizationSends(t *testing.T, c *clients) {
 	served := c.serveOTP(t, new(enginetest.Outbox), func(config *otp.Config) {
 		config.Limits.OrganizationSends = otp.Rate{Count: 6, Window: time.Hour}

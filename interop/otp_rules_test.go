@@ -75,6 +75,11 @@ func custom(name string, value any) map[string]any {
 	return map[string]any{"emailCustomization": map[string]any{name: value}}
 }
 
+// variables are for the template whose subject and text have Name.
+func variables(text string) map[string]any {
+	return map[string]any{"emailCustomization": map[string]any{"templateId": "welcome", "templateVariables": text}}
+}
+
 func sms(name string, value any) map[string]any {
 	return map[string]any{"otpType": "OTP_TYPE_SMS", name: value}
 }
@@ -144,6 +149,7 @@ var letterRules = []otpRule{
 	{"appName of 101", email("appName", long("ü", 101)), 3, "appName"},
 	{"default sender's name", nil, 0, `from "Notifications" <>`},
 	{"sender's name", email("sendFromEmailSenderName", "Ann"), 0, `from "Ann" <>`},
+	{"sender's name of 100", email("sendFromEmailSenderName", long("a", 100)), 0, `from "a{100}" <>`},
 	{"sender's name of 101", email("sendFromEmailSenderName", long("a", 101)), 3, "sendFromEmailSenderName"},
 
 	{"logo", custom("logoUrl", "https://example.com/a.png"), 0, `<img src="https://example\.com/a\.png"`},
@@ -153,16 +159,22 @@ var letterRules = []otpRule{
 	{"logo of 2001", custom("logoUrl", "https://example.com/"+long("a", 1981)), 3, "emailCustomization.logoUrl: an https URL"},
 
 	{"magic link", custom("magicLinkTemplate", "https://example.com/?code=%s"), 0, `https://example\.com/\?code=` + crockford + `{9}\n`},
+	{"magic link of 2000", custom("magicLinkTemplate", "https://example.com/%s"+long("a", 1979)), 0, crockford + `{9}a{990}a{989}\n`},
+	{"magic link of 2001", custom("magicLinkTemplate", "https://example.com/%s"+long("a", 1980)), 3, "at most 2000 bytes"},
 	{"magic link without code", custom("magicLinkTemplate", "https://example.com/"), 3, "one %s"},
 	{"magic link with two", custom("magicLinkTemplate", "https://example.com/%s/%s"), 3, "one %s"},
 	{"magic link by http", custom("magicLinkTemplate", "http://example.com/%s"), 3, "emailCustomization.magicLinkTemplate"},
 	{"magic link to a host of code", custom("magicLinkTemplate", "https://%s.example.com/"), 3, "behind its host"},
 
-	{"variables", map[string]any{"emailCustomization": map[string]any{"templateId": "welcome", "templateVariables": `{"Name":"Jürgen"}`}}, 0,
+	{"variables", variables(`{"Name":"Jürgen"}`), 0,
 		`(?s)subject "Welcome Jürgen".*` + crockford + `{9} for Jürgen\n<p>Jürgen</p>`},
 	{"variables of no object", custom("templateVariables", `["a"]`), 3, "emailCustomization.templateVariables: a JSON object of strings"},
 	{"variables of numbers", custom("templateVariables", `{"a":1}`), 3, "a is not a string"},
 	{"variables not as a string", custom("templateVariables", map[string]any{"a": "b"}), 3, "templateVariables"},
+	{"variable of 1000", variables(`{"Name":"` + long("a", 1000) + `"}`), 0, `for a{1000}\n`},
+	{"variable of 1001", variables(`{"Name":"` + long("a", 1001) + `"}`), 3, "Name: at most 1000 bytes"},
+	{"variables of 8192", variables(`{"Name":"b"` + long(" ", 8180) + `}`), 0, `for b\n`},
+	{"variables of 8193", variables(`{"Name":"b"` + long(" ", 8181) + `}`), 3, "at most 8192"},
 	{"variable that is built in", custom("templateVariables", `{"OtpCode":"1"}`), 3, "cannot be given"},
 	{"template", custom("templateId", "welcome"), 0, `subject "Welcome"`},
 	{"unknown template", custom("templateId", "goodbye"), 3, `no template \"goodbye\" is configured`},
@@ -179,10 +191,10 @@ var letterRules = []otpRule{
 	{"lines in sender's name", email("sendFromEmailSenderName", "Ann"+injection), 3, "sendFromEmailSenderName: one line"},
 	{"LF in sender's name", email("sendFromEmailSenderName", "Ann\nBcc: eve@example.org"), 3, "sendFromEmailSenderName: one line"},
 	{"lines in sender", email("sendFromEmailAddress", "a@example.com"+injection), 3, "sendFromEmailAddress: not an e-mail address"},
+	{"lines in logo", custom("logoUrl", "https://example.com/"+injection), 3, "emailCustomization.logoUrl"},
 	{"lines in reply", email("replyToEmailAddress", "a@example.com"+injection), 3, "replyToEmailAddress: not an e-mail address"},
 	{"CR in a variable", custom("templateVariables", `{"Name":"a\rb"}`), 3, "emailCustomization.templateVariables: Name"},
-	{"LF in a variable of the subject", map[string]any{"emailCustomization": map[string]any{"templateId": "welcome", "templateVariables": `{"Name":"a\nBcc: b"}`}}, 0,
-		`subject "Welcome a Bcc: b"`},
+	{"LF in a variable of the subject", variables(`{"Name":"a\nBcc: b"}`), 0, `subject "Welcome a Bcc: b"`},
 }
 
 var smsRules = []otpRule{
@@ -200,7 +212,7 @@ var smsRules = []otpRule{
 func TestClientsOTP(t *testing.T) {
 	c := startClients(t)
 	for name, test := range map[string]func(*testing.T, *clients){
-		"parameters": testOTPParameters, "sends": testOTPSends, "sends of an organization": testOTPOrganizationSends, "deliveries": testOTPDeliveries,
+		"parameters": testOTPParameters, "sends": testOTPSends, "flood": testOTPFlood, "sends of an organization": testOTPOrganizationSends, "deliveries": testOTPDeliveries,
 		"live codes": testOTPLiveCodes, "tokens": testOTPTokens, "expiration": testOTPExpiration, "tries": testOTPTries,
 		"tries per hour and day": testOTPTriesOfKey, "look-alikes": testOTPLookAlikes, "later version": testOTPLaterVersion,
 	} {
