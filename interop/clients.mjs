@@ -173,22 +173,31 @@ const getActivity = {
   core: (line) => coreClient(line).getActivity({ activityId: line.activityId }),
 };
 
-const otp = {
-  http: async (line) => httpClient(line).initOtpAuth({
-    type: "ACTIVITY_TYPE_INIT_OTP_AUTH_V3", timestampMs: String(Date.now()), organizationId: line.organizationId,
-    parameters: line.otp,
-  }),
-  "sdk-server": (line) => serverClient(line).initOtpAuth(line.otp),
-  core: (line) => coreClient(line).initOtpAuth(line.otp),
+const initOtpAuth = {
+  http: (line) => httpClient(line).initOtpAuth(otpBody(line, "ACTIVITY_TYPE_INIT_OTP_AUTH_V3")),
+  "sdk-server": (line) => serverClient(line).initOtpAuth({ ...line.otp, timestampMs: line.timestampMs }),
+  core: (line) => coreClient(line).initOtpAuth({ ...line.otp, timestampMs: line.timestampMs }),
 };
+
+// verifyOtp: what sdk-server's own method posts is a later version.
+const verifyOtp = {
+  http: (line) => httpClient(line).verifyOtp(otpBody(line, "ACTIVITY_TYPE_VERIFY_OTP")),
+  "sdk-server": (line) => serverClient(line).verifyOtp({ ...line.otp, timestampMs: line.timestampMs }),
+  "sdk-server request": (line) => serverClient(line).request("/public/v1/submit/verify_otp", line.body),
+  core: (line) => coreClient(line).verifyOtp({ ...line.otp, timestampMs: line.timestampMs }),
+};
+
+function otpBody(line, type) {
+  return { type, timestampMs: line.timestampMs ?? String(Date.now()), organizationId: line.organizationId, parameters: line.otp };
+}
 
 const operations = {
   sign: (line) => sign[line.client](line),
   activity: async (line) => httpClient(line).signTransaction(httpBody(line)),
   whoami: (line) => whoami[line.client](line),
   getActivity: (line) => getActivity[line.client](line),
-  initOtpAuth: (line) => otp[line.client](line),
-  verifyOtp: (line) => serverClient(line).request("/public/v1/submit/verify_otp", line.body),
+  initOtpAuth: (line) => initOtpAuth[line.client](line),
+  verifyOtp: (line) => verifyOtp[line.client](line),
   verifyProof: async (line) => { verifyAppProofSignature(line.proof); return "verifies"; },
 };
 

@@ -51,8 +51,12 @@ type answered struct {
 func newClients(t *testing.T, changes ...func(*countersign.Config)) *clients {
 	t.Helper()
 	fixture := enginetest.New(t, append(changes, func(c *countersign.Config) { c.Now = time.Now })...)
-	server := httptest.NewServer(httpapi.New(fixture.Engine, httpapi.Options{}))
-	t.Cleanup(server.Close)
+	return startClients(t).serve(t, fixture)
+}
+
+// startClients starts the clients, without a server yet.
+func startClients(t *testing.T) *clients {
+	t.Helper()
 	command := testenv.Node(t, "clients.mjs")
 	in, err := command.StdinPipe()
 	if err != nil {
@@ -66,9 +70,17 @@ func newClients(t *testing.T, changes ...func(*countersign.Config)) *clients {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { endNode(t, command, in) })
-	made := &clients{fixture: fixture, url: server.URL, in: in, out: bufio.NewScanner(out)}
+	made := &clients{in: in, out: bufio.NewScanner(out)}
 	made.out.Buffer(nil, 1<<20)
 	return made
+}
+
+// serve returns the same clients, in the same process, for a server of the fixture.
+func (c *clients) serve(t *testing.T, fixture *enginetest.Fixture) *clients {
+	t.Helper()
+	server := httptest.NewServer(httpapi.New(fixture.Engine, httpapi.Options{}))
+	t.Cleanup(server.Close)
+	return &clients{fixture: fixture, url: server.URL, in: c.in, out: c.out}
 }
 
 func endNode(t *testing.T, command *exec.Cmd, in io.Closer) {
@@ -339,7 +351,7 @@ func TestClientsAuthenticateWithOTP(t *testing.T) {
 				}
 			}
 		}
-		c.value(t, "verifyOtp", "sdk-server", map[string]any{"body": body}, &redeemed)
+		c.value(t, "verifyOtp", "sdk-server request", map[string]any{"body": body}, &redeemed)
 		if redeemed.Activity.Result.VerifyOtpResult.VerificationToken == "" {
 			t.Errorf("%s: %+v", client, redeemed)
 		}

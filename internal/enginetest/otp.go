@@ -40,31 +40,41 @@ func (o *Outbox) Sent() int {
 
 var nineDigits = regexp.MustCompile(`\b[0-9]{9}\b`)
 
-// Code returns the code of nine digits in the message for a one-time password.
-func (o *Outbox) Code(t testing.TB, otpID string) string {
+// Message returns the message for a one-time password.
+func (o *Outbox) Message(t testing.TB, otpID string) otp.Message {
 	t.Helper()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, message := range o.sent {
 		if message.OTPID == otpID {
-			return nineDigits.FindString(message.Text)
+			return message
 		}
 	}
-	t.Fatalf("no message for %s", otpID)
-	return ""
+	t.Fatalf("no message for %q", otpID)
+	return otp.Message{}
+}
+
+// Code returns the code of nine digits in the message for a one-time password.
+func (o *Outbox) Code(t testing.TB, otpID string) string {
+	t.Helper()
+	return nineDigits.FindString(o.Message(t, otpID).Text)
 }
 
 // WithOTP gives an engine a service for one-time passwords that sends to the
-// outbox, over a store in memory.
-func WithOTP(t testing.TB, outbox *Outbox) func(*countersign.Config) {
+// outbox, over a store in memory. Changes are made to its configuration before.
+func WithOTP(t testing.TB, outbox *Outbox, changes ...func(*otp.Config)) func(*countersign.Config) {
 	return func(c *countersign.Config) {
 		t.Helper()
 		if c.Store == nil {
 			c.Store = memory.New(0)
 		}
-		service, err := otp.New(otp.Config{
+		config := otp.Config{
 			Store: c.Store, Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)), Email: outbox, SMS: outbox, Clock: c.Now,
-		})
+		}
+		for _, change := range changes {
+			change(&config)
+		}
+		service, err := otp.New(config)
 		if err != nil {
 			t.Fatal(err)
 		}
