@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/countersign-dev/countersign/otp/outbox"
+)
+
+// TestUnusedCodeIsNowhere: a one-time password that was not used stands in the
+// message and nowhere else: not in the log at its most talkative, in a metric,
+// in an answer or in an error, and not in the files of the server.
+func TestUnusedCodeIsNowhere(t *testing.T) {
+	s := newServed(t)
+	admin := freePort(t)
+	n := s.start(t, "--admin", admin, "--log-level", "debug")
+	answer, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var issued demoAnswer
+	if err := json.Unmarshal(answer, &issued); err != nil {
+		t.Fatal(err)
+	}
+	id := issued.Activity.Result.InitOTPAuthResultV2.OTPID
+	content, err := os.ReadFile(filepath.Join(s.dir, outboxName, id+".json"))
+	var message outbox.File
+	if err != nil || json.Unmarshal(content, &message) != nil {
+		t.Fatalf("%s, %v", content, err)
+	}
+	code, _, _ := strings.Cut(message.Text, " ")
+	if len(code) != 9 {
+		t.Fatalf("no code in %q", message.Text)
+	}
+	seen := map[string]string{"answer": string(answer)}
+	_, refused := redeem(t.Context(), &n.client, id, "000000000")
+	if refused == nil {
+		t.Fatal("a wrong code was taken")
+	}
+	seen["error"] = refused.Error()
+	_, seen["metrics"] = get(t, "http://"+admin+"/metrics")
+	if status := n.end(t, syscall.SIGTERM); status != exitSuccess {
+		t.Fatalf("exit status %d: %s", status, n.log)
+	}
+	seen["log"] = n.log.String()
+	if !strings.Contains(seen["log"], "init_otp_auth") || !strings.Contains(seen["metrics"], "init_otp_auth") {
+		t.Errorf("the search does not see what was done:\n%s\n%s", seen["log"], seen["metrics"])
+	}
+	s.readFiles(t, seen)
+	for place, text := range seen {
+		for _, form := range []string{code, strings.ToLower(code), hex.EncodeToString([]byte(code))} {
+			if strings.Contains(text, form) {
+				t.Errorf("the code stands in the %s", place)
+			}
+		}
+	}
+}
+
+// readFiles adds all files of the deployment but the outbox, the store among
+// them.
+func (s *served) readFiles(t *testing.T, into map[string]string) {
+	t.Helper()
+	store := false
+	err := fs.WalkDir(os.DirFS(s.dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(path, outboxName+"/") {
+			return err
+		}
+		content, err := os.ReadFile(filepath.Join(s.dir, path))
+		store = store || strings.HasSuffix(path, ".db")
+		into["file "+path] = string(content)
+		return err
+	})
+	if err != nil || !store {
+		t.Fatal(fmt.Errorf("the store's file is not among those searched: %w", err))
+	}
+}
+
+// freePort is a loopback address that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
