@@ -43,7 +43,7 @@ func TestOpenRefuses(t *testing.T) {
 		uri     string
 		options pkcs11.Options
 	}{
-		"does not begin with pkcs11:":                                         {"file:keys", good},
+		"does not begin with the scheme pkcs11":                               {"file:keys", good},
 		"module-path is missing":                                              {"pkcs11:token=a", good},
 		"no token is named":                                                   {with("token=countersign%20test", ""), good},
 		"a PIN does not belong into a URI":                                    {token.URI("") + "&pin-value=" + "1234", good},

@@ -52,11 +52,11 @@ type Key struct {
 }
 
 var (
-	// ErrUnavailable: the module, the token or the connection to it fails. The
+	// ErrUnavailable says that the module, the token or the connection to it fails. The
 	// next call tries again.
 	ErrUnavailable = errors.New("pkcs11: token unavailable")
 
-	// ErrPIN: the token refused the PIN. It is not tried again, since tokens
+	// ErrPIN says that the token refused the PIN. It is not tried again, since tokens
 	// lock themselves after a few wrong ones.
 	ErrPIN = errors.New("pkcs11: the token refused the PIN")
 )

@@ -47,7 +47,7 @@ func ParseURI(text string) (URI, error) {
 	}
 	const scheme = "pkcs11:"
 	if !strings.HasPrefix(text, scheme) {
-		return URI{}, errors.New("pkcs11 uri: does not begin with pkcs11:")
+		return URI{}, errors.New("pkcs11 uri: does not begin with the scheme pkcs11")
 	}
 	path, query, _ := strings.Cut(text[len(scheme):], "?")
 	var uri URI

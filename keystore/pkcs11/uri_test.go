@@ -34,9 +34,9 @@ func TestParseURI(t *testing.T) {
 
 func TestParseURIRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                      "pkcs11 uri: does not begin with pkcs11:",
-		"PKCS11:token=a":                        "pkcs11 uri: does not begin with pkcs11:",
-		"file:keys":                             "pkcs11 uri: does not begin with pkcs11:",
+		"":                                      "pkcs11 uri: does not begin with the scheme pkcs11",
+		"PKCS11:token=a":                        "pkcs11 uri: does not begin with the scheme pkcs11",
+		"file:keys":                             "pkcs11 uri: does not begin with the scheme pkcs11",
 		"pkcs11:token":                          "pkcs11 uri: byte 7: an attribute name=value is expected",
 		"pkcs11:=a":                             "pkcs11 uri: byte 7: an attribute name=value is expected",
 		"pkcs11:;token=a":                       "pkcs11 uri: byte 7: an attribute name=value is expected",
