@@ -24,7 +24,7 @@ import (
 // version with inputs that the test key can sign.
 func bitcoinSeeds(f *testing.F, pub keystore.PublicKey) {
 	f.Helper()
-	paths, err := filepath.Glob("../chains/bitcoin/testdata/vectors/*.json")
+	paths, err := filepath.Glob("../chains/bitcoin/testdata/*.json")
 	if err != nil || len(paths) == 0 {
 		f.Fatalf("no vectors: %v", err)
 	}

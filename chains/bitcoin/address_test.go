@@ -10,12 +10,13 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // TestAddresses: four kinds on four networks, those of the vectors among them.
 func TestAddresses(t *testing.T) {
-	key := keyOf(t, unhex(t, vectors(t)[0].PrivateKey)).PublicKey()
+	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	got := map[string]string{}
 	for _, address := range (bitcoin.Chain{}).Addresses(key) {
 		if _, twice := got[address.Format]; twice {

@@ -9,13 +9,14 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
 	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 func wantHazards(t *testing.T, raw []byte, signer keystore.PublicKey, want ...string) []chains.Hazard {
 	t.Helper()
 	got := parse(t, raw).Hazards(signer)
-	if !slices.Equal(hazardNames(got), append([]string{}, want...)) {
+	if !slices.Equal(chaintest.Names(got), want) {
 		t.Errorf("hazards %v, want %v", got, want)
 	}
 	for _, hazard := range got {
@@ -95,7 +96,7 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := hazardNames(tx.Hazards(keystore.PublicKey{})); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
+	if got := chaintest.Names(tx.Hazards(keystore.PublicKey{})); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
 		t.Error(got)
 	}
 }

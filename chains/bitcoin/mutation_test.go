@@ -2,29 +2,15 @@ package bitcoin_test
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
 	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
-
-// mutate calls try with every truncation of raw and, at every byte, with a few
-// flips, an insertion and a deletion.
-func mutate(raw []byte, try func(changed []byte)) {
-	for at := range raw {
-		try(raw[:at])
-		for _, flip := range []byte{0x01, 0x80} {
-			changed := bytes.Clone(raw)
-			changed[at] ^= flip
-			try(changed)
-		}
-		try(slices.Insert(bytes.Clone(raw), at, 0))
-		try(slices.Insert(bytes.Clone(raw), at, raw[at]))
-		try(slices.Delete(bytes.Clone(raw), at, at+1))
-	}
-}
 
 // seeds is a sound PSBT of each kind: the vectors, unsigned and signed, and one
 // of each version with all input types.
@@ -32,15 +18,22 @@ func seeds(t testing.TB) [][]byte {
 	t.Helper()
 	var all [][]byte
 	for _, vector := range vectors(t) {
-		all = append(all, unhex(t, vector.UnsignedTransaction), unhex(t, vector.SignedTransaction))
+		all = append(all, chaintest.Unhex(t, vector.UnsignedTransaction), chaintest.Unhex(t, vector.SignedTransaction))
 	}
+	return slices.AppendSeq(all, maps.Values(mixedInputs(t)))
+}
+
+// mixedInputs is a PSBT of each version with inputs of several types.
+func mixedInputs(t testing.TB) map[uint32][]byte {
+	t.Helper()
 	a, b, c := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey(), keyOf(t, secretOf(3)).PublicKey()
+	all := map[uint32][]byte{}
 	for _, version := range []uint32{psbt.Version0, psbt.Version2} {
 		made := bitcointest.PSBT{Version: version, Outputs: []bitcointest.Output{bitcointest.P2WPKH(a).Output(1_000)}}
 		for _, name := range []string{"P2PKH", "P2SH-P2WSH multisig", "P2TR one of two leaves"} {
 			made.Inputs = append(made.Inputs, spends(a, b, c)[name].Input(1_000, uint32(len(made.Inputs))))
 		}
-		all = append(all, made.Encode())
+		all[version] = made.Encode()
 	}
 	return all
 }
@@ -51,17 +44,17 @@ func TestMutations(t *testing.T) {
 	chain := bitcoin.New(bitcoin.Limits{})
 	tried, accepted := 0, 0
 	for _, raw := range seeds(t) {
-		mutate(raw, func(changed []byte) {
+		for changed := range chaintest.Mutants(raw, []byte{0}) {
 			tried++
 			tx, err := chain.Parse(changed)
 			if err != nil {
-				return
+				continue
 			}
 			accepted++
 			if packet := tx.(*bitcoin.Transaction).Packet(); !bytes.Equal(packet.Encode(), changed) {
 				t.Errorf("accepted and written back differently: %x", changed)
 			}
-		})
+		}
 	}
 	t.Logf("%d changes tried, %d accepted", tried, accepted)
 	if tried < 10_000 || accepted > tried/4 {
@@ -83,15 +76,15 @@ func TestMutatedSignature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mutate(signed, func(changed []byte) {
+	for changed := range chaintest.Mutants(signed, []byte{0}) {
 		tx, err := bitcoin.New(bitcoin.Limits{}).Parse(changed)
 		if err != nil {
-			return
+			continue
 		}
 		is := tx.(*bitcoin.Transaction).Packet()
 		signature := is.Inputs[0].Value(psbt.InPartialSig)
 		if signature != nil && !bytes.Equal(is.Unsigned(), was.Unsigned()) {
 			t.Errorf("the signature stands over another transaction: %x", changed)
 		}
-	})
+	}
 }

@@ -2,26 +2,22 @@ package bitcoin_test
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
 	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// shown is the transactions whose rendering is kept in testdata/golden.
+// shown is the transactions whose rendering is kept in testdata/summary.
 func shown(t *testing.T) map[string][]byte {
 	t.Helper()
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
 	all := map[string][]byte{}
-	for _, vector := range vectors(t) {
-		all["vector_"+vector.Name] = unhex(t, vector.UnsignedTransaction)
+	for name, vector := range vectors(t) {
+		all["vector_"+name] = chaintest.Unhex(t, vector.UnsignedTransaction)
 	}
 	mixed := bitcointest.PSBT{Version: psbt.Version2, LockTime: 800_000, Outputs: []bitcointest.Output{
 		bitcointest.P2WPKH(a.PublicKey()).Output(10_000), {Script: bitcointest.Nulldata("invoice 17\x1b[31m")},
@@ -49,33 +45,10 @@ func shown(t *testing.T) map[string][]byte {
 	return all
 }
 
-// TestGolden compares what a person sees with the golden files.
-func TestGolden(t *testing.T) {
-	signer := keyOf(t, secretOf(1)).PublicKey()
-	for name, raw := range shown(t) {
-		tx := parse(t, raw)
-		var out bytes.Buffer
-		fields := append(tx.Summary().Fields, chains.List("for key "+signer.String(), tx.SignerView(signer)...))
-		for _, hazard := range tx.Hazards(keystore.PublicKey{}) {
-			fields = append(fields, chains.Text("hazard "+hazard.Name, hazard.Detail))
-		}
-		if err := chains.Render(&out, fields); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join("testdata", "golden", name+".txt")
-		if *update {
-			if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(out.Bytes(), want) {
-			t.Errorf("%s (run with -update if this is right):\n%s", name, out.Bytes())
-		}
-	}
+// TestSummaries holds what is shown of each transaction, and its digest, against
+// testdata/summary.
+func TestSummaries(t *testing.T) {
+	chaintest.Summaries(t, bitcoin.Chain{}, shown(t), keyOf(t, secretOf(1)).PublicKey())
 }
 
 // TestSummaryIsStable: the same bytes give the same digest, and signing changes

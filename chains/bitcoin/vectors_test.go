@@ -2,11 +2,13 @@ package bitcoin_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -21,21 +23,21 @@ const (
 
 func withZeroAux(t testing.TB, text string) []byte {
 	t.Helper()
-	return unhex(t, strings.ReplaceAll(text, randomAux, zeroAux))
+	return chaintest.Unhex(t, strings.ReplaceAll(text, randomAux, zeroAux))
 }
 
 // TestVectors signs as the engine does, by address and by key id, and gets the
 // bytes of bitcoinjs-lib; finalized too.
 func TestVectors(t *testing.T) {
-	for _, vector := range vectors(t) {
-		t.Run(vector.Name, func(t *testing.T) {
+	for name, vector := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
 			store := memory.New()
-			info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: unhex(t, vector.PrivateKey)})
+			info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: chaintest.Unhex(t, vector.PrivateKey)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, signWith := range []string{vector.Address, info.ID} {
-				tx := parse(t, unhex(t, vector.UnsignedTransaction))
+				tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
 				signed, err := tx.Sign(t.Context(), find(t, store, tx, signWith), signWith)
 				if err != nil {
 					t.Fatal(err)
@@ -53,6 +55,19 @@ func TestVectors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestContract holds the chain against the contract of all chains: the vectors,
+// and one PSBT of each version with inputs of several types.
+func TestContract(t *testing.T) {
+	samples := map[string]chaintest.Sample{}
+	for name, v := range vectors(t) {
+		samples[name] = chaintest.Sample{Raw: chaintest.Unhex(t, v.UnsignedTransaction), Key: keyOf(t, chaintest.Unhex(t, v.PrivateKey))}
+	}
+	for version, raw := range mixedInputs(t) {
+		samples[fmt.Sprintf("version %d", version)] = chaintest.Sample{Raw: raw, Key: keyOf(t, secretOf(1))}
+	}
+	chaintest.Run(t, bitcoin.Chain{}, samples)
 }
 
 // find looks a key up as the engine does.
@@ -74,15 +89,15 @@ func find(t testing.TB, store keystore.Keystore, tx *bitcoin.Transaction, signWi
 // TestVectorHazards: the two segwit vectors without the transaction that they
 // spend carry the hazard, and no other does.
 func TestVectorHazards(t *testing.T) {
-	for _, vector := range vectors(t) {
-		tx := parse(t, unhex(t, vector.UnsignedTransaction))
-		pub := keyOf(t, unhex(t, vector.PrivateKey)).PublicKey()
-		want := []string{}
-		if vector.Name == "p2wpkh" || vector.Name == "p2wsh" {
+	for name, vector := range vectors(t) {
+		tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
+		pub := keyOf(t, chaintest.Unhex(t, vector.PrivateKey)).PublicKey()
+		var want []string
+		if name == "p2wpkh" || name == "p2wsh" {
 			want = []string{bitcoin.HazardUnprovenAmount}
 		}
-		if got := hazardNames(tx.Hazards(pub)); !slices.Equal(got, want) {
-			t.Errorf("%s: hazards %v, want %v", vector.Name, got, want)
+		if got := chaintest.Names(tx.Hazards(pub)); !slices.Equal(got, want) {
+			t.Errorf("%s: hazards %v, want %v", name, got, want)
 		}
 	}
 }
@@ -90,14 +105,14 @@ func TestVectorHazards(t *testing.T) {
 // TestSignAgain: a signature of ours that is there already stays, and the PSBT
 // comes back as it is.
 func TestSignAgain(t *testing.T) {
-	for _, vector := range vectors(t) {
-		signed := unhex(t, vector.SignedTransaction)
-		again, err := parse(t, signed).Sign(t.Context(), keyOf(t, unhex(t, vector.PrivateKey)), vector.Address)
+	for name, vector := range vectors(t) {
+		signed := chaintest.Unhex(t, vector.SignedTransaction)
+		again, err := parse(t, signed).Sign(t.Context(), keyOf(t, chaintest.Unhex(t, vector.PrivateKey)), vector.Address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(again, signed) {
-			t.Errorf("%s: signed again differently", vector.Name)
+			t.Errorf("%s: signed again differently", name)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
@@ -69,7 +70,7 @@ func TestBuildersAreValid(t *testing.T) {
 		"3":       typed("03", items3...),
 		"4":       typed("04", items4...),
 	} {
-		if _, err := (ethereum.Chain{}).Parse(unhex(t, text)); err != nil {
+		if _, err := (ethereum.Chain{}).Parse(chaintest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,11 +1,11 @@
 package ethereum_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -64,7 +64,7 @@ var hazardCases = []struct {
 func TestHazards(t *testing.T) {
 	for _, c := range hazardCases {
 		t.Run(c.name, func(t *testing.T) {
-			checkHazards(t, hazardsOf(t, ethereum.Limits{}, c.raw), c.names, c.detail)
+			chaintest.CheckHazards(t, hazardsOf(t, ethereum.Limits{}, c.raw), c.names, c.detail)
 		})
 	}
 }
@@ -73,10 +73,10 @@ func TestHazards(t *testing.T) {
 func TestHazardLimits(t *testing.T) {
 	limits := ethereum.Limits{GasCap: 59_999, MaxSize: 113}
 	names := []string{ethereum.HazardGasOverCap, ethereum.HazardOversize}
-	checkHazards(t, hazardsOf(t, limits, typed("02", items2...)), names,
+	chaintest.CheckHazards(t, hazardsOf(t, limits, typed("02", items2...)), names,
 		"gas 60000 is over the cap of 59999 (EIP-7825): the network does not include it")
 	limits = ethereum.Limits{GasCap: 60_000, MaxSize: 114}
-	checkHazards(t, hazardsOf(t, limits, typed("02", items2...)), nil, "")
+	chaintest.CheckHazards(t, hazardsOf(t, limits, typed("02", items2...)), nil, "")
 }
 
 // TestHazardNames makes sure that the closed list has every name there is.
@@ -85,38 +85,14 @@ func TestHazardNames(t *testing.T) {
 	for _, c := range hazardCases {
 		seen = append(seen, c.names...)
 	}
-	slices.Sort(seen)
-	want := (ethereum.Chain{}).HazardNames()
-	slices.Sort(want)
-	if got := slices.Compact(seen); !slices.Equal(got, want) {
-		t.Errorf("the cases show %v, the list has %v", got, want)
-	}
-	for _, name := range want {
-		if !strings.HasPrefix(name, ethereum.Name+"/") {
-			t.Errorf("%s does not name its chain", name)
-		}
-	}
+	chaintest.CheckAllSeen(t, ethereum.Chain{}, seen)
 }
 
 func hazardsOf(t *testing.T, limits ethereum.Limits, raw string) []chains.Hazard {
 	t.Helper()
-	tx, err := ethereum.New(limits).Parse(unhex(t, raw))
+	tx, err := ethereum.New(limits).Parse(chaintest.Unhex(t, raw))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tx.Hazards(keystore.PublicKey{})
-}
-
-func checkHazards(t *testing.T, hazards []chains.Hazard, names []string, detail string) {
-	t.Helper()
-	var got []string
-	for _, hazard := range hazards {
-		got = append(got, hazard.Name)
-	}
-	if !slices.Equal(got, names) {
-		t.Fatalf("hazards %v, want %v", got, names)
-	}
-	if len(names) > 0 && hazards[0].Detail != detail {
-		t.Errorf("detail\n got %s\nwant %s", hazards[0].Detail, detail)
-	}
 }

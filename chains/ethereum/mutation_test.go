@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 )
@@ -15,9 +16,11 @@ import (
 // encoding must be the input itself.
 func TestMutations(t *testing.T) {
 	key := newFixedKey(t)
-	for _, v := range vectors(t) {
-		t.Run(v.Name, func(t *testing.T) {
-			mutate(unhex(t, v.Unsigned), func(raw []byte) { checkMutant(t, raw, key) })
+	for name, v := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			for mutant := range chaintest.Mutants(chaintest.Unhex(t, v.Unsigned), chaintest.EveryByte) {
+				checkMutant(t, mutant, key)
+			}
 		})
 	}
 }
@@ -34,23 +37,6 @@ func TestRandomMutations(t *testing.T) {
 				raw[random.IntN(len(raw))] ^= byte(1 + random.IntN(255))
 			}
 			checkMutant(t, raw, key)
-		}
-	}
-}
-
-// mutate calls check with each mutant. The mutant is a copy.
-func mutate(raw []byte, check func(mutant []byte)) {
-	for at := 0; at <= len(raw); at++ {
-		check(bytes.Clone(raw[:at]))
-		for value := range 256 {
-			check(bytes.Join([][]byte{raw[:at], {byte(value)}, raw[at:]}, nil))
-		}
-		if at == len(raw) {
-			return
-		}
-		check(bytes.Join([][]byte{raw[:at], raw[at+1:]}, nil))
-		for value := range 256 {
-			check(bytes.Join([][]byte{raw[:at], {byte(value)}, raw[at+1:]}, nil))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
@@ -269,7 +270,7 @@ func TestRefused(t *testing.T) {
 	} {
 		for _, c := range cases {
 			t.Run(group+"/"+c.name, func(t *testing.T) {
-				_, err := ethereum.Chain{}.Parse(unhex(t, c.raw))
+				_, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, c.raw))
 				if err == nil {
 					t.Fatal("accepted")
 				}

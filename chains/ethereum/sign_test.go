@@ -2,28 +2,23 @@ package ethereum_test
 
 import (
 	"bytes"
-	"context"
-	"encoding/hex"
-	"errors"
 	"math/big"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
-	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // TestSigningHash: what is handed to the key is the hash that the vectors name.
 func TestSigningHash(t *testing.T) {
-	for _, v := range vectors(t) {
+	for name, v := range vectors(t) {
 		key := newFixedKey(t)
-		signRaw(t, unhex(t, v.Unsigned), key)
-		if want := unhex(t, v.SigningHash); !bytes.Equal(key.digest[:], want) {
-			t.Errorf("%s: hash %x, want %x", v.Name, key.digest, want)
+		signRaw(t, chaintest.Unhex(t, v.Unsigned), key)
+		if want := chaintest.Unhex(t, v.SigningHash); !bytes.Equal(key.digest[:], want) {
+			t.Errorf("%s: hash %x, want %x", name, key.digest, want)
 		}
 	}
 }
@@ -75,48 +70,8 @@ func wantV(tx, original *types.Transaction, parity byte) *big.Int {
 func TestLegacyV(t *testing.T) {
 	key := newFixedKey(t)
 	key.signature[64] = 1
-	signed := signRaw(t, unhex(t, list(with(eip155Items, 7, "887fffffffffffffed")...)), key)
+	signed := signRaw(t, chaintest.Unhex(t, list(with(eip155Items, 7, "887fffffffffffffed")...)), key)
 	if v, _, _ := decodeSigned(t, signed).RawSignatureValues(); v.Text(16) != "fffffffffffffffe" {
 		t.Errorf("v is %x", v)
-	}
-}
-
-// TestCheck refuses a key of another curve, before and while signing.
-func TestCheck(t *testing.T) {
-	keys := memory.New()
-	defer keys.Close()
-	if _, err := keys.Add("org", memory.Key{ID: "ed", Curve: keystore.CurveEd25519, Secret: make([]byte, 32)}); err != nil {
-		t.Fatal(err)
-	}
-	key, err := keys.Find(t.Context(), "org", keystore.ByID("ed"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx, err := ethereum.Chain{}.Parse(unhex(t, typed("02", items2...)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Check(key, ""); !errors.Is(err, keystore.ErrUnsupported) {
-		t.Errorf("Check: %v", err)
-	}
-	if signed, err := tx.Sign(t.Context(), key, ""); !errors.Is(err, keystore.ErrUnsupported) || signed != nil {
-		t.Errorf("Sign: %x, %v", signed, err)
-	}
-	if err := tx.Check(newFixedKey(t), ""); err != nil {
-		t.Errorf("Check of a secp256k1 key: %v", err)
-	}
-}
-
-// TestSignFails gives out nothing if the key fails.
-func TestSignFails(t *testing.T) {
-	tx, err := ethereum.Chain{}.Parse(unhex(t, typed("02", items2...)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	key := keyOf(t, hex.EncodeToString(bytes.Repeat([]byte{1}, 32)))
-	if signed, err := tx.Sign(ctx, key, ""); !errors.Is(err, context.Canceled) || signed != nil {
-		t.Errorf("%x, %v", signed, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
@@ -31,7 +32,7 @@ type suiteCase struct {
 // run parses and signs the case. It returns the error of the reader.
 func (c *suiteCase) run(t *testing.T) *chains.ParseError {
 	t.Helper()
-	tx, err := ethereum.Chain{}.Parse(unhex(t, c.unsigned))
+	tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, c.unsigned))
 	if err != nil {
 		parse, ok := errors.AsType[*chains.ParseError](err)
 		if !ok {

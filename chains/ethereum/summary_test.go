@@ -2,23 +2,18 @@ package ethereum_test
 
 import (
 	"bytes"
-	"encoding/hex"
-	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+// secret is the key that looks at the summaries: that of the vectors.
+const secret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
 
 // shown are transactions beside the vectors whose summary is worth looking at,
 // encoded by go-ethereum.
@@ -40,65 +35,12 @@ func shown(t *testing.T) map[string][]byte {
 	}
 }
 
-// The rendered summary, the signer's view and the digest of each transaction
-// are held in testdata/summary; go test -update writes them.
+// TestSummary holds what is shown of each transaction, and its digest, against
+// testdata/summary.
 func TestSummary(t *testing.T) {
 	transactions := shown(t)
-	for _, v := range vectors(t) {
-		transactions[v.Name] = unhex(t, v.Unsigned)
+	for name, v := range vectors(t) {
+		transactions[name] = chaintest.Unhex(t, v.Unsigned)
 	}
-	for name, unsigned := range transactions {
-		t.Run(name, func(t *testing.T) {
-			golden(t, filepath.Join("testdata", "summary", name+".txt"), describe(t, unsigned))
-		})
-	}
-}
-
-func describe(t *testing.T, raw []byte) []byte {
-	t.Helper()
-	tx, err := ethereum.Chain{}.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	summary := tx.Summary()
-	render(t, &out, summary.Fields)
-	fmt.Fprintln(&out, "\nsigner")
-	render(t, &out, tx.SignerView(keyOf(t, "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca").PublicKey()))
-	for _, hazard := range tx.Hazards(keystore.PublicKey{}) {
-		fmt.Fprintf(&out, "\nhazard %s\n%s\n", hazard.Name, hazard.Detail)
-	}
-	form, err := summary.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest := summary.Digest()
-	fmt.Fprintf(&out, "\n%s\n%s\n", form, hex.EncodeToString(digest[:]))
-	return out.Bytes()
-}
-
-func render(t *testing.T, out *bytes.Buffer, fields []chains.Field) {
-	t.Helper()
-	if err := chains.Render(out, fields); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (go test -update writes it anew):\n got\n%s\nwant\n%s", path, got, want)
-	}
+	chaintest.Summaries(t, ethereum.Chain{}, transactions, keyOf(t, secret).PublicKey())
 }

@@ -6,14 +6,13 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // seed returns the secret of the i-th test key.
@@ -29,24 +28,8 @@ func public(i int) [32]byte { return [32]byte(private(i).Public().(ed25519.Publi
 // account returns an address that nobody has the key of.
 func account(i int) [32]byte { return sha256.Sum256(fmt.Appendf(nil, "solana test account %d", i)) }
 
-// openKey puts a secret into a memory keystore and returns its handle.
-func openKey(t testing.TB, curve keystore.Curve, secret []byte) keystore.Key {
-	t.Helper()
-	store := memory.New()
-	t.Cleanup(func() { _ = store.Close() })
-	info, err := store.Add("org", memory.Key{Curve: curve, Secret: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := store.Find(context.Background(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keystore.Verified(key)
-}
-
 func ed25519Key(t testing.TB, i int) keystore.Key {
-	return openKey(t, keystore.CurveEd25519, seed(i))
+	return chaintest.Key(t, keystore.CurveEd25519, seed(i))
 }
 
 func address(key keystore.Key) string {
@@ -78,15 +61,6 @@ func parse(t testing.TB, raw []byte) *solana.Transaction {
 		t.Fatalf("%v\n%x", err, raw)
 	}
 	return tx.(*solana.Transaction)
-}
-
-func unhex(t testing.TB, digits string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }
 
 // shape is a transaction in parts, to be put together rightly or wrongly.
@@ -204,5 +178,5 @@ func each[From, To any](list []From, convert func(From) To) []To {
 }
 
 func hazardNames(tx chains.Transaction) []string {
-	return each(tx.Hazards(keystore.PublicKey{}), func(h chains.Hazard) string { return h.Name })
+	return chaintest.Names(tx.Hazards(keystore.PublicKey{}))
 }

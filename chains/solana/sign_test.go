@@ -12,6 +12,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -147,7 +148,7 @@ func TestNotASigner(t *testing.T) {
 
 func TestOtherCurve(t *testing.T) {
 	tx := parse(t, simple(solana.Version0, 1).bytes())
-	other := openKey(t, keystore.CurveSecp256k1, seed(0))
+	other := chaintest.Key(t, keystore.CurveSecp256k1, seed(0))
 	if err := tx.Check(other, other.ID()); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}

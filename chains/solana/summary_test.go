@@ -3,28 +3,20 @@ package solana_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	sdk "github.com/gagliardetto/solana-go"
 
-	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// scenes are transactions whose summaries are in testdata/golden.
+// scenes are transactions whose summaries are in testdata/summary.
 func scenes(t *testing.T) map[string][]byte {
 	scenes := map[string][]byte{}
-	for _, v := range vectors(t) {
-		scenes[v.name] = unhex(t, v.UnsignedTransaction)
+	for name, v := range vectors(t) {
+		scenes[name] = chaintest.Unhex(t, v.UnsignedTransaction)
 	}
 	units, price := u32(300_000), u64(1_500_001)
 	scenes["transfer_with_priority_fee"] = scene(solana.Legacy, 1, nil,
@@ -113,38 +105,10 @@ func parseShape(version solana.Version, signers int, tables []table, calls ...in
 	return s
 }
 
+// TestSummaries holds what is shown of each scene, to its first signer, and the
+// digest against testdata/summary.
 func TestSummaries(t *testing.T) {
-	for name, raw := range scenes(t) {
-		t.Run(name, func(t *testing.T) {
-			tx := parse(t, raw)
-			summary := tx.Summary()
-			var shown bytes.Buffer
-			if err := chains.Render(&shown, summary.Fields); err != nil {
-				t.Fatal(err)
-			}
-			for _, hazard := range tx.Hazards(ed25519Key(t, 0).PublicKey()) {
-				fmt.Fprintf(&shown, "hazard %s: %s\n", hazard.Name, hazard.Detail)
-			}
-			fmt.Fprintf(&shown, "for signer 0:\n")
-			if err := chains.Render(&shown, tx.SignerView(ed25519Key(t, 0).PublicKey())); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&shown, "digest %x\n", summary.Digest())
-			golden := filepath.Join("testdata", "golden", name+".txt")
-			if *update {
-				if err := os.WriteFile(golden, shown.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if shown.String() != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", shown.Bytes(), want)
-			}
-		})
-	}
+	chaintest.Summaries(t, solana.Chain{}, scenes(t), ed25519Key(t, 0).PublicKey())
 }
 
 // TestSummaryShowsEveryBit changes each bit of the transactions above. What is
@@ -168,24 +132,6 @@ func TestSummaryShowsEveryBit(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestSummaryIsOfTheBytesAlone(t *testing.T) {
-	raw := scene(solana.Version0, 2, nil, call(sdk.SystemProgramID, []byte{0, 1}, u32(2), u64(1)))
-	tx := parse(t, raw)
-	before := tx.Summary().Digest()
-	key := ed25519Key(t, 1)
-	tx.SignerView(key.PublicKey())
-	if err := tx.Check(key, address(key)); err != nil {
-		t.Fatal(err)
-	}
-	if tx.Summary().Digest() != before || parse(t, raw).Summary().Digest() != before {
-		t.Error("the summary depends on who looks")
-	}
-	form, err := json.Marshal(tx.Summary())
-	if err != nil || !strings.HasPrefix(string(form), `{"schema":"countersign.summary/1","chain":"solana","fields":[`) {
-		t.Errorf("%s, %v", form, err)
 	}
 }
 

@@ -6,54 +6,50 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 type vector struct {
-	name                string
 	SecretKeySeedHex    string `json:"secretKeySeedHex"`
 	Address             string `json:"address"`
 	UnsignedTransaction string `json:"unsignedTransaction"`
 	SignedTransaction   string `json:"signedTransaction"`
 }
 
-func vectors(t testing.TB) []vector {
+func vectors(t testing.TB) map[string]vector {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no vectors: %v", err)
-	}
-	var all []vector
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	return chaintest.Vectors[vector](t, "testdata/*.json")
+}
+
+// TestContract holds the chain against the contract of all chains.
+func TestContract(t *testing.T) {
+	samples := map[string]chaintest.Sample{}
+	for name, v := range vectors(t) {
+		samples[name] = chaintest.Sample{
+			Raw: chaintest.Unhex(t, v.UnsignedTransaction),
+			Key: chaintest.Key(t, keystore.CurveEd25519, chaintest.Unhex(t, v.SecretKeySeedHex)),
 		}
-		v := vector{name: strings.TrimSuffix(filepath.Base(file), ".json")}
-		if err := json.Unmarshal(content, &v); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, v)
 	}
-	return all
+	samples["v1"] = chaintest.Sample{Raw: simple(solana.Version1, 1).bytes(), Key: ed25519Key(t, 0)}
+	chaintest.Run(t, solana.Chain{}, samples)
 }
 
 func TestVectors(t *testing.T) {
-	for _, v := range vectors(t) {
-		t.Run(v.name, func(t *testing.T) {
-			key := openKey(t, keystore.CurveEd25519, unhex(t, v.SecretKeySeedHex))
+	for name, v := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			key := chaintest.Key(t, keystore.CurveEd25519, chaintest.Unhex(t, v.SecretKeySeedHex))
 			if got := (solana.Chain{}).Addresses(key.PublicKey()); !slices.Equal(got, []chains.Address{{Format: solana.AddressFormat, Address: v.Address}}) {
 				t.Errorf("addresses %v, want %s", got, v.Address)
 			}
-			tx := parse(t, unhex(t, v.UnsignedTransaction))
+			tx := parse(t, chaintest.Unhex(t, v.UnsignedTransaction))
 			if names := hazardNames(tx); names != nil {
 				t.Errorf("hazards %v", names)
 			}
@@ -91,7 +87,7 @@ func TestParserFixtures(t *testing.T) {
 	accepted := 0
 	for _, item := range suite.Items {
 		t.Run(item.Test, func(t *testing.T) {
-			raw := unhex(t, item.Hex)
+			raw := chaintest.Unhex(t, item.Hex)
 			tx, err := solana.New(solana.Limits{}).Parse(raw)
 			switch {
 			case len(item.Full) > 0 && strings.Contains(item.Full[0], "true"):

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempooracle"
 )
@@ -98,10 +99,10 @@ func TestBuildersAreValid(t *testing.T) {
 		"plain key":     typed(withKey(plainKey...)...),
 		"full key":      typed(withKey(fullKey...)...),
 	} {
-		if _, err := (tempo.Chain{}).Parse(unhex(t, text)); err != nil {
+		if _, err := (tempo.Chain{}).Parse(chaintest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := tempooracle.Refuses(unhex(t, text)); err != nil {
+		if err := tempooracle.Refuses(chaintest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: the oracle refuses it: %v", name, err)
 		}
 	}

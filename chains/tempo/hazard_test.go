@@ -1,11 +1,11 @@
 package tempo_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -63,16 +63,16 @@ const unlimited = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may spend all 
 func TestHazards(t *testing.T) {
 	for _, c := range hazardCases {
 		t.Run(c.name, func(t *testing.T) {
-			checkHazards(t, hazardsOf(t, tempo.Limits{}, c.raw), c.names, c.detail)
+			chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{}, c.raw), c.names, c.detail)
 		})
 	}
 }
 
 // TestHazardLimits sets the bound that is configurable.
 func TestHazardLimits(t *testing.T) {
-	checkHazards(t, hazardsOf(t, tempo.Limits{GasCap: 59_999}, typed(items...)), []string{tempo.HazardGasOverCap},
+	chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 59_999}, typed(items...)), []string{tempo.HazardGasOverCap},
 		"gas 60000 is over the cap of 59999: the network does not include it")
-	checkHazards(t, hazardsOf(t, tempo.Limits{GasCap: 60_000}, typed(items...)), nil, "")
+	chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 60_000}, typed(items...)), nil, "")
 }
 
 // TestHazardNames makes sure that the closed list has every name there is.
@@ -81,38 +81,14 @@ func TestHazardNames(t *testing.T) {
 	for _, c := range hazardCases {
 		seen = append(seen, c.names...)
 	}
-	slices.Sort(seen)
-	want := (tempo.Chain{}).HazardNames()
-	slices.Sort(want)
-	if got := slices.Compact(seen); !slices.Equal(got, want) {
-		t.Errorf("the cases show %v, the list has %v", got, want)
-	}
-	for _, name := range want {
-		if !strings.HasPrefix(name, (tempo.Chain{}).Name()+"/") {
-			t.Errorf("%s does not name its chain", name)
-		}
-	}
+	chaintest.CheckAllSeen(t, tempo.Chain{}, seen)
 }
 
 func hazardsOf(t *testing.T, limits tempo.Limits, raw string) []chains.Hazard {
 	t.Helper()
-	tx, err := tempo.New(limits).Parse(unhex(t, raw))
+	tx, err := tempo.New(limits).Parse(chaintest.Unhex(t, raw))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tx.Hazards(keystore.PublicKey{})
-}
-
-func checkHazards(t *testing.T, hazards []chains.Hazard, names []string, detail string) {
-	t.Helper()
-	var got []string
-	for _, hazard := range hazards {
-		got = append(got, hazard.Name)
-	}
-	if !slices.Equal(got, names) {
-		t.Fatalf("hazards %v, want %v", got, names)
-	}
-	if len(names) > 0 && hazards[0].Detail != detail {
-		t.Errorf("detail\n got %s\nwant %s", hazards[0].Detail, detail)
-	}
 }

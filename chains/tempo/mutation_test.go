@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempooracle"
 )
@@ -15,23 +16,13 @@ import (
 // the input itself.
 func TestMutations(t *testing.T) {
 	key := newFixedKey(t)
-	for _, v := range vectors(t) {
-		t.Run(v.Name, func(t *testing.T) {
-			mutate(unhex(t, v.Unsigned), everyByte(), func(raw []byte) { checkMutant(t, raw, key) })
+	for name, v := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			for mutant := range chaintest.Mutants(chaintest.Unhex(t, v.Unsigned), chaintest.EveryByte) {
+				checkMutant(t, mutant, key)
+			}
 		})
 	}
-}
-
-// boundaries are the bytes at which what an RLP header or a type byte means
-// changes.
-var boundaries = []byte{0, 1, 2, 3, 4, 5, 0x1b, 0x1d, 0x7f, 0x80, 0x81, 0xb7, 0xb8, 0xbf, 0xc0, 0xc1, 0xf7, 0xf8, 0xff}
-
-func everyByte() []byte {
-	values := make([]byte, 256)
-	for i := range values {
-		values[i] = byte(i)
-	}
-	return values
 }
 
 // TestMutationsOfAuthorizations does so, at the boundaries, with what no vector
@@ -44,7 +35,9 @@ func TestMutationsOfAuthorizations(t *testing.T) {
 		"authorization": typed(with(items, authorizationList, list(authorization))...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			mutate(unhex(t, raw), boundaries, func(raw []byte) { checkMutant(t, raw, key) })
+			for mutant := range chaintest.Mutants(chaintest.Unhex(t, raw), chaintest.Boundaries) {
+				checkMutant(t, mutant, key)
+			}
 		})
 	}
 }
@@ -61,23 +54,6 @@ func TestRandomMutations(t *testing.T) {
 				raw[random.IntN(len(raw))] ^= byte(1 + random.IntN(255))
 			}
 			checkMutant(t, raw, key)
-		}
-	}
-}
-
-// mutate calls check with each mutant that the values make. The mutant is a copy.
-func mutate(raw, values []byte, check func(mutant []byte)) {
-	for at := 0; at <= len(raw); at++ {
-		check(bytes.Clone(raw[:at]))
-		for _, value := range values {
-			check(bytes.Join([][]byte{raw[:at], {value}, raw[at:]}, nil))
-		}
-		if at == len(raw) {
-			return
-		}
-		check(bytes.Join([][]byte{raw[:at], raw[at+1:]}, nil))
-		for _, value := range values {
-			check(bytes.Join([][]byte{raw[:at], {value}, raw[at+1:]}, nil))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempooracle"
 )
@@ -219,7 +220,7 @@ func TestRefused(t *testing.T) {
 
 func checkRefused(t *testing.T, c refusal) {
 	t.Helper()
-	raw := unhex(t, c.raw)
+	raw := chaintest.Unhex(t, c.raw)
 	if tempooracle.Refuses(raw) == nil {
 		t.Error("the oracle accepts it")
 	}

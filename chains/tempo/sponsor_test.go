@@ -8,6 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempooracle"
 	"github.com/countersign-dev/countersign/keystore"
@@ -27,9 +28,9 @@ func TestPreimage(t *testing.T) {
 		{"signed, no token", typed(with(with(items, feeToken, "80"), feePayer, payer)...), sponsored},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			key, raw := newFixedKey(t), unhex(t, c.raw)
+			key, raw := newFixedKey(t), chaintest.Unhex(t, c.raw)
 			signed := signRaw(t, raw, key)
-			if want := crypto.Keccak256(unhex(t, c.preimage)); !bytes.Equal(key.digest[:], want) {
+			if want := crypto.Keccak256(chaintest.Unhex(t, c.preimage)); !bytes.Equal(key.digest[:], want) {
 				t.Errorf("%x was signed, want %x", key.digest, want)
 			}
 			if want := tempooracle.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
@@ -53,7 +54,7 @@ func TestFeeTokenNotCommittedTo(t *testing.T) {
 		{"signed, none named", "80", payer, note},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tx, err := tempo.Chain{}.Parse(unhex(t, typed(with(with(items, feeToken, c.token), feePayer, c.payer)...)))
+			tx, err := tempo.Chain{}.Parse(chaintest.Unhex(t, typed(with(with(items, feeToken, c.token), feePayer, c.payer)...)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,15 +89,15 @@ func TestFeePayerShown(t *testing.T) {
 // sponsoredBy is a transaction that a fee payer has signed for a sender.
 func sponsoredBy(t *testing.T, payer, sender string) []byte {
 	t.Helper()
-	tx, err := tempooracle.Decode(unhex(t, typed(items...)))
+	tx, err := tempooracle.Decode(chaintest.Unhex(t, typed(items...)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := crypto.ToECDSA(unhex(t, payer))
+	key, err := crypto.ToECDSA(chaintest.Unhex(t, payer))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx.FeePayer = tempooracle.SignPayer(key, tx.PayerHash([20]byte(unhex(t, sender))))
+	tx.FeePayer = tempooracle.SignPayer(key, tx.PayerHash([20]byte(chaintest.Unhex(t, sender))))
 	return tx.Encode()
 }
 

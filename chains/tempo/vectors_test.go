@@ -2,20 +2,15 @@ package tempo_test
 
 import (
 	"encoding/hex"
-	"encoding/json"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // vector is a file of testdata, which names its source.
 type vector struct {
-	Name        string `json:"-"`
 	PrivateKey  string `json:"privateKey"`
 	Address     string `json:"address"`
 	Unsigned    string `json:"unsignedTransaction"`
@@ -23,56 +18,30 @@ type vector struct {
 	SigningHash string `json:"signingHash"`
 }
 
-func vectors(t testing.TB) []vector {
+func vectors(t testing.TB) map[string]vector {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no vectors in testdata: %v", err)
-	}
-	var all []vector
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := vector{Name: strings.TrimSuffix(filepath.Base(file), ".json")}
-		if err := json.Unmarshal(text, &v); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		all = append(all, v)
-	}
-	return all
+	return chaintest.Vectors[vector](t, "testdata/*.json")
 }
 
 // keyOf returns a handle to a private key given in hex.
 func keyOf(t testing.TB, privateKey string) keystore.Key {
 	t.Helper()
-	keys := memory.New()
-	t.Cleanup(func() { keys.Close() })
-	info, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: unhex(t, privateKey)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := keys.Find(t.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keystore.Verified(key)
+	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, privateKey))
 }
 
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
-	if err != nil {
-		t.Fatal(err)
+// TestContract holds the chain against the contract of all chains.
+func TestContract(t *testing.T) {
+	samples := map[string]chaintest.Sample{}
+	for name, v := range vectors(t) {
+		samples[name] = chaintest.Sample{Raw: chaintest.Unhex(t, v.Unsigned), Key: keyOf(t, v.PrivateKey)}
 	}
-	return raw
+	chaintest.Run(t, tempo.Chain{}, samples)
 }
 
 func TestVectors(t *testing.T) {
-	for _, v := range vectors(t) {
-		t.Run(v.Name, func(t *testing.T) {
-			tx, err := tempo.Chain{}.Parse(unhex(t, v.Unsigned))
+	for name, v := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			tx, err := tempo.Chain{}.Parse(chaintest.Unhex(t, v.Unsigned))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -75,7 +76,7 @@ func TestAnotherVersion(t *testing.T) {
 }
 
 func TestAddressesOfOtherCurves(t *testing.T) {
-	if got := (Chain{}).Addresses(ed25519Key(t).PublicKey()); got != nil {
+	if got := (Chain{}).Addresses(chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32)).PublicKey()); got != nil {
 		t.Errorf("%v", got)
 	}
 }

@@ -2,15 +2,12 @@ package tron
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // Bytes of one field, by number.
@@ -70,7 +67,7 @@ func rawOf(number int64, message []byte) []byte {
 // transfer is a TransferContract of 100 sun.
 func transfer(t testing.TB) []byte {
 	t.Helper()
-	return join(lengthField(1, unhex(t, ownerHex)), lengthField(2, unhex(t, otherHex)), varintField(3, 100))
+	return join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, otherHex)), varintField(3, 100))
 }
 
 // wholeOf is a Transaction with signatures.
@@ -100,32 +97,7 @@ const (
 
 func keyOf(t testing.TB, secret string) keystore.Key {
 	t.Helper()
-	store := memory.New()
-	t.Cleanup(func() { _ = store.Close() })
-	info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: unhex(t, secret)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func ed25519Key(t testing.TB) keystore.Key {
-	t.Helper()
-	store := memory.New()
-	t.Cleanup(func() { _ = store.Close() })
-	info, err := store.Generate("org", "", keystore.CurveEd25519)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, secret))
 }
 
 // vector is a transaction that TronWeb made.
@@ -134,19 +106,8 @@ type vector struct{ Type, RawDataHex, TxID, Signature, Signed string }
 func tronWebVectors(t testing.TB) []vector {
 	t.Helper()
 	var file struct{ Transactions []vector }
-	readJSON(t, "tronweb.json", &file)
+	chaintest.ReadJSON(t, "testdata/tronweb.json", &file)
 	return file.Transactions
-}
-
-func readJSON(t testing.TB, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // handMade are contracts that TronWeb cannot build, encoded by the oracle.

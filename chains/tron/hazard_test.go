@@ -8,20 +8,14 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
-
-func hazardNames(found []chains.Hazard) (names []string) {
-	for _, hazard := range found {
-		names = append(names, hazard.Name)
-	}
-	return names
-}
 
 func TestHazards(t *testing.T) {
 	const at = 1_900_000_000_000
 	day := (24 * time.Hour).Milliseconds()
-	trigger := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, unhex(t, ownerHex)), lengthField(2, unhex(t, contractHex)))))
+	trigger := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)))))
 	capped, over, negative := trigger, trigger, newFrame(wrapped(1, "TransferContract", transfer(t)))
 	capped.feeLimit, over.feeLimit = varintField(18, 15_000_000_000), varintField(18, 15_000_000_001)
 	negative.feeLimit = varintField(18, math.MaxInt64)
@@ -41,7 +35,7 @@ func TestHazards(t *testing.T) {
 		{"expires when made", expires(at), "tron/expired-before-timestamp: expiration 1900000000000 is not after timestamp 1900000000000"},
 		{"expired before", expires(1), "tron/expired-before-timestamp: expiration 1 is not after timestamp 1900000000000"},
 		{"call without fee limit", trigger.bytes(), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
-		{"creation without fee limit", rawOf(30, join(lengthField(1, unhex(t, ownerHex)), lengthField(2, join(lengthField(1, unhex(t, ownerHex)), varintField(8, 1))))), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
+		{"creation without fee limit", rawOf(30, join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(8, 1))))), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
 		{"fee limit at the cap", capped.bytes(), ""},
 		{"fee limit over the cap", over.bytes(), "tron/fee-limit: fee_limit is 15000.000001 TRX, the cap is 15000 TRX"},
 		{"fee limit of a transfer", negative.bytes(), "tron/fee-limit: fee_limit is 9223372036854.775807 TRX, the cap is 15000 TRX"},
@@ -55,7 +49,7 @@ func TestHazards(t *testing.T) {
 				}
 			}
 			foreign := tx.Hazards(keyOf(t, oneSecret).PublicKey())
-			if !slices.Contains(hazardNames(foreign), HazardForeignOwner) {
+			if !slices.Contains(chaintest.Names(foreign), HazardForeignOwner) {
 				t.Errorf("another key: %v", foreign)
 			}
 		})
@@ -74,7 +68,7 @@ func permissionUpdate(t *testing.T) []byte {
 	t.Helper()
 	for _, v := range tronWebVectors(t) {
 		if v.Type == "AccountPermissionUpdateContract" {
-			return unhex(t, v.RawDataHex)
+			return chaintest.Unhex(t, v.RawDataHex)
 		}
 	}
 	t.Fatal("there is no vector")
@@ -87,7 +81,7 @@ func TestForeignOwner(t *testing.T) {
 	if got := hazardText(tx.Hazards(keyOf(t, oneSecret).PublicKey())); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := tx.Hazards(ed25519Key(t).PublicKey()); got != nil {
+	if got := tx.Hazards(chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32)).PublicKey()); got != nil {
 		t.Errorf("a key that has no address here: %v", got)
 	}
 }

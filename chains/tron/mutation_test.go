@@ -1,9 +1,10 @@
 package tron
 
 import (
-	"bytes"
 	"fmt"
 	"testing"
+
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // TestMutations changes every byte of every vector: bits are flipped, bytes
@@ -14,7 +15,7 @@ func TestMutations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tried, accepted := 0, 0
-			for mutant := range mutants(raw) {
+			for mutant := range chaintest.Mutants(raw, []byte{0, 0x80, 0xff}) {
 				tried++
 				tx, err := Chain{}.Parse(mutant)
 				if err != nil {
@@ -37,37 +38,10 @@ func mutated(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := handMade(t)
 	for i, v := range tronWebVectors(t) {
-		all[fmt.Sprintf("%d %s", i, v.Type)] = unhex(t, v.RawDataHex)
+		all[fmt.Sprintf("%d %s", i, v.Type)] = chaintest.Unhex(t, v.RawDataHex)
 	}
 	raw := rawOf(1, transfer(t))
 	tx := parse(t, raw)
 	all["two signatures"] = wholeOf(raw, signedBy(t, tx, oneSecret), signedBy(t, tx, twoSecret))
 	return all
-}
-
-func mutants(raw []byte) func(yield func([]byte) bool) {
-	return func(yield func([]byte) bool) {
-		for at := range raw {
-			before, after := raw[:at], raw[at+1:]
-			for bit := range 8 {
-				flipped := bytes.Clone(raw)
-				flipped[at] ^= 1 << bit
-				if !yield(flipped) {
-					return
-				}
-			}
-			for _, changed := range [][]byte{
-				join(before, after),
-				join(before, []byte{0}, raw[at:]),
-				join(before, []byte{0x80}, raw[at:]),
-				join(before, []byte{0xff}, raw[at:]),
-				join(before, raw[at:at+1], raw[at:]),
-				before,
-			} {
-				if !yield(changed) {
-					return
-				}
-			}
-		}
-	}
 }

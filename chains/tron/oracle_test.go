@@ -3,7 +3,6 @@ package tron
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -120,7 +120,7 @@ const (
 // $other and $contract are addresses and $text(…) is bytes.
 func encoded(t testing.TB, name, json string) []byte {
 	t.Helper()
-	in64 := func(text string) string { return base64.StdEncoding.EncodeToString(unhex(t, text)) }
+	in64 := func(text string) string { return base64.StdEncoding.EncodeToString(chaintest.Unhex(t, text)) }
 	json = strings.NewReplacer("$owner", in64(ownerHex), "$other", in64(otherHex), "$contract", in64(contractHex)).Replace(json)
 	m := newOracle(name)
 	if err := protojson.Unmarshal([]byte(json), m); err != nil {
@@ -131,15 +131,6 @@ func encoded(t testing.TB, name, json string) []byte {
 		t.Fatal(err)
 	}
 	return out
-}
-
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }
 
 // TestTablesAreTheProtocol holds every table against the declarations: no field

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -53,7 +54,7 @@ func bareV(signature []byte) []byte {
 // an HSM, say, that takes nonces at random.
 func otherNonce(t testing.TB, tx *transaction, secret string) []byte {
 	t.Helper()
-	private := secp256k1.PrivKeyFromBytes(unhex(t, secret))
+	private := secp256k1.PrivKeyFromBytes(chaintest.Unhex(t, secret))
 	nonce := sha256.Sum256([]byte("another nonce"))
 	var k, e, r, s secp256k1.ModNScalar
 	var point secp256k1.JacobianPoint
@@ -94,7 +95,7 @@ func TestTwoOfThree(t *testing.T) {
 				t.Errorf("signers %v", both.signatures)
 			}
 			for _, key := range []keystore.Key{one, two} {
-				names := hazardNames(tx.Hazards(key.PublicKey()))
+				names := chaintest.Names(tx.Hazards(key.PublicKey()))
 				if strings.Join(names, " ") != HazardForeignOwner {
 					t.Errorf("hazards %v, want %s alone", names, HazardForeignOwner)
 				}
@@ -107,7 +108,7 @@ func TestTwoOfThree(t *testing.T) {
 // whatever the bytes of a length look like, our own output is read again.
 func TestEveryLength(t *testing.T) {
 	one, two := keyOf(t, oneSecret), keyOf(t, twoSecret)
-	bare := join(lengthField(1, unhex(t, ownerHex)))
+	bare := join(lengthField(1, chaintest.Unhex(t, ownerHex)))
 	for length := range 300 {
 		f := newFrame(wrapped(13, "WithdrawBalanceContract", bare))
 		if length > 0 {
@@ -159,7 +160,7 @@ func TestSignedAlready(t *testing.T) {
 
 func TestWrongKeys(t *testing.T) {
 	tx := parse(t, rawOf(1, transfer(t)))
-	if err := tx.Check(ed25519Key(t), "id"); !errors.Is(err, keystore.ErrUnsupported) {
+	if err := tx.Check(chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32)), "id"); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("an Ed25519 key: %v", err)
 	}
 	other := "TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC"

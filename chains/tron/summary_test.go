@@ -1,30 +1,19 @@
 package tron
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/ethereum/go-ethereum/crypto"
-
-	"github.com/countersign-dev/countersign/chains"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
-// TestSummaries compares every summary with its golden file: what a person
-// reads, and the canonical form.
+// TestSummaries holds what is shown of each transaction, and its digest, against
+// testdata/summary.
 func TestSummaries(t *testing.T) {
-	for name, raw := range shownTransactions(t) {
-		t.Run(name, func(t *testing.T) {
-			checkGolden(t, name, parse(t, raw).Summary())
-		})
-	}
+	chaintest.Summaries(t, Chain{}, shownTransactions(t), keyOf(t, ownerSecret).PublicKey())
 }
 
 func shownTransactions(t *testing.T) map[string][]byte {
@@ -37,7 +26,7 @@ func shownTransactions(t *testing.T) map[string][]byte {
 		if seen[v.Type] > 1 {
 			name = fmt.Sprintf("%s%d", v.Type, seen[v.Type])
 		}
-		all[name] = unhex(t, v.RawDataHex)
+		all[name] = chaintest.Unhex(t, v.RawDataHex)
 	}
 	raw := rawOf(1, transfer(t))
 	tx := parse(t, raw)
@@ -51,29 +40,6 @@ func shownTransactions(t *testing.T) map[string][]byte {
 	hostile.data = lengthField(10, []byte("to: \x1b[2K\u202eevil"))
 	all["hostile_memo"] = hostile.bytes()
 	return all
-}
-
-func checkGolden(t *testing.T, name string, summary chains.Summary) {
-	t.Helper()
-	var out strings.Builder
-	if err := chains.Render(&out, summary.Fields); err != nil {
-		t.Fatal(err)
-	}
-	form, err := json.Marshal(summary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := fmt.Sprintf("%s\n%s\n%x\n", out.String(), form, summary.Digest())
-	path := filepath.Join("testdata", "summary", name+".txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || string(want) != got {
-		t.Errorf("%s\nwant\n%s (%v)", got, want, err)
-	}
 }
 
 // TestSelectors computes the selectors of the calls that are decoded.
@@ -112,7 +78,7 @@ func TestCalls(t *testing.T) {
 		{"three bytes", "a9059c", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			message := join(lengthField(1, unhex(t, ownerHex)), lengthField(2, unhex(t, contractHex)), lengthField(4, unhex(t, c.data)))
+			message := join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)), lengthField(4, chaintest.Unhex(t, c.data)))
 			var shown []string
 			for _, call := range parse(t, rawOf(31, message)).callSummary() {
 				for _, field := range call.Fields {
@@ -137,7 +103,7 @@ func TestCreatedAddress(t *testing.T) {
 		if v.Type != "CreateSmartContract" {
 			continue
 		}
-		if got := parse(t, unhex(t, v.RawDataHex)).createdAddress().String(); len(want) == 0 || got != want[0] {
+		if got := parse(t, chaintest.Unhex(t, v.RawDataHex)).createdAddress().String(); len(want) == 0 || got != want[0] {
 			t.Fatalf("%s, want %v", got, want)
 		}
 		want = want[1:]

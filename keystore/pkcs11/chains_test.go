@@ -42,20 +42,18 @@ type vector struct {
 func vectors(t *testing.T) map[string]vector {
 	t.Helper()
 	all := map[string]vector{}
-	for _, pattern := range []string{"*/testdata/*.json", "bitcoin/testdata/vectors/*.json"} {
-		paths, err := filepath.Glob(filepath.Join(testenv.Root(), "chains", pattern))
+	paths, err := filepath.Glob(filepath.Join(testenv.Root(), "chains/*/testdata/*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range paths {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var v vector
-			if err := json.Unmarshal(content, &v); err == nil && v.SignedTransaction != "" {
-				all[string(v.Type)+"/"+filepath.Base(path)] = v
-			}
+		var v vector
+		if err := json.Unmarshal(content, &v); err == nil && v.SignedTransaction != "" {
+			all[string(v.Type)+"/"+filepath.Base(path)] = v
 		}
 	}
 	if len(all) < 20 {
