@@ -42,9 +42,25 @@ var modulePaths = []string{
 // module open still sees the tokens of before.
 func SoftHSM(t testing.TB) Token {
 	t.Helper()
-	token := SoftHSMIn(t, t.TempDir())
+	token := SoftHSMIn(t, tokenFolder(t))
 	t.Setenv("SOFTHSM2_CONF", token.Config)
 	return token
+}
+
+// tokenFolder makes a temporary folder. It does not have the test's name in its
+// path, as t.TempDir's has: SoftHSM's configuration cannot name a path with "=".
+func tokenFolder(t testing.TB) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "softhsm") //nolint:usetesting // see above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
 }
 
 // SoftHSMIn makes a token in a folder, for other processes to use: it does not

@@ -109,16 +109,19 @@ func TestRecovers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 2)
-			for _, key := range r.keys {
-				inject(r.proxy, 1)
-				if _, err := sign(t.Context(), key); err != nil {
-					t.Errorf("one fault: %v", err)
+			endless := context.WithoutCancel(t.Context()) // signs in the caller's goroutine
+			for _, ctx := range []context.Context{t.Context(), endless} {
+				for _, key := range r.keys {
+					inject(r.proxy, 1)
+					if _, err := sign(ctx, key); err != nil {
+						t.Errorf("one fault: %v", err)
+					}
+					inject(r.proxy, 2)
+					if _, err := sign(ctx, key); err == nil {
+						t.Error("two faults: signed")
+					}
+					r.mustSign(t, "after two faults")
 				}
-				inject(r.proxy, 2)
-				if _, err := sign(t.Context(), key); err == nil {
-					t.Error("two faults: signed")
-				}
-				r.mustSign(t, "after two faults")
 			}
 			if open := r.proxy.Open(); open > 3 {
 				t.Errorf("%d sessions are open, want 2 and crypto11's at most", open)
@@ -259,8 +262,17 @@ func (r *rig) mustTimeOutWith(t *testing.T, key keystore.Key, wait time.Duration
 
 // TestCloseWaits: Close waits for what the token has begun.
 func TestCloseWaits(t *testing.T) {
-	r := newRig(t, 2)
+	r := newRig(t, 3)
 	r.hang(t, 1)
+	var patient sync.WaitGroup
+	patient.Go(func() {
+		if _, err := sign(context.WithoutCancel(t.Context()), r.keys[0]); err != nil {
+			t.Errorf("who cannot give up: %v", err)
+		}
+	})
+	for r.proxy.Signing() < 2 {
+		time.Sleep(time.Millisecond)
+	}
 	closed := make(chan error)
 	go func() { closed <- r.store.Close() }()
 	select {
@@ -273,4 +285,5 @@ func TestCloseWaits(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
+	patient.Wait()
 }

@@ -70,11 +70,18 @@ func (p *pool) do(ctx context.Context, run operation) error {
 		return ctx.Err()
 	case <-p.permits:
 	}
+	if ctx.Done() == nil {
+		return p.permitted(ctx, run)
+	}
+	return p.behind(ctx, run)
+}
+
+// behind runs an operation in a goroutine of its own, as nobody can come back
+// from a call of a module before the module does. That costs two changes of
+// goroutine; a worker that lives as long as the pool would cost as much.
+func (p *pool) behind(ctx context.Context, run operation) error {
 	done := make(chan error, 1)
-	go func() {
-		defer func() { p.permits <- struct{}{} }()
-		done <- p.inSession(ctx, run)
-	}()
+	go func() { done <- p.permitted(ctx, run) }()
 	select {
 	case err := <-done:
 		return err
@@ -83,7 +90,13 @@ func (p *pool) do(ctx context.Context, run operation) error {
 	}
 }
 
-// inSession is do for who has a permit.
+// permitted is do for who has a permit, which it gives back.
+func (p *pool) permitted(ctx context.Context, run operation) error {
+	defer func() { p.permits <- struct{}{} }()
+	return p.inSession(ctx, run)
+}
+
+// inSession takes a session and runs the operation, twice if need be.
 func (p *pool) inSession(ctx context.Context, run operation) error {
 	held, err := p.take(ctx)
 	if err == nil {
