@@ -81,8 +81,11 @@ func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
 }
 
 func (c *exportCommand) check() error {
-	if _, err := c.at.directory(); err != nil {
+	if err := c.at.check(); err != nil {
 		return err
+	}
+	if c.at.isHSM() {
+		return usagef("an HSM does not give keys away (CKA_EXTRACTABLE is false): back it up with the vendor's tools, or name a directory with --keystore file:DIR")
 	}
 	if err := c.network.check(); err != nil {
 		return err

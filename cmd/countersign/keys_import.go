@@ -18,6 +18,7 @@ type importCommand struct {
 	name    string
 	format  string
 	jsonl   bool
+	yes     bool // to an HSM
 
 	passwordFile string // of an encrypted secret
 	dir          string // of files in the format v3
@@ -30,9 +31,14 @@ func newImportCommand() *cobra.Command {
 		Short: "Import keys from standard input",
 		Long: paragraphs(`
 Import the secret of a key from standard input, or from the terminal, where it
-is not shown, and print the key as one line of JSON, when it is safe on disk. A
-key that is there already is printed as it is there; it is not imported twice.
-If there is no keystore in the directory yet, one is made.
+is not shown, and print the key as one line of JSON, when it is safe on disk, or
+in the HSM. A key that is there already is printed as it is there; it is not
+imported twice. If there is no keystore in the directory yet, one is made.
+
+A key that is imported into an HSM cannot be got out again, but it was outside
+once, and who had it there may have it still. So it is asked for on the terminal
+whether to go on; --yes says so beforehand, and without a terminal it goes on. A
+wallet (mnemonic) does not go into an HSM, which derives no keys.
 
 The formats:
 
@@ -79,11 +85,12 @@ differs it is refused.`),
 	command.Flags().StringVar(&c.dir, "dir", "", "import all files of a directory `DIR` in the format v3")
 	registerPasswordFlag(command, &c.passwordFile)
 	command.Flags().BoolVar(&c.jsonl, "jsonl", false, "read many keys, one JSON object a line")
+	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask before keys go into an HSM")
 	return command
 }
 
-func (c *importCommand) run(cmd *cobra.Command) (err error) {
-	if _, err := c.at.directory(); err != nil {
+func (c *importCommand) run(cmd *cobra.Command) error {
+	if err := c.at.check(); err != nil {
 		return err
 	}
 	if err := c.network.check(); err != nil {
@@ -100,6 +107,11 @@ func (c *importCommand) run(cmd *cobra.Command) (err error) {
 	case c.format == formatMnemonic:
 		return c.importWallet(cmd)
 	}
+	return c.importKey(cmd)
+}
+
+// importKey imports the one key that is on standard input.
+func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	source, err := c.source()
 	if err != nil {
 		return err
@@ -109,12 +121,13 @@ func (c *importCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer key.Wipe()
-	keys, err := c.at.openOrCreate(cmd)
+	keys, err := c.open(cmd)
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	info, err := keys.Add(c.at.organization, file.Key{Name: c.name, Curve: key.Curve, Secret: key.Secret})
+	infos, errs := keys.add(cmd.Context(), c.at.organization, []file.Key{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
+	info, err := infos[0], errs[0]
 	if errors.Is(err, keystore.ErrKeyExists) {
 		if info, err = sameKey(info, c.name, err); err == nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")

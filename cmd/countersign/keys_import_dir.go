@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ func (c *importCommand) importDirectory(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer keystore.Wipe(password)
-	keys, err := c.at.openOrCreate(cmd)
+	keys, err := c.open(cmd)
 	if err != nil {
 		return err
 	}
@@ -70,12 +71,12 @@ func keyFiles(directory fs.FS) (names []string, err error) {
 	return names, nil
 }
 
-func (c *importCommand) importFiles(cmd *cobra.Command, keys *file.Store, directory *os.Root, names []string, password []byte, bar *progressbar.ProgressBar) (failed int, err error) {
+func (c *importCommand) importFiles(cmd *cobra.Command, keys importTarget, directory *os.Root, names []string, password []byte, bar *progressbar.ProgressBar) (failed int, err error) {
 	for _, name := range names {
 		if cmd.Context().Err() != nil {
 			return failed, terminal.ErrInterrupted
 		}
-		info, err := c.importFile(keys, directory, name, password)
+		info, err := c.importFile(cmd.Context(), keys, directory, name, password)
 		answer := c.answer("", info, err)
 		if answer.Failed {
 			failed++
@@ -89,7 +90,7 @@ func (c *importCommand) importFiles(cmd *cobra.Command, keys *file.Store, direct
 	return failed, nil
 }
 
-func (c *importCommand) importFile(keys *file.Store, directory *os.Root, name string, password []byte) (info keystore.KeyInfo, err error) {
+func (c *importCommand) importFile(ctx context.Context, keys importTarget, directory *os.Root, name string, password []byte) (info keystore.KeyInfo, err error) {
 	content, err := readKeyFile(directory, name)
 	if err != nil {
 		return info, err
@@ -99,7 +100,8 @@ func (c *importCommand) importFile(keys *file.Store, directory *os.Root, name st
 		return info, err
 	}
 	defer key.Wipe()
-	return keys.Add(c.at.organization, file.Key{Curve: key.Curve, Secret: key.Secret})
+	infos, errs := keys.add(ctx, c.at.organization, []file.Key{{Curve: key.Curve, Secret: key.Secret}})
+	return infos[0], errs[0]
 }
 
 // readKeyFile reads a regular file of the directory. Links are not followed: who

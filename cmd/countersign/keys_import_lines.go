@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
 // importBatch is how many keys go to the disk together at most.
@@ -27,7 +29,7 @@ func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
 	if c.format != formatHex {
 		return usagef("--format %s does not go with --jsonl: its lines have the secret in hex", c.format)
 	}
-	keys, err := c.at.openOrCreate(cmd)
+	keys, err := c.open(cmd)
 	if err != nil {
 		return err
 	}
@@ -35,15 +37,15 @@ func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
 	source := lines.Read(ctx, cmd.InOrStdin())
 	bar := newProgress(cmd)
-	tally, err := source.Batches(ctx, cmd.OutOrStdout(), importBatch, func(_ context.Context, batch []lines.Line) []lines.Answer {
-		return c.importBatch(keys, batch)
+	tally, err := source.Batches(ctx, cmd.OutOrStdout(), importBatch, func(ctx context.Context, batch []lines.Line) []lines.Answer {
+		return c.importBatch(ctx, keys, batch)
 	}, bar.add)
 	bar.finish()
 	return tallyError(tally, err)
 }
 
 // importBatch imports the keys of some lines and answers for each.
-func (c *importCommand) importBatch(keys *file.Store, batch []lines.Line) []lines.Answer {
+func (c *importCommand) importBatch(ctx context.Context, keys importTarget, batch []lines.Line) []lines.Answer {
 	answers := make([]lines.Answer, len(batch))
 	var fresh []file.Key
 	var of []int // the line of each
@@ -56,7 +58,7 @@ func (c *importCommand) importBatch(keys *file.Store, batch []lines.Line) []line
 		}
 		fresh, of = append(fresh, key), append(of, i)
 	}
-	infos, errs := keys.AddBatch(c.at.organization, fresh)
+	infos, errs := keys.add(ctx, c.at.organization, fresh)
 	for n, i := range of {
 		answers[i] = c.answer(fresh[n].Name, infos[n], errs[n])
 		keystore.Wipe(fresh[n].Secret)
@@ -106,7 +108,12 @@ func isStorageError(err error) bool {
 	_, isPath := errors.AsType[*fs.PathError](err)
 	_, isErrno := errors.AsType[syscall.Errno](err)
 	_, isFile := errors.AsType[*file.Error](err)
-	return isPath || isErrno || isFile || errors.Is(err, file.ErrLocked) || errors.Is(err, keystore.ErrClosed)
+	return isPath || isErrno || isFile || isOneOf(err, file.ErrLocked, pkcs11.ErrUnavailable, keystore.ErrClosed, context.Canceled)
+}
+
+// isOneOf reports whether an error is one of these.
+func isOneOf(err error, these ...error) bool {
+	return slices.ContainsFunc(these, func(one error) bool { return errors.Is(err, one) })
 }
 
 func refusedLine(err error) lines.Answer {

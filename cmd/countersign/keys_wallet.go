@@ -67,6 +67,9 @@ func (p places) mark(line keyLine) keyLine {
 
 // importWallet is keys import --format mnemonic.
 func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
+	if c.at.isHSM() {
+		return usagef("a wallet does not go into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can go, from 'countersign keys export --format hex' to 'countersign keys import'")
+	}
 	if c.curve != "" {
 		return usagef("--curve does not go with --format mnemonic: a wallet has accounts on both curves")
 	}
@@ -133,6 +136,12 @@ on CURVE_SECP256K1.`),
 		Example: `  countersign keys derive --keystore file:keys --wallet 0198… --path "m/44'/60'/0'/0/1"` + "\n",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := at.check(); err != nil {
+				return err
+			}
+			if at.isHSM() {
+				return usagef("there are no wallets in an HSM, which derives no keys (BIP-32, SLIP-10): name the directory that has the wallet, with --keystore file:DIR")
+			}
 			if err := network.check(); err != nil {
 				return err
 			}

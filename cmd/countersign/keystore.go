@@ -89,8 +89,6 @@ func (f *keystoreFlags) directory() (string, error) {
 		return "", usagef("--org is empty: leave it out for %q", defaultOrganization)
 	case !found:
 		return "", usagef("--keystore %q has no scheme: for a directory write file:%s", f.uri, f.uri)
-	case scheme == "pkcs11":
-		return "", usagef("--keystore pkcs11:…: keys are not brought to an HSM: make them there, with 'countersign keys generate'")
 	case f.pinFile != "":
 		return "", usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in a file that --passphrase-file names")
 	case scheme != "file":

@@ -50,6 +50,9 @@ func (f *keystoreFlags) token() (pkcs11.URI, error) {
 	if err != nil {
 		return pkcs11.URI{}, usagef("--keystore: %v", err)
 	}
+	if of := uri.Organization; f.set != nil && f.configured == nil && of != "" && of != f.organization {
+		return pkcs11.URI{}, usagef("the URI gives the token to organization %q, and --org is %q: add --org %s", of, f.organization, of)
+	}
 	return uri, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	miekg "github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -148,13 +149,16 @@ func TestLeftOut(t *testing.T) {
 }
 
 // TestGeneratedKeysStay asks the token for the secrets of keys made on it and
-// brought to it.
+// brought to it, and which of them were never outside.
 func TestGeneratedKeysStay(t *testing.T) {
 	token, store := newStore(t)
 	secret := []byte("a secret of 32 bytes, long enough")[:32]
+	imported := map[string]bool{}
 	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
 		generate(t, store, org, "", curve)
-		importKey(t, store, org, pkcs11.Key{Curve: curve, Secret: secret})
+		info := importKey(t, store, org, pkcs11.Key{Curve: curve, Secret: secret})
+		id := uuid.MustParse(info.ID)
+		imported[string(id[:])] = true
 	}
 	b := openBare(t, token)
 	private := b.find(t, miekg.CKO_PRIVATE_KEY, "")
@@ -162,7 +166,12 @@ func TestGeneratedKeysStay(t *testing.T) {
 		t.Fatalf("%d private keys, want 4", len(private))
 	}
 	for _, object := range private {
+		local := byte(1) // made on the token, and nowhere else before
+		if imported[string(b.attribute(t, object, miekg.CKA_ID))] {
+			local = 0
+		}
 		for kind, want := range map[uint]byte{
+			miekg.CKA_LOCAL: local, miekg.CKA_NEVER_EXTRACTABLE: local,
 			miekg.CKA_SENSITIVE: 1, miekg.CKA_EXTRACTABLE: 0, miekg.CKA_PRIVATE: 1, miekg.CKA_SIGN: 1, miekg.CKA_DERIVE: 0,
 		} {
 			if got := b.attribute(t, object, kind); len(got) != 1 || got[0] != want {
