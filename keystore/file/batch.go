@@ -132,6 +132,11 @@ func (s *Store) asWriter(do func() error) error {
 	if s.closed {
 		return keystore.ErrClosed
 	}
+	// What others have added before now is read before our turn begins, which
+	// leaves little to read in it.
+	if _, err := s.takeIn(context.Background()); err != nil {
+		return err
+	}
 	unlock, err := lock(s.root, s.options.LockWait)
 	if err != nil {
 		return err
@@ -195,6 +200,7 @@ func (b *batch) write(k *newKey) {
 	content, err := b.sealer.seal(b.organizationID, k.made)
 	if err == nil {
 		k.temp, err = writeTemp(b.keysRoot, content)
+		showProgress(b.root)
 	}
 	if err != nil {
 		k.fail(keystore.KeyInfo{}, err)

@@ -34,12 +34,20 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if err := s.openRoot(); err != nil {
 		return err
 	}
+	if err := s.checkEmpty(); err != nil {
+		return err
+	}
+	// Nobody is kept waiting by scrypt.
+	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
+	if err != nil {
+		return err
+	}
 	unlock, err := lock(s.root, s.options.LockWait)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := s.checkEmpty(); err != nil {
+	if err := s.checkEmpty(); err != nil { // somebody else may have been faster
 		return err
 	}
 	// identity.age comes last: a directory that has one is a whole keystore.
@@ -49,7 +57,7 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if err := s.openKeysRoot(); err != nil {
 		return err
 	}
-	if err := s.writeIdentity(passphrase); err != nil {
+	if err := replaceFile(s.root, identityName, identity); err != nil {
 		return err
 	}
 	if s.sealer, err = s.identity.sealer(); err != nil {
@@ -74,14 +82,6 @@ func (s *Store) checkEmpty() error {
 	return nil
 }
 
-func (s *Store) writeIdentity(passphrase []byte) error {
-	content, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
-	if err != nil {
-		return err
-	}
-	return replaceFile(s.root, identityName, content)
-}
-
 // ChangePassphrase encrypts identity.age with another passphrase. The keys stay
 // as they are: who has a copy of the former file and its passphrase can still
 // read them.
@@ -91,12 +91,16 @@ func (s *Store) ChangePassphrase(passphrase []byte) error {
 	if s.closed {
 		return keystore.ErrClosed
 	}
+	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
+	if err != nil {
+		return s.errorf("change passphrase", err)
+	}
 	unlock, err := lock(s.root, s.options.LockWait)
 	if err != nil {
 		return s.errorf("change passphrase", err)
 	}
 	defer unlock()
-	if err := s.writeIdentity(passphrase); err != nil {
+	if err := replaceFile(s.root, identityName, identity); err != nil {
 		return s.errorf("change passphrase", err)
 	}
 	return nil

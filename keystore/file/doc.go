@@ -11,7 +11,8 @@
 //
 //	keys/                     mode 0700
 //	  identity.age            an age identity, encrypted with the passphrase (scrypt)
-//	  lock                    empty; who writes holds flock(2) on it
+//	  lock                    empty; who writes holds flock(2) on it, and sets its time
+//	                          whenever the writing gets on
 //	  keys/                   mode 0700
 //	    <privateKeyId>.age    one key, encrypted to the identity; never changed once it is there
 //	    <walletId>.age        one wallet; replaced as a whole when an account is added

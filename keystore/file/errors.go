@@ -26,8 +26,8 @@ var (
 	// file.
 	ErrPermissions = errors.New("bad permissions")
 
-	// ErrLocked: another process holds the lock for longer than
-	// Options.LockWait.
+	// ErrLocked: another process holds the lock, and has not got on with its
+	// writing for Options.LockWait.
 	ErrLocked = errors.New("the keystore is in use by another process")
 )
 

@@ -12,26 +12,41 @@ const lockName = "lock"
 // lockPoll is how often a writer looks whether its turn has come.
 const lockPoll = 2 * time.Millisecond
 
-// lock waits until nobody else writes into the directory, for at most wait. It
-// excludes other processes and other Stores of this one. The lock goes with the
-// process that holds it.
+// lock waits until nobody else writes into the directory. It excludes other
+// processes and other Stores of this one. The lock goes with the process that
+// holds it.
+//
+// Writers that take turns may have to wait for many of them. But if nobody shows
+// progress for as long as wait, it returns ErrLocked.
 func lock(root *os.Root, wait time.Duration) (unlock func(), err error) {
 	file, err := openLock(root)
 	if err != nil {
 		return nil, err
 	}
+	var seen time.Time
 	for deadline := time.Now().Add(wait); ; time.Sleep(lockPoll) {
 		held, err := tryLock(file)
 		if held {
+			showProgress(root)
 			return func() { _ = file.Close() }, nil
 		}
+		if info, err := file.Stat(); err == nil && !info.ModTime().Equal(seen) && wait > 0 {
+			seen, deadline = info.ModTime(), time.Now().Add(wait)
+		}
 		if err == nil && time.Now().After(deadline) {
-			err = fmt.Errorf("%w: it did not end writing within %v", ErrLocked, wait)
+			err = fmt.Errorf("%w, which has kept others from writing for %v", ErrLocked, wait)
 		}
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
 	}
+}
+
+// showProgress tells those who wait for the lock that its holder gets on, by the
+// time of the lock file. That it cannot do so hinders nobody.
+func showProgress(root *os.Root) {
+	now := time.Now()
+	_ = root.Chtimes(lockName, now, now)
 }
 
 // openLock opens the lock file, on a directory that cannot be written to as

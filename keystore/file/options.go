@@ -17,8 +17,8 @@ const (
 	// about four seconds and 1 GiB.
 	DefaultMaxWorkFactor = 20
 
-	// DefaultLockWait is how long a writer waits for other writers.
-	DefaultLockWait = 10 * time.Second
+	// DefaultLockWait is how long a writer waits for one that does not get on.
+	DefaultLockWait = time.Second
 )
 
 // Options of Create and Open. The zero Options are the defaults.
@@ -39,8 +39,9 @@ type Options struct {
 	// are logged, and told by BadFiles.
 	LeaveOutBadFiles bool
 
-	// LockWait is how long writing waits for other writers. 0 is
-	// DefaultLockWait.
+	// LockWait is how long writing waits for another process or Store that has
+	// the lock and does not get on with its writing; those that take turns wait
+	// for each other. 0 is DefaultLockWait.
 	LockWait time.Duration
 
 	// Logger is told of bad files that are left out. nil discards.

@@ -220,3 +220,26 @@ func TestLocked(t *testing.T) {
 		t.Errorf("once the other is done: %v", err)
 	}
 }
+
+// TestLockedByTheBusy: a writer that gets on is waited for, for longer than one
+// that does not.
+func TestLockedByTheBusy(t *testing.T) {
+	x := newAttacked(t)
+	store := reopen(t, x.dir)
+	unlock := file.Lock(t, x.dir)
+	begun := time.Now()
+	go func() {
+		defer unlock()
+		for time.Since(begun) < file.DefaultLockWait+file.DefaultLockWait/2 {
+			time.Sleep(10 * time.Millisecond)
+			now := time.Now()
+			_ = os.Chtimes(filepath.Join(x.dir, "lock"), now, now)
+		}
+	}()
+	if _, err := store.Generate("org", "", keystore.CurveEd25519); err != nil {
+		t.Error(err)
+	}
+	if waited := time.Since(begun); waited < file.DefaultLockWait {
+		t.Errorf("it was written to after %v, while it was locked", waited)
+	}
+}

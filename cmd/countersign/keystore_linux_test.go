@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestKeystoreInUse: a keystore that another process keeps from being written to
+// can be read, and says so to who wants to write.
+func TestKeystoreInUse(t *testing.T) {
+	s := newSession(t)
+	lock, err := os.OpenFile(filepath.Join(s.dir, "keys", "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	generate := []string{"keys", "generate", "--curve", "CURVE_ED25519"}
+	if _, stderr, status := s.run(nil, generate...); status != exitFailure || !strings.Contains(string(stderr), "in use by another process") {
+		t.Errorf("exit status %d: %s", status, stderr)
+	}
+	if _, stderr, status := s.run(nil, "keys", "list"); status != exitSuccess {
+		t.Errorf("reading: exit status %d: %s", status, stderr)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, status := s.run(nil, generate...); status != exitSuccess {
+		t.Errorf("afterwards: exit status %d: %s", status, stderr)
+	}
+}
