@@ -42,12 +42,24 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.establish(identity); err != nil {
+		return err
+	}
+	if s.sealer, err = s.identity.sealer(); err != nil {
+		return err
+	}
+	return syncParent(s.dir)
+}
+
+// establish makes the directory of keys and identity.age, if nobody else has
+// done so meanwhile.
+func (s *Store) establish(identity []byte) error {
 	unlock, err := lock(s.root, s.options.LockWait)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := s.checkEmpty(); err != nil { // somebody else may have been faster
+	if err := s.checkEmpty(); err != nil {
 		return err
 	}
 	// identity.age comes last: a directory that has one is a whole keystore.
@@ -57,13 +69,7 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if err := s.openKeysRoot(); err != nil {
 		return err
 	}
-	if err := replaceFile(s.root, identityName, identity); err != nil {
-		return err
-	}
-	if s.sealer, err = s.identity.sealer(); err != nil {
-		return err
-	}
-	return syncParent(s.dir)
+	return replaceFile(s.root, identityName, identity)
 }
 
 // checkEmpty refuses to make a keystore where there is one, or is what is left
