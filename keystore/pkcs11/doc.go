@@ -49,7 +49,9 @@
 // again before the program is restarted: tokens lock themselves.
 //
 // All calls obey their context, also while the token is busy or hangs. A
-// signature that was begun goes on behind the caller's back; Close waits for it.
+// signature that was begun goes on behind the caller's back, in a goroutine of
+// its own; Close waits for it. A call whose context cannot end has no need of
+// that, and saves the two changes of goroutine.
 //
 // # The app-proof key
 //
