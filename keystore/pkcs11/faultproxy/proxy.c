@@ -118,7 +118,9 @@ static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR app, CK_N
 		atomic_fetch_sub(&control[OPEN], 1);
 		return CKR_SESSION_COUNT;
 	}
+	pthread_rwlock_rdlock(&in_use);
 	CK_RV rv = real->C_OpenSession(real_slot(slot), flags, app, notify, session);
+	pthread_rwlock_unlock(&in_use);
 	if (rv != CKR_OK)
 		atomic_fetch_sub(&control[OPEN], 1);
 	return rv;
@@ -153,7 +155,14 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR
 	atomic_fetch_add(&control[LOGINS], 1);
 	if (on(BADPIN))
 		return CKR_PIN_INCORRECT;
-	return real->C_Login(session, user, pin, size);
+	enter(session);
+	return leave(session, real->C_Login(session, user, pin, size));
+}
+
+static CK_RV get_session_info(CK_SESSION_HANDLE session, CK_SESSION_INFO_PTR info)
+{
+	enter(session);
+	return leave(session, real->C_GetSessionInfo(session, info));
 }
 
 static CK_RV find_init(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count)
@@ -162,6 +171,24 @@ static CK_RV find_init(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_
 		return CKR_TOKEN_NOT_PRESENT;
 	enter(session);
 	return leave(session, real->C_FindObjectsInit(session, template, count));
+}
+
+static CK_RV find(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR objects, CK_ULONG most, CK_ULONG_PTR count)
+{
+	enter(session);
+	return leave(session, real->C_FindObjects(session, objects, most, count));
+}
+
+static CK_RV find_final(CK_SESSION_HANDLE session)
+{
+	enter(session);
+	return leave(session, real->C_FindObjectsFinal(session));
+}
+
+static CK_RV get_attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count)
+{
+	enter(session);
+	return leave(session, real->C_GetAttributeValue(session, object, template, count));
 }
 
 static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key)
@@ -254,7 +281,11 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list)
 	ours.C_OpenSession = open_session;
 	ours.C_CloseSession = close_session;
 	ours.C_Login = login;
+	ours.C_GetSessionInfo = get_session_info;
 	ours.C_FindObjectsInit = find_init;
+	ours.C_FindObjects = find;
+	ours.C_FindObjectsFinal = find_final;
+	ours.C_GetAttributeValue = get_attributes;
 	ours.C_SignInit = sign_init;
 	ours.C_Sign = sign;
 	*list = &ours;
