@@ -6,63 +6,53 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Set at link time by -ldflags '-X main.version=… -X main.commit=…'; what is
-// empty is taken from what the Go tools put into the binary.
-var (
-	version string
-	commit  string
-)
-
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long: paragraphs(`
-Print one line of JSON: the version, the commit, the version of Go, and whether
-secp256k1 is libsecp256k1 by cgo or its slower equivalent in Go.`),
-		Args: cobra.NoArgs,
+Print one line of JSON: the version, the commit, the version of Go, the platform
+that it was built for, and whether cgo is linked. With cgo, secp256k1 is
+libsecp256k1, and keys can be in an HSM; without, it is decred's implementation
+in Go, which is slower.
+
+All of it is what the Go tools put into the binary: 'go version -m' reads it
+without running it, and shows the modules, too.`),
+		Example: "  countersign version",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printJSON(cmd.OutOrStdout(), readVersion())
+			info, _ := debug.ReadBuildInfo()
+			return printJSON(cmd.OutOrStdout(), versionOf(info))
 		},
 	}
 }
 
 // versionLine is what version prints.
 type versionLine struct {
-	Version string `json:"version"` // "(devel)" if it was built from a work tree
-	Commit  string `json:"commit"`  // "-dirty" behind it: with changes; empty if unknown
-	Go      string `json:"go"`
-	Cgo     bool   `json:"cgo"`
+	Version   string `json:"version"` // a tag, or what stands for a commit without one; "(devel)" if that is unknown
+	Commit    string `json:"commit"`  // "-dirty" behind it: with changes; empty if unknown, as after 'go install …@v1.2.3'
+	Go        string `json:"go"`
+	Cgo       bool   `json:"cgo"`
+	Platform  string `json:"platform"`  // GOOS/GOARCH
+	Secp256k1 string `json:"secp256k1"` // who computes
 }
 
-func readVersion() versionLine {
-	line := versionLine{Version: version, Commit: commit, Cgo: cgo}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+// versionOf reads what the Go tools put into a binary; nil if they were kept
+// from it.
+func versionOf(info *debug.BuildInfo) versionLine {
+	line := versionLine{Cgo: cgo, Secp256k1: secp256k1}
+	if info == nil {
 		return line
 	}
-	line.Go = info.GoVersion
-	if line.Version == "" {
-		line.Version = info.Main.Version
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
 	}
-	if line.Commit == "" {
-		line.Commit = commitOf(info.Settings)
+	line.Version, line.Go = info.Main.Version, info.GoVersion
+	line.Commit = settings["vcs.revision"]
+	if line.Commit != "" && settings["vcs.modified"] == "true" {
+		line.Commit += "-dirty"
 	}
+	line.Platform = settings["GOOS"] + "/" + settings["GOARCH"]
 	return line
-}
-
-func commitOf(settings []debug.BuildSetting) string {
-	revision, dirty := "", ""
-	for _, setting := range settings {
-		switch {
-		case setting.Key == "vcs.revision":
-			revision = setting.Value
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			dirty = "-dirty"
-		}
-	}
-	if revision == "" {
-		return ""
-	}
-	return revision + dirty
 }

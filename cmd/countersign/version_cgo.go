@@ -2,4 +2,7 @@
 
 package main
 
-const cgo = true
+const (
+	cgo       = true
+	secp256k1 = "libsecp256k1"
+)

@@ -2,4 +2,7 @@
 
 package main
 
-const cgo = false
+const (
+	cgo       = false
+	secp256k1 = "decred"
+)

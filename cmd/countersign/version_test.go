@@ -5,29 +5,34 @@ import (
 	"testing"
 )
 
-func TestCommitOf(t *testing.T) {
-	revision := debug.BuildSetting{Key: "vcs.revision", Value: "0123abc"}
-	for _, test := range []struct {
-		settings []debug.BuildSetting
-		want     string
-	}{
-		{nil, ""},
-		{[]debug.BuildSetting{revision}, "0123abc"},
-		{[]debug.BuildSetting{revision, {Key: "vcs.modified", Value: "false"}}, "0123abc"},
-		{[]debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, revision}, "0123abc-dirty"},
-		{[]debug.BuildSetting{{Key: "vcs.modified", Value: "true"}}, ""},
-	} {
-		if got := commitOf(test.settings); got != test.want {
-			t.Errorf("%v: %q, want %q", test.settings, got, test.want)
+// TestVersionOf: the binary of a tag, of a commit without one, of a work tree
+// with changes, of a tree without git, and one that knows nothing.
+func TestVersionOf(t *testing.T) {
+	const commit = "babea06689391c7561032c739b15aa3ff476ac8f"
+	at := func(modified string) []debug.BuildSetting {
+		return []debug.BuildSetting{
+			{Key: "GOARCH", Value: "arm64"}, {Key: "GOOS", Value: "linux"},
+			{Key: "vcs.revision", Value: commit}, {Key: "vcs.modified", Value: modified},
 		}
 	}
-}
-
-// TestVersionAtLinkTime: what the linker is told goes before what it knows.
-func TestVersionAtLinkTime(t *testing.T) {
-	version, commit = "v1.2.3", "4567def"
-	defer func() { version, commit = "", "" }()
-	if line := readVersion(); line.Version != "v1.2.3" || line.Commit != "4567def" || line.Go == "" || line.Cgo != cgo {
-		t.Errorf("%+v", line)
+	platform := []debug.BuildSetting{{Key: "GOOS", Value: "linux"}, {Key: "GOARCH", Value: "arm64"}}
+	for name, test := range map[string]struct {
+		version  string
+		settings []debug.BuildSetting
+		commit   string
+	}{
+		"installed": {"v1.2.3", platform, ""},
+		"checkout":  {"v0.0.0-20261120190805-babea0668939", at("false"), commit},
+		"changed":   {"v1.2.4-0.20261120190805-babea0668939+dirty", at("true"), commit + "-dirty"},
+		"no git":    {"(devel)", append(platform, debug.BuildSetting{Key: "vcs.modified", Value: "true"}), ""},
+	} {
+		info := &debug.BuildInfo{GoVersion: "go1.26.0", Main: debug.Module{Version: test.version}, Settings: test.settings}
+		want := versionLine{test.version, test.commit, "go1.26.0", cgo, "linux/arm64", secp256k1}
+		if got := versionOf(info); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	if got, want := versionOf(nil), (versionLine{Cgo: cgo, Secp256k1: secp256k1}); got != want {
+		t.Errorf("a binary without it: %+v, want %+v", got, want)
 	}
 }
