@@ -46,8 +46,11 @@ Make an encrypted keystore in a temporary directory, read a real unsigned
 transaction of each chain, show it, sign it, have the signature checked by
 somebody else's code, and have a dangerous one refused. Then serve the HTTP API
 on a loopback address, submit a stamped request to it, and redeem a one-time
-password. It takes a few seconds, needs no network and leaves nothing behind.`),
-		Args: cobra.NoArgs,
+password. It takes a few seconds, needs no network and leaves nothing behind.
+
+It is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
+		Example: "  countersign demo",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), newNarrator(cmd.OutOrStdout()))
 		},

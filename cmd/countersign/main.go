@@ -75,11 +75,10 @@ Machine output goes to standard output as JSON, talk to standard error. The exit
 status is 0 on success, 1 if something was refused or failed, 2 if the command
 was called wrongly. Secrets come from a file, standard input or the terminal,
 never from an argument or the environment.`),
-		Args:              cobra.NoArgs,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		RunE:              chooseCommand,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          chooseCommand,
 	}
 	root.AddCommand(
 		newDemoCommand(),
@@ -93,6 +92,7 @@ never from an argument or the environment.`),
 		newInspectCommand(),
 		newVersionCommand(),
 	)
+	addCompletions(root, completions())
 	return root
 }
 

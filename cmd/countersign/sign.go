@@ -87,6 +87,7 @@ for longer.`),
 	flags.BoolVar(&c.finalize, "finalize", false, "Bitcoin: print the network transaction and not the PSBT")
 	c.request.register(flags)
 	flags.IntVar(&c.workers, "workers", runtime.NumCPU(), "`NUMBER` of transactions signed at once with --jsonl")
+	flags.Lookup("workers").DefValue = "one for each processor" // help is the same everywhere
 	return command
 }
 

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/countersign-dev/countersign"
+)
+
+// completions say what the shell completes a flag's value with, by what the
+// help calls the value: --type TYPE, --config FILE. A value that is not here is
+// free text.
+func completions() map[string]cobra.CompletionFunc {
+	one := func(values ...string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	}
+	return map[string]cobra.CompletionFunc{
+		"FILE":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		"DIR":     completeDirectory,
+		"URI":     completeKeystore,
+		"TYPE":    one(strings.Split(typeNames(), ", ")...),
+		"HAZARD":  one(append(countersign.HazardNames(), countersign.AllHazards)...),
+		"CURVE":   one("CURVE_SECP256K1\tEthereum, Tron, Bitcoin, Tempo", "CURVE_ED25519\tSolana"),
+		"FORMAT":  one(secretFormats...),
+		"NETWORK": one("mainnet", "testnet", "signet", "regtest"),
+		"QUERY":   one(queries...),
+		"LEVEL":   one("debug", "info", "warn", "error"),
+	}
+}
+
+// addCompletions adds them to all flags of a command and of those below it, and
+// to the arguments: DIR is the only one that can be completed.
+func addCompletions(command *cobra.Command, by map[string]cobra.CompletionFunc) {
+	command.Flags().VisitAll(func(flag *pflag.Flag) {
+		value, _ := pflag.UnquoteUsage(flag)
+		complete, ok := by[value]
+		if !ok {
+			complete = cobra.NoFileCompletions
+		}
+		if err := command.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
+			panic("countersign: each flag is completed once: " + err.Error())
+		}
+	})
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	if strings.HasSuffix(command.Use, " DIR") {
+		command.ValidArgsFunction = completeDirectory
+	}
+	for _, child := range command.Commands() {
+		addCompletions(child, by)
+	}
+}
+
+func completeDirectory(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// completeKeystore completes the scheme; what is behind it, the shell takes for
+// a part of the same word.
+func completeKeystore(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return []cobra.Completion{"file:\ta directory", "pkcs11:\tan HSM"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
