@@ -5,10 +5,12 @@ LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report fuzz
+.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report fuzz \
+	release binaries sbom man completions reproducible
 
 all: build
 
+# With cgo, where there is a C compiler: libsecp256k1, and keys in an HSM.
 build:
 	go build -o dist/countersign ./cmd/countersign
 
@@ -31,9 +33,33 @@ nocgo:
 lint:
 	go run $(LINT) run ./...
 
-# Says so where the vulnerability database cannot be reached.
+# Says so, and succeeds, where the vulnerability database cannot be reached.
 vuln:
-	go run $(VULN) ./...
+	.ci/vuln $(VULN) ./...
+
+# What is released: static binaries without cgo of the commit that is checked
+# out, which anybody can build again, and what goes with them.
+release: sbom man completions
+	cd dist && sha256sum countersign-* countersign.cdx.json > SHA256SUMS
+
+binaries:
+	packaging/release.sh dist
+
+sbom: binaries
+	cd packaging/sbom && go build -o ../../dist/.sbom .
+	cd dist && ./.sbom countersign-* > countersign.cdx.json
+
+man:
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
+	  go test -count=1 -run '^TestManPages$$' ./cmd/countersign -man $(CURDIR)/dist/man
+
+completions: build
+	@mkdir -p dist/completions
+	for shell in bash zsh fish; do dist/countersign completion $$shell > dist/completions/countersign.$$shell || exit 1; done
+
+# Builds the binary for this platform twice, and compares.
+reproducible:
+	packaging/reproducible.sh
 
 # Every benchmark, with the libraries that the engine is compared with, into
 # bench/results/<date>.txt; then the report. BENCH=… runs some of them,

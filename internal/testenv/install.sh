@@ -36,6 +36,7 @@ system() {
 }
 
 system age age age age age
+system groff groff groff groff groff
 system curl curl curl curl curl
 system jq jq jq jq jq
 system openssl openssl openssl openssl openssl

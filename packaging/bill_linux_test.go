@@ -1,0 +1,58 @@
+package packaging_test
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// testBill: the bill has all modules that are linked and the standard library,
+// nothing else, and is the same each time.
+func testBill(t *testing.T, path string) {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"std " + info.GoVersion}
+	for _, module := range info.Deps {
+		want = append(want, module.Path+" "+module.Version)
+	}
+	program := testenv.GoProgram(t, "packaging/sbom")
+	first := output(t, program, path)
+	var bill struct {
+		Format     string `json:"bomFormat"`
+		Components []struct{ Name, Version string }
+	}
+	if err := json.Unmarshal(first, &bill); err != nil || bill.Format != "CycloneDX" {
+		t.Fatalf("%v\n%s", err, first)
+	}
+	var got []string
+	for _, component := range bill.Components {
+		got = append(got, component.Name+" "+component.Version)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the bill has\n%q\nthe binary\n%q", got, want)
+	}
+	if again := output(t, program, path, path); !bytes.Equal(again, first) {
+		t.Error("the same binary twice has another bill")
+	}
+	if out, err := exec.CommandContext(t.Context(), program, path, program).CombinedOutput(); err == nil {
+		t.Errorf("one bill for two programs: %s", out)
+	}
+}
+
+func output(t *testing.T, program string, args ...string) []byte {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package packaging_test
+
+import (
+	"debug/elf"
+	"encoding/json"
+	"flag"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+var binaryFlag = flag.String("binary", "", "`path` of the released binary; one is built if this is left out")
+
+// binary returns the path of a binary as it is released: without cgo.
+func binary(t *testing.T) string {
+	t.Helper()
+	if *binaryFlag != "" {
+		return *binaryFlag
+	}
+	path := filepath.Join(t.TempDir(), "countersign")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../cmd/countersign")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// TestReleasedBinary: it is static, it works where there is nothing else, and
+// its bill of materials can be made.
+func TestReleasedBinary(t *testing.T) {
+	path := binary(t)
+	t.Run("static", func(t *testing.T) { testStatic(t, path) })
+	t.Run("empty root", func(t *testing.T) { testEmptyRoot(t, path) })
+	t.Run("bill", func(t *testing.T) { testBill(t, path) })
+}
+
+func testStatic(t *testing.T, path string) {
+	read, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	for _, program := range read.Progs {
+		if program.Type == elf.PT_INTERP || program.Type == elf.PT_DYNAMIC {
+			t.Errorf("the binary has a segment %v", program.Type)
+		}
+	}
+}
+
+func testEmptyRoot(t *testing.T, path string) {
+	out, err := testenv.EmptyRoot(t, path, "version").Output()
+	var version struct {
+		Go  string `json:"go"`
+		Cgo *bool  `json:"cgo"`
+	}
+	if err != nil || json.Unmarshal(out, &version) != nil || version.Cgo == nil || *version.Cgo || version.Go == "" {
+		t.Errorf("version: %v: %s", err, out)
+	}
+	out, err = testenv.EmptyRoot(t, path, "demo").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "\nDone in ") {
+		t.Errorf("demo: %v\n%s", err, out)
+	}
+}
