@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // maxSecretFile is how long a file with a secret may be, in bytes.
@@ -34,7 +35,7 @@ func readSecretFrom(ctx context.Context, file *os.File, most int) ([]byte, error
 	if info.IsDir() {
 		return nil, errors.New("it is a directory")
 	}
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 {
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 && !isCredential(file.Name()) {
 		return nil, fmt.Errorf("others can read it (mode %04o): run 'chmod 600 %s'", mode.Perm(), file.Name())
 	}
 	content, err := readAll(ctx, file, most+len("\r\n"))
@@ -45,4 +46,12 @@ func readSecretFrom(ctx context.Context, file *os.File, most int) ([]byte, error
 		content = bytes.TrimSuffix(trimmed, []byte("\r"))
 	}
 	return content, nil
+}
+
+// isCredential reports whether systemd has put the file there for this service
+// alone (LoadCredential=). It may do so by an access control list, whose mask
+// the mode then shows as if the group could read.
+func isCredential(path string) bool {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	return filepath.IsAbs(dir) && filepath.Dir(path) == filepath.Clean(dir)
 }

@@ -36,6 +36,7 @@ system() {
 }
 
 system age age age age age
+[ "$(uname)" != Linux ] || system systemd-analyze systemd systemd "" ""
 system groff groff groff groff groff
 system curl curl curl curl curl
 system jq jq jq jq jq

@@ -1,0 +1,48 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCredential: of the files that others can read by their mode, those are
+// taken that systemd has made for the service.
+func TestCredential(t *testing.T) {
+	credentials, elsewhere := t.TempDir(), t.TempDir()
+	t.Setenv("CREDENTIALS_DIRECTORY", credentials)
+	for path, taken := range map[string]bool{
+		filepath.Join(credentials, "passphrase"):                  true,
+		filepath.Join(credentials, "below", "passphrase"):         false,
+		filepath.Join(elsewhere, "passphrase"):                    false,
+		credentials + "/../" + filepath.Base(elsewhere) + "/more": false,
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("secret\n"), 0o440); err != nil {
+			t.Fatal(err)
+		}
+		secret, err := readSecretFile(t.Context(), path)
+		if taken && (err != nil || string(secret) != "secret") {
+			t.Errorf("%s: %q, %v", path, secret, err)
+		}
+		if !taken && (err == nil || !strings.Contains(err.Error(), "others can read it")) {
+			t.Errorf("%s: %q, %v", path, secret, err)
+		}
+	}
+}
+
+// TestCredentialUnset: without systemd no directory is special, not even the
+// current one.
+func TestCredentialUnset(t *testing.T) {
+	for _, dir := range []string{"", ".", "relative"} {
+		t.Setenv("CREDENTIALS_DIRECTORY", dir)
+		if isCredential("passphrase") || isCredential("relative/passphrase") {
+			t.Errorf("CREDENTIALS_DIRECTORY=%q", dir)
+		}
+	}
+}
