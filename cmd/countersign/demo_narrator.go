@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
 
-// narrator tells the story of the demonstration, in colour if a terminal shows
-// it and the person has not asked for none.
+// narrator tells the story of the demonstration, in colour where that is wanted.
 type narrator struct {
 	out      io.Writer
 	colour   bool
@@ -21,8 +19,7 @@ type narrator struct {
 }
 
 func newNarrator(out io.Writer) *narrator {
-	wanted := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	return &narrator{out: out, colour: wanted && terminal.Is(out)}
+	return &narrator{out: out, colour: terminal.WantsColour(out)}
 }
 
 // Styles of text, as SGR parameters.
@@ -83,16 +80,28 @@ func (n *narrator) labelled(style, label, value string) {
 	n.printf("   %s  %s\n", n.style(style, fmt.Sprintf("%-9s", label)), value)
 }
 
-// show writes what render does, indented like the rest.
+// show writes what render does, indented and coloured like the rest.
 func (n *narrator) show(render func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := render(&text); err != nil {
 		return err
 	}
 	for line := range strings.Lines(text.String()) {
-		n.printf("   %s", line)
+		n.printf("   %s", n.field(line))
 	}
 	return nil
+}
+
+// field colours the label of a field, which two spaces keep from its value; what
+// has none is the title of those below it.
+func (n *narrator) field(line string) string {
+	text := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(text)]
+	label, value, found := strings.Cut(text, "  ")
+	if !found {
+		return indent + n.style(bold, strings.TrimSuffix(text, "\n")) + "\n"
+	}
+	return indent + n.style(dim, label) + "  " + value
 }
 
 func (n *narrator) end(took time.Duration) {

@@ -48,6 +48,13 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// WantsColour reports whether text written to it may be coloured: it is a
+// terminal that can, and the person has not said otherwise (NO_COLOR, see
+// no-color.org).
+func WantsColour(stream any) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && Is(stream)
+}
+
 // Write writes text for the person to see.
 func (t *Terminal) Write(p []byte) (int, error) { return t.tty.Write(p) }
 

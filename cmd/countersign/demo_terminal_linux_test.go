@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestDemoColour: on a terminal it is in colour, unless the person or the
+// terminal wants none. (That there is none in a pipe, a script tests.)
+func TestDemoColour(t *testing.T) {
+	for setting, coloured := range map[string]bool{"TERM=xterm-256color": true, "NO_COLOR=1": false, "TERM=dumb": false} {
+		command := exec.CommandContext(t.Context(), shell(t), "-c", "exec countersign demo >&3")
+		command.Env = append(os.Environ(), "NO_COLOR=", "TERM=xterm", "TMPDIR="+t.TempDir(), setting)
+		p := sit(t, command)
+		p.sees("Countersign reads a transaction")
+		p.sees("With a server of your own")
+		if status := p.ends(); status != exitSuccess {
+			t.Errorf("%s: exit status %d", setting, status)
+		}
+		for _, want := range []string{
+			"\x1b[1m2. Ethereum: pay 250 USDC\x1b[0m", "\x1b[1methereum transaction\x1b[0m", "\x1b[2mnonce\x1b[0m ",
+			"\x1b[32mchecked", "\x1b[31mrefused",
+		} {
+			if got := strings.Contains(p.shown(), want); got != coloured {
+				t.Errorf("%s: %q is there: %v", setting, want, got)
+			}
+		}
+		if !coloured && strings.Contains(p.shown(), "\x1b") {
+			t.Errorf("%s: an escape was written", setting)
+		}
+	}
+}
