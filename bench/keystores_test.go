@@ -11,23 +11,26 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// backends are the keystores that sign. Each takes over the keys of a workload.
+// backends are the keystores that sign. Each takes over so many keys of a
+// workload.
 var backends = []struct {
 	name string
-	open func(b *testing.B, w *workload.Workload) keystore.Keystore
+	keys int
+	open func(b *testing.B, w *workload.Workload, keys int) keystore.Keystore
 }{
-	{"memory", func(_ *testing.B, w *workload.Workload) keystore.Keystore { return w.Store }},
-	{"file", fileBackend},
+	{"memory", workload.Keys, func(_ *testing.B, w *workload.Workload, _ int) keystore.Keystore { return w.Store }},
+	{"file", workload.Keys, fileBackend},
+	{"pkcs11", 20, pkcs11Backend}, // SoftHSM takes its time over each that comes in
 }
 
-func fileBackend(b *testing.B, w *workload.Workload) keystore.Keystore {
+func fileBackend(b *testing.B, w *workload.Workload, count int) keystore.Keystore {
 	b.Helper()
 	store, err := file.Create(filepath.Join(b.TempDir(), "keys"), keystorePassphrase, file.Options{WorkFactor: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = store.Close() })
-	keys := make([]file.Key, workload.Keys)
+	keys := make([]file.Key, count)
 	for number := range keys {
 		keys[number] = file.Key{Curve: w.Scheme.Curve(), Secret: workload.Secret(number)}
 	}
@@ -47,8 +50,8 @@ func BenchmarkKeystores(b *testing.B) {
 		for _, name := range []string{"ethereum/eip1559", "solana/215"} {
 			b.Run(backend.name+"/"+name, func(b *testing.B) {
 				w := workload.New(b, workload.Find(name))
-				ours := w.Whole(b, w.Engine(b, countersign.Config{Keystore: backend.open(b, w)}))
-				measure.Ratio(b, ours, w.Whole(b, w.Engine(b, countersign.Config{})))
+				engine := w.Engine(b, countersign.Config{Keystore: backend.open(b, w, backend.keys)})
+				measure.Ratio(b, w.WholeOf(b, engine, backend.keys), w.WholeOf(b, w.Engine(b, countersign.Config{}), backend.keys))
 			})
 		}
 	}

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"testing"
 
 	"github.com/countersign-dev/countersign/bench/internal/measure"
@@ -10,8 +9,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// BenchmarkParts is each part of the path by itself. "hash+splice" is Sign with
-// a key that has its signature ready; "verify" is what keystore.Verified adds.
+// BenchmarkParts is each part of the path by itself. "hash" is Sign up to where
+// it asks the key, "hash+splice" with a key that has its signature ready, "sign"
+// the key alone; "verify" is what keystore.Verified adds to it.
 func BenchmarkParts(b *testing.B) {
 	for _, kind := range workload.OnePerChain() {
 		b.Run(kind.Name(), func(b *testing.B) {
@@ -45,8 +45,9 @@ func parts(b *testing.B, w *workload.Workload) []part {
 		if _, err := transactions[i].Sign(ctx, recordingKey{ready, keys[i]}, w.Requests[i].SignWith); err != nil {
 			b.Fatal(err)
 		}
-		canned[i], echo[i], locators[i] = ready, keystore.Verified(ready), w.Locator(i)
+		canned[i], echo[i], locators[i] = ready, keystore.Verified(ready.only(w.Scheme)), w.Locator(i)
 	}
+	sign := w.Handle(b)
 	signing := func(keys []keystore.Key) func(i int) error {
 		return func(i int) error {
 			_, err := transactions[i].Sign(ctx, keys[i], w.Requests[i].SignWith)
@@ -60,46 +61,15 @@ func parts(b *testing.B, w *workload.Workload) []part {
 		{"find", func(i int) error { _, err := w.Store.Find(ctx, workload.Organization, locators[i]); return err }},
 		{"check", func(i int) error { return transactions[i].Check(keys[i], w.Requests[i].SignWith) }},
 		{"hazards", func(i int) error { transactions[i].Hazards(w.Public[i]); return nil }},
+		{"hash", func(i int) error {
+			_, err := transactions[i].Sign(ctx, refusingKey{keys[i]}, w.Requests[i].SignWith)
+			return expect(err, errRefused)
+		}},
 		{"hash+splice", signing(canned)},
-		{"hash+splice+verify", signing(echo)},
+		{"sign", func(i int) error { sign(i); return nil }},
+		{"hash+verify+splice", signing(echo)},
 		{"hash+sign+splice", signing(keys)},
 		{"summary", func(i int) error { transactions[i].Summary(); return nil }},
 		{"digest", func(i int) error { transactions[i].Summary().Digest(); return nil }},
 	}
-}
-
-// cannedKey has its signature ready: what it signs costs nothing on the curve.
-type cannedKey struct {
-	keystore.Key
-	ecdsa [65]byte
-	short [64]byte // BIP-340 or Ed25519
-}
-
-func (k *cannedKey) SignECDSA(context.Context, [32]byte) ([65]byte, error) { return k.ecdsa, nil }
-
-func (k *cannedKey) SignSchnorr(context.Context, [32]byte, keystore.TaprootTweak) ([64]byte, error) {
-	return k.short, nil
-}
-
-func (k *cannedKey) SignEd25519(context.Context, []byte) ([64]byte, error) { return k.short, nil }
-
-// recordingKey signs with a real key, and fills the one that has it ready.
-type recordingKey struct {
-	*cannedKey
-	real keystore.Key
-}
-
-func (k recordingKey) SignECDSA(ctx context.Context, digest [32]byte) (_ [65]byte, err error) {
-	k.ecdsa, err = k.real.(keystore.ECDSASigner).SignECDSA(ctx, digest)
-	return k.ecdsa, err
-}
-
-func (k recordingKey) SignSchnorr(ctx context.Context, digest [32]byte, tweak keystore.TaprootTweak) (_ [64]byte, err error) {
-	k.short, err = k.real.(keystore.SchnorrSigner).SignSchnorr(ctx, digest, tweak)
-	return k.short, err
-}
-
-func (k recordingKey) SignEd25519(ctx context.Context, message []byte) (_ [64]byte, err error) {
-	k.short, err = k.real.(keystore.Ed25519Signer).SignEd25519(ctx, message)
-	return k.short, err
 }

@@ -58,6 +58,7 @@ func Pairs(b *testing.B, pairs int, ours, theirs Timer) {
 	a, z := lane{timer: ours}, lane{timer: theirs}
 	a.calibrate()
 	z.calibrate()
+	pairs = Repeats(pairs)
 	for pair := range pairs {
 		if pair%2 == 0 {
 			a.run()
@@ -106,8 +107,8 @@ func (l *lane) run() {
 }
 
 // gainRounds is how many rounds a gain is the median of. A round starts its
-// goroutines anew, so that it runs longer than a side of a pair.
-const gainRounds, gainCalls = 101, 8
+// goroutines anew, so that it runs gainCalls times as long as a side of a pair.
+const gainRounds, gainCalls = 61, 16
 
 // Gain reports how much faster two cores are than one, for ours and for theirs,
 // as medians over interleaved rounds:
@@ -115,47 +116,79 @@ const gainRounds, gainCalls = 101, 8
 //	gain-ours    calls per second on two cores, by those on one
 //	gain-theirs  the same of theirs
 //	gain-ratio   the one by the other: 1 if ours loses nothing of its own
+//
+// A round runs both, each on one core and on two, in an order that turns from
+// round to round: what the machine does meanwhile meets all four alike.
 func Gain(b *testing.B, ours, theirs func(i int)) {
 	b.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	calls := [2]int{callsFor(ours), callsFor(theirs)}
-	var gains [2][]float64
+	lanes := [2]gainLane{newGainLane(ours), newGainLane(theirs)}
+	rounds := Repeats(gainRounds)
 	var ratios []float64
-	for range gainRounds {
-		var gain [2]float64
-		for lane, f := range [2]func(int){ours, theirs} {
-			one, two := onCores(1, f, calls[lane]), onCores(2, f, calls[lane])
-			gain[lane] = 2 * float64(one) / float64(two) // two cores do twice the calls
-			gains[lane] = append(gains[lane], gain[lane])
-		}
-		ratios = append(ratios, gain[0]/gain[1])
+	for round := range rounds {
+		first := round % 2
+		lanes[first].run(round/2%2 == 0)
+		lanes[1-first].run(round/2%2 == 0)
+		ratios = append(ratios, lanes[0].gains[round]/lanes[1].gains[round])
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(Median(gains[0]), "gain-ours")
-	b.ReportMetric(Median(gains[1]), "gain-theirs")
+	b.ReportMetric(Median(lanes[0].gains), "gain-ours")
+	b.ReportMetric(Median(lanes[1].gains), "gain-theirs")
 	b.ReportMetric(Median(ratios), "gain-ratio")
 }
 
-func callsFor(f func(i int)) int {
-	l := lane{timer: Calls(f)}
-	l.calibrate()
-	return l.calls * gainCalls
+// gainLane is one side of a gain.
+type gainLane struct {
+	f     func(i int)
+	calls int // on each core
+	at    int
+	gains []float64
 }
 
-// onCores runs f so many times on each core at once.
-func onCores(cores int, f func(i int), calls int) time.Duration {
+func newGainLane(f func(i int)) gainLane {
+	l := lane{timer: Calls(f)}
+	l.calibrate()
+	return gainLane{f: f, calls: l.calls * gainCalls, at: l.at}
+}
+
+// run times one core and two, in this order or the other.
+func (l *gainLane) run(oneFirst bool) {
+	var took [2]time.Duration
+	for turn := range 2 {
+		cores := turn
+		if !oneFirst {
+			cores = 1 - turn
+		}
+		took[cores] = l.onCores(cores + 1)
+	}
+	l.gains = append(l.gains, 2*float64(took[0])/float64(took[1])) // two cores do twice the calls
+}
+
+// onCores runs all calls on each of so many cores at once.
+func (l *gainLane) onCores(cores int) time.Duration {
 	runtime.GOMAXPROCS(cores)
 	var done sync.WaitGroup
 	start := time.Now()
-	for core := range cores {
+	for range cores {
+		from := l.at
+		l.at += l.calls
 		done.Go(func() {
-			for i := range calls {
-				f(core*calls + i)
+			for i := range l.calls {
+				l.f(from + i)
 			}
 		})
 	}
 	done.Wait()
 	return time.Since(start)
+}
+
+// Repeats is how often something is to be measured: so often, or three times in
+// a short run, which is to see that everything runs and not how fast.
+func Repeats(full int) int {
+	if testing.Short() {
+		return min(full, 3)
+	}
+	return full
 }
 
 // Loop runs f with a rising counter for as long as the benchmark wants, and

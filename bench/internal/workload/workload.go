@@ -133,13 +133,18 @@ func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.
 // Each has been signed once already, so that what is made for the first look at
 // a key (the index of taproot addresses, output keys) is not measured.
 func (w *Workload) Whole(t testing.TB, engine *countersign.Engine) func(i int) {
+	return w.WholeOf(t, engine, Keys)
+}
+
+// WholeOf is Whole with the first keys alone.
+func (w *Workload) WholeOf(t testing.TB, engine *countersign.Engine, keys int) func(i int) {
 	ctx := t.Context()
 	whole := func(i int) {
-		if _, err := engine.SignTransaction(ctx, Organization, w.Requests[i%Keys]); err != nil {
+		if _, err := engine.SignTransaction(ctx, Organization, w.Requests[i%keys]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range Keys {
+	for i := range keys {
 		whole(i)
 	}
 	return whole

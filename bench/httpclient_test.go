@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// client is many clients over connections that are kept alive.
+type client struct {
+	*http.Client
+	url   string
+	count int
+}
+
+func newClient(url string, count int) *client {
+	return &client{&http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: count, MaxIdleConns: count,
+		DialContext: (&net.Dialer{}).DialContext, DisableCompression: true,
+	}}, url, count}
+}
+
+// outcome is what one run measured.
+type outcome struct{ perSecond, p50, p99, p999 float64 }
+
+// fire sends all requests of a load; latencies are in milliseconds.
+func (c *client) fire(b *testing.B, l *load) outcome {
+	b.Helper()
+	latencies := make([]time.Duration, len(l.bodies))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	started := time.Now()
+	for range c.count {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(l.bodies); i = int(next.Add(1)) - 1 {
+				before := time.Now()
+				if err := c.send(l.bodies[i], l.headers[i]); err != nil {
+					b.Error(err)
+					return
+				}
+				latencies[i] = time.Since(before)
+			}
+		})
+	}
+	group.Wait()
+	took := time.Since(started)
+	slices.Sort(latencies)
+	at := func(share float64) float64 {
+		return float64(latencies[int(share*float64(len(latencies)-1))].Microseconds()) / 1000
+	}
+	return outcome{float64(len(l.bodies)) / took.Seconds(), at(.5), at(.99), at(.999)}
+}
+
+func (c *client) send(body []byte, header string) error {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("X-Stamp", header)
+	response, err := c.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("answered %s", response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// Servers are this test binary, run again with serverEnv set to a spec: in a
+// process of their own, their memory can be told from that of the clients.
+//
+//	server → stdout   its URL, a line
+//	stdin → server    nothing; its end ends the server
+//	server → stdout   its last, in JSON
+const serverEnv = "COUNTERSIGN_BENCH_SERVER"
+
+// serveBare is the Store of the handler that has none.
+const serveBare = "bare"
+
+// spec says what a server serves.
+type spec struct {
+	Store     string // memory, bolt, postgres, or serveBare
+	At        string // the file or the DSN
+	PublicKey string // the API key that may send requests, in hex
+}
+
+// last is what a server says of itself as it ends.
+type last struct {
+	PeakRSS            int // bytes
+	Heap               int // live bytes
+	Completed, Commits uint64
+}
+
+func TestMain(m *testing.M) {
+	text := os.Getenv(serverEnv)
+	if text == "" {
+		os.Exit(m.Run())
+	}
+	if err := serve(text); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+func serve(text string) error {
+	var s spec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return err
+	}
+	handler, kept, err := s.handler()
+	if err != nil {
+		return err
+	}
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = httpapi.NewServer(handler)
+	server.Start()
+	fmt.Println(server.URL + "/public/v1/submit/sign_transaction")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	server.Close()
+	said := last{PeakRSS: peakRSS()}
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	said.Heap = int(stats.HeapAlloc)
+	if file, ok := kept.(*bolt.Store); ok {
+		written := file.Stats()
+		said.Completed, said.Commits = uint64(written.Completed), uint64(written.Commits)
+	}
+	return json.NewEncoder(os.Stdout).Encode(said)
+}
+
+func (s *spec) handler() (http.Handler, store.Store, error) {
+	if s.Store == serveBare {
+		handler, err := newBare(s.PublicKey)
+		return handler, nil, err
+	}
+	kept, err := s.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	engine, err := submitEngine(countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: s.PublicKey}, kept)
+	if err != nil {
+		return nil, nil, err
+	}
+	return httpapi.New(engine, httpapi.Options{}), kept, nil
+}
+
+func (s *spec) open() (store.Store, error) {
+	switch s.Store {
+	case "memory":
+		return memory.New(0), nil
+	case "bolt":
+		return bolt.Open(s.At)
+	case "postgres":
+		return postgres.Open(context.Background(), s.At)
+	}
+	return nil, fmt.Errorf("no store %q", s.Store)
+}
+
+// peakRSS is the most memory that this process had, in bytes; 0 where /proc does
+// not tell.
+func peakRSS() int {
+	text, _ := os.ReadFile("/proc/self/status")
+	_, line, _ := strings.Cut(string(text), "VmHWM:")
+	var kilobytes int
+	_, _ = fmt.Sscan(line, &kilobytes)
+	return kilobytes << 10
+}
+
+// server is such a process.
+type server struct {
+	b      *testing.B
+	url    string
+	stdin  io.Closer
+	stdout *bufio.Reader
+	wait   func() error
+}
+
+func startServer(b *testing.B, s spec) *server {
+	b.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	command := exec.CommandContext(b.Context(), os.Args[0])
+	command.Env = append(os.Environ(), serverEnv+"="+string(text))
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		b.Fatal(err)
+	}
+	started := &server{b: b, stdin: stdin, stdout: bufio.NewReader(stdout), wait: command.Wait}
+	line, err := started.stdout.ReadString('\n')
+	if err != nil {
+		b.Fatalf("a server over %s does not start: %v", s.Store, err)
+	}
+	started.url = strings.TrimSpace(line)
+	return started
+}
+
+// stop ends the server and returns what it says of itself.
+func (s *server) stop() (said last) {
+	s.b.Helper()
+	_ = s.stdin.Close()
+	if err := json.NewDecoder(s.stdout).Decode(&said); err != nil {
+		s.b.Fatal(err)
+	}
+	if err := s.wait(); err != nil {
+		s.b.Fatal(err)
+	}
+	return said
+}

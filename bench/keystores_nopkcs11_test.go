@@ -1,0 +1,17 @@
+//go:build !cgo
+
+package bench
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// pkcs11Backend is not there: PKCS#11 takes cgo.
+func pkcs11Backend(b *testing.B, _ *workload.Workload, _ int) keystore.Keystore {
+	b.Helper()
+	b.Skip("PKCS#11 takes cgo")
+	return nil
+}

@@ -1,0 +1,138 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// stores are those that activities are recorded in.
+var stores = []struct {
+	name string
+	open func(b *testing.B) store.Store
+}{
+	{"memory", func(*testing.B) store.Store { return memory.New(1 << 40) }},
+	{"bolt", func(b *testing.B) store.Store {
+		kept, err := bolt.Open(filepath.Join(b.TempDir(), "state.db"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		return kept
+	}},
+	{"postgres", func(b *testing.B) store.Store {
+		kept, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return kept
+	}},
+}
+
+// BenchmarkSubmit is a request from its body to its answer, without HTTP: by one
+// client over each store, and by 64 at once.
+func BenchmarkSubmit(b *testing.B) {
+	for _, kept := range stores {
+		for _, clients := range []int{1, storeClients} {
+			b.Run(fmt.Sprintf("%s/clients=%d", kept.name, clients), func(b *testing.B) {
+				key := enginetest.NewAPIKey(b)
+				engine := newSubmitEngine(b, key, kept.open(b))
+				sent := newLoad(b, key, b.N)
+				var next atomic.Int64
+				b.SetParallelism(max(1, clients/runtime.GOMAXPROCS(0)))
+				submit := func() {
+					i := next.Add(1) - 1
+					record, err := engine.Submit(b.Context(), sent.body(int(i)))
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					record.AppendAnswer(make([]byte, 0, 8<<10))
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				if clients == 1 {
+					for range b.N {
+						submit()
+					}
+					return
+				}
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						submit()
+					}
+				})
+			})
+		}
+	}
+}
+
+// newSubmitEngine is an engine that takes requests, without verify-after-sign.
+// It is closed, with its store, when the benchmark ends.
+func newSubmitEngine(b *testing.B, key *enginetest.APIKey, kept store.Store) *countersign.Engine {
+	b.Helper()
+	engine, err := submitEngine(key.Config(), kept)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return engine
+}
+
+// BenchmarkSubmitParts is each step of that by itself, but for the store, which
+// the benchmarks of stores are about.
+func BenchmarkSubmitParts(b *testing.B) {
+	key := enginetest.NewAPIKey(b)
+	sent := newLoad(b, key, 1000)
+	engine := newSubmitEngine(b, key, memory.New(0))
+	record, err := engine.Submit(b.Context(), sent.body(0))
+	if err != nil {
+		b.Fatal(err)
+	}
+	encoded := record.Encode()
+	credential := credentialOf(b, key)
+	intent := record.Request.Intent.(activity.SignTransactionIntent)
+	for _, step := range []part{
+		{"decode", func(i int) error { _, err := activity.Decode(sent.bodies[i]); return err }},
+		{"stamp-parse", func(i int) error { _, err := stamp.Parse(sent.header(i)); return err }},
+		{"stamp-verify", func(i int) error {
+			parsed, err := stamp.Parse(sent.header(i))
+			if err != nil {
+				return err
+			}
+			return credential.Verify(parsed, sent.bodies[i], record.CreatedAt)
+		}},
+		{"sign", func(int) error {
+			_, err := engine.SignTransaction(context.Background(), enginetest.Organization, intent)
+			return err
+		}},
+		{"encode", func(int) error { record.Encode(); return nil }},
+		{"answer", func(int) error { record.AppendAnswer(make([]byte, 0, 8<<10)); return nil }},
+		{"decode-recorded", func(int) error { _, err := activity.DecodeRecord(encoded); return err }},
+	} {
+		b.Run(step.name, func(b *testing.B) {
+			measure.Loop(b, func(i int) {
+				if err := step.run(i % len(sent.bodies)); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"encoding/hex"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	keys "github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// submitEngine is an engine that takes the requests of a load, without
+// verify-after-sign.
+func submitEngine(key countersign.APIKeyConfig, kept store.Store) (*countersign.Engine, error) {
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: []countersign.UserConfig{
+		{Name: "bench", APIKeys: []countersign.APIKeyConfig{key}},
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	secret, err := hex.DecodeString(enginetest.Secret)
+	if err != nil {
+		return nil, err
+	}
+	signing := keys.New()
+	if _, err := signing.Add(enginetest.Organization, keys.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+		return nil, err
+	}
+	return countersign.New(countersign.Config{
+		Keystore: signing, Directory: directory, Store: kept, ReleaseUnverifiedSignatures: true,
+	})
+}
+
+// load is stamped requests, every one a body of its own.
+type load struct {
+	bodies  [][]byte
+	headers []string
+}
+
+func newLoad(b *testing.B, key *enginetest.APIKey, count int) *load {
+	b.Helper()
+	made := &load{}
+	now := time.Now().UnixMilli()
+	for i := range count {
+		body := fmt.Appendf(nil, `{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}}`,
+			now-int64(i), enginetest.Organization, enginetest.Address, enginetest.Unsigned)
+		made.bodies = append(made.bodies, body)
+		made.headers = append(made.headers, key.Header(body).Value)
+	}
+	return made
+}
+
+// part returns one run's share, so that no body comes twice.
+func (l *load) part(run, size int) *load {
+	from, to := run*size, (run+1)*size
+	return &load{l.bodies[from:to], l.headers[from:to]}
+}
+
+func (l *load) header(i int) stamp.Header {
+	return stamp.Header{Name: stamp.HeaderAPIKey, Value: l.headers[i]}
+}
+
+func (l *load) body(i int) countersign.SignedBody {
+	return countersign.SignedBody{Body: l.bodies[i], Stamps: []stamp.Header{l.header(i)}}
+}
+
+// credentialOf is what the engine verifies a key's stamps against.
+func credentialOf(b *testing.B, key *enginetest.APIKey) *stamp.Credential {
+	b.Helper()
+	public, err := hex.DecodeString(key.PublicKey)
+	if err != nil {
+		b.Fatal(err)
+	}
+	credential, err := stamp.NewAPIKey(stamp.CurveP256, public)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return credential
+}
