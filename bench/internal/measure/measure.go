@@ -5,9 +5,7 @@ package measure
 
 import (
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 )
@@ -104,82 +102,6 @@ func (l *lane) calibrate() {
 func (l *lane) run() {
 	l.perCall = append(l.perCall, float64(l.timer(l.at, l.calls))/float64(l.calls))
 	l.at += l.calls
-}
-
-// gainRounds is how many rounds a gain is the median of. A round starts its
-// goroutines anew, so that it runs gainCalls times as long as a side of a pair.
-const gainRounds, gainCalls = 61, 16
-
-// Gain reports how much faster two cores are than one, for ours and for theirs,
-// as medians over interleaved rounds:
-//
-//	gain-ours    calls per second on two cores, by those on one
-//	gain-theirs  the same of theirs
-//	gain-ratio   the one by the other: 1 if ours loses nothing of its own
-//
-// A round runs both, each on one core and on two, in an order that turns from
-// round to round: what the machine does meanwhile meets all four alike.
-func Gain(b *testing.B, ours, theirs func(i int)) {
-	b.Helper()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	lanes := [2]gainLane{newGainLane(ours), newGainLane(theirs)}
-	rounds := Repeats(gainRounds)
-	var ratios []float64
-	for round := range rounds {
-		first := round % 2
-		lanes[first].run(round/2%2 == 0)
-		lanes[1-first].run(round/2%2 == 0)
-		ratios = append(ratios, lanes[0].gains[round]/lanes[1].gains[round])
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(Median(lanes[0].gains), "gain-ours")
-	b.ReportMetric(Median(lanes[1].gains), "gain-theirs")
-	b.ReportMetric(Median(ratios), "gain-ratio")
-}
-
-// gainLane is one side of a gain.
-type gainLane struct {
-	f     func(i int)
-	calls int // on each core
-	at    int
-	gains []float64
-}
-
-func newGainLane(f func(i int)) gainLane {
-	l := lane{timer: Calls(f)}
-	l.calibrate()
-	return gainLane{f: f, calls: l.calls * gainCalls, at: l.at}
-}
-
-// run times one core and two, in this order or the other.
-func (l *gainLane) run(oneFirst bool) {
-	var took [2]time.Duration
-	for turn := range 2 {
-		cores := turn
-		if !oneFirst {
-			cores = 1 - turn
-		}
-		took[cores] = l.onCores(cores + 1)
-	}
-	l.gains = append(l.gains, 2*float64(took[0])/float64(took[1])) // two cores do twice the calls
-}
-
-// onCores runs all calls on each of so many cores at once.
-func (l *gainLane) onCores(cores int) time.Duration {
-	runtime.GOMAXPROCS(cores)
-	var done sync.WaitGroup
-	start := time.Now()
-	for range cores {
-		from := l.at
-		l.at += l.calls
-		done.Go(func() {
-			for i := range l.calls {
-				l.f(from + i)
-			}
-		})
-	}
-	done.Wait()
-	return time.Since(start)
 }
 
 // Repeats is how often something is to be measured: so often, or three times in

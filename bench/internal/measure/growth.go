@@ -1,0 +1,41 @@
+package measure
+
+import "testing"
+
+// growthRounds is how many rounds a growth is the median of.
+const growthRounds = 101
+
+// Sizes is one thing at a small and at a large size.
+type Sizes struct{ Small, Large func(i int) }
+
+// Growth reports how much dearer a call is at the large size than at the small
+// one, for ours and for theirs, as medians over interleaved rounds:
+//
+//	growth-ours    the large by the small
+//	growth-theirs  the same of theirs
+//	growth-ratio   the one by the other: 1 if ours grows as theirs does
+//	ns/ours        one call of ours at the large size
+//	ns/theirs      one call of theirs at the large size
+func Growth(b *testing.B, ours, theirs Sizes) {
+	b.Helper()
+	var lanes [4]lane
+	for i, f := range []func(int){ours.Small, ours.Large, theirs.Small, theirs.Large} {
+		lanes[i].timer = Calls(f)
+		lanes[i].calibrate()
+	}
+	var own, other, ratios []float64
+	for round := range Repeats(growthRounds) {
+		for i := range lanes {
+			lanes[(i+round)%len(lanes)].run()
+		}
+		own = append(own, lanes[1].perCall[round]/lanes[0].perCall[round])
+		other = append(other, lanes[3].perCall[round]/lanes[2].perCall[round])
+		ratios = append(ratios, own[round]/other[round])
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(Median(own), "growth-ours")
+	b.ReportMetric(Median(other), "growth-theirs")
+	b.ReportMetric(Median(ratios), "growth-ratio")
+	b.ReportMetric(Median(lanes[1].perCall), "ns/ours")
+	b.ReportMetric(Median(lanes[3].perCall), "ns/theirs")
+}
