@@ -2,10 +2,11 @@
 # or says which were left out. COUNTERSIGN_REQUIRE=all makes that a failure.
 
 LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report fuzz \
+.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report bench-compare fuzz \
 	release binaries sbom man completions reproducible
 
 all: build
@@ -62,25 +63,30 @@ reproducible:
 	packaging/reproducible.sh
 
 # Every benchmark, with the libraries that the engine is compared with, into
-# bench/results/<date>.txt; then the report. BENCH=… runs some of them,
-# PEERS= leaves the other libraries out. Leave the machine alone meanwhile.
+# bench/results/<date>.txt; then the report. Half an hour on two cores: leave the
+# machine alone meanwhile. BENCH=… runs some of them, PEERS= leaves the other
+# libraries out, SHORT=-short BENCHTIME=1x only shows that everything runs.
 BENCH = .
 PEERS = bench/peers
-BENCHTIME = 300ms
-RESULTS = bench/results/$(shell date -u +%Y-%m-%d).txt
+BENCHTIME = 200ms
+SHORT =
+RESULTS := bench/results/$(shell date -u +%Y-%m-%d).txt
+DOCS = docs
 
 bench:
-	@mkdir -p $(dir $(RESULTS))
-	{ go run ./bench/report -machine && \
-	  go test -run '^$$' -bench '$(BENCH)' -skip '^BenchmarkParallel$$' -benchtime $(BENCHTIME) -timeout 2h ./bench && \
-	  go test -run '^$$' -bench '^BenchmarkParallel$$' -cpu 1,2 -benchtime $(BENCHTIME) ./bench && \
-	  for peers in $(PEERS); do (cd $$peers && go test -mod=mod -run '^$$' -bench '$(BENCH)' -timeout 2h .) || exit 1; done; \
-	} > $(RESULTS).part
+	@mkdir -p $(dir $(RESULTS)) $(DOCS)
+	@BENCH='$(BENCH)' BENCHTIME='$(BENCHTIME)' PEERS='$(PEERS)' SHORT='$(SHORT)' bench/run.sh > $(RESULTS).part
 	mv $(RESULTS).part $(RESULTS)
-	$(MAKE) bench-report
+	go run ./bench/report -docs $(DOCS) $(RESULTS)
 
+# The report alone, from the newest results.
 bench-report:
-	go run ./bench/report
+	go run ./bench/report -docs $(DOCS)
+
+# What a change did: make bench-compare OLD=before.txt NEW=after.txt. Run what is
+# to be compared several times: go test -run '^$$' -bench … -count 10 ./bench
+bench-compare:
+	go run $(BENCHSTAT) -ignore date,commit,load-at-start,kernel,memory,node,note $(OLD) $(NEW)
 
 # Every fuzz target for TIME each.
 fuzz:

@@ -1,4 +1,4 @@
-// Command report makes docs/performance.md and its plot from the output of the
+// Command report makes docs/performance.md and its plots from the output of the
 // benchmarks.
 //
 //	report -machine                     write the facts of this machine, which stand in front of the output
@@ -21,7 +21,7 @@ import (
 
 func main() {
 	machine := flag.Bool("machine", false, "write the facts of this machine and do nothing else")
-	docs := flag.String("docs", "docs", "folder to write performance.md and its plot to")
+	docs := flag.String("docs", "docs", "folder to write performance.md and its plots to")
 	flag.Parse()
 	if *machine {
 		writeMachine(os.Stdout)
@@ -53,15 +53,17 @@ func run(source, docs string) error {
 	if len(r.benchmarks) == 0 {
 		return fmt.Errorf("%s has no benchmarks", source)
 	}
-	var text, drawing bytes.Buffer
+	var text, ratios, scale bytes.Buffer
 	render(&text, r, filepath.ToSlash(source))
-	plot(&drawing, r)
+	plot(&ratios, r)
+	drawScale(&scale, r)
 	if err := os.MkdirAll(docs, 0o755); err != nil {
 		return err
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(docs, "performance.md"), text.Bytes(), 0o644),
-		os.WriteFile(filepath.Join(docs, plotFile), drawing.Bytes(), 0o644))
+		os.WriteFile(filepath.Join(docs, ratioPlot), ratios.Bytes(), 0o644),
+		os.WriteFile(filepath.Join(docs, scalePlot), scale.Bytes(), 0o644))
 }
 
 // newestResults is the last by name: names are dates.

@@ -14,6 +14,7 @@ func render(w io.Writer, r *results, source string) {
 	fmt.Fprintf(w, "Made by `make bench` from [`%s`](../%s); do not edit. The output there is that of `go test -bench`, for `benchstat`.\n\n", source, source)
 	fmt.Fprintf(w, "Compare ratios, not nanoseconds: a ratio is the median over interleaved pairs in one process, with keys and "+
 		"transactions rotating over 1,000, and holds from machine to machine.\n\n")
+	renderPromises(w, r)
 	renderFacts(w, r)
 	claimed := map[*benchmark]bool{}
 	for _, s := range sections {
@@ -29,7 +30,7 @@ func render(w io.Writer, r *results, source string) {
 }
 
 func renderFacts(w io.Writer, r *results) {
-	fmt.Fprintf(w, "| machine | |\n|---|---|\n")
+	fmt.Fprintf(w, "## The machine\n\n| | |\n|---|---|\n")
 	for _, key := range r.order {
 		fmt.Fprintf(w, "| %s | %s |\n", key, r.facts[key])
 	}
@@ -43,8 +44,8 @@ func renderFacts(w io.Writer, r *results) {
 
 func (s section) render(w io.Writer, rows []*benchmark) {
 	fmt.Fprintf(w, "## %s\n\n%s\n\n", s.title, s.text)
-	if s.plot {
-		fmt.Fprintf(w, "![%s](%s)\n\n", s.title, plotFile)
+	if s.plot != "" {
+		fmt.Fprintf(w, "![%s](%s)\n\n", s.title, s.plot)
 	}
 	if s.unit != "" {
 		renderPivot(w, rows, s.unit)
@@ -124,7 +125,10 @@ func idle(rows []*benchmark, unit string) bool {
 }
 
 // unitOrder is the order of columns; what is not in it comes last, by name.
-var unitOrder = []string{"ratio", "gain-ratio", "gain-ours", "gain-theirs", "ns/ours", "ns/theirs", "ns/op", "req/s", "bare-req/s", "p50-ms", "p99-ms", "p999-ms"}
+var unitOrder = []string{
+	"ratio", "gain-ratio", "gain-ours", "gain-theirs", "growth-ratio", "growth-ours", "growth-theirs", "cpu-ratio",
+	"ns/ours", "ns/theirs", "ns/op", "ns/item", "ns/input", "req/s", "bare-req/s", "p50-ms", "p99-ms", "p999-ms",
+}
 
 func byRank(a, b string) int {
 	rank := func(unit string) int {
@@ -148,7 +152,7 @@ func cell(b *benchmark, unit string) string {
 	switch {
 	case !measured:
 		return ""
-	case strings.Contains(unit, "ratio") || strings.HasPrefix(unit, "gain"):
+	case strings.Contains(unit, "ratio") || strings.HasPrefix(unit, "gain") || strings.HasPrefix(unit, "growth"):
 		return fmt.Sprintf("%.2f", value)
 	case math.Abs(value) >= 100 || value == math.Trunc(value):
 		return thousands(value)

@@ -62,7 +62,7 @@ func TestRender(t *testing.T) {
 		"| ratio | sign | handle |\n|---|---:|---:|\n| ethereum eip1559 | 1.25 | 1.10 |\n| solana 215 | 0.50 |  |",
 		"| ethereum eip1559 verified, -cpu 1 | 1,234,567 | 1,024 | 9 |",
 		"| ethereum eip1559 verified, -cpu 2 | 734,567 | 1,024 | 9 |",
-		"## The submitted path",
+		"## Stores and one-time passwords, absolute",
 		"| StoreBolt | 55.2 |",
 		"## Others",
 		"| UnheardOf some thing | 7 |",
@@ -77,18 +77,75 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestPlot: the plot is well-formed and has a bar for each ratio.
+// TestPlot: the plot is well-formed and has a number for each ratio.
 func TestPlot(t *testing.T) {
 	var out bytes.Buffer
 	plot(&out, parsed(t))
-	if got := strings.Count(out.String(), `font-size="8"`); got != 3 {
-		t.Errorf("%d bars, want 3", got)
+	if got := strings.Count(out.String(), `class="ratio"`); got != 3 {
+		t.Errorf("%d numbers, want 3", got)
 	}
-	for decoder := xml.NewDecoder(&out); ; {
+	wellFormed(t, &out)
+}
+
+// TestScalePlot: a point for each size and series, and nothing where nothing was
+// measured.
+func TestScalePlot(t *testing.T) {
+	r, err := parse(strings.NewReader(`BenchmarkKeystoreMemoryFind/by=id/keys=10-2 1 90 ns/op
+BenchmarkKeystoreMemoryFind/by=id/keys=1000000-2 1 400 ns/op
+BenchmarkKeystoreMemoryFind/by=keccak/keys=10-2 1 95 ns/op
+BenchmarkInputs/bitcoin/P2TR/inputs=1000-2 1 9e7 ns/op 90000 ns/input
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	drawScale(&out, r)
+	if got := strings.Count(out.String(), "<circle"); got != 4 {
+		t.Errorf("%d points, want 4", got)
+	}
+	for _, want := range []string{">1M<", ">100<", ">400<"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s on the axes", want)
+		}
+	}
+	wellFormed(t, &out)
+}
+
+func wellFormed(t *testing.T, drawing io.Reader) {
+	t.Helper()
+	for decoder := xml.NewDecoder(drawing); ; {
 		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
-			break
+			return
 		} else if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestPromises: the worst counts, and what was not measured is not kept.
+func TestPromises(t *testing.T) {
+	var out bytes.Buffer
+	r, err := parse(strings.NewReader(`BenchmarkRatio/ethereum/eip1559/sign-2 1 1.05 ratio
+BenchmarkRatio/tron/transfer/sign-2 1 1.104 ratio
+BenchmarkRatio/tron/transfer/handle-2 1 1.3 ratio
+BenchmarkGain/ethereum/eip1559-2 1 0.95 gain-ratio
+BenchmarkGain/solana/215-2 1 0.93 gain-ratio
+BenchmarkHTTP/memory-2 1 0.6999 ratio
+BenchmarkKeystoreMemoryFind/by=id/keys=1000000-2 1 435 B/key
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	renderPromises(&out, r)
+	for _, want := range []string{
+		"signature | ≤ 1.1 | 1.104 | **missed** | tron transfer sign, of 2 |",
+		"bare operation | ≥ 0.93 | 0.930 | kept | solana 215, of 2 |",
+		"a bare handler | ≥ 0.7 | 0.700 | **missed** |  |",
+		"in bytes | ≤ 500 | 435 | kept |  |",
+		"Beside solana-go | ≤ 1 | not measured | | |",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("not in the table: %s\n%s", want, out.String())
 		}
 	}
 }

@@ -10,14 +10,14 @@ type section struct {
 	what  *regexp.Regexp // of the first part of the name
 	text  string
 	unit  string // pivot: rows are chain/type, columns the last part, in this unit; empty: a row for each, a column for each unit
-	plot  bool
+	plot  string // the file of its plot, if it has one
 }
 
 // sections are in the order of the report: ratios, which hold from machine to
 // machine, before absolutes, which do not.
 var sections = []section{
 	{
-		title: "The whole path beside the bare curve operation", what: regexp.MustCompile(`^Ratio$`), unit: "ratio", plot: true,
+		title: "The whole path beside the bare curve operation", what: regexp.MustCompile(`^Ratio$`), unit: "ratio", plot: ratioPlot,
 		text: "Raw hex in, signed hex out, through `Engine.SignTransaction`: reading, looking the key up, refusing hazards, " +
 			"hashing, signing, splicing, hex. **sign**: signatures are not verified, beside the library's own signature " +
 			"(go-ethereum's `crypto.Sign`, btcec's `schnorr.Sign`, `crypto/ed25519`). **sign+verify**: as the engine is by default, " +
@@ -39,12 +39,14 @@ var sections = []section{
 			"**gain-ratio**: the one by the other, 1 if the engine has no lock or memory to fight over. A busy machine lowers both gains.",
 	},
 	{
-		title: "Batches", what: regexp.MustCompile(`^Batch`),
-		text: "1,000 transactions of all chains in turns, beside the same transactions chain by chain (**ratio**).",
+		title: "Batches", what: regexp.MustCompile(`^BatchRatio$`),
+		text: "An item of a batch of 1,000, in which each transaction is of another chain than the one before it and one engine has the keys of " +
+			"all chains, beside the same transactions signed chain by chain by engines that know no other (**ratio**).",
 	},
 	{
 		title: "Keystores", what: regexp.MustCompile(`^Keystores$`),
-		text: "The whole path of a transfer by where the key is, beside the same with keys in memory (**ratio**).",
+		text: "The whole path of a transfer, verified, by where the key is, beside the same with keys in memory (**ratio**). " +
+			"PKCS#11 is SoftHSM in this process, with one session.",
 	},
 	{
 		title: "HSM", what: regexp.MustCompile(`^PKCS11`),
@@ -54,27 +56,68 @@ var sections = []section{
 			"takes a millisecond longer, with 8 sessions beside one.",
 	},
 	{
-		title: "Scale: keys", what: regexp.MustCompile(`^Keystore(Memory|File)`),
-		text: "Looking keys up must not slow down with their number, but for the processor's caches. **B/key** is the Go heap; " +
-			"the 32 bytes of each secret are outside of it.",
+		title: "Scale: keys in memory, growth", what: regexp.MustCompile(`^KeystoreMemoryFlat$`),
+		text: "**growth-ours**: a look-up among a million keys beside one among a thousand; **growth-theirs**: the same of a bare map of Go's; " +
+			"**growth-ratio**: the one by the other. Neither depends on the number of keys but by the caches of the processor: " +
+			"at most 1 says that the keystore misses them no more than one access to a map does, for what it takes at a thousand.",
 	},
 	{
-		title: "Scale: Bitcoin inputs", what: regexp.MustCompile(`^Inputs`),
-		text: "**ratio**: an input among 1,000 beside one among 10. What a legacy input (P2PKH) signs covers all inputs, so that its cost " +
+		title: "Scale: Bitcoin inputs, ratio", what: regexp.MustCompile(`^InputsRatio$`),
+		text: "An input among 1,000 beside one among 10. What a legacy input (P2PKH) signs covers all inputs, so that its cost " +
 			"grows with their number: that is Bitcoin's, and why there was segwit.",
 	},
-	{title: "Scale: calldata", what: regexp.MustCompile(`^Calldata$`), text: "An EIP-1559 transaction with random calldata."},
 	{
-		title: "The submitted path", what: regexp.MustCompile(`^(Submit|HTTP|Decode|Stamp|Store|OTP|Activity|Fingerprint|Proof)`),
-		text: "Requests as they come from outside: decode, stamp, store, answer. **HTTP** is end to end from 64 clients on the same machine, " +
-			"verification off; its **ratio** is of requests per second, beside a handler that verifies the stamp and signs, and does nothing else.",
+		title: "HTTP", what: regexp.MustCompile(`^HTTP$`),
+		text: "Stamped requests over loopback, each a body of its own, from 64 clients; the server is a process of its own on the same machine, " +
+			"verification off. **ratio**: requests per second beside a handler that verifies the stamp, signs and does nothing else, in turns; " +
+			"above 1 the engine is faster. Latencies are those of the clients. **peak-RSS-MB**: the most memory that the server's process had, its " +
+			"records included; **kept-B/activity**: what is on its heap at the end, for each activity: the record of a store in memory.",
 	},
-	{title: "Whole path, absolute", what: regexp.MustCompile(`^Sign$|^Parallel$`), text: absolute},
+	{
+		title: "HTTP by clients", what: regexp.MustCompile(`^HTTPClients$`),
+		text: "The same over a store in memory. Clients, server and what the machine does else share its cores: more clients than cores wait for them.",
+	},
+	{
+		title: "Scale: keys, absolute", what: regexp.MustCompile(`^Keystore(Memory|File)`), plot: scalePlot,
+		text: "**B/key** is the Go heap; the 32 bytes of each secret are outside of it. **open-µs/key**: deriving the public key and putting it in. " +
+			"A file keystore has a file for each key (age, one X25519 agreement to open): opening is linear, whatever the passphrase costs (**workfactor**).",
+	},
+	{
+		title: "Scale: Bitcoin inputs, absolute", what: regexp.MustCompile(`^Inputs$`),
+		text: "**ns/input** should stay what it is, but for P2PKH.",
+	},
+	{
+		title: "Scale: calldata, absolute", what: regexp.MustCompile(`^Calldata$`),
+		text: "An EIP-1559 transaction with so many bytes of random calldata: beyond the signature, what Keccak and hex take.",
+	},
+	{
+		title: "The submitted path, absolute", what: regexp.MustCompile(`^Submit$`),
+		text: "A request from its body to its answer through `Engine.Submit`, without HTTP, by the store that records it and how many clients submit at once.",
+	},
+	{
+		title: "The submitted path in parts, absolute", what: regexp.MustCompile(`^SubmitParts$`),
+		text: "**decode**: the strict reading of the body, and its fingerprint; **stamp-parse**, **stamp-verify**: the first alone, and both; " +
+			"**sign**: the whole path of the transaction; **encode**: the record for the store; **answer**: the JSON of the answer; " +
+			"**decode-recorded**: what a repeated request takes instead of signing.",
+	},
+	{
+		title: "Stores and one-time passwords, absolute", what: regexp.MustCompile(`^(Store|OTP)`),
+		text: "An activity of 2,000 bytes begun and completed, from 64 goroutines at once where a disk is waited for (but for **StoreBoltAlone**); " +
+			"**activities/fsync**: how many share one. **OTPVerify** issues a code as well.",
+	},
+	{
+		title: "Batches, absolute", what: regexp.MustCompile(`^Batch$`), text: "A batch of 1,000 transactions of all chains in turns.",
+	},
+	{title: "Whole path, absolute", what: regexp.MustCompile(`^Sign$`), text: absolute},
+	{
+		title: "All cores at once, absolute", what: regexp.MustCompile(`^Parallel$`),
+		text: "The whole path, verified, from one core and from two: `BenchmarkGain` above holds the difference against the bare operation's.",
+	},
 	{title: "Curve operations, absolute", what: regexp.MustCompile(`^Curve$`), unit: "ns/op", text: "What the ratios are held against."},
 	{
 		title: "Parts, absolute", what: regexp.MustCompile(`^Parts$`), unit: "ns/op",
-		text: "Each part of the path by itself, in nanoseconds. **hash+splice** is signing with a signature that is ready; " +
-			"with **verify**, it is checked. **summary** and **digest** are what a policy or a person needs, and not part of the path.",
+		text: "Each part of the path by itself, in nanoseconds. **hash** is signing up to where the key is asked, **hash+splice** with a " +
+			"signature that is ready; with **verify**, it is checked. **sign** is the key alone. **summary** and **digest** are what a policy or a person needs, and not part of the path.",
 	},
 	{title: "Others", what: regexp.MustCompile(``), text: "What no section above has claimed."},
 }
