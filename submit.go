@@ -146,11 +146,12 @@ func (s *submitted) claim(request *activity.Request) store.Claim {
 }
 
 // operationPath returns the path of a type, empty if it is not served.
-func operationPath(kind activity.Type) string {
+func operationPath(kind activity.Type) string { return operationPaths[kind] }
+
+var operationPaths = func() map[activity.Type]string {
+	paths := map[activity.Type]string{}
 	for _, operation := range activity.Operations() {
-		if operation.Type == kind {
-			return operation.Path
-		}
+		paths[operation.Type] = operation.Path
 	}
-	return ""
-}
+	return paths
+}()

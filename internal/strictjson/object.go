@@ -38,7 +38,7 @@ func (s Span) Of(text []byte) []byte { return text[s.Start:s.End:s.End] }
 func (r *Reader) Object(fields ...Field) error {
 	var seen uint64
 	start := r.at
-	err := r.members(func(name string, at int) error {
+	err := r.members(fields, func(name string, at int) error {
 		i := slices.IndexFunc(fields, func(field Field) bool { return field.name == name })
 		if i < 0 {
 			return r.unknown(name, at, fields)
@@ -132,8 +132,9 @@ func (r *Reader) value(into any) (err error) {
 }
 
 // members reads an object and calls each with every name, at the value. It
-// does not look at whether a name comes twice.
-func (r *Reader) members(each func(name string, at int) error) error {
+// does not look at whether a name comes twice. The fields are those whose names
+// are likely.
+func (r *Reader) members(fields []Field, each func(name string, at int) error) error {
 	if r.next() != '{' {
 		return r.expect("an object")
 	}
@@ -148,7 +149,7 @@ func (r *Reader) members(each func(name string, at int) error) error {
 		if r.next() != '"' {
 			return r.expect("the name of a member")
 		}
-		name, err := r.text()
+		name, err := r.name(fields)
 		if err != nil {
 			return err
 		}
@@ -162,6 +163,24 @@ func (r *Reader) members(each func(name string, at int) error) error {
 			return err
 		}
 	}
+}
+
+// name reads the name of a member: that of a field is there already, and takes
+// no memory.
+func (r *Reader) name(fields []Field) (string, error) {
+	raw, escaped, err := r.quoted()
+	switch {
+	case err != nil:
+		return "", err
+	case escaped:
+		return r.unescape(raw)
+	}
+	for i := range fields {
+		if string(raw) == fields[i].name {
+			return fields[i].name, nil
+		}
+	}
+	return string(raw), nil
 }
 
 // separator reads one character with the white space around it.
@@ -214,7 +233,7 @@ func (r *Reader) skip(depth int) error {
 
 func (r *Reader) skipObject(depth int) error {
 	names := map[string]struct{}{}
-	return r.members(func(name string, at int) error {
+	return r.members(nil, func(name string, at int) error {
 		if _, twice := names[name]; twice {
 			return r.failIn(shownName(name), at, "appears twice")
 		}
