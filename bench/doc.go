@@ -4,7 +4,7 @@
 //
 //	make bench                                       all of it, with peers, into bench/results and docs/performance.md
 //	go test -run '^$' -bench 'Ratio' ./bench         what the engine adds to the operation on the curve
-//	benchstat before.txt after.txt                   what a change did
+//	make bench-compare OLD=before.txt NEW=after.txt  what a change did
 //
 // Machines are noisy and differ: the figures to quote are the ratios, which are
 // medians over pairs that ran in turns in one process (package measure). The

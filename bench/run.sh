@@ -21,10 +21,13 @@ step() {
 	local title=$1 folder=$2
 	shift 2
 	printf '\n%4d s  %s\n' $((SECONDS - started)) "$title" >&2
-	(cd "$folder" && go test -run '^$' $short -timeout 1h "$@" .) | tee /dev/stderr
+	(cd "$folder" && go test -run '^$' $short -timeout 1h "$@" .) | tee >(cat >&2)
 }
 
-go run ./bench/report -machine | tee /dev/stderr
+{
+	go run ./bench/report -machine
+	[ -z "$short" ] || echo 'note: a short run, to see that everything runs: its figures mean nothing'
+} | tee >(cat >&2)
 if [ "$bench" = . ]; then
 	step 'ratios and runs, of fixed length' bench -bench "$ratios" -benchtime 1x
 	step 'one core and two' bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime"

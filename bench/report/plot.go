@@ -28,6 +28,13 @@ const plotLine = 1.10
 // ratioStyle keeps a number readable where it stands on a line.
 const ratioStyle = `font-size="9" class="ratio" stroke="` + paper + `" stroke-width="2.5" paint-order="stroke"`
 
+// plotMost is how far the axis goes at the most: longer bars are cut off, and
+// say so by their number.
+const plotMost = 2.5
+
+// barWidth is how long the bar of a ratio is.
+func barWidth(ratio, scale float64) float64 { return min(ratio, plotMost) * scale }
+
 // series are the bars of each kind.
 var series = []struct{ name, what, colour string }{
 	{"sign", "sign: beside the library's signature", blue},
@@ -102,7 +109,7 @@ func (k *kind) gapAfter(before []*kind) float64 {
 func (k *kind) bars(s svg, scale float64) {
 	s.text(plotLabels-8, k.y+k.height()/2+4, "end", k.chain+" "+k.name, "")
 	for i, ratio := range k.ratios {
-		s.rect(plotLabels, k.y+float64(i)*plotBar, ratio*scale, plotBar-1, series[i].colour)
+		s.rect(plotLabels, k.y+float64(i)*plotBar, barWidth(ratio, scale), plotBar-1, series[i].colour)
 	}
 }
 
@@ -110,7 +117,7 @@ func (k *kind) bars(s svg, scale float64) {
 func (k *kind) numbers(s svg, scale float64) {
 	for i, ratio := range k.ratios {
 		if ratio != 0 {
-			s.text(plotLabels+ratio*scale+3, k.y+float64(i+1)*plotBar-2, "start", strconv.FormatFloat(ratio, 'f', 2, 64), ratioStyle)
+			s.text(plotLabels+barWidth(ratio, scale)+3, k.y+float64(i+1)*plotBar-2, "start", strconv.FormatFloat(ratio, 'f', 2, 64), ratioStyle)
 		}
 	}
 }
@@ -132,7 +139,7 @@ func plotted(r *results) (kinds []*kind, most float64) {
 		for i := range series {
 			if value, measured := b.of("ratio"); measured && series[i].name == last {
 				k.ratios[i] = value
-				most = max(most, math.Ceil(value*4)/4)
+				most = max(most, min(plotMost, math.Ceil(value*4)/4))
 			}
 		}
 	}
