@@ -83,7 +83,7 @@ func serve(text string) error {
 	said.Heap = int(stats.HeapAlloc)
 	if file, ok := kept.(*bolt.Store); ok {
 		written := file.Stats()
-		said.Completed, said.Commits = uint64(written.Completed), uint64(written.Commits)
+		said.Completed, said.Commits = written.Completed, written.Commits
 	}
 	return json.NewEncoder(os.Stdout).Encode(said)
 }
