@@ -39,7 +39,7 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 	}()
 
 	source := http.MaxBytesReader(w, r.Body, int64(h.options.MaxBody))
-	body = make([]byte, 0, freeBody)
+	body = make([]byte, 0, firstBuffer(r.ContentLength))
 	for {
 		n, readErr := source.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
@@ -58,6 +58,15 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 		reserved += cap(body)
 		body = append(make([]byte, 0, 2*cap(body)), body...)
 	}
+}
+
+// firstBuffer is how much memory a body begins with: what is free, or as much as
+// a short one has, with a byte more in which to see its end.
+func firstBuffer(length int64) int {
+	if 0 <= length && length < freeBody {
+		return int(length) + 1
+	}
+	return freeBody
 }
 
 // reserve takes memory for bodies, if there is that much.
