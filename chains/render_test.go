@@ -105,17 +105,3 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
-
-// FuzzDecimal: the point moves, the number stays.
-func FuzzDecimal(f *testing.F) {
-	f.Add(uint64(1500), uint8(3))
-	f.Fuzz(func(t *testing.T, value uint64, places uint8) {
-		integer := new(big.Int).SetUint64(value)
-		shown := chains.Decimal(integer.String(), int(places))
-		read, ok := new(big.Rat).SetString(shown)
-		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil)
-		if !ok || read.Cmp(new(big.Rat).SetFrac(integer, scale)) != 0 {
-			t.Errorf("Decimal(%d, %d) = %s", value, places, shown)
-		}
-	})
-}

@@ -103,6 +103,7 @@ func ethereumKey(f *testing.F) keystore.Key {
 // for the differences that gethoracle lists; what it accepts is the canonical
 // encoding; what is signed recovers to our address.
 func FuzzEthereumParse(f *testing.F) {
+	addCorpus(f)
 	for _, seed := range ethereumSeeds(f) {
 		f.Add(seed)
 	}
@@ -191,6 +192,7 @@ func checkEthereumSigned(t *testing.T, raw, signed []byte, key keystore.Key) {
 
 // FuzzEthereumGenerated: what go-ethereum signs, ours signs to the same bytes.
 func FuzzEthereumGenerated(f *testing.F) {
+	addCorpus(f)
 	for kind := range gethoracle.Kinds {
 		f.Add(uint64(kind), uint8(kind))
 	}
@@ -217,6 +219,7 @@ func FuzzEthereumGenerated(f *testing.F) {
 // FuzzEthereumRequest: whatever is asked for, the engine answers with a result
 // or with an *activity.Error that is the caller's.
 func FuzzEthereumRequest(f *testing.F) {
+	addCorpus(f)
 	for _, seed := range ethereumSeeds(f) {
 		f.Add("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", hex.EncodeToString(seed))
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
-	"github.com/countersign-dev/countersign/internal/testenv"
+
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -24,7 +24,7 @@ import (
 // transactions made of them.
 func seedSolana(f *testing.F) {
 	f.Helper()
-	files, err := filepath.Glob(filepath.Join(testenv.Root(), "chains", "solana", "testdata", "*.json"))
+	files, err := filepath.Glob("../chains/solana/testdata/*.json")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no vectors: %v", err)
 	}
@@ -71,6 +71,7 @@ func solanaV1(f *testing.F, raw []byte) []byte {
 // solana-go understands as fields that encode to the same bytes and pass its
 // Sanitize; and whatever can be done with it does not panic either.
 func FuzzSolanaParse(f *testing.F) {
+	addCorpus(f)
 	seedSolana(f)
 	chain := solana.New(solana.Limits{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -107,6 +108,7 @@ func FuzzSolanaParse(f *testing.F) {
 // compares: the slot is filled, no other byte changed, and the signature is what
 // crypto/ed25519 makes over the message.
 func FuzzSolanaSign(f *testing.F) {
+	addCorpus(f)
 	seedSolana(f)
 	secret := []byte("thirty-two bytes for one fuzz key")[:32]
 	private := ed25519.NewKeyFromSeed(secret)
@@ -155,6 +157,7 @@ func FuzzSolanaSign(f *testing.F) {
 
 // FuzzSolanaSignWith: any text is an address, an id or a *SignerError.
 func FuzzSolanaSignWith(f *testing.F) {
+	addCorpus(f)
 	for _, text := range []string{"", "treasury", "AYqgi6uEZJd8KdGLymSMY8AigtTqNcCjAbFGm232RxM9", "11111111111111111111111111111111"} {
 		f.Add(text)
 	}

@@ -58,6 +58,7 @@ func tempoSeeds(f *testing.F) [][]byte {
 // what it accepts is the canonical encoding; what is signed keeps the items, and
 // its signature recovers to our address.
 func FuzzTempoParse(f *testing.F) {
+	addCorpus(f)
 	for _, seed := range tempoSeeds(f) {
 		f.Add(seed)
 	}
@@ -89,6 +90,7 @@ func FuzzTempoParse(f *testing.F) {
 
 // FuzzTempoGenerated: what the oracle signs, the engine signs to the same bytes.
 func FuzzTempoGenerated(f *testing.F) {
+	addCorpus(f)
 	for kind := range tempooracle.Kinds {
 		f.Add(uint64(kind), uint8(kind))
 	}
@@ -115,6 +117,7 @@ func FuzzTempoGenerated(f *testing.F) {
 // FuzzTempoRequest: whatever is asked for, the engine answers with a result or
 // with an *activity.Error that is the caller's.
 func FuzzTempoRequest(f *testing.F) {
+	addCorpus(f)
 	for _, seed := range tempoSeeds(f) {
 		f.Add("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", hex.EncodeToString(seed))
 	}

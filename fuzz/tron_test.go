@@ -25,12 +25,12 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/tron"
-	"github.com/countersign-dev/countersign/internal/testenv"
+
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-var tronTestdata = filepath.Join(testenv.Root(), "chains", "tron", "testdata")
+const tronTestdata = "../chains/tron/testdata"
 
 // tronProtocol is java-tron's declarations, for Google's implementation of
 // Protocol Buffers.
@@ -114,6 +114,7 @@ func tronParameter(t *testing.T, frame *dynamicpb.Message) *anypb.Any {
 // implementation writes; every refusal names this chain and an offset within
 // the input; signing keeps the bytes and signs their hash.
 func FuzzTronParse(f *testing.F) {
+	addCorpus(f)
 	addTronSeeds(f)
 	key := tronKey(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -174,6 +175,7 @@ func checkTronSigned(t *testing.T, tx chains.Transaction, key keystore.Key, raw 
 
 // FuzzTronSignWith: an address that is taken is one that can be written again.
 func FuzzTronSignWith(f *testing.F) {
+	addCorpus(f)
 	for _, seed := range []string{"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn", "4197cc56300c36f60c7fb7c50babc6c5cdf59d5c56", "0x97cc", "key", ""} {
 		f.Add(seed)
 	}

@@ -1,0 +1,42 @@
+package fuzz
+
+import (
+	"encoding/hex"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// FuzzDecodeHex: what is accepted is hex, and encodes to the same text.
+func FuzzDecodeHex(f *testing.F) {
+	addCorpus(f)
+	for _, seed := range []string{"", "0x", "0x02ec", "02EC", "02e", "02e\xff", "AuwBB4Q7", "{}", " 02"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		raw, err := chains.DecodeHex(text)
+		switch {
+		case err != nil && err.Error() == "":
+			t.Errorf("%q: an empty error", text)
+		case err == nil && hex.EncodeToString(raw) != strings.TrimPrefix(strings.ToLower(text), "0x"):
+			t.Errorf("%q: read as %x", text, raw)
+		}
+	})
+}
+
+// FuzzDecimal: the point moves, the number stays.
+func FuzzDecimal(f *testing.F) {
+	addCorpus(f)
+	f.Add(uint64(1500), uint8(3))
+	f.Fuzz(func(t *testing.T, value uint64, places uint8) {
+		integer := new(big.Int).SetUint64(value)
+		shown := chains.Decimal(integer.String(), int(places))
+		read, ok := new(big.Rat).SetString(shown)
+		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil)
+		if !ok || read.Cmp(new(big.Rat).SetFrac(integer, scale)) != 0 {
+			t.Errorf("Decimal(%d, %d) = %s", value, places, shown)
+		}
+	})
+}
