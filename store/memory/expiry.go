@@ -94,8 +94,9 @@ func (s *Store) forget(activity *store.Activity) {
 
 func (s *Store) sweepCode(e expiring) int {
 	at := idKey{e.organization, e.id}
-	if s.codes[at] == nil {
-		return 0
+	code := s.codes[at]
+	if code == nil || code.KeepUntil().After(e.at) {
+		return 0 // taken back, or inserted again since: then it is due by another entry
 	}
 	delete(s.codes, at)
 	s.used -= codeCost

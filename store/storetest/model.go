@@ -1,0 +1,133 @@
+package storetest
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// model is a store as simple as can be: maps, one caller, no clock of its own.
+// [Play] holds real stores against it.
+type model struct {
+	leases  map[requestKey]held
+	records map[requestKey]store.Activity
+	ids     map[nameKey]store.Activity
+	ledgers map[string]modelLedger // by organization
+	token   uint64                 // of the latest lease
+}
+
+type (
+	requestKey struct {
+		organization string
+		fingerprint  store.Fingerprint
+	}
+	nameKey struct{ organization, id string }
+	held    struct {
+		token uint64
+		over  time.Time // when it runs out
+	}
+)
+
+func newModel() *model {
+	return &model{
+		leases: map[requestKey]held{}, records: map[requestKey]store.Activity{},
+		ids: map[nameKey]store.Activity{}, ledgers: map[string]modelLedger{},
+	}
+}
+
+// holds reports whether nobody has taken the lease over, and it was not ended.
+func (m *model) holds(lease store.Lease) bool {
+	current, ok := m.leases[requestKey{lease.OrganizationID, lease.Fingerprint}]
+	return ok && current.token == lease.Token
+}
+
+// ledger returns the one-time passwords of an organization.
+func (m *model) ledger(organizationID string) modelLedger {
+	if _, ok := m.ledgers[organizationID]; !ok {
+		m.ledgers[organizationID] = modelLedger{map[string]otp.Code{}, map[otp.MeterKey]otp.Meter{}}
+	}
+	return m.ledgers[organizationID]
+}
+
+// record notes a completed activity and ends its lease.
+func (m *model) record(lease store.Lease, activity store.Activity) {
+	at := requestKey{lease.OrganizationID, lease.Fingerprint}
+	delete(m.leases, at)
+	m.records[at] = activity
+	m.ids[nameKey{lease.OrganizationID, activity.ID}] = activity
+}
+
+// modelLedger is an otp.Ledger that writes at once.
+type modelLedger struct {
+	codes  map[string]otp.Code
+	meters map[otp.MeterKey]otp.Meter
+}
+
+var _ otp.Ledger = modelLedger{}
+
+func (l modelLedger) clone() modelLedger {
+	return modelLedger{maps.Clone(l.codes), maps.Clone(l.meters)}
+}
+
+// Meters implements otp.Ledger.
+func (l modelLedger) Meters(keys ...otp.MeterKey) (meters []otp.Meter, _ error) {
+	for _, key := range keys {
+		meter := l.meters[key]
+		meter.Sent = slices.Clone(meter.Sent)
+		meters = append(meters, meter)
+	}
+	return meters, nil
+}
+
+// SetMeter implements otp.Ledger.
+func (l modelLedger) SetMeter(key otp.MeterKey, meter otp.Meter) error {
+	l.meters[key] = meter
+	return nil
+}
+
+// Code implements otp.Ledger.
+func (l modelLedger) Code(id string) (otp.Code, error) {
+	code, ok := l.codes[id]
+	if !ok {
+		return otp.Code{}, otp.ErrUnknown
+	}
+	return code, nil
+}
+
+// Insert implements otp.Ledger.
+func (l modelLedger) Insert(code otp.Code) error {
+	l.codes[code.ID] = code
+	return nil
+}
+
+// Try implements otp.Ledger.
+func (l modelLedger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
+	code, ok := l.codes[id]
+	switch {
+	case !ok:
+		return otp.Code{}, otp.TryRefused, nil
+	case code.State != otp.StateLive || !now.Before(code.ExpiresAt):
+		return code, otp.TryRefused, nil
+	case slices.Contains(code.Tried, by):
+		return code, otp.TryRepeated, nil
+	case len(code.Tried) == most:
+		return code, otp.TryRefused, nil
+	}
+	code.Tried = append(slices.Clone(code.Tried), by)
+	l.codes[id] = code
+	return code, otp.TryCounted, nil
+}
+
+// Move implements otp.Ledger.
+func (l modelLedger) Move(id string, from, to otp.State) (bool, error) {
+	code, ok := l.codes[id]
+	if !ok || code.State != from {
+		return false, nil
+	}
+	code.State = to
+	l.codes[id] = code
+	return true, nil
+}

@@ -1,0 +1,284 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/countersign-dev/countersign/internal/tape"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Play does with a store what the choices say, which may be a fuzzer's, and does
+// the same with a model that is a few maps: two organizations, the same
+// fingerprints in both, leases that run out, are taken over, renewed, completed
+// and released with tokens that are good or stale, with changes to one-time
+// passwords that are made, refused or fail, and sweeps in between. Every answer
+// must be the model's.
+func Play(t testing.TB, h Harness, choices []byte) {
+	t.Helper()
+	p := &player{bench: open(t, h), tape: tape.New(choices), model: newModel(), gone: map[nameKey]bool{}}
+	for p.tape.More() {
+		p.retire()
+		p.step()
+	}
+	p.checkAll()
+}
+
+// runModel plays random sequences, the same ones every time.
+func runModel(t *testing.T, h Harness) {
+	const sequences, length = 12, 400
+	random := rand.New(rand.NewPCG(1, 2))
+	for number := range sequences {
+		choices := make([]byte, length)
+		for i := range choices {
+			choices[i] = byte(random.Uint32())
+		}
+		t.Run(fmt.Sprint(number), func(t *testing.T) { Play(t, h, choices) })
+	}
+}
+
+// player plays one sequence.
+type player struct {
+	*bench
+	tape  *tape.Tape
+	model *model
+	given []store.Lease    // all that were given out, over or not
+	gone  map[nameKey]bool // codes that a store may have swept
+}
+
+// Names that sequences choose from: few, so that they meet.
+var (
+	organizations = []string{organization, "another"}
+	bodies        = []string{"a", "b", "c"}
+	activityIDs   = []string{"id 1", "id 2", "id 3", "id 4"}
+	codeIDs       = []string{"code 1", "code 2", "code 3"}
+	meterKeys     = []otp.MeterKey{{1}, {2}, {3}}
+)
+
+const longTTL = time.Hour
+
+// farAway is later than any sequence gets: what is kept until then is kept.
+var farAway = epoch.Add(100_000 * time.Hour)
+
+func (p *player) step() {
+	switch p.tape.Intn(10) {
+	case 0, 1, 2:
+		p.playBegin()
+	case 3:
+		p.withLease(p.playRenew)
+	case 4, 5:
+		p.withLease(p.playComplete)
+	case 6:
+		p.withLease(p.playRelease)
+	case 7:
+		p.playChange()
+	case 8:
+		p.now = p.now.Add(tape.Pick(p.tape, time.Millisecond, shortTTL-time.Millisecond, shortTTL, longTTL, otp.Grace))
+	case 9:
+		p.playSweep()
+	}
+}
+
+// chooseTTL chooses how long a lease lasts. Where the clock is another's, a lease is
+// either over as soon as it is there, or not before the sequence ends.
+func (p *player) chooseTTL() time.Duration {
+	switch long := p.tape.OneIn(3); {
+	case long:
+		return longTTL
+	case p.h.OwnClock:
+		return time.Millisecond
+	}
+	return shortTTL
+}
+
+// hold notes a lease in the model, as it is after a call that gave or renewed it.
+func (p *player) hold(lease store.Lease, ttl time.Duration) {
+	p.t.Helper()
+	over := p.now.Add(ttl)
+	switch {
+	case p.h.OwnClock && ttl == longTTL:
+		over = farAway
+	case p.h.OwnClock:
+		over = time.Time{}
+		time.Sleep(5 * ttl)
+	case !lease.Until.Equal(over):
+		p.t.Fatalf("the lease lasts until %v; %v was expected", lease.Until, over)
+	}
+	p.model.leases[requestKey{lease.OrganizationID, lease.Fingerprint}] = held{lease.Token, over}
+}
+
+func (p *player) playBegin() {
+	claim := p.claim(tape.Pick(p.tape, bodies...))
+	claim.OrganizationID, claim.LeaseTTL = tape.Pick(p.tape, organizations...), p.chooseTTL()
+	at := requestKey{claim.OrganizationID, claim.Fingerprint}
+	script := p.script(claim.OrganizationID)
+	begun, err := p.Begin(p.t.Context(), claim, script.change())
+	recorded, done := p.model.records[at]
+	holder, taken := p.model.leases[at]
+	switch {
+	case done:
+		p.noError(err)
+		p.same(&recorded, begun.Recorded)
+	case taken && p.now.Before(holder.over):
+		p.noError(err)
+		p.same(true, begun.Wait != nil && begun.Lease == nil && begun.Recorded == nil)
+	default:
+		p.tookOver(at, script)
+		p.is(err, script.end)
+		p.same(script.end == nil, begun.Lease != nil)
+		p.settle(claim.OrganizationID, script, script.end != errFailed)
+		if begun.Lease != nil {
+			p.same(true, begun.Lease.Token > p.model.token)
+			p.model.token = begun.Lease.Token
+			p.given = append(p.given, *begun.Lease)
+			p.hold(*begun.Lease, claim.LeaseTTL)
+		}
+	}
+}
+
+// tookOver ends the lease that ran out. Whether its holder still has it after
+// the change of a Begin has failed, the contract leaves open: it is not asked.
+func (p *player) tookOver(at requestKey, script *script) {
+	holder, taken := p.model.leases[at]
+	delete(p.model.leases, at)
+	if !taken || script.end != errFailed {
+		return
+	}
+	for i := range p.given {
+		if p.given[i].Token == holder.token {
+			p.given = append(p.given[:i], p.given[i+1:]...)
+			return
+		}
+	}
+}
+
+// withLease plays something with one of the leases that were ever given out.
+func (p *player) withLease(play func(lease store.Lease)) {
+	if len(p.given) > 0 {
+		play(tape.Pick(p.tape, p.given...))
+	}
+}
+
+func (p *player) playRenew(lease store.Lease) {
+	ttl := p.chooseTTL()
+	renewed, err := p.Renew(p.t.Context(), lease, ttl, p.now)
+	if !p.model.holds(lease) {
+		p.is(err, store.ErrLeaseLost)
+		return
+	}
+	p.noError(err)
+	p.same(lease.Token, renewed.Token)
+	p.hold(renewed, ttl)
+}
+
+func (p *player) playComplete(lease store.Lease) {
+	done := store.Activity{
+		ID: tape.Pick(p.tape, activityIDs...), OrganizationID: lease.OrganizationID, Fingerprint: lease.Fingerprint,
+		SubmittedBy: "somebody", Data: p.tape.Bytes(p.tape.Intn(9)), KeepUntil: farAway,
+	}
+	script := p.script(lease.OrganizationID)
+	err := p.Complete(p.t.Context(), lease, done, script.change())
+	_, twice := p.model.ids[nameKey{lease.OrganizationID, done.ID}]
+	switch {
+	case !p.model.holds(lease):
+		p.is(err, store.ErrLeaseLost)
+	case twice:
+		p.same(true, err != nil && !errors.Is(err, store.ErrLeaseLost))
+	default:
+		p.is(err, script.end)
+		p.settle(lease.OrganizationID, script, script.end == nil)
+		if script.end == nil {
+			p.model.record(lease, done)
+		}
+	}
+}
+
+func (p *player) playRelease(lease store.Lease) {
+	script := p.script(lease.OrganizationID)
+	err := p.Release(p.t.Context(), lease, script.change())
+	if !p.model.holds(lease) {
+		p.is(err, store.ErrLeaseLost)
+		return
+	}
+	p.is(err, script.end)
+	p.settle(lease.OrganizationID, script, script.end == nil)
+	if script.end == nil {
+		delete(p.model.leases, requestKey{lease.OrganizationID, lease.Fingerprint})
+	}
+}
+
+func (p *player) playChange() {
+	organizationID := tape.Pick(p.tape, organizations...)
+	script := p.script(organizationID)
+	p.is(p.ChangeOTP(p.t.Context(), organizationID, script), script.end)
+	p.settle(organizationID, script, script.end != errFailed)
+}
+
+// playSweep sweeps: what could be gone is gone, and all else is there.
+func (p *player) playSweep() {
+	p.sweep(p.now)
+	for at, holder := range p.model.leases {
+		if !p.h.OwnClock && !p.now.Before(holder.over.Add(store.LeaseGrace)) {
+			delete(p.model.leases, at)
+		}
+	}
+	clear(p.gone)
+	p.checkAll()
+}
+
+// retire takes the codes out of the model that a store may sweep from now on:
+// when it does is its own affair, until it is told to.
+func (p *player) retire() {
+	for organizationID, ledger := range p.model.ledgers {
+		for id, code := range ledger.codes {
+			if p.now.After(code.KeepUntil()) {
+				delete(ledger.codes, id)
+				p.gone[nameKey{organizationID, id}] = true
+			}
+		}
+	}
+}
+
+// checkAll reads all that there could be.
+func (p *player) checkAll() {
+	p.t.Helper()
+	p.retire()
+	for _, organizationID := range organizations {
+		for _, id := range activityIDs {
+			want, known := p.model.ids[nameKey{organizationID, id}]
+			got, err := p.Get(p.t.Context(), organizationID, id)
+			if known {
+				p.noError(err)
+				p.same(want, got)
+			} else {
+				p.is(err, store.ErrNotFound)
+			}
+		}
+		all := &script{steps: p.readAll(organizationID)}
+		p.noError(p.ChangeOTP(p.t.Context(), organizationID, all))
+		p.settle(organizationID, all, true)
+	}
+}
+
+// settle makes the change in the model, and compares what was answered on the
+// way. Kept says whether what it wrote stays.
+func (p *player) settle(organizationID string, made *script, kept bool) {
+	p.t.Helper()
+	ledger := p.model.ledger(organizationID).clone()
+	expected := &script{steps: made.steps}
+	_, err := expected.Apply(ledger)
+	p.noError(err)
+	if diff := cmp.Diff(expected.answers, made.answers, cmpopts.EquateEmpty()); diff != "" {
+		p.t.Fatalf("the ledger answered otherwise (-want +got):\n%s", diff)
+	}
+	if kept {
+		p.model.ledgers[organizationID] = ledger
+	}
+}

@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/tape"
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// script is an otp.Change that does some things, notes what it is answered, and
+// ends as it is told.
+type script struct {
+	steps   []func(otp.Ledger) (any, error)
+	end     error // nil, errRefused or errFailed
+	answers []any
+}
+
+// Apply implements otp.Change.
+func (s *script) Apply(ledger otp.Ledger) (refusal, err error) {
+	s.answers = nil
+	for _, step := range s.steps {
+		answer, err := step(ledger)
+		if err != nil {
+			return nil, err
+		}
+		s.answers = append(s.answers, answer)
+	}
+	if s.end == errFailed {
+		return nil, errFailed
+	}
+	return s.end, nil
+}
+
+// change is the script as an otp.Change, none if it does nothing.
+func (s *script) change() otp.Change {
+	if len(s.steps) == 0 && s.end == nil {
+		return nil
+	}
+	return s
+}
+
+// script chooses a change. Meters come before codes, as the ledger wants it.
+func (p *player) script(organizationID string) *script {
+	var chosen script
+	if p.tape.OneIn(3) {
+		chosen.steps = append(chosen.steps, count(tape.Pick(p.tape, meterKeys...), p.now))
+	}
+	for range p.tape.Intn(3) {
+		chosen.steps = append(chosen.steps, p.codeStep(organizationID))
+	}
+	switch p.tape.Intn(6) {
+	case 4:
+		chosen.end = errRefused
+	case 5:
+		chosen.end = errFailed
+	}
+	return &chosen
+}
+
+// codeStep chooses something to do with a code. A code that a store may have
+// swept is left alone, and so is one that is new within this script.
+func (p *player) codeStep(organizationID string) func(otp.Ledger) (any, error) {
+	id, now := tape.Pick(p.tape, codeIDs...), p.now
+	if p.gone[nameKey{organizationID, id}] {
+		id = "nobody's"
+	}
+	switch p.tape.Intn(5) {
+	case 0, 1:
+		code := testCode(id, tape.Pick(p.tape, otp.StatePending, otp.StateLive))
+		code.CreatedAt = now.Truncate(time.Millisecond)
+		code.ExpiresAt = code.CreatedAt.Add(tape.Pick(p.tape, time.Second, time.Hour))
+		return insertNew(code)
+	case 2:
+		by, most := fingerprint(tape.Pick(p.tape, bodies...)), 1+p.tape.Intn(3)
+		return func(ledger otp.Ledger) (any, error) {
+			code, try, err := ledger.Try(id, by, most, now)
+			if try == otp.TryRefused {
+				code = otp.Code{} // of an unknown code there is nothing to compare
+			}
+			return []any{code, try}, err
+		}
+	case 3:
+		from := tape.Pick(p.tape, otp.StatePending, otp.StateLive, otp.StateUsed)
+		to := tape.Pick(p.tape, otp.StateLive, otp.StateUsed, otp.StateDead)
+		return func(ledger otp.Ledger) (any, error) { return ledger.Move(id, from, to) }
+	}
+	return read(id)
+}
+
+// insertNew inserts a code if there is none of its id.
+func insertNew(code otp.Code) func(otp.Ledger) (any, error) {
+	return func(ledger otp.Ledger) (any, error) {
+		_, err := ledger.Code(code.ID)
+		if !errors.Is(err, otp.ErrUnknown) || code.ID == "nobody's" {
+			return "there", ignoring(err, otp.ErrUnknown)
+		}
+		return "new", ledger.Insert(code)
+	}
+}
+
+func read(id string) func(otp.Ledger) (any, error) {
+	return func(ledger otp.Ledger) (any, error) {
+		code, err := ledger.Code(id)
+		return []any{code, errors.Is(err, otp.ErrUnknown)}, ignoring(err, otp.ErrUnknown)
+	}
+}
+
+// count counts a meter up by one.
+func count(key otp.MeterKey, now time.Time) func(otp.Ledger) (any, error) {
+	return func(ledger otp.Ledger) (any, error) {
+		meters, err := ledger.Meters(key)
+		if err != nil {
+			return nil, err
+		}
+		before := len(meters[0].Sent)
+		meters[0].Sent = append(meters[0].Sent, otp.Event{At: now.UnixMilli(), By: 7, N: 1})
+		meters[0].Until = farAway.UnixMilli()
+		return before, ledger.SetMeter(key, meters[0])
+	}
+}
+
+// readAll reads all meters and all codes but those that a store may have swept.
+func (p *player) readAll(organizationID string) (steps []func(otp.Ledger) (any, error)) {
+	steps = append(steps, func(ledger otp.Ledger) (any, error) { return ledger.Meters(meterKeys...) })
+	for _, id := range codeIDs {
+		if !p.gone[nameKey{organizationID, id}] {
+			steps = append(steps, read(id))
+		}
+	}
+	return steps
+}
+
+func ignoring(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
+}
