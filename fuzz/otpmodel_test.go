@@ -1,0 +1,130 @@
+package fuzz
+
+import (
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// otpModel is the rules of one-time passwords as simple as can be: lists of what
+// happened, searched from end to end.
+type otpModel struct {
+	limits otp.Limits
+	codes  []*otpModelCode // in the order in which they came alive
+	sent   []otpEvent
+	failed []otpEvent
+	wrong  []otpEvent
+}
+
+type otpModelCode struct {
+	id, typed     string
+	user, contact string
+	state         otp.State
+	expires       time.Time
+	tries         int
+}
+
+type otpEvent struct {
+	at            time.Time
+	user, contact string
+}
+
+// wait returns how long it is until one more is allowed: the first moment at
+// which the events that are left in the window are few enough.
+func (m *otpModel) wait(events []otpEvent, rate otp.Rate, now time.Time, user, contact string) time.Duration {
+	moments := []time.Time{now}
+	for _, event := range events {
+		if left := event.at.Add(rate.Window); left.After(now) {
+			moments = append(moments, left)
+		}
+	}
+	slices.SortFunc(moments, time.Time.Compare)
+	for _, moment := range moments {
+		if m.allowed(events, rate, moment, user, contact) {
+			return moment.Sub(now)
+		}
+	}
+	return rate.Window
+}
+
+// allowed counts for the user, and for the contact, where no user counts for
+// more than all but one of the rate.
+func (m *otpModel) allowed(events []otpEvent, rate otp.Rate, at time.Time, user, contact string) bool {
+	byThem, byContact := 0, map[string]int{}
+	for _, event := range events {
+		if !event.at.Add(rate.Window).After(at) {
+			continue
+		}
+		if event.user == user {
+			byThem++
+		}
+		if event.contact == contact {
+			byContact[event.user]++
+		}
+	}
+	toContact := 0
+	for _, count := range byContact {
+		toContact += min(count, max(1, rate.Count-1))
+	}
+	return byThem < rate.Count && toContact < rate.Count
+}
+
+// mayIssue returns how long a request has to wait, zero if it is allowed.
+func (m *otpModel) mayIssue(now time.Time, user, contact string) time.Duration {
+	if wait := m.wait(m.sent, m.limits.Sends, now, user, contact); wait > 0 {
+		return wait
+	}
+	return m.wait(m.failed, m.limits.Failures, now, user, contact)
+}
+
+// issued notes a code that was delivered. If its user or its contact has too
+// many live ones, one dies: the user's oldest; of a contact the oldest of the
+// same user, or of anybody.
+func (m *otpModel) issued(code *otpModelCode, now time.Time) {
+	m.sent = append(m.sent, otpEvent{now, code.user, code.contact})
+	same := func(other *otpModelCode) bool { return other.user == code.user }
+	m.makeRoom(now, same, same)
+	m.makeRoom(now, func(other *otpModelCode) bool { return other.contact == code.contact }, same)
+	m.codes = append(m.codes, code)
+}
+
+// makeRoom kills one of the live codes that count, a preferred one first.
+func (m *otpModel) makeRoom(now time.Time, counts, preferred func(*otpModelCode) bool) {
+	var live []*otpModelCode
+	for _, code := range m.codes {
+		if code.state == otp.StateLive && now.Before(code.expires) && counts(code) {
+			live = append(live, code)
+		}
+	}
+	if len(live) < m.limits.LiveCodes {
+		return
+	}
+	live[max(0, slices.IndexFunc(live, preferred))].state = otp.StateDead
+}
+
+// verified returns how the try of a code ends, and how long to wait if the
+// tries are used up.
+func (m *otpModel) verified(code *otpModelCode, right bool, now time.Time) (refused error, wait time.Duration) {
+	for _, rate := range []otp.Rate{m.limits.HourlyTries, m.limits.DailyTries} {
+		if wait := m.wait(m.wrong, rate, now, code.user, code.contact); wait > 0 {
+			return otp.ErrLimit, wait
+		}
+	}
+	switch {
+	case code.state == otp.StateUsed:
+		return otp.ErrUsed, 0
+	case code.state == otp.StateDead:
+		return otp.ErrDead, 0
+	case !now.Before(code.expires):
+		return otp.ErrExpired, 0
+	case right:
+		code.state = otp.StateUsed
+		return nil, 0
+	}
+	m.wrong = append(m.wrong, otpEvent{now, code.user, code.contact})
+	if code.tries++; code.tries == m.limits.TriesPerCode {
+		code.state = otp.StateDead
+	}
+	return otp.ErrWrong, 0
+}

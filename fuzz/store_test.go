@@ -1,0 +1,57 @@
+package fuzz
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/store/storetest"
+)
+
+// maxChoices bounds a sequence of operations, so that each stays quick.
+const maxChoices = 1 << 10
+
+// addChoices adds random sequences, the same ones every time.
+func addChoices(f *testing.F) {
+	f.Helper()
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 20 {
+		choices := make([]byte, 300)
+		for i := range choices {
+			choices[i] = byte(random.Uint32())
+		}
+		f.Add(choices)
+	}
+}
+
+// FuzzStoreMemory: whatever is done in whatever order, store/memory answers as
+// the model of storetest does.
+func FuzzStoreMemory(f *testing.F) {
+	addCorpus(f)
+	fuzzStore(f, func(testing.TB) store.Store { return memory.New(0) })
+}
+
+// FuzzStoreBolt is FuzzStoreMemory for store/bolt. The one for store/postgres
+// needs a server: its contract test plays random sequences instead.
+func FuzzStoreBolt(f *testing.F) {
+	addCorpus(f)
+	fuzzStore(f, func(t testing.TB) store.Store {
+		opened, err := bolt.Open(filepath.Join(t.TempDir(), "store"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened
+	})
+}
+
+func fuzzStore(f *testing.F, open func(testing.TB) store.Store) {
+	addChoices(f)
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		if len(choices) <= maxChoices {
+			storetest.Play(t, storetest.Harness{Open: open}, choices)
+		}
+	})
+}
