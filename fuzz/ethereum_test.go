@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -253,4 +254,11 @@ func FuzzEthereumRequest(f *testing.F) {
 			t.Fatalf("signWith %q, unsigned %q: %#v", signWith, unsigned, err)
 		}
 	})
+}
+
+// withCalldata is an unsigned EIP-1559 transaction with this calldata.
+func withCalldata(t *testing.T, data []byte) []byte {
+	t.Helper()
+	tx := types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(1), GasTipCap: big.NewInt(1), GasFeeCap: big.NewInt(2), Gas: 21_000, To: &common.Address{9}, Value: new(big.Int), Data: data})
+	return gethoracle.Unsigned(tx)
 }

@@ -1,0 +1,83 @@
+package fuzz
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+)
+
+// FuzzStrictJSON: what the strict reader takes is an object to encoding/json too,
+// whose names a second reader cannot take for one another; every refusal says
+// where.
+func FuzzStrictJSON(f *testing.F) {
+	addCorpus(f)
+	for _, seed := range []string{
+		`{}`, ` {"a":[1,-2.5e3,true,null,"\u00e9\ud83d\ude00"]} `, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "\xef\xbb\xbf{}", `{} {}`,
+		`{"a":"\xff"}`, `{"a":01}`, `[` + strings.Repeat(`[`, 40), `{"A":1,"a":2}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		err := strictjson.Check(text, "text")
+		if err != nil {
+			refused, ok := errors.AsType[*strictjson.Error](err)
+			if !ok || refused.Problem == "" || refused.Offset < 0 || refused.Offset > len(text) {
+				t.Fatalf("%#v", err)
+			}
+			return
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(text, &members); err != nil {
+			t.Fatalf("taken, though encoding/json says %v", err)
+		}
+		if written := countMembers(t, text); written != len(members) {
+			t.Fatalf("%d members are written, encoding/json keeps %d", written, len(members))
+		}
+	})
+}
+
+// countMembers counts the members of an object as they are written.
+func countMembers(t *testing.T, text []byte) (members int) {
+	t.Helper()
+	tokens := json.NewDecoder(bytes.NewReader(text))
+	if _, err := tokens.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for ; tokens.More(); members++ {
+		if _, err := tokens.Token(); err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := tokens.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return members
+}
+
+// FuzzActivityQuery: what either query takes says the same to encoding/json.
+func FuzzActivityQuery(f *testing.F) {
+	addCorpus(f)
+	f.Add([]byte(`{"organizationId":"o","activityId":"a"}`))
+	f.Add([]byte(`{"organizationId":"6e1f8f5e-1111-4222-8333-444455556666"}`))
+	f.Add([]byte(`{"organizationId":"o","organizationID":"p"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var other struct{ OrganizationID, ActivityID string }
+		otherErr := json.Unmarshal(body, &other)
+		if query, err := activity.DecodeGetActivity(body); err == nil {
+			if otherErr != nil || query.OrganizationID != other.OrganizationID || query.ActivityID != other.ActivityID {
+				t.Errorf("%s: encoding/json reads %+v, %v", body, other, otherErr)
+			}
+		}
+		if query, err := activity.DecodeWhoAmI(body); err == nil {
+			if otherErr != nil || query.OrganizationID != other.OrganizationID || other.ActivityID != "" {
+				t.Errorf("%s: encoding/json reads %+v, %v", body, other, otherErr)
+			}
+		}
+	})
+}
