@@ -6,7 +6,7 @@ BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report bench-compare fuzz \
+.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report bench-compare fuzz fuzz-corpus \
 	release binaries sbom man completions reproducible
 
 all: build
@@ -95,3 +95,7 @@ fuzz:
 	    echo "$$package $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(TIME) $$package || exit 1; \
 	  done; \
 	done
+
+# Keep what the fuzzer has found: its cache into fuzz/testdata/corpus.
+fuzz-corpus:
+	go run ./fuzz/corpus pack

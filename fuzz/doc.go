@@ -1,11 +1,86 @@
-// Package fuzz holds a fuzz target for each reader of outside bytes that can be
-// reached from outside its package, and the properties that must hold whatever
-// the bytes are: it never panics; what it accepts is in the one canonical
+// Package fuzz holds the fuzz targets, and the properties that must hold whatever
+// the bytes are: nothing panics; what is accepted is in the one canonical
 // encoding; what leaves signed holds the bytes that came in; other libraries
 // agree, but for differences that the target lists.
 //
 //	make fuzz TIME=10m                                          every target
 //	go test -fuzz '^FuzzEthereumParse$' ./fuzz                  one of them
+//	make fuzz-corpus                                            keep what was found
 //
-// Seeds are the vectors of each package's testdata.
+// Seeds are the vectors of each package's testdata, and the corpus that earlier
+// runs have left: an archive for each target in testdata/corpus, which every
+// go test ./fuzz replays. An input that once broke something is in testdata/fuzz.
+//
+// # Which target reads what
+//
+// Transactions, with the library that the reader is held against:
+//
+//	FuzzEthereumParse       chains/ethereum, chains/internal/rlp   accepts what go-ethereum does, but for listed differences; recovers to the signer
+//	FuzzEthereumGenerated   the engine                             signs to the bytes that go-ethereum signs to
+//	FuzzEthereumRequest     the engine, addresses, hex             a result, or a refusal that is the caller's
+//	FuzzEthereumCalldata    chains/internal/evm                    other calldata is shown otherwise
+//	FuzzTempoParse          chains/tempo                           accepts what the oracle does; keeps the items; recovers to the signer
+//	FuzzTempoGenerated      the engine                             signs to the bytes that the oracle signs to
+//	FuzzTempoRequest        the engine                             a result, or a refusal that is the caller's
+//	FuzzSolanaParse         chains/solana, compact-u16             solana-go encodes to the same bytes, and its Sanitize passes
+//	FuzzSolanaSign          chains/solana                          one slot is filled, as crypto/ed25519 signs
+//	FuzzSolanaSignWith      base58 addresses                       solana-go reads the same addresses
+//	FuzzTronParse           chains/tron, protobuf                  Google's Protocol Buffers write the same bytes; the hash of raw_data is signed
+//	FuzzTronStructure       the same, field by field               what no encoder writes is refused
+//	FuzzTronSignWith        base58check addresses                  an address or an id
+//	FuzzBitcoinPSBT         chains/bitcoin/psbt                    written back the same; btcd sees the same transaction, amounts and scripts
+//	FuzzBitcoinStructure    the same, record by record             what keeps the rules is accepted, what breaks one refused
+//	FuzzBitcoinSign         chains/bitcoin                         signatures are added, nothing else changes
+//	FuzzBitcoinAddress      base58check and bech32 addresses       an address or an id
+//	FuzzDecodeHex           hex of a transaction                   written again the same
+//	FuzzDecimal             amounts as they are shown              the point moves, the number stays
+//
+// Requests and who sent them:
+//
+//	FuzzHTTP                httpapi: path, headers, body           never fails inside; no result without a good stamp
+//	FuzzStrictJSON          internal/strictjson                    one reading only; encoding/json has the same
+//	FuzzActivityDecode      the body of a request                  encoding/json reads the same; the bytes are kept
+//	FuzzActivityQuery       the body of a query                    encoding/json reads the same
+//	FuzzActivityRecord      a record in a store                    what is read can be answered
+//	FuzzAppProof            the payload of a signed proof          what was read is read again
+//	FuzzStampParse          the header of a stamp                  says of whom it is; nobody is let in
+//	FuzzStampPasskey        client and authenticator data, signed  this body, this party, this origin, somebody present
+//	FuzzStampCOSEKey        a passkey's COSE key                   can be verified with
+//	FuzzPublicKey           SEC 1 points, Ed25519 points           btcec reads the same points
+//
+// One-time passwords and stores:
+//
+//	FuzzOTPService          the service, operation by operation    a model of lists: outcomes, limits and waiting times
+//	FuzzOTPRequest          every parameter of an e-mail           headers of one line, no HTML of theirs, a code that verifies
+//	FuzzOTPMeter            a meter in a store                     written again the same
+//	FuzzOTPToken            a signed token                         ES256, in time, whose it is
+//	FuzzWebhookSignature    the signature's header                 none is guessed
+//	FuzzStoreMemory         store/memory, operation by operation   a model of maps: leases, tokens, changes, records
+//	FuzzStoreBolt           store/bolt                             the same
+//
+// Keys:
+//
+//	FuzzKeystoreKeyFile         a key file                         what was written and nothing else
+//	FuzzKeystoreAuthenticFile   its metadata and payload, sealed   one form of each
+//	FuzzKeystoreIdentity        identity.age                       the passphrase opens it, and work factors cost nothing
+//	FuzzKeyformatWIF            WIF                                btcutil reads the same key
+//	FuzzKeyformatSolana         Solana's keypair file              solana-go reads the same key
+//	FuzzKeyformatPKCS8          PKCS#8                             the key that is written again
+//	FuzzKeyformatWeb3           Web3 Secret Storage                the key that was sealed
+//	FuzzKeyformatHex            a key in hex                       the same digits again
+//	FuzzWalletMnemonic          BIP-39 words                       one entropy, whose words those are
+//	FuzzWalletPath              BIP-32 paths                       written again the same
+//	FuzzPKCS11URI               PKCS#11 URIs                       bounded; a PIN is refused, and not repeated
+//
+// Beside their packages, which cannot be imported from here, are FuzzCall in
+// chains/internal/evm, and FuzzRead in cmd/countersign/internal/config and
+// cmd/countersign/internal/lines. What is left to libraries has no target: the
+// answers of a mail server (go-mail), of a database (pgx) and of a token
+// (miekg/pkcs11).
+//
+// # libFuzzer
+//
+// .clusterfuzzlite builds all targets of this package for ClusterFuzzLite, with
+// their seeds. Package internal/harness says how, internal/corpus in which form
+// the arguments of a target travel.
 package fuzz

@@ -76,3 +76,25 @@ func command(t *testing.T, name string, args ...string) string {
 	}
 	return string(answer)
 }
+
+// TestTable: the package comment says of every target what it reads.
+func TestTable(t *testing.T) {
+	targets, err := harness.Targets(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for line := range strings.Lines(string(comment)) {
+		if name, ok := strings.CutPrefix(line, "//\tFuzz"); ok {
+			listed = append(listed, "Fuzz"+strings.Fields(name)[0])
+		}
+	}
+	slices.Sort(listed)
+	if !slices.Equal(listed, targets) {
+		t.Errorf("listed are %v\nthere are  %v", listed, targets)
+	}
+}
