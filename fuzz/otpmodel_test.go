@@ -105,26 +105,26 @@ func (m *otpModel) makeRoom(now time.Time, counts, preferred func(*otpModelCode)
 
 // verified returns how the try of a code ends, and how long to wait if the
 // tries are used up.
-func (m *otpModel) verified(code *otpModelCode, right bool, now time.Time) (refused error, wait time.Duration) {
+func (m *otpModel) verified(code *otpModelCode, right bool, now time.Time) (wait time.Duration, refused error) {
 	for _, rate := range []otp.Rate{m.limits.HourlyTries, m.limits.DailyTries} {
 		if wait := m.wait(m.wrong, rate, now, code.user, code.contact); wait > 0 {
-			return otp.ErrLimit, wait
+			return wait, otp.ErrLimit
 		}
 	}
 	switch {
 	case code.state == otp.StateUsed:
-		return otp.ErrUsed, 0
+		return 0, otp.ErrUsed
 	case code.state == otp.StateDead:
-		return otp.ErrDead, 0
+		return 0, otp.ErrDead
 	case !now.Before(code.expires):
-		return otp.ErrExpired, 0
+		return 0, otp.ErrExpired
 	case right:
 		code.state = otp.StateUsed
-		return nil, 0
+		return 0, nil
 	}
 	m.wrong = append(m.wrong, otpEvent{now, code.user, code.contact})
 	if code.tries++; code.tries == m.limits.TriesPerCode {
 		code.state = otp.StateDead
 	}
-	return otp.ErrWrong, 0
+	return 0, otp.ErrWrong
 }

@@ -144,7 +144,7 @@ func (p *otpPlayer) verify() {
 		p.is(err, otp.ErrInvalidCode)
 		return
 	}
-	refused, wait := p.model.verified(code, right, p.now)
+	wait, refused := p.model.verified(code, right, p.now)
 	switch {
 	case wait > 0:
 		p.limited(err, wait)

@@ -33,7 +33,7 @@ import (
 const tronTestdata = "../chains/tron/testdata"
 
 // tronProtocol is java-tron's declarations, for Google's implementation of
-// Protocol Buffers.
+// Protocol Buffers. Targets read them before they run: the file is relative.
 var tronProtocol = sync.OnceValue(func() protoreflect.MessageDescriptors {
 	text, err := os.ReadFile(filepath.Join(tronTestdata, "descriptor.json"))
 	if err != nil {
@@ -116,6 +116,7 @@ func tronParameter(t *testing.T, frame *dynamicpb.Message) *anypb.Any {
 func FuzzTronParse(f *testing.F) {
 	addCorpus(f)
 	addTronSeeds(f)
+	tronProtocol()
 	key := tronKey(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		before := bytes.Clone(raw)

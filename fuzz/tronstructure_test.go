@@ -90,6 +90,7 @@ func FuzzTronStructure(f *testing.F) {
 	addCorpus(f)
 	addChoices(f)
 	transactions := tronSeeds(f)
+	tronProtocol()
 	key := tronKey(f)
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		if len(choices) > maxChoices {

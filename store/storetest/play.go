@@ -133,7 +133,7 @@ func (p *player) playBegin() {
 		p.tookOver(at, script)
 		p.is(err, script.end)
 		p.same(script.end == nil, begun.Lease != nil)
-		p.settle(claim.OrganizationID, script, script.end != errFailed)
+		p.settle(claim.OrganizationID, script, !script.fails())
 		if begun.Lease != nil {
 			p.same(true, begun.Lease.Token > p.model.token)
 			p.model.token = begun.Lease.Token
@@ -148,7 +148,7 @@ func (p *player) playBegin() {
 func (p *player) tookOver(at requestKey, script *script) {
 	holder, taken := p.model.leases[at]
 	delete(p.model.leases, at)
-	if !taken || script.end != errFailed {
+	if !taken || !script.fails() {
 		return
 	}
 	for i := range p.given {
@@ -218,7 +218,7 @@ func (p *player) playChange() {
 	organizationID := tape.Pick(p.tape, organizations...)
 	script := p.script(organizationID)
 	p.is(p.ChangeOTP(p.t.Context(), organizationID, script), script.end)
-	p.settle(organizationID, script, script.end != errFailed)
+	p.settle(organizationID, script, !script.fails())
 }
 
 // playSweep sweeps: what could be gone is gone, and all else is there.

@@ -26,11 +26,14 @@ func (s *script) Apply(ledger otp.Ledger) (refusal, err error) {
 		}
 		s.answers = append(s.answers, answer)
 	}
-	if s.end == errFailed {
-		return nil, errFailed
+	if s.fails() {
+		return nil, s.end
 	}
 	return s.end, nil
 }
+
+// fails reports whether the script ends in an error, which takes back what it did.
+func (s *script) fails() bool { return errors.Is(s.end, errFailed) }
 
 // change is the script as an otp.Change, none if it does nothing.
 func (s *script) change() otp.Change {

@@ -32,15 +32,13 @@ type Target struct {
 }
 
 // Start makes a target ready. Folder is where its function finds the vectors
-// that it names relative to package fuzz; "" is the current one.
+// that it names relative to package fuzz; "" is the current one. What runs for an
+// input finds none: libFuzzer's own paths are relative to where it was started.
 func Start(name, folder string, function func(*F)) (*Target, error) {
-	if folder != "" {
-		if err := os.Chdir(folder); err != nil {
-			return nil, err
-		}
-	}
 	f := &F{common: common{name: name}}
-	function(f)
+	if err := within(folder, func() { function(f) }); err != nil {
+		return nil, err
+	}
 	if f.body.Kind() != reflect.Func {
 		return nil, fmt.Errorf("%s fuzzes nothing", name)
 	}
@@ -49,6 +47,23 @@ func Start(name, folder string, function func(*F)) (*Target, error) {
 		target.types = append(target.types, f.body.Type().In(i))
 	}
 	return target, nil
+}
+
+// within calls a function in another current folder.
+func within(folder string, do func()) error {
+	if folder == "" {
+		do()
+		return nil
+	}
+	before, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if err := os.Chdir(folder); err != nil {
+		return err
+	}
+	do()
+	return os.Chdir(before)
 }
 
 // Run runs the target on one input of libFuzzer, in the encoding of corpus.Raw.

@@ -54,6 +54,24 @@ func crash(target *Target, data []byte) (message any) {
 	return nil
 }
 
+// The vectors are found, and where libFuzzer was started stays the place for its
+// corpus.
+func TestFolder(t *testing.T) {
+	before, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, during := t.TempDir(), ""
+	_, err = Start("FuzzIt", folder, func(f *F) {
+		during, err = os.Getwd()
+		f.Fuzz(func(*T, []byte) {})
+	})
+	after, _ := os.Getwd()
+	if err != nil || during != folder || after != before {
+		t.Errorf("made ready in %s, then in %s; %s and %s were expected: %v", during, after, folder, before, err)
+	}
+}
+
 func TestNothingToFuzz(t *testing.T) {
 	if _, err := Start("FuzzIt", "", func(*F) {}); err == nil {
 		t.Error("a target that fuzzes nothing is started")
