@@ -31,6 +31,7 @@
 //	FuzzBitcoinPSBT         chains/bitcoin/psbt                    written back the same; btcd sees the same transaction, amounts and scripts
 //	FuzzBitcoinStructure    the same, record by record             what keeps the rules is accepted, what breaks one refused
 //	FuzzBitcoinSign         chains/bitcoin                         signatures are added, nothing else changes
+//	FuzzBitcoinTransaction  the transactions that inputs spend     btcd writes the same, with the same id and outputs
 //	FuzzBitcoinAddress      base58check and bech32 addresses       an address or an id
 //	FuzzDecodeHex           hex of a transaction                   written again the same
 //	FuzzDecimal             amounts as they are shown              the point moves, the number stays
@@ -52,6 +53,7 @@
 //
 //	FuzzOTPService          the service, operation by operation    a model of lists: outcomes, limits and waiting times
 //	FuzzOTPRequest          every parameter of an e-mail           headers of one line, no HTML of theirs, a code that verifies
+//	FuzzOTPText             every parameter of a text message      sent to the digits that were given, a code that verifies
 //	FuzzOTPMeter            a meter in a store                     written again the same
 //	FuzzOTPToken            a signed token                         ES256, in time, whose it is
 //	FuzzWebhookSignature    the signature's header                 none is guessed

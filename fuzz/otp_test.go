@@ -3,6 +3,7 @@ package fuzz
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/mail"
 	"strings"
 	"testing"
@@ -69,6 +70,49 @@ func FuzzOTPRequest(f *testing.F) {
 			t.Errorf("code %q: %v", code, err)
 		}
 	})
+}
+
+// FuzzOTPText throws strings at the parameters of a request for a text message.
+// What is accepted is sent to the digits that were typed, and holds a code that
+// verifies.
+func FuzzOTPText(f *testing.F) {
+	addCorpus(f)
+	f.Add("+4915112345678", "App", " is for {{.AppName}}", "user")
+	f.Add("+49 151 123-45678", "\u202e", "{{.OtpCode}}{{.OtpCode}}", "")
+	f.Add("004915112345678", "", "{{if .OtpCode}}{{end}}", "\xff")
+	f.Add("+1", "{{.OtpCode}}", " {{.Nothing}} {{.OtpCode}", "")
+	f.Fuzz(func(t *testing.T, contact, app, behind, user string) {
+		sender := &otpSender{t: t}
+		service, err := otp.New(otp.Config{Store: memory.New(0), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)), SMS: sender})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := service.Issue(t.Context(), "org", "Example", otp.Request{
+			Type: otp.TypeSMS, Contact: contact, AppName: app, UserIdentifier: user, SMS: &otp.SMSCustomization{Template: "{{.OtpCode}}" + behind},
+		})
+		if err != nil {
+			if _, refused := errors.AsType[*otp.ParameterError](err); !refused {
+				t.Errorf("refused with %v", err)
+			}
+			return
+		}
+		if to := sender.last.To; to[0] != '+' || strings.Trim(to[1:], "0123456789") != "" || !strings.HasSuffix(digitsOf(contact), to[1:]) {
+			t.Errorf("%q is sent to %q", contact, to)
+		}
+		code := sender.last.Text[:min(otp.DefaultLength, len(sender.last.Text))]
+		if _, err := service.Verify(t.Context(), "org", id, code); err != nil {
+			t.Errorf("code %q: %v", code, err)
+		}
+	})
+}
+
+func digitsOf(text string) string {
+	return strings.Map(func(char rune) rune {
+		if char < '0' || char > '9' {
+			return -1
+		}
+		return char
+	}, text)
 }
 
 // FuzzOTPMeter reads what a store may have kept. What is accepted is the
