@@ -68,9 +68,13 @@ func TestArchives(t *testing.T) {
 	}
 }
 
+// command runs a program with cgo, also where these tests run without: a C
+// archive needs it.
 func command(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	answer, err := exec.Command(name, args...).CombinedOutput()
+	run := exec.Command(name, args...)
+	run.Env = append(os.Environ(), "CGO_ENABLED=1")
+	answer, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, answer)
 	}
