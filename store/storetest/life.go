@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 func runSweep(t *testing.T, h Harness) {
 	t.Run("activities", func(t *testing.T) { sweepActivities(open(t, h)) })
 	t.Run("codes", func(t *testing.T) { sweepCodes(open(t, h)) })
+	t.Run("codes inserted again", func(t *testing.T) { sweepInsertedAgain(open(t, h)) })
 	t.Run("meters", func(t *testing.T) { sweepMeters(open(t, h)) })
 	t.Run("leases", func(t *testing.T) { sweepLeases(open(t, h)) })
 }
@@ -58,6 +60,23 @@ func sweepCodes(b *bench) {
 	})
 	b.same(store.Swept{Codes: 1}, b.sweep(later.KeepUntil().Add(time.Millisecond)))
 	b.same(store.Swept{}, b.sweep(later.KeepUntil().Add(time.Hour)))
+}
+
+// sweepInsertedAgain: an insert that was taken back leaves nothing behind that
+// could sweep the code too early which comes under the same id afterwards.
+func sweepInsertedAgain(b *bench) {
+	code := testCode("a", otp.StateLive)
+	b.is(b.ChangeOTP(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
+		return nil, errors.Join(ledger.Insert(code), errFailed)
+	})), errFailed)
+	early := code.KeepUntil().Add(time.Millisecond)
+	code.ExpiresAt = code.ExpiresAt.Add(time.Hour)
+	b.do(func(ledger otp.Ledger) error { return ledger.Insert(code) })
+	b.same(store.Swept{}, b.sweep(early))
+	b.do(func(ledger otp.Ledger) error {
+		_, err := ledger.Code("a")
+		return err
+	})
 }
 
 // sweepMeters also extends a meter: it is swept by what it says last.

@@ -33,7 +33,7 @@ func Play(t testing.TB, h Harness, choices []byte) {
 
 // runModel plays random sequences, the same ones every time.
 func runModel(t *testing.T, h Harness) {
-	const sequences, length = 12, 400
+	const sequences, length = 8, 300
 	random := rand.New(rand.NewPCG(1, 2))
 	for number := range sequences {
 		choices := make([]byte, length)
