@@ -119,6 +119,7 @@ type Store interface {
 	// The change, if there is one, is made in the same transaction as the lease
 	// is taken, and only then. If it refuses, what it wrote is kept, no lease
 	// is taken, and the refusal is returned; with its error nothing is written.
+	// In both cases a lease that had run out may be over.
 	//
 	// It returns ErrFull if the store has no room.
 	Begin(ctx context.Context, claim Claim, change otp.Change) (Begun, error)
