@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+)
+
+// refusal is one place where a package refuses.
+type refusal struct {
+	id      int // from 1
+	place   *loaded
+	name    string // file, function and condition: how survivors.txt calls it
+	line    int
+	edits   []edit
+	outcome outcome
+}
+
+// edit puts text into a file, at an offset of the original.
+type edit struct {
+	file   *ast.File
+	offset int
+	text   string
+}
+
+// finder goes through the functions of a file.
+type finder struct {
+	*loaded
+	file     *ast.File
+	function string
+	seen     map[string]int // how often a name was given
+	found    []*refusal
+	next     int
+}
+
+// find returns the refusals of the package in the order of the source. Ids
+// begin at first.
+func find(l *loaded, first int) []*refusal {
+	f := finder{loaded: l, seen: map[string]int{}, next: first}
+	for _, file := range l.files {
+		f.file = file
+		for _, declaration := range file.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok && function.Body != nil {
+				f.function = function.Name.Name
+				f.body(function.Type, function.Body)
+			}
+		}
+	}
+	return f.found
+}
+
+// body finds the refusals of one function, and of those that are written in it.
+func (f *finder) body(signature *ast.FuncType, body *ast.BlockStmt) {
+	covered := map[ast.Stmt]bool{} // returns under a condition that has a switch
+	last := lastResult(signature)
+	several := countReturns(body) > 1
+	ast.Inspect(body, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.FuncLit:
+			f.body(node.Type, node.Body)
+			return false
+		case *ast.IfStmt:
+			f.condition(node, last, covered)
+		case *ast.SwitchStmt:
+			f.cases(node, last, covered)
+		case *ast.ReturnStmt:
+			if several && !covered[node] && f.isError(last) && f.refuses(node, last) {
+				f.unconditional(node, last)
+			}
+		}
+		return true
+	})
+}
+
+// condition gives an if that refuses its switch.
+func (f *finder) condition(node *ast.IfStmt, last ast.Expr, covered map[ast.Stmt]bool) {
+	if !f.anyRefuses(node.Body.List, last, covered) {
+		return
+	}
+	text := f.text(node.Cond)
+	if node.Init != nil {
+		text = f.text(node.Init) + "; " + text
+	}
+	f.add(text, node.Pos(), f.wrapped(node.Cond, "mutantRefuses(%d, "))
+}
+
+// cases does the same for the cases of a switch that are conditions.
+func (f *finder) cases(node *ast.SwitchStmt, last ast.Expr, covered map[ast.Stmt]bool) {
+	if node.Tag != nil {
+		return
+	}
+	for _, statement := range node.Body.List {
+		clause := statement.(*ast.CaseClause)
+		if len(clause.List) == 0 || !f.anyRefuses(clause.Body, last, covered) {
+			continue
+		}
+		var edits []edit
+		for _, condition := range clause.List {
+			edits = append(edits, f.wrapped(condition, "mutantRefuses(%d, ")...)
+		}
+		f.add("case "+f.text(clause.List[0]), clause.Pos(), edits)
+	}
+}
+
+// unconditional gives an error that is returned where no condition of its own
+// stands in front a switch, which makes it nil.
+func (f *finder) unconditional(node *ast.ReturnStmt, last ast.Expr) {
+	result := node.Results[len(node.Results)-1]
+	f.add("return "+f.text(result), node.Pos(), f.wrapped(result, "mutantReturns["+f.text(last)+"](%d, "))
+}
+
+// wrapped puts a call around an expression.
+func (f *finder) wrapped(expression ast.Expr, call string) []edit {
+	return []edit{
+		{f.file, f.offset(expression.Pos()), fmt.Sprintf(call, f.next)},
+		{f.file, f.offset(expression.End()), ")"},
+	}
+}
+
+func (f *finder) add(text string, at token.Pos, edits []edit) {
+	name := f.path(f.file) + ": " + f.function + ": " + shorten(text)
+	f.seen[name]++
+	if n := f.seen[name]; n > 1 {
+		name += fmt.Sprintf(" (%d)", n)
+	}
+	f.found = append(f.found, &refusal{
+		id: f.next, place: f.loaded, name: name, line: f.fset.Position(at).Line, edits: edits,
+	})
+	f.next++
+}
+
+func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }
+
+// text is the source of a node on one line.
+func (f *finder) text(node ast.Node) string {
+	source := f.source[f.file][f.offset(node.Pos()):f.offset(node.End())]
+	return strings.Join(strings.Fields(string(source)), " ")
+}
+
+// shorten keeps names to a line.
+func shorten(text string) string {
+	const most = 90
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}

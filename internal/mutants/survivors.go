@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// readSurvivors reads what may survive: a refusal's name, and on the next line,
+// indented, the reason. Empty lines and lines with # in front count for nothing.
+func readSurvivors(name string) (map[string]string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	excused := map[string]string{}
+	last := ""
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		line := lines.Text()
+		text := strings.TrimSpace(line)
+		switch {
+		case text == "" || strings.HasPrefix(text, "#"):
+		case line == text:
+			last = text
+			excused[last] = ""
+		case last == "":
+			return nil, fmt.Errorf("%s: a reason stands under no refusal: %s", name, text)
+		default:
+			excused[last] += text + " "
+		}
+	}
+	for survivor, reason := range excused {
+		if reason == "" {
+			return nil, fmt.Errorf("%s: %s has no reason: write it on the next line, indented", name, survivor)
+		}
+	}
+	return excused, nil
+}
+
+// tally counts the refusals of a package.
+type tally struct {
+	all, caught, outOfTime, excused, survived int
+}
+
+// report writes a line for each package and for each survivor. Its error says
+// that something survived, or was excused for nothing.
+func report(w io.Writer, refusals []*refusal, excused map[string]string) error {
+	var order []string
+	counts := map[string]*tally{}
+	var failures []error
+	for _, r := range refusals {
+		folder := path.Dir(strings.SplitN(r.name, ":", 2)[0])
+		if counts[folder] == nil {
+			counts[folder] = &tally{}
+			order = append(order, folder)
+		}
+		failures = append(failures, counts[folder].count(r, excused))
+	}
+	fmt.Fprintf(w, "%-28s %8s %8s %8s %8s %8s\n", "package", "refusals", "caught", "by time", "excused", "survived")
+	for _, folder := range order {
+		t := counts[folder]
+		fmt.Fprintf(w, "%-28s %8d %8d %8d %8d %8d\n", folder, t.all, t.caught, t.outOfTime, t.excused, t.survived)
+	}
+	return errors.Join(failures...)
+}
+
+// count adds a refusal, and says whether it should have fared otherwise.
+func (t *tally) count(r *refusal, excused map[string]string) error {
+	t.all++
+	_, listed := excused[r.name]
+	missed := r.outcome == unmet || r.outcome == survived
+	switch {
+	case missed && listed:
+		t.excused++
+		return nil
+	case missed:
+		t.survived++
+		return fmt.Errorf("line %d: %s: %s", r.line, r.name, [...]string{unmet: "refuses in no test", survived: "no test fails without it"}[r.outcome])
+	case r.outcome == outOfTime:
+		t.outOfTime++
+	default:
+		t.caught++
+	}
+	if listed {
+		return fmt.Errorf("line %d: %s: is caught, take it off the list", r.line, r.name)
+	}
+	return nil
+}
