@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"strings"
@@ -52,14 +53,21 @@ type tally struct {
 func report(w io.Writer, refusals []*refusal, excused map[string]string) error {
 	var order []string
 	counts := map[string]*tally{}
+	left := maps.Clone(excused)
 	var failures []error
 	for _, r := range refusals {
-		folder := path.Dir(strings.SplitN(r.name, ":", 2)[0])
+		folder := folderOf(r.name)
 		if counts[folder] == nil {
 			counts[folder] = &tally{}
 			order = append(order, folder)
 		}
 		failures = append(failures, counts[folder].count(r, excused))
+		delete(left, r.name)
+	}
+	for name := range left {
+		if counts[folderOf(name)] != nil {
+			failures = append(failures, fmt.Errorf("%s: is no refusal any more, take it off the list", name))
+		}
 	}
 	fmt.Fprintf(w, "%-28s %8s %8s %8s %8s %8s\n", "package", "refusals", "caught", "by time", "excused", "survived")
 	for _, folder := range order {
@@ -67,6 +75,12 @@ func report(w io.Writer, refusals []*refusal, excused map[string]string) error {
 		fmt.Fprintf(w, "%-28s %8d %8d %8d %8d %8d\n", folder, t.all, t.caught, t.outOfTime, t.excused, t.survived)
 	}
 	return errors.Join(failures...)
+}
+
+// folderOf returns the folder that a refusal's name begins with.
+func folderOf(name string) string {
+	file, _, _ := strings.Cut(name, ":")
+	return path.Dir(file)
 }
 
 // count adds a refusal, and says whether it should have fared otherwise.

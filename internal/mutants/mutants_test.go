@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Which refusals of testdata/toll its tests miss.
+const (
+	folder  = "internal/mutants/testdata/toll/toll.go: "
+	ignored = folder + "condition: half := n / 2; half > 10"
+	missing = folder + "cases: case n == 50"
+)
+
+func TestToll(t *testing.T) {
+	c, err := prepare(t.Context(), t.TempDir(), []string{"./testdata/toll"}, nil, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.try(t.Context())
+	const want = `
+condition: n < 0
+condition: half := n / 2; half > 10
+cases: case n < 0
+cases: case n == 50
+unconditional: return errRefused
+predicate: n < 0
+kept: n < 0
+kept: n > 0
+hazards: n < 0
+hazard: n < 0
+literal: n < 0
+`
+	var names strings.Builder
+	for _, r := range c.refusals {
+		names.WriteString("\n" + strings.TrimPrefix(r.name, folder))
+		expected := caught
+		switch r.name {
+		case ignored:
+			expected = survived
+		case missing:
+			expected = unmet
+		}
+		if r.outcome != expected {
+			t.Errorf("%s: outcome %d, want %d", r.name, r.outcome, expected)
+		}
+	}
+	if names.String()+"\n" != want {
+		t.Errorf("refusals:%s\nwant:%s", names.String(), want)
+	}
+	reported(t, c.refusals, map[string]string{}, "half > 10: no test fails without it", "n == 50: refuses in no test")
+	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why"})
+	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate: n < 0": "why"}, "is caught, take it off")
+	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate: n < 1": "why"}, "is no refusal any more")
+}
+
+// reported holds what a report complains of against what it should.
+func reported(t *testing.T, refusals []*refusal, excused map[string]string, want ...string) {
+	t.Helper()
+	err := report(&bytes.Buffer{}, refusals, excused)
+	var lines []string
+	if err != nil {
+		lines = strings.Split(err.Error(), "\n")
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("complaints %q, want %q", lines, want)
+	}
+	for i := range want {
+		if !strings.Contains(lines[i], want[i]) {
+			t.Errorf("complaint %q, want %q", lines[i], want[i])
+		}
+	}
+}
+
+func TestReadSurvivors(t *testing.T) {
+	for text, complaint := range map[string]string{
+		"# a comment\na.go: f: n < 0\n  because\n": "",
+		"a.go: f: n < 0\n":                         "a.go: f: n < 0 has no reason",
+		"  because\n":                              "stands under no refusal",
+	} {
+		name := filepath.Join(t.TempDir(), "survivors.txt")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		excused, err := readSurvivors(name)
+		switch {
+		case complaint == "":
+			if err != nil || excused["a.go: f: n < 0"] != "because " {
+				t.Errorf("%q: %q, %v", text, excused, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), complaint):
+			t.Errorf("%q: error %v, want %q", text, err, complaint)
+		}
+	}
+}
