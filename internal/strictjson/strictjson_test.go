@@ -17,6 +17,7 @@ type subject struct {
 	Flag   bool
 	Maybe  *bool
 	Number int
+	Secret []byte
 	Kept   strictjson.Span
 	Inner  string
 }
@@ -27,6 +28,7 @@ func (s *subject) read(text string) error {
 		strictjson.Optional("flag", &s.Flag),
 		strictjson.Optional("maybe", &s.Maybe),
 		strictjson.Optional("number", &s.Number),
+		strictjson.Optional("secret", &s.Secret),
 		strictjson.Optional("kept", &s.Kept),
 		strictjson.Optional("nested", func(reader *strictjson.Reader) error {
 			return reader.Object(strictjson.Optional("inner", &s.Inner))
@@ -47,6 +49,37 @@ func TestRead(t *testing.T) {
 	if kept := string(got.Kept.Of([]byte(text))); kept != `{"b":[1,2.5e-3,{}],"a":null}` {
 		t.Errorf("kept %s", kept)
 	}
+}
+
+// TestBytesStandInTheText: a secret that was read can be overwritten in the
+// text; one with escapes is a copy.
+func TestBytesStandInTheText(t *testing.T) {
+	text := []byte(`{"text":"","secret":"abc"}`)
+	var secret []byte
+	read := func(text []byte) error {
+		return strictjson.Read(text, "body", strictjson.Required("text", new(string)), strictjson.Required("secret", &secret))
+	}
+	if err := read(text); err != nil || string(secret) != "abc" {
+		t.Fatalf("read %q, %v", secret, err)
+	}
+	clear(secret)
+	if string(text) != "{\"text\":\"\",\"secret\":\"\x00\x00\x00\"}" {
+		t.Errorf("the secret is still in the text: %s", text)
+	}
+	if err := read([]byte(`{"text":"","secret":"a\u0062c"}`)); err != nil || string(secret) != "abc" {
+		t.Errorf("read %q with an escape, %v", secret, err)
+	}
+}
+
+// TestFieldsOfOtherTypes: what a field can be read into is a matter of who
+// writes the program, not of the text.
+func TestFieldsOfOtherTypes(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a field was read into a float64")
+		}
+	}()
+	strictjson.Read([]byte(`{"n":1}`), "body", strictjson.Required("n", new(float64)))
 }
 
 func TestNullMeansAbsent(t *testing.T) {
@@ -121,6 +154,13 @@ func TestRefused(t *testing.T) {
 		{"empty exponent", `{"text":"a","kept":{"a":1e+}}`, "kept", 24, "without digits in its exponent"},
 		{"NaN", `{"text":"a","kept":{"a":NaN}}`, "kept", 24, "no JSON value begins like this"},
 		{"cut literal", `{"text":"a","flag":tru}`, "flag", 19, "no JSON value begins like this"},
+		{"cut false", `{"text":"a","flag":fals}`, "flag", 19, "no JSON value begins like this"},
+		{"cut literal inside kept", `{"text":"a","kept":{"a":tru}}`, "kept", 24, "no JSON value begins like this"},
+		{"cut false inside kept", `{"text":"a","kept":{"a":[fals]}}`, "kept", 25, "no JSON value begins like this"},
+		{"cut null inside kept", `{"text":"a","kept":{"a":nul}}`, "kept", 24, "no JSON value begins like this"},
+		{"control character inside kept", "{\"text\":\"a\",\"kept\":{\"a\":\"b\tc\"}}", "kept", 26, "control character 0x09"},
+		{"wrong type: number for bytes", `{"text":"a","secret":1}`, "secret", 21, "a string is expected, not a number"},
+		{"half a surrogate pair in bytes", `{"text":"a","secret":"\ud83d"}`, "secret", 22, "half of a surrogate pair"},
 		{"too deep", `{"text":"a","kept":` + deep, "kept", 19 + 5*(strictjson.MaxDepth+1), "nested deeper"},
 		{"too many members", `{"text":"a","kept":{` + members(strictjson.MaxMembers+1), "kept.m256", 20 + 256*9, "more than 256 members"},
 	} {

@@ -1,7 +1,10 @@
 package outbox_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,5 +67,40 @@ func TestRefused(t *testing.T) {
 	}
 	if err := sender.Send(t.Context(), otp.Message{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534"}); err == nil {
 		t.Error("a message was put into a folder that is gone")
+	}
+}
+
+// TestLeavesNothing: a message that is not sent leaves no part of it behind.
+func TestLeavesNothing(t *testing.T) {
+	const id = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
+	folder := t.TempDir()
+	sender, err := outbox.New(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := sender.Send(gone, otp.Message{OTPID: id}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v of a request that is over", err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, id+".json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := sender.Send(t.Context(), otp.Message{OTPID: id}); err == nil {
+		t.Error("a message took the place of a folder")
+	}
+	if files, err := os.ReadDir(folder); err != nil || len(files) != 1 {
+		t.Errorf("%d files are there, want the folder only: %v", len(files), err)
+	}
+}
+
+func TestNewWhereAFileIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := outbox.New(filepath.Join(file, "outbox"))
+	if at, ok := errors.AsType[*fs.PathError](err); !ok || at.Path != file {
+		t.Errorf("error %v, want one that names %s", err, file)
 	}
 }

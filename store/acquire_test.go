@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+var claim = store.Claim{OrganizationID: "org", LeaseTTL: time.Minute}
+
+// TestAcquireAsksAgain: who waits asks for the time and the change of each try.
+func TestAcquireAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(0)
+		first, err := store.Acquire(t.Context(), s, claim, time.Now, nil)
+		if err != nil || first.Lease == nil {
+			t.Fatal(first, err)
+		}
+		var asked []time.Time
+		change := func(now time.Time) otp.Change {
+			asked = append(asked, now)
+			return nil
+		}
+		start := time.Now()
+		go func() {
+			time.Sleep(time.Second)
+			if err := s.Release(t.Context(), *first.Lease, nil); err != nil {
+				t.Error(err)
+			}
+		}()
+		second, err := store.Acquire(t.Context(), s, claim, time.Now, change)
+		if err != nil || second.Lease == nil || second.Lease.Token <= first.Lease.Token {
+			t.Fatalf("%+v, %v: want the next lease", second, err)
+		}
+		if len(asked) != 2 || !asked[0].Equal(start) || !asked[1].Equal(start.Add(time.Second)) {
+			t.Errorf("the change was asked for at %v, want at once and a second later", asked)
+		}
+	})
+}
+
+// TestAcquireGivesUp: no lease comes with an error.
+func TestAcquireGivesUp(t *testing.T) {
+	s := memory.New(0)
+	if begun, err := store.Acquire(t.Context(), s, claim, time.Now, nil); err != nil || begun.Lease == nil {
+		t.Fatal(begun, err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	change := func(time.Time) otp.Change { cancel(); return nil }
+	begun, err := store.Acquire(over, s, claim, time.Now, change)
+	if !errors.Is(err, context.Canceled) || begun.Lease != nil || begun.Recorded != nil || begun.Wait != nil {
+		t.Errorf("%+v, %v: want the context's error alone", begun, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if begun, err := store.Acquire(t.Context(), s, claim, time.Now, nil); !errors.Is(err, store.ErrClosed) || begun.Lease != nil {
+		t.Errorf("%+v, %v: want ErrClosed", begun, err)
+	}
+}
