@@ -1,10 +1,15 @@
 package activity_test
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -108,16 +113,86 @@ func TestProofKeyMustBeP256(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := activity.NewAppProof(wrong, somePayload); err == nil || !strings.Contains(err.Error(), "P-256") {
+	if _, err := activity.NewAppProof(wrong, somePayload); err == nil || !strings.Contains(err.Error(), "an ECDSA key on P-256 is expected") {
 		t.Errorf("error %v", err)
 	}
 	proof, err := activity.NewAppProof(proofKey(t), somePayload)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, trusted := range []*ecdsa.PublicKey{nil, &wrong.PublicKey} {
-		if _, err := activity.VerifyAppProof(proof, trusted); err == nil {
-			t.Errorf("verified under %v", trusted)
+	for _, trusted := range []*ecdsa.PublicKey{nil, &wrong.PublicKey, offCurve} {
+		if _, err := activity.VerifyAppProof(proof, trusted); err == nil || !strings.Contains(err.Error(), "trusted key: ") {
+			t.Errorf("under %v: %v", trusted, err)
+		}
+	}
+}
+
+// offCurve is no point of P-256.
+var offCurve = &ecdsa.PublicKey{Curve: elliptic.P256(), X: big.NewInt(1), Y: big.NewInt(1)}
+
+// brokenSigner is a proof key, in an HSM say, that answers something else than
+// a signature.
+type brokenSigner struct {
+	public *ecdsa.PublicKey
+	answer string // hex
+	err    error
+}
+
+func (s brokenSigner) Public() crypto.PublicKey { return s.public }
+
+func (s brokenSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+	answer, _ := hex.DecodeString(s.answer)
+	return answer, s.err
+}
+
+// TestBrokenProofKey: what is not a signature of P-256 in DER never becomes a proof.
+func TestBrokenProofKey(t *testing.T) {
+	public := &proofKey(t).PublicKey
+	absent := errors.New("the token is absent")
+	if _, err := activity.NewAppProof(brokenSigner{public, "3006020101020101", absent}, somePayload); !errors.Is(err, absent) {
+		t.Errorf("error %v, want that of the signer", err)
+	}
+	if _, err := activity.NewAppProof(brokenSigner{offCurve, "3006020101020101", nil}, somePayload); err == nil || !strings.HasPrefix(err.Error(), "proof key: ") {
+		t.Errorf("a point that is not on the curve: %v", err)
+	}
+	wide := "022101" + strings.Repeat("00", 32)
+	for name, answer := range map[string]string{
+		"nothing": "", "raw": strings.Repeat("11", 64), "bytes behind it": "300602010102010100",
+		"r is 0": "3006020100020101", "s is 0": "3006020101020100", "r below 0": "30060201ff020101", "s below 0": "30060201010201ff",
+		"r too long": "3026" + wide + "020101", "s too long": "3026020101" + wide,
+	} {
+		_, err := activity.NewAppProof(brokenSigner{public, answer, nil}, somePayload)
+		if err == nil || !strings.Contains(err.Error(), "made a signature that is not of P-256") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestAppProofOfAnotherPayload: the trusted key has signed it, and it is no
+// payload of an app proof.
+func TestAppProofOfAnotherPayload(t *testing.T) {
+	key := proofKey(t)
+	proof, err := activity.NewAppProof(key, somePayload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, problem := range map[string]string{
+		"{}": "type",
+		strings.Replace(proof.ProofPayload, activity.AppProofType, "APP_PROOF_TYPE_ADDRESS_DERIVATION", 1): "unknown type",
+		strings.Replace(proof.ProofPayload, "1763650000000", "-1", 1):                                      "timestampMs",
+		strings.Replace(proof.ProofPayload, `"outcome"`, `"result"`, 1):                                    "unknown member",
+	} {
+		digest := sha256.Sum256([]byte(text))
+		r, s, err := ecdsa.Sign(rand.Reader, key, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := make([]byte, 64)
+		r.FillBytes(raw[:32])
+		s.FillBytes(raw[32:])
+		proof.ProofPayload, proof.Signature = text, hex.EncodeToString(raw)
+		if _, err := activity.VerifyAppProof(proof, &key.PublicKey); !errors.Is(err, activity.ErrAppProof) || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: error %v, want one about %s", text, err, problem)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func TestDecodeRecordRefuses(t *testing.T) {
 		`"fingerprint":"`:         `"fingerprint":"AAAA`,
 		`SIGN_TRANSACTION_V2","t`: `SIGN_TRANSACTION_V9","t`,
 		`{"schema"`:               `["schema"`,
+		`"createdAt":"`:           `"createdAt":"at `,
 	} {
 		text := strings.Replace(string(encoded), old, changed, 1)
 		if text == string(encoded) {
@@ -56,6 +57,24 @@ func TestDecodeRecordRefuses(t *testing.T) {
 		}
 		if _, err := activity.DecodeRecord([]byte(text)); err == nil {
 			t.Errorf("taken with %s", changed)
+		}
+	}
+}
+
+// TestDecodeRecordOfAnotherResult: of every type, with a result that is none.
+func TestDecodeRecordOfAnotherResult(t *testing.T) {
+	for name, vector := range vectors(t) {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(recordOf(t, vector.Request.Body, vector.Response.Activity).Encode(), &members); err != nil {
+			t.Fatal(err)
+		}
+		members["result"] = json.RawMessage(`["a result"]`)
+		encoded, err := json.Marshal(members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if record, err := activity.DecodeRecord(encoded); err == nil {
+			t.Errorf("%s: taken as %+v", name, record.Result)
 		}
 	}
 }

@@ -128,11 +128,7 @@ func parseTimestamp(text string) (int64, error) {
 		return 0, NewError(ReasonRequestInvalid, "timestampMs", nil,
 			"timestampMs %s: milliseconds since the epoch are expected, as a string of at most %d decimal digits", shown(text), digits)
 	}
-	value, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, NewError(ReasonRequestInvalid, "timestampMs", err, "timestampMs %s: %v", shown(text), err)
-	}
-	return value, nil
+	return strconv.ParseInt(text, 10, 64)
 }
 
 func checkOrganizationID(id string) error {
