@@ -1,0 +1,179 @@
+package otp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+var errFault = errors.New("the disk is on fire")
+
+// fuse fails the n-th step that it is asked for, once it is armed.
+type fuse struct {
+	left  int // steps until it blows; below 0 it never does
+	steps int // that were asked for
+}
+
+func (f *fuse) step() error {
+	f.steps++
+	if f.left--; f.left == 0 {
+		return errFault
+	}
+	return nil
+}
+
+// faultyStore is a store whose ledger fails at a step.
+type faultyStore struct {
+	otp.Store
+	fuse *fuse
+}
+
+func (s faultyStore) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
+	return s.Store.ChangeOTP(ctx, organizationID, faultyChange{change, s.fuse})
+}
+
+type faultyChange struct {
+	change otp.Change
+	fuse   *fuse
+}
+
+func (c faultyChange) Apply(ledger otp.Ledger) (refusal, err error) {
+	return c.change.Apply(faultyLedger{ledger, c.fuse})
+}
+
+type faultyLedger struct {
+	otp.Ledger
+	fuse *fuse
+}
+
+func (l faultyLedger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
+	if err := l.fuse.step(); err != nil {
+		return nil, err
+	}
+	return l.Ledger.Meters(keys...)
+}
+
+func (l faultyLedger) SetMeter(key otp.MeterKey, meter otp.Meter) error {
+	if err := l.fuse.step(); err != nil {
+		return err
+	}
+	return l.Ledger.SetMeter(key, meter)
+}
+
+func (l faultyLedger) Code(id string) (otp.Code, error) {
+	if err := l.fuse.step(); err != nil {
+		return otp.Code{}, err
+	}
+	return l.Ledger.Code(id)
+}
+
+func (l faultyLedger) Insert(code otp.Code) error {
+	if err := l.fuse.step(); err != nil {
+		return err
+	}
+	return l.Ledger.Insert(code)
+}
+
+func (l faultyLedger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
+	if err := l.fuse.step(); err != nil {
+		return otp.Code{}, otp.TryRefused, err
+	}
+	return l.Ledger.Try(id, by, most, now)
+}
+
+func (l faultyLedger) Move(id string, from, to otp.State) (bool, error) {
+	if err := l.fuse.step(); err != nil {
+		return false, err
+	}
+	return l.Ledger.Move(id, from, to)
+}
+
+// faultySecret is a secret that cannot be read at a step.
+type faultySecret struct {
+	secret
+	fuse *fuse
+}
+
+func (s faultySecret) Reveal(use func([]byte) error) error {
+	if err := s.fuse.step(); err != nil {
+		return err
+	}
+	return s.secret.Reveal(use)
+}
+
+// TestEveryFaultIsTold: whichever step of the store fails, and whichever time
+// the secret cannot be read, the caller is told: no code counts as sent, tried
+// or right without having been written down.
+func TestEveryFaultIsTold(t *testing.T) {
+	for name, scenario := range map[string]func(g *game, arm func()) error{
+		"issue": func(g *game, arm func()) error {
+			arm()
+			_, _, err := g.issue("user", phone)
+			return err
+		},
+		"issue one too many": func(g *game, arm func()) error {
+			g.mustIssue("user", phone)
+			arm()
+			_, _, err := g.issue("user", phone)
+			return err
+		},
+		"issue to another contact": func(g *game, arm func()) error {
+			g.mustIssue("user", phone)
+			arm()
+			_, _, err := g.issue("user", "+4915112345679")
+			return err
+		},
+		"delivery fails": func(g *game, arm func()) error {
+			g.box.fail = errors.New("mailbox on fire")
+			arm()
+			_, _, err := g.issue("user", phone)
+			return err
+		},
+		"right code": func(g *game, arm func()) error {
+			id, code := g.mustIssue("user", phone)
+			arm()
+			return g.verify(id, code)
+		},
+		"unknown code": func(g *game, arm func()) error {
+			arm()
+			return g.verify("0fcd14f5-dae7-4331-82ca-ebaddd849534", "AAAAAA")
+		},
+		"last wrong code": func(g *game, arm func()) error {
+			id, code := g.mustIssue("user", phone)
+			g.expect(g.verify(id, wrong(code)), otp.ErrWrong)
+			arm()
+			return g.verify(id, wrong(code))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := withFuse(t, -1, scenario)
+			if steps < 4 {
+				t.Fatalf("%d steps, at least 4 were expected", steps)
+			}
+			for at := range steps {
+				t.Run(fmt.Sprint(at+1), func(t *testing.T) { withFuse(t, at+1, scenario) })
+			}
+		})
+	}
+}
+
+// withFuse plays a scenario with a fuse that blows at a step, or never, and
+// returns how many steps there were from when it was armed.
+func withFuse(t *testing.T, at int, scenario func(g *game, arm func()) error) int {
+	blows := &fuse{left: -1}
+	service, box := newService(t, func(c *otp.Config) {
+		c.Store = faultyStore{memory.New(0), blows}
+		c.Secret = faultySecret{c.Secret.(secret), blows}
+		c.Limits = otp.Limits{LiveCodes: 1, TriesPerCode: 2}
+	})
+	err := scenario(&game{t, service, box}, func() { *blows = fuse{left: at} })
+	if at > 0 && !errors.Is(err, errFault) {
+		t.Errorf("error %v, want the fault", err)
+	}
+	return blows.steps
+}
