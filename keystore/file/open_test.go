@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 
@@ -167,4 +168,42 @@ func TestClosedStore(t *testing.T) {
 	if err := store.ChangePassphrase(passphrase); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("ChangePassphrase: %v, want ErrClosed", err)
 	}
+}
+
+// TestCreateWhereItCannotBe: the error says where, and nothing is opened.
+func TestCreateWhereItCannotBe(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "plain")
+	must(t, os.WriteFile(plain, nil, 0o600))
+	for _, dir := range []string{plain, filepath.Join(plain, "below")} {
+		if _, err := file.Create(dir, passphrase, fast); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("created with %v, want an error with %s", err, dir)
+		}
+	}
+	dir := t.TempDir()
+	must(t, os.Chmod(dir, 0o700), os.WriteFile(filepath.Join(dir, "keys"), nil, 0o600))
+	if _, err := file.Create(dir, passphrase, fast); err == nil || !strings.Contains(err.Error(), "keys") {
+		t.Errorf("created over a file named keys with %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "identity.age")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an identity was left behind: %v", err)
+	}
+}
+
+// TestChangePassphraseNot: while somebody else writes, and after Close.
+func TestChangePassphraseNot(t *testing.T) {
+	x := newAttacked(t)
+	options := fast
+	options.LockWait = time.Millisecond
+	store, err := file.Open(t.Context(), x.dir, passphrase, options)
+	must(t, err)
+	unlock := file.Lock(t, x.dir)
+	if err := store.ChangePassphrase([]byte("another")); !errors.Is(err, file.ErrLocked) {
+		t.Errorf("changed with %v, want ErrLocked", err)
+	}
+	unlock()
+	must(t, store.Close())
+	if err := store.ChangePassphrase([]byte("another")); !errors.Is(err, keystore.ErrClosed) {
+		t.Errorf("changed with %v, want ErrClosed", err)
+	}
+	reopen(t, x.dir)
 }
