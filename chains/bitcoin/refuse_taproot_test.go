@@ -185,3 +185,58 @@ func TestRefusedTapSignatures(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedTapSignatureForms: signatures that are not even tried.
+func TestRefusedTapSignatureForms(t *testing.T) {
+	a := keyOf(t, secretOf(1))
+	plain := bitcointest.BIP86(a.PublicKey())
+	adding := func(spend bitcointest.Spend, sighash int, key, value []byte) []byte {
+		return spending(t, spend, func(in *bitcointest.Input) {
+			in.Sighash = sighash
+			in.Records = append(slices.Clone(in.Records), bitcointest.Record{Key: key, Value: value})
+		})
+	}
+	keySig, signature := []byte{psbt.InTapKeySig}, make([]byte, 64)
+	withDefault := adding(plain, -1, keySig, append(bytes.Clone(signature), 0))
+	otherThanAsked := adding(plain, 1, keySig, signature)
+	lost := adding(plain, -1, keySig, append(bytes.Clone(signature), 4))
+	offCurve := adding(plain, -1, slices.Concat([]byte{psbt.InTapScriptSig}, bytes.Repeat([]byte{0xff}, 32), make([]byte, 32)), signature)
+	ecdsaKey := a.PublicKey().Compressed()
+	wrongKind := adding(plain, -1, slices.Concat([]byte{psbt.InPartialSig}, ecdsaKey[:]), append(derOfOnes(), 1))
+	const field = "input 0 PSBT_IN_TAP_KEY_SIG"
+	packet, err := psbt.Read(wrongKind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runRefusals(t, []refusal{
+		{"default with a byte", withDefault, field, "65 bytes with SIGHASH_DEFAULT", valueAt(t, withDefault, 0, psbt.InTapKeySig)},
+		{"other than asked", otherThanAsked, field, "PSBT_IN_SIGHASH_TYPE asks for 0x1", valueAt(t, otherThanAsked, 0, psbt.InTapKeySig)},
+		{"unknown sighash", lost, field, "unknown sighash type 0x4", valueAt(t, lost, 0, psbt.InTapKeySig)},
+		{"key off the curve", offCurve, "input 0 PSBT_IN_TAP_SCRIPT_SIG", "is not the x coordinate of a point", valueAt(t, offCurve, 0, psbt.InTapScriptSig)},
+		{"ECDSA", wrongKind, "input 0 PSBT_IN_PARTIAL_SIG", "cannot spend a taproot output", packet.Inputs[0].Find(psbt.InPartialSig).Offset},
+	})
+}
+
+// derOfOnes is a signature in DER whose r and s are 1.
+func derOfOnes() []byte { return []byte{0x30, 6, 2, 1, 1, 2, 1, 1} }
+
+// TestRefusedPartialSigForms: ECDSA signatures that are not even tried.
+func TestRefusedPartialSigForms(t *testing.T) {
+	pub := keyOf(t, secretOf(1)).PublicKey()
+	key := pub.Compressed()
+	record := func(sighash byte) bitcointest.Record {
+		return bitcointest.Record{Key: slices.Concat([]byte{psbt.InPartialSig}, key[:]), Value: append(derOfOnes(), sighash)}
+	}
+	single := spoil(t, func(p *bitcointest.PSBT) {
+		second := bitcointest.P2WPKH(pub).Input(50_000, 2)
+		second.Records = append(slices.Clone(second.Records), record(3))
+		p.Inputs = append(p.Inputs, second)
+	})
+	noScript := spending(t, bitcointest.P2SH(bitcointest.Multisig(1, pub)), func(in *bitcointest.Input) {
+		in.Records = []bitcointest.Record{record(1)}
+	})
+	runRefusals(t, []refusal{
+		{"single without output", single, "input 1 PSBT_IN_PARTIAL_SIG", "SIGHASH_SINGLE, but there is no output 1", valueAt(t, single, 1, psbt.InPartialSig)},
+		{"no redeem script", noScript, "input 0 PSBT_IN_PARTIAL_SIG", "cannot be checked: its redeem script", valueAt(t, noScript, 0, psbt.InPartialSig)},
+	})
+}

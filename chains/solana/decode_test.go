@@ -304,6 +304,10 @@ func TestNotDecoded(t *testing.T) {
 		{"a memo that is no text", memoID, []byte{0xff}, 1, "memo is not UTF-8"},
 		{"too many addresses", lookupTableID, slices.Concat([]byte{2, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 8)), 3, "addresses are announced"},
 		{"a batch over its accounts", tokenID, []byte{255, 9, 1, 17}, 3, "instruction 0 of the batch: it needs 9 accounts, and 3 are left"},
+		{"a batch cut off in its header", tokenID, []byte{255, 9}, 3, "instruction 0 of the batch: solana: batch at byte"},
+		{"a batch cut off in its data", tokenID, []byte{255, 1, 9, 17}, 3, "instruction 0 of the batch: solana: batch at byte"},
+		{"a batch of what is not known", tokenID, []byte{255, 1, 1, 99}, 1, "instruction 0 of the batch: instruction 99 of the SPL Token program is not known"},
+		{"an account made for too few", tokenAccountID, nil, 2, `Create needs an account`},
 		{"a batch with accounts left over", tokenID, []byte{255, 1, 1, 17}, 3, "the batch leaves 2 accounts over"},
 	}
 	for _, test := range tests {
@@ -327,5 +331,43 @@ func TestTrailingDataIsShown(t *testing.T) {
 	result, err := tx.decode(systemProgram, tx.instructions[0])
 	if err != nil || len(result.arguments) != 2 || result.arguments[1].Label != "trailing data" || result.arguments[1].Value != "aabb" {
 		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// TestCutInstructions cuts the data of each instruction off behind each of its
+// bytes: what is left is never shown as the instruction, with a number or an
+// address made of nothing.
+func TestCutInstructions(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 8))
+	for _, of := range encodings {
+		known, _ := findProgram(of.id)
+		for _, encoding := range strings.Split(of.instructions, ";") {
+			words := strings.Fields(encoding)
+			if last := words[len(words)-1]; last == "rest" || last == "u16" && of.id == token2022ID {
+				continue // as long as it is: a text, or a list of extensions
+			}
+			for range 10 {
+				data, _ := buildData(random, known.tagSize, words)
+				for size := range data {
+					if size == 0 && of.id == tokenAccountID {
+						continue // Create, in its first version
+					}
+					checkCutInstruction(t, known, of.id, data[:size])
+				}
+			}
+		}
+	}
+}
+
+func checkCutInstruction(t *testing.T, known program, id [keySize]byte, data []byte) {
+	t.Helper()
+	tx := instructionWith(t, id, data, 14)
+	result, err := tx.decode(known, tx.instructions[0])
+	if err == nil {
+		t.Errorf("%s %x is taken as %s: %v", known.name, data, result.operation, result.arguments)
+		return
+	}
+	if len(data) < known.tagSize && !strings.Contains(err.Error(), "instruction number at byte") {
+		t.Errorf("%s %x: %v, want an error about its number", known.name, data, err)
 	}
 }

@@ -2,6 +2,7 @@ package tron
 
 import (
 	"errors"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -121,5 +122,21 @@ func TestBase58(t *testing.T) {
 		if got, err := parseBase58(text); err == nil {
 			t.Errorf("%q: %x", text, got)
 		}
+	}
+}
+
+// TestBase58TooLong: numbers that come out as an address in as many bits as the
+// decoder has.
+func TestBase58TooLong(t *testing.T) {
+	const text = "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"
+	number := new(big.Int).SetBytes(base58.Decode(text))
+	for _, bits := range []uint{200, 223, 224, 256, 400} {
+		long := new(big.Int).Add(number, new(big.Int).Lsh(big.NewInt(1), bits))
+		if decoded, err := decodeBase58(base58.Encode(long.Bytes())); err != errBase58Length {
+			t.Errorf("with bit %d: %x, %v", bits, decoded, err)
+		}
+	}
+	if _, err := decodeBase58(text); err != nil {
+		t.Error(err)
 	}
 }

@@ -226,6 +226,7 @@ func TestRefusedNestedMessages(t *testing.T) {
 	checkRefusals(t, chains.ErrMalformed, []refusal{
 		{"creation without a contract", rawOf(30, from), "tron: CreateSmartContract.new_contract at byte 102: missing: without it the network refuses the transaction"},
 		{"origin is not the owner", creation(lengthField(1, other), energy), "tron: SmartContract.origin_address at byte 106: another account than owner_address: the network wants the same"},
+		{"token value without token", rawOf(30, join(from, lengthField(2, join(origin, energy)), varintField(3, 1))), "tron: CreateSmartContract.call_token_value at byte 130: there is no token_id that says of which token"},
 		{"no energy limit", creation(origin), "tron: SmartContract.origin_energy_limit at byte 127: missing: the network wants a value above 0"},
 		{"percentage over 100", creation(origin, varintField(6, 101), energy), "tron: SmartContract.consume_user_resource_percent at byte 128: 101 is outside 0 to 100"},
 		{"name is not UTF-8", creation(origin, lengthField(7, []byte{0xc3, 0x28}), energy), "tron: SmartContract.name at byte 129: not UTF-8, which a string is"},
