@@ -1,0 +1,279 @@
+package keyformat_test
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/pbkdf2"
+	"crypto/sha256"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/cryptobyte"
+	tag "golang.org/x/crypto/cryptobyte/asn1"
+	"golang.org/x/crypto/scrypt"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
+)
+
+// element is a DER element: its tag, and its content or the elements in it.
+type element struct {
+	tag      tag.Tag
+	content  []byte
+	children []*element
+	gone     bool
+}
+
+// readDER takes DER apart. The DER in the OCTET STRING of a PrivateKeyInfo is
+// taken apart, too.
+func readDER(raw []byte) (list []*element) {
+	for rest := cryptobyte.String(raw); !rest.Empty(); {
+		e := &element{}
+		var content cryptobyte.String
+		if !rest.ReadAnyASN1(&content, &e.tag) {
+			return nil
+		}
+		e.content = content
+		if isNested := e.tag == tag.OCTET_STRING && bytes.HasPrefix(content, []byte{0x30}); e.tag&0x20 != 0 || isNested {
+			e.children = readDER(content)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func writeDER(list []*element) []byte {
+	var b cryptobyte.Builder
+	for _, e := range list {
+		content := e.content
+		if e.children != nil {
+			content = writeDER(e.children)
+		}
+		if !e.gone {
+			b.AddASN1(e.tag, func(b *cryptobyte.Builder) { b.AddBytes(content) })
+		}
+	}
+	return b.BytesOrPanic()
+}
+
+// flatten lists elements in the order in which they begin, all but the whole.
+func flatten(list []*element) (all []*element) {
+	for _, e := range list {
+		all = append(append(all, e), flatten(e.children)...)
+	}
+	return all
+}
+
+// derChanges are what is done to one element after the other.
+var derChanges = map[string]func(e *element){
+	"gone":        func(e *element) { e.gone = true },
+	"empty":       func(e *element) { e.content, e.children = nil, nil },
+	"another tag": func(e *element) { e.tag = tag.IA5String },
+	"one more": func(e *element) {
+		if e.children != nil {
+			e.children = append(e.children, &element{tag: tag.NULL})
+			return
+		}
+		e.content = append(slices.Clone(e.content), 0)
+	},
+}
+
+// opensslKey is a PrivateKeyInfo with all that may stand in one.
+func opensslKey(t *testing.T, key keyformat.Key) []byte {
+	t.Helper()
+	point := key.PublicKey.Uncompressed()
+	secp256k1 := unhex(t, "06052b8104000a")
+	var b cryptobyte.Builder
+	b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
+		b.AddASN1Int64(0)
+		b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
+			b.AddBytes(unhex(t, "06072a8648ce3d0201"))
+			b.AddBytes(secp256k1)
+		})
+		b.AddASN1(tag.OCTET_STRING, func(b *cryptobyte.Builder) {
+			b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
+				b.AddASN1Int64(1)
+				b.AddASN1OctetString(key.Secret)
+				b.AddASN1(tag.Tag(0).Constructed().ContextSpecific(), func(b *cryptobyte.Builder) { b.AddBytes(secp256k1) })
+				b.AddASN1(tag.Tag(1).Constructed().ContextSpecific(), func(b *cryptobyte.Builder) { b.AddASN1BitString(point[:]) })
+			})
+		})
+	})
+	return b.BytesOrPanic()
+}
+
+const structurePassword = "foobar"
+
+// encryptedKey encrypts with a key that was derived with salt: cheaply.
+func encryptedKey(t *testing.T, plain, derived []byte, kdf string) []byte {
+	t.Helper()
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		t.Fatal(err)
+	}
+	padding := aes.BlockSize - len(plain)%aes.BlockSize
+	data := append(bytes.Clone(plain), bytes.Repeat([]byte{byte(padding)}, padding)...)
+	cipher.NewCBCEncrypter(block, make([]byte, aes.BlockSize)).CryptBlocks(data, data)
+	file := encrypted(t, kdf, sequence("060960864801650304012a"+"0410"+strings.Repeat("00", 16)), fmt.Sprintf("%x", data))
+	return fromPEM(t, file)
+}
+
+func fromPEM(t *testing.T, file []byte) []byte {
+	t.Helper()
+	block, _ := pem.Decode(file)
+	if block == nil {
+		t.Fatalf("no PEM: %s", file)
+	}
+	return block.Bytes
+}
+
+// derFiles are keys in DER and the kind of PEM that they come in.
+func derFiles(t *testing.T, key keyformat.Key) map[string]struct {
+	kind string
+	der  []byte
+} {
+	t.Helper()
+	plain, salt := opensslKey(t, key), []byte("saltsalt")
+	byPBKDF2, err := pbkdf2.Key(sha256.New, structurePassword, salt, 1, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byScrypt, err := scrypt.Key([]byte(structurePassword), salt, 16, 8, 1, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const keyLength, prf = "020120", "300c06082a864886f70d02090500"
+	saltHex := fmt.Sprintf("0408%x", salt)
+	return map[string]struct {
+		kind string
+		der  []byte
+	}{
+		"openssl":  {"PRIVATE KEY", plain},
+		"RFC 8410": {"PRIVATE KEY", fromPEM(t, read(t, "pkcs8", "rfc8410_public.pem"))},
+		"PBKDF2":   {"ENCRYPTED PRIVATE KEY", encryptedKey(t, plain, byPBKDF2, sequence("06092a864886f70d01050c"+sequence(saltHex+"020101"+keyLength+prf)))},
+		"scrypt":   {"ENCRYPTED PRIVATE KEY", encryptedKey(t, plain, byScrypt, sequence("06092b06010401da47040b"+sequence(saltHex+"020110"+"020108"+"020101"+keyLength)))},
+	}
+}
+
+// passedOver are the elements that change nothing, by file and place: the
+// attributes of RFC 8410, and what is inside the prf's NULL.
+var passedOver = map[string]bool{
+	"RFC 8410 5": true, "RFC 8410 6": true, "RFC 8410 7": true, "RFC 8410 8": true, "RFC 8410 9": true,
+	"PBKDF2 12": true,
+}
+
+// mayBeGone are the optional elements: curve and public key in an ECPrivateKey,
+// keyLength.
+var mayBeGone = map[string]bool{"openssl 9": true, "openssl 11": true, "PBKDF2 9": true, "scrypt 11": true}
+
+// TestDERStructure changes one element of a key file after the other, with all
+// lengths around it right.
+func TestDERStructure(t *testing.T) {
+	for name, file := range derFiles(t, newKey(t, keystore.CurveSecp256k1, wikiSecret)) {
+		parse := func(der []byte) (keyformat.Key, error) {
+			return keyformat.ParsePKCS8(inPEM(file.kind, der), []byte(structurePassword))
+		}
+		want, err := parse(file.der)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i := range flatten(readDER(file.der)) {
+			at := fmt.Sprintf("%s %d", name, i)
+			for what, change := range derChanges {
+				list := readDER(file.der)
+				change(flatten(list)[i])
+				key, err := parse(writeDER(list))
+				switch {
+				case err == nil && !passedOver[at] && !(mayBeGone[at] && what == "gone"):
+					t.Errorf("%s: element %d %s: taken", name, i, what)
+				case err == nil && !bytes.Equal(key.Secret, want.Secret):
+					t.Errorf("%s: element %d %s: another key", name, i, what)
+				case err != nil && !errors.Is(err, keyformat.ErrMalformed) && !errors.Is(err, keyformat.ErrUnsupported) &&
+					!errors.Is(err, keyformat.ErrPassword) && !errors.Is(err, keyformat.ErrOtherKey):
+					t.Errorf("%s: element %d %s: %v", name, i, what, err)
+				}
+			}
+		}
+	}
+}
+
+// TestWeb3Structure takes each member of a file's crypto away, makes it a value
+// of another kind, and puts one beside it that is not known. All of that is
+// found before the password is tried.
+func TestWeb3Structure(t *testing.T) {
+	for name, vector := range web3Vectors(t) {
+		count := len(objectsOf(decoded(t, vector.JSON)["crypto"]))
+		for i := range count {
+			for member := range objectsOf(decoded(t, vector.JSON)["crypto"])[i] {
+				for what, change := range map[string]func(object map[string]any){
+					"taken away": func(object map[string]any) { delete(object, member) },
+					"a boolean":  func(object map[string]any) { object[member] = true },
+					"negative":   func(object map[string]any) { object[member] = -1 },
+					"a list":     func(object map[string]any) { object[member] = []any{object[member]} },
+					"not alone":  func(object map[string]any) { object["more"] = object[member] },
+				} {
+					file := decoded(t, vector.JSON)
+					change(objectsOf(file["crypto"])[i])
+					refuseWeb3(t, name+", "+member+" "+what, file, vector.Password)
+				}
+			}
+		}
+	}
+}
+
+func decoded(t *testing.T, file []byte) (object map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(file, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// objectsOf lists a value, if it is an object, and those in it, by their names.
+func objectsOf(value any) (all []map[string]any) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	all = append(all, object)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		all = append(all, objectsOf(object[name])...)
+	}
+	return all
+}
+
+func refuseWeb3(t *testing.T, what string, file map[string]any, password string) {
+	t.Helper()
+	text, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyformat.ParseWeb3(text, []byte(password))
+	refused(t, time.Now(), key, err, keyformat.ErrMalformed, "web3: malformed: crypto")
+}
+
+// TestHexRefused: a secret in hex that is not one; the error does not repeat it.
+func TestHexRefused(t *testing.T) {
+	for text, problem := range map[string]string{
+		"":                            "the secret has 0 characters",
+		wikiSecret[1:]:                "the secret has 63 characters: 64 hex digits are expected",
+		"0x" + wikiSecret + "00":      "the secret has 66 characters",
+		wikiSecret[:63] + "g":         "a character that is not a hex digit",
+		strings.Repeat("00", 32):      "group order",
+		"0X" + wikiSecret[:62] + " 1": "a character that is not a hex digit",
+	} {
+		key, err := keyformat.ParseHex(keystore.CurveSecp256k1, []byte(text))
+		refused(t, time.Now(), key, err, nil, problem)
+		if err != nil && text != "" && strings.Contains(err.Error(), text[:min(8, len(text))]) {
+			t.Errorf("the secret is in %v", err)
+		}
+	}
+}
