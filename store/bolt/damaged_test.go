@@ -1,0 +1,151 @@
+package bolt_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+const (
+	activityID = "01999999-0000-7000-8000-000000000000"
+	codeID     = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
+)
+
+var claim = store.Claim{OrganizationID: "org", LeaseTTL: time.Minute}
+
+// without makes a change that never refuses.
+func without(change func(ledger otp.Ledger) error) changeFunc {
+	return func(ledger otp.Ledger) (refusal, err error) { return nil, change(ledger) }
+}
+
+// filled returns the path of a file with an activity, a code and a meter.
+func filled(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store")
+	s := open(t, path)
+	begun, err := s.Begin(t.Context(), claim, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	activity := store.Activity{ID: activityID, SubmittedBy: "credential", Data: []byte("the record"), KeepUntil: time.Now().Add(time.Hour)}
+	later := time.Now().Add(time.Hour)
+	write := without(func(ledger otp.Ledger) error {
+		meter := otp.Meter{Live: []otp.LiveCode{{ID: codeID, ExpiresAt: later.UnixMilli()}}}
+		return errors.Join(
+			ledger.Insert(otp.Code{ID: codeID, State: otp.StateLive, ExpiresAt: later}),
+			ledger.SetMeter(otp.MeterKey{}, meter))
+	})
+	if err := s.Complete(t.Context(), *begun.Lease, activity, write); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// damage changes every value of a bucket.
+func damage(t *testing.T, path, bucket string, change func(value []byte) []byte) {
+	t.Helper()
+	file, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	count := 0
+	if err := file.Update(func(tx *bbolt.Tx) error {
+		changed := map[string][]byte{}
+		_ = tx.Bucket([]byte(bucket)).ForEach(func(key, value []byte) error {
+			changed[string(key)] = change(append([]byte(nil), value...))
+			return nil
+		})
+		count = len(changed)
+		var errs []error
+		for key, value := range changed {
+			errs = append(errs, tx.Bucket([]byte(bucket)).Put([]byte(key), value))
+		}
+		return errors.Join(errs...)
+	}); err != nil || count != 1 {
+		t.Fatalf("%d values in %s, %v", count, bucket, err)
+	}
+}
+
+// TestDamagedActivity: a record that cannot be read is never taken for one that
+// is not there: the work is not done again.
+func TestDamagedActivity(t *testing.T) {
+	const submittedBy = 1 + 32 + 8 // offset of its length
+	for name, test := range map[string]struct {
+		change  func(value []byte) []byte
+		problem string
+	}{
+		"another version":     {func(value []byte) []byte { value[0] = 2; return value }, "damaged, or written by a newer program"},
+		"cut off":             {func(value []byte) []byte { return value[:submittedBy] }, "damaged, or written by a newer program"},
+		"a length too long":   {func(value []byte) []byte { value[submittedBy] = 0x7f; return value }, "its lengths do not fit"},
+		"a length cut off":    {func(value []byte) []byte { return append(value[:submittedBy], 0x80) }, "its lengths do not fit"},
+		"a length of 10 ff …": {func(value []byte) []byte { return append(value[:submittedBy], []byte(strings.Repeat("\xff", 11))...) }, "its lengths do not fit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filled(t)
+			damage(t, path, "activities", test.change)
+			s := open(t, path)
+			if _, err := s.Get(t.Context(), "org", activityID); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("got with %v, want ErrUnavailable: %s", err, test.problem)
+			}
+			begun, err := s.Begin(t.Context(), claim, nil)
+			if !errors.Is(err, store.ErrUnavailable) || begun.Lease != nil || begun.Recorded != nil {
+				t.Errorf("begun with %+v, %v, want ErrUnavailable", begun, err)
+			}
+		})
+	}
+}
+
+// TestDamagedCodes: a code or a meter that cannot be read stops the change.
+func TestDamagedCodes(t *testing.T) {
+	cut := func(value []byte) []byte { return value[:len(value)-1] }
+	asked := func(ask func(ledger otp.Ledger) error) func(t *testing.T, bucket string) {
+		return func(t *testing.T, bucket string) {
+			path := filled(t)
+			if err := open(t, path).ChangeOTP(t.Context(), "org", without(ask)); err != nil {
+				t.Fatal(err)
+			}
+			path = filled(t)
+			damage(t, path, bucket, cut)
+			if err := open(t, path).ChangeOTP(t.Context(), "org", without(ask)); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%v, want ErrUnavailable", err)
+			}
+		}
+	}
+	asked(func(ledger otp.Ledger) error { _, err := ledger.Meters(otp.MeterKey{}); return err })(t, "meters")
+	asked(func(ledger otp.Ledger) error { _, err := ledger.Code(codeID); return err })(t, "codes")
+	asked(func(ledger otp.Ledger) error {
+		_, _, err := ledger.Try(codeID, otp.Fingerprint{}, 3, time.Now())
+		return err
+	})(t, "codes")
+	asked(func(ledger otp.Ledger) error {
+		_, err := ledger.Move(codeID, otp.StateLive, otp.StateDead)
+		return err
+	})(t, "codes")
+}
+
+// TestFileOfAnotherVersion is not opened, nor changed.
+func TestFileOfAnotherVersion(t *testing.T) {
+	path := filled(t)
+	damage(t, path, "meta", func([]byte) []byte { return []byte{2} })
+	if s, err := bolt.Open(path); err == nil || !strings.Contains(err.Error(), "layout version 02; this program knows 1: use a newer program") {
+		t.Errorf("opened with %v, %v", s, err)
+	}
+	damage(t, path, "meta", func(version []byte) []byte {
+		if string(version) != "\x02" {
+			t.Errorf("the version was changed to %x", version)
+		}
+		return version
+	})
+}
