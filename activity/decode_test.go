@@ -186,6 +186,9 @@ func TestDecodeQueries(t *testing.T) {
 	if err != nil || who.OrganizationID != "o" {
 		t.Errorf("%+v, %v", who, err)
 	}
+	if _, err := activity.DecodeGetActivity([]byte(`{"organizationId":"","activityId":"a"}`)); err == nil || !strings.Contains(err.Error(), "organizationId is empty") {
+		t.Errorf("get_activity of no organization: %v", err)
+	}
 	for _, body := range []string{`{"organizationId":""}`, `{"organizationId":"o","activityId":"a","x":1}`, `{"ORGANIZATIONID":"o"}`, ``} {
 		if _, err := activity.DecodeGetActivity([]byte(body)); err == nil {
 			t.Errorf("get_activity took %q", body)

@@ -3,6 +3,7 @@ package activity_test
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/quick"
@@ -50,6 +51,7 @@ func TestDecodeRecordRefuses(t *testing.T) {
 		`SIGN_TRANSACTION_V2","t`: `SIGN_TRANSACTION_V9","t`,
 		`{"schema"`:               `["schema"`,
 		`"createdAt":"`:           `"createdAt":"at `,
+		`"timestampMs":`:          `"timestampMs":"then","later":`,
 	} {
 		text := strings.Replace(string(encoded), old, changed, 1)
 		if text == string(encoded) {
@@ -69,12 +71,15 @@ func TestDecodeRecordOfAnotherResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		members["result"] = json.RawMessage(`["a result"]`)
-		encoded, err := json.Marshal(members)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if record, err := activity.DecodeRecord(encoded); err == nil {
-			t.Errorf("%s: taken as %+v", name, record.Result)
+		for _, kind := range activity.Types() {
+			members["type"] = json.RawMessage(strconv.Quote(string(kind)))
+			encoded, err := json.Marshal(members)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if record, err := activity.DecodeRecord(encoded); err == nil {
+				t.Errorf("%s as %s: taken as %+v", name, kind, record.Result)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package keystore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -262,4 +263,27 @@ func TestNoSchnorrNamesTheWayOut(t *testing.T) {
 // ecdsaOnly returns a key that makes ECDSA signatures only.
 func ecdsaOnly(key keystore.Key) keystore.Key {
 	return &faultyECDSA{key, key.(keystore.ECDSASigner), func([]byte) {}, nil}
+}
+
+// TestVerifiedSaysWhy: what a faulty signer did is in the error.
+func TestVerifiedSaysWhy(t *testing.T) {
+	one, _, solana := signers(t)
+	same := func([]byte) {}
+	ecdsa := func(change func(signature []byte)) keystore.Key {
+		return faultyECDSA{one, one.(keystore.ECDSASigner), change, nil}
+	}
+	for problem, key := range map[string]keystore.Key{
+		"ecdsa: recovery id 2":   ecdsa(func(signature []byte) { signature[64] = 2 }),
+		"ecdsa: s is high":       ecdsa(func(signature []byte) { signature[32] |= 0x80 }),
+		"ecdsa: recovery failed": ecdsa(func(signature []byte) { clear(signature[:32]) }),
+		"is not secp256k1":       faultySchnorr{solana, one.(keystore.SchnorrSigner), same},
+		"bip-340: ":              faultySchnorr{one, one.(keystore.SchnorrSigner), func(signature []byte) { copy(signature, bytes.Repeat([]byte{0xff}, 64)) }},
+	} {
+		if _, err := sign(t, key); !errors.Is(err, keystore.ErrSignatureCheck) || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%v, want ErrSignatureCheck with %s", err, problem)
+		}
+	}
+	if _, err := keystore.KeyPath().OutputKey(solana.PublicKey()); err == nil || !strings.Contains(err.Error(), "CURVE_ED25519 is not secp256k1") {
+		t.Errorf("an output key of Ed25519: %v", err)
+	}
 }

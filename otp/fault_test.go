@@ -177,3 +177,23 @@ func withFuse(t *testing.T, at int, scenario func(g *game, arm func()) error) in
 	}
 	return blows.steps
 }
+
+// TestNotVerified: who has not tried a code, or tried a wrong one, proves
+// nothing and uses nothing up.
+func TestNotVerified(t *testing.T) {
+	service, box := newService(t, nil)
+	g := &game{t, service, box}
+	id, code := g.mustIssue("user", phone)
+	verification, err := service.PrepareVerification(org, id, code, otp.Fingerprint{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if verified, err := verification.Verified(); err == nil || verified != (otp.Verified{}) {
+		t.Errorf("%+v is verified before it was tried", verified)
+	}
+	store := memory.New(0)
+	if err := store.ChangeOTP(t.Context(), org, verification.Consume()); !errors.Is(err, otp.ErrUsed) {
+		t.Errorf("consumed before it was tried: %v", err)
+	}
+	g.expect(g.verify(id, code), nil)
+}

@@ -1,6 +1,7 @@
 package otp_test
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -9,6 +10,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +191,41 @@ func TestTokenSigners(t *testing.T) {
 	for name, signer := range map[string]crypto.Signer{"P-384": newKey(t, elliptic.P384()), "Ed25519": ed} {
 		if _, err := token.Sign(signer); err == nil || !strings.Contains(err.Error(), "not on P-256") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// brokenSigner is a key in an HSM that answers something else than a signature.
+type brokenSigner struct {
+	hsm
+	answer []byte
+	err    error
+}
+
+func (s brokenSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+	return s.answer, s.err
+}
+
+// TestTokenOfBrokenSigner: what is not a signature of P-256 in DER never
+// becomes a token.
+func TestTokenOfBrokenSigner(t *testing.T) {
+	token, err := otp.NewToken(verified, "", "", issuedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := hsm{newKey(t, elliptic.P256())}
+	absent := errors.New("the token is absent")
+	if _, err := token.Sign(brokenSigner{key, nil, absent}); !errors.Is(err, absent) {
+		t.Errorf("error %v, want that of the signer", err)
+	}
+	wide := append([]byte{2, 33, 1}, make([]byte, 32)...)
+	for name, answer := range map[string][]byte{
+		"nothing": nil, "raw": bytes.Repeat([]byte{0x11}, 64), "bytes behind it": {0x30, 6, 2, 1, 1, 2, 1, 1, 0},
+		"r is 0": {0x30, 6, 2, 1, 0, 2, 1, 1}, "s is 0": {0x30, 6, 2, 1, 1, 2, 1, 0},
+		"r too long": slices.Concat([]byte{0x30, 38}, wide, []byte{2, 1, 1}), "s too long": slices.Concat([]byte{0x30, 38, 2, 1, 1}, wide),
+	} {
+		if text, err := token.Sign(brokenSigner{key, answer, nil}); err == nil || !strings.Contains(err.Error(), "malformed signature") {
+			t.Errorf("%s: %s, %v", name, text, err)
 		}
 	}
 }

@@ -231,6 +231,20 @@ func TestCOSEKeysRefused(t *testing.T) {
 			t.Errorf("%s: taken", name)
 		}
 	}
+	for want, key := range map[string][]byte{
+		"COSE key: EOF":        {},
+		"COSE key: cbor":       append(slices.Clone(good["ES256"].coseKey), 0),
+		"curve 1 is expected":  cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: good["ES256"].coseKey[10:42], -3: y}),
+		"curve 6 is expected":  cose(t, map[int]any{1: 1, 3: -8, -1: "6", -2: good["EdDSA"].coseKey[10:42]}),
+		"32 bytes each of x":   cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: make([]byte, 31), -3: y}),
+		"32 bytes each of x ":  cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: make([]byte, 33)}),
+		"n and e and nothing":  cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{1, 0, 1}, -3: y}),
+		"n and e and nothing ": cose(t, map[int]any{1: 3, 3: -257, -1: 65537, -2: []byte{1, 0, 1}}),
+	} {
+		if _, err := stamp.NewPasskey([]byte("id"), key, rpID); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 	if _, err := stamp.NewPasskey(nil, good["ES256"].coseKey, rpID); err == nil {
 		t.Error("taken without a credential id")
 	}

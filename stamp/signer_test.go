@@ -2,6 +2,7 @@ package stamp_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/stamp"
@@ -31,16 +32,18 @@ func TestNewSignerRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		curve  stamp.Curve
 		secret []byte
+		want   string
 	}{
-		"short":           {stamp.CurveP256, make([]byte, 31)},
-		"unknown curve":   {"API_KEY_CURVE_P384", bytes.Repeat([]byte{7}, 32)},
-		"zero, P-256":     {stamp.CurveP256, make([]byte, 32)},
-		"zero, secp256k1": {stamp.CurveSecp256k1, make([]byte, 32)},
-		"order, P-256":    {stamp.CurveP256, p256.Params().N.Bytes()},
-		"over, secp256k1": {stamp.CurveSecp256k1, bytes.Repeat([]byte{0xff}, 32)},
+		"short":            {stamp.CurveP256, bytes.Repeat([]byte{7}, 31), "a secret of 31 bytes, want 32"},
+		"short, secp256k1": {stamp.CurveSecp256k1, bytes.Repeat([]byte{7}, 31), "a secret of 31 bytes, want 32"},
+		"unknown curve":    {"API_KEY_CURVE_P384", bytes.Repeat([]byte{7}, 32), "unknown curve"},
+		"zero, P-256":      {stamp.CurveP256, make([]byte, 32), "not a secret of P-256"},
+		"zero, secp256k1":  {stamp.CurveSecp256k1, make([]byte, 32), "not a secret of secp256k1"},
+		"order, P-256":     {stamp.CurveP256, p256.Params().N.Bytes(), "not a secret of P-256"},
+		"over, secp256k1":  {stamp.CurveSecp256k1, bytes.Repeat([]byte{0xff}, 32), "not a secret of secp256k1"},
 	} {
-		if _, err := stamp.NewSigner(test.curve, test.secret); err == nil {
-			t.Errorf("%s: taken", name)
+		if _, err := stamp.NewSigner(test.curve, test.secret); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
 }

@@ -24,6 +24,25 @@ func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []b
 	}
 }
 
+// Seal returns a file of a keystore with its MAC, whatever is in it.
+func Seal(t testing.TB, dir string, passphrase []byte, wallet bool, metadata, text string) []byte {
+	t.Helper()
+	store, err := Open(t.Context(), dir, passphrase, Options{LeaveOutBadFiles: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	holds := kindKey
+	if wallet {
+		holds = kindWallet
+	}
+	content, err := store.sealer.encrypt(holds, []byte(metadata), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
 // SealPayload makes the payload of an age file from its file key: a 16-byte
 // nonce and one chunk of STREAM.
 func SealPayload(t testing.TB, fileKey []byte, text string) []byte {
