@@ -1,0 +1,77 @@
+package countersign_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// coseKeyOfOnes is a COSE key on Ed25519, and a compressed point on P-256: the
+// base point.
+var (
+	coseKeyOfOnes = base64.RawURLEncoding.EncodeToString(slices.Concat(
+		[]byte{0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 32}, []byte(strings.Repeat("\x11", 32))))
+	basePoint = "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+)
+
+// twoUsers is a configuration in which each of the members is used.
+func twoUsers() countersign.OrganizationConfig {
+	return countersign.OrganizationConfig{ID: "org", Name: "Example", AllowHazards: []string{"ethereum/no-chain-id"}, Users: []countersign.UserConfig{
+		{Name: "ci", APIKeys: []countersign.APIKeyConfig{{
+			Curve: stamp.CurveP256, PublicKey: basePoint, Activities: []activity.Type{activity.TypeSignTransaction},
+		}}},
+		{Name: "person", Passkeys: []countersign.PasskeyConfig{{CredentialID: "aWQ=", PublicKey: coseKeyOfOnes, RPID: "example.com"}}},
+	}}
+}
+
+func TestNewDirectory(t *testing.T) {
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{twoUsers(), {ID: "other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, _ := hex.DecodeString(basePoint)
+	member, err := directory.Member(t.Context(), "org", stamp.APIKeyID(point))
+	if err != nil || member.User.Name != "ci" || len(member.Credential.Activities) != 1 {
+		t.Errorf("%+v, %v", member, err)
+	}
+	if _, err := directory.Member(t.Context(), "other", stamp.APIKeyID(point)); !errors.Is(err, countersign.ErrCredentialNotFound) {
+		t.Errorf("in another organization: %v", err)
+	}
+	if _, err := directory.Organization(t.Context(), "nobody"); !errors.Is(err, countersign.ErrOrganizationNotFound) {
+		t.Errorf("an organization that is not there: %v", err)
+	}
+}
+
+// TestNewDirectoryRefuses: each error names the entry at fault.
+func TestNewDirectoryRefuses(t *testing.T) {
+	key := func(o *countersign.OrganizationConfig) *countersign.APIKeyConfig { return &o.Users[0].APIKeys[0] }
+	passkey := func(o *countersign.OrganizationConfig) *countersign.PasskeyConfig { return &o.Users[1].Passkeys[0] }
+	for want, change := range map[string]func(o *countersign.OrganizationConfig){
+		`organizations[0]: id "" is empty`:                        func(o *countersign.OrganizationConfig) { o.ID = "" },
+		"is empty, too long":                                      func(o *countersign.OrganizationConfig) { o.ID = strings.Repeat("o", activity.MaxOrganizationID+1) },
+		`organization org: allowHazards: unknown hazard "*": use`: func(o *countersign.OrganizationConfig) { o.AllowHazards = []string{"*"} },
+		"users[1] (ci): another user has this id":                 func(o *countersign.OrganizationConfig) { o.Users[1].Name = "ci" },
+		"users[0] (ci): apiKeys[0]: publicKey: encoding/hex":      func(o *countersign.OrganizationConfig) { key(o).PublicKey = "0x" + basePoint },
+		"apiKeys[0]: API key on API_KEY_CURVE_P256: 32 bytes":     func(o *countersign.OrganizationConfig) { key(o).PublicKey = basePoint[2:] },
+		`apiKeys[0]: activities: "SIGN" is not served`:            func(o *countersign.OrganizationConfig) { key(o).Activities = []activity.Type{"SIGN"} },
+		"users[1] (person): passkeys[0]: credentialId: illegal":   func(o *countersign.OrganizationConfig) { passkey(o).CredentialID = "a b" },
+		"passkeys[0]: publicKey: illegal":                         func(o *countersign.OrganizationConfig) { passkey(o).PublicKey = "a b" },
+		"passkeys[0]: passkey: a credential id and the id of":     func(o *countersign.OrganizationConfig) { passkey(o).RPID = "" },
+		"belongs to user ci already": func(o *countersign.OrganizationConfig) {
+			o.Users[1].APIKeys = slices.Clone(o.Users[0].APIKeys)
+		},
+	} {
+		config := twoUsers()
+		change(&config)
+		if _, err := countersign.NewDirectory([]countersign.OrganizationConfig{config}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
