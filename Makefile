@@ -6,7 +6,7 @@ BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report bench-compare fuzz fuzz-corpus \
+.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report bench-compare fuzz fuzz-corpus cover mutants \
 	release binaries sbom man completions reproducible
 
 all: build
@@ -99,3 +99,22 @@ fuzz:
 # Keep what the fuzzer has found: its cache into fuzz/testdata/corpus.
 fuzz-corpus:
 	go run ./fuzz/corpus pack
+# Statements that tests cover, package by package, of what reads and decides:
+# by the tests of these packages and of the engine over them.
+READERS = ./chains/... ./activity ./stamp ./otp/... ./store/... ./internal/strictjson ./keystore/keyformat ./keystore/file ./keystore/wallet
+COVERED = $$(go list $(READERS) | grep -v 'test$$')
+
+cover:
+	go test -coverpkg=$$(echo $(COVERED) | tr ' ' ,) -coverprofile=cover.out $(COVERED) .
+	@awk '!/^mode:/ { n[$$1] = $$2; if ($$3) hit[$$1] = 1 } \
+	  END { for (b in n) { p = b; sub("/[^/]*$$", "", p); all[p] += n[b]; if (hit[b]) got[p] += n[b] } \
+	        for (p in all) printf "%6.1f %% of %5d  %s\n", 100 * got[p] / all[p], all[p], p }' cover.out | sort -k5
+
+# Switches off each refusal of these packages, and looks whether a test fails:
+# see internal/mutants. It takes about half an hour.
+mutants:
+	go run ./internal/mutants ./chains/...
+	go run ./internal/mutants -with .,./httpapi ./internal/strictjson ./activity ./stamp
+	go run ./internal/mutants -with .,./httpapi ./otp/... ./store ./store/memory ./store/bolt ./store/internal/leases
+	go run ./internal/mutants ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
+	go run ./internal/mutants -with ./httpapi .

@@ -169,6 +169,8 @@ var refusedNumbers = []refusal{
 		"ethereum: field 10 (maxFeePerBlobGas) at byte 47: integer of 264 bits is over 256"},
 	{"blobs·blob fee over 256 bits", typed("03", with(items3, 10, max256)...),
 		"ethereum: field 11 (blobVersionedHashes) at byte 80: gas·price + value + the fee of the blobs is over 256 bits: no balance could pay it"},
+	{"blobs·blob fee of exactly 257 bits", typed("03", with(items3, 10, "9e80"+strings.Repeat("00", 29))...),
+		"ethereum: field 11 (blobVersionedHashes) at byte 78: gas·price + value + the fee of the blobs is over 256 bits: no balance could pay it"},
 	{"gas·price + blob fee over 256 bits", typed("03", with(items3, 10, "9e"+strings.Repeat("ff", 30))...),
 		"ethereum: field 11 (blobVersionedHashes) at byte 78: gas·price + value + the fee of the blobs is over 256 bits: no balance could pay it"},
 }

@@ -3,6 +3,7 @@ package solana_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -129,7 +130,9 @@ func TestCut(t *testing.T) {
 			for size := 1; size < len(test.raw); size++ {
 				_, err := solana.New(solana.Limits{}).Parse(test.raw[:size])
 				got, ok := errors.AsType[*chains.ParseError](err)
-				if want := test.of.at(size); !ok || got.Field != want.field || got.Offset != want.at {
+				want := test.of.at(size)
+				told := ok && (strings.Contains(got.Problem, "cut off") || strings.Contains(got.Problem, "a message alone"))
+				if !told || got.Field != want.field || got.Offset != want.at {
 					t.Errorf("%d bytes: %v, want %s at byte %d", size, err, want.field, want.at)
 				}
 			}

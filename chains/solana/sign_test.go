@@ -176,6 +176,20 @@ type lyingKey struct {
 
 func (k lyingKey) PublicKey() keystore.PublicKey { return k.claimed }
 
+// mute is a key that signs nothing.
+type mute struct{ public keystore.PublicKey }
+
+func (k mute) ID() string                    { return "mute" }
+func (k mute) PublicKey() keystore.PublicKey { return k.public }
+
+func TestKeyThatSignsNothing(t *testing.T) {
+	key := mute{ed25519Key(t, 0).PublicKey()}
+	signed, err := parse(t, simple(solana.Version0, 1).bytes()).Sign(t.Context(), key, address(key))
+	if signed != nil || !errors.Is(err, keystore.ErrUnsupported) {
+		t.Errorf("got %x, %v, want ErrUnsupported", signed, err)
+	}
+}
+
 func TestSignerErrorsPass(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

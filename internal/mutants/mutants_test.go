@@ -77,9 +77,9 @@ func reported(t *testing.T, refusals []*refusal, excused map[string]string, want
 
 func TestReadSurvivors(t *testing.T) {
 	for text, complaint := range map[string]string{
-		"# a comment\na.go: f: n < 0\n  because\n": "",
-		"a.go: f: n < 0\n":                         "a.go: f: n < 0 has no reason",
-		"  because\n":                              "stands under no refusal",
+		"# a comment\na.go: f: n < 0\nb.go: g: n < 0\n  because\n\nc.go: h: n < 0\n  why\n": "",
+		"a.go: f: n < 0\n": "a.go: f: n < 0 has no reason",
+		"  because\n":      "stands under no refusal",
 	} {
 		name := filepath.Join(t.TempDir(), "survivors.txt")
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -88,7 +88,7 @@ func TestReadSurvivors(t *testing.T) {
 		excused, err := readSurvivors(name)
 		switch {
 		case complaint == "":
-			if err != nil || excused["a.go: f: n < 0"] != "because " {
+			if err != nil || excused["a.go: f: n < 0"] != "because" || excused["b.go: g: n < 0"] != "because" || excused["c.go: h: n < 0"] != "why" {
 				t.Errorf("%q: %q, %v", text, excused, err)
 			}
 		case err == nil || !strings.Contains(err.Error(), complaint):

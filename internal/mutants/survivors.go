@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -11,34 +10,37 @@ import (
 	"strings"
 )
 
-// readSurvivors reads what may survive: a refusal's name, and on the next line,
-// indented, the reason. Empty lines and lines with # in front count for nothing.
+// readSurvivors reads what may survive: names of refusals, and under them,
+// indented, the reason that they share. Empty lines and lines with # in front
+// count for nothing.
 func readSurvivors(name string) (map[string]string, error) {
-	file, err := os.Open(name)
+	content, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
 	excused := map[string]string{}
-	last := ""
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		line := lines.Text()
+	var names []string // that wait for their reason, or have got it
+	reasoned := false
+	for line := range strings.Lines(string(content)) {
 		text := strings.TrimSpace(line)
+		indented := strings.TrimRight(line, "\n") != text
 		switch {
-		case text == "" || strings.HasPrefix(text, "#"):
-		case line == text:
-			last = text
-			excused[last] = ""
-		case last == "":
+		case text == "" || text[0] == '#':
+		case !indented && reasoned:
+			names, reasoned = []string{text}, false
+		case !indented:
+			names = append(names, text)
+		case names == nil:
 			return nil, fmt.Errorf("%s: a reason stands under no refusal: %s", name, text)
 		default:
-			excused[last] += text + " "
+			reasoned = true
+			for _, survivor := range names {
+				excused[survivor] = strings.TrimSpace(excused[survivor] + " " + text)
+			}
 		}
 	}
-	for survivor, reason := range excused {
-		if reason == "" {
-			return nil, fmt.Errorf("%s: %s has no reason: write it on the next line, indented", name, survivor)
-		}
+	if !reasoned && names != nil {
+		return nil, fmt.Errorf("%s: %s has no reason: write it on the next line, indented", name, names[0])
 	}
 	return excused, nil
 }

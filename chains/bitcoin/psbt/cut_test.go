@@ -2,13 +2,17 @@ package psbt
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
 // part is a part of a transaction, where it begins, and how many bytes there
 // must be in all before the reader goes on behind it. A count wants room for
 // what it counts.
-type part struct{ at, need int }
+type part struct {
+	at, need int
+	problem  string // that may be told beside "bytes wanted"
+}
 
 // parts collects a transaction and its parts.
 type parts struct {
@@ -17,17 +21,20 @@ type parts struct {
 }
 
 func (p *parts) add(bytes ...byte) {
-	p.list = append(p.list, part{len(p.raw), len(p.raw) + len(bytes)})
+	p.list = append(p.list, part{len(p.raw), len(p.raw) + len(bytes), "bytes wanted"})
 	p.raw = append(p.raw, bytes...)
 }
 
 // count adds a count of what takes least bytes each.
 func (p *parts) count(n byte, least int) {
-	p.list = append(p.list, part{len(p.raw), len(p.raw) + 1 + int(n)*least})
+	p.list = append(p.list, part{len(p.raw), len(p.raw) + 1 + int(n)*least, "does not fit"})
 	p.raw = append(p.raw, n)
 }
 
-func (p *parts) sized(size int) { p.add(append([]byte{byte(size)}, make([]byte, size)...)...) }
+func (p *parts) sized(size int) {
+	p.add(append([]byte{byte(size)}, make([]byte, size)...)...)
+	p.list[len(p.list)-1].problem = "is beyond the end"
+}
 
 // transaction makes a transaction of two inputs and two outputs, the first of
 // each with a script.
@@ -36,6 +43,7 @@ func transaction(scripts, witnesses bool) *parts {
 	p.add(2, 0, 0, 0)
 	if witnesses {
 		p.add(0, 1) // without it whole, what stands here is a count of inputs
+		p.list[1].problem = "transaction without inputs"
 	}
 	p.count(2, minInput)
 	for i := range 2 {
@@ -90,21 +98,23 @@ func TestCut(t *testing.T) {
 			for size := range test.of.raw {
 				base, err := test.read(test.of.raw[:size])
 				got, ok := errors.AsType[*fault](err)
-				if want := base + test.of.cutAt(size); !ok || got.offset != want {
-					t.Errorf("%d bytes: %+v, want a fault at byte %d", size, err, want)
+				want := test.of.cutAt(size)
+				if !ok || got.offset != base+want.at || !strings.Contains(got.problem, "bytes wanted") && !strings.Contains(got.problem, want.problem) {
+					t.Errorf("%d bytes: %+v, want a fault at byte %d: …%s…", size, err, base+want.at, want.problem)
 				}
 			}
 		})
 	}
 }
 
-func (p *parts) cutAt(size int) int {
+// cutAt returns the first part that is not whole.
+func (p *parts) cutAt(size int) part {
 	for _, part := range p.list {
 		if part.need > size {
-			return part.at
+			return part
 		}
 	}
-	return len(p.raw)
+	return part{at: len(p.raw)}
 }
 
 // TestCutRecords cuts a map off: the fault is in the record that is not whole.

@@ -2,7 +2,9 @@ package evm
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"strings"
@@ -228,4 +230,15 @@ func FuzzCall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		render(t, Call(data))
 	})
+}
+
+// TestPackedSize: lengths around the end, and those that overflow.
+func TestPackedSize(t *testing.T) {
+	packed := make([]byte, packedHead+3)
+	for length, want := range map[uint64]int{0: packedHead, 3: packedHead + 3, 4: 0, 1 << 31: 0, 1 << 63: 0, math.MaxUint64: 0} {
+		binary.BigEndian.PutUint64(packed[packedHead-8:], length)
+		if size, ok := packedSize(packed); size != want || ok != (want > 0) {
+			t.Errorf("a length of %d: %d, %v", length, size, ok)
+		}
+	}
 }
