@@ -1,0 +1,137 @@
+package countersign_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
+	storememory "github.com/countersign-dev/countersign/store/memory"
+)
+
+var errOutage = errors.New("connection refused")
+
+// outage is a directory that cannot be read, in part or as a whole. It answers
+// what it has nevertheless, which nobody must believe.
+type outage struct {
+	countersign.Directory
+	organizations, members error
+}
+
+func (d *outage) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+	found, err := d.Directory.Organization(ctx, id)
+	return found, errors.Join(err, d.organizations)
+}
+
+func (d *outage) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+	found, err := d.Directory.Member(ctx, organizationID, id)
+	return found, errors.Join(err, d.members)
+}
+
+// TestDirectoryOutage: nobody is let in, and nothing signed, on what a directory
+// could not say for certain.
+func TestDirectoryOutage(t *testing.T) {
+	directory := &outage{}
+	f := enginetest.New(t, func(c *countersign.Config) {
+		directory.Directory = c.Directory
+		c.Directory = directory
+	})
+	for name, broken := range map[string][2]error{"organizations": {errOutage, nil}, "members": {nil, errOutage}} {
+		directory.organizations, directory.members = broken[0], broken[1]
+		_, err := f.Submit(t, enginetest.Request{})
+		if refused := refusal(t, err, activity.ReasonUnavailable, "try again"); !errors.Is(refused, errOutage) {
+			t.Errorf("%s: the cause is not kept: %v", name, refused)
+		}
+	}
+	directory.organizations, directory.members = errOutage, nil
+	_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, activity.SignTransactionIntent{
+		Type: activity.TransactionTypeEthereum, SignWith: enginetest.Address, UnsignedTransaction: enginetest.Hazardous,
+	})
+	refusal(t, err, activity.ReasonUnavailable, "the directory of organizations cannot be read")
+}
+
+// TestWithoutService: what an engine was not given, it says so.
+func TestWithoutService(t *testing.T) {
+	without := enginetest.New(t)
+	_, err := without.Engine.Submit(t.Context(), without.APIKey.Sign(initBody(without, toUser)))
+	refusal(t, err, activity.ReasonRequestInvalid, "no service for one-time passwords")
+	_, err = without.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
+	refusal(t, err, activity.ReasonRequestInvalid, "no service for one-time passwords")
+
+	keyless := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), func(c *countersign.Config) { c.ProofSigner = nil })
+	_, err = keyless.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{})
+	refusal(t, err, activity.ReasonRequestInvalid, "no proof key")
+
+	whole := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))
+	_, err = whole.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "nobody"})
+	refusal(t, err, activity.ReasonInvalidEmail, "contact")
+	_, err = whole.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{ExpirationSeconds: "never"})
+	refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
+
+	embedded, err := countersign.New(countersign.Config{Keystore: memory.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer embedded.Close()
+	_, err = embedded.GetActivity(t.Context(), countersign.SignedBody{})
+	refuseWithoutDirectory(t, err)
+	_, err = embedded.WhoAmI(t.Context(), countersign.SignedBody{})
+	refuseWithoutDirectory(t, err)
+}
+
+func refuseWithoutDirectory(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "Directory") {
+		t.Errorf("%v, want one that names Config.Directory", err)
+	}
+}
+
+// TestServiceWithoutItsStore: a service over another store than the engine's
+// would lose its codes.
+func TestServiceWithoutItsStore(t *testing.T) {
+	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), func(c *countersign.Config) {
+		lost := *c
+		lost.Store = nil
+		if _, err := countersign.New(lost); err == nil || !strings.Contains(err.Error(), "Config.OTP needs Config.Store") {
+			t.Errorf("made with %v", err)
+		}
+	})
+	if err := f.Engine.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// forgetful is a store that finds something else than a record, or nothing that
+// can be read.
+type forgetful struct {
+	store.Store
+	data []byte
+	err  error
+}
+
+func (s *forgetful) Get(context.Context, string, string) (store.Activity, error) {
+	return store.Activity{Data: s.data}, s.err
+}
+
+func TestGetActivityOfABrokenStore(t *testing.T) {
+	broken := &forgetful{}
+	f := enginetest.New(t, func(c *countersign.Config) {
+		broken.Store = storememory.New(0)
+		c.Store = broken
+	})
+	body := getBody(enginetest.Organization, "01999999-0000-7000-8000-000000000000")
+	broken.err = fmt.Errorf("%w: disk", store.ErrUnavailable)
+	_, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body))
+	refusal(t, err, activity.ReasonUnavailable, "")
+	broken.err, broken.data = nil, []byte("{}")
+	if record, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body)); err == nil || record != nil {
+		t.Errorf("%+v, %v: want an error and no record", record, err)
+	}
+}
