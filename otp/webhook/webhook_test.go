@@ -2,8 +2,11 @@ package webhook_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -168,6 +171,20 @@ func TestVerify(t *testing.T) {
 	} {
 		if err := webhook.Verify(one.header, []byte(one.body), one.secret, one.now); one.ok != (err == nil) || !one.ok && !errors.Is(err, webhook.ErrSignature) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestVerifyWithoutSecret: an endpoint that has lost its secret believes
+// nobody, not even who signs with the same nothing.
+func TestVerifyWithoutSecret(t *testing.T) {
+	now := time.Unix(1763650000, 0)
+	for _, secret := range [][]byte{nil, []byte("short")} {
+		mac := hmac.New(sha256.New, secret)
+		fmt.Fprintf(mac, "%d.%s", now.Unix(), "body")
+		header := fmt.Sprintf("t=%d,v1=%x", now.Unix(), mac.Sum(nil))
+		if err := webhook.Verify(header, []byte("body"), secret, now); !errors.Is(err, webhook.ErrSignature) {
+			t.Errorf("with a secret of %d bytes: %v", len(secret), err)
 		}
 	}
 }

@@ -189,3 +189,27 @@ func allocated() uint64 {
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
+
+// TestCodesTakeRoom: a store that is full takes no code and no new meter either.
+func TestCodesTakeRoom(t *testing.T) {
+	for name, add := range map[string]func(ledger otp.Ledger, i int) error{
+		"codes": func(ledger otp.Ledger, i int) error {
+			return ledger.Insert(otp.Code{ID: fmt.Sprint("id ", i), CreatedAt: start, ExpiresAt: start.Add(time.Hour)})
+		},
+		"meters": func(ledger otp.Ledger, i int) error {
+			var key otp.MeterKey
+			binary.BigEndian.PutUint64(key[:], uint64(i))
+			return ledger.SetMeter(key, otp.Meter{Live: []otp.LiveCode{{ID: "id", ExpiresAt: start.Add(time.Hour).UnixMilli()}}})
+		},
+	} {
+		s := memory.New(64 << 10)
+		var err error
+		added := 0
+		for ; err == nil && added < 10_000; added++ {
+			err = s.ChangeOTP(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (refusal, err error) { return nil, add(ledger, added) }))
+		}
+		if !errors.Is(err, store.ErrFull) || added < 2 {
+			t.Errorf("%d %s were taken, and then: %v", added, name, err)
+		}
+	}
+}
