@@ -313,6 +313,21 @@ func TestNamedTemplate(t *testing.T) {
 	}
 }
 
+// TestTemplateVariablesCutOff: JSON that breaks off is not taken for what
+// stands before.
+func TestTemplateVariablesCutOff(t *testing.T) {
+	service, _ := newService(t, nil)
+	const whole = `{"Name":"Ann"}`
+	for size := 1; size < len(whole); size++ {
+		_, err := service.Prepare(org, orgName, email(func(r *otp.Request) {
+			r.Email.TemplateID, r.Email.TemplateVariables = "welcome", whole[:size]
+		}))
+		if !errors.Is(err, otp.ErrParameter) {
+			t.Errorf("%s: %v, want ErrParameter", whole[:size], err)
+		}
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	service, box := newService(t, nil)
 	if _, err := service.Issue(t.Context(), org, orgName, sms(nil)); err != nil {

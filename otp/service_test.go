@@ -355,6 +355,27 @@ func TestDeliveryFails(t *testing.T) {
 	})
 }
 
+// TestDeliveryFailsInOrganization: failures count for the whole organization,
+// whoever the messages were for.
+func TestDeliveryFailsInOrganization(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, box := newService(t, func(c *otp.Config) {
+			c.Limits = otp.Limits{OrganizationFailures: otp.Rate{Count: 2, Window: time.Hour}}
+		})
+		g := &game{t, service, box}
+		box.fail = errors.New("mailbox on fire")
+		for i := range 2 {
+			_, _, err := g.issue(fmt.Sprint("user ", i), fmt.Sprintf("+49151%07d", i))
+			g.expect(err, otp.ErrDelivery)
+		}
+		box.fail = nil
+		_, _, err := g.issue("user 3", phone)
+		g.limited(err, otp.LimitOrganizationFailures, time.Hour)
+		time.Sleep(time.Hour)
+		g.mustIssue("user 3", phone)
+	})
+}
+
 func TestAtOnce(t *testing.T) {
 	service, box := newService(t, func(c *otp.Config) { c.Limits = otp.Limits{} })
 	g := &game{t, service, box}

@@ -115,12 +115,17 @@ const structurePassword = "foobar"
 // encryptedKey encrypts with a key that was derived with salt: cheaply.
 func encryptedKey(t *testing.T, plain, derived []byte, kdf string) []byte {
 	t.Helper()
+	padding := aes.BlockSize - len(plain)%aes.BlockSize
+	return encryptedBlocks(t, append(bytes.Clone(plain), bytes.Repeat([]byte{byte(padding)}, padding)...), derived, kdf)
+}
+
+// encryptedBlocks encrypts what is padded already, or is not.
+func encryptedBlocks(t *testing.T, data, derived []byte, kdf string) []byte {
+	t.Helper()
 	block, err := aes.NewCipher(derived)
 	if err != nil {
 		t.Fatal(err)
 	}
-	padding := aes.BlockSize - len(plain)%aes.BlockSize
-	data := append(bytes.Clone(plain), bytes.Repeat([]byte{byte(padding)}, padding)...)
 	cipher.NewCBCEncrypter(block, make([]byte, aes.BlockSize)).CryptBlocks(data, data)
 	file := encrypted(t, kdf, sequence("060960864801650304012a"+"0410"+strings.Repeat("00", 16)), fmt.Sprintf("%x", data))
 	return fromPEM(t, file)
@@ -274,6 +279,31 @@ func TestHexRefused(t *testing.T) {
 		refused(t, time.Now(), key, err, nil, problem)
 		if err != nil && text != "" && strings.Contains(err.Error(), text[:min(8, len(text))]) {
 			t.Errorf("the secret is in %v", err)
+		}
+	}
+}
+
+// TestWrongPasswordByPadding: what a wrong password makes of the data looks
+// wrong in one of these ways, and is called a wrong password, not a bad file.
+func TestWrongPasswordByPadding(t *testing.T) {
+	derived, err := pbkdf2.Key(sha256.New, structurePassword, []byte("saltsalt"), 1, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kdf := sequence("06092a864886f70d01050c" + sequence("0408"+"73616c7473616c74"+"020101"+"300c06082a864886f70d02090500"))
+	for name, data := range map[string]string{
+		"padding of 0":         "3000" + strings.Repeat("00", 14),
+		"padding of 17":        strings.Repeat("11", 32),
+		"padding not the same": "3000" + strings.Repeat("0e", 6) + "0d" + strings.Repeat("0e", 7),
+		"no sequence":          "0400" + strings.Repeat("0e", 14),
+		"two sequences":        "30003000" + strings.Repeat("0c", 12),
+		"a sequence cut off":   "3005" + strings.Repeat("0e", 14),
+	} {
+		file := encryptedBlocks(t, unhex(t, data), derived, kdf)
+		key, err := keyformat.ParsePKCS8(inPEM("ENCRYPTED PRIVATE KEY", file), []byte(structurePassword))
+		refused(t, time.Now(), key, err, keyformat.ErrPassword, "wrong password")
+		if t.Failed() {
+			t.Fatal(name)
 		}
 	}
 }
