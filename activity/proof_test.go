@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"math/big"
 	"strings"
 	"testing"
 
@@ -128,7 +127,14 @@ func TestProofKeyMustBeP256(t *testing.T) {
 }
 
 // offCurve is no point of P-256.
-var offCurve = &ecdsa.PublicKey{Curve: elliptic.P256(), X: big.NewInt(1), Y: big.NewInt(1)}
+var offCurve = func() *ecdsa.PublicKey {
+	other, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	other.Curve = elliptic.P256()
+	return &other.PublicKey
+}()
 
 // brokenSigner is a proof key, in an HSM say, that answers something else than
 // a signature.

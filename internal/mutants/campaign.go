@@ -63,9 +63,9 @@ func prepare(ctx context.Context, work string, patterns, with []string, workers 
 	return c, err
 }
 
-// try switches each refusal off in turn.
-func (c *campaign) try(ctx context.Context) {
-	c.each(len(c.refusals), func(i int) error {
+// try switches each refusal off in turn. Its error is the context's.
+func (c *campaign) try(ctx context.Context) error {
+	return c.each(len(c.refusals), func(i int) error {
 		r := c.refusals[i]
 		r.outcome = c.outcome(ctx, r)
 		return ctx.Err()

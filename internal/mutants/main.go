@@ -32,8 +32,9 @@ func main() {
 	workers := flag.Int("j", runtime.NumCPU(), "how many test programs run at a time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *list, flag.Args(), split(*with), *workers); err != nil {
+	err := run(ctx, *list, flag.Args(), split(*with), *workers)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -52,14 +53,13 @@ func run(ctx context.Context, list string, patterns, with []string, workers int)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	c, err := prepare(ctx, work, patterns, with, workers)
 	if err != nil {
 		return err
 	}
-	c.try(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := c.try(ctx); err != nil {
+		return err
 	}
 	return report(os.Stdout, c.refusals, excused)
 }

@@ -20,7 +20,9 @@ func TestToll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.try(t.Context())
+	if err := c.try(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	const want = `
 condition: n < 0
 condition: half := n / 2; half > 10

@@ -73,7 +73,7 @@ func (p *program) command(ctx context.Context, off int, met string, arguments ..
 func (p *program) observe(ctx context.Context) error {
 	met := p.binary + ".met"
 	for _, t := range p.tests {
-		os.Remove(met)
+		_ = os.Remove(met)
 		start := time.Now()
 		if out, err := p.command(ctx, 0, met, "-test.run", only(t)).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s of %s fails while nothing is off: %w\n%s", t.name, filepath.Base(p.importPath), err, tail(out))
