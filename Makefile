@@ -116,5 +116,5 @@ mutants:
 	go run ./internal/mutants ./chains/...
 	go run ./internal/mutants -with .,./httpapi ./internal/strictjson ./activity ./stamp
 	go run ./internal/mutants -with .,./httpapi ./otp/... ./store ./store/memory ./store/bolt ./store/internal/leases
-	go run ./internal/mutants ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
+	go run ./internal/mutants -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
 	go run ./internal/mutants -with ./httpapi .

@@ -190,6 +190,22 @@ func TestSignTransactionRefusals(t *testing.T) {
 	}
 }
 
+// TestNotASigner: the organization has the key, and the transaction has no
+// place for its signature.
+func TestNotASigner(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{})
+	unsigned := "01" + strings.Repeat("00", 64) + // one empty slot
+		"01000102" + strings.Repeat("11", 32) + strings.Repeat("22", 32) + // its signer, and a program
+		strings.Repeat("33", 32) + "01010000" // blockhash, and a call without accounts and data
+	result, err := engine.SignTransaction(t.Context(), org, activity.SignTransactionIntent{
+		SignWith: "ed key", Type: activity.TransactionTypeSolana, UnsignedTransaction: unsigned,
+	})
+	refused := refusal(t, err, activity.ReasonNotFound, "solana: signWith: ")
+	if refused.Field != "signWith" || !errors.Is(err, chains.ErrNotSigner) || result.SignedTransaction != "" {
+		t.Errorf("%q, %v, %s", refused.Field, err, result.SignedTransaction)
+	}
+}
+
 // checkError checks all of an error but its cause.
 func checkError(t *testing.T, err error, reason activity.Reason, code activity.Code, field, message string) {
 	t.Helper()
