@@ -44,22 +44,25 @@ func TestAcquireAsksAgain(t *testing.T) {
 	})
 }
 
-// TestAcquireGivesUp: no lease comes with an error.
+// TestAcquireGivesUp: no lease comes with an error, whether the wait ends or
+// the store is closed.
 func TestAcquireGivesUp(t *testing.T) {
-	s := memory.New(0)
-	if begun, err := store.Acquire(t.Context(), s, claim, time.Now, nil); err != nil || begun.Lease == nil {
-		t.Fatal(begun, err)
-	}
-	over, cancel := context.WithCancel(t.Context())
-	change := func(time.Time) otp.Change { cancel(); return nil }
-	begun, err := store.Acquire(over, s, claim, time.Now, change)
-	if !errors.Is(err, context.Canceled) || begun.Lease != nil || begun.Recorded != nil || begun.Wait != nil {
-		t.Errorf("%+v, %v: want the context's error alone", begun, err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if begun, err := store.Acquire(t.Context(), s, claim, time.Now, nil); !errors.Is(err, store.ErrClosed) || begun.Lease != nil {
-		t.Errorf("%+v, %v: want ErrClosed", begun, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(0)
+		if begun, err := store.Acquire(t.Context(), s, claim, time.Now, nil); err != nil || begun.Lease == nil {
+			t.Fatal(begun, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun, err := store.Acquire(ctx, s, claim, time.Now, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || begun.Lease != nil || begun.Recorded != nil || begun.Wait != nil {
+			t.Errorf("%+v, %v: want the context's error alone", begun, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if begun, err := store.Acquire(t.Context(), s, claim, time.Now, nil); !errors.Is(err, store.ErrClosed) || begun.Lease != nil {
+			t.Errorf("%+v, %v: want ErrClosed", begun, err)
+		}
+	})
 }
