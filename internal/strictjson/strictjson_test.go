@@ -138,6 +138,8 @@ func TestRefused(t *testing.T) {
 		{"control character", "{\"text\":\"a\nb\"}", "text", 10, "control character 0x0a"},
 		{"string without end", `{"text":"a`, "text", 8, "does not end"},
 		{"escape at the end", `{"text":"a\`, "text", 8, "does not end"},
+		{"name without end", `{"text`, "", 1, "does not end"},
+		{"control character in a name", "{\"te\nxt\":\"a\"}", "", 4, "control character 0x0a"},
 		{"object without end", `{"text":"a"`, "", 11, `"," or "}" is expected, not the end of the text`},
 		{"comma at the end", `{"text":"a",}`, "", 12, "the name of a member is expected"},
 		{"no colon", `{"text" "a"}`, "", 8, `":" is expected, not a string`},
