@@ -99,6 +99,7 @@ fuzz:
 # Keep what the fuzzer has found: its cache into fuzz/testdata/corpus.
 fuzz-corpus:
 	go run ./fuzz/corpus pack
+
 # Statements that tests cover, package by package, of what reads and decides:
 # by the tests of these packages and of the engine over them.
 READERS = ./chains/... ./activity ./stamp ./otp/... ./store/... ./internal/strictjson ./keystore/keyformat ./keystore/file ./keystore/wallet
