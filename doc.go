@@ -19,7 +19,8 @@
 //	SignTransaction             an intent in, a signed transaction out: for a program that is its only client
 //	PrepareTransaction, Sign    the same, with a look at the summary in between
 //	Submit                      a body with a stamp over it: who sent it is verified, a policy is asked,
-//	                            and what was done is recorded before it is answered, once for each body
+//	                            and what was done is recorded before it is answered, once for each body;
+//	                            CheckRequest does all of its checks beforehand, and nothing else
 //
 // The first two check no stamp, ask no policy and record nothing. All three
 // refuse the same transactions. Package httpapi serves the third over HTTP.

@@ -44,6 +44,22 @@ func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record,
 	return record, err
 }
 
+// CheckRequest is steps 1 to 5 of Submit: it refuses what Submit would refuse
+// without doing anything. It is for asking a person only about requests that
+// their answer can decide. Nothing is done, recorded, observed or logged, and
+// Submit checks everything again. The error is an *activity.Error.
+func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
+	if err := e.submitted.ready(); err != nil {
+		return err
+	}
+	request, err := decodeFor(sent)
+	if err != nil {
+		return err
+	}
+	_, _, err = e.admit(ctx, request, sent.Stamps)
+	return err
+}
+
 func (e *Engine) submit(ctx context.Context, sent SignedBody, seen *Observation) (record *activity.Record, organizationID string, err error) {
 	if err := e.submitted.ready(); err != nil {
 		return nil, "", err
@@ -59,22 +75,8 @@ func (e *Engine) submit(ctx context.Context, sent SignedBody, seen *Observation)
 
 // submitRequest is steps 2 to 8.
 func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, headers []stamp.Header, seen *Observation) (*activity.Record, error) {
-	by, err := e.authenticate(ctx, request.OrganizationID, headers, request.Body)
+	by, task, err := e.admit(ctx, request, headers)
 	if err != nil {
-		return nil, err
-	}
-	if !by.member.Credential.Allows(string(request.Type)) {
-		return nil, activity.NewError(activity.ReasonNotAuthorized, "type", nil,
-			"not authorized: this credential may not submit %s", request.Type)
-	}
-	if err := e.submitted.checkTime(request); err != nil {
-		return nil, err
-	}
-	task, err := e.prepareWork(ctx, by, request)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.authorize(ctx, by, request.Intent, task); err != nil {
 		return nil, err
 	}
 	e.submitted.sweep()
@@ -87,6 +89,29 @@ func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, h
 		return decodeRecorded(begun.Recorded)
 	}
 	return e.perform(ctx, by, request, task, *begun.Lease, seen)
+}
+
+// admit is steps 2 to 5.
+func (e *Engine) admit(ctx context.Context, request *activity.Request, headers []stamp.Header) (*caller, work, error) {
+	by, err := e.authenticate(ctx, request.OrganizationID, headers, request.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !by.member.Credential.Allows(string(request.Type)) {
+		return nil, nil, activity.NewError(activity.ReasonNotAuthorized, "type", nil,
+			"not authorized: this credential may not submit %s", request.Type)
+	}
+	if err := e.submitted.checkTime(request); err != nil {
+		return nil, nil, err
+	}
+	task, err := e.prepareWork(ctx, by, request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := e.authorize(ctx, by, request.Intent, task); err != nil {
+		return nil, nil, err
+	}
+	return by, task, nil
 }
 
 // ready refuses what an engine without a directory cannot do.
@@ -117,6 +142,9 @@ func (s *submitted) checkTime(request *activity.Request) error {
 	}
 	age := s.Now().Sub(request.Time())
 	switch {
+	case age > s.MaxRequestAge && request.Time().Year() == 1970:
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
+			"timestampMs is in 1970: milliseconds are expected, not seconds")
 	case age > s.MaxRequestAge:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
 			"timestampMs is %s old, at most %s are allowed: make the request again", age.Round(time.Millisecond), s.MaxRequestAge)

@@ -111,6 +111,7 @@ func TestSubmitRefused(t *testing.T) {
 		"not allowed this type":   {f.OTPOnly.Sign(body), activity.ReasonNotAuthorized, "may not submit ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
 		"61 minutes old":          {signed(enginetest.Request{At: f.Clock.Now().Add(-61 * time.Minute)}), activity.ReasonInvalidTime, "1h1m0s old, at most 1h0m0s"},
 		"a millisecond too old":   {signed(enginetest.Request{At: f.Clock.Now().Add(-time.Hour - time.Millisecond)}), activity.ReasonInvalidTime, "1h0m0.001s old"},
+		"seconds":                 {signed(enginetest.Request{At: time.UnixMilli(f.Clock.Now().Unix())}), activity.ReasonInvalidTime, "timestampMs is in 1970: milliseconds are expected"},
 		"6 minutes ahead":         {signed(enginetest.Request{At: f.Clock.Now().Add(6 * time.Minute)}), activity.ReasonInvalidTime, "6m0s ahead, at most 5m0s"},
 		"another path":            {wrongPath, activity.ReasonRequestInvalid, "does not belong to this path"},
 		"malformed envelope":      {f.APIKey.Sign(strings.Replace(body, "type", "Type", 1)), activity.ReasonRequestInvalid, "case-sensitive"},
@@ -126,7 +127,22 @@ func TestSubmitRefused(t *testing.T) {
 				t.Error("a refusal came with a record")
 			}
 			refusal(t, err, test.reason, test.message)
+			refusal(t, f.Engine.CheckRequest(t.Context(), test.sent), test.reason, test.message)
 		})
+	}
+	if made := f.Signing.Signatures.Load(); made != 0 {
+		t.Errorf("%d signatures were made", made)
+	}
+}
+
+// TestCheckedOnly: what would be carried out is not refused, and not carried out.
+func TestCheckedOnly(t *testing.T) {
+	f := enginetest.New(t)
+	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
+	for range 2 {
+		if err := f.Engine.CheckRequest(t.Context(), sent); err != nil {
+			t.Error(err)
+		}
 	}
 	if made := f.Signing.Signatures.Load(); made != 0 {
 		t.Errorf("%d signatures were made", made)

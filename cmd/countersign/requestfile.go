@@ -54,7 +54,7 @@ func readRequestFile(path string) (sent countersign.SignedBody, err error) {
 			return r.Object(strictjson.Required("header", &made.Name), strictjson.Required("value", &made.Value))
 		}),
 	); err != nil {
-		return sent, fmt.Errorf("%s: %w", path, err)
+		return sent, fmt.Errorf("%s: %w: a file as 'countersign stamp' prints it is expected", path, err)
 	}
 	if len(body) > httpapi.DefaultMaxBody {
 		return sent, fmt.Errorf("%s: the body is longer than %d bytes", path, httpapi.DefaultMaxBody)

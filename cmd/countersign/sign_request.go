@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,13 +26,13 @@ type requestFlags struct {
 func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.in, "request", "", "carry out the stamped request in `FILE`, by the configuration that --config names")
 	flags.StringVar(&f.out, "out", "", "`FILE` that the activity goes to, with --request")
-	flags.DurationVar(&f.maxAge, "max-request-age", countersign.DefaultMaxRequestAge, "`TIME` that a request may be old, with --request")
+	flags.DurationVar(&f.maxAge, "max-request-age", countersign.DefaultMaxRequestAge, "`TIME` that a request may be old, such as 48h, with --request")
 	flags.BoolVar(&f.anyTime, "any-request-time", false, "take a request of whatever time, with --request: for a machine without a clock to trust")
 }
 
 // withoutRequest are the flags of sign that do not go with --request: the request and
 // the configuration say all that.
-var withoutRequest = []string{"type", "sign-with", "allow", "jsonl", "workers", "finalize", "network", "keystore", "org"}
+var withoutRequest = []string{"type", "sign-with", "jsonl", "workers", "finalize", "network", "keystore", "org"}
 
 // signRequest carries out a stamped request from a file, through the checks
 // that serve has, and writes what serve would have answered.
@@ -39,11 +42,17 @@ func (c *signCommand) signRequest(cmd *cobra.Command) error {
 			return usagef("--%s does not go with --request: the request and the configuration say that", name)
 		}
 	}
+	if cmd.Flags().Changed("allow") {
+		return usagef("--allow does not go with --request: name the hazard in allowHazards of the configuration")
+	}
 	if c.at.configFile == "" || c.request.out == "" {
 		return usagef("--request needs --config, which says who may ask, and --out for the activity")
 	}
 	if c.request.maxAge <= 0 {
 		return usagef("--max-request-age %v: a time such as 48h is expected", c.request.maxAge)
+	}
+	if err := checkOut(c.request.out); err != nil {
+		return err
 	}
 	sent, err := readRequestFile(c.request.in)
 	if err != nil {
@@ -57,17 +66,49 @@ func (c *signCommand) signRequest(cmd *cobra.Command) error {
 		return errors.New("store: memory forgets, and the same request would be signed again: use bolt:PATH")
 	}
 	c.at.use(configured)
+	var done repeated
 	engine, err := openEngine(cmd, &c.at, func(made *countersign.Config) {
 		made.MaxRequestAge, made.AnyRequestTime = c.request.maxAge, c.request.anyTime
+		made.Observer = &done
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.carryOut(cmd, engine, sent), engine.Close())
+	err = c.carryOut(cmd, engine, sent)
+	if err == nil && done.before {
+		fmt.Fprintln(cmd.ErrOrStderr(), "This request was carried out before: the answer is the recorded one, and nothing was signed.")
+	}
+	return errors.Join(err, engine.Close())
 }
 
-// carryOut shows a transaction, asks as for any other, and submits the request.
+// repeated is told whether a request had been carried out before.
+type repeated struct{ before bool }
+
+// Observe implements countersign.Observer.
+func (r *repeated) Observe(seen countersign.Observation) { r.before = seen.Repeated }
+
+// checkOut refuses a place where the activity could not be written, before
+// anybody has said yes to anything.
+func checkOut(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usagef("--out %s: this is a directory: name a file in it", path)
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err == nil && !info.IsDir() {
+		err = errors.New("not a directory")
+	}
+	if err != nil {
+		return fmt.Errorf("--out %s: its directory: %w", path, err)
+	}
+	return nil
+}
+
+// carryOut checks a request, shows its transaction, asks as for any other, and
+// submits the request.
 func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, sent countersign.SignedBody) error {
+	if err := engine.CheckRequest(cmd.Context(), sent); err != nil {
+		return c.withCause(err)
+	}
 	request, err := activity.Decode(sent.Body)
 	if err != nil {
 		return err
@@ -85,5 +126,27 @@ func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, s
 	if err != nil {
 		return err
 	}
-	return writeWhole(c.request.out, append(record.AppendAnswer(nil), '\n'))
+	if err := writeWhole(c.request.out, append(record.AppendAnswer(nil), '\n')); err != nil {
+		return fmt.Errorf("--out %s: %w: the activity is on record, so call this again when it can be written", c.request.out, err)
+	}
+	return nil
+}
+
+// withCause adds why a stamp was refused. A server keeps that for its log, so as
+// not to tell strangers; here it is the owner of the configuration who asks.
+func (c *signCommand) withCause(err error) error {
+	refused, ok := errors.AsType[*activity.Error](err)
+	if !ok || refused.Reason != activity.ReasonSignatureInvalid {
+		return err
+	}
+	cause := errors.Unwrap(refused)
+	switch {
+	case errors.Is(cause, countersign.ErrOrganizationNotFound):
+		return fmt.Errorf("%w (the organization it names is not in %s)", err, c.at.configFile)
+	case errors.Is(cause, countersign.ErrCredentialNotFound):
+		return fmt.Errorf("%w (the key that made it is not in %s)", err, c.at.configFile)
+	case cause == nil:
+		return err
+	}
+	return fmt.Errorf("%w (%w)", err, cause)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,9 @@ func readBody(cmd *cobra.Command) ([]byte, error) {
 	body, err := readAll(cmd.Context(), cmd.InOrStdin(), httpapi.DefaultMaxBody)
 	if err != nil {
 		return nil, fmt.Errorf("read the body from standard input: %w", err)
+	}
+	if len(body) == 0 {
+		return nil, errors.New("standard input is empty: the body of the request is expected there")
 	}
 	return body, nil
 }
