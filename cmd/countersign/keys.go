@@ -24,7 +24,8 @@ Each key is printed as one line of JSON, with all the addresses it has:
   {"privateKeyId":"…","name":"…","curve":"CURVE_SECP256K1","publicKey":"…",
    "addresses":[{"format":"ADDRESS_FORMAT_ETHEREUM","address":"0x…"}]}
 
-The keys of a wallet have "walletId" and "path", too.`),
+The keys of a wallet have "walletId" and "path", too. A key in an HSM has no
+taproot address: there are no signatures for it in PKCS#11.`),
 		Args: cobra.NoArgs,
 		RunE: chooseCommand,
 	}
@@ -46,7 +47,12 @@ type keyLine struct {
 // networkFlag picks the Bitcoin network whose addresses are printed.
 type networkFlag struct{ name string }
 
-const bitcoinFormat = "ADDRESS_FORMAT_BITCOIN_"
+// Bitcoin's address formats begin with bitcoinFormat; those of taproot end with
+// taprootFormat.
+const (
+	bitcoinFormat = "ADDRESS_FORMAT_BITCOIN_"
+	taprootFormat = "_P2TR"
+)
 
 func (n *networkFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&n.name, "network", bitcoin.Mainnet.String(), "Bitcoin `NETWORK` of the addresses: mainnet, testnet, signet, regtest")
@@ -151,7 +157,7 @@ func eachKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, wanted 
 		if !wanted(info) {
 			continue
 		}
-		if err := printJSON(cmd.OutOrStdout(), places.mark(network.line(info))); err != nil {
+		if err := printJSON(cmd.OutOrStdout(), at.shown(places.mark(network.line(info)))); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ key is made inside, and never leaves it.`),
 			if err != nil {
 				return err
 			}
-			return printJSON(cmd.OutOrStdout(), network.line(info))
+			return printJSON(cmd.OutOrStdout(), at.shown(network.line(info)))
 		},
 	}
 	at.register(command)

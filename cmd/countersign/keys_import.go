@@ -136,7 +136,7 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	return printJSON(cmd.OutOrStdout(), c.network.line(info))
+	return printJSON(cmd.OutOrStdout(), c.at.shown(c.network.line(info)))
 }
 
 // sameKey answers for a key that is there already: with what is there, unless

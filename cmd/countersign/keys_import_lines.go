@@ -95,7 +95,7 @@ func (c *importCommand) answer(name string, info keystore.KeyInfo, err error) li
 	}
 	switch {
 	case err == nil:
-		return lines.Answer{Text: jsonLine(c.network.line(info))}
+		return lines.Answer{Text: jsonLine(c.at.shown(c.network.line(info)))}
 	case isStorageError(err):
 		return refusedLine(activity.NewError(activity.ReasonUnavailable, "", err, "%v", err))
 	}

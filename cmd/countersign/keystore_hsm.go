@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
@@ -143,6 +145,17 @@ func tellLeftOut(cmd *cobra.Command, keys keystore.Keystore) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %v\n", why)
 		}
 	}
+}
+
+// shown leaves out the taproot addresses of a key on a token: PKCS#11 has no
+// BIP-340 signatures, so what is sent there could not be spent.
+func (f *keystoreFlags) shown(line keyLine) keyLine {
+	if f.isHSM() {
+		line.Addresses = slices.DeleteFunc(line.Addresses, func(address chains.Address) bool {
+			return strings.HasSuffix(address.Format, taprootFormat)
+		})
+	}
+	return line
 }
 
 // openHSMProofKey opens the app-proof key on a token. It stays open until the
