@@ -44,7 +44,7 @@ var refusedEnvelopes = []refusal{
 	{"a string behind the type", "76" + str("0107"),
 		"tempo: at byte 1: a string where the list of fields should be"},
 	{"cut off", strings.TrimSuffix(typed(items...), "c0"),
-		"tempo: at byte 1: the length reaches past the end"},
+		"tempo: at byte 1: the length reaches past the end: cut off, or a byte is wrong"},
 	{"trailing byte", typed(items...) + "00",
 		"tempo: at byte 68: 1 byte trailing after the list of fields"},
 	{"long form of a short list", "76f803" + "010203",
@@ -52,7 +52,7 @@ var refusedEnvelopes = []refusal{
 	{"length with leading zero", strings.Replace(typed(items...), "76f8", "76f900", 1),
 		"tempo: at byte 1: the length is not in its shortest form"},
 	{"length of 8 bytes, huge", "76ff" + strings.Repeat("ff", 8),
-		"tempo: at byte 1: the length reaches past the end"},
+		"tempo: at byte 1: the length reaches past the end: cut off, or a byte is wrong"},
 	{"12 items", typed(items[:12]...),
 		"tempo: at byte 3: 12 items: an unsigned transaction has 13, or 14 with a key authorization"},
 	{"15 items", typed(append(withKey(plainKey...), "c0")...),
@@ -64,9 +64,9 @@ var refusedEnvelopes = []refusal{
 	{"14th item empty", typed(append(slices.Clone(items), "80")...),
 		"tempo: field 14 (keyAuthorization) at byte 68: is not a list: a key authorization is expected here, or nothing; is the transaction signed already?"},
 	{"14th item reaches past the end", typed(append(slices.Clone(items), "c1")...),
-		"tempo: field 14 (keyAuthorization) at byte 68: the length reaches past the end"},
+		"tempo: field 14 (keyAuthorization) at byte 68: the length reaches past the end: cut off, or a byte is wrong"},
 	{"item reaches past the end", typed(with(items, nonce, "b8")...),
-		"tempo: field 8 (nonce) at byte 42: the length reaches past the end"},
+		"tempo: field 8 (nonce) at byte 42: the length reaches past the end: cut off, or a byte is wrong"},
 }
 
 // refusedNumbers are integers that are too wide, not written in the one way, or
@@ -127,7 +127,7 @@ var refusedCalls = []refusal{
 	{"call is a string", typed(with(items, calls, list(transfer, "80"))...),
 		"tempo: field 5 (calls), item 2 (call) at byte 40: a string where a list should be"},
 	{"call cut off", typed(with(items, calls, list(transfer, "c1"))...),
-		"tempo: field 5 (calls), item 2 (call) at byte 40: the length reaches past the end"},
+		"tempo: field 5 (calls), item 2 (call) at byte 40: the length reaches past the end: cut off, or a byte is wrong"},
 	{"call of 2 items", typed(with(items, calls, list(list(someone, "80")))...),
 		"tempo: field 5 (calls), item 1 (call), item 3 (input) at byte 35: missing"},
 	{"call of 4 items", typed(with(items, calls, list(list(someone, "80", "80", "80")))...),

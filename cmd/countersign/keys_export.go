@@ -136,7 +136,7 @@ func (c *exportCommand) text(ctx context.Context, keys *file.Store, id string, p
 	}
 	handle, err := keys.Find(ctx, c.at.organization, keystore.ByID(id))
 	if errors.Is(err, keystore.ErrKeyNotFound) {
-		return nil, fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", c.at.organization, id)
+		return nil, fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them (for a wallet, --format is mnemonic)", c.at.organization, id)
 	}
 	if err != nil {
 		return nil, err

@@ -141,7 +141,7 @@ func (c *connection) locate() (uint, error) {
 
 func listed(names []string) string {
 	if len(names) == 0 {
-		return "none"
+		return "none: does the module find its own configuration? SoftHSM's is the file that SOFTHSM2_CONF names"
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")

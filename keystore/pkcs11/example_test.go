@@ -20,6 +20,6 @@ func ExampleOpen() {
 	_, err = pkcs11.Open(context.Background(), uri+"&pin-source=file:/nowhere", pkcs11.Options{})
 	fmt.Println(err, errors.Is(err, pkcs11.ErrUnavailable))
 	// Output:
-	// pkcs11 uri: byte 62: pin-value: a PIN does not belong into a URI, where others can read it: put it into a file and write pin-source=file:PATH
+	// pkcs11 uri: byte 62: pin-value: a PIN does not belong into a URI, where others can read it: put it into a file and write pin-source=file:/PATH
 	// pkcs11: PIN file /nowhere: no such file or directory false
 }

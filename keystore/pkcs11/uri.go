@@ -170,7 +170,7 @@ func (u *URI) setPath(name, value string) (err error) {
 
 func (u *URI) setQuery(name, value string) (err error) {
 	if name == "pin-value" {
-		return errors.New("a PIN does not belong into a URI, where others can read it: put it into a file and write pin-source=file:PATH")
+		return errors.New("a PIN does not belong into a URI, where others can read it: put it into a file and write pin-source=file:/PATH")
 	}
 	if err := checkText(value); err != nil {
 		return err

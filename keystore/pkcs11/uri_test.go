@@ -94,7 +94,7 @@ func TestPINInURIIsNotRepeated(t *testing.T) {
 		}
 	}
 	_, err := ParseURI("pkcs11:token=a?pin-value=1234")
-	if err == nil || !strings.Contains(err.Error(), "pin-source=file:PATH") {
+	if err == nil || !strings.Contains(err.Error(), "pin-source=file:/PATH") {
 		t.Errorf("%v does not say what to do", err)
 	}
 }

@@ -323,7 +323,7 @@ func explain(err error) string {
 	case errors.Is(err, rlp.ErrCanonSize):
 		return "the length is not in its shortest form"
 	case errors.Is(err, rlp.ErrValueTooLarge), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the length reaches past the end"
+		return "the length reaches past the end: cut off, or a byte is wrong"
 	}
 	return err.Error()
 }

@@ -39,14 +39,14 @@ func TestOpen(t *testing.T) {
 		{"02", 1, "test: at byte 1: the list of fields is missing"},
 		{"80", 0, "test: at byte 0: a string where the list of fields should be"},
 		{"0201", 1, "test: at byte 1: a string where the list of fields should be"},
-		{"c1", 0, "test: at byte 0: the length reaches past the end"},
+		{"c1", 0, "test: at byte 0: the length reaches past the end: cut off, or a byte is wrong"},
 		{"c0c0", 0, "test: at byte 1: 1 byte trailing after the list of fields"},
 		{"c101c1c0", 0, "test: at byte 2: 2 bytes trailing after the list of fields"},
 		{"f837" + strings.Repeat("01", 55), 0, "test: at byte 0: the length is not in its shortest form"},
 		{"f90038" + strings.Repeat("01", 56), 0, "test: at byte 0: the length is not in its shortest form"},
-		{"f8", 0, "test: at byte 0: the length reaches past the end"},
-		{"ffffffffffffffffff", 0, "test: at byte 0: the length reaches past the end"},
-		{"ff8000000000000000", 0, "test: at byte 0: the length reaches past the end"},
+		{"f8", 0, "test: at byte 0: the length reaches past the end: cut off, or a byte is wrong"},
+		{"ffffffffffffffffff", 0, "test: at byte 0: the length reaches past the end: cut off, or a byte is wrong"},
+		{"ff8000000000000000", 0, "test: at byte 0: the length reaches past the end: cut off, or a byte is wrong"},
 	} {
 		f := rlp.Open("test", unhex(t, c.raw), c.at)
 		checkFault(t, c.raw, f.Err(), c.want)
@@ -105,9 +105,9 @@ func TestFields(t *testing.T) {
 		{"string", "8100", nil, field + "the length is not in its shortest form"},
 		{"string", "817f", nil, field + "the length is not in its shortest form"},
 		{"string", "b801ff", nil, field + "the length is not in its shortest form"},
-		{"string", "82ff", nil, field + "the length reaches past the end"},
-		{"string", "b8", nil, field + "the length reaches past the end"},
-		{"string", "bfffffffffffffffff", nil, field + "the length reaches past the end"},
+		{"string", "82ff", nil, field + "the length reaches past the end: cut off, or a byte is wrong"},
+		{"string", "b8", nil, field + "the length reaches past the end: cut off, or a byte is wrong"},
+		{"string", "bfffffffffffffffff", nil, field + "the length reaches past the end: cut off, or a byte is wrong"},
 		{"string", "", nil, field + "missing"},
 
 		{"bytes4", "84deadbeef", "deadbeef", ""},
@@ -141,7 +141,7 @@ func TestFields(t *testing.T) {
 		{"list", "c3010203", 3, ""},
 		{"list", "c2c0c0", 2, ""},
 		{"list", "80", nil, field + "a string where a list should be"},
-		{"list", "c20182", nil, "test: field 1 (x), item 2 (y) at byte 3: the length reaches past the end"},
+		{"list", "c20182", nil, "test: field 1 (x), item 2 (y) at byte 3: the length reaches past the end: cut off, or a byte is wrong"},
 		{"list", "c3018100", nil, "test: field 1 (x), item 2 (y) at byte 3: the length is not in its shortest form"},
 	} {
 		raw := append([]byte{}, unhex(t, c.item)...)
