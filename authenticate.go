@@ -3,6 +3,7 @@ package countersign
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
@@ -30,7 +31,8 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, header
 	organization, member, err := e.lookUp(ctx, organizationID, sent.CredentialID())
 	switch {
 	case errors.Is(err, ErrOrganizationNotFound), errors.Is(err, ErrCredentialNotFound):
-		return nil, refuseStamp(errors.Join(err, stamp.VerifyNobody(sent, body)))
+		_ = stamp.VerifyNobody(sent, body) // for the time that it takes
+		return nil, refuseStamp(fmt.Errorf("%w: %s", err, sent.CredentialID()))
 	case err != nil:
 		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/otp"
 )
 
 // Observer counts and times what the engine does. It is called while requests
@@ -66,8 +67,21 @@ func requestAttributes(ctx context.Context, seen *Observation, organizationID st
 		return append(attributes, slog.Bool("repeated", seen.Repeated))
 	}
 	attributes = append(attributes, slog.String("reason", string(refused.Reason)), slog.String("message", refused.Message))
-	if cause := errors.Unwrap(refused); cause != nil {
-		attributes = append(attributes, slog.String("cause", cause.Error()))
+	if cause := causeOf(refused); cause != "" && cause != refused.Message {
+		attributes = append(attributes, slog.String("cause", cause))
 	}
 	return attributes
+}
+
+// causeOf is what the log says behind the message. Of a one-time password it is
+// what the error's own text keeps from whoever asked.
+func causeOf(refused *activity.Error) string {
+	var code *otp.CodeError
+	switch cause := errors.Unwrap(refused); {
+	case errors.As(cause, &code):
+		return code.Why.Error()
+	case cause != nil:
+		return cause.Error()
+	}
+	return ""
 }

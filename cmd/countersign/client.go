@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,6 +73,9 @@ func (c *client) send(ctx context.Context, path string, made stamp.Header, body 
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	response, err := sender.Do(request)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("%w: nobody listens there: start 'countersign serve', or mend --url", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +102,7 @@ func refusalOf(response *http.Response, answer []byte) error {
 	}
 	var refused struct{ Message string }
 	if json.Unmarshal(answer, &refused) != nil || refused.Message == "" {
-		refused.Message = "the server answered without saying why"
+		refused.Message = "the server answered without saying why: does --url name the API of a countersign, not its admin address or another server?"
 	}
 	return &refusedError{response.StatusCode, refused.Message}
 }

@@ -31,6 +31,9 @@ func openOTP(ctx context.Context, configured *config.OTP, in otp.Store) (*otp.Se
 		return nil, fmt.Errorf("secretFile: %w", err)
 	}
 	defer keystore.Wipe(content)
+	if len(content) < otp.MinSecretSize {
+		return nil, fmt.Errorf("secretFile: %s has %d bytes: at least %d are expected, such as 'openssl rand -hex 32' prints", configured.SecretFile, len(content), otp.MinSecretSize)
+	}
 	made := otp.Config{Store: in, Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates()}
 	if err := (senders{ctx, content}).open(configured, &made); err != nil {
 		return nil, err

@@ -100,13 +100,25 @@ func newListCommand() *cobra.Command {
 Print the keys of an organization, oldest first: one line of JSON each.`),
 		Example: "  countersign keys list --keystore file:keys",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return eachKey(cmd, &at, network, func(keystore.KeyInfo) bool { return true })
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listKeys(cmd, &at, network) },
 	}
 	at.register(command)
 	network.register(command)
 	return command
+}
+
+// listKeys prints all keys. That there are none is said: it may be the wrong
+// organization.
+func listKeys(cmd *cobra.Command, at *keystoreFlags, network networkFlag) error {
+	empty := true
+	err := eachKey(cmd, at, network, func(keystore.KeyInfo) bool {
+		empty = false
+		return true
+	})
+	if err == nil && empty {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no keys here: --org names another.\n", at.organization)
+	}
+	return err
 }
 
 func newShowCommand() *cobra.Command {

@@ -23,6 +23,7 @@ import (
 type keystoreFlags struct {
 	uri              string
 	passphraseFile   string
+	passphraseNamed  string // where passphraseFile was named: a flag or a member of the configuration
 	pinFile          string
 	organization     string
 	leaveOutBadFiles bool
@@ -35,7 +36,7 @@ const defaultOrganization = "default"
 
 func (f *keystoreFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.set = flags.Changed
+	f.set, f.passphraseNamed = flags.Changed, "--passphrase-file"
 	flags.StringVar(&f.uri, "keystore", "", "where the keys are: `URI`, file:DIR, or pkcs11:… for an HSM (RFC 7512)")
 	flags.StringVar(&f.configFile, "config", "", "`FILE` that names the keystore, its passphrase's file and the organization: countersign.yaml")
 	flags.StringVar(&f.passphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: asked for on the terminal)")
@@ -72,7 +73,7 @@ func (f *keystoreFlags) resolve() error {
 func (f *keystoreFlags) use(configured *config.Config) {
 	f.uri, f.configured = configured.Keystore, configured
 	if f.passphraseFile == "" {
-		f.passphraseFile = configured.PassphraseFile
+		f.passphraseFile, f.passphraseNamed = configured.PassphraseFile, "passphraseFile"
 	}
 }
 

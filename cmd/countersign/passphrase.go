@@ -28,7 +28,7 @@ func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, err
 	// Hardening closes the way to /dev/fd/3 and its like.
 	file, err := os.Open(f.passphraseFile)
 	if err != nil {
-		return nil, fmt.Errorf("--passphrase-file: %w", err)
+		return nil, fmt.Errorf("%s: %w", f.passphraseNamed, err)
 	}
 	defer func() { _ = file.Close() }()
 	if err := harden.NoCoreDumps(); err != nil {
@@ -36,7 +36,7 @@ func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, err
 	}
 	passphrase, err := readPassphrase(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("--passphrase-file %s: %w", f.passphraseFile, err)
+		return nil, fmt.Errorf("%s %s: %w", f.passphraseNamed, f.passphraseFile, err)
 	}
 	return passphrase, nil
 }

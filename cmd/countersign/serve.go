@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,11 +40,12 @@ Serve the HTTP API as the configuration says. When it is ready it prints
 
   {"listening":"HOST:PORT"}
 
-and from then on it logs, one JSON object a line, to standard error. SIGTERM and
+and it logs, one JSON object a line, to standard error. SIGTERM and
 an interrupt finish the requests that are under way, and end it; a second one
 ends it at once. The admin address serves /healthz (200 while the process is
 there), /readyz (200 while a request could be carried out) and /metrics
-(Prometheus).
+(Prometheus). If --listen moves the API, and the configuration's admin address is
+taken, a free port is used for it, and logged.
 
 Without TLS it listens on loopback addresses only, unless
 --plaintext-beyond-loopback says otherwise: a stamp keeps a request from being
@@ -113,8 +115,8 @@ func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http
 	start(api, at.api)
 	if at.admin != nil {
 		start(admin, at.admin)
-		c.log.Info("admin", "listening", at.admin.Addr().String())
 	}
+	c.logAddresses(at)
 	if err := printJSON(cmd.OutOrStdout(), struct {
 		Listening string `json:"listening"`
 	}{at.api.Addr().String()}); err != nil {
@@ -127,6 +129,17 @@ func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http
 		c.log.Info("finishing what is under way")
 		return c.shutDown(api, admin)
 	}
+}
+
+// logAddresses logs where is listened, and by which build: after an upgrade the
+// log says from when on.
+func (c *serveCommand) logAddresses(at *addresses) {
+	if at.admin != nil {
+		c.log.Info("admin", "listening", at.admin.Addr().String())
+	}
+	info, _ := debug.ReadBuildInfo()
+	build := versionOf(info)
+	c.log.Info("api", "listening", at.api.Addr().String(), "tls", at.tls != nil, "version", build.Version, "commit", build.Commit)
 }
 
 // finishTimeout is how long requests that are under way may take at shutdown:

@@ -39,13 +39,21 @@ func (c *serveCommand) bind(configured *config.Config) (*addresses, error) {
 	}
 	api, err := c.bindOne(listen, protocol != nil)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, fmt.Errorf("listen: %w", sayTaken(err, "listen", "--listen"))
 	}
 	admin, err := c.bindAdmin(configured)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("admin: %w", err), api.Close())
+		return nil, errors.Join(fmt.Errorf("admin: %w", sayTaken(err, "admin", "--admin")), api.Close())
 	}
 	return &addresses{api, protocol, admin}, nil
+}
+
+// sayTaken adds what helps to the error of an address that is taken.
+func sayTaken(err error, member, flag string) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return fmt.Errorf("%w: another process listens there: end it, or name another address with %s in the configuration or %s", err, member, flag)
 }
 
 // bindAdmin binds the admin address. If it is taken, and --listen has moved the

@@ -155,6 +155,9 @@ func TestAdmin(t *testing.T) {
 	if err != nil || found == nil {
 		t.Fatalf("%q, %v", line, err)
 	}
+	if line, err = log.ReadString('\n'); err != nil || !strings.Contains(line, `"msg":"api"`) || !strings.Contains(line, `"version":`) {
+		t.Errorf("%q, %v", line, err)
+	}
 	go func() { _, _ = io.Copy(io.Discard, log) }()
 	var ready struct{ Listening string }
 	if err := json.NewDecoder(out).Decode(&ready); err != nil {
@@ -212,7 +215,7 @@ func TestTaken(t *testing.T) {
 	}
 	other.edit(t, "listen: 127.0.0.1:8080", "listen: 127.0.0.1:0")
 	out, err := exec.Command("countersign", "serve", "--config", other.config()).CombinedOutput()
-	if err == nil || !bytes.Contains(out, []byte("countersign: admin: listen tcp "+taken+": bind: address already in use")) {
+	if err == nil || !bytes.Contains(out, []byte("countersign: admin: listen tcp "+taken+": bind: address already in use: another process listens there: end it, or name another address with admin in the configuration or --admin")) {
 		t.Errorf("%v: %s", err, out)
 	}
 	if status := holder.end(t, os.Interrupt); status != exitSuccess {

@@ -128,6 +128,8 @@ func (o *OTP) check() error {
 		return errors.New("otp names nobody to send with: email, sms or outbox")
 	case o.Email != nil && (o.Email.SMTP == nil) == (o.Email.Webhook == nil):
 		return errors.New("otp.email needs one of smtp and webhook")
+	case o.Email != nil && o.Email.SMTP != nil && (o.Email.SMTP.Host == "" || o.Email.SMTP.From == ""):
+		return errors.New("otp.email.smtp needs both host and from")
 	case o.SMS != nil && o.SMS.Webhook == nil:
 		return errors.New("otp.sms needs a webhook")
 	}

@@ -115,6 +115,8 @@ func TestRefused(t *testing.T) {
 		{"otp without sender", small + "otp: {secretFile: x}\n", "nobody to send with"},
 		{"outbox and email", small + "otp: {secretFile: x, outbox: o, sms: {webhook: {url: u}}}\n", "otp.outbox"},
 		{"empty email", small + "otp: {secretFile: x, email: {}}\n", "otp.email"},
+		{"SMTP without a sender", small + "otp: {secretFile: x, email: {smtp: {host: h}}}\n", "otp.email.smtp needs both"},
+		{"SMTP without a host", small + "otp: {secretFile: x, email: {smtp: {from: a@example.com}}}\n", "otp.email.smtp needs both"},
 		{"empty sms", small + "otp: {secretFile: x, sms: {}}\n", "otp.sms"},
 		{"password for all to read", small + "store: postgres://u:hunter2@db/x\n", "chmod 600"},
 		{"the same as a parameter", small + "store: postgres://u@db/x?password=hunter2\n", "chmod 600"},
