@@ -34,7 +34,7 @@ func NodeModule(t testing.TB, elem ...string) string {
 	t.Helper()
 	path := filepath.Join(append([]string{Root(), "interop", "node_modules"}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
-		leaveOut(t, "npm packages are not installed: run make interop-deps")
+		leaveOut(t, "npm packages are not installed: run make test-deps")
 	}
 	return path
 }
