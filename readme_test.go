@@ -35,7 +35,7 @@ func Example() {
 	defer engine.Close()
 
 	result, err := engine.SignTransaction(ctx, "my-organization", activity.SignTransactionIntent{
-		SignWith:            "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
+		SignWith:            "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", // an address of the key, or its id
 		Type:                activity.TransactionTypeEthereum,
 		UnsignedTransaction: "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0",
 	})

@@ -28,13 +28,14 @@ func TestCommands(t *testing.T) {
 		testenv.Tool(t, tool)
 	}
 	bin := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "countersign"), "../cmd/countersign").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, document := range []string{"airgap.md", "operations.md"} {
+	build(t, filepath.Join(bin, "countersign"), "../cmd/countersign")
+	for document, blocks := range map[string]int{"airgap.md": 5, "operations.md": 5, "embedding.md": 1} {
 		t.Run(document, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document))
+			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document, blocks))
 			command.Dir = t.TempDir()
+			if document == "embedding.md" {
+				build(t, filepath.Join(command.Dir, "server"), "./server")
+			}
 			command.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal to ask questions on
 			if out, err := command.CombinedOutput(); err != nil {
@@ -44,8 +45,9 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// session returns a document's commands.
-func session(t *testing.T, document string) string {
+// session returns a document's commands, of which there are at least so many
+// blocks.
+func session(t *testing.T, document string, atLeast int) string {
 	t.Helper()
 	text, err := os.ReadFile(document)
 	if err != nil {
@@ -54,7 +56,7 @@ func session(t *testing.T, document string) string {
 	var commands strings.Builder
 	commands.WriteString("trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n")
 	blocks := shellBlock.FindAllStringSubmatch(string(text), -1)
-	if len(blocks) < 5 {
+	if len(blocks) < atLeast {
 		t.Fatalf("%d blocks of commands were found: the document has more", len(blocks))
 	}
 	for _, block := range blocks {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,13 +22,10 @@ import (
 )
 
 // TestServer builds the server of embedding.md, has it sign, and has it answer
-// the same after a restart.
+// the same after a restart, and not pretend to serve where it cannot.
 func TestServer(t *testing.T) {
 	folder := t.TempDir()
-	binary := filepath.Join(folder, "server")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./server").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	build(t, filepath.Join(folder, "server"), "./server")
 	fillServerFolder(t, folder)
 	apiKey := enginetest.NewAPIKey(t)
 	body := fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}}`,
@@ -45,6 +43,31 @@ func TestServer(t *testing.T) {
 	}
 	if second := serveOnce(t, folder, apiKey, body); !bytes.Equal(first, second) {
 		t.Errorf("after a restart the answer is\n%s\nand was\n%s", second, first)
+	}
+	failWhereTaken(t, folder, apiKey)
+}
+
+// build builds a command of this module.
+func build(t *testing.T, binary, source string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// failWhereTaken starts the server where another one listens: who starts it
+// learns from its exit status that it does not serve.
+func failWhereTaken(t *testing.T, folder string, apiKey *enginetest.APIKey) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	server := exec.CommandContext(t.Context(), filepath.Join(folder, "server"), listener.Addr().String(), enginetest.Organization, apiKey.PublicKey)
+	server.Dir = folder
+	if out, err := server.CombinedOutput(); err == nil || !strings.Contains(string(out), "address already in use") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"log"
+	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -20,22 +22,20 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	passphrase := bytes.TrimRight(must(os.ReadFile("passphrase")), "\n")
-	apiKey := countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: os.Args[3]}
+	user := countersign.UserConfig{Name: "ci", APIKeys: []countersign.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: os.Args[3]}}}
 	engine := must(countersign.New(countersign.Config{
-		Keystore: must(file.Open(ctx, "keys", passphrase, file.Options{})),
-		Store:    must(bolt.Open("state.db")),
-		Directory: must(countersign.NewDirectory([]countersign.OrganizationConfig{{
-			ID: os.Args[2], Name: "Example",
-			Users: []countersign.UserConfig{{Name: "ci", APIKeys: []countersign.APIKeyConfig{apiKey}}},
-		}})),
+		Keystore:  must(file.Open(ctx, "keys", passphrase, file.Options{})),
+		Store:     must(bolt.Open("state.db")),
+		Directory: must(countersign.NewDirectory([]countersign.OrganizationConfig{{ID: os.Args[2], Name: "Example", Users: []countersign.UserConfig{user}}})),
+		Logger:    slog.Default(),
 	}))
+	listener := must(new(net.ListenConfig).Listen(ctx, "tcp", os.Args[1]))
 	server := httpapi.NewServer(httpapi.New(engine, httpapi.Options{}))
-	server.Addr = os.Args[1]
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() { ended <- server.Shutdown(context.Background()) })
-	log.Print(server.ListenAndServe())
+	log.Print(server.Serve(listener))
 	stop()
-	log.Print(<-ended, engine.Close())
+	log.Print("shutdown: ", <-ended, ", close: ", engine.Close())
 }
 
 func must[T any](value T, err error) T {

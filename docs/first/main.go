@@ -1,0 +1,45 @@
+// Command first is the first program of docs/embedding.md.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+func main() {
+	secret := make([]byte, keystore.SecretSize)
+	_, _ = rand.Read(secret) // never fails
+	keys := memory.New()
+	key, err := keys.Add("my-organization", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+	if err != nil {
+		log.Fatal(err)
+	}
+	address := countersign.Addresses(key.PublicKey)[0] // the others are of other chains
+	fmt.Println(address.Format, address.Address)
+	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, unsigned := range []string{
+		"02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0",   // a call on chain 1
+		"e407843b9aca0082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef",                     // one that names no chain: dangerous
+		"02ed0107843b9aca008504a817c8008300ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0", // gas with a leading zero: malformed
+	} {
+		result, err := engine.SignTransaction(context.Background(), "my-organization", activity.SignTransactionIntent{
+			SignWith:            address.Address, // or key.ID
+			Type:                activity.TransactionTypeEthereum,
+			UnsignedTransaction: unsigned,
+		})
+		fmt.Println(result.SignedTransaction, err)
+	}
+	if err := engine.Close(); err != nil {
+		log.Fatal(err)
+	}
+}
