@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,8 +63,8 @@ func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 	directory := configuredDirectory{}
 	for i := range organizations {
 		config := &organizations[i]
-		if _, twice := directory[config.ID]; twice || config.ID == "" || len(config.ID) > activity.MaxOrganizationID {
-			return nil, fmt.Errorf("organizations[%d]: id %q is empty, too long or appears twice", i, config.ID)
+		if err := directory.checkID(config.ID); err != nil {
+			return nil, fmt.Errorf("organizations[%d]: %w", i, err)
 		}
 		made, err := newConfiguredOrganization(config)
 		if err != nil {
@@ -72,6 +73,20 @@ func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 		directory[config.ID] = made
 	}
 	return directory, nil
+}
+
+// checkID refuses an id that no request can name, or that is taken.
+func (d configuredDirectory) checkID(id string) error {
+	_, twice := d[id]
+	switch {
+	case id == "":
+		return errors.New("id is missing")
+	case len(id) > activity.MaxOrganizationID:
+		return fmt.Errorf("id %q: %d bytes, at most %d are allowed", shorten(id), len(id), activity.MaxOrganizationID)
+	case twice:
+		return fmt.Errorf("id %q appears twice", id)
+	}
+	return nil
 }
 
 func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganization, error) {

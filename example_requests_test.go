@@ -155,7 +155,7 @@ func ExamplePolicyFunc() {
 func ExampleNewDirectory() {
 	_, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: "one"}, {ID: "one"}})
 	fmt.Println(err)
-	// Output: organizations[1]: id "one" is empty, too long or appears twice
+	// Output: organizations[1]: id "one" appears twice
 }
 
 // exampleSender keeps the message: in a program it sends an e-mail.

@@ -133,7 +133,7 @@ func (e *Engine) findSigner(ctx context.Context, organizationID string, tx chain
 		}
 	}
 	return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
-		"could not find any resource to sign with: organization %q has no key %q", shorten(organizationID), shorten(signWith))
+		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or a key's id", shorten(organizationID), shorten(signWith))
 }
 
 // maxQuoted is how many bytes of a caller's text an error repeats.

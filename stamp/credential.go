@@ -40,11 +40,11 @@ func NewAPIKey(curve Curve, publicKey []byte) (*Credential, error) {
 	if size := curve.publicKeySize(); size == 0 {
 		return nil, fmt.Errorf("API key: unknown curve %q: use %s, %s or %s", curve, CurveP256, CurveSecp256k1, CurveEd25519)
 	} else if len(publicKey) != size {
-		return nil, fmt.Errorf("API key on %s: %d bytes, want %d", curve, len(publicKey), size)
+		return nil, fmt.Errorf("API key on %s: public key: %d bytes, want %d", curve, len(publicKey), size)
 	}
 	key, err := newVerifier(curve, publicKey)
 	if err != nil {
-		return nil, fmt.Errorf("API key on %s: %w", curve, err)
+		return nil, fmt.Errorf("API key on %s: public key: %w", curve, err)
 	}
 	return &Credential{id: APIKeyID(publicKey), curve: curve, publicKey: hex.EncodeToString(publicKey), key: key}, nil
 }
