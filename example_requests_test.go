@@ -130,6 +130,20 @@ func ExampleEngine_WhoAmI() {
 	// Output: Example ci
 }
 
+// CheckRequest is for asking a person: only about what their answer can decide.
+func ExampleEngine_CheckRequest() {
+	engine, ctx := exampleServer(nil), context.Background()
+	defer engine.Close()
+
+	sent := exampleSubmission(exampleBody())
+	fmt.Println(engine.CheckRequest(ctx, sent))
+	sent.Body = append(sent.Body, ' ')
+	fmt.Println(engine.CheckRequest(ctx, sent) != nil)
+	// Output:
+	// <nil>
+	// true
+}
+
 // Ready is what a health check asks.
 func ExampleEngine_Ready() {
 	engine := exampleServer(nil)

@@ -1,0 +1,27 @@
+package metrics_test
+
+import (
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/metrics"
+)
+
+// The engine counts into Metrics; its handler is for Prometheus.
+func Example() {
+	observer := metrics.New()
+	engine, err := countersign.New(countersign.Config{Keystore: memory.New(), Observer: observer})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+
+	answer := httptest.NewRecorder()
+	observer.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	fmt.Println(answer.Code)
+	// Output: 200
+}

@@ -1,0 +1,26 @@
+package smtp_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/otp/smtp"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+// Codes by e-mail: STARTTLS on port 587, unless Encryption and Port say
+// otherwise.
+func ExampleNew() {
+	sender, err := smtp.New(smtp.Config{
+		Host: "mail.example.com", Username: "countersign", Password: "from a file", From: "codes@example.com",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	secret := keystore.NewSecret(make([]byte, otp.MinSecretSize)) // random in earnest
+	_, err = otp.New(otp.Config{Store: memory.New(0), Secret: secret, Email: sender})
+	fmt.Println(err)
+	// Output: <nil>
+}
