@@ -144,6 +144,7 @@ func TestParameters(t *testing.T) {
 		"variables nested":    {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":{"b":"c"}}` }), "emailCustomization.templateVariables", "a is not a string"},
 		"variables twice":     {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b","a":"c"}` }), "emailCustomization.templateVariables", "a is there twice"},
 		"variables trailing":  {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b"} {}` }), "emailCustomization.templateVariables", "something follows"},
+		"variables value":     {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":x}` }), "emailCustomization.templateVariables", "invalid character 'x'"},
 		"variables cut":       {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b"` }), "emailCustomization.templateVariables", "JSON object"},
 		"variables name":      {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a b":"c"}` }), "emailCustomization.templateVariables", "name of a variable"},
 		"variables built-in":  {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"OtpCode":"1"}` }), "emailCustomization.templateVariables", "cannot be given"},

@@ -129,6 +129,7 @@ func TestWeb3Refused(t *testing.T) {
 		{"short iv", `"iv":"df`, `"iv":"`, keyformat.ErrMalformed, "crypto.cipherparams.iv at byte 188: 15 bytes, want 16"},
 		{"another address", `"address":"f4`, `"address":"f5`, keyformat.ErrOtherKey, "the address is f566859e"},
 		{"no address at all", `"address":"f466859ead1932d743d622cb74fc058882e8648a"`, `"address":"f4"`, keyformat.ErrMalformed, "address at byte 11: 40 hex digits"},
+		{"a number for an address", `"address":"f466859ead1932d743d622cb74fc058882e8648a"`, `"address":7`, keyformat.ErrMalformed, "address at byte 11: a string without escapes"},
 		{"version 1", `"version":3`, `"version":1`, keyformat.ErrUnsupported, "version 1 at byte 485"},
 		{"version as text", `"version":3`, `"version":"3"`, keyformat.ErrMalformed, "version at byte 485: a natural number"},
 		{"no version", `,"version":3`, ``, keyformat.ErrMalformed, "version at byte 0: missing"},
@@ -200,6 +201,7 @@ func TestPKCS8Refused(t *testing.T) {
 		{"version of ECPrivateKey", strings.Replace(ec, "30250201010420", "30250201020420", 1), keyformat.ErrMalformed, "ECPrivateKey.version at byte 27: 2, want 1"},
 		{"31 bytes of scalar", "303d020100301006072a8648ce3d020106052b8104000a04263024020101041f" + wikiSecret[2:], keyformat.ErrMalformed, "ECPrivateKey.privateKey at byte 32: 31 bytes, want 32"},
 		{"zero scalar", strings.Replace(ec, wikiSecret, strings.Repeat("00", 32), 1), nil, "not between 1 and the group order"},
+		{"parameters cut off", "3045020100301006072a8648ce3d020106052b8104000a042e302c0201010420" + wikiSecret + "a00706052b8104", keyformat.ErrMalformed, "ECPrivateKey.parameters at byte 64: a DER element of tag 0xa0"},
 		{"parameters of another curve", "3047020100301006072a8648ce3d020106052b8104000a0430302e0201010420" + wikiSecret + "a00706052b81040023", keyformat.ErrMalformed, "ECPrivateKey.parameters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -210,6 +210,37 @@ func TestDERStructure(t *testing.T) {
 	}
 }
 
+// TestBehindTheFile: a byte behind the DER of a file is none of its elements.
+func TestBehindTheFile(t *testing.T) {
+	for name, file := range derFiles(t, newKey(t, keystore.CurveSecp256k1, wikiSecret)) {
+		longer := append(bytes.Clone(file.der), 0)
+		key, err := keyformat.ParsePKCS8(inPEM(file.kind, longer), []byte(structurePassword))
+		what := fmt.Sprintf("PrivateKeyInfo at byte %d: 1 bytes left over", len(file.der))
+		if !errors.Is(err, keyformat.ErrMalformed) || !strings.Contains(err.Error(), what) || key.Secret != nil {
+			t.Errorf("%s: %v, want %s", name, err, what)
+		}
+	}
+}
+
+// TestWeb3OfNoKey: what the password opens must be a scalar of the group.
+func TestWeb3OfNoKey(t *testing.T) {
+	for name, secret := range map[string]string{
+		"zero":            strings.Repeat("00", keystore.SecretSize),
+		"the group order": "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
+	} {
+		none := newKey(t, keystore.CurveSecp256k1, wikiSecret)
+		none.Secret = unhex(t, secret)
+		file, err := none.Web3([]byte(structurePassword), keyformat.Cost{LogN: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := keyformat.ParseWeb3(file, []byte(structurePassword))
+		if err == nil || !strings.Contains(err.Error(), "not between 1 and the group order") || key.Secret != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestWeb3Structure takes each member of a file's crypto away, makes it a value
 // of another kind, and puts one beside it that is not known. All of that is
 // found before the password is tried.

@@ -128,6 +128,32 @@ func TestSlow(t *testing.T) {
 	}
 }
 
+// endpoint is an HTTP client's transport: it answers with a status.
+type endpoint func() (status int)
+
+func (e endpoint) RoundTrip(request *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: e(), Body: http.NoBody, Request: request}, nil
+}
+
+// TestGivenUpBetweenAttempts: a message that was not taken yet was not sent,
+// though nobody waits for the next attempt.
+func TestGivenUpBetweenAttempts(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	attempts := 0
+	sender := newSender(t, "https://example.com/", func(c *webhook.Config) {
+		c.Backoff = 24 * time.Hour
+		c.Client = &http.Client{Transport: endpoint(func() int {
+			attempts++
+			cancel()
+			return http.StatusServiceUnavailable
+		})}
+	})
+	err := sender.Send(ctx, message)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "status 503") || attempts != 1 {
+		t.Errorf("after %d attempts: %v", attempts, err)
+	}
+}
+
 func TestConfigurationsThatCannotBe(t *testing.T) {
 	for name, config := range map[string]webhook.Config{
 		"no URL":         {Secret: secret},
