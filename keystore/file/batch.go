@@ -181,15 +181,23 @@ func locators(info keystore.KeyInfo) []keystore.Locator {
 // is there once, whatever the organization; of another organization's key
 // nothing is told but that.
 func (s *Store) existing(organizationID string, info keystore.KeyInfo) (keystore.KeyInfo, error) {
-	for _, at := range locators(info) {
-		if found, err := s.index.Key(context.Background(), organizationID, at); err == nil {
-			return found.Info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, found.Info().ID)
-		}
+	if found, shares := s.sharing(organizationID, info); shares {
+		return found, fmt.Errorf("%w: key %s", keystore.ErrKeyExists, found.ID)
 	}
 	if _, err := s.keysRoot.Lstat(info.ID + keySuffix); !errors.Is(err, fs.ErrNotExist) {
 		return keystore.KeyInfo{}, fmt.Errorf("%w: the id %s is taken: leave it empty to have one made", keystore.ErrKeyExists, info.ID)
 	}
 	return keystore.KeyInfo{}, nil
+}
+
+// sharing returns the key of the organization that is at one of a key's places.
+func (s *Store) sharing(organizationID string, info keystore.KeyInfo) (found keystore.KeyInfo, shares bool) {
+	for _, at := range locators(info) {
+		if key, err := s.index.Key(context.Background(), organizationID, at); err == nil {
+			return key.Info(), true
+		}
+	}
+	return keystore.KeyInfo{}, false
 }
 
 // write puts a key into a temporary file.

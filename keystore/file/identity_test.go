@@ -51,6 +51,21 @@ func TestIdentityFile(t *testing.T) {
 	}
 }
 
+// TestIdentityAltered: the passphrase is right, and the rest is not what was
+// encrypted.
+func TestIdentityAltered(t *testing.T) {
+	x := newAttacked(t)
+	path := filepath.Join(x.dir, "identity.age")
+	content, err := os.ReadFile(path)
+	must(t, err)
+	content[len(content)-1] ^= 1
+	must(t, os.WriteFile(path, content, 0o600))
+	_, err = file.Open(t.Context(), x.dir, passphrase, fast)
+	if !errors.Is(err, file.ErrMalformed) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "authenticate") {
+		t.Errorf("opened with %v, want that %s cannot be authenticated", err, path)
+	}
+}
+
 func newIdentityText(t *testing.T) string {
 	identity, err := age.GenerateX25519Identity()
 	must(t, err)

@@ -189,13 +189,33 @@ func TestCreateWhereItCannotBe(t *testing.T) {
 	}
 }
 
-// TestChangePassphraseNot: while somebody else writes, and after Close.
+// TestCreateBesideAWriter: who comes second waits, and then leaves no half of a
+// keystore behind.
+func TestCreateBesideAWriter(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	must(t, os.Mkdir(dir, 0o700))
+	defer file.Lock(t, dir)()
+	options := fast
+	options.LockWait = time.Millisecond
+	if _, err := file.Create(dir, passphrase, options); !errors.Is(err, file.ErrLocked) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("created with %v, want ErrLocked for %s", err, dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "lock" {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// TestChangePassphraseNot: to none, while somebody else writes, and after Close.
 func TestChangePassphraseNot(t *testing.T) {
 	x := newAttacked(t)
 	options := fast
 	options.LockWait = time.Millisecond
 	store, err := file.Open(t.Context(), x.dir, passphrase, options)
 	must(t, err)
+	if err := store.ChangePassphrase(nil); err == nil || !strings.Contains(err.Error(), "change passphrase") {
+		t.Errorf("changed to none with %v", err)
+	}
 	unlock := file.Lock(t, x.dir)
 	if err := store.ChangePassphrase([]byte("another")); !errors.Is(err, file.ErrLocked) {
 		t.Errorf("changed with %v, want ErrLocked", err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -273,13 +272,12 @@ func (s *Store) insertWallet(file loaded) error {
 	}
 	fresh := map[int]bool{}
 	for i, account := range w.Accounts {
-		switch existing, err := s.index.Key(context.Background(), file.organizationID, locators(account.KeyInfo)[0]); {
-		case errors.Is(err, keystore.ErrKeyNotFound):
+		existing, found := s.sharing(file.organizationID, account.KeyInfo)
+		switch {
+		case !found:
 			fresh[i] = true
-		case err != nil:
-			return err
-		case existing.Info().ID != account.ID:
-			return fmt.Errorf("%w: its account %v is the same key as %s%s: move one of them away", keystore.ErrKeyExists, account.Path, existing.Info().ID, keySuffix)
+		case existing.ID != account.ID || existing.PublicKey != account.PublicKey:
+			return fmt.Errorf("%w: its account %v is the same key as %s%s, or has its id: move one of them away", keystore.ErrKeyExists, account.Path, existing.ID, keySuffix)
 		}
 	}
 	for i := range fresh {

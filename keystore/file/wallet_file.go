@@ -94,7 +94,22 @@ func (m walletMetadata) wallet() (w Wallet, err error) {
 		}
 		w.Accounts = append(w.Accounts, read)
 	}
-	return w, nil
+	return w, w.checkAccounts()
+}
+
+// checkAccounts refuses two accounts at one place: the index has no room for
+// both, and a file that nobody can take in must not be written.
+func (w Wallet) checkAccounts() error {
+	taken := map[keystore.Locator]int{}
+	for i, account := range w.Accounts {
+		for _, at := range locators(account.KeyInfo) {
+			if first, twice := taken[at]; twice {
+				return fmt.Errorf("account %d, %v, is account %d again", i+1, account.Path, first+1)
+			}
+			taken[at] = i
+		}
+	}
+	return nil
 }
 
 func (m walletMetadata) account(a accountMetadata) (Account, error) {

@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 
@@ -338,6 +340,84 @@ func TestWalletExchangedWhileOpen(t *testing.T) {
 		t.Errorf("derived from a file that was exchanged: %v", err)
 	}
 	serves(t, store, w)
+}
+
+// replaceWallet puts another file that this keystore has sealed in the place of
+// a wallet's, with another time whatever the clock of the file system.
+func (x attacked) replaceWallet(t *testing.T, w file.Wallet, wallet bool, metadata, text string) {
+	t.Helper()
+	x.write(t, w.ID, file.Seal(t, x.dir, passphrase, wallet, metadata, text))
+	must(t, os.Chtimes(x.path(w.ID), time.Time{}, w.CreatedAt.Add(time.Hour)))
+}
+
+// TestWalletReplacedWhileOpen: nor by a file that is as authentic as its own.
+func TestWalletReplacedWhileOpen(t *testing.T) {
+	ethereum := wallet.Account{Curve: keystore.CurveSecp256k1, Path: wallet.Path{7}}
+	refused := func(t *testing.T, x attacked, store *file.Store, w file.Wallet) {
+		t.Helper()
+		_, err := store.Derive("org", w.ID, ethereum)
+		if !errors.Is(err, file.ErrNotAuthentic) || !strings.Contains(err.Error(), "exchanged") || !strings.Contains(err.Error(), x.path(w.ID)) {
+			t.Errorf("derived from what stands in the place of %s: %v", x.path(w.ID), err)
+		}
+		serves(t, store, w)
+	}
+	t.Run("by a key", func(t *testing.T) {
+		x, w := attackedWallet(t)
+		store := reopen(t, x.dir)
+		metadata := strings.Replace(metadataOf(t, x.read(t, x.a.ID)), x.a.ID, w.ID, 1)
+		var text string
+		must(t, store.RevealSecret(t.Context(), "org", x.a.ID, func(secret []byte) error {
+			text = hex.EncodeToString(secret) + "\n"
+			return nil
+		}))
+		x.replaceWallet(t, w, false, metadata, text)
+		refused(t, x, store, w)
+	})
+	t.Run("by a wallet of another organization", func(t *testing.T) {
+		x, w := attackedWallet(t)
+		store := reopen(t, x.dir)
+		metadata := strings.Replace(walletMetadataOf(t, x.read(t, w.ID)), `"organizationId":"org"`, `"organizationId":"other"`, 1)
+		x.replaceWallet(t, w, true, metadata, testWords+"\n")
+		refused(t, x, store, w)
+		bad := store.BadFiles()
+		if len(bad) != 1 || bad[0].Path != x.path(w.ID) || !strings.Contains(bad[0].Error(), "another organization's") {
+			t.Errorf("bad files: %v", bad)
+		}
+	})
+}
+
+// TestWalletWithAnIDOfAKey: none of its accounts is taken in, and the key stays
+// what it is.
+func TestWalletWithAnIDOfAKey(t *testing.T) {
+	x, w := attackedWallet(t)
+	metadata := strings.Replace(walletMetadataOf(t, x.read(t, w.ID)), w.Accounts[3].ID, x.a.ID, 1)
+	x.replaceWallet(t, w, true, metadata, testWords+"\n")
+	x.mustRefuse(t, w.ID+".age", keystore.ErrKeyExists)
+	lenient := fast
+	lenient.LeaveOutBadFiles = true
+	store, err := file.Open(t.Context(), x.dir, passphrase, lenient)
+	must(t, err)
+	defer store.Close()
+	if listed := ids(t, store, "org"); len(listed) != 2 {
+		t.Errorf("%d keys beside the wallet, want 2", len(listed))
+	}
+}
+
+// TestAccountTwice: such a wallet could not be opened again, so that it is not
+// written.
+func TestAccountTwice(t *testing.T) {
+	store := create(t)
+	ethereum, bitcoin := wallet.UsualAccounts()[0], wallet.UsualAccounts()[1]
+	_, err := store.AddWallet("org", file.NewWallet{Mnemonic: []byte(testWords), Accounts: []wallet.Account{ethereum, bitcoin, ethereum}})
+	if err == nil || !strings.Contains(err.Error(), "account 3, m/44'/60'/0'/0/0, is account 1 again") {
+		t.Errorf("added with %v", err)
+	}
+	if listed := ids(t, store, "org"); len(listed) != 0 {
+		t.Errorf("%d keys were taken in", len(listed))
+	}
+	if again := reopen(t, store.Dir()); len(ids(t, again, "org")) != 0 {
+		t.Error("the wallet was written")
+	}
 }
 
 func walletMetadataOf(t *testing.T, content []byte) string {
