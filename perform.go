@@ -174,10 +174,6 @@ func (h *heldLease) stop() store.Lease {
 // refuseStore turns an error of the store into the caller's, without its text:
 // it may tell of files and hosts.
 func refuseStore(err error) error {
-	var known *activity.Error
-	if errors.As(err, &known) {
-		return known
-	}
 	if refused := otpRefusal(err); refused != nil {
 		return refused
 	}

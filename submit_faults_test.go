@@ -2,12 +2,15 @@ package countersign_test
 
 import (
 	"context"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -113,6 +116,67 @@ func TestKeyFails(t *testing.T) {
 	if _, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body)); err != nil {
 		t.Error(err)
 	}
+}
+
+// lostProofKey is a proof key that cannot be used any more.
+type lostProofKey struct{ crypto.Signer }
+
+func (lostProofKey) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+	return nil, errors.New("/dev/secret: no token")
+}
+
+// TestProofKeyFails: no record without the proof that was asked for, no code
+// used up without a token, and nothing is told of the key.
+func TestProofKeyFails(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	var working crypto.Signer
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(c *countersign.Config) {
+		working, c.ProofSigner = c.ProofSigner, lostProofKey{c.ProofSigner}
+	})
+	id := issue(t, f)
+	redeem := verifyBody(f, id, outbox.Code(t, id), "")
+	for _, body := range []string{f.Body(enginetest.Request{Proofs: true}), redeem} {
+		record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+		refused := refusal(t, err, activity.ReasonUnavailable, "the proof key could not be used")
+		if record != nil || strings.Contains(refused.Message, "/dev/secret") {
+			t.Errorf("record %v, message %q", record, refused.Message)
+		}
+	}
+	config := f.Config
+	config.ProofSigner = working
+	repaired, err := countersign.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := repaired.Submit(t.Context(), f.APIKey.Sign(redeem))
+	if err != nil {
+		t.Fatalf("the same body with a key that works: %v", err)
+	}
+	token := record.Result.(activity.VerifyOTPResult).VerificationToken
+	if _, err := otp.VerifyToken(token, &f.ProofKey.PublicKey, f.Clock.Now()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOTPWithoutStore: a code that could not be counted is not sent, and a
+// failure of the store is no news about a code.
+func TestOTPWithoutStore(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, func(c *countersign.Config) { c.Store = lostStore{memory.New(0)} }, enginetest.WithOTP(t, outbox))
+	_, err := f.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com"})
+	refused := refusal(t, err, activity.ReasonUnavailable, "the store of activities is unavailable")
+	if outbox.Sent() != 0 || strings.Contains(refused.Message, "secret-host") {
+		t.Errorf("%d messages, the caller is told %s", outbox.Sent(), refused.Message)
+	}
+	_, err = f.Engine.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", OTPCode: "123456789"})
+	refusal(t, err, activity.ReasonUnavailable, "the store of activities is unavailable")
+}
+
+// lostStore changes no one-time passwords.
+type lostStore struct{ store.Store }
+
+func (lostStore) ChangeOTP(context.Context, string, otp.Change) error {
+	return fmt.Errorf("%w: secret-host: no disk", store.ErrUnavailable)
 }
 
 // TestLeaseIsRenewed: work may take many times as long as a lease lasts.

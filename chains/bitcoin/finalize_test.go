@@ -20,6 +20,8 @@ func TestFinalizeRefuses(t *testing.T) {
 	locked := append([]byte{txscript.OP_SHA256, 1, 7, txscript.OP_EQUALVERIFY}, bitcointest.P2PK(a.PublicKey()).Script...)
 	twoOfTwo := bitcointest.Multisig(2, a.PublicKey(), b.PublicKey())
 	leaf := append([]byte{txscript.OP_1, txscript.OP_DROP}, bitcointest.Leaf(a.PublicKey())...)
+	// OP_CHECKSIGADD takes three items: its key is missing.
+	keyless := append(bitcointest.Leaf(a.PublicKey()), txscript.OP_CHECKSIGADD, txscript.OP_1, txscript.OP_NUMEQUAL)
 	for _, c := range []struct {
 		name    string
 		spend   bitcointest.Spend
@@ -32,6 +34,7 @@ func TestFinalizeRefuses(t *testing.T) {
 		{"a script of its own", bitcointest.P2WSH(locked), true, "none that this finalizer knows"},
 		{"taproot unsigned", bitcointest.BIP86(a.PublicKey()), false, "neither the key path nor a leaf"},
 		{"a leaf of its own", bitcointest.Taproot(bitcointest.NUMS, leaf), true, "neither the key path nor a leaf"},
+		{"a leaf without one of its keys", bitcointest.Taproot(bitcointest.NUMS, keyless), true, "neither the key path nor a leaf"},
 		{"a leaf of two signed by one", bitcointest.Taproot(bitcointest.NUMS, bitcointest.LeafMultisig(2, a.PublicKey(), b.PublicKey())), true,
 			"neither the key path nor a leaf"},
 		{"no redeem script", bitcointest.Spend{Script: bitcointest.P2SH(twoOfTwo).Script}, false, "PSBT_IN_REDEEM_SCRIPT) is missing"},
