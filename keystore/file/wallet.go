@@ -42,7 +42,7 @@ type NewWallet struct {
 	Name       string
 	Mnemonic   keystore.SecretBytes // BIP-39, in English
 	Passphrase keystore.SecretBytes // BIP-39; may be empty; no line breaks
-	Accounts   []wallet.Account     // wallet.UsualAccounts if nil
+	Accounts   []wallet.Account     // none twice; wallet.UsualAccounts if nil
 }
 
 func accountName(walletName string, path wallet.Path) string {
