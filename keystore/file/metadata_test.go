@@ -108,6 +108,8 @@ func TestWalletMetadata(t *testing.T) {
 		{"06Z", "66Z", "createdAt: "},
 		{account, "", "0 accounts, want 1 to 256"},
 		{account, strings.Repeat(account+",", MaxAccounts) + account, "257 accounts, want 1 to 256"},
+		{account, account + "," + account, "account 2, m/44'/60'/0'/0/0, is account 1 again"},
+		{account, account + "," + strings.Replace(account, info.ID, uuid.NewString(), 1), "is account 1 again"},
 		{path.String(), "44'/60'", "account 1: derivation path: it begins with m"},
 		{path.String(), strings.ReplaceAll(path.String(), "'", "h"), "account 1: path m/44h/60h/0h/0/0 is not in its usual form"},
 		{info.ID, upperID, "account 1: key id"},
