@@ -13,8 +13,10 @@ set -euo pipefail
 bench=${BENCH:-.} benchtime=${BENCHTIME:-200ms} short=${SHORT:-}
 started=$SECONDS
 
-# What is measured in pairs or runs, however long -benchtime is.
-ratios='^Benchmark(Ratio|Gain|BatchRatio|InputsRatio|Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPClients)$'
+# What is measured in pairs or runs, however long -benchtime is: first the signing
+# itself, in a process whose memory nothing else has been through.
+signing='^Benchmark(Ratio|Gain|BatchRatio|InputsRatio)$'
+ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPClients)$'
 
 # step TITLE FOLDER ARGUMENTS… runs benchmarks of the package in a folder.
 step() {
@@ -29,9 +31,10 @@ step() {
 	[ -z "$short" ] || echo 'note: a short run, to see that everything runs: its figures mean nothing'
 } | tee >(cat >&2)
 if [ "$bench" = . ]; then
-	step 'ratios and runs, of fixed length' bench -bench "$ratios" -benchtime 1x
+	step 'ratios of signing' bench -bench "$signing" -benchtime 1x
+	step 'other ratios and runs, of fixed length' bench -bench "$ratios" -benchtime 1x
 	step 'one core and two' bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime"
-	step 'absolutes' bench -bench . -skip "$ratios|^BenchmarkParallel\$" -benchtime "$benchtime"
+	step 'absolutes' bench -bench . -skip "$signing|$ratios|^BenchmarkParallel\$" -benchtime "$benchtime"
 else
 	step "$bench" bench -bench "$bench" -benchtime "$benchtime"
 fi
