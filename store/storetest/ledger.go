@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/countersign-dev/countersign/otp"
@@ -94,7 +93,7 @@ func metersAreKept(b *bench) {
 
 func sameMeters(b *bench, want, got []otp.Meter) {
 	b.t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := differences(want, got, cmpopts.EquateEmpty()); diff != "" {
 		b.t.Fatalf("not what was expected (-want +got):\n%s", diff)
 	}
 }

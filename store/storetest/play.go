@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/countersign-dev/countersign/internal/tape"
@@ -275,7 +274,7 @@ func (p *player) settle(organizationID string, made *script, kept bool) {
 	expected := &script{steps: made.steps}
 	_, err := expected.Apply(ledger)
 	p.noError(err)
-	if diff := cmp.Diff(expected.answers, made.answers, cmpopts.EquateEmpty()); diff != "" {
+	if diff := differences(expected.answers, made.answers, cmpopts.EquateEmpty()); diff != "" {
 		p.t.Fatalf("the ledger answered otherwise (-want +got):\n%s", diff)
 	}
 	if kept {

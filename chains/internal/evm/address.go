@@ -47,14 +47,21 @@ func ParseAddress(text string) (address Address, err error) {
 	if len(digits) != addressDigits {
 		return address, fmt.Errorf("an address has 40 hex digits after 0x, this one %d", len(digits))
 	}
-	var written [addressDigits]byte
-	copy(written[:], digits)
+	written := [addressDigits]byte([]byte(digits))
+	slot := rightChecksums.slot(&written)
+	if right := slot.Load(); right != nil && right.digits == written {
+		return right.address, nil
+	}
 	if _, err := hex.Decode(address[:], written[:]); err != nil {
 		return address, errors.New("an address has hex digits only after 0x")
 	}
-	if mixedCase(&written) && !checksumKnown(&address, &written) {
+	if !mixedCase(&written) {
+		return address, nil
+	}
+	if !checksummed(&written) {
 		return address, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
 	}
+	slot.Store(&rightChecksum{written, address})
 	return address, nil
 }
 

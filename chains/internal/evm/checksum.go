@@ -1,7 +1,6 @@
 package evm
 
 import (
-	"encoding/binary"
 	"sync/atomic"
 
 	"github.com/countersign-dev/countersign/internal/keccak"
@@ -40,22 +39,25 @@ func checksummed(digits *[addressDigits]byte) bool {
 	return true
 }
 
-// rightChecksums remembers addresses whose checksum was right. Hashing an
-// address again for each signature would be a third of what signing a transfer
-// costs beside the curve. An address has one slot, by its first bytes; another
+// rightChecksums remembers addresses whose checksum was right. Reading and hashing
+// an address again for each signature would be a third of what signing a transfer
+// costs beside the curve. An address has one slot, by its first digits; another
 // one that falls into it takes its place.
-var rightChecksums [1 << 13]atomic.Pointer[[addressDigits]byte]
+var rightChecksums checksumTable
 
-// checksumKnown is checksummed, and remembers.
-func checksumKnown(address *Address, digits *[addressDigits]byte) bool {
-	slot := &rightChecksums[int(binary.BigEndian.Uint16(address[:]))%len(rightChecksums)]
-	if right := slot.Load(); right != nil && *right == *digits {
-		return true
+type checksumTable [1 << 13]atomic.Pointer[rightChecksum]
+
+type rightChecksum struct {
+	digits  [addressDigits]byte
+	address Address
+}
+
+// slot is where an address is remembered. What the first bytes are makes no
+// difference to it: what is there is compared as a whole.
+func (t *checksumTable) slot(digits *[addressDigits]byte) *atomic.Pointer[rightChecksum] {
+	index := 0
+	for _, digit := range digits[:4] {
+		index = index<<4 | int(digit+digit>>6*9)&0x0f // '0' is 0x30, 'A' 0x41, 'a' 0x61
 	}
-	if !checksummed(digits) {
-		return false
-	}
-	remembered := *digits
-	slot.Store(&remembered)
-	return true
+	return &t[index%len(t)]
 }
