@@ -113,7 +113,7 @@ func (l modelLedger) Try(id string, by otp.Fingerprint, most int, now time.Time)
 		return code, otp.TryRefused, nil
 	case slices.Contains(code.Tried, by):
 		return code, otp.TryRepeated, nil
-	case len(code.Tried) == most:
+	case len(code.Tried) >= most:
 		return code, otp.TryRefused, nil
 	}
 	code.Tried = append(slices.Clone(code.Tried), by)
