@@ -32,7 +32,7 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, header
 	switch {
 	case errors.Is(err, ErrOrganizationNotFound), errors.Is(err, ErrCredentialNotFound):
 		_ = stamp.VerifyNobody(sent, body) // for the time that it takes
-		return nil, refuseStamp(fmt.Errorf("%w: %s", err, sent.CredentialID()))
+		return nil, refuseStamp(fmt.Errorf("%w: %s", err, shorten(string(sent.CredentialID()))))
 	case err != nil:
 		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
 	}

@@ -69,17 +69,11 @@ func (c *importCommand) confirmToken(cmd *cobra.Command) error {
 	if c.yes {
 		return nil
 	}
-	tty, err := terminal.Open()
-	if errors.Is(err, terminal.ErrNone) {
-		return nil
-	}
-	if err != nil {
+	return withTerminal(func(tty *terminal.Terminal) error {
+		yes, err := tty.Confirm(cmd.Context(), "Import into the HSM? Whoever has a copy can still take what it holds.")
+		if err == nil && !yes {
+			err = errNotImported
+		}
 		return err
-	}
-	defer func() { _ = tty.Close() }()
-	yes, err := tty.Confirm(cmd.Context(), "Import into the HSM? Whoever has a copy can still take what it holds.")
-	if err == nil && !yes {
-		err = errNotImported
-	}
-	return err
+	})
 }

@@ -221,6 +221,14 @@ func (c *signCommand) confirm(cmd *cobra.Command, shown view) error {
 	if c.yes {
 		return nil
 	}
+	return withTerminal(func(tty *terminal.Terminal) error {
+		return ask(cmd.Context(), tty, cmd.ErrOrStderr(), shown)
+	})
+}
+
+// withTerminal asks something on the terminal, if there is one: a script is not
+// asked.
+func withTerminal(ask func(tty *terminal.Terminal) error) error {
 	tty, err := terminal.Open()
 	if errors.Is(err, terminal.ErrNone) {
 		return nil
@@ -229,7 +237,7 @@ func (c *signCommand) confirm(cmd *cobra.Command, shown view) error {
 		return err
 	}
 	defer func() { _ = tty.Close() }()
-	return ask(cmd.Context(), tty, cmd.ErrOrStderr(), shown)
+	return ask(tty)
 }
 
 // ask asks on the terminal. If standard error goes elsewhere, the transaction
