@@ -12,11 +12,11 @@ import (
 // unverified. The curve's own are among them: without cgo, and with the race
 // detector, the number is another.
 var maxAllocations = map[string]float64{
-	"ethereum/eip1559": 9, "ethereum/eip155": 9, "ethereum/eip2930": 9, "ethereum/eip4844": 9, "ethereum/eip7702": 10,
-	"tron/transfer": 9, "tron/trc20": 9,
-	"tempo/transfer": 10, "tempo/batch": 10, "tempo/sponsored": 10,
-	"solana/215": 6, "solana/300": 6, "solana/812": 6, "solana/1232": 6, "solana/4096": 7,
-	"bitcoin/P2WPKH": 63, "bitcoin/P2TR": 106, "bitcoin/P2PKH": 56,
+	"ethereum/eip1559": 8, "ethereum/eip155": 8, "ethereum/eip2930": 8, "ethereum/eip4844": 8, "ethereum/eip7702": 9,
+	"tron/transfer": 8, "tron/trc20": 8,
+	"tempo/transfer": 8, "tempo/batch": 9, "tempo/sponsored": 8,
+	"solana/215": 5, "solana/300": 5, "solana/812": 5, "solana/1232": 5, "solana/4096": 6,
+	"bitcoin/P2WPKH": 58, "bitcoin/P2TR": 101, "bitcoin/P2PKH": 51,
 }
 
 func TestAllocations(t *testing.T) {

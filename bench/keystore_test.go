@@ -70,7 +70,7 @@ func someKeystoreLocators(b *testing.B, store *memory.Store, keys int) (byID, by
 			b.Fatal(err)
 		}
 		byID = append(byID, at)
-		byAddress = append(byAddress, keystore.ByKeccak(keystore.KeccakAddress(key.PublicKey())))
+		byAddress = append(byAddress, keystore.ByKeccak(key.PublicKey().KeccakAddress()))
 	}
 	return byID, byAddress
 }

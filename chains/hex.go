@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/hexwords"
 )
 
 // DecodeHex reads a raw transaction as the API writes it: hex in any case, with
@@ -18,44 +20,11 @@ func DecodeHex(text string) ([]byte, error) {
 	if digits == "" {
 		return nil, errors.New("empty")
 	}
-	raw, ok := fromHex(digits)
-	if !ok {
+	raw := make([]byte, len(digits)/2)
+	if len(digits)%2 != 0 || !hexwords.Decode(raw, digits) {
 		return nil, explainHex(text, digits)
 	}
 	return raw, nil
-}
-
-// noDigit is the value of a character that is no hex digit.
-const noDigit = 0xff
-
-// hexValues has the value of each character as a hex digit.
-var hexValues = func() (values [256]byte) {
-	for i := range values {
-		values[i] = noDigit
-	}
-	for value := range byte(16) {
-		values["0123456789abcdef"[value]] = value
-		values["0123456789ABCDEF"[value]] = value
-	}
-	return values
-}()
-
-// fromHex is hex.DecodeString without its branches on each digit: it is part of
-// every request, and as dear there as reading what was decoded. What is no digit
-// is noticed at the end.
-func fromHex(digits string) (raw []byte, ok bool) {
-	if len(digits)%2 != 0 {
-		return nil, false
-	}
-	raw = make([]byte, len(digits)/2)
-	var seen byte
-	for i := range raw {
-		pair := digits[2*i : 2*i+2]
-		high, low := hexValues[pair[0]], hexValues[pair[1]]
-		seen |= high | low
-		raw[i] = high<<4 | low
-	}
-	return raw, seen != noDigit
 }
 
 func explainHex(text, digits string) error {

@@ -186,7 +186,7 @@ func checkEthereumSigned(t *testing.T, raw, signed []byte, key keystore.Key) {
 		signer = types.LatestSignerForChainID(decoded.ChainId())
 	}
 	sender, err := types.Sender(signer, decoded)
-	if want := common.Address(keystore.KeccakAddress(key.PublicKey())); err != nil || sender != want {
+	if want := common.Address(key.PublicKey().KeccakAddress()); err != nil || sender != want {
 		t.Fatalf("%x: sender %v (%v), want %v", signed, sender, err, want)
 	}
 }

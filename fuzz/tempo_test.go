@@ -82,7 +82,7 @@ func FuzzTempoParse(f *testing.F) {
 			t.Fatalf("%x: the input was written to", before)
 		}
 		sender, unsigned, err := tempooracle.Open(signed)
-		if want := common.Address(keystore.KeccakAddress(key.PublicKey())); err != nil || sender != want || !bytes.Equal(unsigned, raw) {
+		if want := common.Address(key.PublicKey().KeccakAddress()); err != nil || sender != want || !bytes.Equal(unsigned, raw) {
 			t.Fatalf("%x: sender %v (%v), want %v; unsigned %x", signed, sender, err, want, unsigned)
 		}
 	})

@@ -19,7 +19,7 @@ func ExampleVerified() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	key, err := keys.Find(ctx, "my-organization", keystore.ByKeccak(keystore.KeccakAddress(info.PublicKey)))
+	key, err := keys.Find(ctx, "my-organization", keystore.ByKeccak(info.PublicKey.KeccakAddress()))
 	if err != nil {
 		log.Fatal(err)
 	}

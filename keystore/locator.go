@@ -4,11 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/maphash"
 
-	"github.com/btcsuite/btcd/address/v2"
 	"github.com/google/uuid"
-
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // LocatorKind says what a Locator holds.
@@ -62,6 +60,11 @@ func newLocator(kind LocatorKind, data []byte) Locator {
 	return at
 }
 
+// Hash returns a hash of the locator, for tables of keys.
+func (l Locator) Hash(seed maphash.Seed) uint64 {
+	return maphash.Bytes(seed, l.data[:]) ^ uint64(l.kind)
+}
+
 // Kind returns what the locator holds.
 func (l Locator) Kind() LocatorKind { return l.kind }
 
@@ -79,7 +82,7 @@ func (l Locator) String() string {
 func Locators(pub PublicKey) []Locator {
 	switch pub.Curve() {
 	case CurveSecp256k1:
-		return []Locator{ByKeccak(KeccakAddress(pub)), ByHash160(Hash160(pub))}
+		return []Locator{ByKeccak(pub.keccak), ByHash160(pub.hash160)}
 	case CurveEd25519:
 		return []Locator{ByEd25519(pub.Ed25519())}
 	}
@@ -96,19 +99,4 @@ func TaprootLocator(pub PublicKey) (Locator, error) {
 		return Locator{}, err
 	}
 	return ByTaproot(outputKey), nil
-}
-
-// KeccakAddress returns the last 20 bytes of Keccak-256 over x ‖ y: the address
-// of a secp256k1 key on Ethereum and Tempo, and on Tron behind a byte 0x41.
-func KeccakAddress(pub PublicKey) (address [20]byte) {
-	digest := keccak.Sum256(pub.point[1:])
-	copy(address[:], digest[12:])
-	return address
-}
-
-// Hash160 returns RIPEMD-160(SHA-256(compressed point)) of a secp256k1 key.
-func Hash160(pub PublicKey) (hash [20]byte) {
-	compressed := pub.Compressed()
-	copy(hash[:], address.Hash160(compressed[:]))
-	return hash
 }

@@ -31,7 +31,7 @@ func TestByID(t *testing.T) {
 // TestLocators: the addresses of 1·G, as every wallet has them.
 func TestLocators(t *testing.T) {
 	pub := parse(t, keystore.CurveSecp256k1, points[0].compressed)
-	keccak, hash160 := keystore.KeccakAddress(pub), keystore.Hash160(pub)
+	keccak, hash160 := pub.KeccakAddress(), pub.Hash160()
 	if got, want := hex.EncodeToString(keccak[:]), "7e5f4552091a69125d5dfcb7b8c2659029395bdf"; got != want {
 		t.Errorf("Keccak address %s, want %s", got, want)
 	}

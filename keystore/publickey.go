@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/btcsuite/btcd/address/v2"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/oasisprotocol/curve25519-voi/curve"
+
+	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // PublicKey is the public half of a key: a value, comparable with ==. The zero
@@ -16,6 +19,11 @@ type PublicKey struct {
 	// secp256k1: the uncompressed point 04 ‖ x ‖ y. Ed25519: the 32-byte
 	// encoding, the rest zero.
 	point [65]byte
+
+	// Two hashes of a secp256k1 point, each half of an address: signing asks for
+	// them time and again.
+	keccak  [20]byte
+	hash160 [20]byte
 }
 
 // ParsePublicKey reads a public key and checks that it is a point of the
@@ -49,6 +57,9 @@ func parseSecp256k1(encoded []byte) (PublicKey, error) {
 	default:
 		return PublicKey{}, fmt.Errorf("secp256k1 public key: %d bytes, want 33 or 65", len(encoded))
 	}
+	digest, compressed := keccak.Sum256(pub.point[1:]), pub.Compressed()
+	pub.keccak = [20]byte(digest[12:])
+	pub.hash160 = [20]byte(address.Hash160(compressed[:]))
 	return pub, nil
 }
 
@@ -108,6 +119,13 @@ func (p PublicKey) XOnly() (x [32]byte) {
 	copy(x[:], p.point[1:33])
 	return x
 }
+
+// KeccakAddress returns the last 20 bytes of Keccak-256 over x ‖ y: the address
+// of a secp256k1 key on Ethereum and Tempo, and on Tron behind a byte 0x41.
+func (p PublicKey) KeccakAddress() [20]byte { return p.keccak }
+
+// Hash160 returns RIPEMD-160(SHA-256(compressed point)) of a secp256k1 key.
+func (p PublicKey) Hash160() [20]byte { return p.hash160 }
 
 // Ed25519 returns the 32-byte encoding. It is for Ed25519 keys.
 func (p PublicKey) Ed25519() (raw [32]byte) {

@@ -29,9 +29,14 @@ type heldSecret struct {
 // NewSecret copies the bytes into a new Secret. The caller still owns what was
 // passed, and should [Wipe] it.
 func NewSecret(secret []byte) Secret {
-	held := &heldSecret{bytes: vault.take(len(secret))}
-	copy(held.bytes, secret)
-	return Secret{at: &held}
+	made := new(struct {
+		at   *heldSecret
+		held heldSecret
+	})
+	made.at = &made.held // side by side: who comes to the pointer has what it points to
+	made.held.bytes = vault.take(len(secret))
+	copy(made.held.bytes, secret)
+	return Secret{at: &made.at}
 }
 
 // Reveal calls use with the secret bytes. They are the secret itself, not a

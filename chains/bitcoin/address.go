@@ -46,7 +46,7 @@ func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash := keystore.Hash160(pub)
+	hash := pub.Hash160()
 	witness := append([]byte{txscript.OP_0, 20}, hash[:]...)
 	nested := append([]byte{txscript.OP_HASH160, 20}, address.Hash160(witness)...)
 	p2pkh := append([]byte{txscript.OP_DUP, txscript.OP_HASH160, 20}, hash[:]...)

@@ -43,7 +43,7 @@ func (t *Transaction) match(pub keystore.PublicKey) *matches {
 	}
 	m := &matches{
 		pub: pub, inputs: make([]match, len(t.inputs)), tasks: make([]task, 0, len(t.inputs)),
-		hash: keystore.Hash160(pub), key: pub.Compressed(), keys: t.keys,
+		hash: pub.Hash160(), key: pub.Compressed(), keys: t.keys,
 	}
 	for i := range t.inputs {
 		first := len(m.tasks)

@@ -18,22 +18,30 @@ const (
 
 func (tx *transaction) parseLegacy() error {
 	f := rlp.Open(Name, tx.raw, 0)
-	start := f.At()
-	count := f.Count()
-	if count >= 0 && count != legacyItems && count != legacyEIP155 {
-		f.Fail("", start, "%d items: a legacy transaction has 6, or 9 with chainId, 0, 0 (EIP-155)", count)
+	start := f
+	if tx.readLegacyItems(&f); f.Close() == nil {
+		return nil
 	}
-	tx.readNonce(&f)
+	// As in readBody.
+	if count := start.Count(); count >= 0 && count != legacyItems && count != legacyEIP155 {
+		start.Fail("", start.At(), "%d items: a legacy transaction has 6, or 9 with chainId, 0, 0 (EIP-155)", count)
+		return start.Err()
+	}
+	return f.Err()
+}
+
+func (tx *transaction) readLegacyItems(f *rlp.Fields) {
+	start := f.At()
+	tx.readNonce(f)
 	tx.feeCap = f.Uint256("gasPrice")
 	tx.tipCap = tx.feeCap
-	tx.readGas(&f)
-	tx.readCall(&f)
+	tx.readGas(f)
+	tx.readCall(f)
 	tx.items = rlp.Span{Start: start, End: f.At()}
 	tx.whole = true
 	if f.More() {
-		tx.readEIP155(&f)
+		tx.readEIP155(f)
 	}
-	return f.Close()
 }
 
 // readEIP155 reads chainId, 0, 0. With a signature, v, r and s stand there.

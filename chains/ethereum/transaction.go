@@ -54,6 +54,8 @@ type transaction struct {
 	blobHashes     rlp.Span    // items of blobVersionedHashes
 	blobs          uint64      // how many
 	authorizations []authorization
+
+	signer [1]keystore.Locator // room for what Signers returns
 }
 
 var _ chains.Transaction = (*transaction)(nil)
@@ -82,7 +84,12 @@ func (tx *transaction) parse() error {
 
 // Signers implements chains.Transaction.
 func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	return evm.Signers(Name, signWith)
+	at, err := evm.Signer(Name, signWith)
+	if err != nil {
+		return nil, err
+	}
+	tx.signer[0] = at
+	return tx.signer[:], nil
 }
 
 // Check implements chains.Transaction: any secp256k1 key can sign it.

@@ -25,11 +25,20 @@ func (tx *transaction) parseTyped() error {
 
 // readBody reads the items of a typed transaction: all of f.
 func (tx *transaction) readBody(f *rlp.Fields) {
-	start := f.At()
-	count, want := f.Count(), itemCount[tx.kind]
-	if count >= 0 && count != want && count != want+signatureItems {
-		f.Fail("", start, "%d items: a transaction of type %d has %d before it is signed", count, tx.kind, want)
+	start := *f
+	if tx.readItems(f); f.Close() == nil {
+		return
 	}
+	// Another number of items is the fault of which any other may be a consequence.
+	count, want := start.Count(), itemCount[tx.kind]
+	if count >= 0 && count != want && count != want+signatureItems {
+		*f = start
+		f.Fail("", f.At(), "%d items: a transaction of type %d has %d before it is signed", count, tx.kind, want)
+	}
+}
+
+func (tx *transaction) readItems(f *rlp.Fields) {
+	start := f.At()
 	tx.readChainID(f)
 	tx.readNonce(f)
 	tx.readFees(f)

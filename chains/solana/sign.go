@@ -17,9 +17,11 @@ func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
 		return nil, err
 	}
 	if read.isAddress {
-		return []keystore.Locator{keystore.ByEd25519(read.key)}, nil
+		t.signer[0] = keystore.ByEd25519(read.key)
+	} else {
+		t.signer[0] = keystore.ByID(signWith)
 	}
-	return []keystore.Locator{keystore.ByID(signWith)}, nil
+	return t.signer[:], nil
 }
 
 // Check implements chains.Transaction.

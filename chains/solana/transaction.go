@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Version is the version of a transaction's message.
@@ -51,6 +52,8 @@ type Transaction struct {
 
 	// The last signWith that was read: it comes three times for each signature.
 	target target
+
+	signer [1]keystore.Locator // room for what Signers returns
 }
 
 var _ chains.Transaction = (*Transaction)(nil)

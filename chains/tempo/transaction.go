@@ -59,6 +59,8 @@ type transaction struct {
 	feePayer             feePayer
 	authorizations       []authorization
 	key                  *keyAuthorization // nil if there is none
+
+	signer [1]keystore.Locator // room for what Signers returns
 }
 
 var _ chains.Transaction = (*transaction)(nil)
@@ -184,7 +186,12 @@ func (tx *transaction) readPayment(f *rlp.Fields) {
 
 // Signers implements chains.Transaction.
 func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	return evm.Signers(Name, signWith)
+	at, err := evm.Signer(Name, signWith)
+	if err != nil {
+		return nil, err
+	}
+	tx.signer[0] = at
+	return tx.signer[:], nil
 }
 
 // Check implements chains.Transaction: any secp256k1 key can sign it.

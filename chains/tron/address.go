@@ -27,7 +27,7 @@ type address [20]byte
 // String returns the address in base58check.
 func (a address) String() string { return base58.CheckEncode(a[:], addressPrefix) }
 
-func addressOf(pub keystore.PublicKey) address { return keystore.KeccakAddress(pub) }
+func addressOf(pub keystore.PublicKey) address { return pub.KeccakAddress() }
 
 // readAddress returns the address in a field that was read: 21 bytes.
 func readAddress(field []byte) address { return address(field[1:addressSize]) }
@@ -40,9 +40,11 @@ func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
 	case err != nil:
 		return nil, err
 	case isAddress:
-		return []keystore.Locator{keystore.ByKeccak(wanted)}, nil
+		tx.locator[0] = keystore.ByKeccak(wanted)
+	default:
+		tx.locator[0] = keystore.ByID(signWith)
 	}
-	return []keystore.Locator{keystore.ByID(signWith)}, nil
+	return tx.locator[:], nil
 }
 
 // resolve is parseSignWith, remembered for the calls that follow.
@@ -57,10 +59,15 @@ func (tx *transaction) resolve(signWith string) (wanted address, isAddress bool,
 	return tx.signWith.address, tx.signWith.isAddress, nil
 }
 
+// parseSignWith takes what is one character short or long for an address too, so
+// that a slip is called a malformed address and not an unknown key.
 func parseSignWith(signWith string) (wanted address, isAddress bool, err error) {
 	switch {
-	case looksBase58(signWith):
+	case len(signWith) >= 33 && len(signWith) <= 35 && signWith[0] == 'T':
 		wanted, err = parseBase58(signWith)
+		if err != nil && !isAlphanumeric(signWith) {
+			return address{}, false, nil // an id of that length
+		}
 		return wanted, err == nil, err
 	case len(signWith) == 2*addressSize && strings.HasPrefix(signWith, "41") && isHex(signWith):
 		_, err = hex.Decode(wanted[:], []byte(signWith[2:]))
@@ -71,12 +78,8 @@ func parseSignWith(signWith string) (wanted address, isAddress bool, err error) 
 	return wanted, false, nil
 }
 
-// looksBase58 takes in what is one character short or long, so that a slip is
-// called a malformed address and not an unknown key.
-func looksBase58(text string) bool {
-	if len(text) < 33 || len(text) > 35 || text[0] != 'T' {
-		return false
-	}
+// isAlphanumeric tells a slip in an address from an id.
+func isAlphanumeric(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) < 0
@@ -158,8 +161,8 @@ func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
 	if signer.Curve() != keystore.CurveSecp256k1 {
 		return nil
 	}
-	field := chains.AddressField("signer", tx.addressOf(signer).String())
-	if tx.addressOf(signer) == tx.owner() {
+	field := chains.AddressField("signer", addressOf(signer).String())
+	if addressOf(signer) == tx.owner() {
 		return []chains.Field{field.WithNote("the owner")}
 	}
 	return []chains.Field{field.WithNote("not the owner: a co-signer, if the account's permission names it")}

@@ -65,7 +65,7 @@ func (f *field) wire() protowire.Type {
 
 // repetition says why a field must not come again.
 func (f *field) repetition() string {
-	if f.number == rawContractNumber && f.of == contractMessage {
+	if f == &rawMessage.fields[rawContract] {
 		return "several contracts: the network takes exactly one"
 	}
 	return "repeated: this field comes once"

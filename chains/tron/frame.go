@@ -25,8 +25,6 @@ const (
 	rawFeeLimit
 )
 
-const rawContractNumber = 11
-
 var rawMessage = (&message{name: "raw_data", fields: []field{
 	blob(1, "ref_block_bytes", "reference block").exactly(2, "the last two bytes of a recent block's number"),
 	refused(3, "ref_block_num", "the network does not look at it: leave it out"),
@@ -34,7 +32,7 @@ var rawMessage = (&message{name: "raw_data", fields: []field{
 	moment(8, "expiration", "expires").neededAbove0(),
 	refused(9, "auths", "the network does not use it: leave it out"),
 	text(10, "data", "memo").optional(),
-	one(rawContractNumber, "contract", "", contractMessage),
+	one(11, "contract", "", nil),
 	refused(12, "scripts", "the network does not use it: leave it out"),
 	moment(14, "timestamp", "created"),
 	sun(18, "fee_limit", "fee limit").optional(),
@@ -49,8 +47,8 @@ const (
 	contractPermission
 )
 
-// contractMessage is read after rawMessage, because its errors and values are
-// wanted one level at a time.
+// contractMessage is read after rawMessage, because its values are wanted one
+// level at a time.
 var contractMessage = (&message{name: "contract", fields: []field{
 	{number: 1, name: "type", kind: kindInt32, most: math.MaxInt32},
 	one(2, "parameter", "", nil),

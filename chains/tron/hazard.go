@@ -40,9 +40,9 @@ func (tx *transaction) Hazards(signer keystore.PublicKey) []chains.Hazard {
 		found = append(found, chains.Hazard{Name: HazardAccountPermissionUpdate,
 			Detail: fmt.Sprintf("replaces the permissions of %s: only the keys it names can sign for that account from then on", tx.owner())})
 	}
-	if signer.Curve() == keystore.CurveSecp256k1 && tx.addressOf(signer) != tx.owner() {
+	if signer.Curve() == keystore.CurveSecp256k1 && addressOf(signer) != tx.owner() {
 		found = append(found, chains.Hazard{Name: HazardForeignOwner,
-			Detail: fmt.Sprintf("the owner is %s, the key is at %s", tx.owner(), tx.addressOf(signer))})
+			Detail: fmt.Sprintf("the owner is %s, the key is at %s", tx.owner(), addressOf(signer))})
 	}
 	found = tx.appendTimeHazard(found)
 	return tx.appendFeeHazard(found)

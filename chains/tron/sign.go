@@ -85,7 +85,7 @@ func (tx *transaction) ready(key keystore.Key, signWith string) (keystore.ECDSAS
 	if !isAddress && len(tx.signatures) == 0 {
 		return signer, nil
 	}
-	ours := tx.addressOf(key.PublicKey())
+	ours := addressOf(key.PublicKey())
 	if isAddress && ours != wanted {
 		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
 			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, wanted)}

@@ -25,16 +25,13 @@ type transaction struct {
 
 	signatures []signature // of other parties, in the order they came
 
-	// What was worked out before, for the calls that follow.
+	// The last signWith that was read, for the calls that follow.
 	signWith struct {
 		text      string
 		address   address
 		isAddress bool
 	}
-	signer struct {
-		pub     keystore.PublicKey
-		address address
-	}
+	locator [1]keystore.Locator // room for what Signers returns
 }
 
 var _ chains.Transaction = (*transaction)(nil)
@@ -150,14 +147,6 @@ func (tx *transaction) owner() address {
 }
 
 func (tx *transaction) bytes(v value) []byte { return tx.raw[v.from:v.to] }
-
-// addressOf is the key's address, remembered for the calls that follow.
-func (tx *transaction) addressOf(pub keystore.PublicKey) address {
-	if tx.signer.pub != pub {
-		tx.signer.pub, tx.signer.address = pub, addressOf(pub)
-	}
-	return tx.signer.address
-}
 
 // malformed makes the error of this chain.
 func malformed(field string, at int, format string, args ...any) *chains.ParseError {

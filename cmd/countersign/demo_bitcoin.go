@@ -61,7 +61,7 @@ func demoPSBT(owner keystore.PublicKey, proven bool) (string, error) {
 var demoBitcoinTo = append([]byte{txscript.OP_0, 20}, bytes.Repeat([]byte{0x42}, 20)...)
 
 func demoFunding(owner keystore.PublicKey) (funding *wire.MsgTx, script []byte) {
-	hash := keystore.Hash160(owner)
+	hash := owner.Hash160()
 	script = append([]byte{txscript.OP_0, 20}, hash[:]...)
 	funding = wire.NewMsgTx(2)
 	funding.AddTxIn(wire.NewTxIn(&wire.OutPoint{Hash: [32]byte{1}}, nil, nil))

@@ -49,7 +49,7 @@ func checkEthereum(signed string, pub keystore.PublicKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if want := common.Address(keystore.KeccakAddress(pub)); sender != want {
+	if want := common.Address(pub.KeccakAddress()); sender != want {
 		return "", fmt.Errorf("go-ethereum recovers the sender %v, the key's address is %v", sender, want)
 	}
 	return fmt.Sprintf("go-ethereum recovers the sender %v: the key's address", sender), nil

@@ -69,7 +69,7 @@ func checkTempo(signed string, pub keystore.PublicKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sender, want := crypto.PubkeyToAddress(*signer), common.Address(keystore.KeccakAddress(pub))
+	sender, want := crypto.PubkeyToAddress(*signer), common.Address(pub.KeccakAddress())
 	if sender != want {
 		return "", fmt.Errorf("go-ethereum recovers the sender %v, the key's address is %v", sender, want)
 	}

@@ -40,7 +40,7 @@ var tronDemo = demoChain{
 }
 
 func demoTronFrom(owner keystore.PublicKey) string {
-	address := keystore.KeccakAddress(owner)
+	address := owner.KeccakAddress()
 	return demoTronBefore + "41" + hex.EncodeToString(address[:]) + demoTronAfter
 }
 
@@ -72,7 +72,7 @@ func checkTron(signed string, pub keystore.PublicKey) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	owner, want := crypto.PubkeyToAddress(*point), common.Address(keystore.KeccakAddress(pub))
+	owner, want := crypto.PubkeyToAddress(*point), common.Address(pub.KeccakAddress())
 	if owner != want {
 		return "", fmt.Errorf("go-ethereum recovers 41%x, the key's address is 41%x", owner, want)
 	}

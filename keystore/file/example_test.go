@@ -32,7 +32,7 @@ func ExampleCreate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	found, err := keys.Find(context.Background(), "org", keystore.ByKeccak(keystore.KeccakAddress(info.PublicKey)))
+	found, err := keys.Find(context.Background(), "org", keystore.ByKeccak(info.PublicKey.KeccakAddress()))
 	fmt.Println(found.ID() == info.ID, err)
 	_, err = keys.Find(context.Background(), "another org", keystore.ByID(info.ID))
 	fmt.Println(err)

@@ -31,7 +31,7 @@ func TestCreateAndOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	key, err := opened.Find(t.Context(), "org", keystore.ByKeccak(keystore.KeccakAddress(info.PublicKey)))
+	key, err := opened.Find(t.Context(), "org", keystore.ByKeccak(info.PublicKey.KeccakAddress()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 		for i := range 10 {
 			info, err := writer.Add("org", file.Key{Curve: keystore.CurveSecp256k1, Secret: secret(100*round + i)})
 			must(t, err)
-			if _, err := reader.Find(t.Context(), "org", keystore.ByKeccak(keystore.KeccakAddress(info.PublicKey))); err != nil {
+			if _, err := reader.Find(t.Context(), "org", keystore.ByKeccak(info.PublicKey.KeccakAddress())); err != nil {
 				t.Fatalf("round %d, key %d: %v", round, i, err)
 			}
 		}

@@ -47,8 +47,8 @@ func (k Key) locators(t *testing.T) map[string]keystore.Locator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all["keccak"] = keystore.ByKeccak(keystore.KeccakAddress(pub))
-	all["hash160"] = keystore.ByHash160(keystore.Hash160(pub))
+	all["keccak"] = keystore.ByKeccak(pub.KeccakAddress())
+	all["hash160"] = keystore.ByHash160(pub.Hash160())
 	all["taproot"] = keystore.ByTaproot(outputKey)
 	return all
 }

@@ -65,13 +65,13 @@ func TestPlantedPublicKey(t *testing.T) {
 	mustBeLeftOut(t, fresh, "does not belong to the private key")
 	for what, at := range map[string]keystore.Locator{
 		"id":                     keystore.ByID(victim.ID),
-		"the attacker's address": keystore.ByKeccak(keystore.KeccakAddress(attacker.PublicKey)),
+		"the attacker's address": keystore.ByKeccak(attacker.PublicKey.KeccakAddress()),
 	} {
 		if key, err := fresh.Find(t.Context(), org, at); !errors.Is(err, keystore.ErrSignatureCheck) {
 			t.Errorf("by %s: %v, %v, want ErrSignatureCheck", what, key, err)
 		}
 	}
-	if at := keystore.ByKeccak(keystore.KeccakAddress(victim.PublicKey)); !errors.Is(errOf(fresh.Find(t.Context(), org, at)), keystore.ErrKeyNotFound) {
+	if at := keystore.ByKeccak(victim.PublicKey.KeccakAddress()); !errors.Is(errOf(fresh.Find(t.Context(), org, at)), keystore.ErrKeyNotFound) {
 		t.Error("the victim's address is found without its public key")
 	}
 	// What is configured is believed, not the token, and proves itself.

@@ -66,7 +66,7 @@ func tronTRC20(number int, signer keystore.PublicKey) []byte {
 
 // tronFor makes the signer the owner and changes the block that is referred to.
 func tronFor(raw []byte, number int, signer keystore.PublicKey) []byte {
-	owner := keystore.KeccakAddress(signer)
+	owner := signer.KeccakAddress()
 	return put(put(raw, vectorSigner, owner[:]), vectorBlock, drawing(number).bytes(8))
 }
 

@@ -165,7 +165,7 @@ func (w *Workload) Locator(number int) keystore.Locator {
 	if w.Scheme == Ed25519 {
 		return keystore.ByEd25519(w.Public[number].Ed25519())
 	}
-	return keystore.ByKeccak(keystore.KeccakAddress(w.Public[number]))
+	return keystore.ByKeccak(w.Public[number].KeccakAddress())
 }
 
 // Parse reads transaction i.

@@ -47,7 +47,7 @@ func P2PK(pub keystore.PublicKey) Spend {
 
 // P2WPKH locks to a key's hash, with a witness.
 func P2WPKH(pub keystore.PublicKey) Spend {
-	hash := keystore.Hash160(pub)
+	hash := pub.Hash160()
 	return Spend{Script: append([]byte{txscript.OP_0}, push(hash[:])...)}
 }
 
@@ -163,7 +163,7 @@ func tweaked(internal, root []byte) []byte {
 func push(data []byte) []byte { return append([]byte{byte(len(data))}, data...) }
 
 func keyHashScript(pub keystore.PublicKey) []byte {
-	hash := keystore.Hash160(pub)
+	hash := pub.Hash160()
 	script := append([]byte{txscript.OP_DUP, txscript.OP_HASH160}, push(hash[:])...)
 	return append(script, txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)
 }

@@ -4,7 +4,6 @@
 package evm
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/hexwords"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -26,7 +26,7 @@ type Address [20]byte
 func (a Address) String() string { return common.Address(a).Hex() }
 
 // AddressOf returns the address of a secp256k1 key.
-func AddressOf(pub keystore.PublicKey) Address { return keystore.KeccakAddress(pub) }
+func AddressOf(pub keystore.PublicKey) Address { return pub.KeccakAddress() }
 
 // Addresses returns the one address that a secp256k1 key has.
 func Addresses(pub keystore.PublicKey) []chains.Address {
@@ -47,32 +47,23 @@ func ParseAddress(text string) (address Address, err error) {
 	if len(digits) != addressDigits {
 		return address, fmt.Errorf("an address has 40 hex digits after 0x, this one %d", len(digits))
 	}
-	written := [addressDigits]byte([]byte(digits))
-	slot := rightChecksums.slot(&written)
-	if right := slot.Load(); right != nil && right.digits == written {
-		return right.address, nil
+	if !hexwords.Decode(address[:], digits) {
+		return Address{}, errors.New("an address has hex digits only after 0x")
 	}
-	if _, err := hex.Decode(address[:], written[:]); err != nil {
-		return address, errors.New("an address has hex digits only after 0x")
+	if !rightCase(digits) {
+		return Address{}, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
 	}
-	if !mixedCase(&written) {
-		return address, nil
-	}
-	if !checksummed(&written) {
-		return address, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
-	}
-	slot.Store(&rightChecksum{written, address})
 	return address, nil
 }
 
-// Signers reads signWith: an address if it starts with 0x, else a key's id.
-func Signers(chain, signWith string) ([]keystore.Locator, error) {
+// Signer reads signWith: an address if it starts with 0x, else a key's id.
+func Signer(chain, signWith string) (keystore.Locator, error) {
 	if !strings.HasPrefix(signWith, "0x") && !strings.HasPrefix(signWith, "0X") {
-		return []keystore.Locator{keystore.ByID(signWith)}, nil
+		return keystore.ByID(signWith), nil
 	}
 	address, err := ParseAddress(signWith)
 	if err != nil {
-		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: err.Error()}
+		return keystore.Locator{}, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: err.Error()}
 	}
-	return []keystore.Locator{keystore.ByKeccak(address)}, nil
+	return keystore.ByKeccak(address), nil
 }

@@ -42,25 +42,10 @@ type Fields struct {
 	raw    []byte
 	at     int
 	end    int
-	number int // items read so far
-	err    error
-
-	// Where this list stands: the fields that were opened on the way to it.
-	// Kept as it is, and put into words only when there is a fault to report.
-	within [maxDepth]step
-	depth  int
+	number int    // items read so far
+	list   string // what this list is called in the one around it; "" if outermost
+	fault  *chains.ParseError
 }
-
-type step struct {
-	name   string
-	number int
-}
-
-// maxDepth is how deep the lists of a transaction lie in one another at the
-// most: the recipients in a rule in a scope's rules in the scopes in a Tempo key
-// authorization, which is seven, and one to spare. Nesting is written down in our
-// readers, never driven by the input.
-const maxDepth = 8
 
 // Open starts reading the list at offset at, which must reach to the end of
 // raw: the outermost list of a transaction.
@@ -79,25 +64,30 @@ func Open(chain string, raw []byte, at int) Fields {
 	case len(rest) > 0:
 		f.fail("", len(raw)-len(rest), byteCount(len(rest))+" trailing after the list of fields")
 	}
-	if f.err == nil {
+	if f.fault == nil {
 		f.at = len(raw) - len(content)
 	}
 	return f
 }
 
 // Err returns the first fault, a *chains.ParseError, or nil.
-func (f *Fields) Err() error { return f.err }
+func (f *Fields) Err() error {
+	if f.fault == nil {
+		return nil
+	}
+	return f.fault
+}
 
 // Rest returns the span of the items that were not read yet.
 func (f *Fields) Rest() Span { return Span{f.at, f.end} }
 
 // More reports whether there are items left and no fault.
-func (f *Fields) More() bool { return f.err == nil && f.at < f.end }
+func (f *Fields) More() bool { return f.fault == nil && f.at < f.end }
 
 // Count returns the number of items left, or −1 if one of them is malformed:
 // who reads on finds it and names it.
 func (f *Fields) Count() int {
-	if f.err != nil {
+	if f.fault != nil {
 		return -1
 	}
 	count, err := rlp.CountValues(f.raw[f.at:f.end])
@@ -112,7 +102,7 @@ func (f *Fields) Close() error {
 	if f.More() {
 		f.fail("", f.at, fmt.Sprintf("%s left over after item %d", byteCount(f.end-f.at), f.number))
 	}
-	return f.err
+	return f.Err()
 }
 
 // NextIsList reports whether the next item is a list, without reading it.
@@ -140,7 +130,7 @@ func (f *Fields) NextIsEmpty() bool {
 // Raw reads an item of either kind and returns it with its header.
 func (f *Fields) Raw(name string) []byte {
 	start := f.at
-	if f.Item(name); f.err != nil {
+	if f.Item(name); f.fault != nil {
 		return nil
 	}
 	return f.raw[start:f.at]
@@ -148,7 +138,7 @@ func (f *Fields) Raw(name string) []byte {
 
 // Item reads an item of either kind. content is the span of what it holds.
 func (f *Fields) Item(name string) (content Span, isList bool) {
-	if f.err != nil {
+	if f.fault != nil {
 		return Span{}, false
 	}
 	start := f.at
@@ -157,6 +147,10 @@ func (f *Fields) Item(name string) (content Span, isList bool) {
 		f.fail(name, start, "missing")
 		return Span{}, false
 	}
+	if content, isList, ok := shortItem(f.raw[:f.end], start); ok {
+		f.at = content.End
+		return content, isList
+	}
 	kind, value, rest, err := rlp.Split(f.raw[start:f.end])
 	if err != nil {
 		f.fail(name, start, explain(err))
@@ -164,6 +158,25 @@ func (f *Fields) Item(name string) (content Span, isList bool) {
 	}
 	f.at = f.end - len(rest)
 	return Span{f.at - len(value), f.at}, kind == rlp.List
+}
+
+// shortItem reads what nearly all items are: a byte by itself, or up to 55 behind
+// a header of one byte. What is longer, or wrong, is for rlp.Split.
+func shortItem(raw []byte, at int) (content Span, isList, ok bool) {
+	header := raw[at]
+	switch {
+	case header < 0x80:
+		return Span{at, at + 1}, false, true
+	case header < 0xb8:
+		content = Span{at + 1, at + 1 + int(header-0x80)}
+	case header >= 0xc0 && header < 0xf8:
+		content, isList = Span{at + 1, at + 1 + int(header-0xc0)}, true
+	}
+	ok = content.End <= len(raw) && content.End > 0
+	if header == 0x81 && ok {
+		ok = raw[at+1] >= 0x80 // or else it would stand by itself
+	}
+	return content, isList, ok
 }
 
 // String reads a string item and returns the span of its bytes.
@@ -181,10 +194,10 @@ func (f *Fields) String(name string) Span {
 func (f *Fields) Bytes(name string, size int) []byte {
 	start := f.at
 	content := f.String(name)
-	if f.err == nil && content.Len() != size {
+	if f.fault == nil && content.Len() != size {
 		f.fail(name, start, fmt.Sprintf("%s, want %d", byteCount(content.Len()), size))
 	}
-	if f.err != nil {
+	if f.fault != nil {
 		return nil
 	}
 	return content.Of(f.raw)
@@ -201,7 +214,7 @@ func (f *Fields) OptionalAddress(name string) (address [20]byte, present bool) {
 	start := f.at
 	content := f.String(name)
 	switch {
-	case f.err != nil || content.Len() == 0:
+	case f.fault != nil || content.Len() == 0:
 		return address, false
 	case content.Len() != 20:
 		f.fail(name, start, byteCount(content.Len())+", want 20 or none")
@@ -216,7 +229,7 @@ func (f *Fields) OptionalAddress(name string) (address [20]byte, present bool) {
 func (f *Fields) uint(name string, size int) []byte {
 	start := f.at
 	content := f.String(name)
-	if f.err != nil {
+	if f.fault != nil {
 		return nil
 	}
 	digits := content.Of(f.raw)
@@ -250,30 +263,31 @@ func (f *Fields) Uint256(name string) (value uint256.Int) {
 	return value
 }
 
-// List reads a list item and returns a walk over its items. A fault in there
-// is to be taken back with Join.
+// List reads a list item and returns a walk over its items, which Join is to end
+// before this one goes on: only then does a fault in there name its place whole.
 func (f *Fields) List(name string) Fields {
 	start := f.at
 	content, isList := f.Item(name)
-	if f.err == nil && !isList {
+	if f.fault == nil && !isList {
 		f.fail(name, start, "a string where a list should be")
 	}
-	inner := Fields{chain: f.chain, raw: f.raw, at: content.Start, end: content.End, err: f.err, within: f.within, depth: f.depth + 1}
-	inner.within[f.depth] = step{name, f.number}
-	return inner
+	return Fields{chain: f.chain, raw: f.raw, at: content.Start, end: content.End, list: name, fault: f.fault}
 }
 
-// Join closes the walk over an inner list and takes over its fault.
+// Join closes the walk over an inner list and takes over its fault, which says
+// from then on where in this list it is.
 func (f *Fields) Join(inner *Fields) {
-	if err := inner.Close(); f.err == nil {
-		f.err = err
+	if err := inner.Close(); err == nil || f.fault != nil {
+		return
 	}
+	f.fault = inner.fault
+	f.fault.Field = path(f.step(inner.list), f.fault.Field)
 }
 
 // Fail records a fault of a field that was read, unless there is one already.
 // at is the byte offset.
 func (f *Fields) Fail(name string, at int, format string, args ...any) {
-	if f.err == nil {
+	if f.fault == nil {
 		f.fail(name, at, fmt.Sprintf(format, args...))
 	}
 }
@@ -283,32 +297,30 @@ func (f *Fields) At() int { return f.at }
 
 // fail keeps the first fault only.
 func (f *Fields) fail(name string, at int, problem string) {
-	if f.err == nil {
-		f.err = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.path(name), Offset: at, Problem: problem}
+	if f.fault == nil {
+		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: at, Problem: problem}
 	}
+}
+
+// step names the item that was read last. Fields and items are counted from 1.
+func (f *Fields) step(name string) string {
+	switch {
+	case name == "":
+		return ""
+	case f.list == "":
+		return fmt.Sprintf("field %d (%s)", f.number, name)
+	}
+	return fmt.Sprintf("item %d (%s)", f.number, name)
 }
 
 // path names a field with the lists it stands in, such as
 //
 //	field 9 (accessList), item 2 (entry), item 1 (address)
-//
-// Fields and items are counted from 1.
-func (f *Fields) path(name string) string {
-	path := ""
-	for depth := 0; depth <= f.depth; depth++ {
-		at := step{name, f.number}
-		if depth < f.depth {
-			at = f.within[depth]
-		}
-		switch {
-		case at.name == "":
-		case path == "":
-			path = fmt.Sprintf("field %d (%s)", at.number, at.name)
-		default:
-			path += fmt.Sprintf(", item %d (%s)", at.number, at.name)
-		}
+func path(outer, inner string) string {
+	if inner == "" {
+		return outer
 	}
-	return path
+	return outer + ", " + inner
 }
 
 func byteCount(n int) string {

@@ -5,8 +5,11 @@ import (
 	"testing"
 )
 
-// TestDepth walks as deep as there is room for, and names where it stands.
+// TestDepth walks as deep as the lists of a transaction lie in one another, and
+// one deeper, and names where it stands: the recipients in a rule in a scope's
+// rules in the scopes of a Tempo key authorization are seven deep.
 func TestDepth(t *testing.T) {
+	const maxDepth = 8
 	raw := []byte{0x00}
 	for range maxDepth + 1 {
 		raw = append(AppendListHeader(nil, len(raw)), raw...)
@@ -15,17 +18,13 @@ func TestDepth(t *testing.T) {
 	for range maxDepth {
 		walks = append(walks, walks[len(walks)-1].List("list"))
 	}
-	innermost := &walks[maxDepth]
-	innermost.Uint64("number")
+	walks[maxDepth].Uint64("number")
 	want := "chain: field 1 (list)" + strings.Repeat(", item 1 (list)", maxDepth-1) + ", item 1 (number) at byte 9: integer has a leading zero"
-	if err := innermost.Err(); err == nil || err.Error() != want {
-		t.Errorf("\n got %v\nwant %s", err, want)
-	}
 	for depth := maxDepth; depth > 0; depth-- {
 		walks[depth-1].Join(&walks[depth])
 	}
 	if err := walks[0].Close(); err == nil || err.Error() != want {
-		t.Errorf("joined\n got %v\nwant %s", err, want)
+		t.Errorf("\n got %v\nwant %s", err, want)
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -14,7 +16,9 @@ import (
 // Index finds keys by organization and locator. It is a keystore.Keystore that
 // others fill. The zero Index is empty and ready.
 type Index struct {
-	mu            sync.RWMutex
+	table atomic.Pointer[table] // where keys are found; nil if empty or closed
+
+	mu            sync.Mutex // held by who changes or lists
 	organizations map[string]*organization
 	closed        bool
 }
@@ -24,18 +28,14 @@ var _ keystore.Keystore = (*Index)(nil)
 // organization is the wall: locators of one organization lead nowhere in
 // another.
 type organization struct {
-	keys []*Key                      // in the order they came
-	at   map[keystore.Locator]uint32 // → position in keys
+	keys []*Key // in the order they came
 
 	// listed is keys, oldest first, made when somebody lists; keys itself
 	// as long as they come in that order.
 	listed    []*Key
 	unordered bool
 
-	// How many of keys are indexed by taproot: that locator is dear and
-	// few ask for it, so that it is made up for when somebody does.
-	taprootMu sync.Mutex
-	taproot   int
+	taproot taprootIndex
 }
 
 // Insert puts a key into an organization, which owns it from then on. It
@@ -43,20 +43,20 @@ type organization struct {
 // organization has a key with this id or this secret; keystore.ErrClosed after
 // Close. In both cases the caller still owns the key.
 func (x *Index) Insert(organizationID string, key *Key) (existing keystore.KeyInfo, err error) {
-	locators := append(keystore.Locators(key.public), keystore.ByID(key.id))
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
 		return keystore.KeyInfo{}, keystore.ErrClosed
 	}
-	org := x.organization(organizationID)
-	for _, at := range locators {
-		if position, taken := org.at[at]; taken {
-			other := org.keys[position]
+	table := x.table.Load()
+	for _, at := range key.locators() {
+		if other := table.find(organizationID, at); other != nil {
 			return other.Info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, other.id)
 		}
 	}
-	org.append(key, locators)
+	key.organization = strings.Clone(organizationID)
+	x.organization(key.organization).append(key)
+	x.table.Store(table.with(key))
 	return keystore.KeyInfo{}, nil
 }
 
@@ -67,20 +67,18 @@ func (x *Index) organization(organizationID string) *organization {
 		if x.organizations == nil {
 			x.organizations = map[string]*organization{}
 		}
-		org = &organization{at: map[keystore.Locator]uint32{}}
+		org = new(organization)
 		x.organizations[organizationID] = org
 	}
 	return org
 }
 
-func (o *organization) append(key *Key, locators []keystore.Locator) {
-	if last := len(o.keys) - 1; last >= 0 && Compare(key, o.keys[last]) < 0 {
-		o.unordered = true
+func (o *organization) append(key *Key) {
+	if last := len(o.keys) - 1; last >= 0 {
+		key.organization = o.keys[last].organization // one text for all of them
+		o.unordered = o.unordered || Compare(key, o.keys[last]) < 0
 	}
 	o.listed = nil
-	for _, at := range locators {
-		o.at[at] = uint32(len(o.keys))
-	}
 	o.keys = append(o.keys, key)
 }
 
@@ -99,57 +97,22 @@ func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Loca
 		return nil, err
 	}
 	if at.Kind() == keystore.LocateByTaproot {
-		if err := x.indexTaproot(ctx, organizationID); err != nil {
-			return nil, err
-		}
+		return x.keyByTaproot(ctx, organizationID, at)
 	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
+	if key := x.table.Load().find(organizationID, at); key != nil {
+		return key, nil
+	}
+	return nil, x.notFound()
+}
+
+// notFound says why there is no key.
+func (x *Index) notFound() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.closed {
-		return nil, keystore.ErrClosed
+		return keystore.ErrClosed
 	}
-	if org := x.organizations[organizationID]; org != nil {
-		if position, found := org.at[at]; found {
-			return org.keys[position], nil
-		}
-	}
-	return nil, keystore.ErrKeyNotFound
-}
-
-// indexTaproot makes up for the keys inserted since it was last called. Who
-// comes while it runs waits for it; who does not look by taproot goes on. If
-// the context ends on the way, the next call goes on from there.
-func (x *Index) indexTaproot(ctx context.Context, organizationID string) error {
-	x.mu.RLock()
-	org := x.organizations[organizationID]
-	x.mu.RUnlock()
-	if org == nil {
-		return nil
-	}
-	org.taprootMu.Lock()
-	defer org.taprootMu.Unlock()
-	keys := x.keys(org)
-	for ; org.taproot < len(keys); org.taproot++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		at, err := keystore.TaprootLocator(keys[org.taproot].public)
-		if err != nil {
-			continue // a key of another curve
-		}
-		x.mu.Lock()
-		org.at[at] = uint32(org.taproot)
-		x.mu.Unlock()
-	}
-	return nil
-}
-
-// keys returns the keys there are now. The slice only ever grows behind its
-// end, so that sharing it is safe.
-func (x *Index) keys(org *organization) []*Key {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return org.keys
+	return keystore.ErrKeyNotFound
 }
 
 // Keys implements keystore.Keystore. It lists the keys that there are when the
@@ -202,6 +165,7 @@ func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.closed = true
+	x.table.Store(nil)
 	for _, org := range x.organizations {
 		for _, key := range org.keys {
 			key.Destroy()

@@ -51,7 +51,7 @@ func TestTaprootGivenUp(t *testing.T) {
 			t.Errorf("given up after %d keys: %v, %v", indexed, key, err)
 		}
 	}
-	if done := index.organizations["org"].taproot; done != 4 {
+	if done := index.organizations["org"].taproot.done; done != 4 {
 		t.Errorf("%d keys were worked through, want 2 twice", done)
 	}
 	if key, err := index.Key(&patience{t.Context(), before + 1}, "org", at); err != nil || key != last {

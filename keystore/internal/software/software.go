@@ -17,10 +17,13 @@ import (
 // Key is a secret and what is known of it. It is not a keystore.Key: who has a
 // Key can destroy and export it; what is handed out is its Handle.
 type Key struct {
+	// What each look-up and signature reads, side by side.
+	organization string
+	secret       keystore.Secret // secp256k1: the scalar. Ed25519: seed ‖ public key
+	public       keystore.PublicKey
+
 	id, name  string
 	createdAt int64 // seconds since 1970
-	public    keystore.PublicKey
-	secret    keystore.Secret // secp256k1: the scalar. Ed25519: seed ‖ public key
 }
 
 // ErrOtherPublicKey is what New returns when the secret does not belong to the
