@@ -1,0 +1,109 @@
+package software
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// keyOf makes key number of a curve. It is no secret.
+func keyOf(t *testing.T, curve keystore.Curve, number int) *Key {
+	t.Helper()
+	secret := make([]byte, keystore.SecretSize)
+	binary.BigEndian.PutUint64(secret[24:], uint64(number)+1)
+	key, err := New(keystore.KeyInfo{ID: fmt.Sprintf("%v %d", curve, number)}, curve, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// TestTableGrows through several sizes. In each organization, each key is at all
+// of its locators and at none of a neighbour's.
+func TestTableGrows(t *testing.T) {
+	const each = 300
+	var grown *table
+	var keys []*Key
+	for number := range each {
+		for _, organization := range []string{"a", "b"} {
+			for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
+				key := keyOf(t, curve, 2*number+len(keys)%2)
+				defer key.Destroy()
+				key.organization = organization
+				keys = append(keys, key)
+				grown = grown.with(key)
+			}
+		}
+	}
+	for _, key := range keys {
+		for _, at := range key.locators() {
+			if found := grown.find(key.organization, at); found != key {
+				t.Fatalf("%s of %s at %v: found %v", key.id, key.organization, at, found)
+			}
+			if found := grown.find("c", at); found != nil {
+				t.Fatalf("organization c has key %s of %s", found.id, found.organization)
+			}
+		}
+	}
+	if grown.find("a", keystore.Locator{}) != nil || grown.find("a", keystore.ByID("another")) != nil {
+		t.Error("a key is where none was put")
+	}
+}
+
+// TestTableComparesKeys has all look-ups come by slots whose hashes fit and that
+// lead to another key: as if every hash were the same.
+func TestTableComparesKeys(t *testing.T) {
+	first, second := keyOf(t, keystore.CurveSecp256k1, 1), keyOf(t, keystore.CurveSecp256k1, 2)
+	defer first.Destroy()
+	defer second.Destroy()
+	first.organization, second.organization = "a", "a"
+	both := (*table)(nil).with(first).with(second)
+	for _, at := range second.locators() {
+		hash := both.hash("a", at)
+		crowded := &table{seed: both.seed, keys: both.keys, slots: make([]atomic.Uint64, minSlots)}
+		for i, number := range []uint64{1, 99, 1, 2} { // 99: a key that came later than this table
+			crowded.slots[(hash+uint64(i))%minSlots].Store(hash&^slotNumber | number)
+		}
+		if found := crowded.find("a", at); found != second {
+			t.Errorf("%v: found %v", at, found)
+		}
+		if found := crowded.find("b", at); found != nil {
+			t.Errorf("%v: organization b has %v", at, found)
+		}
+	}
+}
+
+// TestTableReadWhileWritten looks for keys while others come: each is found from
+// when Insert has returned, and never another in its place. The race detector
+// watches.
+func TestTableReadWhileWritten(t *testing.T) {
+	const keys = 200
+	var index Index
+	defer index.Close()
+	inserted := make(chan *Key, keys)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for key := range inserted {
+				for _, at := range key.locators() {
+					if found, err := index.Key(t.Context(), "org", at); err != nil || found != key {
+						t.Errorf("%s: %v, %v", key.id, found, err)
+					}
+				}
+			}
+		})
+	}
+	for number := range keys {
+		key := keyOf(t, keystore.CurveEd25519, number)
+		if _, err := index.Insert("org", key); err != nil {
+			t.Error(err)
+		}
+		inserted <- key
+	}
+	close(inserted)
+	readers.Wait()
+}
