@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -13,7 +12,11 @@ import (
 // there, and opens it. The passphrase is copied by age; the caller should wipe
 // theirs. If there is a keystore already, the error is fs.ErrExist.
 func Create(dir string, passphrase []byte, options Options) (*Store, error) {
-	s := newStore(dir, options)
+	return createOn(osDisk{}, dir, passphrase, options)
+}
+
+func createOn(on disk, dir string, passphrase []byte, options Options) (*Store, error) {
+	s := newStore(on, dir, options)
 	if err := s.options.check(); err != nil {
 		return nil, s.errorf("create", err)
 	}
@@ -28,7 +31,7 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if s.identity, err = newIdentity(s.options.Recovery); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.dir, directoryMode); err != nil {
+	if err := s.disk.MkdirAll(s.dir, directoryMode); err != nil {
 		return err
 	}
 	if err := s.openRoot(); err != nil {
@@ -48,7 +51,7 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if s.sealer, err = s.identity.sealer(); err != nil {
 		return err
 	}
-	return syncParent(s.dir)
+	return s.syncParent()
 }
 
 // establish makes the directory of keys and identity.age, if nobody else has
@@ -78,7 +81,7 @@ func (s *Store) checkEmpty() error {
 	if _, err := s.root.Lstat(identityName); !errors.Is(err, fs.ErrNotExist) {
 		return s.fileError(fmt.Errorf("%w: there is a keystore already: open it, or choose another directory", errors.Join(fs.ErrExist, err)), identityName)
 	}
-	entries, err := fs.ReadDir(s.root.FS(), keysName)
+	entries, err := names(s.root, keysName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

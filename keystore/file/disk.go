@@ -20,7 +20,7 @@ const (
 
 // readFile returns a file of at most limit bytes, if it is a regular file that
 // nobody but its owner can read or write. Links are not followed.
-func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
+func readFile(root directory, name string, limit int64) ([]byte, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func checkDirectory(info fs.FileInfo) error {
 }
 
 // writeTemp writes a new file under a temporary name, safe on disk.
-func writeTemp(root *os.Root, content []byte) (name string, err error) {
+func writeTemp(root directory, content []byte) (name string, err error) {
 	name = tempPrefix + rand.Text()
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
@@ -93,7 +93,7 @@ func writeTemp(root *os.Root, content []byte) (name string, err error) {
 
 // replaceFile writes a file in one step: after a crash there is the old one or
 // the new one, whole.
-func replaceFile(root *os.Root, name string, content []byte) error {
+func replaceFile(root directory, name string, content []byte) error {
 	temp, err := writeTemp(root, content)
 	if err != nil {
 		return err
@@ -106,17 +106,17 @@ func replaceFile(root *os.Root, name string, content []byte) error {
 }
 
 // syncDirectory makes names that were added safe on disk.
-func syncDirectory(root *os.Root) error {
-	directory, err := root.Open(".")
+func syncDirectory(root directory) error {
+	directory, err := root.OpenFile(".", os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	return errors.Join(directory.Sync(), directory.Close())
 }
 
-// names lists a directory.
-func names(root *os.Root) ([]string, error) {
-	directory, err := root.Open(".")
+// names lists a directory in another, or that one itself: ".".
+func names(root directory, name string) ([]string, error) {
+	directory, err := root.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +126,8 @@ func names(root *os.Root) ([]string, error) {
 
 // sweep removes what writers that crashed have left behind. The lock is held:
 // nobody is writing.
-func sweep(root *os.Root) {
-	all, err := names(root)
+func sweep(root directory) {
+	all, err := names(root, ".")
 	if err != nil {
 		return
 	}
@@ -138,11 +138,11 @@ func sweep(root *os.Root) {
 	}
 }
 
-// syncParent makes the name of a directory that may be new safe on disk.
-func syncParent(dir string) error {
-	parent, err := os.Open(filepath.Dir(filepath.Clean(dir)))
+// syncParent makes the name of the directory, which may be new, safe on disk.
+func (s *Store) syncParent() error {
+	parent, err := s.disk.OpenDirectory(filepath.Dir(filepath.Clean(s.dir)))
 	if err != nil {
 		return err
 	}
-	return errors.Join(parent.Sync(), parent.Close())
+	return errors.Join(syncDirectory(parent), parent.Close())
 }

@@ -3,7 +3,6 @@ package file
 import (
 	"crypto/hkdf"
 	"crypto/sha256"
-	"os"
 	"testing"
 
 	"golang.org/x/crypto/chacha20poly1305"
@@ -67,7 +66,7 @@ func (s *Store) Settled() bool { return s.settled.Load() != 0 }
 // Lock locks a keystore as a writer does.
 func Lock(t testing.TB, dir string) (unlock func()) {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
+	root, err := osDisk{}.OpenDirectory(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -22,8 +21,9 @@ type Store struct {
 	dir      string
 	options  Options
 	index    software.Index
-	root     *os.Root // the directory
-	keysRoot *os.Root // its keys/
+	disk     disk
+	root     directory
+	keysRoot directory // its keys/
 
 	// mu is held by who writes, and by who looks for keys that others added.
 	mu       sync.Mutex
@@ -47,9 +47,9 @@ const (
 	keySuffix    = ".age"
 )
 
-func newStore(dir string, options Options) *Store {
+func newStore(on disk, dir string, options Options) *Store {
 	return &Store{
-		dir: dir, options: options.withDefaults(),
+		dir: dir, options: options.withDefaults(), disk: on,
 		known: map[uuid.UUID]struct{}{}, wallets: map[string]*knownWallet{}, bad: map[string]badFile{},
 	}
 }
@@ -140,7 +140,7 @@ func (s *Store) Close() error {
 		s.sealer.macKey.Destroy()
 	}
 	s.identity, s.sealer = nil, nil
-	for _, root := range []*os.Root{s.root, s.keysRoot} {
+	for _, root := range []directory{s.root, s.keysRoot} {
 		if root != nil {
 			err = errors.Join(err, root.Close())
 		}

@@ -82,18 +82,18 @@ func (s *Store) unchanged() bool {
 	if settled == 0 {
 		return false
 	}
-	now, err := s.keysRoot.Stat(".")
+	now, err := s.keysRoot.Lstat(".")
 	return err == nil && now.ModTime().UnixNano() == settled
 }
 
 // takeIn reads the key files that are not known yet. s.mu is held.
 func (s *Store) takeIn(ctx context.Context) (more bool, err error) {
 	start := time.Now()
-	info, err := s.keysRoot.Stat(".")
+	info, err := s.keysRoot.Lstat(".")
 	if err != nil {
 		return false, err
 	}
-	all, err := names(s.keysRoot)
+	all, err := names(s.keysRoot, ".")
 	if err != nil {
 		return false, err
 	}

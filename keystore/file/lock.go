@@ -18,7 +18,7 @@ const lockPoll = 2 * time.Millisecond
 //
 // Writers that take turns may have to wait for many of them. But if nobody shows
 // progress for as long as wait, it returns ErrLocked.
-func lock(root *os.Root, wait time.Duration) (unlock func(), err error) {
+func lock(root directory, wait time.Duration) (unlock func(), err error) {
 	file, err := openLock(root)
 	if err != nil {
 		return nil, err
@@ -44,19 +44,19 @@ func lock(root *os.Root, wait time.Duration) (unlock func(), err error) {
 
 // showProgress tells those who wait for the lock that its holder gets on, by the
 // time of the lock file. That it cannot do so hinders nobody.
-func showProgress(root *os.Root) {
+func showProgress(root directory) {
 	now := time.Now()
 	_ = root.Chtimes(lockName, now, now)
 }
 
 // openLock opens the lock file, on a directory that cannot be written to as
 // well: flock needs no right to write.
-func openLock(root *os.Root) (*os.File, error) {
+func openLock(root directory) (openFile, error) {
 	file, err := root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
 	if err == nil {
 		return file, nil
 	}
-	if file, readErr := root.Open(lockName); readErr == nil {
+	if file, readErr := root.OpenFile(lockName, os.O_RDONLY, 0); readErr == nil {
 		return file, nil
 	}
 	return nil, err

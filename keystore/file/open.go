@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 )
 
 // Open opens a keystore: one scrypt, then all key files, on all processors. An
 // error about bad key files is a *BadFilesError; a wrong passphrase is
 // ErrPassphrase; a directory without keystore is fs.ErrNotExist.
 func Open(ctx context.Context, dir string, passphrase []byte, options Options) (*Store, error) {
-	s := newStore(dir, options)
+	return openOn(ctx, osDisk{}, dir, passphrase, options)
+}
+
+func openOn(ctx context.Context, on disk, dir string, passphrase []byte, options Options) (*Store, error) {
+	s := newStore(on, dir, options)
 	if err := s.options.check(); err != nil {
 		return nil, s.errorf("open", err)
 	}
@@ -66,10 +69,10 @@ func (s *Store) readIdentity(passphrase []byte) (err error) {
 // openRoot opens the directory. Whatever is done in it from then on is done in
 // this very directory, whatever becomes of its name.
 func (s *Store) openRoot() (err error) {
-	if s.root, err = os.OpenRoot(s.dir); err != nil {
+	if s.root, err = s.disk.OpenDirectory(s.dir); err != nil {
 		return err
 	}
-	info, err := s.root.Stat(".")
+	info, err := s.root.Lstat(".")
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func (s *Store) openKeysRoot() error {
 	if err := checkDirectory(info); err != nil {
 		return s.fileError(err, keysName)
 	}
-	s.keysRoot, err = s.root.OpenRoot(keysName)
+	s.keysRoot, err = s.root.OpenDirectory(keysName)
 	return err
 }
 
