@@ -134,7 +134,7 @@ func (s *Store) asWriter(do func() error) error {
 	}
 	// What others have added before now is read before our turn begins, which
 	// leaves little to read in it.
-	if _, err := s.takeIn(context.Background()); err != nil {
+	if err := s.takeInAll(); err != nil {
 		return err
 	}
 	unlock, err := lock(s.root, s.options.LockWait)
@@ -142,10 +142,19 @@ func (s *Store) asWriter(do func() error) error {
 		return err
 	}
 	defer unlock()
-	if _, err := s.takeIn(context.Background()); err != nil {
+	if err := s.takeInAll(); err != nil {
 		return err
 	}
 	return do()
+}
+
+// takeInAll is takeIn for who is about to write: a file that could not be read
+// may hold the very key. s.mu is held.
+func (s *Store) takeInAll() error {
+	if _, err := s.takeIn(context.Background()); err != nil {
+		return err
+	}
+	return s.unread()
 }
 
 // sift sets apart the keys that are in the keystore, or in the batch, already.
@@ -184,8 +193,12 @@ func (s *Store) existing(organizationID string, info keystore.KeyInfo) (keystore
 	if found, shares := s.sharing(organizationID, info); shares {
 		return found, fmt.Errorf("%w: key %s", keystore.ErrKeyExists, found.ID)
 	}
-	if _, err := s.keysRoot.Lstat(info.ID + keySuffix); !errors.Is(err, fs.ErrNotExist) {
+	name := info.ID + keySuffix
+	switch _, err := s.keysRoot.Lstat(name); {
+	case err == nil:
 		return keystore.KeyInfo{}, fmt.Errorf("%w: the id %s is taken: leave it empty to have one made", keystore.ErrKeyExists, info.ID)
+	case !errors.Is(err, fs.ErrNotExist):
+		return keystore.KeyInfo{}, s.fileError(err, keysName, name)
 	}
 	return keystore.KeyInfo{}, nil
 }
@@ -211,7 +224,7 @@ func (b *batch) write(k *newKey) {
 		showProgress(b.root)
 	}
 	if err != nil {
-		k.fail(keystore.KeyInfo{}, err)
+		k.fail(keystore.KeyInfo{}, b.errorf("write", err))
 	}
 }
 
@@ -225,7 +238,7 @@ func (b *batch) publish() error {
 		}
 		if err := b.keysRoot.Rename(k.temp, k.info.ID+keySuffix); err != nil {
 			_ = b.keysRoot.Remove(k.temp)
-			k.fail(keystore.KeyInfo{}, err)
+			k.fail(keystore.KeyInfo{}, b.errorf("write", err))
 		}
 	}
 	return syncDirectory(b.keysRoot)

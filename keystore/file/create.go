@@ -78,8 +78,11 @@ func (s *Store) establish(identity []byte) error {
 // checkEmpty refuses to make a keystore where there is one, or is what is left
 // of one: its key files need the identity that belongs to them.
 func (s *Store) checkEmpty() error {
-	if _, err := s.root.Lstat(identityName); !errors.Is(err, fs.ErrNotExist) {
-		return s.fileError(fmt.Errorf("%w: there is a keystore already: open it, or choose another directory", errors.Join(fs.ErrExist, err)), identityName)
+	switch _, err := s.root.Lstat(identityName); {
+	case err == nil:
+		return s.fileError(fmt.Errorf("%w: there is a keystore already: open it, or choose another directory", fs.ErrExist), identityName)
+	case !errors.Is(err, fs.ErrNotExist):
+		return s.fileError(err, identityName)
 	}
 	entries, err := names(s.root, keysName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

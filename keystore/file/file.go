@@ -145,5 +145,8 @@ func (s *Store) Close() error {
 			err = errors.Join(err, root.Close())
 		}
 	}
-	return err
+	if err != nil {
+		return s.errorf("close", err)
+	}
+	return nil
 }

@@ -103,19 +103,21 @@ func (s *Store) takeIn(ctx context.Context) (more bool, err error) {
 	}
 	more = s.insertAll(files)
 	s.settled.Store(0)
-	if start.Sub(info.ModTime()) > settleTime && s.allFinal() {
+	if start.Sub(info.ModTime()) > settleTime && s.unread() == nil {
 		s.settled.Store(info.ModTime().UnixNano())
 	}
 	return more, nil
 }
 
-func (s *Store) allFinal() bool {
+// unread returns why one of the key files could not be read, if it may not be
+// the file's fault. s.mu is held.
+func (s *Store) unread() error {
 	for _, bad := range s.bad {
 		if !bad.isFinal() {
-			return false
+			return bad.err
 		}
 	}
-	return true
+	return nil
 }
 
 // unknown returns which of the names are of key files to be read, and forgets

@@ -252,14 +252,14 @@ func (s *Store) walletOf(keyID string) Wallet {
 }
 
 // walletChanged reports whether a file that was read is a wallet to which
-// another process has added accounts since. s.mu is held.
+// another process has added accounts since, or may be one. s.mu is held.
 func (s *Store) walletChanged(id string) bool {
 	known := s.wallets[id]
 	if known == nil {
 		return false
 	}
 	info, err := s.keysRoot.Lstat(id + keySuffix)
-	return err == nil && known.version != version{info.Size(), info.ModTime()}
+	return err != nil || known.version != version{info.Size(), info.ModTime()}
 }
 
 // insertWallet makes the accounts of a wallet known: all that are not yet, or

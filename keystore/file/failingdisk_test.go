@@ -1,0 +1,207 @@
+package file_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// onDisk is a call that is made again and again, while the disk fails at each
+// of its operations in turn.
+type onDisk struct {
+	name string
+
+	// prepare readies the directory, on a disk that does not fail yet, and
+	// returns the call. It returns nil only if it has done, or found, all that
+	// there is to be.
+	prepare func(t *testing.T, x *trial) (call func() error)
+
+	// harmless are the operations that can fail without failing the call. One
+	// without a number stands for each of its name.
+	harmless []string
+
+	wallet bool // there is to be one
+
+	// inPart: some of what it writes may be there, and some not, each as a whole.
+	inPart bool
+}
+
+func (call onDisk) isHarmless(operation string) bool {
+	name, _, _ := strings.Cut(operation, " #")
+	harmless := slices.Concat(call.harmless, alwaysHarmless)
+	return slices.Contains(harmless, operation) || slices.Contains(harmless, name)
+}
+
+// fault is a way to fail.
+type fault struct {
+	name  string
+	err   syscall.Errno
+	after bool // the operation is done, and reported as failed
+	stays bool // all that follow fail, too
+}
+
+// alwaysHarmless are the time of the lock, for those who wait; and the closing of
+// what was only read, listed or locked.
+var alwaysHarmless = []string{
+	"chtimes lock", "close lock", "close .", "close keys", "close identity.age",
+	"close keys/first.age", "close keys/wallet.age", "close keys/other.age",
+}
+
+// changes are the operations of which it matters whether they were done.
+var changes = regexp.MustCompile(`^(mkdir|write|sync|rename|remove|close synced|open .*\.new-)`)
+
+var faults = []fault{
+	{name: "fails", err: syscall.EIO},
+	{name: "is done and fails", err: syscall.EIO, after: true},
+	{name: "fails, and all that follow", err: syscall.ENOSPC, stays: true},
+}
+
+// TestFailingDisk makes each call once on a disk that does not fail, to see
+// which operations it takes. Then each of them fails in turn. Whatever happens,
+// an error says so; what was there before is there, and what was to be written
+// is there whole or not at all; nothing half written stays; and once the disk is
+// well again, so is the call, on the same Store.
+func TestFailingDisk(t *testing.T) {
+	without, with := newTemplate(t, false), newTemplate(t, true)
+	for _, call := range calls {
+		t.Run(call.name, func(t *testing.T) {
+			base := without
+			if call.wallet {
+				base = with
+			}
+			operations, before, after := call.onHealthyDisk(t, base)
+			for _, operation := range operations {
+				for _, kind := range faults {
+					if kind.after && !changes.MatchString(operation) {
+						continue
+					}
+					t.Run(operation+" "+kind.name, func(t *testing.T) {
+						x := base.trial(t)
+						x.makeFail(t, call, operation, kind)
+						x.check(t, before, after)
+					})
+				}
+			}
+			for _, name := range call.harmless {
+				if !slices.ContainsFunc(operations, func(operation string) bool { return strings.HasPrefix(operation+" ", name+" ") }) {
+					t.Errorf("%s: it does not do so", name)
+				}
+			}
+		})
+	}
+}
+
+// onHealthyDisk makes the call on a disk that does not fail, and returns its
+// operations, and what there was before and after.
+func (call onDisk) onHealthyDisk(t *testing.T, base *template) (operations []string, before, after []string) {
+	t.Helper()
+	x := base.trial(t)
+	x.call, x.again = call, call.prepare(t, x)
+	before = x.state(t)
+	var mu sync.Mutex
+	x.disk.Arm(func(operation string) file.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		operations = append(operations, operation)
+		return file.Fault{}
+	})
+	if x.err = x.again(); x.err != nil || len(operations) == 0 {
+		t.Fatalf("on a disk that does not fail: %d operations, %v", len(operations), x.err)
+	}
+	x.disk.Arm(nil)
+	return operations, before, x.state(t)
+}
+
+// makeFail makes the call while an operation fails.
+func (x *trial) makeFail(t *testing.T, call onDisk, operation string, kind fault) {
+	t.Helper()
+	x.call, x.again = call, call.prepare(t, x)
+	var mu sync.Mutex
+	failed := false
+	x.disk.Arm(func(next string) file.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == operation || failed && kind.stays {
+			failed = true
+			return file.Fault{Err: kind.err, After: kind.after}
+		}
+		return file.Fault{}
+	})
+	x.err = x.again()
+	x.disk.Arm(nil)
+	switch harmless := call.isHarmless(operation); {
+	case !failed:
+		t.Fatal("it does not do so any more")
+	case x.err == nil && !harmless:
+		t.Error("the fault is passed over in silence")
+	case x.err != nil && harmless && !kind.stays:
+		t.Errorf("not harmless: %v", x.err)
+	case x.err != nil:
+		x.checkError(t, kind)
+	}
+}
+
+// checkError wants an error that says what is the matter, and where, and no more.
+func (x *trial) checkError(t *testing.T, kind fault) {
+	t.Helper()
+	if !errors.Is(x.err, kind.err) && !errors.Is(x.err, syscall.EBADF) {
+		t.Errorf("%v: it does not say %v", x.err, kind.err)
+	}
+	text := x.err.Error()
+	if !strings.Contains(text, x.dir) {
+		t.Errorf("%v: it does not say where", x.err)
+	}
+	secrets := []string{string(passphrase), string(newPassphrase), "junk", hex.EncodeToString(secret(newSecret))}
+	for _, secret := range secrets {
+		if strings.Contains(text, secret) {
+			t.Errorf("%v: it tells a secret", x.err)
+		}
+	}
+}
+
+// check looks at what the call has left, and makes it again.
+func (x *trial) check(t *testing.T, before, after []string) {
+	t.Helper()
+	now := x.state(t)
+	isAfter := slices.Equal(now, after)
+	switch {
+	case x.err == nil && !isAfter:
+		t.Errorf("it says that all is well, and there is\n\t%q, not\n\t%q", now, after)
+	case !isAfter && !slices.Equal(now, before) && !(x.call.inPart && contains(now, before) && contains(after, now)):
+		t.Errorf("there is\n\t%q, neither what was before,\n\t%q, nor what should be,\n\t%q", now, before, after)
+	case !contains(now, x.acknowledged):
+		t.Errorf("there is\n\t%q, without some of what was acknowledged,\n\t%q", now, x.acknowledged)
+	}
+	err := x.again()
+	if exists := errors.Is(err, keystore.ErrKeyExists) || errors.Is(err, fs.ErrExist); err != nil && !(exists && (isAfter || x.call.inPart)) {
+		t.Errorf("once the disk is well again: %v", err)
+	}
+	if x.store != nil {
+		must(t, x.store.Close())
+	}
+	if now := x.state(t); !slices.Equal(now, after) {
+		t.Errorf("once the disk is well again, there is\n\t%q, not\n\t%q", now, after)
+	}
+	for _, folder := range []string{".", "keys"} {
+		if left, _ := filepath.Glob(filepath.Join(x.dir, folder, ".new-*")); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	}
+	if open := x.disk.Open(); open > 0 {
+		t.Errorf("%d files stay open", open)
+	}
+}
+
+func contains(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
+}
