@@ -151,7 +151,7 @@ func (s *Store) asWriter(do func() error) error {
 // takeInAll is takeIn for who is about to write: a file that could not be read
 // may hold the very key. s.mu is held.
 func (s *Store) takeInAll() error {
-	if _, err := s.takeIn(context.Background()); err != nil {
+	if err := s.takeIn(context.Background()); err != nil {
 		return err
 	}
 	return s.unread()

@@ -24,6 +24,7 @@ var newPassphrase = []byte("another one")
 // of the wallet, or without one a key.
 type template struct {
 	before, after map[string][]byte // files, by their names in it
+	first         keystore.KeyInfo  // the key
 	wallet        file.Wallet
 	other         file.Account // what is added
 	names         map[string]string
@@ -44,9 +45,9 @@ type trial struct {
 func newTemplate(t *testing.T, withWallet bool) *template {
 	t.Helper()
 	store := create(t)
-	key, err := store.Generate("org", "first", keystore.CurveEd25519)
+	first, err := store.Generate("org", "first", keystore.CurveEd25519)
 	must(t, err)
-	base := &template{names: map[string]string{key.ID: "first"}}
+	base := &template{first: first, names: map[string]string{first.ID: "first"}}
 	if withWallet {
 		base.wallet, err = store.AddWallet("org", file.NewWallet{Name: "wallet", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 0)}})
 		must(t, err)
@@ -140,7 +141,9 @@ func (x *trial) state(t *testing.T) (found []string) {
 		wallets, err := store.Wallets(t.Context(), "org")
 		must(t, err)
 		for _, w := range wallets {
-			found = append(found, walletState(w))
+			for _, account := range w.Accounts {
+				found = append(found, fmt.Sprintf("account %v of wallet %s", account.Path, w.Name))
+			}
 		}
 		slices.Sort(found)
 		return found
@@ -151,10 +154,6 @@ func (x *trial) state(t *testing.T) (found []string) {
 
 func keyState(info keystore.KeyInfo) string { return info.Name + " " + info.PublicKey.String() }
 
-func walletState(w file.Wallet) string {
-	return fmt.Sprintf("wallet %s with %d accounts", w.Name, len(w.Accounts))
-}
-
 // left returns the error of a file that was left out, as BadFiles tells it, for
 // a key that is not found because of that.
 func (x *trial) left(err error) error {
@@ -164,6 +163,10 @@ func (x *trial) left(err error) error {
 	return err
 }
 
+// calls, with what is harmless by design: a lock that can only be opened for
+// reading is as good; Open goes on if it cannot sweep; and a key file of which
+// the version is not known (the lstat in front of those of reading it, and behind
+// writing it) is read once more the next time.
 var calls = []onDisk{
 	{name: "Create", prepare: func(t *testing.T, x *trial) func() error {
 		must(t, os.RemoveAll(x.dir))

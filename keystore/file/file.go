@@ -78,11 +78,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Loc
 	if !errors.Is(err, keystore.ErrKeyNotFound) {
 		return key, err
 	}
-	more, lookErr := s.lookAgain(ctx)
-	if lookErr != nil {
-		return nil, lookErr
-	}
-	if !more {
+	if err := s.lookAgain(ctx); err != nil {
 		return nil, err
 	}
 	return s.index.Find(ctx, organizationID, at)
@@ -92,7 +88,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Loc
 // have added when the iteration starts.
 func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
 	return func(yield func(keystore.KeyInfo, error) bool) {
-		if _, err := s.lookAgain(ctx); err != nil {
+		if err := s.lookAgain(ctx); err != nil {
 			yield(keystore.KeyInfo{}, err)
 			return
 		}

@@ -57,24 +57,24 @@ type version struct {
 	modified time.Time
 }
 
-// lookAgain takes in the files that were added since the last time, and reports
-// whether there were any. If nothing has changed it costs one stat.
-func (s *Store) lookAgain(ctx context.Context) (more bool, err error) {
+// lookAgain takes in the files that were added since the last time. If nothing
+// has changed it costs one stat.
+func (s *Store) lookAgain(ctx context.Context) error {
 	if s.unchanged() {
-		return false, nil
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return false, keystore.ErrClosed
+		return keystore.ErrClosed
 	}
 	if s.unchanged() { // somebody else has just done it
-		return false, nil
+		return nil
 	}
-	if more, err = s.takeIn(ctx); err != nil {
-		return false, s.errorf("look for new keys", err)
+	if err := s.takeIn(ctx); err != nil {
+		return s.errorf("look for new keys", err)
 	}
-	return more, nil
+	return nil
 }
 
 func (s *Store) unchanged() bool {
@@ -87,26 +87,26 @@ func (s *Store) unchanged() bool {
 }
 
 // takeIn reads the key files that are not known yet. s.mu is held.
-func (s *Store) takeIn(ctx context.Context) (more bool, err error) {
+func (s *Store) takeIn(ctx context.Context) error {
 	start := time.Now()
 	info, err := s.keysRoot.Lstat(".")
 	if err != nil {
-		return false, err
+		return err
 	}
 	all, err := names(s.keysRoot, ".")
 	if err != nil {
-		return false, err
+		return err
 	}
 	files, err := s.readAll(ctx, s.unknown(all))
 	if err != nil {
-		return false, err
+		return err
 	}
-	more = s.insertAll(files)
+	s.insertAll(files)
 	s.settled.Store(0)
 	if start.Sub(info.ModTime()) > settleTime && s.unread() == nil {
 		s.settled.Store(info.ModTime().UnixNano())
 	}
-	return more, nil
+	return nil
 }
 
 // unread returns why one of the key files could not be read, if it may not be
@@ -211,7 +211,7 @@ func (s *Store) read(name string) loaded {
 
 // insertAll puts what was read into the index, oldest first, and sets aside
 // what is bad.
-func (s *Store) insertAll(files []loaded) (more bool) {
+func (s *Store) insertAll(files []loaded) {
 	slices.SortFunc(files, func(a, b loaded) int {
 		if a.key == nil || b.key == nil { // bad ones and wallets come behind, by name
 			return cmp.Or(boolCompare(a.key == nil, b.key == nil), strings.Compare(a.name, b.name))
@@ -222,15 +222,10 @@ func (s *Store) insertAll(files []loaded) (more bool) {
 		if file.err == nil {
 			file.err = s.insert(file)
 		}
-		switch {
-		case file.err == nil:
-			more = true
-		case errors.Is(file.err, fs.ErrNotExist): // gone since it was listed
-		default:
+		if file.err != nil && !errors.Is(file.err, fs.ErrNotExist) { // more than gone since it was listed
 			s.setAside(file)
 		}
 	}
-	return more
 }
 
 func boolCompare(a, b bool) int {

@@ -42,7 +42,7 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 	s.sweep()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.takeIn(ctx); err != nil {
+	if err := s.takeIn(ctx); err != nil {
 		return err
 	}
 	if len(s.bad) > 0 && !s.options.LeaveOutBadFiles {

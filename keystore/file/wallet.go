@@ -197,7 +197,7 @@ func (s *Store) readWallet(organizationID, walletID string) (*openWallet, error)
 // RevealMnemonic calls use with the words of a wallet and its passphrase, which
 // may be empty: to export it. use must not keep them.
 func (s *Store) RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error {
-	if _, err := s.lookAgain(ctx); err != nil {
+	if err := s.lookAgain(ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -215,7 +215,7 @@ func (s *Store) RevealMnemonic(ctx context.Context, organizationID, walletID str
 
 // Wallets returns the wallets of an organization, oldest first.
 func (s *Store) Wallets(ctx context.Context, organizationID string) ([]Wallet, error) {
-	if _, err := s.lookAgain(ctx); err != nil {
+	if err := s.lookAgain(ctx); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

@@ -1,0 +1,167 @@
+package file_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// at does something once, just before an operation. It must come.
+func (x *trial) at(t *testing.T, operation string, do func()) {
+	t.Helper()
+	var once sync.Once
+	come := false
+	x.disk.Arm(func(next string) file.Fault {
+		if next == operation {
+			once.Do(func() { come = true; do() })
+		}
+		return file.Fault{}
+	})
+	t.Cleanup(func() {
+		if !come {
+			t.Errorf("%s: it did not do so", operation)
+		}
+	})
+}
+
+// path is the file of a key.
+func (x *trial) path(id string) string { return filepath.Join(x.dir, "keys", id+".age") }
+
+// TestChangedWhileOpened changes a key file between two steps of reading it: a
+// file is refused unless it is the one that was looked at.
+func TestChangedWhileOpened(t *testing.T) {
+	base := newTemplate(t, false)
+	for _, c := range []struct {
+		name, operation string
+		change          func(path string) error
+		want            string
+	}{
+		{"exchanged", "open keys/first.age #1", func(path string) error {
+			content, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path+"2", content, 0o600), os.Rename(path+"2", path))
+		}, "exchanged while it was opened"},
+		{"grown", "read keys/first.age #1", func(path string) error {
+			grown, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				return err
+			}
+			_, err = grown.WriteString("more")
+			return errors.Join(err, grown.Close())
+		}, "grew while it was read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := base.trial(t)
+			x.at(t, c.operation, func() { must(t, c.change(x.path(x.first.ID))) })
+			_, err := file.OpenOn(t.Context(), x.disk, x.dir, passphrase, fast)
+			bad, ok := errors.AsType[*file.BadFilesError](err)
+			if !ok || !errors.Is(err, file.ErrPermissions) || !strings.Contains(err.Error(), c.want) || bad.Files[0].Path != x.path(x.first.ID) {
+				t.Errorf("opened with %v, want %s to be refused: %s", err, x.path(x.first.ID), c.want)
+			}
+		})
+	}
+}
+
+// TestRemovedWhileOpened: a file that is gone since it was listed is not bad.
+func TestRemovedWhileOpened(t *testing.T) {
+	x := newTemplate(t, false).trial(t)
+	x.at(t, "open keys/first.age #1", func() { must(t, os.Remove(x.path(x.first.ID))) })
+	if found := ids(t, x.open(t), "org"); len(found) > 0 || len(x.store.BadFiles()) > 0 {
+		t.Errorf("found %v, bad files %v", found, x.store.BadFiles())
+	}
+}
+
+// TestCreatedAtOnce: of two that create a keystore in one directory, the second
+// to come to its turn leaves the other's as it is.
+func TestCreatedAtOnce(t *testing.T) {
+	x := &trial{template: &template{}, dir: filepath.Join(t.TempDir(), "keys"), disk: &file.FaultyDisk{}}
+	x.at(t, "open lock #1", func() {
+		first, err := file.Create(x.dir, passphrase, fast)
+		must(t, err)
+		_, err = first.Generate("org", "first", keystore.CurveEd25519)
+		must(t, err, first.Close())
+	})
+	if _, err := file.CreateOn(x.disk, x.dir, newPassphrase, fast); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("the second: %v, want fs.ErrExist", err)
+	}
+	if found := ids(t, reopen(t, x.dir), "org"); len(found) != 1 {
+		t.Errorf("the first's keystore has keys %v", found)
+	}
+}
+
+// TestAddedAtOnce: of two that add the same key, the second to come to its turn
+// is told of the other's.
+func TestAddedAtOnce(t *testing.T) {
+	x := newTemplate(t, false).trial(t)
+	store, other := x.open(t), reopen(t, x.dir)
+	key := file.Key{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)}
+	var first keystore.KeyInfo
+	x.at(t, "open lock #1", func() {
+		var err error
+		first, err = other.Add("org", key)
+		must(t, err)
+	})
+	if info, err := store.Add("org", key); !errors.Is(err, keystore.ErrKeyExists) || info != first {
+		t.Errorf("the second: %v, %v, want ErrKeyExists and %v", info, err, first)
+	}
+	reopen(t, x.dir)
+}
+
+// TestClosedAtThatInstant closes a Store while it writes and while it looks for
+// keys. What is not answered as done may be there or not, but whole.
+func TestClosedAtThatInstant(t *testing.T) {
+	for _, c := range []struct {
+		name, operation string
+		wallet          bool
+		call            func(x *trial) error
+	}{
+		{"Add", "rename keys/*.age #1", false, func(x *trial) error {
+			_, err := x.store.Add("org", file.Key{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)})
+			return err
+		}},
+		{"AddWallet", "rename keys/*.age #1", true, func(x *trial) error {
+			_, err := x.store.AddWallet("org", file.NewWallet{Name: "new", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 9)}})
+			return err
+		}},
+		{"Derive", "rename keys/wallet.age #1", true, func(x *trial) error {
+			_, err := x.store.Derive("org", x.wallet.ID, accountAt(t, 9))
+			return err
+		}},
+		{"Find", "read keys/other.age #1", false, func(x *trial) error {
+			x.addOther(t)
+			_, err := x.store.Find(t.Context(), "org", keystore.ByID(x.other.ID))
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := newTemplate(t, c.wallet).trial(t)
+			store := x.open(t)
+			before := x.state(t)
+			closed := make(chan error, 1)
+			x.at(t, c.operation, func() {
+				go func() { closed <- store.Close() }()
+				for isOpen := true; isOpen; { // a key that it knows is found for as long as it is
+					_, err := store.Find(t.Context(), "org", keystore.ByID(x.first.ID))
+					isOpen = !errors.Is(err, keystore.ErrClosed)
+				}
+			})
+			if err := c.call(x); !errors.Is(err, keystore.ErrClosed) {
+				t.Errorf("%v, want ErrClosed", err)
+			}
+			must(t, <-closed)
+			if now := x.state(t); !contains(now, before) {
+				t.Errorf("there is %q, and there was %q", now, before)
+			}
+			if open := x.disk.Open(); open > 0 {
+				t.Errorf("%d files stay open", open)
+			}
+		})
+	}
+}
