@@ -1,6 +1,7 @@
 package bolt_test
 
 import (
+	"bytes"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -110,16 +111,25 @@ func TestDamagedActivity(t *testing.T) {
 // TestDamagedCodes: a code or a meter that cannot be read stops the change.
 func TestDamagedCodes(t *testing.T) {
 	cut := func(value []byte) []byte { return value[:len(value)-1] }
+	retyped := func(value []byte) []byte {
+		return bytes.Replace(value, []byte(`"tried":null`), []byte(`"tried":true`), 1)
+	}
 	asked := func(ask func(ledger otp.Ledger) error) func(t *testing.T, bucket string) {
 		return func(t *testing.T, bucket string) {
 			path := filled(t)
 			if err := open(t, path).ChangeOTP(t.Context(), "org", without(ask)); err != nil {
 				t.Fatal(err)
 			}
-			path = filled(t)
-			damage(t, path, bucket, cut)
-			if err := open(t, path).ChangeOTP(t.Context(), "org", without(ask)); !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("%v, want ErrUnavailable", err)
+			damages := []func(value []byte) []byte{cut}
+			if bucket == "codes" {
+				damages = append(damages, retyped)
+			}
+			for _, change := range damages {
+				path := filled(t)
+				damage(t, path, bucket, change)
+				if err := open(t, path).ChangeOTP(t.Context(), "org", without(ask)); !errors.Is(err, store.ErrUnavailable) {
+					t.Errorf("%v, want ErrUnavailable", err)
+				}
 			}
 		}
 	}

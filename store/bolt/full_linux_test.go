@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -29,6 +30,77 @@ func TestDiskFull(t *testing.T) {
 	command.Env = append(os.Environ(), variable+"="+filepath.Join(t.TempDir(), "store"))
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
+	}
+}
+
+// TestNothingCanBeWritten runs a store in a process of its own in which no write
+// to a file succeeds, at any place in it. Each call that has to write says so and
+// leaves everything as it was; those that read go on; and when writing works
+// again, so do they.
+func TestNothingCanBeWritten(t *testing.T) {
+	const variable = "COUNTERSIGN_TEST_NOTHING_WRITTEN"
+	if path := os.Getenv(variable); path != "" {
+		writeNothing(t, path)
+		return
+	}
+	path := filled(t)
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNothingCanBeWritten$", "-test.v")
+	command.Env = append(os.Environ(), variable+"="+path)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	s := open(t, path)
+	for _, id := range []string{activityID, "new"} {
+		if _, err := s.Get(t.Context(), "org", id); err != nil {
+			t.Errorf("%s was completed; opened again: %v", id, err)
+		}
+	}
+}
+
+func writeNothing(t *testing.T, path string) {
+	signal.Ignore(syscall.SIGXFSZ)
+	s := open(t, path)
+	later, ctx := time.Now().Add(2*time.Hour), t.Context()
+	claim := claimOf("new")
+	claim.LeaseTTL = 10 * time.Hour
+	begun, err := s.Begin(ctx, claim, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert := func(id string) otp.Change {
+		return without(func(ledger otp.Ledger) error { return ledger.Insert(otp.Code{ID: id, ExpiresAt: later}) })
+	}
+	calls := []struct {
+		name string
+		do   func() error
+	}{
+		{"Begin", func() error { _, err := s.Begin(ctx, claimOf("another"), insert("begun")); return err }},
+		{"ChangeOTP", func() error { return s.ChangeOTP(ctx, "org", insert("changed")) }},
+		{"Complete", func() error { return s.Complete(ctx, *begun.Lease, activityOf("new"), insert("completed")) }},
+		{"Sweep", func() error { _, err := s.Sweep(ctx, later); return err }},
+	}
+	limitFiles(t, 0)
+	for range 2 {
+		for _, call := range calls {
+			if err := call.do(); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%s: %v, want ErrUnavailable", call.name, err)
+			}
+		}
+		if err := s.Release(ctx, *begun.Lease, insert("released")); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("Release: %v, want ErrUnavailable", err)
+		}
+		if _, err := s.Get(ctx, "org", "new"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("what could not be written: %v", err)
+		}
+		if _, err := s.Get(ctx, "org", activityID); err != nil {
+			t.Errorf("what was there: %v", err)
+		}
+	}
+	limitFiles(t, math.MaxUint64)
+	for _, call := range calls {
+		if err := call.do(); err != nil {
+			t.Errorf("%s, once it can be written: %v", call.name, err)
+		}
 	}
 }
 

@@ -54,12 +54,20 @@ func (t *transaction) get(bucket, key []byte) []byte { return t.tx.Bucket(bucket
 
 func (t *transaction) put(bucket, key, value []byte) error {
 	t.wrote = true
-	return t.tx.Bucket(bucket).Put(key, value)
+	return unavailable(t.tx.Bucket(bucket).Put(key, value))
 }
 
 func (t *transaction) remove(bucket, key []byte) error {
 	t.wrote = true
-	return t.tx.Bucket(bucket).Delete(key)
+	return unavailable(t.tx.Bucket(bucket).Delete(key))
+}
+
+// unavailable is what an error of the file is to who uses the store.
+func unavailable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
 // within is the key of something of an organization.

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -112,12 +111,10 @@ func (w *writer) commit(batch []*write) {
 		switch {
 		case errors.Is(err, errNothing):
 			err = nil
-		case err != nil:
-			err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-		default:
+		case err == nil:
 			w.commits.Add(1)
 		}
-		w.answer(batch, err)
+		w.answer(batch, unavailable(err))
 		return
 	}
 }

@@ -1,0 +1,180 @@
+package bolt_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+// edit changes a file beneath the store.
+func edit(t *testing.T, path string, change func(tx *bbolt.Tx) error) {
+	t.Helper()
+	file, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(file.Update(change), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// obstruct puts a bucket where a value stands, or would stand: bbolt refuses to
+// write and to remove a value there.
+func obstruct(t *testing.T, path, bucket, key string) {
+	t.Helper()
+	edit(t, path, func(tx *bbolt.Tx) error {
+		in := tx.Bucket([]byte(bucket))
+		if err := in.Delete([]byte(key)); err != nil {
+			return err
+		}
+		_, err := in.CreateBucket([]byte(key))
+		return err
+	})
+}
+
+func clearAway(t *testing.T, path, bucket, key string) {
+	t.Helper()
+	edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket([]byte(bucket)).DeleteBucket([]byte(key)) })
+}
+
+// inOrg is the key of something of the organization "org".
+func inOrg(rest string) string { return "\x03org" + rest }
+
+func expiryOf(at time.Time, kind, key string) string {
+	return string(binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli()))) + kind + key
+}
+
+// TestObstructed has single values of a file that cannot be written: whatever
+// needs them says so, does nothing by halves, and works when they can be.
+func TestObstructed(t *testing.T) {
+	later := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	code := otp.Code{ID: "10000000-0000-4000-8000-000000000000", State: otp.StateLive, ExpiresAt: later}
+	meter, meterKey := otp.Meter{Live: []otp.LiveCode{{ID: code.ID, ExpiresAt: later.UnixMilli()}}}, otp.MeterKey{1}
+	complete := func(t *testing.T, s *bolt.Store) error {
+		begun, err := s.Begin(t.Context(), claimOf("new"), nil)
+		if err != nil {
+			return err
+		}
+		return s.Complete(t.Context(), *begun.Lease, activityOf("new"), without(func(ledger otp.Ledger) error { return ledger.Insert(code) }))
+	}
+	insert := func(t *testing.T, s *bolt.Store) error {
+		return s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error { return ledger.Insert(code) }))
+	}
+	count := func(t *testing.T, s *bolt.Store) error {
+		return s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error { return ledger.SetMeter(meterKey, meter) }))
+	}
+	sweep := func(t *testing.T, s *bolt.Store) error {
+		_, err := s.Sweep(t.Context(), later.Add(time.Hour))
+		return err
+	}
+	fingerprint := fingerprint("new")
+	for name, c := range map[string]struct {
+		bucket, key string
+		do          func(t *testing.T, s *bolt.Store) error
+	}{
+		"complete: activity":    {"activities", inOrg("new"), complete},
+		"complete: fingerprint": {"fingerprints", inOrg(string(fingerprint[:])), complete},
+		"complete: code":        {"codes", inOrg(code.ID), complete},
+		"insert: code":          {"codes", inOrg(code.ID), insert},
+		"insert: expiry":        {"expiry", expiryOf(code.KeepUntil(), "c", inOrg(code.ID)), insert},
+		"count: meter":          {"meters", inOrg(string(meterKey[:])), count},
+		"count: expiry":         {"expiry", expiryOf(meter.KeepUntil(), "m", inOrg(string(meterKey[:]))), count},
+		"sweep: expiry":         {"expiry", expiryOf(later, "c", inOrg(codeID)), sweep},
+		"sweep: code":           {"codes", inOrg(codeID), sweep},
+		"sweep: meter":          {"meters", inOrg(string(make([]byte, len(otp.MeterKey{})))), sweep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filled(t)
+			obstruct(t, path, c.bucket, c.key)
+			before := contentOf(t, path)
+			s := open(t, path)
+			if err := c.do(t, s); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%v, want ErrUnavailable", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if after := contentOf(t, path); !slices.Equal(after, before) {
+				t.Errorf("done by halves: there is\n%q, and there was\n%q", after, before)
+			}
+			clearAway(t, path, c.bucket, c.key)
+			if err := c.do(t, open(t, path)); err != nil {
+				t.Errorf("with nothing in the way: %v", err)
+			}
+		})
+	}
+}
+
+// contentOf lists all that is in a file.
+func contentOf(t *testing.T, path string) (content []string) {
+	t.Helper()
+	edit(t, path, func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(name []byte, bucket *bbolt.Bucket) error {
+			return bucket.ForEach(func(key, value []byte) error {
+				content = append(content, string(name)+" "+string(key)+" "+string(value))
+				return nil
+			})
+		})
+	})
+	return content
+}
+
+// TestObstructedLayout: a file in which the buckets cannot be made is not
+// opened, and is not kept open.
+func TestObstructedLayout(t *testing.T) {
+	refused := func(name, path string) {
+		for range 2 {
+			if _, err := bolt.Open(path); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: opened with %v, want ErrUnavailable and the file's name", name, err)
+			}
+		}
+	}
+	for _, bucket := range []string{"meta", "activities", "fingerprints", "codes", "meters", "expiry"} {
+		path := filled(t)
+		bucketToValue(t, path, bucket)
+		refused(bucket, path)
+	}
+	path := filled(t)
+	obstruct(t, path, "meta", "version")
+	refused("version", path)
+}
+
+// bucketToValue makes a plain value of a bucket, which bbolt itself does not do:
+// it takes the flag from its element of each leaf page.
+//
+//	page     id 8 ‖ flags 2 (leaf: 2) ‖ count 2 ‖ overflow 4 ‖ elements
+//	element  flags 4 (bucket: 1) ‖ position of its key, from here, 4 ‖ key size 4 ‖ value size 4
+func bucketToValue(t *testing.T, path, bucket string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	for page := range slices.Chunk(content, os.Getpagesize()) {
+		if binary.NativeEndian.Uint16(page[8:]) != 2 {
+			continue
+		}
+		for i := range int(binary.NativeEndian.Uint16(page[10:])) {
+			element := page[16+16*i:]
+			key := element[binary.NativeEndian.Uint32(element[4:]):][:binary.NativeEndian.Uint32(element[8:])]
+			if string(key) == bucket && element[0] == 1 {
+				element[0] = 0
+				changed++
+			}
+		}
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil || changed == 0 {
+		t.Fatalf("%d elements changed, %v", changed, err)
+	}
+}
