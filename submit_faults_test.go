@@ -92,6 +92,27 @@ func TestNothingLeavesUnrecorded(t *testing.T) {
 	}
 }
 
+// unclosable is a store whose last bytes cannot be written.
+type unclosable struct {
+	store.Store
+	closed bool
+}
+
+func (s *unclosable) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return errors.Join(s.Store.Close(), store.ErrUnavailable)
+}
+
+func TestStoreCannotClose(t *testing.T) {
+	f := enginetest.New(t, func(c *countersign.Config) { c.Store = &unclosable{Store: memory.New(0)} })
+	if err := f.Engine.Close(); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("closed with %v, want the store's error", err)
+	}
+}
+
 func TestStoreCannotBegin(t *testing.T) {
 	faulty := &faultyActivities{Store: memory.New(0), begin: store.ErrUnavailable}
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = faulty })

@@ -23,7 +23,10 @@ const writers = 32
 
 // Add puts a key into an organization. When it returns without error, the key
 // is safe on disk. If the organization has this key, or one with this id, it
-// returns keystore.ErrKeyExists together with what there is.
+// returns keystore.ErrKeyExists together with what there is. After another error
+// the key may be there, whole; adding it again tells. While a key file cannot be
+// read for another reason than what is in it, nothing is added: it may hold the
+// same key.
 func (s *Store) Add(organizationID string, key Key) (keystore.KeyInfo, error) {
 	infos, errs := s.AddBatch(organizationID, []Key{key})
 	return infos[0], errs[0]
