@@ -81,3 +81,16 @@ func TestOpenWithOptionsThatCannotBe(t *testing.T) {
 		t.Errorf("opened with %v, want the option refused", err)
 	}
 }
+
+// TestSameKeyTwice: of two files with the same key the younger is refused.
+func TestSameKeyTwice(t *testing.T) {
+	x := newAttacked(t)
+	identity, _ := x.identity(t)
+	own := x.read(t, x.a.ID)
+	other := strings.Replace(metadataOf(t, own), x.a.ID, stranger, 1)
+	x.write(t, stranger, file.Seal(t, x.dir, passphrase, false, other, decrypt(t, own, identity)))
+	x.mustRefuse(t, stranger+".age", keystore.ErrKeyExists)
+	if _, err := file.Open(t.Context(), x.dir, passphrase, fast); !strings.Contains(err.Error(), "the same key as "+x.a.ID+".age: move one of them away") {
+		t.Errorf("it does not say which: %v", err)
+	}
+}
