@@ -96,7 +96,8 @@ func (s *Store) checkEmpty() error {
 
 // ChangePassphrase encrypts identity.age with another passphrase. The keys stay
 // as they are: who has a copy of the former file and its passphrase can still
-// read them.
+// read them. After an error, it is either the former passphrase or the new one
+// that opens the keystore.
 func (s *Store) ChangePassphrase(passphrase []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
