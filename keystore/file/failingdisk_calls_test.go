@@ -2,11 +2,8 @@ package file_test
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -14,154 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
-
-const newSecret = 100 // of the key that is added
-
-var newPassphrase = []byte("another one")
-
-// template is a keystore to be copied, with one key, and perhaps a wallet with
-// one account; and what it is after another process has added to it: an account
-// of the wallet, or without one a key.
-type template struct {
-	before, after map[string][]byte // files, by their names in it
-	first         keystore.KeyInfo  // the key
-	wallet        file.Wallet
-	other         file.Account // what is added
-	names         map[string]string
-}
-
-// trial is one copy, on a disk of its own.
-type trial struct {
-	*template
-	disk         *file.FaultyDisk
-	dir          string
-	store        *file.Store // that prepare has opened, if it has
-	call         onDisk
-	again        func() error
-	err          error    // of the call
-	acknowledged []string // as in the state
-}
-
-func newTemplate(t *testing.T, withWallet bool) *template {
-	t.Helper()
-	store := create(t)
-	first, err := store.Generate("org", "first", keystore.CurveEd25519)
-	must(t, err)
-	base := &template{first: first, names: map[string]string{first.ID: "first"}}
-	if withWallet {
-		base.wallet, err = store.AddWallet("org", file.NewWallet{Name: "wallet", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 0)}})
-		must(t, err)
-		base.names[base.wallet.ID] = "wallet"
-	}
-	base.before = filesOf(t, store.Dir())
-	if withWallet {
-		base.other, err = store.Derive("org", base.wallet.ID, accountAt(t, 1))
-	} else {
-		base.other.KeyInfo, err = store.Generate("org", "other", keystore.CurveSecp256k1)
-		base.names[base.other.ID] = "other"
-	}
-	must(t, err)
-	base.after = filesOf(t, store.Dir())
-	return base
-}
-
-// filesOf reads what is in a keystore.
-func filesOf(t *testing.T, dir string) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	must(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		must(t, err)
-		files[name], err = os.ReadFile(path)
-		return err
-	}))
-	return files
-}
-
-func write(t *testing.T, dir string, files map[string][]byte) {
-	t.Helper()
-	for name, content := range files {
-		must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
-	}
-}
-
-func accountAt(t *testing.T, index int) wallet.Account {
-	t.Helper()
-	path, err := wallet.ParsePath(fmt.Sprintf("m/44'/501'/%d'/0'", index))
-	must(t, err)
-	return wallet.Account{Curve: keystore.CurveEd25519, Path: path}
-}
-
-func (base *template) trial(t *testing.T) *trial {
-	t.Helper()
-	x := &trial{template: base, dir: filepath.Join(t.TempDir(), "keys"), disk: &file.FaultyDisk{Names: base.names}}
-	must(t, os.MkdirAll(filepath.Join(x.dir, "keys"), 0o700), os.Chmod(x.dir, 0o700))
-	write(t, x.dir, base.before)
-	return x
-}
-
-// open opens the keystore on the trial's disk, for prepare.
-func (x *trial) open(t *testing.T) *file.Store {
-	t.Helper()
-	store, err := file.OpenOn(t.Context(), x.disk, x.dir, passphrase, fast)
-	must(t, err)
-	t.Cleanup(func() { _ = store.Close() })
-	x.store = store
-	return store
-}
-
-// addOther is what another process does.
-func (x *trial) addOther(t *testing.T) {
-	t.Helper()
-	write(t, x.dir, x.after)
-}
-
-// state is what who opens the keystore finds: nothing if there is none.
-func (x *trial) state(t *testing.T) (found []string) {
-	t.Helper()
-	for _, passphrase := range [][]byte{passphrase, newPassphrase} {
-		store, err := file.Open(t.Context(), x.dir, passphrase, fast)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case errors.Is(err, file.ErrPassphrase):
-			continue
-		case err != nil:
-			t.Fatalf("it does not open any more: %v", err)
-		}
-		defer store.Close()
-		found = append(found, "a keystore with passphrase "+string(passphrase))
-		for info, err := range store.Keys(t.Context(), "org") {
-			must(t, err)
-			found = append(found, keyState(info))
-		}
-		wallets, err := store.Wallets(t.Context(), "org")
-		must(t, err)
-		for _, w := range wallets {
-			for _, account := range w.Accounts {
-				found = append(found, fmt.Sprintf("account %v of wallet %s", account.Path, w.Name))
-			}
-		}
-		slices.Sort(found)
-		return found
-	}
-	t.Fatal("neither passphrase opens it")
-	return nil
-}
-
-func keyState(info keystore.KeyInfo) string { return info.Name + " " + info.PublicKey.String() }
-
-// left returns the error of a file that was left out, as BadFiles tells it, for
-// a key that is not found because of that.
-func (x *trial) left(err error) error {
-	if bad := x.store.BadFiles(); errors.Is(err, keystore.ErrKeyNotFound) && len(bad) > 0 {
-		return bad[0]
-	}
-	return err
-}
 
 // calls, with what is harmless by design: a lock that can only be opened for
 // reading is as good; Open goes on if it cannot sweep; and a key file of which
@@ -322,4 +171,13 @@ func (x *trial) complete(isComplete bool) error {
 func agePast(dir string) error {
 	longAgo := time.Now().Add(-time.Hour)
 	return os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo)
+}
+
+// left returns the error of a file that was left out, as BadFiles tells it, for
+// a key that is not found because of that.
+func (x *trial) left(err error) error {
+	if bad := x.store.BadFiles(); errors.Is(err, keystore.ErrKeyNotFound) && len(bad) > 0 {
+		return bad[0]
+	}
+	return err
 }
