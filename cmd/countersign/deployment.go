@@ -55,7 +55,7 @@ func engineOverStore(ctx context.Context, configured *config.Config, made counte
 		return nil, fmt.Errorf("proofKey: %w", err)
 	}
 	if made.Store, err = openStore(ctx, configured.Store); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	if made.OTP, err = openOTP(ctx, configured.OTP, made.Store); err != nil {
 		return nil, errors.Join(fmt.Errorf("otp: %w", err), made.Store.Close())
@@ -71,6 +71,7 @@ func engineOverStore(ctx context.Context, configured *config.Config, made counte
 const connectTimeout = 15 * time.Second
 
 // openStore opens the store that a URI names.
+// openStore opens the store of a URI. Its errors say that they are the store's.
 func openStore(ctx context.Context, uri string) (store.Store, error) {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	switch {
@@ -86,12 +87,15 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()
 		opened, err := postgres.Open(ctx, uri)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil, fmt.Errorf("store: PostgreSQL did not answer within %v", connectTimeout)
+		}
 		if err != nil {
 			return nil, err
 		}
 		return opened, nil
 	}
-	return nil, fmt.Errorf("%q is none: use memory, bolt:PATH or postgres://…", scheme)
+	return nil, fmt.Errorf("store: %q is none: use memory, bolt:PATH or postgres://…", scheme)
 }
 
 // openProofKey opens the key that makes app proofs and verification tokens: an

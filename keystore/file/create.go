@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -31,6 +32,10 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if s.identity, err = newIdentity(s.options.Recovery); err != nil {
 		return err
 	}
+	parents, err := s.missingNames()
+	if err != nil {
+		return err
+	}
 	if err := s.disk.MkdirAll(s.dir, directoryMode); err != nil {
 		return err
 	}
@@ -51,7 +56,23 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if s.sealer, err = s.identity.sealer(); err != nil {
 		return err
 	}
-	return s.syncParent()
+	return s.syncAll(parents)
+}
+
+// missingNames returns the directories to which the names of the keystore's
+// directory, and of those above it that are not there yet, are to come. Its own
+// name may be as new as theirs.
+func (s *Store) missingNames() (parents []string, err error) {
+	for dir := filepath.Clean(s.dir); ; dir = filepath.Dir(dir) {
+		parents = append(parents, filepath.Dir(dir))
+		root, err := s.disk.OpenDirectory(filepath.Dir(dir))
+		if err == nil {
+			return parents, root.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
 }
 
 // establish makes the directory of keys and identity.age, if nobody else has

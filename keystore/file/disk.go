@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -138,11 +137,16 @@ func sweep(root directory) {
 	}
 }
 
-// syncParent makes the name of the directory, which may be new, safe on disk.
-func (s *Store) syncParent() error {
-	parent, err := s.disk.OpenDirectory(filepath.Dir(filepath.Clean(s.dir)))
-	if err != nil {
-		return err
+// syncAll makes names that were added to directories safe on disk.
+func (s *Store) syncAll(directories []string) error {
+	for _, path := range directories {
+		root, err := s.disk.OpenDirectory(path)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(syncDirectory(root), root.Close()); err != nil {
+			return err
+		}
 	}
-	return errors.Join(syncDirectory(parent), parent.Close())
+	return nil
 }

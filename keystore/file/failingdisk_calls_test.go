@@ -19,13 +19,12 @@ import (
 var calls = []onDisk{
 	{name: "Create", prepare: func(t *testing.T, x *trial) func() error {
 		must(t, os.RemoveAll(x.dir))
-		return func() error {
-			store, err := file.CreateOn(x.disk, x.dir, passphrase, fast)
-			if err != nil {
-				return err
-			}
-			return store.Close()
-		}
+		return x.create
+	}},
+	{name: "Create in new directories", prepare: func(t *testing.T, x *trial) func() error {
+		must(t, os.RemoveAll(x.dir))
+		x.dir = filepath.Join(x.dir, "new", "newer")
+		return x.create
 	}},
 	{name: "Open", harmless: []string{"open lock", "flock lock", "open .", "readdir .", "open keys #1", "readdir keys #1", "lstat keys/first.age #1"}, prepare: func(t *testing.T, x *trial) func() error {
 		return func() error {

@@ -216,3 +216,24 @@ func (x *trial) checkWritten(t *testing.T, after []string) {
 func contains(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }
+
+// TestCreateSyncsNames: after a power cut, a keystore is there if the names of all
+// directories that lead to it are.
+func TestCreateSyncsNames(t *testing.T) {
+	synced := func(below string) (count int) {
+		disk := new(file.FaultyDisk)
+		disk.Arm(func(operation string) file.Fault {
+			if strings.HasPrefix(operation, "sync . ") {
+				count++
+			}
+			return file.Fault{}
+		})
+		store, err := file.CreateOn(disk, filepath.Join(t.TempDir(), below), passphrase, fast)
+		must(t, err)
+		must(t, store.Close())
+		return count
+	}
+	if one, three := synced("a"), synced("a/b/c"); three != one+2 {
+		t.Errorf("%d directories synced for one new name, %d for three", one, three)
+	}
+}

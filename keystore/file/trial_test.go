@@ -41,6 +41,14 @@ type trial struct {
 	acknowledged []string // as in the state
 }
 
+func (x *trial) create() error {
+	store, err := file.CreateOn(x.disk, x.dir, passphrase, fast)
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
 func newTemplate(t *testing.T, withWallet bool) *template {
 	t.Helper()
 	store := create(t)
