@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	oracle "github.com/btcsuite/btcd/psbt/v2"
@@ -25,26 +22,8 @@ import (
 // version with inputs that the test key can sign.
 func bitcoinSeeds(f *testing.F, pub keystore.PublicKey) {
 	f.Helper()
-	paths, err := filepath.Glob("../chains/bitcoin/testdata/*.json")
-	if err != nil || len(paths) == 0 {
-		f.Fatalf("no vectors: %v", err)
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		var vector struct{ UnsignedTransaction, SignedTransaction string }
-		if err := json.Unmarshal(text, &vector); err != nil {
-			f.Fatal(err)
-		}
-		for _, transaction := range []string{vector.UnsignedTransaction, vector.SignedTransaction} {
-			raw, err := hex.DecodeString(transaction)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(raw)
-		}
+	for _, raw := range transactionsOf(f, "bitcoin") {
+		f.Add(raw)
 	}
 	x := pub.XOnly()
 	multisig := bitcointest.Multisig(1, pub, pub)

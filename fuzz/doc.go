@@ -17,11 +17,9 @@
 //
 //	FuzzEthereumParse       chains/ethereum, chains/internal/rlp   accepts what go-ethereum does, but for listed differences; recovers to the signer
 //	FuzzEthereumGenerated   the engine                             signs to the bytes that go-ethereum signs to
-//	FuzzEthereumRequest     the engine, addresses, hex             a result, or a refusal that is the caller's
 //	FuzzEthereumCalldata    chains/internal/evm                    other calldata is shown otherwise
 //	FuzzTempoParse          chains/tempo                           accepts what the oracle does; keeps the items; recovers to the signer
 //	FuzzTempoGenerated      the engine                             signs to the bytes that the oracle signs to
-//	FuzzTempoRequest        the engine                             a result, or a refusal that is the caller's
 //	FuzzSolanaParse         chains/solana, compact-u16             solana-go encodes to the same bytes, and its Sanitize passes
 //	FuzzSolanaSign          chains/solana                          one slot is filled, as crypto/ed25519 signs
 //	FuzzSolanaSignWith      base58 addresses                       solana-go reads the same addresses
@@ -33,6 +31,7 @@
 //	FuzzBitcoinSign         chains/bitcoin                         signatures are added, nothing else changes
 //	FuzzBitcoinTransaction  the transactions that inputs spend     btcd writes the same, with the same id and outputs
 //	FuzzBitcoinAddress      base58check and bech32 addresses       an address or an id
+//	FuzzSignRequest         the engine, addresses, hex, any chain  a result, or a refusal that is the caller's
 //	FuzzDecodeHex           hex of a transaction                   written again the same
 //	FuzzDecimal             amounts as they are shown              the point moves, the number stays
 //

@@ -3,12 +3,9 @@ package fuzz
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"math/big"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +15,6 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
@@ -34,28 +30,7 @@ const ethereumSecret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3f
 // vectors, and generated ones.
 func ethereumSeeds(f *testing.F) [][]byte {
 	f.Helper()
-	files, err := filepath.Glob("../chains/ethereum/testdata/*.json")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no vectors: %v", err)
-	}
-	var seeds [][]byte
-	for _, file := range files {
-		var vector struct{ UnsignedTransaction, SignedTransaction string }
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &vector); err != nil {
-			f.Fatalf("%s: %v", file, err)
-		}
-		for _, text := range []string{vector.UnsignedTransaction, vector.SignedTransaction} {
-			raw, err := hex.DecodeString(text)
-			if err != nil {
-				f.Fatalf("%s: %v", file, err)
-			}
-			seeds = append(seeds, raw)
-		}
-	}
+	seeds := transactionsOf(f, "ethereum")
 	random := rand.New(rand.NewPCG(12, 13))
 	for number := range 6 * gethoracle.Kinds {
 		seeds = append(seeds, gethoracle.Generate(random, number%gethoracle.Kinds).Unsigned)
@@ -199,60 +174,7 @@ func FuzzEthereumGenerated(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, kind uint8) {
 		c := gethoracle.Generate(rand.New(rand.NewPCG(seed, 0)), int(kind)%gethoracle.Kinds)
-		keys := memory.New()
-		defer keys.Close()
-		if _, err := keys.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {
-			t.Fatal(err)
-		}
-		engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
-			SignWith: "key", Type: activity.TransactionTypeEthereum, UnsignedTransaction: hex.EncodeToString(c.Unsigned),
-		})
-		if err != nil || result.SignedTransaction != hex.EncodeToString(c.Signed) {
-			t.Fatalf("%x\n got %v (%v)\nwant %x", c.Unsigned, result, err, c.Signed)
-		}
-	})
-}
-
-// FuzzEthereumRequest: whatever is asked for, the engine answers with a result
-// or with an *activity.Error that is the caller's.
-func FuzzEthereumRequest(f *testing.F) {
-	addCorpus(f)
-	for _, seed := range ethereumSeeds(f) {
-		f.Add("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", hex.EncodeToString(seed))
-	}
-	f.Add("0x97CC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "0X02EC01")
-	f.Add("key", "AuwBB4Q7msoAhQSoF8gA")
-	secret, err := hex.DecodeString(ethereumSecret)
-	if err != nil {
-		f.Fatal(err)
-	}
-	keys := memory.New()
-	if _, err := keys.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
-		f.Fatal(err)
-	}
-	engine, err := countersign.New(countersign.Config{Keystore: keys})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { engine.Close() })
-	f.Fuzz(func(t *testing.T, signWith, unsigned string) {
-		result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
-			SignWith: signWith, Type: activity.TransactionTypeEthereum, UnsignedTransaction: unsigned,
-		})
-		if err == nil {
-			if _, err := hex.DecodeString(result.SignedTransaction); err != nil {
-				t.Fatalf("%q is no hex", result.SignedTransaction)
-			}
-			return
-		}
-		refused, ok := errors.AsType[*activity.Error](err)
-		if !ok || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable || refused.Field == "" {
-			t.Fatalf("signWith %q, unsigned %q: %#v", signWith, unsigned, err)
-		}
+		signsTo(t, activity.TransactionTypeEthereum, crypto.FromECDSA(c.Key), c.Unsigned, c.Signed)
 	})
 }
 

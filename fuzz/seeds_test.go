@@ -1,6 +1,10 @@
 package fuzz
 
 import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/countersign-dev/countersign/fuzz/internal/corpus"
@@ -22,4 +26,61 @@ func addCorpus(f *testing.F) {
 		}
 		f.Add(values...)
 	}
+}
+
+// vector is a transaction in the testdata of a chain's package, which names its
+// source.
+type vector struct {
+	PrivateKey          string // of secp256k1, with 0x
+	SecretKeySeedHex    string // of Ed25519
+	Address             string
+	UnsignedTransaction string
+	SignedTransaction   string
+}
+
+// vectorsOf returns the vectors of a chain.
+func vectorsOf(f *testing.F, chain string) []vector {
+	f.Helper()
+	files, err := filepath.Glob("../chains/" + chain + "/testdata/*.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var vectors []vector
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var v vector
+		if err := json.Unmarshal(text, &v); err != nil {
+			f.Fatalf("%s: %v", file, err)
+		}
+		if v.UnsignedTransaction != "" {
+			vectors = append(vectors, v)
+		}
+	}
+	if len(vectors) == 0 {
+		f.Fatalf("no vectors of %s", chain)
+	}
+	return vectors
+}
+
+// transactionsOf returns the transactions of a chain's vectors, each unsigned and
+// signed.
+func transactionsOf(f *testing.F, chain string) [][]byte {
+	f.Helper()
+	var raw [][]byte
+	for _, v := range vectorsOf(f, chain) {
+		raw = append(raw, unhex(f, v.UnsignedTransaction), unhex(f, v.SignedTransaction))
+	}
+	return raw
+}
+
+func unhex(f *testing.F, digits string) []byte {
+	f.Helper()
+	raw, err := hex.DecodeString(digits)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return raw
 }

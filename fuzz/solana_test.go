@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	sdk "github.com/gagliardetto/solana-go"
@@ -24,27 +20,9 @@ import (
 // transactions made of them.
 func seedSolana(f *testing.F) {
 	f.Helper()
-	files, err := filepath.Glob("../chains/solana/testdata/*.json")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no vectors: %v", err)
-	}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		var vector struct{ UnsignedTransaction, SignedTransaction string }
-		if err := json.Unmarshal(content, &vector); err != nil {
-			f.Fatal(err)
-		}
-		for _, digits := range []string{vector.UnsignedTransaction, vector.SignedTransaction} {
-			raw, err := hex.DecodeString(digits)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(raw)
-			f.Add(solanaV1(f, raw))
-		}
+	for _, raw := range transactionsOf(f, "solana") {
+		f.Add(raw)
+		f.Add(solanaV1(f, raw))
 	}
 }
 

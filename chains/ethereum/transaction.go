@@ -84,12 +84,7 @@ func (tx *transaction) parse() error {
 
 // Signers implements chains.Transaction.
 func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	at, err := evm.Signer(Name, signWith)
-	if err != nil {
-		return nil, err
-	}
-	tx.signer[0] = at
-	return tx.signer[:], nil
+	return evm.Signers(Name, signWith, &tx.signer)
 }
 
 // Check implements chains.Transaction: any secp256k1 key can sign it.

@@ -73,8 +73,8 @@
 // Any number of processes can open the same directory. Writers take turns. A key
 // that one adds is found by the others when they are asked for a key that they
 // do not know. A crash at any instant, or a disk that fails, leaves each key file
-// whole or absent, and a key whose adding was acknowledged is there. A key file that is removed is gone
-// for those who open the directory after that.
+// whole or absent, and a key whose adding was acknowledged is there. A key file
+// that is removed is gone for those who open the directory after that.
 //
 // # What stays in memory
 //

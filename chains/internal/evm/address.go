@@ -56,14 +56,18 @@ func ParseAddress(text string) (address Address, err error) {
 	return address, nil
 }
 
-// Signer reads signWith: an address if it starts with 0x, else a key's id.
-func Signer(chain, signWith string) (keystore.Locator, error) {
+// Signers reads signWith: an address if it starts with 0x, else a key's id. The
+// one place to look is put into room, which a transaction has, and returned as a
+// slice of it.
+func Signers(chain, signWith string, room *[1]keystore.Locator) ([]keystore.Locator, error) {
 	if !strings.HasPrefix(signWith, "0x") && !strings.HasPrefix(signWith, "0X") {
-		return keystore.ByID(signWith), nil
+		room[0] = keystore.ByID(signWith)
+		return room[:], nil
 	}
 	address, err := ParseAddress(signWith)
 	if err != nil {
-		return keystore.Locator{}, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: err.Error()}
+		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: err.Error()}
 	}
-	return keystore.ByKeccak(address), nil
+	room[0] = keystore.ByKeccak(address)
+	return room[:], nil
 }

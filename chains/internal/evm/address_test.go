@@ -89,7 +89,7 @@ func TestParseAddressRefused(t *testing.T) {
 	}
 }
 
-func TestSigner(t *testing.T) {
+func TestSigners(t *testing.T) {
 	address, err := evm.ParseAddress(eip55[4])
 	if err != nil {
 		t.Fatal(err)
@@ -101,11 +101,11 @@ func TestSigner(t *testing.T) {
 		eip55[4][2:]:                           keystore.ByID(eip55[4][2:]), // no 0x: an id
 		"3b241101-e2bb-4255-8caf-4136c566a962": keystore.ByID("3B241101-E2BB-4255-8CAF-4136C566A962"),
 	} {
-		if at, err := evm.Signer("ethereum", signWith); err != nil || at != want {
+		if at, err := evm.Signers("ethereum", signWith, new([1]keystore.Locator)); err != nil || len(at) != 1 || at[0] != want {
 			t.Errorf("%s: %v, %v, want %v", signWith, at, err, want)
 		}
 	}
-	_, err = evm.Signer("ethereum", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee")
+	_, err = evm.Signers("ethereum", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee", new([1]keystore.Locator))
 	signer, ok := errors.AsType[*chains.SignerError](err)
 	if !ok || !errors.Is(err, chains.ErrSignWith) || signer.Chain != "ethereum" {
 		t.Errorf("%v is no SignerError of ethereum with ErrSignWith", err)
