@@ -89,6 +89,20 @@ func Locators(pub PublicKey) []Locator {
 	return nil
 }
 
+// Locates reports whether the locator is one of those that [Locators] returns for
+// the public key, without making them.
+func (l Locator) Locates(pub PublicKey) bool {
+	switch l.kind {
+	case LocateByKeccak:
+		return pub.curve == CurveSecp256k1 && l == ByKeccak(pub.keccak)
+	case LocateByHash160:
+		return pub.curve == CurveSecp256k1 && l == ByHash160(pub.hash160)
+	case LocateByEd25519:
+		return pub.curve == CurveEd25519 && l == ByEd25519(pub.Ed25519())
+	}
+	return false
+}
+
 // TaprootLocator returns the locator of a secp256k1 key's BIP-86 address. It
 // costs a point multiplication, some fifty times as much as the others: a
 // backend with many keys computes it when somebody first looks for a key by

@@ -83,11 +83,7 @@ func (t *table) hash(organizationID string, at keystore.Locator) uint64 {
 
 // locators returns where the key is found in the table.
 func (k *Key) locators() []keystore.Locator {
-	byID := keystore.ByID(k.id)
-	if k.public.Curve() == keystore.CurveEd25519 {
-		return []keystore.Locator{byID, keystore.ByEd25519(k.public.Ed25519())}
-	}
-	return []keystore.Locator{byID, keystore.ByKeccak(k.public.KeccakAddress()), keystore.ByHash160(k.public.Hash160())}
+	return append(keystore.Locators(k.public), keystore.ByID(k.id))
 }
 
 // isAt reports whether the key is the organization's, and at a locator.
@@ -95,15 +91,8 @@ func (k *Key) isAt(organizationID string, at keystore.Locator) bool {
 	if k.organization != organizationID {
 		return false
 	}
-	switch onSecp256k1 := k.public.Curve() == keystore.CurveSecp256k1; at.Kind() {
-	case keystore.LocateByID:
+	if at.Kind() == keystore.LocateByID {
 		return at == keystore.ByID(k.id)
-	case keystore.LocateByKeccak:
-		return onSecp256k1 && at == keystore.ByKeccak(k.public.KeccakAddress())
-	case keystore.LocateByHash160:
-		return onSecp256k1 && at == keystore.ByHash160(k.public.Hash160())
-	case keystore.LocateByEd25519:
-		return !onSecp256k1 && at == keystore.ByEd25519(k.public.Ed25519())
 	}
-	return false
+	return at.Locates(k.public)
 }
