@@ -287,9 +287,7 @@ func (f *Fields) Join(inner *Fields) {
 // Fail records a fault of a field that was read, unless there is one already.
 // at is the byte offset.
 func (f *Fields) Fail(name string, at int, format string, args ...any) {
-	if f.fault == nil {
-		f.fail(name, at, fmt.Sprintf(format, args...))
-	}
+	f.fail(name, at, fmt.Sprintf(format, args...))
 }
 
 // At returns the byte offset of the next item.

@@ -55,7 +55,8 @@ func TestTableGrows(t *testing.T) {
 }
 
 // TestTableComparesKeys has all look-ups come by slots whose hashes fit and that
-// lead to another key: as if every hash were the same.
+// lead to another key, or to that of another organization: as if every hash were
+// the same.
 func TestTableComparesKeys(t *testing.T) {
 	first, second := keyOf(t, keystore.CurveSecp256k1, 1), keyOf(t, keystore.CurveSecp256k1, 2)
 	defer first.Destroy()
@@ -63,16 +64,15 @@ func TestTableComparesKeys(t *testing.T) {
 	first.organization, second.organization = "a", "a"
 	both := (*table)(nil).with(first).with(second)
 	for _, at := range second.locators() {
-		hash := both.hash("a", at)
-		crowded := &table{seed: both.seed, keys: both.keys, slots: make([]atomic.Uint64, minSlots)}
-		for i, number := range []uint64{1, 99, 1, 2} { // 99: a key that came later than this table
-			crowded.slots[(hash+uint64(i))%minSlots].Store(hash&^slotNumber | number)
-		}
-		if found := crowded.find("a", at); found != second {
-			t.Errorf("%v: found %v", at, found)
-		}
-		if found := crowded.find("b", at); found != nil {
-			t.Errorf("%v: organization b has %v", at, found)
+		for organization, want := range map[string]*Key{"a": second, "b": nil} {
+			hash := both.hash(organization, at)
+			crowded := &table{seed: both.seed, keys: both.keys, slots: make([]atomic.Uint64, minSlots)}
+			for i, number := range []uint64{1, 99, 1, 2} { // 99: a key that came later than this table
+				crowded.slots[(hash+uint64(i))%minSlots].Store(hash&^slotNumber | number)
+			}
+			if found := crowded.find(organization, at); found != want {
+				t.Errorf("%v in %s: found %v", at, organization, found)
+			}
 		}
 	}
 }
