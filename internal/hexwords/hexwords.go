@@ -70,14 +70,17 @@ func pack(word uint64) uint32 {
 
 // Append appends the digits of the bytes, in lower case.
 func Append(out, raw []byte) []byte {
+	if len(raw) < wordBytes {
+		return hex.AppendEncode(out, raw)
+	}
+	last := raw[len(raw)-wordBytes:]
 	for len(raw) >= wordBytes {
 		out = binary.LittleEndian.AppendUint64(out, unpack(binary.LittleEndian.Uint32(raw)))
 		raw = raw[wordBytes:]
 	}
-	if len(raw) == 0 {
-		return out
-	}
-	return hex.AppendEncode(out, raw)
+	// As in Decode, the last word overlaps the one before it.
+	out = out[:len(out)-2*(wordBytes-len(raw))]
+	return binary.LittleEndian.AppendUint64(out, unpack(binary.LittleEndian.Uint32(last)))
 }
 
 // unpack returns the eight digits of four bytes, the first of them lowest.
