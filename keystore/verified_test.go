@@ -185,6 +185,23 @@ func addOrder(signature []byte) {
 	copy(signature[32:], little[:])
 }
 
+// TestVerifyECDSATells apart what no key has signed from what another key has: the
+// one is a fault in the computation, the other in whose key it was.
+func TestVerifyECDSATells(t *testing.T) {
+	one, other, _ := signers(t)
+	signature, err := other.(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const another = "made by another key"
+	if err := keystore.VerifyECDSA(one.PublicKey(), [32]byte{1}, signature); err == nil || !strings.Contains(err.Error(), another) {
+		t.Errorf("another key's: %v", err)
+	}
+	if err := keystore.VerifyECDSA(one.PublicKey(), [32]byte{1}, [65]byte{}); err == nil || strings.Contains(err.Error(), another) {
+		t.Errorf("zeros: %v", err)
+	}
+}
+
 func TestVerifiedPassesErrorsOn(t *testing.T) {
 	one, _, _ := signers(t)
 	own := errors.New("the device is on fire")
