@@ -63,7 +63,7 @@ func session(t *testing.T, document string, atLeast int) string {
 		commands.WriteString(block[1])
 	}
 	out := commands.String()
-	admin, api := freeAddress(t), freeAddress(t)
+	admin, api := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	out = strings.ReplaceAll(out, ports[0], api)
 	out = strings.ReplaceAll(out, ports[1], admin)
 	return strings.ReplaceAll(out, "countersign serve ", "countersign serve --listen "+api+" --admin "+admin+" ")

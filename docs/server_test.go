@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -96,7 +97,7 @@ func fillServerFolder(t *testing.T, folder string) {
 // serveOnce runs the server for one request.
 func serveOnce(t *testing.T, folder string, apiKey *enginetest.APIKey, body string) []byte {
 	t.Helper()
-	address := freeAddress(t)
+	address := testenv.FreeAddress(t)
 	server := exec.CommandContext(t.Context(), filepath.Join(folder, "server"), address, enginetest.Organization, apiKey.PublicKey)
 	server.Dir = folder
 	var log bytes.Buffer
@@ -137,15 +138,4 @@ func postUntilServed(t *testing.T, url string, apiKey *enginetest.APIKey, body s
 		return answer, err
 	}
 	return nil, fmt.Errorf("nobody listens at %s", url)
-}
-
-// freeAddress returns an address on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -35,7 +34,7 @@ func startRegtest(t *testing.T, miningAddress string) *regtest {
 	if err := os.WriteFile(config, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rpc := freeAddress(t)
+	rpc := testenv.FreeAddress(t)
 	command := exec.CommandContext(t.Context(), binary,
 		"--configfile", config, "--datadir", folder, "--logdir", folder, "--regtest", "--txindex", "--notls", "--nolisten",
 		"--rpclisten", rpc, "--rpcuser", rpcSecret, "--rpcpass", rpcSecret, "--miningaddr", miningAddress)
@@ -54,17 +53,6 @@ func startRegtest(t *testing.T, miningAddress string) *regtest {
 			t.Fatalf("btcd does not answer: %v", err)
 		}
 	}
-}
-
-// freeAddress is a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func (n *regtest) call(t *testing.T, method string, params ...any) (json.RawMessage, error) {

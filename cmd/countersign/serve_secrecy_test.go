@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp/outbox"
 )
 
@@ -20,7 +20,7 @@ import (
 // in an answer or in an error, and not in the files of the server.
 func TestUnusedCodeIsNowhere(t *testing.T) {
 	s := newServed(t)
-	admin := freePort(t)
+	admin := testenv.FreeAddress(t)
 	n := s.start(t, "--admin", admin, "--log-level", "debug")
 	answer, err := n.post(t.Context(), "submit/init_otp_auth", otpBody(s.by.organizationID))
 	if err != nil {
@@ -81,15 +81,4 @@ func (s *served) readFiles(t *testing.T, into map[string]string) {
 	if err != nil || !store {
 		t.Fatal(fmt.Errorf("the store's file is not among those searched: %w", err))
 	}
-}
-
-// freePort is a loopback address that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
