@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	from, _ := strconv.Atoi(os.Getenv(writerVariable + "_FROM"))
-	for ; ; from += 16 {
-		infos, errs := store.AddBatch("org", secp256k1Keys(from, from+16))
+	for ; ; from += batch {
+		infos, errs := store.AddBatch("org", secp256k1Keys(from, from+batch))
 		for i, info := range infos {
 			fmt.Println("added", info.ID, info.PublicKey, errs[i])
 		}
@@ -67,11 +67,11 @@ func TestKilled(t *testing.T) {
 			t.Errorf("not swept: %v", left)
 		}
 	}
-	if len(acknowledged) < 16 {
-		t.Fatalf("only %d keys were acknowledged in all: the writers were killed too early to test anything", len(acknowledged))
-	}
 	t.Logf("%d keys acknowledged", len(acknowledged))
 }
+
+// batch is how many keys a writer adds at a time.
+const batch = 16
 
 // killWriter starts a writer, kills it at some instant after its first batch,
 // and collects what it acknowledged.
@@ -83,19 +83,18 @@ func killWriter(t *testing.T, dir string, from int, acknowledged map[string]stri
 	must(t, err)
 	must(t, command.Start())
 	lines := bufio.NewScanner(output)
-	started := false
+	added := 0
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) != 4 || fields[0] != "added" || fields[3] != "<nil>" {
 			continue // cut off by the kill, or no key
 		}
 		acknowledged[fields[1]] = fields[2]
-		if !started {
-			started = true
+		if added++; added == batch {
 			time.AfterFunc(rand.N(60*time.Millisecond), func() { _ = command.Process.Kill() })
 		}
 	}
-	if err := command.Wait(); err == nil || !started {
+	if err := command.Wait(); err == nil || added < batch {
 		t.Fatalf("the writer ended by itself: %v", err)
 	}
 }
