@@ -115,6 +115,9 @@ func (tx *transaction) maximumFee() (fee uint256.Int, ok bool) {
 // payable reports whether there can be a balance, of 256 bits, that pays for
 // what has been read so far.
 func (tx *transaction) payable() bool {
+	if tx.blobs == 0 && tx.price().IsUint64() && tx.value.BitLen() < 256 {
+		return true // gas·price has 128 bits at most
+	}
 	fee, ok := tx.maximumFee()
 	if !ok {
 		return false

@@ -55,17 +55,16 @@ func Open(chain string, raw []byte, at int) Fields {
 		f.fail("", at, "the list of fields is missing")
 		return f
 	}
-	kind, content, rest, err := rlp.Split(raw[at:])
+	content, isList, err := split(raw, at)
 	switch {
 	case err != nil:
 		f.fail("", at, explain(err))
-	case kind != rlp.List:
+	case !isList:
 		f.fail("", at, "a string where the list of fields should be")
-	case len(rest) > 0:
-		f.fail("", len(raw)-len(rest), byteCount(len(rest))+" trailing after the list of fields")
-	}
-	if f.fault == nil {
-		f.at = len(raw) - len(content)
+	case content.End < len(raw):
+		f.fail("", content.End, byteCount(len(raw)-content.End)+" trailing after the list of fields")
+	default:
+		f.at = content.Start
 	}
 	return f
 }
@@ -147,36 +146,50 @@ func (f *Fields) Item(name string) (content Span, isList bool) {
 		f.fail(name, start, "missing")
 		return Span{}, false
 	}
-	if content, isList, ok := shortItem(f.raw[:f.end], start); ok {
-		f.at = content.End
-		return content, isList
-	}
-	kind, value, rest, err := rlp.Split(f.raw[start:f.end])
+	content, isList, err := split(f.raw[:f.end], start)
 	if err != nil {
 		f.fail(name, start, explain(err))
 		return Span{}, false
 	}
-	f.at = f.end - len(rest)
-	return Span{f.at - len(value), f.at}, kind == rlp.List
+	f.at = content.End
+	return content, isList
 }
 
-// shortItem reads what nearly all items are: a byte by itself, or up to 55 behind
-// a header of one byte. What is longer, or wrong, is for rlp.Split.
-func shortItem(raw []byte, at int) (content Span, isList, ok bool) {
-	header := raw[at]
+// split is the item at an offset, and what it holds.
+func split(raw []byte, at int) (content Span, isList bool, err error) {
+	if content, isList, ok := splitShort(raw, at); ok {
+		return content, isList, nil
+	}
+	kind, value, rest, err := rlp.Split(raw[at:])
+	if err != nil {
+		return Span{}, false, err
+	}
+	end := len(raw) - len(rest)
+	return Span{end - len(value), end}, kind == rlp.List, nil
+}
+
+// splitShort is split for what nearly all items are: a byte by itself, or up to
+// 255 behind a header of one or two. What is longer, or wrong, is for rlp.Split.
+func splitShort(raw []byte, at int) (content Span, isList, ok bool) {
+	header, start, size := raw[at], at+1, 0
 	switch {
 	case header < 0x80:
 		return Span{at, at + 1}, false, true
 	case header < 0xb8:
-		content = Span{at + 1, at + 1 + int(header-0x80)}
+		size = int(header - 0x80)
 	case header >= 0xc0 && header < 0xf8:
-		content, isList = Span{at + 1, at + 1 + int(header-0xc0)}, true
+		size = int(header - 0xc0)
+	case (header == 0xb8 || header == 0xf8) && start < len(raw) && raw[start] >= 56:
+		start, size = start+1, int(raw[start])
+	default:
+		return Span{}, false, false
 	}
-	ok = content.End <= len(raw) && content.End > 0
+	content = Span{start, start + size}
+	ok = content.End <= len(raw)
 	if header == 0x81 && ok {
-		ok = raw[at+1] >= 0x80 // or else it would stand by itself
+		ok = raw[start] >= 0x80 // or else it would stand by itself
 	}
-	return content, isList, ok
+	return content, header >= 0xc0, ok
 }
 
 // String reads a string item and returns the span of its bytes.
@@ -250,17 +263,24 @@ func (f *Fields) Uint8(name string) uint8 { return uint8(f.uint64(name, 1)) }
 // Uint64 reads an integer below 2^64.
 func (f *Fields) Uint64(name string) uint64 { return f.uint64(name, 8) }
 
-func (f *Fields) uint64(name string, size int) uint64 {
-	var padded [8]byte
-	digits := f.uint(name, size)
-	copy(padded[8-len(digits):], digits)
-	return binary.BigEndian.Uint64(padded[:])
-}
+func (f *Fields) uint64(name string, size int) uint64 { return upTo64(f.uint(name, size)) }
 
 // Uint256 reads an integer below 2^256.
 func (f *Fields) Uint256(name string) (value uint256.Int) {
-	value.SetBytes(f.uint(name, 32))
+	digits := f.uint(name, 32)
+	if len(digits) <= 8 { // as most have, and SetBytes jumps by how many there are
+		value.SetUint64(upTo64(digits))
+		return value
+	}
+	value.SetBytes(digits)
 	return value
+}
+
+// upTo64 is an integer of at most 8 bytes.
+func upTo64(digits []byte) uint64 {
+	var padded [8]byte
+	copy(padded[8-len(digits):], digits)
+	return binary.BigEndian.Uint64(padded[:])
 }
 
 // List reads a list item and returns a walk over its items, which Join is to end
