@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
@@ -207,7 +206,7 @@ func addTronSeeds(f *testing.F) {
 	}
 	var vector struct{ SignedTransaction string }
 	readTronJSON(f, "trx.json", &vector)
-	f.Add(tronHex(f, vector.SignedTransaction))
+	f.Add(unhex(f, vector.SignedTransaction))
 }
 
 // tronSeeds are the transactions that TronWeb made, of every kind that it can.
@@ -217,7 +216,7 @@ func tronSeeds(f *testing.F) [][]byte {
 	readTronJSON(f, "tronweb.json", &file)
 	var seeds [][]byte
 	for _, made := range file.Transactions {
-		seeds = append(seeds, tronHex(f, made.RawDataHex))
+		seeds = append(seeds, unhex(f, made.RawDataHex))
 	}
 	return seeds
 }
@@ -231,15 +230,6 @@ func readTronJSON(f *testing.F, name string, into any) {
 	if err := json.Unmarshal(text, into); err != nil {
 		f.Fatal(err)
 	}
-}
-
-func tronHex(f *testing.F, text string) []byte {
-	f.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		f.Fatal(err)
-	}
-	return raw
 }
 
 func tronKey(f *testing.F) keystore.Key {
