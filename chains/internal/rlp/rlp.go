@@ -1,9 +1,10 @@
 // Package rlp reads the fields of an RLP list in place, strictly, and writes
 // the few things that a signature adds. Ethereum and Tempo share it.
 //
-// Splitting off one item, with its checks for the canonical length, is
-// go-ethereum's rlp.Split. What is ours is the walk over named fields: which
-// one it is, where it begins, and what is wrong with it.
+// Items of up to 255 bytes are split off here; longer ones, and the word on what
+// is malformed, are go-ethereum's rlp.Split, and a test holds the two together.
+// The walk over named fields is ours: which one it is, where it begins, and what
+// is wrong with it.
 //
 // Format: the Ethereum yellow paper, appendix B.
 //
