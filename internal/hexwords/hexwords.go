@@ -10,11 +10,15 @@ package hexwords
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 )
 
 const (
 	wordDigits = 8              // digits in a word
 	wordBytes  = wordDigits / 2 // bytes that they stand for
+
+	blockDigits = 32
+	blockBytes = blockDigits / 2
 
 	each = 0x0101010101010101 // times a byte: that byte in each place
 	top  = 0x80 * each
@@ -25,6 +29,9 @@ const (
 // what is in out means nothing. The number of digits must be even.
 func Decode(out []byte, digits string) bool {
 	out = out[:len(digits)/2]
+	if blocks && len(digits) >= blockDigits {
+		return decodeBlocks(out, digits)
+	}
 	if len(digits) < wordDigits {
 		_, err := hex.Decode(out, []byte(digits))
 		return err == nil
@@ -70,6 +77,12 @@ func pack(word uint64) uint32 {
 
 // Append appends the digits of the bytes, in lower case.
 func Append(out, raw []byte) []byte {
+	if blocks && len(raw) >= blockBytes {
+		start := len(out)
+		out = slices.Grow(out, 2*len(raw))[:start+2*len(raw)]
+		encodeBlocks(out[start:], raw)
+		return out
+	}
 	if len(raw) < wordBytes {
 		return hex.AppendEncode(out, raw)
 	}

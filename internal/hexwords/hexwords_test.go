@@ -8,7 +8,7 @@ import (
 
 // Every byte in every place of a word, and in what is behind the last one.
 func TestDecodeTakesHexDigitsOnly(t *testing.T) {
-	for length := 2; length <= 24; length += 2 {
+	for length := 2; length <= 104; length += 2 {
 		for place := range length {
 			for char := range 256 {
 				text := []byte(strings.Repeat("7", length))
@@ -28,7 +28,7 @@ func TestDecodeTakesHexDigitsOnly(t *testing.T) {
 
 // Every byte in every place.
 func TestAppend(t *testing.T) {
-	for length := range 14 {
+	for length := range 70 {
 		for place := range length {
 			for value := range 256 {
 				raw := make([]byte, length)
