@@ -34,6 +34,6 @@ func (tx *transaction) readBlobItems(f *rlp.Fields) {
 // blobHash returns the i-th versioned hash. Each item is 32 bytes behind a
 // header of one.
 func (tx *transaction) blobHash(i uint64) []byte {
-	at := tx.blobHashes.Start + int(i)*33 + 1
+	at := int(tx.blobHashes.Start) + int(i)*33 + 1
 	return tx.raw[at : at+32]
 }

@@ -31,11 +31,8 @@ func (tx *transaction) Hazards(keystore.PublicKey) []chains.Hazard {
 	if tx.chainID == 0 {
 		add(HazardNoChainID, "the transaction names no chain: once signed, it can be sent on every chain on which the account has funds")
 	}
-	for i := range tx.authorizations {
-		if tx.authorizations[i].chainID.IsZero() {
-			add(HazardAnyChainAuthorization, "authorization %d has chain id 0: it delegates the account on every chain", i+1)
-			break
-		}
+	if number := tx.authorizations.anyChain; number > 0 {
+		add(HazardAnyChainAuthorization, "authorization %d has chain id 0: it delegates the account on every chain", number)
 	}
 	if tx.creation && tx.data.Len() == 0 {
 		add(HazardEmptyCreation, "there is no recipient and no code: it would create an empty contract, and its value would be lost")

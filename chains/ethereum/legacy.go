@@ -37,7 +37,7 @@ func (tx *transaction) readLegacyItems(f *rlp.Fields) {
 	tx.tipCap = tx.feeCap
 	tx.readGas(f)
 	tx.readCall(f)
-	tx.items = rlp.Span{Start: start, End: f.At()}
+	tx.items = rlp.Between(start, f.At())
 	tx.whole = true
 	if f.More() {
 		tx.readEIP155(f)

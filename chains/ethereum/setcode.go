@@ -1,49 +1,80 @@
 package ethereum
 
 import (
-	"github.com/holiman/uint256"
+	"iter"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// authorization is one tuple of EIP-7702: its signer lets the delegate's code
-// run at the signer's address.
+// authorizations are the tuples of EIP-7702. They were read, and stay where they
+// are: the summary reads them again.
+type authorizations struct {
+	list     rlp.Span // header included; empty if the type has none
+	anyChain int32    // the first that holds on every chain, counted from 1; 0 if none does
+}
+
+// authorization is one tuple: its signer lets the delegate's code run at the
+// signer's address.
 //
 //	[chainId, address, nonce, yParity, r, s]
 type authorization struct {
-	chainID  uint256.Int // 0: on every chain
+	chainID  rlp.Span    // empty, 0: on every chain
 	delegate evm.Address // zero: the delegation ends
 	nonce    uint64
 	yParity  uint8
-	r, s     uint256.Int
+	r, s     rlp.Span
 	signed   rlp.Span // items chainId, address, nonce
 }
 
 func (tx *transaction) readAuthorizations(f *rlp.Fields) {
-	at := f.At()
+	at, count := f.At(), int32(0)
 	list := f.List("authorizationList")
 	for list.More() {
-		tuple := list.List("authorization")
-		start := tuple.At()
-		a := authorization{
-			chainID:  tuple.Uint256("chainId"),
-			delegate: tuple.Address("address"),
-			nonce:    tuple.Uint64("nonce"),
+		a := readAuthorization(&list)
+		if count++; a.anyChain() && tx.authorizations.anyChain == 0 {
+			tx.authorizations.anyChain = count
 		}
-		a.signed = rlp.Span{Start: start, End: tuple.At()}
-		a.yParity, a.r, a.s = tuple.Uint8("yParity"), tuple.Uint256("r"), tuple.Uint256("s")
-		list.Join(&tuple)
-		tx.authorizations = append(tx.authorizations, a)
 	}
 	f.Join(&list)
-	if len(tx.authorizations) == 0 {
+	if count == 0 {
 		f.Fail("authorizationList", at, "is empty: a transaction of type 4 has at least one authorization")
 	}
+	tx.authorizations.list = rlp.Between(at, f.At())
 }
+
+func readAuthorization(list *rlp.Fields) (a authorization) {
+	tuple := list.List("authorization")
+	start := tuple.At()
+	a.chainID = tuple.Uint256("chainId")
+	a.delegate = tuple.Address("address")
+	a.nonce = tuple.Uint64("nonce")
+	a.signed = rlp.Between(start, tuple.At())
+	a.yParity, a.r, a.s = tuple.Uint8("yParity"), tuple.Uint256("r"), tuple.Uint256("s")
+	list.Join(&tuple)
+	return a
+}
+
+// all yields the authorizations, counted from 1.
+func (a authorizations) all(raw []byte) iter.Seq2[int, authorization] {
+	return func(yield func(int, authorization) bool) {
+		if a.list.Len() == 0 {
+			return
+		}
+		list := rlp.Open(Name, raw[:a.list.End], int(a.list.Start))
+		for number := 1; list.More(); number++ {
+			if !yield(number, readAuthorization(&list)) {
+				return
+			}
+		}
+	}
+}
+
+// anyChain reports whether the authorization holds on every chain.
+func (a *authorization) anyChain() bool { return a.chainID.Len() == 0 }
 
 // authority recovers who signed the authorization. Not ok: nobody, and the
 // network skips the tuple.
 func (a *authorization) authority(raw []byte) (authority evm.Address, ok bool) {
-	return evm.Recover(evm.AuthorizationHash(a.signed.Of(raw)), a.yParity, a.r, a.s)
+	return evm.Recover(evm.AuthorizationHash(a.signed.Of(raw)), a.yParity, a.r.Uint256(raw), a.s.Uint256(raw))
 }

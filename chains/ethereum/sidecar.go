@@ -72,7 +72,7 @@ func (tx *transaction) readList(f *rlp.Fields, name string, size int, want uint6
 	var spans []rlp.Span
 	for list.More() {
 		list.Bytes(strings.TrimSuffix(name, "s"), size)
-		spans = append(spans, rlp.Span{Start: list.At() - size, End: list.At()})
+		spans = append(spans, rlp.Between(list.At()-size, list.At()))
 	}
 	f.Join(&list)
 	return spans
@@ -86,12 +86,12 @@ func (tx *transaction) checkSidecar(s *sidecar) error {
 		commitment := kzg4844.Commitment(s.commitments[i].Of(tx.raw))
 		hash := kzg4844.CalcBlobHashV1(sha256.New(), &commitment)
 		if string(hash[:]) != string(tx.blobHash(uint64(i))) {
-			return malformed(fmt.Sprintf("field %d (commitments), item %d", s.number+1, i+1), s.commitments[i].Start-1,
+			return malformed(fmt.Sprintf("field %d (commitments), item %d", s.number+1, i+1), int(s.commitments[i].Start)-1,
 				"is not the one whose hash blobVersionedHashes has")
 		}
 		blob := (*kzg4844.Blob)(s.blobs[i].Of(tx.raw))
 		if err := tx.verifyBlob(blob, commitment, s.proofs[i*perBlob:(i+1)*perBlob]); err != nil {
-			return malformed(fmt.Sprintf("field %d (proofs), item %d", s.number+2, i*perBlob+1), s.proofs[i*perBlob].Start-1,
+			return malformed(fmt.Sprintf("field %d (proofs), item %d", s.number+2, i*perBlob+1), int(s.proofs[i*perBlob].Start)-1,
 				fmt.Sprintf("the KZG proof of blob %d does not verify: %v", i+1, err))
 		}
 	}

@@ -52,7 +52,7 @@ func (tx *transaction) chainField() chains.Field {
 }
 
 func (tx *transaction) callFields(network network) []chains.Field {
-	value := chains.Amount("value", tx.value.ToBig(), 18, network.symbol)
+	value := chains.Amount("value", tx.value.Big(tx.raw), 18, network.symbol)
 	data := tx.data.Of(tx.raw)
 	if tx.creation {
 		return []chains.Field{chains.Text("to", "none").WithNote("creates a contract"), value, chains.Bytes("init code", data)}
@@ -68,11 +68,11 @@ func (tx *transaction) feeFields(network network) []chains.Field {
 		chains.Integer("gas", tx.gas),
 	}
 	if tx.kind == typeLegacy || tx.kind == typeAccessList {
-		return append(fields, chains.Amount("gas price", tx.feeCap.ToBig(), 9, "gwei"))
+		return append(fields, chains.Amount("gas price", tx.feeCap.Big(tx.raw), 9, "gwei"))
 	}
 	return append(fields,
-		chains.Amount("max fee per gas", tx.feeCap.ToBig(), 9, "gwei"),
-		chains.Amount("max priority fee per gas", tx.tipCap.ToBig(), 9, "gwei"))
+		chains.Amount("max fee per gas", tx.feeCap.Big(tx.raw), 9, "gwei"),
+		chains.Amount("max priority fee per gas", tx.tipCap.Big(tx.raw), 9, "gwei"))
 }
 
 func (tx *transaction) blobFields() []chains.Field {
@@ -88,7 +88,7 @@ func (tx *transaction) blobFields() []chains.Field {
 		sidecar = "present and proven"
 	}
 	return []chains.Field{
-		chains.Amount("max fee per blob gas", tx.blobFeeCap.ToBig(), 9, "gwei"),
+		chains.Amount("max fee per blob gas", tx.blobFeeCap.Big(tx.raw), 9, "gwei"),
 		chains.List("blobs", hashes...),
 		chains.Text("sidecar", sidecar),
 	}
@@ -96,8 +96,8 @@ func (tx *transaction) blobFields() []chains.Field {
 
 func (tx *transaction) authorizationFields() []chains.Field {
 	var fields []chains.Field
-	for i := range tx.authorizations {
-		fields = append(fields, tx.authorizations[i].field(i+1, tx.raw))
+	for number, a := range tx.authorizations.all(tx.raw) {
+		fields = append(fields, a.field(number, tx.raw))
 	}
 	return fields
 }
@@ -112,8 +112,8 @@ func (a *authorization) field(number int, raw []byte) chains.Field {
 		delegate = delegate.WithNote("ends the delegation")
 	}
 	chain := chains.Text("chain", "ANY").WithNote("valid on every chain")
-	if !a.chainID.IsZero() {
-		chain = chains.BigInteger("chain", a.chainID.ToBig())
+	if !a.anyChain() {
+		chain = chains.BigInteger("chain", a.chainID.Big(raw))
 	}
 	return chains.List(fmt.Sprintf("authorization %d", number), authority, delegate, chain, chains.Integer("nonce", a.nonce))
 }

@@ -42,18 +42,19 @@ type transaction struct {
 	chainID    uint64 // 0: legacy without chain id
 	nonce      uint64
 	gas        uint64
-	tipCap     uint256.Int // maxPriorityFeePerGas; gasPrice where there is one price
-	feeCap     uint256.Int // maxFeePerGas; gasPrice where there is one price
+	tipCap     rlp.Span // maxPriorityFeePerGas; gasPrice where there is one price
+	feeCap     rlp.Span // maxFeePerGas; gasPrice where there is one price
 	to         evm.Address
 	creation   bool
-	value      uint256.Int
+	value      rlp.Span
 	data       rlp.Span
 	accessList evm.AccessList
 
-	blobFeeCap     uint256.Int // maxFeePerBlobGas
-	blobHashes     rlp.Span    // items of blobVersionedHashes
-	blobs          uint64      // how many
-	authorizations []authorization
+	blobFeeCap rlp.Span // maxFeePerBlobGas
+	blobHashes rlp.Span // items of blobVersionedHashes
+	blobs      uint64   // how many
+
+	authorizations authorizations
 
 	signer [1]keystore.Locator // room for what Signers returns
 }
@@ -93,19 +94,16 @@ func (tx *transaction) Check(key keystore.Key, _ string) error {
 	return err
 }
 
-// price is the most that a unit of gas may cost.
-func (tx *transaction) price() *uint256.Int { return &tx.feeCap }
-
 // maximumFee is the most that the transaction may cost beside its value, in
 // wei. ok is false if that is over 256 bits.
 func (tx *transaction) maximumFee() (fee uint256.Int, ok bool) {
-	gas := uint256.NewInt(tx.gas)
-	_, overflow := fee.MulOverflow(gas, tx.price())
+	price := tx.feeCap.Uint256(tx.raw)
+	_, overflow := fee.MulOverflow(uint256.NewInt(tx.gas), &price)
 	if tx.blobs == 0 || overflow {
 		return fee, !overflow
 	}
-	var blobFee uint256.Int
-	if _, overflow = blobFee.MulOverflow(uint256.NewInt(tx.blobs*blobGas), &tx.blobFeeCap); overflow {
+	blobFee := tx.blobFeeCap.Uint256(tx.raw)
+	if _, overflow = blobFee.MulOverflow(uint256.NewInt(tx.blobs*blobGas), &blobFee); overflow {
 		return fee, false
 	}
 	_, overflow = fee.AddOverflow(&fee, &blobFee)
@@ -115,14 +113,15 @@ func (tx *transaction) maximumFee() (fee uint256.Int, ok bool) {
 // payable reports whether there can be a balance, of 256 bits, that pays for
 // what has been read so far.
 func (tx *transaction) payable() bool {
-	if tx.blobs == 0 && tx.price().IsUint64() && tx.value.BitLen() < 256 {
-		return true // gas·price has 128 bits at most
+	if tx.blobs == 0 && tx.feeCap.Len() <= 8 && tx.value.Len() < 32 {
+		return true // gas·price has 128 bits at most, the value 248
 	}
 	fee, ok := tx.maximumFee()
 	if !ok {
 		return false
 	}
-	_, overflow := fee.AddOverflow(&fee, &tx.value)
+	value := tx.value.Uint256(tx.raw)
+	_, overflow := fee.AddOverflow(&fee, &value)
 	return !overflow
 }
 

@@ -51,7 +51,7 @@ func (tx *transaction) readItems(f *rlp.Fields) {
 	case typeSetCode:
 		tx.readAuthorizations(f)
 	}
-	tx.items = rlp.Span{Start: start, End: f.At()}
+	tx.items = rlp.Between(start, f.At())
 	if f.More() {
 		tx.whole = false
 		readEmptySignature(f)
@@ -91,7 +91,7 @@ func (tx *transaction) readFees(f *rlp.Fields) {
 	tx.tipCap = f.Uint256("maxPriorityFeePerGas")
 	at := f.At()
 	tx.feeCap = f.Uint256("maxFeePerGas")
-	if tx.tipCap.Gt(&tx.feeCap) {
+	if rlp.Less(tx.feeCap.Of(tx.raw), tx.tipCap.Of(tx.raw)) {
 		f.Fail("maxFeePerGas", at, "is below maxPriorityFeePerGas")
 	}
 }

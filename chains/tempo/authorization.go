@@ -1,8 +1,6 @@
 package tempo
 
 import (
-	"github.com/holiman/uint256"
-
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
@@ -12,7 +10,7 @@ import (
 //
 //	[chainId, address, nonce, signature]
 type authorization struct {
-	chainID   uint256.Int // 0: on every chain
+	chainID   rlp.Span    // empty, 0: on every chain
 	delegate  evm.Address // zero: the delegation ends
 	nonce     uint64
 	signed    rlp.Span // items chainId, address, nonce
@@ -35,7 +33,7 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 		tuple := list.List("authorization")
 		start := tuple.At()
 		a := authorization{chainID: tuple.Uint256("chainId"), delegate: tuple.Address("address"), nonce: tuple.Uint64("nonce")}
-		a.signed = rlp.Span{Start: start, End: tuple.At()}
+		a.signed = rlp.Between(start, tuple.At())
 		a.signature = readEnvelope(&tuple, "signature", tx.raw, true)
 		list.Join(&tuple)
 		tx.authorizations = append(tx.authorizations, a)

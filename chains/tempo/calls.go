@@ -1,8 +1,6 @@
 package tempo
 
 import (
-	"github.com/holiman/uint256"
-
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
@@ -13,7 +11,7 @@ import (
 type call struct {
 	to       evm.Address
 	creation bool
-	value    uint256.Int
+	value    rlp.Span
 	input    rlp.Span
 }
 

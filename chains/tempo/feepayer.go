@@ -1,8 +1,6 @@
 package tempo
 
 import (
-	"github.com/holiman/uint256"
-
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/internal/keccak"
@@ -12,7 +10,7 @@ import (
 type feePayer struct {
 	form    feePayerForm
 	yParity uint8
-	r, s    uint256.Int
+	r, s    rlp.Span
 }
 
 type feePayerForm uint8
@@ -23,9 +21,10 @@ const (
 	payerSigned                          // [yParity, r, s]
 )
 
-func readFeePayer(f *rlp.Fields) (payer feePayer) {
+func (tx *transaction) readFeePayer(f *rlp.Fields) {
 	if f.NextIsList() {
-		return readPayerSignature(f)
+		tx.readPayerSignature(f)
+		return
 	}
 	at := f.At()
 	item := f.Raw("feePayer")
@@ -33,30 +32,31 @@ func readFeePayer(f *rlp.Fields) (payer feePayer) {
 	case f.Err() != nil:
 	case len(item) == 1 && item[0] == 0x80:
 	case len(item) == 1 && item[0] == 0x00:
-		payer.form = payerPlaceholder
+		tx.feePayer.form = payerPlaceholder
 	default:
 		f.Fail("feePayer", at, "is none of 80 (the sender pays), 00 (placeholder) and [yParity, r, s]")
 	}
-	return payer
 }
 
-func readPayerSignature(f *rlp.Fields) feePayer {
+func (tx *transaction) readPayerSignature(f *rlp.Fields) {
 	signature := f.List("feePayer")
-	payer := feePayer{form: payerSigned}
+	payer := &tx.feePayer
+	payer.form = payerSigned
 	at := signature.At()
 	if payer.yParity = signature.Uint8("yParity"); payer.yParity > 1 {
 		signature.Fail("yParity", at, "is %d, neither 0 nor 1", payer.yParity)
 	}
 	at = signature.At()
-	if payer.r = signature.Uint256("r"); !evm.ValidScalar(&payer.r) {
+	payer.r = signature.Uint256("r")
+	if r := payer.r.Uint256(tx.raw); !evm.ValidScalar(&r) {
 		signature.Fail("r", at, "is not between 1 and the group order")
 	}
 	at = signature.At()
-	if payer.s = signature.Uint256("s"); !evm.LowScalar(&payer.s) {
+	payer.s = signature.Uint256("s")
+	if s := payer.s.Uint256(tx.raw); !evm.LowScalar(&s) {
 		signature.Fail("s", at, "is not between 1 and half the group order")
 	}
 	f.Join(&signature)
-	return payer
 }
 
 // payer recovers who pays, given who sends. The fee payer signs
@@ -67,5 +67,5 @@ func (tx *transaction) payer(sender evm.Address) (payer evm.Address, ok bool) {
 	after := tx.raw[tx.feePayerItem.End:tx.items.End]
 	header := rlp.AppendListHeader([]byte{typeFeePayer}, len(before)+21+len(after))
 	digest := keccak.Sum256(header, before, append([]byte{0x80 + 20}, sender[:]...), after)
-	return evm.Recover(digest, tx.feePayer.yParity, tx.feePayer.r, tx.feePayer.s)
+	return evm.Recover(digest, tx.feePayer.yParity, tx.feePayer.r.Uint256(tx.raw), tx.feePayer.s.Uint256(tx.raw))
 }

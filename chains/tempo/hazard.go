@@ -30,7 +30,7 @@ func (tx *transaction) Hazards(keystore.PublicKey) []chains.Hazard {
 	add := func(name, detail string, args ...any) {
 		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)})
 	}
-	if nonceKey := tx.nonceKey.Bytes32(); nonceKey[0] == subblockPrefix {
+	if nonceKey := tx.nonceKey.Of(tx.raw); len(nonceKey) == 32 && nonceKey[0] == subblockPrefix {
 		add(HazardReservedNonceKey, "the nonce key begins with 0x5b, which belongs to the subblocks of validators")
 	}
 	if gasCap := cmp.Or(tx.limits.GasCap, DefaultGasCap); tx.gas > gasCap {

@@ -44,7 +44,7 @@ func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
 	tx.readKey(key, &inner)
 	key.readOptions(&inner)
 	outer.Join(&inner)
-	key.signed = rlp.Span{Start: start, End: outer.At()}
+	key.signed = rlp.Between(start, outer.At())
 	key.signature = readEnvelope(&outer, "signature", tx.raw, false)
 	f.Join(&outer)
 	tx.key = key
@@ -71,14 +71,14 @@ func (key *keyAuthorization) readOptions(f *rlp.Fields) {
 		list := f.List("limits")
 		readLimits(&list, false)
 		f.Join(&list)
-		key.limits = rlp.Span{Start: start, End: f.At()}
+		key.limits = rlp.Between(start, f.At())
 	}
 	if key.scoped = readOption(f, "scopes"); key.scoped {
 		start := f.At()
 		list := f.List("scopes")
 		readScopes(&list, false)
 		f.Join(&list)
-		key.scopes = rlp.Span{Start: start, End: f.At()}
+		key.scopes = rlp.Between(start, f.At())
 	}
 	if readOption(f, "witness") {
 		key.witness = f.Bytes("witness", 32)

@@ -1,8 +1,6 @@
 package tempo
 
 import (
-	"github.com/holiman/uint256"
-
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
@@ -11,7 +9,7 @@ import (
 // period of seconds.
 type tokenLimit struct {
 	token  evm.Address
-	limit  uint256.Int
+	limit  rlp.Span
 	period uint64
 }
 

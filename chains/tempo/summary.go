@@ -7,7 +7,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
@@ -60,7 +59,7 @@ func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
 // createdField tells the address of the contract that is created. It follows
 // from the account's own nonce, which is the transaction's with nonce key 0.
 func (tx *transaction) createdField(from evm.Address) chains.Field {
-	if !tx.nonceKey.IsZero() {
+	if tx.nonceKey.Len() > 0 {
 		return chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key 0, which is not in the transaction")
 	}
 	created := crypto.CreateAddress(common.Address(from), tx.nonce)
@@ -88,8 +87,8 @@ func (tx *transaction) callField(i int) chains.Field {
 		fields = append(fields, chains.AddressField("to", c.to.String()))
 		fields = append(fields, evm.Call(input)...)
 	}
-	if !c.value.IsZero() {
-		fields = append(fields, chains.BigInteger("value", c.value.ToBig()).
+	if c.value.Len() > 0 {
+		fields = append(fields, chains.BigInteger("value", c.value.Big(tx.raw)).
 			WithNote("no account holds a native coin here: the network refuses a call with a value"))
 	}
 	return chains.List(fmt.Sprintf("call %d of %d", i+1, len(tx.calls)), fields...)
@@ -98,13 +97,13 @@ func (tx *transaction) callField(i int) chains.Field {
 // feeFields tells of the fee. Gas is priced in 10⁻¹⁸ US dollars, whichever
 // token it is paid in; the fee in a token of 6 decimals is rounded up.
 func (tx *transaction) feeFields() []chains.Field {
-	var fee uint256.Int
-	fee.Mul(uint256.NewInt(tx.gas), &tx.maxFeePerGas) // 64 and 128 bits
+	price := tx.maxFeePerGas.Big(tx.raw)
+	fee := new(big.Int).Mul(new(big.Int).SetUint64(tx.gas), price)
 	fields := []chains.Field{
-		chains.Amount("maximum fee", fee.ToBig(), 18, "USD"),
+		chains.Amount("maximum fee", fee, 18, "USD"),
 		chains.Integer("gas", tx.gas),
-		chains.Amount("max fee per gas", tx.maxFeePerGas.ToBig(), 18, "USD"),
-		chains.Amount("max priority fee per gas", tx.maxPriorityFeePerGas.ToBig(), 18, "USD"),
+		chains.Amount("max fee per gas", price, 18, "USD"),
+		chains.Amount("max priority fee per gas", tx.maxPriorityFeePerGas.Big(tx.raw), 18, "USD"),
 	}
 	return append(fields, tx.payerField(), tx.feeTokenField())
 }
@@ -132,7 +131,7 @@ func (tx *transaction) feeTokenField() chains.Field {
 }
 
 func (tx *transaction) nonceFields() []chains.Field {
-	key := chains.BigInteger("nonce key", tx.nonceKey.ToBig())
+	key := chains.BigInteger("nonce key", tx.nonceKey.Big(tx.raw))
 	if tx.expiring() {
 		key = chains.Text("nonce key", "2^256-1").WithNote("expiring nonce: valid once, until valid before")
 	}
@@ -154,8 +153,8 @@ const maxTime = 253402300799
 
 func (a *authorization) field(number int, raw []byte) chains.Field {
 	chain := chains.Text("chain", "ANY").WithNote("valid on every chain")
-	if !a.chainID.IsZero() {
-		chain = chains.BigInteger("chain", a.chainID.ToBig())
+	if a.chainID.Len() > 0 {
+		chain = chains.BigInteger("chain", a.chainID.Big(raw))
 	}
 	delegate := chains.AddressField("delegate", a.delegate.String())
 	if a.delegate == (evm.Address{}) {
@@ -199,7 +198,7 @@ func (key *keyAuthorization) limitsField(raw []byte) chains.Field {
 	if !key.limited {
 		return chains.Text("limits", "UNLIMITED").WithNote("may spend all that the account has")
 	}
-	list := rlp.Open(Name, raw[:key.limits.End], key.limits.Start)
+	list := rlp.Open(Name, raw[:key.limits.End], int(key.limits.Start))
 	limits := readLimits(&list, true)
 	if len(limits) == 0 {
 		return chains.Text("limits", "none allowed").WithNote("may spend nothing")
@@ -210,7 +209,7 @@ func (key *keyAuthorization) limitsField(raw []byte) chains.Field {
 		if limit.period > 0 {
 			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", limit.period)
 		}
-		fields = append(fields, chains.BigInteger(limit.token.String(), limit.limit.ToBig()).WithNote(note))
+		fields = append(fields, chains.BigInteger(limit.token.String(), limit.limit.Big(raw)).WithNote(note))
 	}
 	return chains.List("limits", fields...)
 }
@@ -219,7 +218,7 @@ func (key *keyAuthorization) scopesField(raw []byte) chains.Field {
 	if !key.scoped {
 		return chains.Text("scopes", "any call")
 	}
-	list := rlp.Open(Name, raw[:key.scopes.End], key.scopes.Start)
+	list := rlp.Open(Name, raw[:key.scopes.End], int(key.scopes.Start))
 	scopes := readScopes(&list, true)
 	if len(scopes) == 0 {
 		return chains.Text("scopes", "no call")

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/holiman/uint256"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
@@ -44,13 +42,13 @@ type transaction struct {
 	feeTokenItem, feePayerItem rlp.Span
 
 	chainID              uint64
-	maxPriorityFeePerGas uint256.Int
-	maxFeePerGas         uint256.Int
+	maxPriorityFeePerGas rlp.Span // 128 bits at most
+	maxFeePerGas         rlp.Span // 128 bits at most
 	gas                  uint64
 	calls                []call
 	single               [1]call // room for calls, if there is one
 	accessList           evm.AccessList
-	nonceKey             uint256.Int
+	nonceKey             rlp.Span
 	nonce                uint64
 	validBefore          uint64 // seconds since the epoch, exclusive; 0: no bound
 	validAfter           uint64 // seconds since the epoch; 0: no bound
@@ -116,20 +114,20 @@ func (tx *transaction) readFees(f *rlp.Fields) {
 	if tx.chainID = f.Uint64("chainId"); tx.chainID == 0 {
 		f.Fail("chainId", at, "is 0: a transaction names its chain")
 	}
-	tx.maxPriorityFeePerGas = readUint128(f, "maxPriorityFeePerGas")
+	tx.maxPriorityFeePerGas = tx.readUint128(f, "maxPriorityFeePerGas")
 	at = f.At()
-	tx.maxFeePerGas = readUint128(f, "maxFeePerGas")
-	if tx.maxPriorityFeePerGas.Gt(&tx.maxFeePerGas) {
+	tx.maxFeePerGas = tx.readUint128(f, "maxFeePerGas")
+	if rlp.Less(tx.maxFeePerGas.Of(tx.raw), tx.maxPriorityFeePerGas.Of(tx.raw)) {
 		f.Fail("maxFeePerGas", at, "is below maxPriorityFeePerGas")
 	}
 	tx.gas = f.Uint64("gas")
 }
 
-func readUint128(f *rlp.Fields, name string) uint256.Int {
+func (tx *transaction) readUint128(f *rlp.Fields, name string) rlp.Span {
 	at := f.At()
 	value := f.Uint256(name)
-	if value.BitLen() > 128 {
-		f.Fail(name, at, "integer of %d bits is over 128", value.BitLen())
+	if value.Len() > 128/8 {
+		f.Fail(name, at, "integer of %d bits is over 128", value.Big(tx.raw).BitLen())
 	}
 	return value
 }
@@ -168,20 +166,23 @@ func (tx *transaction) readWindow(f *rlp.Fields) {
 	}
 }
 
+// expiringNonceKey is 2^256−1.
+const expiringNonceKey = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+
 // expiring reports whether the nonce key is the one of expiring nonces
-// (TIP-1009): 2^256−1.
+// (TIP-1009).
 func (tx *transaction) expiring() bool {
-	var next uint256.Int
-	return next.AddUint64(&tx.nonceKey, 1).IsZero()
+	return string(tx.nonceKey.Of(tx.raw)) == expiringNonceKey
 }
 
 // readPayment reads feeToken and feePayer.
 func (tx *transaction) readPayment(f *rlp.Fields) {
 	start := f.At()
 	tx.feeToken, tx.hasFeeToken = f.OptionalAddress("feeToken")
-	tx.feeTokenItem = rlp.Span{Start: start, End: f.At()}
-	tx.feePayer = readFeePayer(f)
-	tx.feePayerItem = rlp.Span{Start: tx.feeTokenItem.End, End: f.At()}
+	tx.feeTokenItem = rlp.Between(start, f.At())
+	tx.readFeePayer(f)
+	tx.feePayerItem = rlp.Between(int(tx.feeTokenItem.End), f.At())
 }
 
 // Signers implements chains.Transaction.

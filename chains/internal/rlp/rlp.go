@@ -16,10 +16,13 @@
 package rlp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/big"
 
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/holiman/uint256"
@@ -27,14 +30,27 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Span is a part of the raw transaction: the bytes from Start to End.
-type Span struct{ Start, End int }
+// Span is a part of the raw transaction: the bytes from Start to End. Transactions
+// are kept as spans, of which they have many; those that are read have under 2 GiB.
+type Span struct{ Start, End int32 }
+
+// Between is the span from one byte offset to another.
+func Between(start, end int) Span { return Span{int32(start), int32(end)} }
 
 // Of returns the bytes of the span.
 func (s Span) Of(raw []byte) []byte { return raw[s.Start:s.End] }
 
 // Len returns the number of bytes in the span.
-func (s Span) Len() int { return s.End - s.Start }
+func (s Span) Len() int { return int(s.End - s.Start) }
+
+// Big returns the integer that the bytes of the span are.
+func (s Span) Big(raw []byte) *big.Int { return new(big.Int).SetBytes(s.Of(raw)) }
+
+// Uint256 returns the integer that the bytes of the span are, which are 32 at most.
+func (s Span) Uint256(raw []byte) (value uint256.Int) {
+	value.SetBytes(s.Of(raw))
+	return value
+}
 
 // Fields walks the items of one list by name. Its methods read the next item;
 // after the first fault they return zero values, and Err returns the fault.
@@ -52,7 +68,11 @@ type Fields struct {
 // raw: the outermost list of a transaction.
 func Open(chain string, raw []byte, at int) Fields {
 	f := Fields{chain: chain, raw: raw, at: at, end: len(raw)}
-	if at >= len(raw) {
+	switch {
+	case len(raw) > math.MaxInt32:
+		f.fail("", 0, "over 2 GiB")
+		return f
+	case at >= len(raw):
 		f.fail("", at, "the list of fields is missing")
 		return f
 	}
@@ -62,10 +82,10 @@ func Open(chain string, raw []byte, at int) Fields {
 		f.fail("", at, explain(err))
 	case !isList:
 		f.fail("", at, "a string where the list of fields should be")
-	case content.End < len(raw):
-		f.fail("", content.End, byteCount(len(raw)-content.End)+" trailing after the list of fields")
+	case int(content.End) < len(raw):
+		f.fail("", int(content.End), byteCount(len(raw)-int(content.End))+" trailing after the list of fields")
 	default:
-		f.at = content.Start
+		f.at = int(content.Start)
 	}
 	return f
 }
@@ -79,7 +99,7 @@ func (f *Fields) Err() error {
 }
 
 // Rest returns the span of the items that were not read yet.
-func (f *Fields) Rest() Span { return Span{f.at, f.end} }
+func (f *Fields) Rest() Span { return Between(f.at, f.end) }
 
 // More reports whether there are items left and no fault.
 func (f *Fields) More() bool { return f.fault == nil && f.at < f.end }
@@ -152,7 +172,7 @@ func (f *Fields) Item(name string) (content Span, isList bool) {
 		f.fail(name, start, explain(err))
 		return Span{}, false
 	}
-	f.at = content.End
+	f.at = int(content.End)
 	return content, isList
 }
 
@@ -166,7 +186,7 @@ func split(raw []byte, at int) (content Span, isList bool, err error) {
 		return Span{}, false, err
 	}
 	end := len(raw) - len(rest)
-	return Span{end - len(value), end}, kind == rlp.List, nil
+	return Between(end-len(value), end), kind == rlp.List, nil
 }
 
 // splitShort is split for what nearly all items are: a byte by itself, or up to
@@ -175,7 +195,7 @@ func splitShort(raw []byte, at int) (content Span, isList, ok bool) {
 	header, start, size := raw[at], at+1, 0
 	switch {
 	case header < 0x80:
-		return Span{at, at + 1}, false, true
+		return Between(at, at+1), false, true
 	case header < 0xb8:
 		size = int(header - 0x80)
 	case header >= 0xc0 && header < 0xf8:
@@ -185,12 +205,11 @@ func splitShort(raw []byte, at int) (content Span, isList, ok bool) {
 	default:
 		return Span{}, false, false
 	}
-	content = Span{start, start + size}
-	ok = content.End <= len(raw)
+	ok = start+size <= len(raw)
 	if header == 0x81 && ok {
 		ok = raw[start] >= 0x80 // or else it would stand by itself
 	}
-	return content, header >= 0xc0, ok
+	return Between(start, start+size), header >= 0xc0, ok
 }
 
 // String reads a string item and returns the span of its bytes.
@@ -240,11 +259,11 @@ func (f *Fields) OptionalAddress(name string) (address [20]byte, present bool) {
 
 // uint reads an integer of at most size bytes, canonical: big-endian without
 // leading zeros, zero as the empty string.
-func (f *Fields) uint(name string, size int) []byte {
+func (f *Fields) uint(name string, size int) Span {
 	start := f.at
 	content := f.String(name)
 	if f.fault != nil {
-		return nil
+		return Span{}
 	}
 	digits := content.Of(f.raw)
 	switch {
@@ -253,9 +272,9 @@ func (f *Fields) uint(name string, size int) []byte {
 	case len(digits) > size:
 		f.fail(name, start, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
 	default:
-		return digits
+		return content
 	}
-	return nil
+	return Span{}
 }
 
 // Uint8 reads an integer below 2^8.
@@ -264,17 +283,18 @@ func (f *Fields) Uint8(name string) uint8 { return uint8(f.uint64(name, 1)) }
 // Uint64 reads an integer below 2^64.
 func (f *Fields) Uint64(name string) uint64 { return f.uint64(name, 8) }
 
-func (f *Fields) uint64(name string, size int) uint64 { return upTo64(f.uint(name, size)) }
+func (f *Fields) uint64(name string, size int) uint64 { return upTo64(f.uint(name, size).Of(f.raw)) }
 
-// Uint256 reads an integer below 2^256.
-func (f *Fields) Uint256(name string) (value uint256.Int) {
-	digits := f.uint(name, 32)
-	if len(digits) <= 8 { // as most have, and SetBytes jumps by how many there are
-		value.SetUint64(upTo64(digits))
-		return value
+// Uint256 reads an integer below 2^256 and returns the span of its bytes: as many
+// as it takes, big-endian.
+func (f *Fields) Uint256(name string) Span { return f.uint(name, 32) }
+
+// Less compares two integers as Uint256 reads them.
+func Less(a, b []byte) bool {
+	if len(a) != len(b) {
+		return len(a) < len(b)
 	}
-	value.SetBytes(digits)
-	return value
+	return bytes.Compare(a, b) < 0
 }
 
 // upTo64 is an integer of at most 8 bytes.
@@ -292,7 +312,7 @@ func (f *Fields) List(name string) Fields {
 	if f.fault == nil && !isList {
 		f.fail(name, start, "a string where a list should be")
 	}
-	return Fields{chain: f.chain, raw: f.raw, at: content.Start, end: content.End, list: name, fault: f.fault}
+	return Fields{chain: f.chain, raw: f.raw, at: int(content.Start), end: int(content.End), list: name, fault: f.fault}
 }
 
 // Join closes the walk over an inner list and takes over its fault, which says

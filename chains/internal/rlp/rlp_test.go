@@ -67,15 +67,15 @@ func checkFault(t *testing.T, name string, err error, want string) {
 }
 
 // readers reads one field each.
-var readers = map[string]func(f *rlp.Fields) any{
-	"string":   func(f *rlp.Fields) any { return f.String("x").Len() },
-	"bytes4":   func(f *rlp.Fields) any { return hex.EncodeToString(f.Bytes("x", 4)) },
-	"address":  func(f *rlp.Fields) any { a := f.Address("x"); return hex.EncodeToString(a[:]) },
-	"optional": func(f *rlp.Fields) any { _, present := f.OptionalAddress("x"); return present },
-	"uint8":    func(f *rlp.Fields) any { return uint64(f.Uint8("x")) },
-	"uint64":   func(f *rlp.Fields) any { return f.Uint64("x") },
-	"uint256":  func(f *rlp.Fields) any { v := f.Uint256("x"); return v.Hex() },
-	"list": func(f *rlp.Fields) any {
+var readers = map[string]func(f *rlp.Fields, raw []byte) any{
+	"string":   func(f *rlp.Fields, _ []byte) any { return f.String("x").Len() },
+	"bytes4":   func(f *rlp.Fields, _ []byte) any { return hex.EncodeToString(f.Bytes("x", 4)) },
+	"address":  func(f *rlp.Fields, _ []byte) any { a := f.Address("x"); return hex.EncodeToString(a[:]) },
+	"optional": func(f *rlp.Fields, _ []byte) any { _, present := f.OptionalAddress("x"); return present },
+	"uint8":    func(f *rlp.Fields, _ []byte) any { return uint64(f.Uint8("x")) },
+	"uint64":   func(f *rlp.Fields, _ []byte) any { return f.Uint64("x") },
+	"uint256":  func(f *rlp.Fields, raw []byte) any { v := f.Uint256("x").Uint256(raw); return v.Hex() },
+	"list": func(f *rlp.Fields, _ []byte) any {
 		inner := f.List("x")
 		count := inner.Count()
 		for inner.More() {
@@ -144,12 +144,13 @@ func TestFields(t *testing.T) {
 		{"list", "c20182", nil, "test: field 1 (x), item 2 (y) at byte 3: the length reaches past the end: cut off, or a byte is wrong"},
 		{"list", "c3018100", nil, "test: field 1 (x), item 2 (y) at byte 3: the length is not in its shortest form"},
 	} {
-		raw := append([]byte{}, unhex(t, c.item)...)
-		f := rlp.Open("test", append(rlp.AppendListHeader(nil, len(raw)), raw...), 0)
-		if len(raw) > 55 { // the list header is longer: offsets move
+		item := unhex(t, c.item)
+		raw := append(rlp.AppendListHeader(nil, len(item)), item...)
+		f := rlp.Open("test", raw, 0)
+		if len(item) > 55 { // the list header is longer: offsets move
 			c.fault = strings.Replace(c.fault, "byte 1:", "byte 2:", 1)
 		}
-		got := readers[c.reader](&f)
+		got := readers[c.reader](&f, raw)
 		name := c.reader + " " + c.item
 		checkFault(t, name, f.Close(), c.fault)
 		if c.fault == "" && got != c.want {

@@ -40,7 +40,7 @@ func TestSplitShort(t *testing.T) {
 				kind, content, rest, err := rlp.Split(raw)
 				got, isList, ok := splitShort(raw, 0)
 				end := size - len(rest)
-				switch want := (Span{end - len(content), end}); {
+				switch want := (Between(end-len(content), end)); {
 				case ok && (err != nil || got != want || isList != (kind == rlp.List)):
 					t.Fatalf("%x of %d bytes: %v, list %v; rlp.Split says %v, %v, %v", raw[:min(2, size)], size, got, isList, want, kind, err)
 				case !ok && err == nil && len(content) < 256:
