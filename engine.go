@@ -127,17 +127,11 @@ func (e *Engine) Close() error { return errors.Join(e.keys.Close(), e.submitted.
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
 func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	var result activity.SignTransactionResult
 	prepared, err := e.prepare(ctx, organizationID, intent)
 	if err != nil {
-		return result, err
+		return activity.SignTransactionResult{}, err
 	}
-	signed, err := prepared.sign(ctx)
-	if err != nil {
-		return result, err
-	}
-	result.SignedTransaction = encodeHex(signed)
-	return result, nil
+	return prepared.Sign(ctx)
 }
 
 // refuseTransaction turns an error of a chain or a key into the caller's.

@@ -3,6 +3,7 @@ package countersign
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -52,20 +53,24 @@ func (p *PreparedTransaction) KeyID() string { return p.key.ID() }
 
 // Sign signs the transaction.
 func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactionResult, error) {
-	signed, err := p.sign(ctx)
+	room := signedRoom.Get().(*[]byte)
+	defer signedRoom.Put(room)
+	signed, err := p.tx.AppendSigned(ctx, (*room)[:0], p.key, p.signWith)
 	if err != nil {
-		return activity.SignTransactionResult{}, err
+		return activity.SignTransactionResult{}, refuseTransaction(err)
+	}
+	if cap(signed) <= maxSignedRoom {
+		*room = signed
 	}
 	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
 }
 
-func (p *PreparedTransaction) sign(ctx context.Context) ([]byte, error) {
-	signed, err := p.tx.Sign(ctx, p.key, p.signWith)
-	if err != nil {
-		return nil, refuseTransaction(err)
-	}
-	return signed, nil
-}
+// signedRoom are buffers in which signed transactions are put together before
+// they leave as hex: memory that was used a moment ago is in the caches still.
+var signedRoom = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxSignedRoom is the largest buffer that is kept.
+const maxSignedRoom = 16 << 10
 
 // prepare reads the transaction, finds the key and refuses what is not to be
 // signed.

@@ -42,7 +42,7 @@ func parts(b *testing.B, w *workload.Workload) []part {
 	for i := range transactions {
 		transactions[i], keys[i] = w.Parse(b, i), w.Key(b, i)
 		ready := &cannedKey{Key: keys[i]}
-		if _, err := transactions[i].Sign(ctx, recordingKey{ready, keys[i]}, w.Requests[i].SignWith); err != nil {
+		if _, err := transactions[i].AppendSigned(ctx, nil, recordingKey{ready, keys[i]}, w.Requests[i].SignWith); err != nil {
 			b.Fatal(err)
 		}
 		canned[i], echo[i], locators[i] = ready, keystore.Verified(ready.only(w.Scheme)), w.Locator(i)
@@ -50,7 +50,7 @@ func parts(b *testing.B, w *workload.Workload) []part {
 	sign := w.Handle(b)
 	signing := func(keys []keystore.Key) func(i int) error {
 		return func(i int) error {
-			_, err := transactions[i].Sign(ctx, keys[i], w.Requests[i].SignWith)
+			_, err := transactions[i].AppendSigned(ctx, nil, keys[i], w.Requests[i].SignWith)
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func parts(b *testing.B, w *workload.Workload) []part {
 		{"check", func(i int) error { return transactions[i].Check(keys[i], w.Requests[i].SignWith) }},
 		{"hazards", func(i int) error { transactions[i].Hazards(w.Public[i]); return nil }},
 		{"hash", func(i int) error {
-			_, err := transactions[i].Sign(ctx, refusingKey{keys[i]}, w.Requests[i].SignWith)
+			_, err := transactions[i].AppendSigned(ctx, nil, refusingKey{keys[i]}, w.Requests[i].SignWith)
 			return expect(err, errRefused)
 		}},
 		{"hash+splice", signing(canned)},

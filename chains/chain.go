@@ -49,13 +49,14 @@ type Transaction interface {
 	// or a key's id. The error is a *SignerError: a malformed address.
 	Signers(signWith string) ([]keystore.Locator, error)
 
-	// Check returns what of Sign's refusals can be known without signing: a
+	// Check returns what of AppendSigned's refusals can be known without signing: a
 	// *ParseError, a *SignerError, or one that wraps keystore.ErrUnsupported.
 	Check(key keystore.Key, signWith string) error
 
-	// Sign returns the signed transaction in raw bytes, which the caller owns.
-	// It refuses what Check refuses. Otherwise its errors are the key's.
-	Sign(ctx context.Context, key keystore.Key, signWith string) ([]byte, error)
+	// AppendSigned appends the signed transaction in raw bytes to dst, which may
+	// be nil, and returns the extended slice; nil with an error. It refuses what
+	// Check refuses. Otherwise its errors are the key's.
+	AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error)
 }
 
 // Networked is implemented by transactions whose bytes do not say for which of

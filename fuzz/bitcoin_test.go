@@ -135,7 +135,7 @@ func checkBitcoinSigned(t *testing.T, chain bitcoin.Chain, key keystore.Key, raw
 	tx.SignerView(key.PublicKey())
 	tx.Hazards(key.PublicKey())
 	tx.Hazards(keystore.PublicKey{})
-	signed, err := tx.Sign(t.Context(), key, key.ID())
+	signed, err := tx.AppendSigned(t.Context(), nil, key, key.ID())
 	if check := tx.Check(key, key.ID()); (check == nil) != (err == nil) {
 		t.Fatalf("Check says %v, Sign says %v", check, err)
 	}

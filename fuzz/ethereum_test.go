@@ -97,7 +97,7 @@ func FuzzEthereumParse(f *testing.F) {
 			return
 		}
 		showEverything(t, tx, key.PublicKey())
-		signed, err := tx.Sign(t.Context(), key, "")
+		signed, err := tx.AppendSigned(t.Context(), nil, key, "")
 		if err != nil {
 			t.Fatalf("%x: %v", raw, err)
 		}

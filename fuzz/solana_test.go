@@ -114,7 +114,7 @@ func FuzzSolanaSign(f *testing.F) {
 		if err != nil {
 			return
 		}
-		signed, err := parsed.Sign(context.Background(), key, info.ID)
+		signed, err := parsed.AppendSigned(context.Background(), nil, key, info.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

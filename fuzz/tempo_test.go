@@ -45,7 +45,7 @@ func FuzzTempoParse(f *testing.F) {
 			return
 		}
 		showEverything(t, tx, key.PublicKey())
-		signed, err := tx.Sign(t.Context(), key, "")
+		signed, err := tx.AppendSigned(t.Context(), nil, key, "")
 		if err != nil {
 			t.Fatalf("%x: %v", raw, err)
 		}

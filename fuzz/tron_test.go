@@ -146,7 +146,7 @@ func FuzzTronParse(f *testing.F) {
 
 func checkTronSigned(t *testing.T, tx chains.Transaction, key keystore.Key, raw []byte) {
 	t.Helper()
-	signed, err := tx.Sign(context.Background(), key, "key")
+	signed, err := tx.AppendSigned(context.Background(), nil, key, "key")
 	if err != nil {
 		if checked := tx.Check(key, "key"); checked == nil || checked.Error() != err.Error() {
 			t.Fatalf("sign says %v, check says %v", err, checked)

@@ -192,7 +192,7 @@ func signBitcoin(t *testing.T, raw []byte, key keystore.Key) []byte {
 	if err != nil {
 		t.Fatalf("%v\n%x", err, raw)
 	}
-	signed, err := tx.Sign(t.Context(), key, key.ID())
+	signed, err := tx.AppendSigned(t.Context(), nil, key, key.ID())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func signSolana(t *testing.T, raw []byte, signers int, keys map[string]keystore.
 		if err != nil {
 			t.Fatal(err)
 		}
-		if raw, err = parsed.Sign(context.Background(), keys[address], address); err != nil {
+		if raw, err = parsed.AppendSigned(context.Background(), nil, keys[address], address); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -313,7 +313,7 @@ func signTron(t *testing.T, store *memory.Store, number int, unsigned string) st
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := tx.Sign(t.Context(), keystore.Verified(key), signWith)
+	signed, err := tx.AppendSigned(t.Context(), nil, keystore.Verified(key), signWith)
 	if err != nil {
 		t.Fatal(err)
 	}

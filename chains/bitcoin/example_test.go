@@ -46,7 +46,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println("hazards:", tx.Hazards(key.PublicKey()))
-	signed, err := tx.Sign(ctx, keystore.Verified(key), signWith)
+	signed, err := tx.AppendSigned(ctx, nil, keystore.Verified(key), signWith)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func TestFeeAttack(t *testing.T) {
 	// What the hazard stands for: who allows it signs the robbery.
 	robbery := twoCoins(t, 0, 0, true)
 	for i, p := range []bitcointest.PSBT{first, second} {
-		signed, err := parse(t, p.Encode()).Sign(t.Context(), key, key.ID())
+		signed, err := parse(t, p.Encode()).AppendSigned(t.Context(), nil, key, key.ID())
 		if err != nil {
 			t.Fatal(err)
 		}

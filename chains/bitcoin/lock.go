@@ -20,11 +20,11 @@ func Lock(raw []byte) ([]byte, error) {
 	}
 	record := tx.packet.Global.Find(psbt.GlobalTxModifiable)
 	if record == nil || tx.packet.Version != psbt.Version2 {
-		return psbt.Splice(raw, nil), nil
+		return psbt.AppendSpliced(nil, raw, nil), nil
 	}
 	fixed := tx.fixed()
 	flags := record.Value[0]&^(fixed&(inputsModifiable|outputsModifiable)) | fixed&hasSighashSingle
-	return psbt.Splice(raw, []psbt.Insertion{{At: record.ValueOffset(), Replace: 1, Bytes: []byte{flags}}}), nil
+	return psbt.AppendSpliced(nil, raw, []psbt.Insertion{{At: record.ValueOffset(), Replace: 1, Bytes: []byte{flags}}}), nil
 }
 
 // fixed is the bits that the signatures decide.

@@ -68,7 +68,7 @@ func TestMutatedSignature(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	p := base(t)
 	p.Inputs[0].Proof = false // the claim alone: what is left is what the signature commits to
-	signed, err := parse(t, p.Encode()).Sign(t.Context(), key, key.ID())
+	signed, err := parse(t, p.Encode()).AppendSigned(t.Context(), nil, key, key.ID())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Sign implements chains.Transaction: the PSBT with the signatures that the
-// key can make for signWith, in a new slice. Signatures of this key that are
+// AppendSigned implements chains.Transaction: the PSBT with the signatures that the
+// key can make for signWith, appended. Signatures of this key that are
 // there already stay; if all are, the PSBT comes back as it is. Either all
 // signatures are made or none leaves.
-func (t *Transaction) Sign(ctx context.Context, key keystore.Key, signWith string) ([]byte, error) {
+func (t *Transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
 	tasks, err := t.plan(key, signWith)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (t *Transaction) Sign(ctx context.Context, key keystore.Key, signWith strin
 			Bytes: psbt.AppendRecord(make([]byte, 0, len(recordKey)+len(value)+2), recordKey, value),
 		})
 	}
-	return psbt.Splice(t.packet.Raw, insertions), nil
+	return psbt.AppendSpliced(dst, t.packet.Raw, insertions), nil
 }
 
 // sign makes one signature, as the value of its record.

@@ -61,7 +61,7 @@ func TestNothingToSign(t *testing.T) {
 		made.Inputs = append(made.Inputs, spend.Input(1_000, uint32(i)))
 	}
 	tx := parse(t, made.Encode())
-	_, err := tx.Sign(t.Context(), c, c.ID())
+	_, err := tx.AppendSigned(t.Context(), nil, c, c.ID())
 	wantNotSigner(t, err,
 		"nothing to sign for key "+c.PublicKey().String(),
 		"inputs 0 to 1: locked to another key",
@@ -79,7 +79,7 @@ func TestNothingToSign(t *testing.T) {
 		t.Errorf("Check says %v", check)
 	}
 	address := (bitcoin.Chain{}).Addresses(c.PublicKey())[2].Address
-	_, err = tx.Sign(t.Context(), c, address)
+	_, err = tx.AppendSigned(t.Context(), nil, c, address)
 	wantNotSigner(t, err, "inputs 0 to 10: locked to another address")
 }
 
@@ -91,7 +91,7 @@ func TestFinalIsRefused(t *testing.T) {
 		second.Records = []bitcointest.Record{{Key: []byte{psbt.InFinalScriptWitness}, Value: []byte{1, 1, 0xaa}}}
 		p.Inputs = append(p.Inputs, second)
 	})
-	_, err := parse(t, raw).Sign(t.Context(), key, key.ID())
+	_, err := parse(t, raw).AppendSigned(t.Context(), nil, key, key.ID())
 	parse, ok := errors.AsType[*chains.ParseError](err)
 	if !ok || parse.Field != "input 1" || parse.Offset != 8+5+41 || !strings.Contains(parse.Problem, "already final") {
 		t.Errorf("%v", err)
@@ -120,7 +120,7 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 		p.Inputs = append(p.Inputs, bitcointest.BIP86(full.PublicKey()).Input(1_000, 2))
 	})
 	tx := parse(t, raw)
-	_, err := tx.Sign(t.Context(), key, key.ID())
+	_, err := tx.AppendSigned(t.Context(), nil, key, key.ID())
 	if !errors.Is(err, keystore.ErrUnsupported) || !strings.Contains(err.Error(), "input 1 is taproot") ||
 		!strings.Contains(err.Error(), "P2WPKH") || calls != 0 {
 		t.Errorf("%v, %d signatures made", err, calls)
@@ -129,7 +129,7 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 		t.Errorf("Check: %v", err)
 	}
 	segwit := (bitcoin.Chain{}).Addresses(full.PublicKey())[2].Address
-	if _, err := tx.Sign(t.Context(), key, segwit); err != nil || calls != 1 {
+	if _, err := tx.AppendSigned(t.Context(), nil, key, segwit); err != nil || calls != 1 {
 		t.Errorf("%v, %d signatures made", err, calls)
 	}
 	ed25519 := memory.New()
@@ -168,13 +168,13 @@ func TestAllOrNothing(t *testing.T) {
 	raw := spoil(t, func(p *bitcointest.PSBT) {
 		p.Inputs = append(p.Inputs, bitcointest.P2WPKH(full.PublicKey()).Input(1_000, 2))
 	})
-	signed, err := parse(t, raw).Sign(t.Context(), &failing{full, full.(keystore.ECDSASigner), 1}, full.ID())
+	signed, err := parse(t, raw).AppendSigned(t.Context(), nil, &failing{full, full.(keystore.ECDSASigner), 1}, full.ID())
 	if signed != nil || !errors.Is(err, errHSM) || !strings.Contains(err.Error(), "input 1") {
 		t.Errorf("%x %v", signed, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if signed, err := parse(t, raw).Sign(ctx, full, full.ID()); signed != nil || !errors.Is(err, context.Canceled) {
+	if signed, err := parse(t, raw).AppendSigned(ctx, nil, full, full.ID()); signed != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("%x %v", signed, err)
 	}
 }
@@ -194,7 +194,7 @@ func TestUnknownFieldsStay(t *testing.T) {
 				p.Version, p.Unsorted, p.Global, p.Outputs[0].Records = version, unsorted, strange, strange
 				p.Inputs[0].Records = strange
 			})
-			signed, err := parse(t, raw).Sign(t.Context(), key, key.ID())
+			signed, err := parse(t, raw).AppendSigned(t.Context(), nil, key, key.ID())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestInsertionPlace(t *testing.T) {
 			value := map[byte][]byte{0x01: bitcointest.AppendTxOut(nil, 100_000, p.Inputs[0].Script), 0x03: {1, 0, 0, 0}}[keyType]
 			p.Inputs[0].Records = append(p.Inputs[0].Records, bitcointest.Record{Key: []byte{keyType}, Value: value})
 		}
-		signed, err := parse(t, p.Encode()).Sign(t.Context(), key, key.ID())
+		signed, err := parse(t, p.Encode()).AppendSigned(t.Context(), nil, key, key.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestLock(t *testing.T) {
 			p.Version, p.Inputs[0].Sighash = psbt.Version2, c.sighash
 			p.Global = []bitcointest.Record{{Key: []byte{psbt.GlobalTxModifiable}, Value: []byte{c.flags}}}
 		})
-		signed, err := parse(t, raw).Sign(t.Context(), key, key.ID())
+		signed, err := parse(t, raw).AppendSigned(t.Context(), nil, key, key.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestLockTaproot(t *testing.T) {
 		p := base(t)
 		p.Version, p.Inputs[0] = psbt.Version2, bitcointest.BIP86(key.PublicKey()).Input(100_000, 1)
 		p.Global = []bitcointest.Record{{Key: []byte{psbt.GlobalTxModifiable}, Value: []byte{flags}}}
-		signed, err := parse(t, p.Encode()).Sign(t.Context(), key, key.ID())
+		signed, err := parse(t, p.Encode()).AppendSigned(t.Context(), nil, key, key.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func TestSigners(t *testing.T) {
 		raw := spending(t, spend, nil)
 		address := addressIn(t, parse(t, raw))
 		first := find(t, store, parse(t, raw), address)
-		signed, err := parse(t, raw).Sign(t.Context(), first, address)
+		signed, err := parse(t, raw).AppendSigned(t.Context(), nil, first, address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +330,7 @@ func TestSigners(t *testing.T) {
 		if first.PublicKey() == second.PublicKey() {
 			t.Errorf("%s: the same key again", address)
 		}
-		if signed, err = parse(t, signed).Sign(t.Context(), second, address); err != nil {
+		if signed, err = parse(t, signed).AppendSigned(t.Context(), nil, second, address); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := bitcoin.Finalize(signed); err != nil {
@@ -363,7 +363,7 @@ func TestSignatureOrder(t *testing.T) {
 	leaves := [][]byte{bitcointest.Leaf(a.PublicKey()), bitcointest.LeafMultisig(1, a.PublicKey())}
 	for range 2 {
 		slices.Reverse(leaves)
-		signed, err := parse(t, spending(t, bitcointest.Taproot(bitcointest.NUMS, leaves...), nil)).Sign(t.Context(), a, a.ID())
+		signed, err := parse(t, spending(t, bitcointest.Taproot(bitcointest.NUMS, leaves...), nil)).AppendSigned(t.Context(), nil, a, a.ID())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func TestBitcoinJSSigner(t *testing.T) {
 		for _, key := range c.Keys {
 			handle := keyOfWIF(t, key.WIF)
 			tx := parse(t, signed)
-			next, err := tx.Sign(t.Context(), handle, handle.ID())
+			next, err := tx.AppendSigned(t.Context(), nil, handle, handle.ID())
 			if err != nil {
 				t.Fatalf("%d %s: %v", i, c.Description, err)
 			}
@@ -306,7 +306,7 @@ func TestBIP341Spending(t *testing.T) {
 		}
 		for _, in := range spending.InputSpending {
 			key := keyOf(t, chaintest.Unhex(t, in.Given.InternalPrivkey))
-			signed, err := tx.Sign(t.Context(), key, key.ID())
+			signed, err := tx.AppendSigned(t.Context(), nil, key, key.ID())
 			if err != nil {
 				t.Fatalf("input %d: %v", in.Given.TxInIndex, err)
 			}

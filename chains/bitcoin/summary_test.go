@@ -32,7 +32,7 @@ func shown(t *testing.T) map[string][]byte {
 		mixed.Inputs = append(mixed.Inputs, in)
 	}
 	all["mixed"] = mixed.Encode()
-	signed, err := parse(t, all["mixed"]).Sign(t.Context(), a, a.ID())
+	signed, err := parse(t, all["mixed"]).AppendSigned(t.Context(), nil, a, a.ID())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestVectors(t *testing.T) {
 			}
 			for _, signWith := range []string{vector.Address, info.ID} {
 				tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
-				signed, err := tx.Sign(t.Context(), find(t, store, tx, signWith), signWith)
+				signed, err := tx.AppendSigned(t.Context(), nil, find(t, store, tx, signWith), signWith)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -107,7 +107,7 @@ func TestVectorHazards(t *testing.T) {
 func TestSignAgain(t *testing.T) {
 	for name, vector := range vectors(t) {
 		signed := chaintest.Unhex(t, vector.SignedTransaction)
-		again, err := parse(t, signed).Sign(t.Context(), keyOf(t, chaintest.Unhex(t, vector.PrivateKey)), vector.Address)
+		again, err := parse(t, signed).AppendSigned(t.Context(), nil, keyOf(t, chaintest.Unhex(t, vector.PrivateKey)), vector.Address)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ type signing struct {
 	sign func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error)
 }
 
-func (s signing) Sign(ctx context.Context, key keystore.Key, _ string) ([]byte, error) {
+func (s signing) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, _ string) ([]byte, error) {
 	return s.sign(ctx, s.Transaction, key)
 }
 
@@ -87,18 +87,18 @@ var faults = map[string]broken{
 	}},
 	"transfer/Sign": signs(func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error) {
 		signatures++
-		signed, err := tx.Sign(ctx, key, "")
+		signed, err := tx.AppendSigned(ctx, nil, key, "")
 		return append(signed, signatures), err
 	}),
 	"transfer/CancelledSign": signs(func(_ context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error) {
-		return tx.Sign(context.Background(), key, "")
+		return tx.AppendSigned(context.Background(), nil, key, "")
 	}),
 	"transfer/FailingKey": signs(func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error) {
-		signed, err := tx.Sign(ctx, key, "")
+		signed, err := tx.AppendSigned(ctx, nil, key, "")
 		return append(signed, 0), err
 	}),
 	"transfer/KeyOfOtherCurve": signs(func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error) {
-		signed, _ := tx.Sign(ctx, key, "")
+		signed, _ := tx.AppendSigned(ctx, nil, key, "")
 		return signed, nil
 	}),
 }

@@ -18,7 +18,7 @@ func checkSummary(t *testing.T, chain chains.Chain, sample Sample) {
 	before := parse(t, chain, sample.Raw).Summary().Digest()
 	tx := parse(t, chain, bytes.Clone(sample.Raw))
 	tx.SignerView(sample.Key.PublicKey())
-	if _, err := tx.Sign(t.Context(), sample.Key, sample.Key.ID()); err != nil {
+	if _, err := tx.AppendSigned(t.Context(), nil, sample.Key, sample.Key.ID()); err != nil {
 		t.Fatal(err)
 	}
 	summary := tx.Summary()

@@ -25,7 +25,7 @@ func checkSign(t *testing.T, chain chains.Chain, sample Sample) {
 		t.Error(err)
 	}
 	for range 2 {
-		signed, err := asked.Sign(t.Context(), sample.Key, sample.Key.ID())
+		signed, err := asked.AppendSigned(t.Context(), nil, sample.Key, sample.Key.ID())
 		if err != nil || !bytes.Equal(signed, first) {
 			t.Fatalf("signed again\n%x (%v), want\n%x", signed, err, first)
 		}
@@ -39,7 +39,7 @@ func sign(t testing.TB, chain chains.Chain, sample Sample) []byte {
 	if err := tx.Check(sample.Key, sample.Key.ID()); err != nil {
 		t.Fatal(err)
 	}
-	signed, err := tx.Sign(t.Context(), sample.Key, sample.Key.ID())
+	signed, err := tx.AppendSigned(t.Context(), nil, sample.Key, sample.Key.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func checkParallel(t *testing.T, chain chains.Chain, sample Sample) {
 				t.Error(err)
 				return
 			}
-			if signed, err := tx.Sign(t.Context(), sample.Key, sample.Key.ID()); err != nil || !bytes.Equal(signed, want) {
+			if signed, err := tx.AppendSigned(t.Context(), nil, sample.Key, sample.Key.ID()); err != nil || !bytes.Equal(signed, want) {
 				t.Errorf("signed\n%x (%v), want\n%x", signed, err, want)
 			}
 		})
@@ -71,7 +71,7 @@ func checkParallel(t *testing.T, chain chains.Chain, sample Sample) {
 func checkCancelled(t *testing.T, chain chains.Chain, sample Sample) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	signed, err := parse(t, chain, sample.Raw).Sign(ctx, sample.Key, sample.Key.ID())
+	signed, err := parse(t, chain, sample.Raw).AppendSigned(ctx, nil, sample.Key, sample.Key.ID())
 	if signed != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("%x, %v", signed, err)
 	}
@@ -79,7 +79,7 @@ func checkCancelled(t *testing.T, chain chains.Chain, sample Sample) {
 
 // checkFailingKey: what a key's backend says comes through, and no bytes do.
 func checkFailingKey(t *testing.T, chain chains.Chain, sample Sample) {
-	signed, err := parse(t, chain, sample.Raw).Sign(t.Context(), failingKey{sample.Key}, sample.Key.ID())
+	signed, err := parse(t, chain, sample.Raw).AppendSigned(t.Context(), nil, failingKey{sample.Key}, sample.Key.ID())
 	if signed != nil || !errors.Is(err, errBackend) {
 		t.Errorf("%x, %v", signed, err)
 	}
@@ -99,7 +99,7 @@ func checkOtherCurve(t *testing.T, chain chains.Chain, sample Sample) {
 	if err := tx.Check(other, other.ID()); !notFor(err) {
 		t.Errorf("check: %v", err)
 	}
-	if signed, err := tx.Sign(t.Context(), other, other.ID()); signed != nil || !notFor(err) {
+	if signed, err := tx.AppendSigned(t.Context(), nil, other, other.ID()); signed != nil || !notFor(err) {
 		t.Errorf("sign: %x, %v", signed, err)
 	}
 }

@@ -49,7 +49,7 @@ func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
 	if err != nil {
 		t.Fatalf("%x: %v", raw, err)
 	}
-	signed, err := tx.Sign(t.Context(), key, "")
+	signed, err := tx.AppendSigned(t.Context(), nil, key, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
 	if err != nil {
 		return
 	}
-	signed, err := tx.Sign(t.Context(), key, "")
+	signed, err := tx.AppendSigned(t.Context(), nil, key, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,14 +2,15 @@ package ethereum
 
 import (
 	"context"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Sign implements chains.Transaction.
-func (tx *transaction) Sign(ctx context.Context, key keystore.Key, _ string) ([]byte, error) {
+// AppendSigned implements chains.Transaction.
+func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, _ string) ([]byte, error) {
 	signer, err := keystore.AsECDSA(key)
 	if err != nil {
 		return nil, err
@@ -18,7 +19,7 @@ func (tx *transaction) Sign(ctx context.Context, key keystore.Key, _ string) ([]
 	if err != nil {
 		return nil, err
 	}
-	return tx.splice(&signature), nil
+	return tx.splice(dst, &signature), nil
 }
 
 // preimageHash is Keccak-256 over what is signed: the raw bytes where they are
@@ -32,17 +33,17 @@ func (tx *transaction) preimageHash() [32]byte {
 	return keccak.Sum256(header, tx.items.Of(tx.raw))
 }
 
-// splice puts the signature r ‖ s ‖ v behind the items, and headers that count
-// it in front of them:
+// splice appends the items with the signature r ‖ s ‖ v behind them, and headers
+// that count it in front:
 //
 //	legacy        header ‖ items ‖ v ‖ r ‖ s
 //	typed         type ‖ header ‖ items ‖ yParity ‖ r ‖ s
 //	network form  type ‖ header ‖ (header ‖ items ‖ yParity ‖ r ‖ s) ‖ sidecar
-func (tx *transaction) splice(signature *[65]byte) []byte {
+func (tx *transaction) splice(dst []byte, signature *[65]byte) []byte {
 	r, s, v := signature[:32], signature[32:64], tx.v(signature[64])
 	body := tx.items.Len() + rlp.UintSize(v) + rlp.ScalarSize(r) + rlp.ScalarSize(s)
 
-	out := make([]byte, 0, 1+2*rlp.MaxListHeader+body+tx.sidecar.Len())
+	out := slices.Grow(dst, 1+2*rlp.MaxListHeader+body+tx.sidecar.Len())
 	if tx.kind != typeLegacy {
 		out = append(out, tx.kind)
 	}

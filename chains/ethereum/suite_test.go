@@ -46,7 +46,7 @@ func (c *suiteCase) run(t *testing.T) *chains.ParseError {
 			t.Errorf("%s: hazard %s", c.name, hazard.Name)
 		}
 	}
-	signed, err := tx.Sign(t.Context(), key, "")
+	signed, err := tx.AppendSigned(t.Context(), nil, key, "")
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}

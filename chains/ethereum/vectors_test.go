@@ -46,7 +46,7 @@ func TestVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			key := keyOf(t, v.PrivateKey)
-			signed, err := tx.Sign(t.Context(), key, v.Address)
+			signed, err := tx.AppendSigned(t.Context(), nil, key, v.Address)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -74,7 +74,7 @@ func ExampleTransaction_Sign() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	signed, err := tx.Sign(ctx, keystore.Verified(key), signWith)
+	signed, err := tx.AppendSigned(ctx, nil, keystore.Verified(key), signWith)
 	if err != nil {
 		log.Fatal(err)
 	}

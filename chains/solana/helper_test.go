@@ -51,7 +51,7 @@ func trySign(raw []byte, key keystore.Key) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tx.Sign(context.Background(), key, address(key))
+	return tx.AppendSigned(context.Background(), nil, key, address(key))
 }
 
 func parse(t testing.TB, raw []byte) *solana.Transaction {

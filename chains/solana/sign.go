@@ -3,7 +3,6 @@ package solana
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -30,9 +29,9 @@ func (t *Transaction) Check(key keystore.Key, signWith string) error {
 	return err
 }
 
-// Sign implements chains.Transaction. It signs the message bytes as they came
+// AppendSigned implements chains.Transaction. It signs the message bytes as they came
 // and fills the key's slot; every other byte is that of the raw transaction.
-func (t *Transaction) Sign(ctx context.Context, key keystore.Key, signWith string) ([]byte, error) {
+func (t *Transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
 	signer, slot, err := t.prepare(key, signWith)
 	if err != nil {
 		return nil, err
@@ -41,9 +40,10 @@ func (t *Transaction) Sign(ctx context.Context, key keystore.Key, signWith strin
 	if err != nil {
 		return nil, err
 	}
-	signed := slices.Clone(t.raw)
-	copy(signed[t.signatureAt(slot):], signature[:])
-	return signed, nil
+	start := len(dst)
+	dst = append(dst, t.raw...)
+	copy(dst[start+t.signatureAt(slot):], signature[:])
+	return dst, nil
 }
 
 // prepare returns what the key signs with and the slot that is its own.

@@ -152,7 +152,7 @@ func TestOtherCurve(t *testing.T) {
 	if err := tx.Check(other, other.ID()); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := tx.Sign(context.Background(), other, other.ID()); !errors.Is(err, keystore.ErrUnsupported) {
+	if _, err := tx.AppendSigned(context.Background(), nil, other, other.ID()); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}
 	if got := (solana.Chain{}).Addresses(other.PublicKey()); got != nil {
@@ -184,7 +184,7 @@ func (k mute) PublicKey() keystore.PublicKey { return k.public }
 
 func TestKeyThatSignsNothing(t *testing.T) {
 	key := mute{ed25519Key(t, 0).PublicKey()}
-	signed, err := parse(t, simple(solana.Version0, 1).bytes()).Sign(t.Context(), key, address(key))
+	signed, err := parse(t, simple(solana.Version0, 1).bytes()).AppendSigned(t.Context(), nil, key, address(key))
 	if signed != nil || !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("got %x, %v, want ErrUnsupported", signed, err)
 	}
@@ -194,7 +194,7 @@ func TestSignerErrorsPass(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	key := ed25519Key(t, 0)
-	signed, err := parse(t, simple(solana.Version0, 1).bytes()).Sign(ctx, key, address(key))
+	signed, err := parse(t, simple(solana.Version0, 1).bytes()).AppendSigned(ctx, nil, key, address(key))
 	if signed != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %x, %v", signed, err)
 	}

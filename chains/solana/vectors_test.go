@@ -57,7 +57,7 @@ func TestVectors(t *testing.T) {
 				if err := tx.Check(key, signWith); err != nil {
 					t.Error(err)
 				}
-				signed, err := tx.Sign(context.Background(), key, signWith)
+				signed, err := tx.AppendSigned(context.Background(), nil, key, signWith)
 				if got := hex.EncodeToString(signed); err != nil || got != v.SignedTransaction {
 					t.Errorf("signed with %s: %v\n got %s\nwant %s", signWith, err, got, v.SignedTransaction)
 				}

@@ -50,7 +50,7 @@ func ExampleChain() {
 		fmt.Println(err)
 		return
 	}
-	signed, err := tx.Sign(context.Background(), keystore.Verified(key), signWith)
+	signed, err := tx.AppendSigned(context.Background(), nil, keystore.Verified(key), signWith)
 	fmt.Printf("signed: %d bytes, %v\n", len(signed), err)
 
 	// Output:

@@ -2,14 +2,15 @@ package tempo
 
 import (
 	"context"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Sign implements chains.Transaction.
-func (tx *transaction) Sign(ctx context.Context, key keystore.Key, _ string) ([]byte, error) {
+// AppendSigned implements chains.Transaction.
+func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, _ string) ([]byte, error) {
 	signer, err := keystore.AsECDSA(key)
 	if err != nil {
 		return nil, err
@@ -18,7 +19,7 @@ func (tx *transaction) Sign(ctx context.Context, key keystore.Key, _ string) ([]
 	if err != nil {
 		return nil, err
 	}
-	return tx.splice(&signature), nil
+	return tx.splice(dst, &signature), nil
 }
 
 // sponsored is feeToken and feePayer as a sponsored sender signs them.
@@ -37,13 +38,13 @@ func (tx *transaction) preimageHash() [32]byte {
 	return keccak.Sum256(header, before, sponsored, after)
 }
 
-// splice puts the signature behind the items, as a string of 65 bytes, and a
-// header that counts it in front of them:
+// splice appends the items with the signature behind them, as a string of 65
+// bytes, and a header that counts it in front:
 //
 //	76 ‖ header ‖ items ‖ b8 41 ‖ r ‖ s ‖ v
-func (tx *transaction) splice(signature *[65]byte) []byte {
+func (tx *transaction) splice(dst []byte, signature *[65]byte) []byte {
 	size := tx.items.Len() + 2 + len(signature)
-	out := make([]byte, 0, 1+rlp.MaxListHeader+size)
+	out := slices.Grow(dst, 1+rlp.MaxListHeader+size)
 	out = rlp.AppendListHeader(append(out, typeTempo), size)
 	out = append(out, tx.items.Of(tx.raw)...)
 	out = append(out, 0xb7+1, byte(len(signature)))

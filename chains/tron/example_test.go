@@ -69,7 +69,7 @@ func ExampleChain() {
 		fmt.Println(err)
 		return
 	}
-	signed, err := tx.Sign(ctx, keystore.Verified(key), signWith)
+	signed, err := tx.AppendSigned(ctx, nil, keystore.Verified(key), signWith)
 	fmt.Printf("%d bytes in, %d bytes out, %v\n", len(raw), len(signed), err)
 	fmt.Printf("the signature starts with %x\n", signed[len(signed)-65:][:4])
 	// Output:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/crypto"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -98,8 +99,8 @@ func (tx *transaction) ready(key keystore.Key, signWith string) (keystore.ECDSAS
 	return signer, nil
 }
 
-// Sign implements chains.Transaction.
-func (tx *transaction) Sign(ctx context.Context, key keystore.Key, signWith string) ([]byte, error) {
+// AppendSigned implements chains.Transaction.
+func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
 	signer, err := tx.ready(key, signWith)
 	if err != nil {
 		return nil, err
@@ -109,16 +110,16 @@ func (tx *transaction) Sign(ctx context.Context, key keystore.Key, signWith stri
 		return nil, err
 	}
 	made[64] += vOffset
-	return tx.splice(made), nil
+	return tx.splice(dst, made), nil
 }
 
-// splice writes the signed Transaction:
+// splice appends the signed Transaction:
 //
 //	0a len raw_data ‖ (12 41 signature)… ‖ 12 41 ours
 //
 // raw_data and the signatures before ours are the bytes that came in.
-func (tx *transaction) splice(ours [signatureSize]byte) []byte {
-	out := make([]byte, 0, tx.signedSize())
+func (tx *transaction) splice(dst []byte, ours [signatureSize]byte) []byte {
+	out := slices.Grow(dst, tx.signedSize())
 	if !tx.whole {
 		out = append(out, 1<<3|2)
 		out = protowire.AppendVarint(out, uint64(len(tx.raw)))
@@ -128,7 +129,7 @@ func (tx *transaction) splice(ours [signatureSize]byte) []byte {
 	return append(out, ours[:]...)
 }
 
-// signedSize is the length of what splice returns.
+// signedSize is the length of what splice appends.
 func (tx *transaction) signedSize() int {
 	size := len(tx.raw) + len(signatureHeader) + signatureSize
 	if !tx.whole {

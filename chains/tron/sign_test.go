@@ -128,7 +128,7 @@ func sign(t *testing.T, raw []byte, key keystore.Key, signWith string) []byte {
 	if err := tx.Check(key, signWith); err != nil {
 		t.Fatal(err)
 	}
-	signed, err := tx.Sign(t.Context(), key, signWith)
+	signed, err := tx.AppendSigned(t.Context(), nil, key, signWith)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestSignedAlready(t *testing.T) {
 			if err := tx.Check(key, signWith); !errors.Is(err, chains.ErrMalformed) || err.Error() != want {
 				t.Errorf("%s: check says %v", name, err)
 			}
-			if signed, err := tx.Sign(t.Context(), key, signWith); err == nil || err.Error() != want || signed != nil {
+			if signed, err := tx.AppendSigned(t.Context(), nil, key, signWith); err == nil || err.Error() != want || signed != nil {
 				t.Errorf("%s: sign says %x, %v", name, signed, err)
 			}
 		}
@@ -165,7 +165,7 @@ func TestWrongKeys(t *testing.T) {
 	}
 	other := "TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC"
 	key := keyOf(t, ownerSecret)
-	_, err := tx.Sign(t.Context(), key, other)
+	_, err := tx.AppendSigned(t.Context(), nil, key, other)
 	if !errors.Is(err, chains.ErrNotSigner) || !strings.HasSuffix(err.Error(), "is at TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn, not at "+other) {
 		t.Errorf("a key of another address: %v", err)
 	}
@@ -177,7 +177,7 @@ func TestWrongKeys(t *testing.T) {
 func TestKeyThatFails(t *testing.T) {
 	want := errors.New("hsm: session lost")
 	tx := parse(t, rawOf(1, transfer(t)))
-	if signed, err := tx.Sign(t.Context(), failingKey{keyOf(t, ownerSecret), want}, "id"); !errors.Is(err, want) || signed != nil {
+	if signed, err := tx.AppendSigned(t.Context(), nil, failingKey{keyOf(t, ownerSecret), want}, "id"); !errors.Is(err, want) || signed != nil {
 		t.Errorf("%x, %v", signed, err)
 	}
 }

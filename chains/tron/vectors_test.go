@@ -74,7 +74,7 @@ func checkSigned(t *testing.T, key keystore.Key, signWith, unsigned, id, signed 
 		if err := tx.Check(key, signWith); err != nil {
 			t.Errorf("%s: %v", form, err)
 		}
-		got, err := tx.Sign(t.Context(), key, signWith)
+		got, err := tx.AppendSigned(t.Context(), nil, key, signWith)
 		if err != nil || hex.EncodeToString(got) != signed {
 			t.Errorf("%s: signed\n%x (%v), want\n%s", form, got, err, signed)
 		}
@@ -91,7 +91,7 @@ func TestRawDataLeavesAsItCame(t *testing.T) {
 		lengthField(2, join(varintField(1, 9), varintField(2, -1))),
 		lengthField(2, join(varintField(1, 0), varintField(2, 0))))
 	raw := rawOf(16, descending)
-	signed, err := parse(t, raw).Sign(t.Context(), keyOf(t, ownerSecret), "id")
+	signed, err := parse(t, raw).AppendSigned(t.Context(), nil, keyOf(t, ownerSecret), "id")
 	if err != nil {
 		t.Fatal(err)
 	}

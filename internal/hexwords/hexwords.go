@@ -18,7 +18,7 @@ const (
 	wordBytes  = wordDigits / 2 // bytes that they stand for
 
 	blockDigits = 32
-	blockBytes = blockDigits / 2
+	blockBytes  = blockDigits / 2
 
 	each = 0x0101010101010101 // times a byte: that byte in each place
 	top  = 0x80 * each

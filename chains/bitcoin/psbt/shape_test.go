@@ -188,14 +188,14 @@ func TestCountsAreBounded(t *testing.T) {
 
 // TestSplice: insertions in any order, replacements, and nothing at all.
 func TestSplice(t *testing.T) {
-	got := Splice([]byte("0123456789"), []Insertion{
+	got := AppendSpliced(nil, []byte("0123456789"), []Insertion{
 		{At: 5, Bytes: []byte("b")}, {At: 0, Bytes: []byte("x")}, {At: 5, Bytes: []byte("a")}, {At: 8, Replace: 2, Bytes: []byte("z")}, {At: 10, Bytes: []byte("!")},
 	})
 	if string(got) != "x01234ab567z!" {
 		t.Errorf("%s", got)
 	}
 	raw := []byte("abc")
-	if got := Splice(raw, nil); !bytes.Equal(got, raw) || &got[0] == &raw[0] {
+	if got := AppendSpliced(nil, raw, nil); !bytes.Equal(got, raw) || &got[0] == &raw[0] {
 		t.Error("not a copy")
 	}
 }

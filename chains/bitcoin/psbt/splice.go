@@ -13,10 +13,9 @@ type Insertion struct {
 	Bytes   []byte // such as AppendRecord makes
 }
 
-// Splice returns raw with the insertions, in a new slice. Every other byte
-// stays as it is. Insertions at the same offset go in the order of their bytes,
+// AppendSpliced appends raw with the insertions. Every other byte stays as it is. Insertions at the same offset go in the order of their bytes,
 // which for records with keys of one length is the order of the keys.
-func Splice(raw []byte, insertions []Insertion) []byte {
+func AppendSpliced(dst, raw []byte, insertions []Insertion) []byte {
 	slices.SortStableFunc(insertions, func(a, b Insertion) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), bytes.Compare(a.Bytes, b.Bytes))
 	})
@@ -24,13 +23,13 @@ func Splice(raw []byte, insertions []Insertion) []byte {
 	for i := range insertions {
 		size += len(insertions[i].Bytes) - insertions[i].Replace
 	}
-	out, at := make([]byte, 0, size), 0
+	dst, at := slices.Grow(dst, size), 0
 	for i := range insertions {
-		out = append(out, raw[at:insertions[i].At]...)
-		out = append(out, insertions[i].Bytes...)
+		dst = append(dst, raw[at:insertions[i].At]...)
+		dst = append(dst, insertions[i].Bytes...)
 		at = insertions[i].At + insertions[i].Replace
 	}
-	return append(out, raw[at:]...)
+	return append(dst, raw[at:]...)
 }
 
 // AppendRecord appends a record with the given key, its type first, and value.
