@@ -26,11 +26,11 @@ func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystor
 // just that, else type ‖ list header ‖ items, the items being those that came in.
 func (tx *transaction) preimageHash() [32]byte {
 	if tx.whole {
-		return keccak.Sum256(tx.raw)
+		return keccak.SumHeap256(nil, tx.raw)
 	}
 	var room [1 + rlp.MaxListHeader]byte
 	header := rlp.AppendListHeader(append(room[:0], tx.kind), tx.items.Len())
-	return keccak.Sum256(header, tx.items.Of(tx.raw))
+	return keccak.SumHeap256(header, tx.items.Of(tx.raw))
 }
 
 // splice appends the items with the signature r ‖ s ‖ v behind them, and headers

@@ -29,13 +29,13 @@ var sponsored = []byte{0x80, 0x00}
 // somebody else pays, the same items with feeToken 80 and feePayer 00.
 func (tx *transaction) preimageHash() [32]byte {
 	if tx.feePayer.form == payerNone || tx.feePayer.form == payerPlaceholder && !tx.hasFeeToken {
-		return keccak.Sum256(tx.raw)
+		return keccak.SumHeap256(nil, tx.raw)
 	}
 	before := tx.raw[tx.items.Start:tx.feeTokenItem.Start]
 	after := tx.raw[tx.feePayerItem.End:tx.items.End]
 	var room [1 + rlp.MaxListHeader]byte
 	header := rlp.AppendListHeader(append(room[:0], typeTempo), len(before)+len(sponsored)+len(after))
-	return keccak.Sum256(header, before, sponsored, after)
+	return keccak.SumHeap256(header, before, sponsored, after)
 }
 
 // splice appends the items with the signature behind them, as a string of 65
