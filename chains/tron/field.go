@@ -88,17 +88,17 @@ func (f *field) checkNumber(v value, zeroWritten bool) error {
 	case n >= f.least && n <= f.most && (n != 0 || zeroWritten):
 		return nil
 	case n == 0 && f.least <= 0:
-		return malformed(f.path, v.from, "0 is the default, which the canonical encoding leaves out")
+		return malformed(f.path, v.from(), "0 is the default, which the canonical encoding leaves out")
 	case f.kind == kindBool:
-		return malformed(f.path, v.from, "%d is not a bool: 1, or left out", uint64(n))
+		return malformed(f.path, v.from(), "%d is not a bool: 1, or left out", uint64(n))
 	case f.kind == kindEnum:
-		return malformed(f.path, v.from, "%d is not one of its values: %s", n, enumList(f.names))
+		return malformed(f.path, v.from(), "%d is not one of its values: %s", n, enumList(f.names))
 	case f.least == 1 && n < 1:
-		return malformed(f.path, v.from, "%d: the network wants a value above 0", n)
+		return malformed(f.path, v.from(), "%d: the network wants a value above 0", n)
 	case f.least == 0 && n < 0:
-		return malformed(f.path, v.from, "%d is negative", n)
+		return malformed(f.path, v.from(), "%d is negative", n)
 	default:
-		return malformed(f.path, v.from, "%d is outside %d to %d", n, f.least, f.most)
+		return malformed(f.path, v.from(), "%d is outside %d to %d", n, f.least, f.most)
 	}
 }
 

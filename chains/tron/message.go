@@ -80,7 +80,8 @@ func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, i
 		if err != nil {
 			return 0, err
 		}
-		*v = value{from: at, to: after, number: int64(number)}
+		*v = between(at, after)
+		v.number = int64(number)
 		return after, f.checkNumber(*v, m.mapEntry)
 	}
 	from, to, err := readLength(raw, at, end, f.path)
@@ -91,11 +92,11 @@ func (m *message) readField(raw []byte, tag, at, end int, wire protowire.Type, i
 		return 0, err
 	}
 	if f.repeated() && v.present() {
-		v.to = to
+		v.end = int32(to)
 		return to, nil
 	}
-	if *v = (value{from: from, to: to}); f.repeated() {
-		v.from = tag
+	if *v = between(from, to); f.repeated() {
+		v.start = int32(tag)
 	}
 	return to, nil
 }

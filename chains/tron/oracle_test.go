@@ -95,7 +95,7 @@ func checkCanonical(t testing.TB, tx *transaction) {
 	}
 	var parameter values
 	inAny := tx.envelope[contractParameter]
-	if err := anyMessage.read(tx.raw, inAny.from, inAny.to, parameter[:]); err != nil {
+	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]); err != nil {
 		t.Fatal(err)
 	}
 	inside := tx.bytes(parameter[1])

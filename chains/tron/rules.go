@@ -55,8 +55,8 @@ func (m *message) checkRule(raw []byte, v []value) error {
 
 func (m *message) checkNotToOwner(raw []byte, v []value) error {
 	from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
-	if v[to].present() && string(raw[v[from].from:v[from].to]) == string(raw[v[to].from:v[to].to]) {
-		return malformed(m.fields[to].path, v[to].from, "the same account as owner_address: the network refuses a transfer to oneself")
+	if v[to].present() && string(v[from].of(raw)) == string(v[to].of(raw)) {
+		return malformed(m.fields[to].path, v[to].from(), "the same account as owner_address: the network refuses a transfer to oneself")
 	}
 	return nil
 }
@@ -72,8 +72,8 @@ func (m *message) indexOf(wanted kind) int {
 
 func (m *message) checkTwoTokens(raw []byte, v []value) error {
 	first, second := v[firstToken], v[secondToken]
-	if string(raw[first.from:first.to]) == string(raw[second.from:second.to]) {
-		return malformed(m.fields[secondToken].path, second.from, "the same token as %s", m.fields[firstToken].name)
+	if string(first.of(raw)) == string(second.of(raw)) {
+		return malformed(m.fields[secondToken].path, second.from(), "the same token as %s", m.fields[firstToken].name)
 	}
 	return nil
 }
@@ -85,9 +85,9 @@ func (m *message) checkTokenValue(v []value) error {
 	amount, id := v[last-1], v[last]
 	switch {
 	case id.present() && id.number < lowestTokenID:
-		return malformed(m.fields[last].path, id.from, "%d: ids of tokens start at %d", id.number, lowestTokenID)
+		return malformed(m.fields[last].path, id.from(), "%d: ids of tokens start at %d", id.number, lowestTokenID)
 	case amount.present() && !id.present():
-		return malformed(m.fields[last-1].path, amount.from, "there is no token_id that says of which token")
+		return malformed(m.fields[last-1].path, amount.from(), "there is no token_id that says of which token")
 	}
 	return nil
 }
@@ -95,12 +95,12 @@ func (m *message) checkTokenValue(v []value) error {
 func (m *message) checkOrigin(raw []byte, v []value) error {
 	var made values
 	at := v[createNewContract]
-	if err := smartContractMessage.read(raw, at.from, at.to, made[:]); err != nil {
+	if err := smartContractMessage.read(raw, at.from(), at.to(), made[:]); err != nil {
 		return err
 	}
 	owner, origin := v[m.indexOf(kindOwner)], made[smartOrigin]
-	if string(raw[owner.from:owner.to]) != string(raw[origin.from:origin.to]) {
-		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from, "another account than owner_address: the network wants the same")
+	if string(owner.of(raw)) != string(origin.of(raw)) {
+		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(), "another account than owner_address: the network wants the same")
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (m *message) checkCount(raw []byte, v []value, index, most int) error {
 	count := 0
 	for entry := range entries(raw, v[index]) {
 		if count++; count > most {
-			return malformed(m.fields[index].path, entry.from, "more than %d of them", most)
+			return malformed(m.fields[index].path, entry.from(), "more than %d of them", most)
 		}
 	}
 	return nil
@@ -122,12 +122,12 @@ func (m *message) checkParameters(raw []byte, v []value) error {
 	seen := map[int64]bool{}
 	for entry := range entries(raw, v[createParameters]) {
 		var parameter values
-		if err := parameterMessage.read(raw, entry.from, entry.to, parameter[:]); err != nil {
+		if err := parameterMessage.read(raw, entry.from(), entry.to(), parameter[:]); err != nil {
 			return err
 		}
 		key := parameter[0]
 		if seen[key.number] {
-			return malformed(parameterMessage.fields[0].path, key.from, "%d comes twice: of a map's equal keys the last one counts", key.number)
+			return malformed(parameterMessage.fields[0].path, key.from(), "%d comes twice: of a map's equal keys the last one counts", key.number)
 		}
 		seen[key.number] = true
 	}
@@ -142,21 +142,21 @@ func (m *message) checkPermission(raw []byte, v []value) error {
 	seen := map[string]bool{}
 	for entry := range entries(raw, v[permissionKeys]) {
 		var key values
-		if err := keyMessage.read(raw, entry.from, entry.to, key[:]); err != nil {
+		if err := keyMessage.read(raw, entry.from(), entry.to(), key[:]); err != nil {
 			return err
 		}
 		holder, weight := key[0], key[1]
 		switch {
-		case seen[string(raw[holder.from:holder.to])]:
-			return malformed(keyMessage.fields[0].path, holder.from, "this address has a key in the permission already")
+		case seen[string(holder.of(raw))]:
+			return malformed(keyMessage.fields[0].path, holder.from(), "this address has a key in the permission already")
 		case weight.number > math.MaxInt64-sum:
-			return malformed(keyMessage.fields[1].path, weight.from, "the sum of the weights is over 63 bits")
+			return malformed(keyMessage.fields[1].path, weight.from(), "the sum of the weights is over 63 bits")
 		}
-		seen[string(raw[holder.from:holder.to])] = true
+		seen[string(holder.of(raw))] = true
 		sum += weight.number
 	}
 	if threshold := v[permissionThreshold]; threshold.number > sum {
-		return malformed(m.fields[permissionThreshold].path, threshold.from, "%d is above %d, the sum of all weights: nobody could sign", threshold.number, sum)
+		return malformed(m.fields[permissionThreshold].path, threshold.from(), "%d is above %d, the sum of all weights: nobody could sign", threshold.number, sum)
 	}
 	return nil
 }
@@ -185,18 +185,18 @@ func (m *message) checkPermissions(raw []byte, v []value) error {
 // and that active ones, and only they, say for what they are.
 func checkPermissionType(raw []byte, at value, want int64) error {
 	var permission values
-	if err := permissionMessage.read(raw, at.from, at.to, permission[:]); err != nil {
+	if err := permissionMessage.read(raw, at.from(), at.to(), permission[:]); err != nil {
 		return err
 	}
 	fields := permissionMessage.fields
 	operations := permission[permissionOperations]
 	switch got := permission[permissionType]; {
 	case got.number != want:
-		return malformed(fields[permissionType].path, max(got.from, at.from), "%d stands where %d (%s) belongs", got.number, want, fields[permissionType].names[want])
+		return malformed(fields[permissionType].path, max(got.from(), at.from()), "%d stands where %d (%s) belongs", got.number, want, fields[permissionType].names[want])
 	case want == permissionActive && !operations.present():
-		return malformed(fields[permissionOperations].path, at.to, "missing: 32 bytes that say what the permission is for")
+		return malformed(fields[permissionOperations].path, at.to(), "missing: 32 bytes that say what the permission is for")
 	case want != permissionActive && operations.present():
-		return malformed(fields[permissionOperations].path, operations.from, "only an active permission has operations")
+		return malformed(fields[permissionOperations].path, operations.from(), "only an active permission has operations")
 	}
 	return nil
 }

@@ -96,14 +96,14 @@ func summarizeEntries(raw []byte, f *field, repeated value) []chains.Field {
 
 func (f *field) nested(raw []byte, at value) chains.Field {
 	var inner values
-	if err := f.of.read(raw, at.from, at.to, inner[:]); err != nil {
+	if err := f.of.read(raw, at.from(), at.to(), inner[:]); err != nil {
 		panic("tron: a message that was read is read again: " + err.Error())
 	}
 	return chains.List(f.label, summarize(raw, f.of, inner[:])...)
 }
 
 func (f *field) summary(raw []byte, v value) chains.Field {
-	payload := raw[v.from:v.to]
+	payload := v.of(raw)
 	switch f.kind {
 	case kindAddress:
 		return chains.AddressField(f.label, readAddress(payload).String())

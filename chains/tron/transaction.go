@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"math"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -65,7 +66,7 @@ func (tx *transaction) checkForm() error {
 	switch {
 	case len(tx.raw) == 0:
 		return malformed("", -1, "empty: raw_data_hex is expected")
-	case len(tx.raw) > tx.limits.MaxSize:
+	case len(tx.raw) > min(tx.limits.MaxSize, math.MaxInt32):
 		return malformed("", -1, "%d bytes, the network takes %d", len(tx.raw), tx.limits.MaxSize)
 	case tx.raw[0] == '{':
 		return malformed("", 0, "this is JSON; raw_data_hex is expected, the member of that name in what TronWeb made")
@@ -98,9 +99,9 @@ func (tx *transaction) readWhole() error {
 		return err
 	}
 	tx.whole = true
-	tx.from, tx.to = whole[0].from, whole[0].to
+	tx.from, tx.to = whole[0].from(), whole[0].to()
 	for entry := range entries(tx.raw, whole[1]) {
-		tx.signatures = append(tx.signatures, signature{at: entry.from})
+		tx.signatures = append(tx.signatures, signature{at: entry.from()})
 	}
 	if len(tx.signatures) >= MaxSignatures {
 		return malformed("Transaction.signature", tx.signatures[len(tx.signatures)-1].at,
@@ -112,28 +113,28 @@ func (tx *transaction) readWhole() error {
 // readContract reads the contract, its Any, and the message in it.
 func (tx *transaction) readContract() error {
 	at := tx.frame[rawContract]
-	if err := contractMessage.read(tx.raw, at.from, at.to, tx.envelope[:]); err != nil {
+	if err := contractMessage.read(tx.raw, at.from(), at.to(), tx.envelope[:]); err != nil {
 		return err
 	}
 	number := tx.envelope[contractType].number
-	found, err := contractOf(number, max(tx.envelope[contractType].from, at.from))
+	found, err := contractOf(number, max(tx.envelope[contractType].from(), at.from()))
 	if err != nil {
 		return err
 	}
 	tx.contract = found
 	var parameter [2]value // of anyMessage
 	inAny := tx.envelope[contractParameter]
-	if err := anyMessage.read(tx.raw, inAny.from, inAny.to, parameter[:]); err != nil {
+	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]); err != nil {
 		return err
 	}
 	url := parameter[0]
-	if got := tx.raw[url.from:url.to]; string(got) != found.typeURL {
-		return malformed("Any.type_url", url.from, "%q does not match contract type %d, which wants %q", got, number, found.typeURL)
+	if got := url.of(tx.raw); string(got) != found.typeURL {
+		return malformed("Any.type_url", url.from(), "%q does not match contract type %d, which wants %q", got, number, found.typeURL)
 	}
 	if tx.values = tx.few[:]; len(found.message.fields) > len(tx.few) {
 		tx.values = make([]value, len(found.message.fields))
 	}
-	return found.message.read(tx.raw, parameter[1].from, parameter[1].to, tx.values)
+	return found.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values)
 }
 
 // owner is the account that the contract acts for.
@@ -146,7 +147,7 @@ func (tx *transaction) owner() address {
 	panic("tron: contract " + tx.contract.message.name + " has no owner") // a test walks the table
 }
 
-func (tx *transaction) bytes(v value) []byte { return tx.raw[v.from:v.to] }
+func (tx *transaction) bytes(v value) []byte { return v.of(tx.raw) }
 
 // malformed makes the error of this chain.
 func malformed(field string, at int, format string, args ...any) *chains.ParseError {

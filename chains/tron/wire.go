@@ -10,11 +10,21 @@ import (
 // value is where a field lies in the raw bytes. The zero value is a field that
 // is not there.
 type value struct {
-	from, to int   // the payload; of a repeated field, all its entries with their tags
-	number   int64 // of a varint
+	// The payload is raw[start:end]; of a repeated field, all its entries with
+	// their tags. A transaction has room for many values, and under 2 GiB.
+	start, end int32
+
+	number int64 // of a varint
 }
 
-func (v value) present() bool { return v.to > 0 }
+// between is the value whose payload is raw[from:to].
+func between(from, to int) value { return value{start: int32(from), end: int32(to)} }
+
+func (v value) from() int            { return int(v.start) }
+func (v value) to() int              { return int(v.end) }
+func (v value) of(raw []byte) []byte { return raw[v.start:v.end] }
+
+func (v value) present() bool { return v.end > 0 }
 
 // maxFields is the most fields that a message has: AssetIssueContract.
 const maxFields = 19
@@ -72,11 +82,11 @@ func readLength(raw []byte, at, end int, field string) (from, to int, err error)
 // entries yields the entries of a repeated field that was read.
 func entries(raw []byte, repeated value) iter.Seq[value] {
 	return func(yield func(value) bool) {
-		for at := repeated.from; at < repeated.to; {
-			_, _, tag := protowire.ConsumeTag(raw[at:repeated.to])
-			payload, size := protowire.ConsumeBytes(raw[at+tag : repeated.to])
+		for at := repeated.from(); at < repeated.to(); {
+			_, _, tag := protowire.ConsumeTag(raw[at:repeated.to()])
+			payload, size := protowire.ConsumeBytes(raw[at+tag : repeated.to()])
 			at += tag + size
-			if !yield(value{from: at - len(payload), to: at}) {
+			if !yield(between(at-len(payload), at)) {
 				return
 			}
 		}
