@@ -93,6 +93,7 @@ func leakValues(t *testing.T) map[string]any {
 	t.Cleanup(secret.Destroy)
 	return map[string]any{
 		"keystore.Secret":       secret,
+		"keystore.SecretRoom":   roomOf(t, leakSecret),
 		"keystore.SecretBytes":  keystore.SecretBytes(leakSecret),
 		"keystore.PublicKey":    info.PublicKey,
 		"keystore.KeyInfo":      info,
@@ -157,4 +158,10 @@ func TestStructWithASecret(t *testing.T) {
 	defer holder.secret.Destroy()
 	keystoretest.CheckNotPrinted(t, "a struct by pointer", holder, leakSecret)
 	keystoretest.CheckNotPrinted(t, "a struct", *holder, leakSecret)
+}
+
+func roomOf(t *testing.T, secret []byte) *keystore.SecretRoom {
+	room := new(keystore.SecretRoom)
+	t.Cleanup(keystore.NewSecretIn(room, secret).Destroy)
+	return room
 }

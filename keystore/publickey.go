@@ -16,14 +16,15 @@ import (
 // PublicKey is no key.
 type PublicKey struct {
 	curve Curve
-	// secp256k1: the uncompressed point 04 ‖ x ‖ y. Ed25519: the 32-byte
-	// encoding, the rest zero.
-	point [65]byte
 
 	// Two hashes of a secp256k1 point, each half of an address: signing asks for
 	// them time and again.
 	keccak  [20]byte
 	hash160 [20]byte
+
+	// secp256k1: the uncompressed point 04 ‖ x ‖ y. Ed25519: the 32-byte
+	// encoding, the rest zero.
+	point [65]byte
 }
 
 // ParsePublicKey reads a public key and checks that it is a point of the

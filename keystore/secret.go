@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"unsafe"
 )
 
 const redacted = "[redacted]"
@@ -18,41 +19,53 @@ const redacted = "[redacted]"
 // field, which fmt prints without asking Secret, shows no more than an address:
 // one pointer fmt follows, if the verb does not fit.
 type Secret struct {
-	at **heldSecret
+	held *SecretRoom
 }
 
-type heldSecret struct {
-	mu    sync.RWMutex
-	bytes []byte // in the vault; nil once destroyed
+// SecretRoom is the memory that a Secret needs beside the vault, for who has it in
+// a struct of his own: see [NewSecretIn]. It must not be copied.
+type SecretRoom struct {
+	mu sync.RWMutex
+
+	// Where the bytes are in the vault, nil once they are destroyed, and how
+	// many. This is no slice, and no pointer that fmt would follow.
+	at   unsafe.Pointer
+	size int
+}
+
+// bytes are the secret itself, nil once it is destroyed.
+func (r *SecretRoom) bytes() []byte {
+	return unsafe.Slice((*byte)(r.at), r.size)
 }
 
 // NewSecret copies the bytes into a new Secret. The caller still owns what was
 // passed, and should [Wipe] it.
 func NewSecret(secret []byte) Secret {
-	made := new(struct {
-		at   *heldSecret
-		held heldSecret
-	})
-	made.at = &made.held // side by side: who comes to the pointer has what it points to
-	made.held.bytes = vault.take(len(secret))
-	copy(made.held.bytes, secret)
-	return Secret{at: &made.at}
+	return NewSecretIn(new(SecretRoom), secret)
+}
+
+// NewSecretIn is NewSecret with room of the caller's, for a secret of which there
+// are very many: it is found with what is beside it.
+func NewSecretIn(room *SecretRoom, secret []byte) Secret {
+	taken := vault.take(len(secret))
+	copy(taken, secret)
+	room.at, room.size = unsafe.Pointer(unsafe.SliceData(taken)), len(taken)
+	return Secret{held: room}
 }
 
 // Reveal calls use with the secret bytes. They are the secret itself, not a
 // copy: use must not keep them, change them or pass them to anything that does.
 // After Destroy, Reveal returns ErrClosed without calling use.
 func (s Secret) Reveal(use func(secret []byte) error) error {
-	if s.at == nil {
+	if s.held == nil {
 		return ErrClosed
 	}
-	held := *s.at
-	held.mu.RLock()
-	defer held.mu.RUnlock()
-	if held.bytes == nil {
+	s.held.mu.RLock()
+	defer s.held.mu.RUnlock()
+	if s.held.at == nil {
 		return ErrClosed
 	}
-	return use(held.bytes)
+	return use(s.held.bytes())
 }
 
 // comparing is held by who holds two secrets at once: two who hold one each and
@@ -62,10 +75,10 @@ var comparing sync.Mutex
 // Equal compares two secrets in constant time for equal lengths. A destroyed
 // secret equals nothing.
 func (s Secret) Equal(other Secret) bool {
-	if s.at == nil || other.at == nil {
+	if s.held == nil || other.held == nil {
 		return false
 	}
-	if s.at == other.at {
+	if s.held == other.held {
 		return s.Reveal(func([]byte) error { return nil }) == nil
 	}
 	comparing.Lock()
@@ -83,15 +96,14 @@ func (s Secret) Equal(other Secret) bool {
 // Destroy overwrites the bytes and waits for those who are using them.
 // Destroying again does nothing.
 func (s Secret) Destroy() {
-	if s.at == nil {
+	if s.held == nil {
 		return
 	}
-	held := *s.at
-	held.mu.Lock()
-	defer held.mu.Unlock()
-	if held.bytes != nil {
-		vault.giveBack(held.bytes)
-		held.bytes = nil
+	s.held.mu.Lock()
+	defer s.held.mu.Unlock()
+	if s.held.at != nil {
+		vault.giveBack(s.held.bytes())
+		s.held.at, s.held.size = nil, 0
 	}
 }
 

@@ -3,6 +3,7 @@ package keystore
 import (
 	"os"
 	"sync"
+	"unsafe"
 )
 
 // vault is where the bytes of secrets live: slabs outside the Go heap, so that
@@ -23,7 +24,7 @@ const slotUnit = 32
 
 // take returns a zeroed slice of the given length.
 func (s *slabs) take(length int) []byte {
-	size := (max(length, 1) + slotUnit - 1) / slotUnit * slotUnit
+	size := slotSize(length)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.free[size]) == 0 {
@@ -35,13 +36,17 @@ func (s *slabs) take(length int) []byte {
 	return slot[:length:size]
 }
 
+// slotSize is the size of the slot for so many bytes.
+func slotSize(length int) int { return (max(length, 1) + slotUnit - 1) / slotUnit * slotUnit }
+
 // giveBack overwrites a slice that take returned and keeps its slot for later.
 func (s *slabs) giveBack(slot []byte) {
-	slot = slot[:cap(slot)]
+	size := slotSize(len(slot))
+	slot = unsafe.Slice(unsafe.SliceData(slot), size)
 	clear(slot)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free[cap(slot)] = append(s.free[cap(slot)], slot)
+	s.free[size] = append(s.free[size], slot)
 }
 
 // cut adds a slab of slots of one size.

@@ -20,6 +20,7 @@ type Key struct {
 	// What each look-up and signature reads, side by side.
 	organization string
 	secret       keystore.Secret // secp256k1: the scalar. Ed25519: seed ‖ public key
+	room         keystore.SecretRoom
 	public       keystore.PublicKey
 
 	id, name  string
@@ -69,7 +70,7 @@ func (k *Key) holdSecp256k1(secret []byte) error {
 	if k.public, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, point); err != nil {
 		return err
 	}
-	k.secret = keystore.NewSecret(secret)
+	k.secret = keystore.NewSecretIn(&k.room, secret)
 	return nil
 }
 
@@ -79,7 +80,7 @@ func (k *Key) holdEd25519(seed []byte) (err error) {
 	if k.public, err = keystore.ParsePublicKey(keystore.CurveEd25519, expanded[ed25519.SeedSize:]); err != nil {
 		return err
 	}
-	k.secret = keystore.NewSecret(expanded)
+	k.secret = keystore.NewSecretIn(&k.room, expanded)
 	return nil
 }
 
