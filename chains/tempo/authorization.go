@@ -39,7 +39,7 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 		tx.authorizations = append(tx.authorizations, a)
 	}
 	f.Join(&list)
-	if len(tx.authorizations) > 0 && tx.creates() {
+	if len(tx.authorizations) > 0 && tx.calls.creates {
 		f.Fail("authorizationList", at, "a transaction that creates a contract has no authorizations")
 	}
 }

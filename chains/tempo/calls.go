@@ -1,11 +1,21 @@
 package tempo
 
 import (
+	"iter"
+
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 )
 
-// call is one of the calls that a transaction makes, all or none:
+// calls are what a transaction does, all or none. They were read, and stay where
+// they are: the summary reads them again.
+type calls struct {
+	list    rlp.Span // header included
+	count   int32
+	creates bool // the first creates a contract
+}
+
+// call is one of them:
 //
 //	[to, value, input]
 type call struct {
@@ -18,35 +28,42 @@ type call struct {
 func (tx *transaction) readCalls(f *rlp.Fields) {
 	at := f.At()
 	list := f.List("calls")
-	count := list.Count()
-	switch {
-	case count < 0: // reading on finds what is malformed
+	for ; list.More(); tx.calls.count++ {
+		if c := readCall(&list, tx.calls.count == 0); c.creation {
+			tx.calls.creates = true
+		}
+	}
+	f.Join(&list)
+	switch count := tx.calls.count; {
 	case count == 0:
 		f.Fail("calls", at, "is empty: a transaction makes at least one call")
 	case count > maxCalls:
 		f.Fail("calls", at, "%d calls: %d at most", count, maxCalls)
-	case count == 1:
-		tx.calls = tx.single[:0]
-	default:
-		tx.calls = make([]call, 0, count)
 	}
-	for f.Err() == nil && list.More() {
-		tx.readCall(&list)
-	}
-	f.Join(&list)
+	tx.calls.list = rlp.Between(at, f.At())
 }
 
-func (tx *transaction) readCall(list *rlp.Fields) {
+func readCall(list *rlp.Fields, first bool) (c call) {
 	tuple := list.List("call")
 	at := tuple.At()
 	to, present := tuple.OptionalAddress("to")
-	if !present && len(tx.calls) > 0 {
+	if !present && !first {
 		tuple.Fail("to", at, "is empty: only the first call can create a contract")
 	}
-	c := call{to: to, creation: !present, value: tuple.Uint256("value"), input: tuple.String("input")}
+	c.to, c.creation = to, !present
+	c.value, c.input = tuple.Uint256("value"), tuple.String("input")
 	list.Join(&tuple)
-	tx.calls = append(tx.calls, c)
+	return c
 }
 
-// creates reports whether the transaction creates a contract.
-func (tx *transaction) creates() bool { return len(tx.calls) > 0 && tx.calls[0].creation }
+// all yields the calls, counted from 1.
+func (c calls) all(raw []byte) iter.Seq2[int, call] {
+	return func(yield func(int, call) bool) {
+		list := rlp.Open(Name, raw[:c.list.End], int(c.list.Start))
+		for number := 1; list.More(); number++ {
+			if !yield(number, readCall(&list, number == 1)) {
+				return
+			}
+		}
+	}
+}

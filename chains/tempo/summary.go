@@ -23,8 +23,8 @@ func (tx *transaction) Summary() chains.Summary {
 		chains.Text("type", "0x76 (Tempo)"),
 		chains.Integer("chain", tx.chainID).WithNote(networks[tx.chainID]),
 	}
-	for i := range tx.calls {
-		fields = append(fields, tx.callField(i))
+	for number, c := range tx.calls.all(tx.raw) {
+		fields = append(fields, tx.callField(number, c))
 	}
 	fields = append(fields, tx.feeFields()...)
 	fields = append(fields, tx.nonceFields()...)
@@ -43,7 +43,7 @@ func (tx *transaction) Summary() chains.Summary {
 func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
 	from := evm.AddressOf(signer)
 	fields := []chains.Field{chains.AddressField("from", from.String())}
-	if tx.creates() {
+	if tx.calls.creates {
 		fields = append(fields, tx.createdField(from))
 	}
 	if tx.feePayer.form == payerSigned {
@@ -77,8 +77,7 @@ func (tx *transaction) recoveredPayerField(from evm.Address) chains.Field {
 	return chains.AddressField("fee payer", payer.String())
 }
 
-func (tx *transaction) callField(i int) chains.Field {
-	c := &tx.calls[i]
+func (tx *transaction) callField(number int, c call) chains.Field {
 	input := c.input.Of(tx.raw)
 	var fields []chains.Field
 	if c.creation {
@@ -91,7 +90,7 @@ func (tx *transaction) callField(i int) chains.Field {
 		fields = append(fields, chains.BigInteger("value", c.value.Big(tx.raw)).
 			WithNote("no account holds a native coin here: the network refuses a call with a value"))
 	}
-	return chains.List(fmt.Sprintf("call %d of %d", i+1, len(tx.calls)), fields...)
+	return chains.List(fmt.Sprintf("call %d of %d", number, tx.calls.count), fields...)
 }
 
 // feeFields tells of the fee. Gas is priced in 10⁻¹⁸ US dollars, whichever

@@ -45,8 +45,7 @@ type transaction struct {
 	maxPriorityFeePerGas rlp.Span // 128 bits at most
 	maxFeePerGas         rlp.Span // 128 bits at most
 	gas                  uint64
-	calls                []call
-	single               [1]call // room for calls, if there is one
+	calls                calls
 	accessList           evm.AccessList
 	nonceKey             rlp.Span
 	nonce                uint64
