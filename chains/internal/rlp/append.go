@@ -1,7 +1,6 @@
 package rlp
 
 import (
-	"bytes"
 	"math/bits"
 
 	"github.com/ethereum/go-ethereum/rlp"
@@ -32,7 +31,7 @@ func UintSize(value uint64) int { return rlp.IntSize(value) }
 // AppendScalar appends an integer of at most 32 bytes, given big-endian with
 // leading zeros, such as r or s of a signature.
 func AppendScalar(out, bigEndian []byte) []byte {
-	digits := bytes.TrimLeft(bigEndian, "\x00")
+	digits := withoutZeros(bigEndian)
 	if len(digits) == 1 && digits[0] < 0x80 {
 		return append(out, digits[0])
 	}
@@ -41,7 +40,7 @@ func AppendScalar(out, bigEndian []byte) []byte {
 
 // ScalarSize is the number of bytes that AppendScalar appends.
 func ScalarSize(bigEndian []byte) int {
-	digits := bytes.TrimLeft(bigEndian, "\x00")
+	digits := withoutZeros(bigEndian)
 	if len(digits) == 1 && digits[0] < 0x80 {
 		return 1
 	}
@@ -54,4 +53,12 @@ func ListHeaderSize(size int) int {
 		return 1
 	}
 	return 1 + (bits.Len(uint(size))+7)/8
+}
+
+// withoutZeros is an integer without leading zeros.
+func withoutZeros(bigEndian []byte) []byte {
+	for len(bigEndian) > 0 && bigEndian[0] == 0 {
+		bigEndian = bigEndian[1:]
+	}
+	return bigEndian
 }

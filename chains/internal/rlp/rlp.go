@@ -17,12 +17,12 @@ package rlp
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/big"
+	"strconv"
 
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/holiman/uint256"
@@ -228,7 +228,7 @@ func (f *Fields) Bytes(name string, size int) []byte {
 	start := f.at
 	content := f.String(name)
 	if f.fault == nil && content.Len() != size {
-		f.fail(name, start, fmt.Sprintf("%s, want %d", byteCount(content.Len()), size))
+		f.failLength(name, start, content, strconv.Itoa(size))
 	}
 	if f.fault != nil {
 		return nil
@@ -238,7 +238,9 @@ func (f *Fields) Bytes(name string, size int) []byte {
 
 // Address reads a 20-byte address.
 func (f *Fields) Address(name string) (address [20]byte) {
-	copy(address[:], f.Bytes(name, 20))
+	if content := f.Bytes(name, 20); content != nil {
+		address = [20]byte(content)
+	}
 	return address
 }
 
@@ -250,11 +252,10 @@ func (f *Fields) OptionalAddress(name string) (address [20]byte, present bool) {
 	case f.fault != nil || content.Len() == 0:
 		return address, false
 	case content.Len() != 20:
-		f.fail(name, start, byteCount(content.Len())+", want 20 or none")
+		f.failLength(name, start, content, "20 or none")
 		return address, false
 	}
-	copy(address[:], content.Of(f.raw))
-	return address, true
+	return [20]byte(content.Of(f.raw)), true
 }
 
 // uint reads an integer of at most size bytes, canonical: big-endian without
@@ -265,16 +266,19 @@ func (f *Fields) uint(name string, size int) Span {
 	if f.fault != nil {
 		return Span{}
 	}
-	digits := content.Of(f.raw)
-	switch {
-	case len(digits) > 0 && digits[0] == 0:
-		f.fail(name, start, "integer has a leading zero")
-	case len(digits) > size:
-		f.fail(name, start, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
-	default:
-		return content
+	if digits := content.Of(f.raw); len(digits) > size || len(digits) > 0 && digits[0] == 0 {
+		f.failUint(name, start, digits, size)
+		return Span{}
 	}
-	return Span{}
+	return content
+}
+
+func (f *Fields) failUint(name string, at int, digits []byte, size int) {
+	if digits[0] == 0 {
+		f.fail(name, at, "integer has a leading zero")
+		return
+	}
+	f.fail(name, at, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
 }
 
 // Uint8 reads an integer below 2^8.
@@ -298,10 +302,11 @@ func Less(a, b []byte) bool {
 }
 
 // upTo64 is an integer of at most 8 bytes.
-func upTo64(digits []byte) uint64 {
-	var padded [8]byte
-	copy(padded[8-len(digits):], digits)
-	return binary.BigEndian.Uint64(padded[:])
+func upTo64(digits []byte) (value uint64) {
+	for _, digit := range digits {
+		value = value<<8 | uint64(digit)
+	}
+	return value
 }
 
 // List reads a list item and returns a walk over its items, which Join is to end
@@ -329,6 +334,10 @@ func (f *Fields) Join(inner *Fields) {
 // at is the byte offset.
 func (f *Fields) Fail(name string, at int, format string, args ...any) {
 	f.fail(name, at, fmt.Sprintf(format, args...))
+}
+
+func (f *Fields) failLength(name string, at int, content Span, want string) {
+	f.fail(name, at, byteCount(content.Len())+", want "+want)
 }
 
 // At returns the byte offset of the next item.

@@ -13,8 +13,7 @@ func signECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
 	if err != nil {
 		return signature, err
 	}
-	copy(signature[:], made)
-	return signature, nil
+	return [65]byte(made), nil
 }
 
 func derivePoint(secret []byte) ([]byte, error) {
