@@ -158,6 +158,18 @@ func (f *Fields) Raw(name string) []byte {
 
 // Item reads an item of either kind. content is the span of what it holds.
 func (f *Fields) Item(name string) (content Span, isList bool) {
+	if f.More() {
+		if content, isList, short := splitShort(f.raw[:f.end], f.at); short {
+			f.number++
+			f.at = int(content.End)
+			return content, isList
+		}
+	}
+	return f.longItem(name)
+}
+
+// longItem is Item for what splitShort leaves.
+func (f *Fields) longItem(name string) (content Span, isList bool) {
 	if f.fault != nil {
 		return Span{}, false
 	}
