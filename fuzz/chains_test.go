@@ -12,7 +12,8 @@ import (
 // FuzzDecodeHex: what is accepted is hex, and encodes to the same text.
 func FuzzDecodeHex(f *testing.F) {
 	addCorpus(f)
-	for _, seed := range []string{"", "0x", "0x02ec", "02EC", "02e", "02e\xff", "AuwBB4Q7", "{}", " 02"} {
+	for _, seed := range []string{"", "0x", "0x02ec", "02EC", "02e", "02e\xff", "AuwBB4Q7", "{}", " 02",
+		"0X" + strings.Repeat("0123456789abcdefABCDEF", 9), strings.Repeat("7", 63) + "g", strings.Repeat("7", 33) + "g" + strings.Repeat("7", 36)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -20,10 +21,18 @@ func FuzzDecodeHex(f *testing.F) {
 		switch {
 		case err != nil && err.Error() == "":
 			t.Errorf("%q: an empty error", text)
+		case err != nil && isHex(strings.TrimPrefix(strings.Replace(text, "0X", "0x", 1), "0x")):
+			t.Errorf("%q: %v", text, err)
 		case err == nil && hex.EncodeToString(raw) != strings.TrimPrefix(strings.ToLower(text), "0x"):
 			t.Errorf("%q: read as %x", text, raw)
 		}
 	})
+}
+
+// isHex reports whether encoding/hex reads something from the text.
+func isHex(text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && len(raw) > 0
 }
 
 // FuzzDecimal: the point moves, the number stays.

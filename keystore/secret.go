@@ -14,29 +14,27 @@ const redacted = "[redacted]"
 // Secret holds secret bytes. Copies of a Secret share the bytes; Destroy
 // overwrites them for all. The zero Secret holds nothing.
 //
-// However it is printed, logged or marshalled, it shows "[redacted]". The
-// bytes sit behind two pointers, so that a struct with a Secret in an unexported
-// field, which fmt prints without asking Secret, shows no more than an address:
-// one pointer fmt follows, if the verb does not fit.
+// However it is printed, logged or marshalled, it shows "[redacted]". A struct
+// with a Secret in an unexported field, which fmt prints without asking Secret,
+// shows no more than addresses.
 type Secret struct {
 	held *SecretRoom
 }
 
-// SecretRoom is the memory that a Secret needs beside the vault, for who has it in
-// a struct of his own: see [NewSecretIn]. It must not be copied.
+// SecretRoom is what a Secret refers to, for who has it as part of a struct of his
+// own: see [NewSecretIn]. The zero SecretRoom is empty and ready. It must not be
+// copied.
 type SecretRoom struct {
 	mu sync.RWMutex
 
-	// Where the bytes are in the vault, nil once they are destroyed, and how
-	// many. This is no slice, and no pointer that fmt would follow.
+	// Where in the vault the bytes are, nil once they are destroyed, and how many:
+	// fmt follows slices, and some pointers, but not this one.
 	at   unsafe.Pointer
 	size int
 }
 
 // bytes are the secret itself, nil once it is destroyed.
-func (r *SecretRoom) bytes() []byte {
-	return unsafe.Slice((*byte)(r.at), r.size)
-}
+func (r *SecretRoom) bytes() []byte { return unsafe.Slice((*byte)(r.at), r.size) }
 
 // NewSecret copies the bytes into a new Secret. The caller still owns what was
 // passed, and should [Wipe] it.
@@ -44,9 +42,13 @@ func NewSecret(secret []byte) Secret {
 	return NewSecretIn(new(SecretRoom), secret)
 }
 
-// NewSecretIn is NewSecret with room of the caller's, for a secret of which there
-// are very many: it is found with what is beside it.
+// NewSecretIn is NewSecret with room of the caller's, which must be empty. It is
+// for those who keep very many secrets: one that lies beside its key is reached with
+// one step of memory less.
 func NewSecretIn(room *SecretRoom, secret []byte) Secret {
+	if room.at != nil {
+		panic("keystore: there is a secret in this room already")
+	}
 	taken := vault.take(len(secret))
 	copy(taken, secret)
 	room.at, room.size = unsafe.Pointer(unsafe.SliceData(taken)), len(taken)

@@ -135,3 +135,27 @@ func TestWipe(t *testing.T) {
 		t.Errorf("left %q", secret)
 	}
 }
+
+// TestSecretRoom: what is in a room is not lost to a second secret, and the room is
+// free again after Destroy.
+func TestSecretRoom(t *testing.T) {
+	var room keystore.SecretRoom
+	first := keystore.NewSecretIn(&room, []byte("first"))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("a second secret was put into the room of the first")
+			}
+		}()
+		keystore.NewSecretIn(&room, []byte("second"))
+	}()
+	if held := peek(t, first); string(held) != "first" {
+		t.Errorf("the secret is %q now", held)
+	}
+	first.Destroy()
+	second := keystore.NewSecretIn(&room, []byte("second"))
+	defer second.Destroy()
+	if held := peek(t, second); string(held) != "second" {
+		t.Errorf("the secret is %q", held)
+	}
+}

@@ -56,6 +56,7 @@
 package tron
 
 import (
+	"math"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -68,7 +69,8 @@ const Name = "tron"
 // Limits are the bounds of a transaction. A zero field means the default.
 type Limits struct {
 	// MaxSize is the most bytes that a signed transaction has, with the room
-	// that the network keeps for its result. Default: DefaultMaxSize.
+	// that the network keeps for its result, and under 2 GiB. Default:
+	// DefaultMaxSize.
 	MaxSize int
 
 	// FeeLimit is the fee_limit in sun above which a transaction is a hazard.
@@ -95,6 +97,7 @@ func (l Limits) orDefaults() Limits {
 	if l.MaxSize == 0 {
 		l.MaxSize = DefaultMaxSize
 	}
+	l.MaxSize = min(l.MaxSize, math.MaxInt32) // what a value's place has room for
 	if l.FeeLimit == 0 {
 		l.FeeLimit = DefaultFeeLimit
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"math"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -66,7 +65,7 @@ func (tx *transaction) checkForm() error {
 	switch {
 	case len(tx.raw) == 0:
 		return malformed("", -1, "empty: raw_data_hex is expected")
-	case len(tx.raw) > min(tx.limits.MaxSize, math.MaxInt32):
+	case len(tx.raw) > tx.limits.MaxSize:
 		return malformed("", -1, "%d bytes, the network takes %d", len(tx.raw), tx.limits.MaxSize)
 	case tx.raw[0] == '{':
 		return malformed("", 0, "this is JSON; raw_data_hex is expected, the member of that name in what TronWeb made")

@@ -1,10 +1,11 @@
-// Package hexwords reads and writes hex eight digits at a time, in the words of
-// the machine, where encoding/hex goes digit by digit. All that goes in and out
-// of a signature is hex: digit by digit it would cost as much as reading the
-// transaction.
+// Package hexwords reads and writes hex in words of the machine, where
+// encoding/hex goes digit by digit. All that goes in and out of a signature is hex:
+// digit by digit it would cost as much as reading the transaction.
 //
-// The digits of a word are handled side by side, a byte each. No sum below
-// carries from one byte into the next: all bytes that count are under 0x80.
+// On amd64 a word has 32 digits, handled side by side by the vector instructions
+// that every such processor has (build tag purego: not). Elsewhere, and for what is
+// shorter, it has eight, a byte each; no sum below carries from one byte into the
+// next, for all bytes that count are under 0x80.
 package hexwords
 
 import (
@@ -17,7 +18,7 @@ const (
 	wordDigits = 8              // digits in a word
 	wordBytes  = wordDigits / 2 // bytes that they stand for
 
-	blockDigits = 32
+	blockDigits = 32 // digits in a word of decodeBlocks and encodeBlocks
 	blockBytes  = blockDigits / 2
 
 	each = 0x0101010101010101 // times a byte: that byte in each place
@@ -29,13 +30,18 @@ const (
 // what is in out means nothing. The number of digits must be even.
 func Decode(out []byte, digits string) bool {
 	out = out[:len(digits)/2]
-	if blocks && len(digits) >= blockDigits {
+	switch {
+	case blocks && len(digits) >= blockDigits:
 		return decodeBlocks(out, digits)
+	case len(digits) >= wordDigits:
+		return decodeWords(out, digits)
 	}
-	if len(digits) < wordDigits {
-		_, err := hex.Decode(out, []byte(digits))
-		return err == nil
-	}
+	_, err := hex.Decode(out, []byte(digits))
+	return err == nil
+}
+
+// decodeWords is Decode for at least a word of digits.
+func decodeWords(out []byte, digits string) bool {
 	// The last word overlaps the one before it, as far as it must.
 	lastDigits, lastOut := digits[len(digits)-wordDigits:], out[len(out)-wordBytes:]
 	right := uint64(top)
@@ -77,21 +83,26 @@ func pack(word uint64) uint32 {
 
 // Append appends the digits of the bytes, in lower case.
 func Append(out, raw []byte) []byte {
-	if blocks && len(raw) >= blockBytes {
-		start := len(out)
-		out = slices.Grow(out, 2*len(raw))[:start+2*len(raw)]
+	switch {
+	case blocks && len(raw) >= blockBytes:
+		start, size := len(out), 2*len(raw)
+		out = slices.Grow(out, size)[:start+size]
 		encodeBlocks(out[start:], raw)
 		return out
+	case len(raw) >= wordBytes:
+		return appendWords(out, raw)
 	}
-	if len(raw) < wordBytes {
-		return hex.AppendEncode(out, raw)
-	}
+	return hex.AppendEncode(out, raw)
+}
+
+// appendWords is Append for at least a word of bytes.
+func appendWords(out, raw []byte) []byte {
 	last := raw[len(raw)-wordBytes:]
 	for len(raw) >= wordBytes {
 		out = binary.LittleEndian.AppendUint64(out, unpack(binary.LittleEndian.Uint32(raw)))
 		raw = raw[wordBytes:]
 	}
-	// As in Decode, the last word overlaps the one before it.
+	// As in decodeWords, the last word overlaps the one before it.
 	out = out[:len(out)-2*(wordBytes-len(raw))]
 	return binary.LittleEndian.AppendUint64(out, unpack(binary.LittleEndian.Uint32(last)))
 }

@@ -19,8 +19,8 @@ import (
 type Key struct {
 	// What each look-up and signature reads, side by side.
 	organization string
-	secret       keystore.Secret // secp256k1: the scalar. Ed25519: seed ‖ public key
-	room         keystore.SecretRoom
+	secret       keystore.Secret     // secp256k1: the scalar. Ed25519: seed ‖ public key
+	room         keystore.SecretRoom // of secret
 	public       keystore.PublicKey
 
 	id, name  string
