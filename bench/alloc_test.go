@@ -12,11 +12,11 @@ import (
 // unverified. The curve's own are among them: without cgo, and with the race
 // detector, the number is another.
 var maxAllocations = map[string]float64{
-	"ethereum/eip1559": 8, "ethereum/eip155": 8, "ethereum/eip2930": 8, "ethereum/eip4844": 8, "ethereum/eip7702": 9,
-	"tron/transfer": 8, "tron/trc20": 8,
-	"tempo/transfer": 8, "tempo/batch": 9, "tempo/sponsored": 8,
-	"solana/215": 5, "solana/300": 5, "solana/812": 5, "solana/1232": 5, "solana/4096": 6,
-	"bitcoin/P2WPKH": 58, "bitcoin/P2TR": 101, "bitcoin/P2PKH": 51,
+	"ethereum/eip1559": 7, "ethereum/eip155": 7, "ethereum/eip2930": 7, "ethereum/eip4844": 7, "ethereum/eip7702": 7,
+	"tron/transfer": 7, "tron/trc20": 7,
+	"tempo/transfer": 7, "tempo/batch": 7, "tempo/sponsored": 7,
+	"solana/215": 4, "solana/300": 4, "solana/812": 4, "solana/1232": 4, "solana/4096": 5,
+	"bitcoin/P2WPKH": 57, "bitcoin/P2TR": 100, "bitcoin/P2PKH": 50,
 }
 
 func TestAllocations(t *testing.T) {
