@@ -13,11 +13,19 @@ import (
 // at a time; readers take no lock, so that cores that sign do not wait for one
 // another's cache lines, and come to a key in three steps of memory: the slot, the
 // key's number, the key.
+//
+// Each kind of locator has slots of its own, so that those that are read by turns
+// lie together: who signs for one chain reads those of one kind.
 type table struct {
 	seed  maphash.Seed // so that nobody can choose keys that fall on one another
 	keys  []*Key       // in the order they came
-	slots []atomic.Uint64
-	used  int // slots
+	kinds [keystore.LocateByEd25519 + 1]slots
+}
+
+// slots are the places where a kind's keys can be.
+type slots struct {
+	all  []atomic.Uint64
+	used int
 }
 
 // A slot has the upper half of the hash in its upper half, and the number of the
@@ -29,12 +37,12 @@ const minSlots = 16
 
 // find returns the key, nil if there is none.
 func (t *table) find(organizationID string, at keystore.Locator) *Key {
-	if t == nil {
+	if t == nil || t.kinds[at.Kind()].used == 0 {
 		return nil
 	}
-	hash := t.hash(organizationID, at)
+	slots, hash := t.kinds[at.Kind()].all, t.hash(organizationID, at)
 	for i := hash; ; i++ {
-		slot := t.slots[i%uint64(len(t.slots))].Load()
+		slot := slots[i%uint64(len(slots))].Load()
 		if slot == 0 {
 			return nil
 		}
@@ -50,31 +58,40 @@ func (t *table) find(organizationID string, at keystore.Locator) *Key {
 // who are reading it: keys that come to its slots have numbers that it does not
 // have.
 func (t *table) with(key *Key) *table {
-	locators := key.locators()
 	if t == nil {
-		t = &table{seed: maphash.MakeSeed(), slots: make([]atomic.Uint64, minSlots)}
+		t = &table{seed: maphash.MakeSeed()}
 	}
-	next := &table{t.seed, append(t.keys, key), t.slots, t.used + len(locators)}
-	if next.used > len(next.slots)/4*3 {
-		next.slots = make([]atomic.Uint64, 2*len(t.slots))
-		for number, known := range t.keys {
-			next.enter(number+1, known, known.locators())
+	next := &table{t.seed, append(t.keys, key), t.kinds}
+	for _, at := range key.locators() {
+		if slots := &next.kinds[at.Kind()]; slots.used >= len(slots.all)/4*3 {
+			next.widen(at.Kind(), t.keys)
 		}
+		next.enter(len(next.keys), key, at)
 	}
-	next.enter(len(next.keys), key, locators)
 	return next
 }
 
-// enter puts the number of a key into the slots of its locators.
-func (t *table) enter(number int, key *Key, locators []keystore.Locator) {
-	for _, at := range locators {
-		hash := t.hash(key.organization, at)
-		i := hash
-		for t.slots[i%uint64(len(t.slots))].Load() != 0 {
-			i++
+// widen gives a kind twice as many slots, in which the keys are that it had.
+func (t *table) widen(kind keystore.LocatorKind, keys []*Key) {
+	t.kinds[kind] = slots{all: make([]atomic.Uint64, max(2*len(t.kinds[kind].all), minSlots))}
+	for number, known := range keys {
+		for _, at := range known.locators() {
+			if at.Kind() == kind {
+				t.enter(number+1, known, at)
+			}
 		}
-		t.slots[i%uint64(len(t.slots))].Store(hash&^slotNumber | uint64(number))
 	}
+}
+
+// enter puts the number of a key into the slot of a locator.
+func (t *table) enter(number int, key *Key, at keystore.Locator) {
+	slots, hash := &t.kinds[at.Kind()], t.hash(key.organization, at)
+	i := hash
+	for slots.all[i%uint64(len(slots.all))].Load() != 0 {
+		i++
+	}
+	slots.all[i%uint64(len(slots.all))].Store(hash&^slotNumber | uint64(number))
+	slots.used++
 }
 
 func (t *table) hash(organizationID string, at keystore.Locator) uint64 {

@@ -66,9 +66,10 @@ func TestTableComparesKeys(t *testing.T) {
 	for _, at := range second.locators() {
 		for organization, want := range map[string]*Key{"a": second, "b": nil} {
 			hash := both.hash(organization, at)
-			crowded := &table{seed: both.seed, keys: both.keys, slots: make([]atomic.Uint64, minSlots)}
+			crowded := &table{seed: both.seed, keys: both.keys}
+			crowded.kinds[at.Kind()] = slots{make([]atomic.Uint64, minSlots), 4}
 			for i, number := range []uint64{1, 99, 1, 2} { // 99: a key that came later than this table
-				crowded.slots[(hash+uint64(i))%minSlots].Store(hash&^slotNumber | number)
+				crowded.kinds[at.Kind()].all[(hash+uint64(i))%minSlots].Store(hash&^slotNumber | number)
 			}
 			if found := crowded.find(organization, at); found != want {
 				t.Errorf("%v in %s: found %v", at, organization, found)
