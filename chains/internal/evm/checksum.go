@@ -57,9 +57,9 @@ func checksummed(digits string) bool {
 // rightChecksums remembers which addresses had the right checksum: to hash an
 // address again for each signature costs as much as hashing the transaction.
 //
-// What is kept of one is 32 bits of a hash with a secret seed, at a place that 11
+// What is kept of one is 31 bits of a hash with a secret seed, at a place that 11
 // others choose. That a mistyped address is taken for one of the four that are
-// there has odds of 2^-41, beside those of about 2^-12 that EIP-55 itself has.
+// there has odds of 2^-40, beside those of about 2^-12 that EIP-55 itself has.
 var rightChecksums = checksumTable{seed: maphash.MakeSeed()}
 
 type checksumTable struct {
@@ -72,9 +72,6 @@ type checksumSet [4]atomic.Uint32
 
 func (t *checksumTable) has(digits string) bool {
 	set, kept := t.find(digits)
-	if kept == 0 {
-		return false
-	}
 	for i := range set {
 		if set[i].Load() == kept {
 			return true
@@ -93,5 +90,5 @@ func (t *checksumTable) add(digits string) {
 // find returns the set that an address belongs to, and what is kept of it.
 func (t *checksumTable) find(digits string) (set *checksumSet, kept uint32) {
 	hash := maphash.String(t.seed, digits)
-	return &t.sets[hash%uint64(len(t.sets))], uint32(hash >> 32)
+	return &t.sets[hash%uint64(len(t.sets))], uint32(hash>>32) | 1
 }
