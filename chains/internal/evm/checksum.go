@@ -57,9 +57,10 @@ func checksummed(digits string) bool {
 // rightChecksums remembers which addresses had the right checksum: to hash an
 // address again for each signature costs as much as hashing the transaction.
 //
-// What is kept of one is 31 bits of a hash with a secret seed, at a place that 11
-// others choose. That a mistyped address is taken for one of the four that are
-// there has odds of 2^-40, beside those of about 2^-12 that EIP-55 itself has.
+// What is kept of one is 31 bits of a hash with a secret seed, so that those that
+// are used by turns lie close together. That a mistyped address is taken for one of
+// the four in its set has odds of 2^-29, beside those of about 2^-12 that EIP-55
+// itself has.
 var rightChecksums = checksumTable{seed: maphash.MakeSeed()}
 
 type checksumTable struct {
