@@ -163,29 +163,54 @@ func TestFileMode(t *testing.T) {
 	}
 }
 
-// TestGroupCommit lets many work at once: they share fsyncs.
+// TestGroupCommit lets many come while the writer is at work: they share fsyncs,
+// however fast the disk is.
 func TestGroupCommit(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "store"))
-	const clients, each = 64, 20
-	var all sync.WaitGroup
-	for client := range clients {
-		all.Go(func() {
-			for i := range each {
-				if err := completeOne(t.Context(), s, fmt.Sprintf("%d/%d", client, i)); err != nil {
+	const clients, rounds = 64, 20
+	for round := range rounds {
+		var all, coming sync.WaitGroup
+		release := occupy(t, s, &all)
+		for client := range clients {
+			coming.Add(1)
+			all.Go(func() {
+				coming.Done()
+				if err := completeOne(t.Context(), s, fmt.Sprintf("%d/%d", client, round)); err != nil {
 					t.Error(err)
 				}
-			}
-		})
+			})
+		}
+		coming.Wait()
+		release()
+		all.Wait()
 	}
-	all.Wait()
 	stats := s.Stats()
 	t.Logf("%d activities in %d commits: %.1f share an fsync", stats.Completed, stats.Commits, float64(stats.Completed)/float64(stats.Commits))
-	if stats.Completed != clients*each {
-		t.Fatalf("%d activities were completed; %d were expected", stats.Completed, clients*each)
+	if stats.Completed != clients*rounds {
+		t.Fatalf("%d activities were completed; %d were expected", stats.Completed, clients*rounds)
 	}
 	if stats.Commits*2 > stats.Completed {
 		t.Fatalf("%d commits for %d activities: they do not share", stats.Commits, stats.Completed)
 	}
+}
+
+// occupy keeps the writer at work until it is released.
+func occupy(t *testing.T, s *bolt.Store, all *sync.WaitGroup) (release func()) {
+	t.Helper()
+	started, released := make(chan struct{}), make(chan struct{})
+	start := sync.OnceFunc(func() { close(started) })
+	all.Go(func() {
+		err := s.ChangeOTP(t.Context(), "org", changeFunc(func(otp.Ledger) (error, error) {
+			start()
+			<-released
+			return nil, nil
+		}))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-started
+	return func() { close(released) }
 }
 
 // TestFailingChangeIsAlone puts a change that fails after it has written among
