@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
@@ -113,11 +114,18 @@ var faults = map[string]*broken{
 		}
 	}},
 	"Close":                {close: func(*memory.Store) error { return nil }},
-	"CloseDuringUse":       {close: func(store *memory.Store) error { go store.Close(); return nil }},
+	"CloseDuringUse":       {close: closeLater},
 	"ECDSA":                faulty(func(signature []byte) { signature[64] ^= 1 }),
 	"ConcurrentUse":        faulty(func(signature []byte) { signature[40] ^= 1 }),
 	"SecretsAreNotPrinted": replaceKeys(func(key keystore.Key) keystore.Key { return tell(key) }),
 	"Schnorr":              replaceKeys(func(key keystore.Key) keystore.Key { return otherTweak{key, key.(keystore.SchnorrSigner)} }),
+}
+
+// closeLater returns before it closes: long before, so that those who sign meanwhile
+// come to sign on any machine.
+func closeLater(store *memory.Store) error {
+	time.AfterFunc(5*time.Second, func() { _ = store.Close() })
+	return nil
 }
 
 // otherTweak leaves the merkle root out.
