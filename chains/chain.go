@@ -49,13 +49,13 @@ type Transaction interface {
 	// or a key's id. The error is a *SignerError: a malformed address.
 	Signers(signWith string) ([]keystore.Locator, error)
 
-	// Check returns what of AppendSigned's refusals can be known without signing: a
-	// *ParseError, a *SignerError, or one that wraps keystore.ErrUnsupported.
+	// Check returns what of AppendSigned's refusals can be known without signing:
+	// a *ParseError, a *SignerError, or one that wraps keystore.ErrUnsupported.
 	Check(key keystore.Key, signWith string) error
 
 	// AppendSigned appends the signed transaction in raw bytes to dst, which may
-	// be nil, and returns the extended slice; nil with an error. It refuses what
-	// Check refuses. Otherwise its errors are the key's.
+	// be nil and has nothing in common with them, and returns the extended slice;
+	// nil with an error. It refuses what Check refuses. Otherwise its errors are the key's.
 	AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error)
 }
 

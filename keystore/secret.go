@@ -22,8 +22,8 @@ type Secret struct {
 }
 
 // SecretRoom is what a Secret refers to, for who has it as part of a struct of his
-// own: see [NewSecretIn]. The zero SecretRoom is empty and ready. It must not be
-// copied.
+// own: see [NewSecretIn]. The zero SecretRoom is ready for one Secret, once. It must
+// not be copied.
 type SecretRoom struct {
 	mu sync.RWMutex
 
@@ -31,6 +31,8 @@ type SecretRoom struct {
 	// fmt follows slices, and some pointers, but not this one.
 	at   unsafe.Pointer
 	size int
+
+	used bool // by a Secret, whose copies may still be about
 }
 
 // bytes are the secret itself, nil once it is destroyed.
@@ -42,13 +44,14 @@ func NewSecret(secret []byte) Secret {
 	return NewSecretIn(new(SecretRoom), secret)
 }
 
-// NewSecretIn is NewSecret with room of the caller's, which must be empty. It is
-// for those who keep very many secrets: one that lies beside its key is reached with
+// NewSecretIn is NewSecret with room of the caller's, which no other Secret has had,
+// not even one that is destroyed: its copies would reveal this one. It is for those who keep very many secrets: one that lies beside its key is reached with
 // one step of memory less.
 func NewSecretIn(room *SecretRoom, secret []byte) Secret {
-	if room.at != nil {
-		panic("keystore: there is a secret in this room already")
+	if room.used {
+		panic("keystore: another secret has had this room")
 	}
+	room.used = true
 	taken := vault.take(len(secret))
 	copy(taken, secret)
 	room.at, room.size = unsafe.Pointer(unsafe.SliceData(taken)), len(taken)

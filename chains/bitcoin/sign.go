@@ -8,9 +8,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// AppendSigned implements chains.Transaction: the PSBT with the signatures that the
-// key can make for signWith, appended. Signatures of this key that are
-// there already stay; if all are, the PSBT comes back as it is. Either all
+// AppendSigned implements chains.Transaction: it appends the PSBT with the
+// signatures that the key can make for signWith. Signatures of this key that are
+// there already stay; if all are, the PSBT is appended as it is. Either all
 // signatures are made or none leaves.
 func (t *Transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
 	tasks, err := t.plan(key, signWith)

@@ -31,6 +31,12 @@ func checkSign(t *testing.T, chain chains.Chain, sample Sample) {
 		}
 		clear(signed)
 	}
+	// Behind what is there, in room where something else was.
+	dst := append([]byte("before"), bytes.Repeat([]byte{0xff}, len(first)+1)...)[:len("before")]
+	signed, err := asked.AppendSigned(t.Context(), dst, sample.Key, sample.Key.ID())
+	if want := append([]byte("before"), first...); err != nil || !bytes.Equal(signed, want) {
+		t.Errorf("appended\n%x (%v), want\n%x", signed, err, want)
+	}
 }
 
 func sign(t testing.TB, chain chains.Chain, sample Sample) []byte {

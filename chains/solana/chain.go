@@ -14,8 +14,8 @@
 //	64 bytes each    signatures, as many as the message's header says
 //
 // The layouts of the messages are drawn in legacy.go, lookup.go and v1.go. A
-// signature covers the message bytes as they came; [Transaction.AppendSigned] fills the
-// signer's slot and leaves every other byte as it was. A transaction of several
+// signature covers the message bytes as they came; [Transaction.AppendSigned] fills
+// the signer's slot and leaves every other byte as it was. A transaction of several
 // signers is signed by one after the other, in any order.
 //
 // # What is refused

@@ -29,8 +29,8 @@ func (t *Transaction) Check(key keystore.Key, signWith string) error {
 	return err
 }
 
-// AppendSigned implements chains.Transaction. It signs the message bytes as they came
-// and fills the key's slot; every other byte is that of the raw transaction.
+// AppendSigned implements chains.Transaction. It signs the message bytes as they
+// came and fills the key's slot; every other byte is that of the raw transaction.
 func (t *Transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
 	signer, slot, err := t.prepare(key, signWith)
 	if err != nil {

@@ -10,6 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// TestOddNumber: nothing is written where the digits do not come out even, least of
+// all behind the end.
+func TestOddNumber(t *testing.T) {
+	from, to := guarded(t), guarded(t)
+	fill(from, '7')
+	for length := 1; length <= 4*blockDigits; length += 2 {
+		text := unsafe.String(unsafe.SliceData(from), length)
+		if Decode(to[len(to)-length/2:], text) {
+			t.Errorf("%d digits were taken", length)
+		}
+	}
+}
+
 // TestBounds reads from and writes to memory between two pages that must not be
 // touched: one byte too far would end the process.
 func TestBounds(t *testing.T) {

@@ -26,9 +26,12 @@ const (
 )
 
 // Decode writes what the digits stand for to out, half as many bytes as there
-// are digits, and reports whether they are all hex digits, in any case. If not,
-// what is in out means nothing. The number of digits must be even.
+// are digits, and reports whether they are all hex digits, in any case, and even in
+// number. If not, what is in out means nothing.
 func Decode(out []byte, digits string) bool {
+	if len(digits)%2 != 0 {
+		return false // the last word would not end where out does
+	}
 	out = out[:len(digits)/2]
 	switch {
 	case blocks && len(digits) >= blockDigits:

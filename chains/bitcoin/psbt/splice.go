@@ -13,8 +13,9 @@ type Insertion struct {
 	Bytes   []byte // such as AppendRecord makes
 }
 
-// AppendSpliced appends raw with the insertions. Every other byte stays as it is. Insertions at the same offset go in the order of their bytes,
-// which for records with keys of one length is the order of the keys.
+// AppendSpliced appends raw with the insertions to dst. Every other byte stays as
+// it is. Insertions at the same offset go in the order of their bytes, which for
+// records with keys of one length is the order of the keys.
 func AppendSpliced(dst, raw []byte, insertions []Insertion) []byte {
 	slices.SortStableFunc(insertions, func(a, b Insertion) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), bytes.Compare(a.Bytes, b.Bytes))

@@ -57,39 +57,29 @@ func checksummed(digits string) bool {
 // rightChecksums remembers which addresses had the right checksum: to hash an
 // address again for each signature costs as much as hashing the transaction.
 //
-// What is kept of one is 31 bits of a hash with a secret seed, so that those that
-// are used by turns lie close together. That a mistyped address is taken for one of
-// the four in its set has odds of 2^-29, beside those of about 2^-12 that EIP-55
-// itself has.
+// What is kept of one is 64 bits of a hash with a secret seed, 12 of which say in
+// which set. That a mistyped address is taken for one of the two in its set has odds
+// of 2^-51, beside those of about 2^-12 that EIP-55 itself has.
 var rightChecksums = checksumTable{seed: maphash.MakeSeed()}
 
 type checksumTable struct {
 	seed maphash.Seed
-	sets [1 << 11]checksumSet // by the low bits of the hash
+	sets [1 << 12]checksumSet // by the low bits of the hash
 }
 
-// checksumSet has the newest in front. 0 is none.
-type checksumSet [4]atomic.Uint32
+// checksumSet has the newest hash in front, and the one before it. 0 is no hash.
+type checksumSet [2]atomic.Uint64
 
 func (t *checksumTable) has(digits string) bool {
-	set, kept := t.find(digits)
-	for i := range set {
-		if set[i].Load() == kept {
-			return true
-		}
-	}
-	return false
+	hash := maphash.String(t.seed, digits)
+	set := t.set(hash)
+	return hash != 0 && (set[0].Load() == hash || set[1].Load() == hash)
 }
 
 func (t *checksumTable) add(digits string) {
-	set, kept := t.find(digits)
-	for i := range set {
-		kept = set[i].Swap(kept)
-	}
+	hash := maphash.String(t.seed, digits)
+	set := t.set(hash)
+	set[1].Store(set[0].Swap(hash))
 }
 
-// find returns the set that an address belongs to, and what is kept of it.
-func (t *checksumTable) find(digits string) (set *checksumSet, kept uint32) {
-	hash := maphash.String(t.seed, digits)
-	return &t.sets[hash%uint64(len(t.sets))], uint32(hash>>32) | 1
-}
+func (t *checksumTable) set(hash uint64) *checksumSet { return &t.sets[hash%uint64(len(t.sets))] }

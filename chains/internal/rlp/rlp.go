@@ -16,41 +16,14 @@
 package rlp
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"math/big"
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/rlp"
-	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 )
-
-// Span is a part of the raw transaction: the bytes from Start to End. Transactions
-// are kept as spans, of which they have many; those that are read have under 2 GiB.
-type Span struct{ Start, End int32 }
-
-// Between is the span from one byte offset to another.
-func Between(start, end int) Span { return Span{int32(start), int32(end)} }
-
-// Of returns the bytes of the span.
-func (s Span) Of(raw []byte) []byte { return raw[s.Start:s.End] }
-
-// Len returns the number of bytes in the span.
-func (s Span) Len() int { return int(s.End - s.Start) }
-
-// Big returns the integer that the bytes of the span are.
-func (s Span) Big(raw []byte) *big.Int { return new(big.Int).SetBytes(s.Of(raw)) }
-
-// Uint256 returns the integer that the bytes of the span are, which are 32 at most.
-func (s Span) Uint256(raw []byte) (value uint256.Int) {
-	value.SetBytes(s.Of(raw))
-	return value
-}
 
 // Fields walks the items of one list by name. Its methods read the next item;
 // after the first fault they return zero values, and Err returns the fault.
@@ -188,42 +161,6 @@ func (f *Fields) longItem(name string) (content Span, isList bool) {
 	return content, isList
 }
 
-// split is the item at an offset, and what it holds.
-func split(raw []byte, at int) (content Span, isList bool, err error) {
-	if content, isList, ok := splitShort(raw, at); ok {
-		return content, isList, nil
-	}
-	kind, value, rest, err := rlp.Split(raw[at:])
-	if err != nil {
-		return Span{}, false, err
-	}
-	end := len(raw) - len(rest)
-	return Between(end-len(value), end), kind == rlp.List, nil
-}
-
-// splitShort is split for what nearly all items are: a byte by itself, or up to
-// 255 behind a header of one or two. What is longer, or wrong, is for rlp.Split.
-func splitShort(raw []byte, at int) (content Span, isList, ok bool) {
-	header, start, size := raw[at], at+1, 0
-	switch {
-	case header < 0x80:
-		return Between(at, at+1), false, true
-	case header < 0xb8:
-		size = int(header - 0x80)
-	case header >= 0xc0 && header < 0xf8:
-		size = int(header - 0xc0)
-	case (header == 0xb8 || header == 0xf8) && start < len(raw) && raw[start] >= 56:
-		start, size = start+1, int(raw[start])
-	default:
-		return Span{}, false, false
-	}
-	ok = start+size <= len(raw)
-	if header == 0x81 && ok {
-		ok = raw[start] >= 0x80 // or else it would stand by itself
-	}
-	return Between(start, start+size), header >= 0xc0, ok
-}
-
 // String reads a string item and returns the span of its bytes.
 func (f *Fields) String(name string) Span {
 	start := f.at
@@ -285,14 +222,6 @@ func (f *Fields) uint(name string, size int) Span {
 	return content
 }
 
-func (f *Fields) failUint(name string, at int, digits []byte, size int) {
-	if digits[0] == 0 {
-		f.fail(name, at, "integer has a leading zero")
-		return
-	}
-	f.fail(name, at, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
-}
-
 // Uint8 reads an integer below 2^8.
 func (f *Fields) Uint8(name string) uint8 { return uint8(f.uint64(name, 1)) }
 
@@ -304,14 +233,6 @@ func (f *Fields) uint64(name string, size int) uint64 { return upTo64(f.uint(nam
 // Uint256 reads an integer below 2^256 and returns the span of its bytes: as many
 // as it takes, big-endian.
 func (f *Fields) Uint256(name string) Span { return f.uint(name, 32) }
-
-// Less compares two integers as Uint256 reads them.
-func Less(a, b []byte) bool {
-	if len(a) != len(b) {
-		return len(a) < len(b)
-	}
-	return bytes.Compare(a, b) < 0
-}
 
 // upTo64 is an integer of at most 8 bytes.
 func upTo64(digits []byte) (value uint64) {
@@ -342,60 +263,5 @@ func (f *Fields) Join(inner *Fields) {
 	f.fault.Field = path(f.step(inner.list), f.fault.Field)
 }
 
-// Fail records a fault of a field that was read, unless there is one already.
-// at is the byte offset.
-func (f *Fields) Fail(name string, at int, format string, args ...any) {
-	f.fail(name, at, fmt.Sprintf(format, args...))
-}
-
-func (f *Fields) failLength(name string, at int, content Span, want string) {
-	f.fail(name, at, byteCount(content.Len())+", want "+want)
-}
-
 // At returns the byte offset of the next item.
 func (f *Fields) At() int { return f.at }
-
-// fail keeps the first fault only.
-func (f *Fields) fail(name string, at int, problem string) {
-	if f.fault == nil {
-		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: at, Problem: problem}
-	}
-}
-
-// step names the item that was read last. Fields and items are counted from 1.
-func (f *Fields) step(name string) string {
-	switch {
-	case name == "":
-		return ""
-	case f.list == "":
-		return fmt.Sprintf("field %d (%s)", f.number, name)
-	}
-	return fmt.Sprintf("item %d (%s)", f.number, name)
-}
-
-// path names a field with the lists it stands in, such as
-//
-//	field 9 (accessList), item 2 (entry), item 1 (address)
-func path(outer, inner string) string {
-	if inner == "" {
-		return outer
-	}
-	return outer + ", " + inner
-}
-
-func byteCount(n int) string {
-	if n == 1 {
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", n)
-}
-
-func explain(err error) string {
-	switch {
-	case errors.Is(err, rlp.ErrCanonSize):
-		return "the length is not in its shortest form"
-	case errors.Is(err, rlp.ErrValueTooLarge), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the length reaches past the end: cut off, or a byte is wrong"
-	}
-	return err.Error()
-}

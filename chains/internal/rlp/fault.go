@@ -1,0 +1,74 @@
+package rlp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ethereum/go-ethereum/rlp"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// Fail records a fault of a field that was read, unless there is one already.
+// at is the byte offset.
+func (f *Fields) Fail(name string, at int, format string, args ...any) {
+	f.fail(name, at, fmt.Sprintf(format, args...))
+}
+
+// fail keeps the first fault only.
+func (f *Fields) fail(name string, at int, problem string) {
+	if f.fault == nil {
+		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: at, Problem: problem}
+	}
+}
+
+func (f *Fields) failUint(name string, at int, digits []byte, size int) {
+	if digits[0] == 0 {
+		f.fail(name, at, "integer has a leading zero")
+		return
+	}
+	f.fail(name, at, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
+}
+
+func (f *Fields) failLength(name string, at int, content Span, want string) {
+	f.fail(name, at, byteCount(content.Len())+", want "+want)
+}
+
+// step names the item that was read last. Fields and items are counted from 1.
+func (f *Fields) step(name string) string {
+	switch {
+	case name == "":
+		return ""
+	case f.list == "":
+		return fmt.Sprintf("field %d (%s)", f.number, name)
+	}
+	return fmt.Sprintf("item %d (%s)", f.number, name)
+}
+
+// path names a field with the lists it stands in, such as
+//
+//	field 9 (accessList), item 2 (entry), item 1 (address)
+func path(outer, inner string) string {
+	if inner == "" {
+		return outer
+	}
+	return outer + ", " + inner
+}
+
+func byteCount(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+func explain(err error) string {
+	switch {
+	case errors.Is(err, rlp.ErrCanonSize):
+		return "the length is not in its shortest form"
+	case errors.Is(err, rlp.ErrValueTooLarge), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the length reaches past the end: cut off, or a byte is wrong"
+	}
+	return err.Error()
+}
