@@ -29,6 +29,8 @@ const (
 	vectorAddr   = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
 	transfer     = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
 	signed       = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
+	tronAddr     = "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn" // of the same key
+	tronTransfer = "0a020a1b2208112233445566778840e0c4d086a6375a65080112610a2d747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e747261637412300a154197cc56300c36f60c7fb7c50babc6c5cdf59d5c56121541f1cd33c4802dec54475c555f95e9403a62fd355318647080f0cc86a637"
 	legacy       = "e5078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef"
 )
 
@@ -66,6 +68,10 @@ func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *m
 
 func ethereumIntent(signWith, unsigned string) activity.SignTransactionIntent {
 	return activity.SignTransactionIntent{SignWith: signWith, Type: activity.TransactionTypeEthereum, UnsignedTransaction: unsigned}
+}
+
+func tronIntent(signWith string) activity.SignTransactionIntent {
+	return activity.SignTransactionIntent{SignWith: signWith, Type: activity.TransactionTypeTron, UnsignedTransaction: tronTransfer}
 }
 
 // TestSignTransactionVectors signs every vector by address and by key id.
@@ -134,6 +140,12 @@ var refusals = []struct {
 		"signWith is empty: an address of the key or its id is expected", nil},
 	{"wrong checksum", org, ethereumIntent("0x97Cc56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", transfer), activity.ReasonRequestInvalid, 3, "signWith",
 		"ethereum: signWith: the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped", chains.ErrSignWith},
+	{"wrong checksum of an address that no key has", org, ethereumIntent("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c57", transfer), activity.ReasonRequestInvalid, 3, "signWith",
+		"ethereum: signWith: the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped", chains.ErrSignWith},
+	{"wrong checksum on Tron", org, tronIntent(tronAddr[:33] + "Q"), activity.ReasonRequestInvalid, 3, "signWith",
+		"tron: signWith: the checksum of " + tronAddr[:33] + "Q is wrong: it has been mistyped or cut off", chains.ErrSignWith},
+	{"wrong checksum on Tron of an address that no key has", org, tronIntent("TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HD"), activity.ReasonRequestInvalid, 3, "signWith",
+		"tron: signWith: the checksum of TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HD is wrong: it has been mistyped or cut off", chains.ErrSignWith},
 	{"short address", org, ethereumIntent("0x97", transfer), activity.ReasonRequestInvalid, 3, "signWith",
 		"ethereum: signWith: an address has 40 hex digits after 0x, this one 2", chains.ErrSignWith},
 	{"Ed25519 key", org, ethereumIntent("ed key", transfer), activity.ReasonRequestInvalid, 3, "signWith",

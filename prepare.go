@@ -137,6 +137,11 @@ func (e *Engine) findSigner(ctx context.Context, organizationID string, tx chain
 			return nil, refuseKey(err)
 		}
 	}
+	if spelled, ok := tx.(chains.Spelled); ok {
+		if err := spelled.CheckSpelling(signWith); err != nil {
+			return nil, refuseTransaction(err)
+		}
+	}
 	return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
 		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or a key's id", shorten(organizationID), shorten(signWith))
 }

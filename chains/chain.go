@@ -46,7 +46,8 @@ type Transaction interface {
 
 	// Signers returns where to look for a key that signWith can mean here, in
 	// order of preference: signWith is an address in one of the chain's forms
-	// or a key's id. The error is a *SignerError: a malformed address.
+	// or a key's id. The error is a *SignerError: a malformed address. See
+	// [Spelled] for checksums.
 	Signers(signWith string) ([]keystore.Locator, error)
 
 	// Check returns what of AppendSigned's refusals can be known without signing:
@@ -66,6 +67,15 @@ type Networked interface {
 	// signWith, if that is an address; else as they are. The network is part of
 	// the summary.
 	ShownFor(signWith string) Transaction
+}
+
+// Spelled is implemented by transactions whose Signers takes an address without
+// its checksum. Check has it from the key that was found; only where there is no
+// such key has it to be computed, to tell a mistyped address from an unknown one.
+type Spelled interface {
+	// CheckSpelling returns a *SignerError if signWith is an address with a wrong
+	// checksum, or one that Signers refuses.
+	CheckSpelling(signWith string) error
 }
 
 // Address is one address of a key.

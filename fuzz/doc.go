@@ -18,6 +18,7 @@
 //	FuzzEthereumParse       chains/ethereum, chains/internal/rlp   accepts what go-ethereum does, but for listed differences; recovers to the signer
 //	FuzzEthereumGenerated   the engine                             signs to the bytes that go-ethereum signs to
 //	FuzzEthereumCalldata    chains/internal/evm                    other calldata is shown otherwise
+//	FuzzEthereumSignWith    addresses with the checksum of EIP-55  go-ethereum takes the same addresses; a key signs at its own
 //	FuzzTempoParse          chains/tempo                           accepts what the oracle does; keeps the items; recovers to the signer
 //	FuzzTempoGenerated      the engine                             signs to the bytes that the oracle signs to
 //	FuzzSolanaParse         chains/solana, compact-u16             solana-go encodes to the same bytes, and its Sanitize passes
@@ -25,7 +26,7 @@
 //	FuzzSolanaSignWith      base58 addresses                       solana-go reads the same addresses
 //	FuzzTronParse           chains/tron, protobuf                  Google's Protocol Buffers write the same bytes; the hash of raw_data is signed
 //	FuzzTronStructure       the same, field by field               what no encoder writes is refused
-//	FuzzTronSignWith        base58check addresses                  an address or an id
+//	FuzzTronSignWith        base58check addresses                  btcd reads the same addresses; a key signs at its own
 //	FuzzBitcoinPSBT         chains/bitcoin/psbt                    written back the same; btcd sees the same transaction, amounts and scripts
 //	FuzzBitcoinStructure    the same, record by record             what keeps the rules is accepted, what breaks one refused
 //	FuzzBitcoinSign         chains/bitcoin                         signatures are added, nothing else changes

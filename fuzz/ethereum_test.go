@@ -108,6 +108,67 @@ func FuzzEthereumParse(f *testing.F) {
 	})
 }
 
+// FuzzEthereumSignWith: an address is what go-ethereum takes for one, if what is
+// in mixed case has the right checksum; the key signs at its own and no other one,
+// and for any id.
+func FuzzEthereumSignWith(f *testing.F) {
+	addCorpus(f)
+	for _, seed := range []string{"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "0x97cc56300c36f60c7fb7c50babc6c5cdf59d5c56",
+		"0X97CC56300C36F60C7FB7C50BABC6C5CDF59D5C56", "0x97Cc56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c5",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "key", "0x", "0", ""} {
+		f.Add(seed)
+	}
+	raw, key := ethereumSeeds(f)[0], ethereumKey(f)
+	f.Fuzz(func(t *testing.T, signWith string) {
+		tx, err := ethereum.Chain{}.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address, isAddress, refused := ethereumOracle(signWith)
+		checkSignWith(t, tx, key, signWith, address, isAddress, refused)
+	})
+}
+
+// ethereumOracle says what signWith means: an address, an id, or a slip in an
+// address.
+func ethereumOracle(signWith string) (address [20]byte, isAddress, refused bool) {
+	if !strings.HasPrefix(signWith, "0x") && !strings.HasPrefix(signWith, "0X") {
+		return address, false, false
+	}
+	mixed, err := common.NewMixedcaseAddressFromString("0x" + signWith[2:])
+	if err != nil {
+		return address, false, true
+	}
+	digits := signWith[2:]
+	oneCase := digits == strings.ToLower(digits) || digits == strings.ToUpper(digits)
+	return mixed.Address(), true, !oneCase && !mixed.ValidChecksum()
+}
+
+// checkSignWith holds what a transaction says of a signWith against what an oracle
+// says.
+func checkSignWith(t *testing.T, tx chains.Transaction, key keystore.Key, signWith string, address [20]byte, isAddress, refused bool) {
+	t.Helper()
+	spelling := tx.(chains.Spelled).CheckSpelling(signWith)
+	if (spelling != nil) != refused || refused && !errors.Is(spelling, chains.ErrSignWith) {
+		t.Fatalf("%q: %v, the oracle refuses: %v", signWith, spelling, refused)
+	}
+	want := keystore.ByID(signWith)
+	if isAddress {
+		want = keystore.ByKeccak(address)
+	}
+	at, err := tx.Signers(signWith)
+	if err != nil && (!refused || err.Error() != spelling.Error()) || !refused && (len(at) != 1 || at[0] != want) {
+		t.Fatalf("%q is looked for at %v (%v), want %v", signWith, at, err, want)
+	}
+	err = tx.Check(key, signWith)
+	switch ours := !isAddress || address == key.PublicKey().KeccakAddress(); {
+	case refused && (err == nil || err.Error() != spelling.Error()),
+		!refused && ours && err != nil,
+		!refused && !ours && !errors.Is(err, chains.ErrNotSigner):
+		t.Fatalf("%q: %v", signWith, err)
+	}
+}
+
 // networkForm reports whether raw is a blob transaction with a sidecar, or
 // looks like one: those have a target of their own.
 func networkForm(raw []byte) bool {

@@ -61,7 +61,7 @@ func newLocator(kind LocatorKind, data []byte) Locator {
 }
 
 // Hash returns a hash of the locator, for tables of keys.
-func (l Locator) Hash(seed maphash.Seed) uint64 {
+func (l *Locator) Hash(seed maphash.Seed) uint64 {
 	return maphash.Bytes(seed, l.data[:]) ^ uint64(l.kind)
 }
 
@@ -90,15 +90,16 @@ func Locators(pub PublicKey) []Locator {
 }
 
 // Locates reports whether the locator is one of those that [Locators] returns for
-// the public key, without making them.
-func (l Locator) Locates(pub PublicKey) bool {
+// the public key, without making them. Both are read where they lie: a table of
+// keys asks this at each look-up.
+func (l *Locator) Locates(pub *PublicKey) bool {
 	switch l.kind {
 	case LocateByKeccak:
-		return pub.curve == CurveSecp256k1 && l == ByKeccak(pub.keccak)
+		return pub.curve == CurveSecp256k1 && [20]byte(l.data[:]) == pub.keccak
 	case LocateByHash160:
-		return pub.curve == CurveSecp256k1 && l == ByHash160(pub.hash160)
+		return pub.curve == CurveSecp256k1 && [20]byte(l.data[:]) == pub.hash160
 	case LocateByEd25519:
-		return pub.curve == CurveEd25519 && l == ByEd25519(pub.Ed25519())
+		return pub.curve == CurveEd25519 && l.data == [32]byte(pub.point[:])
 	}
 	return false
 }

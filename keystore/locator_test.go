@@ -62,7 +62,7 @@ func TestLocates(t *testing.T) {
 	for i, pub := range keys {
 		for _, at := range keystore.Locators(pub) {
 			for j, other := range keys {
-				if got := at.Locates(other); got != (i == j) {
+				if got := at.Locates(&other); got != (i == j) {
 					t.Errorf("%v of key %d locates key %d: %v", at, i, j, got)
 				}
 			}
@@ -71,13 +71,13 @@ func TestLocates(t *testing.T) {
 		for _, at := range []keystore.Locator{
 			{}, keystore.ByKeccak(hash160), keystore.ByHash160(keccak), keystore.ByTaproot(pub.XOnly()), keystore.ByEd25519(pub.XOnly()),
 		} {
-			if at.Locates(pub) {
+			if at.Locates(&pub) {
 				t.Errorf("%v locates key %d", at, i)
 			}
 		}
 	}
 	for _, at := range []keystore.Locator{keystore.ByKeccak([20]byte{}), keystore.ByHash160([20]byte{}), keystore.ByEd25519([32]byte{})} {
-		if at.Locates(keys[2]) || at.Locates(keystore.PublicKey{}) {
+		if at.Locates(&keys[2]) || at.Locates(new(keystore.PublicKey)) {
 			t.Errorf("%v locates a key that has nothing of the kind", at)
 		}
 	}

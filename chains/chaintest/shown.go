@@ -57,10 +57,65 @@ func checkAddresses(t *testing.T, chain chains.Chain, sample Sample) {
 			t.Errorf("%s does not lead to its key", address.Address)
 		default:
 			leading++
+			checkSigner(t, chain, sample, address.Address)
 		}
 	}
 	if leading == 0 {
 		t.Error("no address of the key leads to it")
+	}
+}
+
+// checkSigner: with an address signs the key that is there, if the transaction
+// needs it by this address, and no other one that a backend may come up with.
+func checkSigner(t *testing.T, chain chains.Chain, sample Sample, address string) {
+	tx := parse(t, chain, sample.Raw)
+	refused := tx.Check(sample.Key, address)
+	if refused != nil && !errors.Is(refused, chains.ErrNotSigner) {
+		t.Errorf("%s: check: %v", address, refused)
+	}
+	if signed, err := tx.AppendSigned(t.Context(), nil, sample.Key, address); (err == nil) != (refused == nil) || (err == nil) != (signed != nil) {
+		t.Errorf("%s: sign: %x, %v, though check says %v", address, signed, err, refused)
+	}
+	other := Key(t, sample.Key.PublicKey().Curve(), bytes.Repeat([]byte{7}, keystore.SecretSize))
+	if err := tx.Check(other, address); !errors.Is(err, chains.ErrNotSigner) {
+		t.Errorf("another key than that of %s: check: %v", address, err)
+	}
+	if signed, err := tx.AppendSigned(t.Context(), nil, other, address); signed != nil || !errors.Is(err, chains.ErrNotSigner) {
+		t.Errorf("another key than that of %s: sign: %x, %v", address, signed, err)
+	}
+	if spelled, ok := tx.(chains.Spelled); ok {
+		checkSpelling(t, tx, spelled, sample.Key, address)
+	}
+}
+
+// checkSpelling: of all slips in one character, and letters in the other case, the
+// key signs for those that CheckSpelling lets pass.
+func checkSpelling(t *testing.T, tx chains.Transaction, spelled chains.Spelled, key keystore.Key, address string) {
+	if err := spelled.CheckSpelling(address); err != nil {
+		t.Errorf("%s: %v", address, err)
+	}
+	refused := 0
+	for at := range address {
+		for _, char := range []byte{address[at] ^ 0x20, '7', 'a', 'B'} {
+			slip := address[:at] + string(char) + address[at+1:]
+			found, err := tx.Signers(slip)
+			if slip == address || err != nil || found[0].Kind() == keystore.LocateByID {
+				continue
+			}
+			want, pub := spelled.CheckSpelling(slip), key.PublicKey()
+			switch err := tx.Check(key, slip); {
+			case want != nil && (!errors.Is(want, chains.ErrSignWith) || err == nil || err.Error() != want.Error()):
+				t.Errorf("%s: %v, though %v", slip, err, want)
+			case want == nil && (err == nil) != found[0].Locates(&pub):
+				t.Errorf("%s: %v, though it is spelled right", slip, err)
+			}
+			if want != nil {
+				refused++
+			}
+		}
+	}
+	if refused == 0 && strings.ToLower(address) != address {
+		t.Errorf("no slip in %s was refused", address)
 	}
 }
 

@@ -4,14 +4,15 @@ import (
 	"context"
 	"slices"
 
+	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // AppendSigned implements chains.Transaction.
-func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, _ string) ([]byte, error) {
-	signer, err := keystore.AsECDSA(key)
+func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
+	signer, err := evm.Signer(Name, key, signWith)
 	if err != nil {
 		return nil, err
 	}

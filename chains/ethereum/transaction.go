@@ -59,7 +59,10 @@ type transaction struct {
 	signer [1]keystore.Locator // room for what Signers returns
 }
 
-var _ chains.Transaction = (*transaction)(nil)
+var (
+	_ chains.Transaction = (*transaction)(nil)
+	_ chains.Spelled     = (*transaction)(nil)
+)
 
 // parse reads the raw bytes by their first one (EIP-2718).
 func (tx *transaction) parse() error {
@@ -88,9 +91,14 @@ func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
 	return evm.Signers(Name, signWith, &tx.signer)
 }
 
+// CheckSpelling implements chains.Spelled.
+func (tx *transaction) CheckSpelling(signWith string) error {
+	return evm.CheckSpelling(Name, signWith)
+}
+
 // Check implements chains.Transaction: any secp256k1 key can sign it.
-func (tx *transaction) Check(key keystore.Key, _ string) error {
-	_, err := keystore.AsECDSA(key)
+func (tx *transaction) Check(key keystore.Key, signWith string) error {
+	_, err := evm.Signer(Name, key, signWith)
 	return err
 }
 

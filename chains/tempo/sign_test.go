@@ -27,7 +27,7 @@ func TestSigners(t *testing.T) {
 		}
 	}
 	for _, signWith := range []string{strings.Replace(checksummed, "cC", "CC", 1), checksummed[:40], "0x"} {
-		_, err := tx.Signers(signWith)
+		err := tx.(chains.Spelled).CheckSpelling(signWith)
 		if refused, ok := errors.AsType[*chains.SignerError](err); !ok || refused.Chain != tempo.Name || !errors.Is(err, chains.ErrSignWith) {
 			t.Errorf("%s: %v", signWith, err)
 		}

@@ -18,6 +18,7 @@ const AddressFormat = "ADDRESS_FORMAT_TRON"
 const (
 	addressPrefix = 0x41 // first byte of every address: "T" in base58check
 	addressSize   = 21   // the prefix and the 20 bytes of Keccak-256
+	checksumSize  = 4    // of base58check: behind them
 )
 
 // address is what stands behind the prefix: the last 20 bytes of Keccak-256
@@ -35,47 +36,110 @@ func readAddress(field []byte) address { return address(field[1:addressSize]) }
 // Signers implements chains.Transaction. signWith is an address in base58check
 // (T…), one in hex (41 and 40 digits), or a key's id.
 func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	wanted, isAddress, err := tx.resolve(signWith)
+	meant, err := tx.resolve(signWith)
 	switch {
 	case err != nil:
 		return nil, err
-	case isAddress:
-		tx.locator[0] = keystore.ByKeccak(wanted)
-	default:
+	case meant.form == formKeyID:
 		tx.locator[0] = keystore.ByID(signWith)
+	default:
+		tx.locator[0] = keystore.ByKeccak(meant.address())
 	}
 	return tx.locator[:], nil
 }
 
-// resolve is parseSignWith, remembered for the calls that follow.
-func (tx *transaction) resolve(signWith string) (wanted address, isAddress bool, err error) {
-	if tx.signWith.text != signWith || signWith == "" {
-		wanted, isAddress, err = parseSignWith(signWith)
-		if err != nil {
-			return wanted, false, err
-		}
-		tx.signWith.text, tx.signWith.address, tx.signWith.isAddress = signWith, wanted, isAddress
+// CheckSpelling implements chains.Spelled.
+func (tx *transaction) CheckSpelling(signWith string) error {
+	meant, err := tx.resolve(signWith)
+	if err != nil {
+		return err
 	}
-	return tx.signWith.address, tx.signWith.isAddress, nil
+	return meant.checkSpelling()
 }
 
-// parseSignWith takes what is one character short or long for an address too, so
-// that a slip is called a malformed address and not an unknown key.
-func parseSignWith(signWith string) (wanted address, isAddress bool, err error) {
-	switch {
-	case len(signWith) >= 33 && len(signWith) <= 35 && signWith[0] == 'T':
-		wanted, err = parseBase58(signWith)
-		if err != nil && !isAlphanumeric(signWith) {
-			return address{}, false, nil // an id of that length
-		}
-		return wanted, err == nil, err
-	case len(signWith) == 2*addressSize && strings.HasPrefix(signWith, "41") && isHex(signWith):
-		_, err = hex.Decode(wanted[:], []byte(signWith[2:]))
-		return wanted, err == nil, err
-	case strings.HasPrefix(signWith, "0x") && isHex(signWith[2:]):
-		return wanted, false, badSignWith("this looks like an Ethereum address; an address of Tron starts with T, or in hex with 41 and has 42 digits without 0x")
+// resolve reads a signWith, and remembers it for the calls that follow.
+func (tx *transaction) resolve(text string) (*signWith, error) {
+	meant := &tx.signWith
+	if meant.text == text {
+		return meant, nil
 	}
-	return wanted, false, nil
+	*meant = signWith{text: text}
+	if err := meant.read(); err != nil {
+		*meant = signWith{}
+		return nil, err
+	}
+	return meant, nil
+}
+
+// signWith is what a signWith says. The zero signWith is that of an empty text.
+type signWith struct {
+	text string
+	form form
+
+	// Of an address 41 and the 20 bytes, with the four of the checksum behind them
+	// if it is in base58check.
+	decoded [addressSize + checksumSize]byte
+}
+
+// form is a form in which signWith is written.
+type form uint8
+
+const (
+	formKeyID form = iota
+	formHex
+	formBase58
+)
+
+func (s *signWith) address() address { return readAddress(s.decoded[:addressSize]) }
+
+// read takes what is one character short or long for an address too, so that a
+// slip is called a malformed address and not an unknown key. It leaves the
+// checksum to checkSpelling: to hash an address costs as much as to hash a
+// transaction, and the key that is found knows its own.
+func (s *signWith) read() (err error) {
+	switch text := s.text; {
+	case len(text) >= 33 && len(text) <= 35 && text[0] == 'T':
+		return s.readBase58()
+	case len(text) == 2*addressSize && strings.HasPrefix(text, "41") && isHex(text):
+		s.form = formHex
+		_, err = hex.Decode(s.decoded[:], []byte(text))
+		return err
+	case strings.HasPrefix(text, "0x") && isHex(text[2:]):
+		return badSignWith("this looks like an Ethereum address; an address of Tron starts with T, or in hex with 41 and has 42 digits without 0x")
+	}
+	return nil
+}
+
+func (s *signWith) readBase58() (err error) {
+	s.decoded, err = decodeBase58(s.text)
+	switch {
+	case err != nil && !isAlphanumeric(s.text):
+		return nil // an id of that length
+	case err != nil:
+		return badSignWith("%s is no address of Tron, it has been mistyped: %s", s.text, err)
+	}
+	s.form = formBase58
+	if s.decoded[0] != addressPrefix {
+		return s.checkSpelling()
+	}
+	return nil
+}
+
+// checkSpelling refuses an address in base58check with a wrong checksum, or with
+// another first byte.
+func (s *signWith) checkSpelling() error {
+	if s.form != formBase58 {
+		return nil
+	}
+	first := sha256.Sum256(s.decoded[:addressSize])
+	checksum := sha256.Sum256(first[:])
+	switch {
+	case [checksumSize]byte(checksum[:]) != [checksumSize]byte(s.decoded[addressSize:]):
+		return badSignWith("the checksum of %s is wrong: it has been mistyped or cut off", s.text)
+	case s.decoded[0] != addressPrefix:
+		return badSignWith("%s is not an address of Tron: 21 bytes with 41 in front are expected", s.text)
+	}
+	return nil
 }
 
 // isAlphanumeric tells a slip in an address from an id.
@@ -83,22 +147,6 @@ func isAlphanumeric(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) < 0
-}
-
-func parseBase58(text string) (parsed address, err error) {
-	decoded, err := decodeBase58(text)
-	if err != nil {
-		return parsed, badSignWith("%s is no address of Tron, it has been mistyped: %s", text, err)
-	}
-	first := sha256.Sum256(decoded[:addressSize])
-	checksum := sha256.Sum256(first[:])
-	switch {
-	case [4]byte(checksum[:4]) != [4]byte(decoded[addressSize:]):
-		return parsed, badSignWith("the checksum of %s is wrong: it has been mistyped or cut off", text)
-	case decoded[0] != addressPrefix:
-		return parsed, badSignWith("%s is not an address of Tron: 21 bytes with 41 in front are expected", text)
-	}
-	return readAddress(decoded[:]), nil
 }
 
 const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -115,7 +163,7 @@ var base58Digits = func() (digits [256]int8) {
 // It allocates nothing, where a decoder for any length makes half a dozen
 // numbers: every request with an address comes by here. Five digits at a time,
 // which is what 32 bits hold, are multiplied into the number.
-func decodeBase58(text string) (decoded [addressSize + 4]byte, err error) {
+func decodeBase58(text string) (decoded [addressSize + checksumSize]byte, err error) {
 	var limbs [7]uint32 // little-endian: 28 bytes
 	for len(text) > 0 {
 		group := text[:min(5, len(text))]

@@ -1,6 +1,7 @@
 package tron
 
 import (
+	"bytes"
 	"errors"
 	"math/big"
 	"math/rand/v2"
@@ -47,7 +48,7 @@ func TestMalformedAddresses(t *testing.T) {
 		"0x97cc56300c36f60c7fb7c50babc6c5cdf59d5c56": "tron: signWith: this looks like an Ethereum address; an address of Tron starts with T, or in hex with 41 and has 42 digits without 0x",
 	} {
 		tx := parse(t, rawOf(1, transfer(t)))
-		_, err := tx.Signers(signWith)
+		err := tx.CheckSpelling(signWith)
 		if want == "" {
 			if err != nil {
 				t.Errorf("%s is a key's id: %v", signWith, err)
@@ -57,22 +58,29 @@ func TestMalformedAddresses(t *testing.T) {
 		if !errors.Is(err, chains.ErrSignWith) || err.Error() != want {
 			t.Errorf("%s: %v", signWith, err)
 		}
-		// Asked again, the answer is the same: nothing of it was remembered.
-		if _, again := tx.Signers(signWith); again == nil || again.Error() != want {
+		// Asked again, the answer is the same, whoever is asked.
+		if again := tx.CheckSpelling(signWith); again == nil || again.Error() != want {
 			t.Errorf("%s, again: %v", signWith, again)
+		}
+		if _, err := tx.Signers(signWith); err != nil && err.Error() != want || err == nil && !strings.Contains(want, "checksum") {
+			t.Errorf("%s, looked for: %v", signWith, err)
+		}
+		if err := tx.Check(keyOf(t, ownerSecret), signWith); err == nil || err.Error() != want {
+			t.Errorf("%s, with a key: %v", signWith, err)
 		}
 	}
 }
 
-// TestAnotherVersion: base58check with a right checksum that is not Tron's.
+// TestAnotherVersion: base58check with a right checksum, of the first bytes beside
+// Tron's, which start with a T too.
 func TestAnotherVersion(t *testing.T) {
-	if _, _, err := parseSignWith("TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"); err != nil {
-		t.Fatal(err)
-	}
-	_, err := parseBase58("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")
-	want := "tron: signWith: 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa is not an address of Tron: 21 bytes with 41 in front are expected"
-	if err == nil || err.Error() != want {
-		t.Errorf("%v", err)
+	for version, filler := range map[byte]byte{addressPrefix - 1: 0xff, addressPrefix + 1: 0x80} {
+		text := base58.CheckEncode(bytes.Repeat([]byte{filler}, 20), version)
+		tx := parse(t, rawOf(1, transfer(t)))
+		want := "tron: signWith: " + text + " is not an address of Tron: 21 bytes with 41 in front are expected"
+		if _, err := tx.Signers(text); !errors.Is(err, chains.ErrSignWith) || err.Error() != want {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 
@@ -106,23 +114,32 @@ func TestBase58(t *testing.T) {
 			want[i] = byte(random.Uint32())
 		}
 		text := want.String()
-		if got, err := parseBase58(text); err != nil || got != want {
+		if got, err := readAll(text); err != nil || got != want {
 			t.Fatalf("%s: %x, %v, want %x", text, got, err, want)
 		}
 		at := random.IntN(len(text))
 		slip := text[:at] + string(base58Alphabet[random.IntN(58)]) + text[at+1:]
 		payload, version, err := base58.CheckDecode(slip)
 		theirs := err == nil && version == addressPrefix && len(payload) == 20
-		got, err := parseBase58(slip)
+		got, err := readAll(slip)
 		if (err == nil) != theirs || err == nil && got != address(payload) {
 			t.Fatalf("%s: %x, %v, btcd says %x", slip, got, err, payload)
 		}
 	}
 	for _, text := range []string{"", "1", "T", strings.Repeat("z", 34), strings.Repeat("z", 60), strings.Repeat("1", 34)} {
-		if got, err := parseBase58(text); err == nil {
+		if got, err := readAll(text); err == nil {
 			t.Errorf("%q: %x", text, got)
 		}
 	}
+}
+
+// readAll reads an address with all its checks.
+func readAll(text string) (address, error) {
+	meant := signWith{text: text}
+	if err := meant.readBase58(); err != nil {
+		return address{}, err
+	}
+	return meant.address(), meant.checkSpelling()
 }
 
 // TestBase58TooLong: numbers that come out as an address in as many bits as the

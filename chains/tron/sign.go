@@ -79,24 +79,35 @@ func (tx *transaction) ready(key keystore.Key, signWith string) (keystore.ECDSAS
 	if err != nil {
 		return nil, err
 	}
-	wanted, isAddress, err := tx.resolve(signWith)
+	meant, err := tx.resolve(signWith)
 	if err != nil {
 		return nil, err
 	}
-	if !isAddress && len(tx.signatures) == 0 {
-		return signer, nil
+	pub := key.PublicKey()
+	if meant.form != formKeyID && !pub.IsTronAddress(&meant.decoded) {
+		if err := meant.checkIsAt(key); err != nil {
+			return nil, err
+		}
 	}
-	ours := addressOf(key.PublicKey())
-	if isAddress && ours != wanted {
-		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
-			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, wanted)}
-	}
+	ours := addressOf(pub)
 	for _, made := range tx.signatures {
 		if made.signer == ours {
 			return nil, malformed("Transaction.signature", made.at, "%s has signed already: each signer signs once", ours)
 		}
 	}
 	return signer, nil
+}
+
+// checkIsAt refuses a misspelled address, and a key that is at another one.
+func (s *signWith) checkIsAt(key keystore.Key) error {
+	if err := s.checkSpelling(); err != nil {
+		return err
+	}
+	if ours := addressOf(key.PublicKey()); ours != s.address() {
+		return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
+			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, s.address())}
+	}
+	return nil
 }
 
 // AppendSigned implements chains.Transaction.

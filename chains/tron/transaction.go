@@ -25,16 +25,14 @@ type transaction struct {
 
 	signatures []signature // of other parties, in the order they came
 
-	// The last signWith that was read, for the calls that follow.
-	signWith struct {
-		text      string
-		address   address
-		isAddress bool
-	}
-	locator [1]keystore.Locator // room for what Signers returns
+	signWith signWith            // the last one that was read, for the calls that follow
+	locator  [1]keystore.Locator // room for what Signers returns
 }
 
-var _ chains.Transaction = (*transaction)(nil)
+var (
+	_ chains.Transaction = (*transaction)(nil)
+	_ chains.Spelled     = (*transaction)(nil)
+)
 
 // resultRoom is what the network adds to the size of a transaction before it
 // compares it with its limit: twice MAX_RESULT_SIZE_IN_TX.

@@ -50,7 +50,7 @@ func (x *Index) Insert(organizationID string, key *Key) (existing keystore.KeyIn
 	}
 	table := x.table.Load()
 	for _, at := range key.locators() {
-		if other := table.find(organizationID, at); other != nil {
+		if other := table.find(organizationID, &at); other != nil {
 			return other.Info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, other.id)
 		}
 	}
@@ -99,7 +99,7 @@ func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Loca
 	if at.Kind() == keystore.LocateByTaproot {
 		return x.keyByTaproot(ctx, organizationID, at)
 	}
-	if key := x.table.Load().find(organizationID, at); key != nil {
+	if key := x.table.Load().find(organizationID, &at); key != nil {
 		return key, nil
 	}
 	return nil, x.notFound()

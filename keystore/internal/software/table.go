@@ -36,7 +36,7 @@ const slotNumber = 1<<32 - 1
 const minSlots = 16
 
 // find returns the key, nil if there is none.
-func (t *table) find(organizationID string, at keystore.Locator) *Key {
+func (t *table) find(organizationID string, at *keystore.Locator) *Key {
 	if t == nil || t.kinds[at.Kind()].used == 0 {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (t *table) widen(kind keystore.LocatorKind, keys []*Key) {
 
 // enter puts the number of a key into the slot of a locator.
 func (t *table) enter(number int, key *Key, at keystore.Locator) {
-	slots, hash := &t.kinds[at.Kind()], t.hash(key.organization, at)
+	slots, hash := &t.kinds[at.Kind()], t.hash(key.organization, &at)
 	i := hash
 	for slots.all[i%uint64(len(slots.all))].Load() != 0 {
 		i++
@@ -94,7 +94,7 @@ func (t *table) enter(number int, key *Key, at keystore.Locator) {
 	slots.used++
 }
 
-func (t *table) hash(organizationID string, at keystore.Locator) uint64 {
+func (t *table) hash(organizationID string, at *keystore.Locator) uint64 {
 	return bits.RotateLeft64(maphash.String(t.seed, organizationID), 1) ^ at.Hash(t.seed)
 }
 
@@ -104,12 +104,12 @@ func (k *Key) locators() []keystore.Locator {
 }
 
 // isAt reports whether the key is the organization's, and at a locator.
-func (k *Key) isAt(organizationID string, at keystore.Locator) bool {
+func (k *Key) isAt(organizationID string, at *keystore.Locator) bool {
 	if k.organization != organizationID {
 		return false
 	}
 	if at.Kind() == keystore.LocateByID {
-		return at == keystore.ByID(k.id)
+		return *at == keystore.ByID(k.id)
 	}
-	return at.Locates(k.public)
+	return at.Locates(&k.public)
 }

@@ -41,16 +41,18 @@ func TestTableGrows(t *testing.T) {
 	}
 	for _, key := range keys {
 		for _, at := range key.locators() {
-			if found := grown.find(key.organization, at); found != key {
+			if found := grown.find(key.organization, &at); found != key {
 				t.Fatalf("%s of %s at %v: found %v", key.id, key.organization, at, found)
 			}
-			if found := grown.find("c", at); found != nil {
+			if found := grown.find("c", &at); found != nil {
 				t.Fatalf("organization c has key %s of %s", found.id, found.organization)
 			}
 		}
 	}
-	if grown.find("a", keystore.Locator{}) != nil || grown.find("a", keystore.ByID("another")) != nil {
-		t.Error("a key is where none was put")
+	for _, nowhere := range []keystore.Locator{{}, keystore.ByID("another")} {
+		if grown.find("a", &nowhere) != nil {
+			t.Errorf("a key is at %v, where none was put", nowhere)
+		}
 	}
 }
 
@@ -65,13 +67,13 @@ func TestTableComparesKeys(t *testing.T) {
 	both := (*table)(nil).with(first).with(second)
 	for _, at := range second.locators() {
 		for organization, want := range map[string]*Key{"a": second, "b": nil} {
-			hash := both.hash(organization, at)
+			hash := both.hash(organization, &at)
 			crowded := &table{seed: both.seed, keys: both.keys}
 			crowded.kinds[at.Kind()] = slots{make([]atomic.Uint64, minSlots), 4}
 			for i, number := range []uint64{1, 99, 1, 2} { // 99: a key that came later than this table
 				crowded.kinds[at.Kind()].all[(hash+uint64(i))%minSlots].Store(hash&^slotNumber | number)
 			}
-			if found := crowded.find(organization, at); found != want {
+			if found := crowded.find(organization, &at); found != want {
 				t.Errorf("%v in %s: found %v", at, organization, found)
 			}
 		}
