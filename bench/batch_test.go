@@ -72,5 +72,5 @@ func BenchmarkBatch(b *testing.B) {
 // signed by itself. At most 1.05 is asked for.
 func BenchmarkBatchRatio(b *testing.B) {
 	m := newMixed(b)
-	measure.Pairs(b, 41, measure.Calls(func(i int) { m.batch(b, i) }), measure.Calls(m.singly))
+	measure.Pairs(b, 201, measure.Calls(func(i int) { m.batch(b, i) }), measure.Calls(m.singly))
 }
