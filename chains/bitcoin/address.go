@@ -127,6 +127,9 @@ func parseSignWith(text string) (*target, error) {
 	if err != nil {
 		return nil, malformedAddress(text, err)
 	}
+	if segwit, ok := parsed.(witnessAddress); ok {
+		return &target{witnessScript(segwit), network}, nil
+	}
 	script, err := txscript.PayToAddrScript(parsed)
 	if err != nil {
 		return nil, malformedAddress(text, err)
@@ -134,11 +137,29 @@ func parseSignWith(text string) (*target, error) {
 	return &target{script, network}, nil
 }
 
+// witnessAddress is what the addresses of all witness programs have.
+type witnessAddress interface {
+	WitnessVersion() byte
+	WitnessProgram() []byte
+}
+
+// witnessScript is the version as a small number and the program (BIP-141).
+// PayToAddrScript makes the same of the four kinds that it knows, in a builder with
+// room for 500 bytes.
+func witnessScript(segwit witnessAddress) []byte {
+	version, program := segwit.WitnessVersion(), segwit.WitnessProgram()
+	opcode := byte(txscript.OP_0)
+	if version > 0 {
+		opcode = txscript.OP_1 - 1 + version
+	}
+	return append([]byte{opcode, byte(len(program))}, program...)
+}
+
 // canonical reports whether an address that was read is written in its one form.
 // Bech32 and bech32m have no other that can be read: letters of both cases, and
 // padding that is long or not zero, are refused (BIP-173).
 func canonical(parsed address.Address, text string) bool {
-	if _, segwit := parsed.(interface{ WitnessVersion() byte }); segwit {
+	if _, segwit := parsed.(witnessAddress); segwit {
 		return true
 	}
 	return strings.EqualFold(parsed.EncodeAddress(), text)

@@ -2,11 +2,15 @@ package bitcoin_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/address/v2/bech32"
+	"github.com/btcsuite/btcd/chaincfg/v2"
+	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
@@ -18,11 +22,11 @@ import (
 func TestAddresses(t *testing.T) {
 	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	got := map[string]string{}
-	for _, address := range (bitcoin.Chain{}).Addresses(key) {
-		if _, twice := got[address.Format]; twice {
-			t.Errorf("%s twice", address.Format)
+	for _, own := range (bitcoin.Chain{}).Addresses(key) {
+		if _, twice := got[own.Format]; twice {
+			t.Errorf("%s twice", own.Format)
 		}
-		got[address.Format] = address.Address
+		got[own.Format] = own.Address
 	}
 	if len(got) != 16 {
 		t.Errorf("%d formats", len(got))
@@ -47,6 +51,45 @@ func TestAddresses(t *testing.T) {
 	if none := (bitcoin.Chain{}).Addresses(keystore.PublicKey{}); len(none) != 0 {
 		t.Errorf("%v", none)
 	}
+}
+
+// TestScripts has the addresses and scripts of BIP-173 and BIP-350, a pay-to-anchor
+// address, and holds all that a key has against btcd's PayToAddrScript.
+func TestScripts(t *testing.T) {
+	for text, want := range map[string]string{
+		"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4":                     "0014751e76e8199196d454941c45d1b3a323f1433bd6",
+		"tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7": "00201863143c14c5166804bd19203356da136c985678cd4d27a1b8c6329604903262",
+		"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0": "512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
+		"bc1pfeessrawgf": "51024e73",
+	} {
+		if got, err := bitcoin.ScriptOf(text); err != nil || hex.EncodeToString(got) != want {
+			t.Errorf("%s: %x (%v), want %s", text, got, err, want)
+		}
+	}
+	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
+	for _, own := range (bitcoin.Chain{}).Addresses(key) {
+		parsed, err := address.DecodeAddress(own.Address, paramsOf(own.Address))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := txscript.PayToAddrScript(parsed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := bitcoin.ScriptOf(own.Address); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %x (%v), btcd says %x", own.Address, got, err, want)
+		}
+	}
+}
+
+func paramsOf(text string) *chaincfg.Params {
+	switch network, _ := bitcoin.NetworkOf(text); network {
+	case bitcoin.Mainnet:
+		return &chaincfg.MainNetParams
+	case bitcoin.Regtest:
+		return &chaincfg.RegressionNetParams
+	}
+	return &chaincfg.TestNet3Params
 }
 
 // TestMalformedAddress: what looks like an address and is none is no key's id.

@@ -25,3 +25,12 @@ func ParseUnproven(raw []byte) (*Transaction, error) {
 	}
 	return t, t.checkAmounts()
 }
+
+// ScriptOf returns the output script that an address stands for.
+func ScriptOf(address string) ([]byte, error) {
+	target, err := parseSignWith(address)
+	if err != nil {
+		return nil, err
+	}
+	return target.script, nil
+}

@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -33,13 +34,11 @@ func (t *Transaction) plan(key keystore.Key, signWith string) ([]task, error) {
 
 // lockedTo returns the tasks whose inputs spend outputs with this script.
 func (m *matches) lockedTo(script []byte) []task {
-	var tasks []task
-	for i := range m.tasks {
-		if bytes.Equal(m.tasks[i].in.script, script) {
-			tasks = append(tasks, m.tasks[i])
-		}
+	other := func(t task) bool { return !bytes.Equal(t.in.script, script) }
+	if !slices.ContainsFunc(m.tasks, other) {
+		return m.tasks
 	}
-	return tasks
+	return slices.DeleteFunc(slices.Clone(m.tasks), other)
 }
 
 // checkTasks refuses an input of ours that is final, and one that the key

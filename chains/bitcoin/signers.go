@@ -27,9 +27,9 @@ func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
 	found := candidates{seen: map[keystore.Locator]bool{}}
 	switch classify(target.script) {
 	case p2pkh:
-		found.hash(target.script[3:23])
+		return []keystore.Locator{keystore.ByHash160([20]byte(target.script[3:]))}, nil
 	case p2wpkh:
-		found.hash(target.script[2:])
+		return []keystore.Locator{keystore.ByHash160([20]byte(target.script[2:]))}, nil
 	case p2tr:
 		found.add(keystore.ByTaproot([32]byte(target.script[2:])))
 		found.xOnly(target.script[2:])
