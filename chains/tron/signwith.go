@@ -1,0 +1,129 @@
+package tron
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Signers implements chains.Transaction. signWith is an address in base58check
+// (T…), one in hex (41 and 40 digits), or a key's id.
+func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
+	meant, err := tx.resolve(signWith)
+	switch {
+	case err != nil:
+		return nil, err
+	case meant.form == formKeyID:
+		tx.locator[0] = keystore.ByID(signWith)
+	default:
+		tx.locator[0] = keystore.ByKeccak(meant.address())
+	}
+	return tx.locator[:], nil
+}
+
+// CheckSpelling implements chains.Spelled.
+func (tx *transaction) CheckSpelling(signWith string) error {
+	meant, err := tx.resolve(signWith)
+	if err != nil {
+		return err
+	}
+	return meant.checkSpelling()
+}
+
+// resolve reads a signWith, and remembers it for the calls that follow.
+func (tx *transaction) resolve(text string) (*signWith, error) {
+	meant := &tx.signWith
+	if meant.text == text {
+		return meant, nil
+	}
+	*meant = signWith{text: text}
+	if err := meant.read(); err != nil {
+		*meant = signWith{}
+		return nil, err
+	}
+	return meant, nil
+}
+
+// signWith is what a signWith says. The zero signWith is that of an empty text.
+type signWith struct {
+	text string
+	form form
+
+	// Of an address 41 and the 20 bytes, with the four of the checksum behind them
+	// if it is in base58check.
+	decoded [addressSize + checksumSize]byte
+}
+
+// form is a form in which signWith is written.
+type form uint8
+
+const (
+	formKeyID form = iota
+	formHex
+	formBase58
+)
+
+func (s *signWith) address() address { return readAddress(s.decoded[:addressSize]) }
+
+// read takes what is one character short or long for an address too, so that a
+// slip is called a malformed address and not an unknown key. It leaves the
+// checksum to checkSpelling: to hash an address costs as much as to hash a
+// transaction, and the key that is found knows its own.
+func (s *signWith) read() (err error) {
+	switch text := s.text; {
+	case len(text) >= 33 && len(text) <= 35 && text[0] == 'T':
+		return s.readBase58()
+	case len(text) == 2*addressSize && strings.HasPrefix(text, "41") && isHex(text):
+		s.form = formHex
+		_, err = hex.Decode(s.decoded[:], []byte(text))
+		return err
+	case strings.HasPrefix(text, "0x") && isHex(text[2:]):
+		return badSignWith("this looks like an Ethereum address; an address of Tron starts with T, or in hex with 41 and has 42 digits without 0x")
+	}
+	return nil
+}
+
+func (s *signWith) readBase58() (err error) {
+	s.decoded, err = decodeBase58(s.text)
+	switch {
+	case err != nil && !isAlphanumeric(s.text):
+		return nil // an id of that length
+	case err != nil:
+		return badSignWith("%s is no address of Tron, it has been mistyped: %s", s.text, err)
+	}
+	s.form = formBase58
+	if s.decoded[0] != addressPrefix {
+		return s.checkSpelling()
+	}
+	return nil
+}
+
+// checkSpelling refuses an address in base58check with a wrong checksum, or with
+// another first byte.
+func (s *signWith) checkSpelling() error {
+	if s.form != formBase58 {
+		return nil
+	}
+	first := sha256.Sum256(s.decoded[:addressSize])
+	checksum := sha256.Sum256(first[:])
+	switch {
+	case [checksumSize]byte(checksum[:]) != [checksumSize]byte(s.decoded[addressSize:]):
+		return badSignWith("the checksum of %s is wrong: it has been mistyped or cut off", s.text)
+	case s.decoded[0] != addressPrefix:
+		return badSignWith("%s is not an address of Tron: 21 bytes with 41 in front are expected", s.text)
+	}
+	return nil
+}
+
+// isAlphanumeric tells a slip in an address from an id.
+func isAlphanumeric(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) < 0
+}
+
+func isHex(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789abcdefABCDEF") == ""
+}
