@@ -25,13 +25,14 @@ const (
 
 	// The key of the vectors, and a transfer and a legacy transfer without
 	// chain id of it (chains/ethereum/testdata).
-	vectorSecret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
-	vectorAddr   = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
-	transfer     = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
-	signed       = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
-	tronAddr     = "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn" // of the same key
-	tronTransfer = "0a020a1b2208112233445566778840e0c4d086a6375a65080112610a2d747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e747261637412300a154197cc56300c36f60c7fb7c50babc6c5cdf59d5c56121541f1cd33c4802dec54475c555f95e9403a62fd355318647080f0cc86a637"
-	legacy       = "e5078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef"
+	vectorSecret   = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
+	vectorAddr     = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
+	transfer       = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
+	signed         = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
+	tronAddr       = "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn" // of the same key
+	tronTransfer   = "0a020a1b2208112233445566778840e0c4d086a6375a65080112610a2d747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e747261637412300a154197cc56300c36f60c7fb7c50babc6c5cdf59d5c56121541f1cd33c4802dec54475c555f95e9403a62fd355318647080f0cc86a637"
+	solanaTransfer = "0100000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000010001038de13c3d193b88c851e1a881ef1b2c61662562edcf3b7b6bd5838ca14218e29c0d42099a5e0aaeaad1d4ede263662787cb3f6291a6ede340c4aa7ca26249dbe30000000000000000000000000000000000000000000000000000000000000000e72f180aa543b76ce7fc9df601979eeb487f76ae15b568e9877b1c4cb8e9bd2a01020200010c020000001027000000000000"
+	legacy         = "e5078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef"
 )
 
 // newEngine returns an engine whose organization org has the vectors' key under
@@ -146,6 +147,8 @@ var refusals = []struct {
 		"tron: signWith: the checksum of " + tronAddr[:33] + "Q is wrong: it has been mistyped or cut off", chains.ErrSignWith},
 	{"wrong checksum on Tron of an address that no key has", org, tronIntent("TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HD"), activity.ReasonRequestInvalid, 3, "signWith",
 		"tron: signWith: the checksum of TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HD is wrong: it has been mistyped or cut off", chains.ErrSignWith},
+	{"another chain's address on Solana", org, activity.SignTransactionIntent{SignWith: vectorAddr, Type: activity.TransactionTypeSolana, UnsignedTransaction: solanaTransfer}, activity.ReasonRequestInvalid, 3, "signWith",
+		"solana: signWith: this looks like an address of another chain: one of Solana is base58 without a prefix", chains.ErrSignWith},
 	{"short address", org, ethereumIntent("0x97", transfer), activity.ReasonRequestInvalid, 3, "signWith",
 		"ethereum: signWith: an address has 40 hex digits after 0x, this one 2", chains.ErrSignWith},
 	{"Ed25519 key", org, ethereumIntent("ed key", transfer), activity.ReasonRequestInvalid, 3, "signWith",
