@@ -56,7 +56,8 @@ type Transaction interface {
 
 	// AppendSigned appends the signed transaction in raw bytes to dst, which may
 	// be nil and has nothing in common with them, and returns the extended slice;
-	// nil with an error. It refuses what Check refuses. Otherwise its errors are the key's.
+	// nil with an error. It refuses what Check refuses. Otherwise its errors are
+	// the key's.
 	AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error)
 }
 

@@ -1,12 +1,12 @@
 package keystore
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"github.com/btcsuite/btcd/address/v2"
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/oasisprotocol/curve25519-voi/curve"
@@ -73,11 +73,9 @@ func parseSecp256k1(encoded []byte) (PublicKey, error) {
 	return pub, nil
 }
 
-// tronChecksum is that of base58check: the first four bytes of SHA-256 of SHA-256.
+// tronChecksum is that of base58check.
 func tronChecksum(keccak [20]byte) [4]byte {
-	first := sha256.Sum256(append([]byte{tronPrefix}, keccak[:]...))
-	second := sha256.Sum256(first[:])
-	return [4]byte(second[:])
+	return [4]byte(chainhash.DoubleHashB(append([]byte{tronPrefix}, keccak[:]...)))
 }
 
 // tronPrefix is the first byte of Tron's addresses.

@@ -45,8 +45,9 @@ func NewSecret(secret []byte) Secret {
 }
 
 // NewSecretIn is NewSecret with room of the caller's, which no other Secret has had,
-// not even one that is destroyed: its copies would reveal this one. It is for those who keep very many secrets: one that lies beside its key is reached with
-// one step of memory less.
+// not even one that is destroyed: its copies would reveal this one. It is for those
+// who keep very many secrets: one that lies beside its key is reached with one step
+// of memory less.
 func NewSecretIn(room *SecretRoom, secret []byte) Secret {
 	if room.used {
 		panic("keystore: another secret has had this room")

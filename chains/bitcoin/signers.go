@@ -24,13 +24,15 @@ func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
 	if target == nil {
 		return []keystore.Locator{keystore.ByID(signWith)}, nil
 	}
-	found := candidates{seen: map[keystore.Locator]bool{}}
-	switch classify(target.script) {
+	kind := classify(target.script)
+	switch kind {
 	case p2pkh:
 		return []keystore.Locator{keystore.ByHash160([20]byte(target.script[3:]))}, nil
 	case p2wpkh:
 		return []keystore.Locator{keystore.ByHash160([20]byte(target.script[2:]))}, nil
-	case p2tr:
+	}
+	found := candidates{seen: map[keystore.Locator]bool{}}
+	if kind == p2tr {
 		found.add(keystore.ByTaproot([32]byte(target.script[2:])))
 		found.xOnly(target.script[2:])
 	}

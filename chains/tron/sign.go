@@ -9,7 +9,6 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -96,18 +95,6 @@ func (tx *transaction) ready(key keystore.Key, signWith string) (keystore.ECDSAS
 		}
 	}
 	return signer, nil
-}
-
-// checkIsAt refuses a misspelled address, and a key that is at another one.
-func (s *signWith) checkIsAt(key keystore.Key) error {
-	if err := s.checkSpelling(); err != nil {
-		return err
-	}
-	if ours := addressOf(key.PublicKey()); ours != s.address() {
-		return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
-			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, s.address())}
-	}
-	return nil
 }
 
 // AppendSigned implements chains.Transaction.

@@ -1,10 +1,13 @@
 package tron
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
+
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -106,10 +109,9 @@ func (s *signWith) checkSpelling() error {
 	if s.form != formBase58 {
 		return nil
 	}
-	first := sha256.Sum256(s.decoded[:addressSize])
-	checksum := sha256.Sum256(first[:])
+	checksum := chainhash.DoubleHashB(s.decoded[:addressSize])
 	switch {
-	case [checksumSize]byte(checksum[:]) != [checksumSize]byte(s.decoded[addressSize:]):
+	case [checksumSize]byte(checksum) != [checksumSize]byte(s.decoded[addressSize:]):
 		return badSignWith("the checksum of %s is wrong: it has been mistyped or cut off", s.text)
 	case s.decoded[0] != addressPrefix:
 		return badSignWith("%s is not an address of Tron: 21 bytes with 41 in front are expected", s.text)
@@ -122,6 +124,18 @@ func isAlphanumeric(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) < 0
+}
+
+// checkIsAt refuses a misspelled address, and a key that is at another one.
+func (s *signWith) checkIsAt(key keystore.Key) error {
+	if err := s.checkSpelling(); err != nil {
+		return err
+	}
+	if ours := addressOf(key.PublicKey()); ours != s.address() {
+		return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
+			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, s.address())}
+	}
+	return nil
 }
 
 func isHex(text string) bool {

@@ -29,8 +29,9 @@ func Signers(chain, signWith string, room *[1]keystore.Locator) ([]keystore.Loca
 }
 
 // Signer returns what the key signs with. It refuses a key that is not at the
-// address that signWith is, and an address that CheckSpelling refuses: to hash it
-// costs as much as to hash a transaction, and the key knows how its own is written.
+// address that signWith is, and an address that CheckSpelling refuses. Where the key
+// knows the address as its own nothing is computed: to hash an address costs as much
+// as to hash a transaction.
 func Signer(chain string, key keystore.Key, signWith string) (keystore.ECDSASigner, error) {
 	signer, err := keystore.AsECDSA(key)
 	if err != nil || !isAddress(signWith) {
