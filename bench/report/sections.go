@@ -41,7 +41,9 @@ var sections = []section{
 	{
 		title: "Batches", what: regexp.MustCompile(`^BatchRatio$`),
 		text: "An item of a batch of 1,000, in which each transaction is of another chain than the one before it and one engine has the keys of " +
-			"all chains, beside the same transactions signed chain by chain by engines that know no other (**ratio**).",
+			"all chains, beside the same transactions signed chain by chain by engines that know no other (**growth-ours**); the same of the " +
+			"bare operations in turns and in rows, which lose by the processor's caches as well (**growth-theirs**); **growth-ratio**: the one by " +
+			"the other, what the engine adds.",
 	},
 	{
 		title: "Keystores", what: regexp.MustCompile(`^Keystores$`),
