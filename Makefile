@@ -6,8 +6,8 @@ BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test test-deps vet race nocgo lint vuln bench bench-report bench-compare fuzz fuzz-corpus cover mutants \
-	release binaries sbom man completions reproducible
+.PHONY: all build test test-deps vet race nocgo portable lint vuln bench bench-report bench-compare \
+	fuzz fuzz-corpus cover mutants release binaries sbom man completions reproducible
 
 all: build
 
@@ -30,6 +30,10 @@ race:
 # Without cgo: the same tests over the pure-Go curve code.
 nocgo:
 	CGO_ENABLED=0 go test ./...
+
+# The tests as code for other processors, where this machine can run it.
+portable:
+	internal/testenv/portable.sh
 
 lint:
 	go run $(LINT) run ./...

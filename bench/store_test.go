@@ -3,6 +3,7 @@ package bench
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"math"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -27,7 +28,7 @@ const recordSize = 2000
 // BenchmarkStoreMemory, like its siblings, begins and completes activities, each
 // of a body of its own.
 func BenchmarkStoreMemory(b *testing.B) {
-	s := memory.New(1 << 40)
+	s := memory.New(math.MaxInt)
 	var counter atomic.Uint64
 	data := make([]byte, recordSize)
 	b.ReportAllocs()

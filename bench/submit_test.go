@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
@@ -25,7 +26,7 @@ var stores = []struct {
 	name string
 	open func(b *testing.B) store.Store
 }{
-	{"memory", func(*testing.B) store.Store { return memory.New(1 << 40) }},
+	{"memory", func(*testing.B) store.Store { return memory.New(math.MaxInt) }},
 	{"bolt", func(b *testing.B) store.Store {
 		kept, err := bolt.Open(filepath.Join(b.TempDir(), "state.db"))
 		if err != nil {

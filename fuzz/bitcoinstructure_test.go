@@ -91,7 +91,7 @@ func choosePSBT(choose *tape.Tape, pub keystore.PublicKey) bitcointest.PSBT {
 	}
 	for i := range 1 + choose.Intn(3) {
 		in := chooseSpend(choose, pub).Input(1_000+choose.Uint64()%1_000_000, uint32(i))
-		in.Sighash = tape.Pick(choose, -1, 1, 0, 2, 3, 0x81, 0x83, 77)
+		in.Sighash = tape.Pick[int64](choose, -1, 1, 0, 2, 3, 0x81, 0x83, 77)
 		in.Sequence = tape.Pick[uint32](choose, 0xffffffff, 0xfffffffd, 1)
 		in.Proof, in.Claim = !choose.OneIn(4), in.Claim != choose.OneIn(4)
 		if choose.OneIn(5) {

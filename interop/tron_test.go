@@ -135,7 +135,7 @@ func tronFrames(c tronCase) []struct {
 	base := func(more map[string]any) map[string]any {
 		frame := map[string]any{
 			"ref_block_bytes": "0a1b", "ref_block_hash": "1122334455667788",
-			"expiration": 1900000060000, "timestamp": 1900000000000,
+			"expiration": int64(1900000060000), "timestamp": int64(1900000000000),
 		}
 		if c.FeeLimit != 0 {
 			frame["fee_limit"] = c.FeeLimit
@@ -152,7 +152,7 @@ func tronFrames(c tronCase) []struct {
 		{frame: base(nil)},
 		{frame: base(map[string]any{"data": "696e766f6963652034322e", "ref_block_bytes": "0a02"})},
 		{frame: base(map[string]any{"fee_limit": 1_000_000_000}), permission: 2},
-		{frame: base(map[string]any{"data": "00ff", "fee_limit": 15_000_000_000, "ref_block_bytes": "ffff"}), permission: 9},
+		{frame: base(map[string]any{"data": "00ff", "fee_limit": int64(15_000_000_000), "ref_block_bytes": "ffff"}), permission: 9},
 	}
 }
 

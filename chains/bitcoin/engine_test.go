@@ -49,7 +49,7 @@ func TestEveryType(t *testing.T) {
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
 	for name, spend := range spends(a.PublicKey(), b.PublicKey(), c.PublicKey()) {
 		for _, version := range []uint32{psbt.Version0, psbt.Version2} {
-			for _, sighash := range []int{-1, 0, 1, 2, 3, 0x81, 0x82, 0x83} {
+			for _, sighash := range []int64{-1, 0, 1, 2, 3, 0x81, 0x82, 0x83} {
 				input := spend.Input(100_000, 1)
 				if input.Sighash = sighash; sighash == 0 && input.Script[0] != txscript.OP_1 {
 					continue // SIGHASH_DEFAULT is taproot's

@@ -30,7 +30,7 @@ func wantHazards(t *testing.T, raw []byte, signer keystore.PublicKey, want ...st
 // TestHazardSighash: each dangerous type by its name, alone and together.
 func TestHazardSighash(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
-	for sighash, want := range map[int][]string{
+	for sighash, want := range map[int64][]string{
 		-1:   nil,
 		0x01: nil,
 		0x02: {bitcoin.HazardSighashNone},

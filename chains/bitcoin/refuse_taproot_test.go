@@ -78,15 +78,15 @@ func TestRefusedSighash(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	const field = "input 0 PSBT_IN_SIGHASH_TYPE"
 	var cases []refusal
-	for _, sighash := range []int{0, 4, 0x80, 0x84, 0x1f, 0x41, 0x101, 1 << 31} {
+	for _, sighash := range []int64{0, 4, 0x80, 0x84, 0x1f, 0x41, 0x101, 1 << 31} {
 		raw := spoil(t, func(p *bitcointest.PSBT) { p.Inputs[0].Sighash = sighash })
 		cases = append(cases, refusal{"segwit", raw, field, "unknown sighash type", valueAt(t, raw, 0, psbt.InSighashType)})
 	}
-	for _, sighash := range []int{4, 0x80, 0x84, 0x100} {
+	for _, sighash := range []int64{4, 0x80, 0x84, 0x100} {
 		raw := spending(t, bitcointest.BIP86(a), func(in *bitcointest.Input) { in.Sighash = sighash })
 		cases = append(cases, refusal{"taproot", raw, field, "unknown sighash type", valueAt(t, raw, 0, psbt.InSighashType)})
 	}
-	for _, sighash := range []int{3, 0x83} {
+	for _, sighash := range []int64{3, 0x83} {
 		raw := spoil(t, func(p *bitcointest.PSBT) {
 			second := bitcointest.P2PKH(a).Input(50_000, 2)
 			second.Sighash = sighash
@@ -190,7 +190,7 @@ func TestRefusedTapSignatures(t *testing.T) {
 func TestRefusedTapSignatureForms(t *testing.T) {
 	a := keyOf(t, secretOf(1))
 	plain := bitcointest.BIP86(a.PublicKey())
-	adding := func(spend bitcointest.Spend, sighash int, key, value []byte) []byte {
+	adding := func(spend bitcointest.Spend, sighash int64, key, value []byte) []byte {
 		return spending(t, spend, func(in *bitcointest.Input) {
 			in.Sighash = sighash
 			in.Records = append(slices.Clone(in.Records), bitcointest.Record{Key: key, Value: value})

@@ -244,7 +244,7 @@ func TestInsertionPlace(t *testing.T) {
 func TestLock(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	for _, c := range []struct {
-		sighash   int
+		sighash   int64
 		flags, is byte
 	}{
 		{-1, 0b011, 0b000}, {1, 0b1011, 0b1000}, {0x81, 0b011, 0b001}, {2, 0b011, 0b010}, {0x82, 0b011, 0b011},

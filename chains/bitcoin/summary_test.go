@@ -28,7 +28,7 @@ func shown(t *testing.T) map[string][]byte {
 	for i, name := range []string{"P2PKH", "P2SH multisig", "P2SH-P2WPKH", "P2WSH multisig", "P2TR BIP-86", "P2TR leaf 2 of 3"} {
 		in := types[name].Input(10_000, uint32(i))
 		in.Sequence = []uint32{0xffffffff, 0xfffffffd, 144, 1<<22 | 10, 0, 0xfffffffe}[i]
-		in.Sighash = []int{-1, 1, 0x83, 2, 0, -1}[i]
+		in.Sighash = []int64{-1, 1, 0x83, 2, 0, -1}[i]
 		mixed.Inputs = append(mixed.Inputs, in)
 	}
 	all["mixed"] = mixed.Encode()

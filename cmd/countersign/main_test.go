@@ -99,6 +99,12 @@ const (
 	fixtureSeedID     = "22222222-2222-4222-8222-222222222222"
 )
 
+// One of the Ethereum vectors, and what the first key makes of it.
+const (
+	vectorUnsigned = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
+	vectorSigned   = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
+)
+
 func makeFixture(t testing.TB, dir string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "pass"), []byte(fixturePassphrase+"\n"), 0o600); err != nil {

@@ -14,10 +14,8 @@ import (
 )
 
 const (
-	vectorUnsigned = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
-	vectorSigned   = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
-	question       = "Sign this transaction? [y/N] "
-	askPassword    = "Passphrase of the keystore: "
+	question    = "Sign this transaction? [y/N] "
+	askPassword = "Passphrase of the keystore: "
 )
 
 // printed is output that can be looked at while more of it comes.

@@ -35,7 +35,7 @@ type Input struct {
 	Proof    bool   // give the transaction that is spent
 	Claim    bool   // give the output that is spent
 	Claimed  uint64 // the amount that Claim gives, if it is not Amount
-	Sighash  int    // PSBT_IN_SIGHASH_TYPE; none if negative
+	Sighash  int64  // PSBT_IN_SIGHASH_TYPE; none if negative
 	Records  []Record
 	Salt     uint32 // tells transactions apart that are otherwise equal
 	Tx       []byte // the transaction that is spent; one that is made up if nil
