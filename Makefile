@@ -125,3 +125,4 @@ mutants:
 	go run ./internal/mutants -with .,./httpapi ./otp/... ./store ./store/memory ./store/bolt ./store/internal/leases
 	go run ./internal/mutants -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
 	go run ./internal/mutants -with ./httpapi .
+	go run ./internal/mutants ./httpapi ./cmd/countersign/internal/config ./cmd/countersign/internal/lines

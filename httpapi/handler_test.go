@@ -265,9 +265,14 @@ func TestCORS(t *testing.T) {
 			t.Errorf("headers %q", response.Header.Get("Access-Control-Allow-Headers"))
 		}
 		request.Method = http.MethodPost
-		response, _ = do(t, request)
+		response, answer := do(t, request)
 		if got := response.Header.Get("Access-Control-Allow-Origin"); (got == test.origin && got != "") != test.allowed {
 			t.Errorf("POST of %q: origin %q", test.origin, got)
+		}
+		checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID") // it has no body: it was looked at
+		// What depends on the origin must not be given to another one from a cache.
+		if varies := response.Header.Get("Vary") == "Origin"; varies != (test.server == open) {
+			t.Errorf("POST of %q: Vary %q", test.origin, response.Header.Get("Vary"))
 		}
 	}
 }

@@ -89,6 +89,32 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
+// TestLongBodyIsRefusedAtOnce: neither the rest of what is too long is waited for,
+// nor any of it where the header tells its length.
+func TestLongBodyIsRefusedAtOnce(t *testing.T) {
+	server := serve(t, enginetest.New(t), httpapi.Options{MaxBody: 10_000, BodyTimeout: time.Hour})
+	for name, sent := range map[string]string{
+		"by its header": "Content-Length: 10001\r\n\r\n",
+		"in chunks":     "Transfer-Encoding: chunked\r\n\r\n2711\r\n" + strings.Repeat(" ", 10_001) + "\r\n",
+	} {
+		conn := dial(t, server)
+		if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\n%s", signPath, sent)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		answer, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID")
+		if !strings.Contains(string(answer), "longer than 10000 bytes") || !response.Close {
+			t.Errorf("%s: close %t, %s", name, response.Close, answer)
+		}
+	}
+}
+
 // TestArrivingBodies: bodies that are long in coming take no more memory than
 // they may all together, and small ones go on meanwhile.
 func TestArrivingBodies(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 )
 
 // MaxSize is how long the file may be, in bytes.
@@ -33,7 +35,7 @@ func Read(path string) (*Config, error) {
 	}
 	config := &Config{Path: path}
 	if err := decode(text, config); err != nil {
-		return nil, located(path, err)
+		return nil, located(path, text, err)
 	}
 	if err := config.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -66,23 +68,61 @@ func decode(text []byte, config *Config) error {
 func unmarshalTime(at *time.Time, text []byte) error {
 	var written string
 	if err := yaml.Unmarshal(text, &written); err != nil {
-		return err
+		return noTimeError{string(text)}
 	}
 	parsed, err := time.Parse(time.RFC3339, written)
 	if err != nil {
-		return fmt.Errorf("a time such as 2027-01-01T00:00:00Z is expected, not %q", written)
+		return noTimeError{written}
 	}
 	*at = parsed
 	return nil
 }
 
+// noTimeError says that what is written is no time.
+type noTimeError struct{ written string }
+
+func (e noTimeError) Error() string {
+	return fmt.Sprintf("a time such as 2027-01-01T00:00:00Z is expected, not %q", strings.TrimSpace(e.written))
+}
+
 // located puts the file and the line before an error of the reader.
-func located(path string, err error) error {
+func located(path string, text []byte, err error) error {
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil {
 		return fmt.Errorf("%s:%d: %s", path, at.GetToken().Position.Line, at.GetMessage())
 	}
+	if line := lineOfNoTime(text); errors.As(err, new(noTimeError)) && line > 0 {
+		return fmt.Errorf("%s:%d: expiresAt: %w", path, line, err)
+	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// lineOfNoTime finds the first time that is none, as the reader does not say where
+// it was when it asked for one.
+func lineOfNoTime(text []byte) int {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return 0
+	}
+	found := timeFinder{}
+	for _, document := range file.Docs {
+		ast.Walk(&found, document)
+	}
+	return found.line
+}
+
+// timeFinder looks at every member that is a time.
+type timeFinder struct{ line int } // of the first that is none
+
+func (f *timeFinder) Visit(node ast.Node) ast.Visitor {
+	member, ok := node.(*ast.MappingValueNode)
+	if !ok || f.line > 0 || member.Key.String() != "expiresAt" {
+		return f
+	}
+	if unmarshalTime(new(time.Time), []byte(member.Value.String())) != nil {
+		f.line = member.Key.GetToken().Position.Line
+	}
+	return f
 }
 
 // checkMode refuses a file that has a database's password in it and that others

@@ -1,9 +1,12 @@
 package config_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -103,8 +106,10 @@ func TestRefused(t *testing.T) {
 		{"wrong kind", "keystore: [file:keys]\n", ":1: "},
 		{"list for a text", small + "otp: {secretFile: {a: b}}\n", ":3: "},
 		{"text for a number", small + "otp: {secretFile: s, email: {smtp: {port: many}}}\n", ":3: "},
-		{"no time", key + "{expiresAt: tomorrow}\n", "a time such as"},
-		{"a day is no time", key + "{expiresAt: 2027-01-01}\n", "a time such as"},
+		{"no time", key + "{expiresAt: tomorrow}\n", ":7: expiresAt: a time such as 2027-01-01T00:00:00Z is expected, not \"tomorrow\""},
+		{"list for a time", key + "{expiresAt: [2027-01-01T00:00:00Z]}\n", `:7: expiresAt: a time such as 2027-01-01T00:00:00Z is expected, not "[2027-01-01T00:00:00Z]"`},
+		{"the second of two times", key + "{expiresAt: 2027-01-01T00:00:00Z}\n          -\n            curve: x\n            expiresAt: 2027-13-01T00:00:00Z\n", ":10: expiresAt: a time such as"},
+		{"a day is no time", key + "{expiresAt: 2027-01-01}\n", ":7: expiresAt: a time such as"},
 		{"a time without zone", key + "{expiresAt: 2027-01-01 00:00:00}\n", "a time such as"},
 		{"two documents", small + "---\nlisten: x\n", "one document"},
 		{"not YAML", "keystore: file:keys\n\t- x\n", ":2: "},
@@ -133,7 +138,14 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	if _, err := config.Read(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a file that is not there was read")
+}
+
+// TestNoFile: the error is the system's, with the path.
+func TestNoFile(t *testing.T) {
+	dir := t.TempDir()
+	for path, want := range map[string]error{filepath.Join(dir, "none"): fs.ErrNotExist, dir: syscall.EISDIR} {
+		if _, err := config.Read(path); !errors.Is(err, want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%v, want %v", err, want)
+		}
 	}
 }

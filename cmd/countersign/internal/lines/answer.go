@@ -69,7 +69,7 @@ type job struct {
 // and returns when no worker is busy any more; all answers written by then are
 // whole lines. each, if not nil, is called for every line that was answered.
 func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answer func(context.Context, Line) Answer, each func(Line)) (Tally, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	working, cancel := context.WithCancel(ctx)
 	var busy sync.WaitGroup
 	defer busy.Wait()
 	defer cancel()
@@ -79,14 +79,14 @@ func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answe
 	for range workers {
 		busy.Go(func() {
 			for j := range jobs {
-				j.answer = answer(ctx, j.line)
+				j.answer = answer(working, j.line)
 				close(j.done)
 			}
 		})
 	}
-	busy.Go(func() { s.distribute(ctx, jobs, ordered) })
+	busy.Go(func() { s.distribute(working, jobs, ordered) })
 	w := newWriter(out, each)
-	err := s.collect(ctx, ordered, w)
+	err := s.collect(ctx, ordered, w) // not working, which ends a moment later than ctx
 	return w.tally, err
 }
 

@@ -231,3 +231,100 @@ func TestReadError(t *testing.T) {
 		}
 	}
 }
+
+// TestCancelAnswersNoMore: after the end of the context no line is answered.
+func TestCancelAnswersNoMore(t *testing.T) {
+	for name, run := range runners {
+		for range 50 { // a select takes either case
+			ctx, cancel := context.WithCancel(t.Context())
+			var after atomic.Int64
+			tally, err := run(ctx, &endless{}, io.Discard, func(line lines.Line) lines.Answer {
+				if line.Number == 150 {
+					cancel()
+				} else if line.Number > 300 && ctx.Err() != nil { // of no batch or worker that was at work
+					after.Add(1)
+				}
+				return echo(line)
+			})
+			if !errors.Is(err, context.Canceled) || after.Load() > 0 {
+				t.Errorf("%s: %+v, %v, %d lines after that", name, tally, err, after.Load())
+			}
+		}
+	}
+}
+
+// TestCancelWritesNoMore: an answer may tell of the end of the context and not of
+// its line, so that none is written then.
+func TestCancelWritesNoMore(t *testing.T) {
+	for range 40 {
+		ctx, cancel := context.WithCancel(t.Context())
+		third := make(chan struct{}) // begun by the one worker: the second is answered
+		answer := func(_ context.Context, line lines.Line) lines.Answer {
+			if line.Number == 3 {
+				close(third)
+			}
+			return lines.Answer{Text: line.Text}
+		}
+		var out bytes.Buffer
+		written := func(lines.Line) { <-third; cancel() }
+		tally, err := lines.Read(ctx, strings.NewReader("a\nb\nc\n")).Parallel(ctx, &out, 1, answer, written)
+		if !errors.Is(err, context.Canceled) || tally.Lines != 1 || out.String() != "a\n" {
+			t.Fatalf("%+v, %v, %q", tally, err, out.String())
+		}
+	}
+}
+
+// TestBrokenOutputIsSaid: a long answer and the last flush tell that nobody
+// reads, and who is told of each line is told of none that was not written.
+func TestBrokenOutputIsSaid(t *testing.T) {
+	long := bytes.Repeat([]byte("x"), 100<<10)
+	told := func(line lines.Line) { t.Errorf("line %d is said to be answered", line.Number) }
+	one := func(context.Context, lines.Line) lines.Answer { return lines.Answer{Text: long} }
+	all := func(context.Context, []lines.Line) []lines.Answer { return []lines.Answer{{Text: long}} }
+	if _, err := lines.Read(t.Context(), strings.NewReader("a\n")).Parallel(t.Context(), &brokenPipe{}, 4, one, told); !errors.Is(err, errBroken) {
+		t.Errorf("parallel: %v", err)
+	}
+	if _, err := lines.Read(t.Context(), strings.NewReader("a\n")).Batches(t.Context(), &brokenPipe{}, 4, all, told); !errors.Is(err, errBroken) {
+		t.Errorf("batches: %v", err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	second := make(chan struct{})
+	wait := func(ctx context.Context, line lines.Line) lines.Answer {
+		if line.Number == 1 {
+			<-second // so that more is to come when the first is written, which is not flushed then
+			return lines.Answer{Text: []byte("first")}
+		}
+		close(second)
+		<-ctx.Done()
+		return lines.Answer{}
+	}
+	ends := func(lines.Line) { cancel() }
+	if _, err := lines.Read(ctx, strings.NewReader("a\nb\n")).Parallel(ctx, &brokenPipe{}, 4, wait, ends); !errors.Is(err, errBroken) {
+		t.Errorf("at the end of the context: %v", err)
+	}
+}
+
+// TestCancelWhileIdle: the end of the context is no end of the input.
+func TestCancelWhileIdle(t *testing.T) {
+	for name, run := range runners {
+		ctx, cancel := context.WithCancel(t.Context())
+		in, send := io.Pipe()
+		out := &firstWrite{seen: cancel}
+		go fmt.Fprintln(send, "a")
+		tally, err := run(ctx, in, out, echo)
+		send.Close()
+		if !errors.Is(err, context.Canceled) || tally.Lines != 1 {
+			t.Errorf("%s: %+v, %v", name, tally, err)
+		}
+	}
+}
+
+// firstWrite is output that tells when something was written.
+type firstWrite struct{ seen func() }
+
+func (f *firstWrite) Write(p []byte) (int, error) {
+	f.seen()
+	return len(p), nil
+}
