@@ -38,14 +38,12 @@ func (l *ledger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := l.q.Query(l.ctx, `
+	rows, _ := l.q.Query(l.ctx, `
 		SELECT key, meter FROM countersign_otp_meters
-		WHERE organization_id = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, l.organization, ordered)
-	if err != nil {
-		return nil, err
-	}
+		WHERE organization_id = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, l.organization, ordered) // ForEachRow has the error
 	found := map[otp.MeterKey][]byte{}
-	var key, meter []byte
+	var key hash
+	var meter []byte
 	_, err = pgx.ForEachRow(rows, []any{&key, &meter}, func() error {
 		found[otp.MeterKey(key)] = slices.Clone(meter)
 		return nil
@@ -91,15 +89,12 @@ func (l *ledger) Code(id string) (otp.Code, error) {
 }
 
 func scanCode(row pgx.Row) (code otp.Code, err error) {
-	var hash, user, to []byte
-	var tried [][]byte
-	err = row.Scan(&code.ID, &code.Type, &code.Contact, &hash, &user, &to, &code.State, &code.CreatedAt, &code.ExpiresAt, &tried)
+	var tried []hash
+	err = row.Scan(&code.ID, &code.Type, &code.Contact, (*hash)(&code.Hash), (*hash)(&code.User), (*hash)(&code.To),
+		&code.State, &code.CreatedAt, &code.ExpiresAt, &tried)
 	if err != nil {
 		return otp.Code{}, err
 	}
-	copy(code.Hash[:], hash)
-	copy(code.User[:], user)
-	copy(code.To[:], to)
 	for _, by := range tried {
 		code.Tried = append(code.Tried, otp.Fingerprint(by))
 	}
