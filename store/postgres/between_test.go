@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ func TestBetween(t *testing.T) {
 	p, address := through(t, server, dsn)
 	s := open(t, address)
 	t.Run("broken", func(t *testing.T) { brokenBetween(t, p, s, dsn) })
+	t.Run("swept", func(t *testing.T) { sweptBetween(t, p, s, open(t, dsn+" lock_timeout=20ms")) })
 }
 
 // brokenBetween has connections break, contexts end and an administrator end
@@ -168,5 +170,52 @@ func (r redemption) once(t *testing.T, s *postgres.Store) {
 		return err
 	})); err != nil {
 		t.Error(err)
+	}
+}
+
+// sweptBetween sweeps while a meter is counted up that has run out: the count is
+// not lost with it.
+func sweptBetween(t *testing.T, p *proxy, s, sweeper *postgres.Store) {
+	count := func(at time.Time) error {
+		return s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error {
+			meters, err := ledger.Meters(meterKey)
+			if err != nil {
+				return err
+			}
+			meters[0].Sent = append(meters[0].Sent, otp.Event{At: at.UnixMilli(), N: 1})
+			meters[0].Until = at.UnixMilli()
+			return ledger.SetMeter(meterKey, meters[0])
+		}))
+	}
+	for n := 1; ; n++ {
+		if err := count(time.UnixMilli(1)); err != nil {
+			t.Fatal(err)
+		}
+		met := p.at(n, func(string) verdict {
+			if _, err := sweeper.Sweep(t.Context(), time.UnixMilli(2)); err != nil && !strings.Contains(err.Error(), "lock timeout") {
+				t.Error(err)
+			}
+			return passes
+		})
+		err := count(time.UnixMilli(3))
+		if !met() {
+			if n < 4 {
+				t.Errorf("there were %d statements", n-1)
+			}
+			return
+		}
+		meter := otp.Meter{}
+		if err := errors.Join(err, s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error {
+			meters, err := ledger.Meters(meterKey)
+			if err == nil {
+				meter = meters[0]
+			}
+			return err
+		}))); err != nil || len(meter.Sent) == 0 || meter.Sent[len(meter.Sent)-1].At != 3 {
+			t.Errorf("swept before statement %d: %+v, %v", n, meter, err)
+		}
+		if _, err := sweeper.Sweep(t.Context(), time.UnixMilli(4)); err != nil {
+			t.Error(err)
+		}
 	}
 }

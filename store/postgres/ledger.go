@@ -23,28 +23,23 @@ type ledger struct {
 
 var _ otp.Ledger = (*ledger)(nil)
 
-// Meters implements otp.Ledger. The rows are made first, so that there is
-// something to lock, and locked in the order of their keys.
+// Meters implements otp.Ledger. One statement makes the rows that are not there
+// and locks those that are, in the order of their keys: between two, a sweep
+// could remove a row, and there would be nothing to lock and to write to.
 func (l *ledger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
 	raw := make([][]byte, len(keys))
 	for i := range keys {
 		raw[i] = keys[i][:]
 	}
-	ordered := slices.SortedFunc(slices.Values(raw), slices.Compare)
-	_, err := l.q.Exec(l.ctx, `
-		INSERT INTO countersign_otp_meters (organization_id, key, meter, keep_until)
-		SELECT $1, key, '', '-infinity' FROM unnest($2::bytea[]) AS key
-		ON CONFLICT DO NOTHING`, l.organization, ordered)
-	if err != nil {
-		return nil, err
-	}
 	rows, _ := l.q.Query(l.ctx, `
-		SELECT key, meter FROM countersign_otp_meters
-		WHERE organization_id = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, l.organization, ordered) // ForEachRow has the error
+		INSERT INTO countersign_otp_meters AS held (organization_id, key, meter, keep_until)
+		SELECT DISTINCT $1, key, ''::bytea, '-infinity'::timestamptz FROM unnest($2::bytea[]) AS key ORDER BY key
+		ON CONFLICT (organization_id, key) DO UPDATE SET meter = held.meter
+		RETURNING key, meter`, l.organization, raw) // ForEachRow has the error
 	found := map[otp.MeterKey][]byte{}
 	var key hash
 	var meter []byte
-	_, err = pgx.ForEachRow(rows, []any{&key, &meter}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&key, &meter}, func() error {
 		found[otp.MeterKey(key)] = slices.Clone(meter)
 		return nil
 	})
