@@ -116,13 +116,14 @@ cover:
 	        for (p in all) printf "%6.1f %% of %5d  %s\n", 100 * got[p] / all[p], all[p], p }' cover.out | sort -k5
 
 # Switches off each refusal of these packages, and looks whether a test fails:
-# see internal/mutants. It takes about seven minutes. Some refusals are held by the
+# see internal/mutants. It takes about twelve minutes. Some refusals are held by the
 # suites alone.
 mutants:
 	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: what only the suites notice will be said to survive"
 	go run ./internal/mutants $$(go list ./chains/... | grep -v 'test$$')
 	go run ./internal/mutants -with .,./httpapi ./internal/strictjson ./activity ./stamp
 	go run ./internal/mutants -with .,./httpapi ./otp/... ./store ./store/memory ./store/bolt ./store/internal/leases
+	go run ./internal/mutants ./store/postgres
 	go run ./internal/mutants -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
 	go run ./internal/mutants -with ./httpapi .
 	go run ./internal/mutants ./httpapi ./cmd/countersign/internal/config ./cmd/countersign/internal/lines

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -98,6 +99,9 @@ func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun s
 	if id == nil {
 		held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: uint64(token)}
 		return store.Begun{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, nil
+	}
+	if submittedBy == nil || keepUntil == nil {
+		return begun, fmt.Errorf("activity %s is damaged: it is completed, and has no submitted_by or no keep_until", *id)
 	}
 	return store.Begun{Recorded: &store.Activity{
 		ID:             *id,

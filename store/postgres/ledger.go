@@ -23,30 +23,23 @@ type ledger struct {
 
 var _ otp.Ledger = (*ledger)(nil)
 
-// Meters implements otp.Ledger. The rows are made first, so that there is
-// something to lock, and locked in the order of their keys.
+// Meters implements otp.Ledger. One statement makes the rows that are not there
+// and locks those that are, in the order of their keys: between two, a sweep
+// could remove a row, and there would be nothing to lock and to write to.
 func (l *ledger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
 	raw := make([][]byte, len(keys))
 	for i := range keys {
 		raw[i] = keys[i][:]
 	}
-	ordered := slices.SortedFunc(slices.Values(raw), slices.Compare)
-	_, err := l.q.Exec(l.ctx, `
-		INSERT INTO countersign_otp_meters (organization_id, key, meter, keep_until)
-		SELECT $1, key, '', '-infinity' FROM unnest($2::bytea[]) AS key
-		ON CONFLICT DO NOTHING`, l.organization, ordered)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := l.q.Query(l.ctx, `
-		SELECT key, meter FROM countersign_otp_meters
-		WHERE organization_id = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, l.organization, ordered)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := l.q.Query(l.ctx, `
+		INSERT INTO countersign_otp_meters AS held (organization_id, key, meter, keep_until)
+		SELECT DISTINCT $1, key, ''::bytea, '-infinity'::timestamptz FROM unnest($2::bytea[]) AS key ORDER BY key
+		ON CONFLICT (organization_id, key) DO UPDATE SET meter = held.meter
+		RETURNING key, meter`, l.organization, raw) // ForEachRow has the error
 	found := map[otp.MeterKey][]byte{}
-	var key, meter []byte
-	_, err = pgx.ForEachRow(rows, []any{&key, &meter}, func() error {
+	var key hash
+	var meter []byte
+	_, err := pgx.ForEachRow(rows, []any{&key, &meter}, func() error {
 		found[otp.MeterKey(key)] = slices.Clone(meter)
 		return nil
 	})
@@ -91,15 +84,12 @@ func (l *ledger) Code(id string) (otp.Code, error) {
 }
 
 func scanCode(row pgx.Row) (code otp.Code, err error) {
-	var hash, user, to []byte
-	var tried [][]byte
-	err = row.Scan(&code.ID, &code.Type, &code.Contact, &hash, &user, &to, &code.State, &code.CreatedAt, &code.ExpiresAt, &tried)
+	var tried []hash
+	err = row.Scan(&code.ID, &code.Type, &code.Contact, (*hash)(&code.Hash), (*hash)(&code.User), (*hash)(&code.To),
+		&code.State, &code.CreatedAt, &code.ExpiresAt, &tried)
 	if err != nil {
 		return otp.Code{}, err
 	}
-	copy(code.Hash[:], hash)
-	copy(code.User[:], user)
-	copy(code.To[:], to)
 	for _, by := range tried {
 		code.Tried = append(code.Tried, otp.Fingerprint(by))
 	}

@@ -43,18 +43,14 @@ var _ store.Store = (*Store)(nil)
 // says how many connections there may be), and brings its tables up to date.
 // Another schema than the default is chosen by search_path.
 func Open(ctx context.Context, dsn string) (*Store, error) {
-	config, err := pgxpool.ParseConfig(dsn)
+	pool, err := pgxpool.New(ctx, dsn) // does not connect yet
 	if err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, unavailable(ctx, err)
 	}
 	s := &Store{pool: pool, closed: make(chan struct{})}
 	if err := s.migrate(ctx); err != nil {
 		pool.Close()
-		return nil, unavailable(ctx, err)
+		return nil, err
 	}
 	return s, nil
 }
@@ -90,7 +86,7 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 	}
 	err := s.end(ctx, lease, complete, change)
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == uniqueViolation {
+	if errors.As(err, &refused) && refused.Code == uniqueViolation && refused.TableName == "countersign_activities" {
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
 	return err
@@ -151,13 +147,10 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 		return store.Activity{}, store.ErrNotFound
 	}
 	err := s.run(ctx, func(ctx context.Context, q querier) error {
-		var fingerprint []byte
-		err := q.QueryRow(ctx, `
+		return q.QueryRow(ctx, `
 			SELECT fingerprint, submitted_by, data, keep_until FROM countersign_activities
 			WHERE organization_id = $1 AND id = $2`, organizationID, id).
-			Scan(&fingerprint, &activity.SubmittedBy, &activity.Data, &activity.KeepUntil)
-		copy(activity.Fingerprint[:], fingerprint)
-		return err
+			Scan((*hash)(&activity.Fingerprint), &activity.SubmittedBy, &activity.Data, &activity.KeepUntil)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return store.Activity{}, store.ErrNotFound

@@ -34,13 +34,20 @@ func schema(t testing.TB, server *testenv.PostgreSQL) string {
 	return server.DSN + " search_path=" + name
 }
 
-func execute(t testing.TB, dsn, statement string) {
+func connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = connection.Close(context.Background()) }()
+	t.Cleanup(func() { _ = connection.Close(context.Background()) })
+	return connection
+}
+
+func execute(t testing.TB, dsn, statement string) {
+	t.Helper()
+	connection := connect(t, dsn)
+	defer func() { _ = connection.Close(context.Background()) }() // there are not many
 	if _, err := connection.Exec(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +79,10 @@ func TestContract(t *testing.T) {
 // dump returns all rows of all tables, as text.
 func dump(t testing.TB, dsn string) (all []byte) {
 	t.Helper()
-	connection, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := connect(t, dsn)
 	defer func() { _ = connection.Close(context.Background()) }()
 	for _, table := range []string{"countersign_activities", "countersign_otp_codes", "countersign_otp_meters"} {
-		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text FROM "+table+" r")
+		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text AS line FROM "+table+" r ORDER BY line")
 		if err != nil {
 			t.Fatal(err)
 		}

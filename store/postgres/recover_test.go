@@ -88,36 +88,6 @@ func TestRestartedBetweenCalls(t *testing.T) {
 	complete(t, s, "b")
 }
 
-// TestManyNodesMigrate opens an empty database from many nodes at once.
-func TestManyNodesMigrate(t *testing.T) {
-	dsn := schema(t, testenv.Postgres(t))
-	opened := make(chan error, 8)
-	for range cap(opened) {
-		go func() {
-			s, err := postgres.Open(t.Context(), dsn+" pool_max_conns=2")
-			if err == nil {
-				err = s.Close()
-			}
-			opened <- err
-		}()
-	}
-	for range cap(opened) {
-		if err := <-opened; err != nil {
-			t.Fatal(err)
-		}
-	}
-	complete(t, open(t, dsn), "a")
-}
-
-func TestNewerSchemaIsRefused(t *testing.T) {
-	server := testenv.Postgres(t)
-	complete(t, open(t, server.DSN), "a")
-	execute(t, server.DSN, "UPDATE countersign_schema SET version = 1000")
-	if _, err := postgres.Open(t.Context(), server.DSN); err == nil || !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("a schema of the future is opened: %v", err)
-	}
-}
-
 // TestSilentDatabase: one that takes connections and says nothing is as good as
 // gone when the context ends.
 func TestSilentDatabase(t *testing.T) {

@@ -33,9 +33,25 @@ func (s *Store) run(ctx context.Context, do work) error {
 // transact does work in one transaction.
 func (s *Store) transact(ctx context.Context, do work) error {
 	return s.repeat(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
+		done := false
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			err := do(ctx, tx)
+			done = err == nil
+			return err
+		})
+		if done && err != nil {
+			return commitError{err}
+		}
+		return err
 	})
 }
+
+// commitError is an error of the commit itself: the database may have carried
+// it out.
+type commitError struct{ error }
+
+// Unwrap lets errors.Is and errors.As find what it was.
+func (e commitError) Unwrap() error { return e.error }
 
 func (s *Store) repeat(ctx context.Context, do func(context.Context) error) error {
 	select {
@@ -68,13 +84,17 @@ const (
 var errRollBack = errors.New("the change was refused")
 
 // hadNoEffect tells whether the work may be done again: the database has rolled
-// it back, or it was never sent.
+// it back, or it was never sent. Of a commit only the database's own word counts:
+// pgx calls it safe to retry, too, when a commit was sent and its answer lost.
 func hadNoEffect(err error) bool {
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		return refused.Code == serializationFailure || refused.Code == deadlockDetected || refused.Code == adminShutdown
+	if errors.As(err, &refused) && (refused.Code == serializationFailure || refused.Code == deadlockDetected) {
+		return true
 	}
-	return pgconn.SafeToRetry(err)
+	if _, ofCommit := errors.AsType[commitError](err); ofCommit {
+		return false
+	}
+	return refused != nil && refused.Code == adminShutdown || pgconn.SafeToRetry(err)
 }
 
 // unavailable wraps what the database said, and leaves our own errors and the

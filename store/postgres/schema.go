@@ -82,6 +82,9 @@ func upgrade(ctx context.Context, q querier, version int) error {
 	if version > len(migrations) {
 		return fmt.Errorf("the database has schema version %d; this program knows %d: use a newer program", version, len(migrations))
 	}
+	if version < 0 {
+		return fmt.Errorf("the database has schema version %d, which no program has made", version)
+	}
 	if version == len(migrations) {
 		return nil
 	}
