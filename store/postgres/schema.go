@@ -66,7 +66,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 			return err
 		}
-		if _, err := q.Exec(ctx, `CREATE TABLE IF NOT EXISTS countersign_schema (version integer NOT NULL)`); err != nil {
+		if err := makeVersion(ctx, q); err != nil {
 			return err
 		}
 		version := 0
@@ -76,6 +76,19 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		return upgrade(ctx, q, version)
 	})
+}
+
+// makeVersion makes the table of the version, if there is none: CREATE TABLE IF NOT
+// EXISTS asks for the right to make tables even if there is one, and a node needs
+// none while no table is to be changed.
+func makeVersion(ctx context.Context, q querier) error {
+	there := false
+	err := q.QueryRow(ctx, `SELECT to_regclass(quote_ident(current_schema()) || '.countersign_schema') IS NOT NULL`).Scan(&there)
+	if err != nil || there {
+		return err
+	}
+	_, err = q.Exec(ctx, `CREATE TABLE countersign_schema (version integer NOT NULL)`)
+	return err
 }
 
 func upgrade(ctx context.Context, q querier, version int) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +18,7 @@ func TestSchema(t *testing.T) {
 	server := testenv.Postgres(t)
 	t.Run("many nodes", func(t *testing.T) { manyNodesMigrate(t, schema(t, server)) })
 	t.Run("refused", func(t *testing.T) { migrationRefused(t, server) })
+	t.Run("up to date", func(t *testing.T) { needsRightsToDataOnly(t, server) })
 }
 
 // manyNodesMigrate opens an empty database from many nodes at once.
@@ -37,6 +39,19 @@ func manyNodesMigrate(t *testing.T, dsn string) {
 		}
 	}
 	complete(t, open(t, dsn), "a")
+}
+
+// needsRightsToDataOnly opens what another role has brought up to date with the
+// rights that docs/operations.md names.
+func needsRightsToDataOnly(t *testing.T, server *testenv.PostgreSQL) {
+	dsn := clerk(t, server)
+	complete(t, open(t, dsn), "a")
+	execute(t, server.DSN, "CREATE ROLE scribe LOGIN")
+	execute(t, dsn, strings.ReplaceAll(`
+		GRANT USAGE ON SCHEMA $schema TO scribe;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA $schema TO scribe;
+		GRANT USAGE ON ALL SEQUENCES IN SCHEMA $schema TO scribe`, "$schema", schemaOf(dsn)))
+	complete(t, open(t, strings.Replace(dsn, "user=clerk", "user=scribe", 1)), "b")
 }
 
 // migrationRefused: a database whose tables cannot be made, or are another
