@@ -58,6 +58,7 @@ func run(ctx context.Context, list string, patterns, with []string, workers int)
 	if err != nil {
 		return err
 	}
+	reportLeftOut(os.Stderr, c.programs)
 	if err := c.try(ctx); err != nil {
 		return err
 	}

@@ -20,6 +20,11 @@ func TestToll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var leftOut bytes.Buffer
+	reportLeftOut(&leftOut, c.programs)
+	if want := "testdata/toll: left out, once: nobody pays: what only that notices will be said to survive\n"; !strings.HasSuffix(leftOut.String(), want) {
+		t.Errorf("left out: %q, want %q", leftOut.String(), want)
+	}
 	if err := c.try(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ type program struct {
 	dir        string // where its tests run
 	binary     string
 	tests      []*test
+	leftOut    map[string]int // why tests, or parts of them, were left out, and how many
 }
 
 // test is one function of a test program that go test runs.
@@ -43,7 +44,7 @@ func build(ctx context.Context, p listed, overlay, binary string) (*program, err
 	if _, err := os.Stat(binary); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	made := &program{importPath: p.ImportPath, dir: p.Dir, binary: binary}
+	made := &program{importPath: p.ImportPath, dir: p.Dir, binary: binary, leftOut: map[string]int{}}
 	list := made.command(ctx, 0, "", "-test.list", ".")
 	out, err := list.Output()
 	if err != nil {
@@ -68,6 +69,9 @@ func (p *program) command(ctx context.Context, off int, met string, arguments ..
 	return c
 }
 
+// leftOut is what a test says that misses something which it needs.
+var leftOut = regexp.MustCompile(`left out: (.+)`)
+
 // observe runs each test alone to see which refusals it meets. Nothing is off:
 // a test that fails here says nothing about the others.
 func (p *program) observe(ctx context.Context) error {
@@ -75,11 +79,14 @@ func (p *program) observe(ctx context.Context) error {
 	for _, t := range p.tests {
 		_ = os.Remove(met)
 		start := time.Now()
-		if out, err := p.command(ctx, 0, met, "-test.run", only(t)).CombinedOutput(); err != nil {
+		out, err := p.command(ctx, 0, met, "-test.v", "-test.run", only(t)).CombinedOutput()
+		if err != nil {
 			return fmt.Errorf("%s of %s fails while nothing is off: %w\n%s", t.name, filepath.Base(p.importPath), err, tail(out))
 		}
 		t.took = time.Since(start)
-		var err error
+		for _, why := range leftOut.FindAllStringSubmatch(string(out), -1) {
+			p.leftOut[why[1]]++
+		}
 		if t.meets, err = readMet(met); err != nil {
 			return err
 		}

@@ -79,6 +79,20 @@ func report(w io.Writer, refusals []*refusal, excused map[string]string) error {
 	return errors.Join(failures...)
 }
 
+// reportLeftOut says which tests do not count, since something that they need is
+// not there: without them, more survives.
+func reportLeftOut(w io.Writer, programs []*program) {
+	for _, p := range programs {
+		for why, count := range p.leftOut {
+			times := "once"
+			if count > 1 {
+				times = fmt.Sprintf("%d times", count)
+			}
+			fmt.Fprintf(w, "mutants: %s: left out, %s: %s: what only that notices will be said to survive\n", p.importPath, times, why)
+		}
+	}
+}
+
 // folderOf returns the folder that a refusal's name begins with.
 func folderOf(name string) string {
 	file, _, _ := strings.Cut(name, ":")

@@ -3,7 +3,6 @@
 package pkcs11
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -170,8 +169,10 @@ func (c *connection) newSession(flags uint) (pkcs11.SessionHandle, error) {
 	flags |= pkcs11.CKF_SERIAL_SESSION
 	handle, err := c.module.OpenSession(c.slot, flags)
 	if isOneOf(err, slotLost) {
-		if c.slot, err = c.relocate(); err == nil {
-			handle, err = c.module.OpenSession(c.slot, flags)
+		var slot uint
+		if slot, err = c.locate(); err == nil {
+			c.slot = slot
+			handle, err = c.module.OpenSession(slot, flags)
 		}
 	}
 	if err != nil {
@@ -182,15 +183,6 @@ func (c *connection) newSession(flags uint) (pkcs11.SessionHandle, error) {
 		return 0, err
 	}
 	return handle, nil
-}
-
-// relocate looks for the token; the slot stays what it was if it is not there.
-func (c *connection) relocate() (uint, error) {
-	slot, err := c.locate()
-	if err != nil {
-		return c.slot, err
-	}
-	return slot, nil
 }
 
 // login logs the application in, if it is not. A PIN that was refused is not
@@ -211,8 +203,6 @@ func (c *connection) login(handle pkcs11.SessionHandle) error {
 	case isOneOf(err, pinRefused):
 		c.refusal = fmt.Errorf("%w: %w", ErrPIN, err)
 		return c.refusal
-	case errors.Is(err, keystore.ErrClosed):
-		return keystore.ErrClosed
 	}
 	return err
 }

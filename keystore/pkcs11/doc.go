@@ -48,9 +48,10 @@
 // was away is found where it is back. A PIN that the token refuses is not tried
 // again before the program is restarted: tokens lock themselves.
 //
-// All calls obey their context, also while the token is busy or hangs. A
-// signature that was begun goes on behind the caller's back, in a goroutine of
-// its own; Close waits for it. With one or two sessions, waking that goroutine
+// All calls obey their context, also while the token is busy or hangs; only Open
+// waits for the login. What was begun goes on behind the caller's back, in a
+// goroutine of its own; Close waits for it. A key that is made when nobody waits
+// for it any more is removed again. With one or two sessions, waking that goroutine
 // up costs up to a fifth of SoftHSM's throughput, with more of them nothing. A
 // call whose context cannot end has no need of it, and runs where it is called.
 //

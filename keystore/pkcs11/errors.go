@@ -67,7 +67,7 @@ func explain(doing string, err error) error {
 	case returned(err, pkcs11.CKR_SESSION_COUNT):
 		return fmt.Errorf("%w: %s: the token has no more sessions: ask for fewer with countersign-sessions: %w", ErrUnavailable, doing, err)
 	case retryable(err):
-		return fmt.Errorf("%w: %s: tried twice: %w", ErrUnavailable, doing, err)
+		return fmt.Errorf("%w: %s: %w", ErrUnavailable, doing, err)
 	}
 	return fmt.Errorf("pkcs11: %s: %w", doing, err)
 }

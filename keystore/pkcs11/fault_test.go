@@ -117,8 +117,8 @@ func TestRecovers(t *testing.T) {
 						t.Errorf("one fault: %v", err)
 					}
 					inject(r.proxy, 2)
-					if _, err := sign(ctx, key); err == nil {
-						t.Error("two faults: signed")
+					if _, err := sign(ctx, key); !errors.Is(err, pkcs11.ErrUnavailable) || !strings.Contains(err.Error(), "tried twice") {
+						t.Errorf("two faults: %v", err)
 					}
 					r.mustSign(t, "after two faults")
 				}
@@ -135,7 +135,11 @@ func TestTokenRemovedAndBack(t *testing.T) {
 	for _, slot := range []int{0, 0, 4711} { // in the end in another slot
 		r.proxy.Remove()
 		for range 3 {
-			r.mustFail(t, "without a token", pkcs11.ErrUnavailable)
+			for _, err := range r.mustFail(t, "without a token", pkcs11.ErrUnavailable) {
+				if err != nil && !strings.Contains(err.Error(), "no token is what the URI says; there are: none") {
+					t.Errorf("without a token: %v does not say which", err)
+				}
+			}
 		}
 		if _, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519); !errors.Is(err, pkcs11.ErrUnavailable) {
 			t.Errorf("generate without a token: %v", err)
@@ -155,7 +159,7 @@ func TestScanWithoutLogin(t *testing.T) {
 	r := newRig(t, 2)
 	r.hang(t, 2) // so that there are two sessions, of which one stays
 	r.release(t)
-	time.Sleep(pkcs11.RescanInterval)
+	r.store.Forget()
 	r.proxy.LogOut(2)
 	if _, err := sign(t.Context(), r.keys[0]); err == nil {
 		t.Error("signed without a login")
@@ -179,6 +183,7 @@ func TestPINRefusedLater(t *testing.T) {
 	r.proxy.RefusePIN(100)
 	for range 3 {
 		r.mustFail(t, "with another PIN", pkcs11.ErrPIN)
+		r.mustFail(t, "with another PIN", pkcs11.ErrUnavailable)
 	}
 	if tried := r.proxy.Logins() - before; tried != 1 {
 		t.Errorf("the PIN was tried %d times, want once", tried)
@@ -227,10 +232,17 @@ func (r *rig) hang(t *testing.T, signatures int) {
 	t.Helper()
 	r.proxy.Hang(true)
 	for worker := range signatures {
-		r.mustTimeOutWith(t, r.keys[worker%2], 20*time.Millisecond)
-	}
-	if now := r.proxy.Signing(); now != signatures {
-		t.Fatalf("%d signatures hang, want %d", now, signatures)
+		ctx, giveUp := context.WithCancel(t.Context())
+		gaveUp := make(chan error, 1)
+		go func() {
+			_, err := sign(ctx, r.keys[worker%2])
+			gaveUp <- err
+		}()
+		r.await(t, "a signature hangs", func() bool { return r.proxy.Signing() > worker })
+		giveUp()
+		if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want context.Canceled", err)
+		}
 	}
 }
 
@@ -244,15 +256,10 @@ func (r *rig) release(t *testing.T) {
 
 func (r *rig) mustTimeOut(t *testing.T, wait time.Duration) {
 	t.Helper()
-	r.mustTimeOutWith(t, r.keys[0], wait)
-}
-
-func (r *rig) mustTimeOutWith(t *testing.T, key keystore.Key, wait time.Duration) {
-	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
 	start := time.Now()
-	if _, err := sign(ctx, key); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := sign(ctx, r.keys[0]); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want context.DeadlineExceeded", err)
 	}
 	if late := time.Since(start) - wait; late > 5*time.Second {

@@ -3,9 +3,11 @@
 package pkcs11
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/miekg/pkcs11"
@@ -48,11 +50,22 @@ func (s *Store) Import(ctx context.Context, organizationID string, k Key) (keyst
 	}
 	public := derived.Info().PublicKey
 	derived.Destroy()
-	if existing := s.existing(ctx, organizationID, append(keystore.Locators(public), keystore.ByID(id.String()))); existing != nil {
+	existing, err := s.existing(ctx, organizationID, append(keystore.Locators(public), keystore.ByID(id.String())))
+	if err != nil {
+		return keystore.KeyInfo{}, fmt.Errorf("import key: %w", err)
+	}
+	if existing != nil {
 		return existing.info(), fmt.Errorf("import key: %w: key %s", keystore.ErrKeyExists, existing.id)
 	}
-	info, err := s.add(ctx, organizationID, k.Name, id, func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
-		return importPair(s.connection.module, in, public, k.Secret, common)
+	// Making the key may outlast the context, and then the caller's slice.
+	held := keystore.NewSecret(k.Secret)
+	defer func() { go held.Destroy() }() // when that is over
+	info, err := s.add(ctx, organizationID, k.Name, id, func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) (made []pkcs11.ObjectHandle, err error) {
+		err = held.Reveal(func(secret []byte) error {
+			made, err = importPair(s.connection.module, in, public, secret, common)
+			return err
+		})
+		return made, err
 	})
 	if err != nil {
 		return info, fmt.Errorf("import key: %w", err)
@@ -60,14 +73,17 @@ func (s *Store) Import(ctx context.Context, organizationID string, k Key) (keyst
 	return info, nil
 }
 
-func (s *Store) existing(ctx context.Context, organizationID string, locators []keystore.Locator) *key {
-	_, _ = s.refresh(ctx)
+// existing returns the key at one of the locators; nil if there is none.
+func (s *Store) existing(ctx context.Context, organizationID string, locators []keystore.Locator) (*key, error) {
+	if _, err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
 	for _, at := range locators {
 		if k := s.lookUp(organizationID, at); k != nil {
-			return k
+			return k, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // maker makes the two objects of a key, which have attributes in common.
@@ -79,27 +95,36 @@ func (s *Store) add(ctx context.Context, organizationID, name string, id uuid.UU
 	if err := s.settings.checkNew(organizationID, name); err != nil {
 		return keystore.KeyInfo{}, err
 	}
-	s.scanning.Lock()
-	defer s.scanning.Unlock()
-	common := []*pkcs11.Attribute{
-		pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
+	if err := s.startScanning(ctx); err != nil {
+		return keystore.KeyInfo{}, err
+	}
+	defer s.stopScanning()
+	names := []*pkcs11.Attribute{
 		pkcs11.NewAttribute(pkcs11.CKA_ID, id[:]),
 		pkcs11.NewAttribute(pkcs11.CKA_LABEL, s.settings.label(organizationID, name)),
 	}
-	objects, err := s.inWritable(ctx, func(in pkcs11.SessionHandle) ([]pkcs11.ObjectHandle, error) { return make(in, common) })
+	common := slices.Concat(names, []*pkcs11.Attribute{pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true)})
+	objects, err := s.inWritable(ctx, func(in pkcs11.SessionHandle) ([]pkcs11.ObjectHandle, error) {
+		objects, err := make(in, common)
+		if err == nil && ctx.Err() != nil { // nobody takes them in any more
+			return nil, errors.Join(ctx.Err(), s.destroy(in, id, objects))
+		}
+		return objects, err
+	})
 	if err != nil {
 		return keystore.KeyInfo{}, err
 	}
-	made, err := s.readBack(ctx, id)
+	made, err := s.readBack(ctx, names)
 	if err != nil {
-		return keystore.KeyInfo{}, errors.Join(err, s.destroy(context.WithoutCancel(ctx), objects))
+		return keystore.KeyInfo{}, errors.Join(err, s.remove(ctx, id, objects))
 	}
 	return made.info(), nil
 }
 
-// readBack reads the key that was just made, and takes it in.
-func (s *Store) readBack(ctx context.Context, id uuid.UUID) (*key, error) {
-	found, err := s.read(ctx, pkcs11.NewAttribute(pkcs11.CKA_ID, id[:]))
+// readBack reads the key that was just made, by its CKA_ID and CKA_LABEL, and
+// takes it in. Another organization may have the same id.
+func (s *Store) readBack(ctx context.Context, names []*pkcs11.Attribute) (*key, error) {
+	found, err := s.read(ctx, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -144,12 +169,40 @@ func (s *Store) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle
 	return made.objects, explain("changing the token", made.err)
 }
 
-func (s *Store) destroy(ctx context.Context, objects []pkcs11.ObjectHandle) error {
-	_, err := s.inWritable(ctx, func(in pkcs11.SessionHandle) (_ []pkcs11.ObjectHandle, err error) {
-		for _, object := range objects {
-			err = errors.Join(err, s.connection.module.DestroyObject(in, object))
-		}
-		return nil, err
-	})
+// remove takes a new key off the token. Who cannot wait for it, since the token
+// hangs for instance, is told; it goes on behind his back.
+func (s *Store) remove(ctx context.Context, id uuid.UUID, objects []pkcs11.ObjectHandle) error {
+	removed := make(chan error, 1)
+	go func() {
+		_, err := s.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle) ([]pkcs11.ObjectHandle, error) {
+			return nil, s.destroy(in, id, objects)
+		})
+		removed <- err
+	}()
+	select {
+	case err := <-removed:
+		return err
+	case <-ctx.Done():
+		return errors.New("the key that was made is removed when the token answers, unless the store is closed before")
+	}
+}
+
+func (s *Store) destroy(in pkcs11.SessionHandle, id uuid.UUID, objects []pkcs11.ObjectHandle) (err error) {
+	for _, object := range objects {
+		err = errors.Join(err, s.destroyOne(in, id, object))
+	}
 	return err
+}
+
+// destroyOne asks first: since the login in which an object was made, its handle
+// may have become that of another key.
+func (s *Store) destroyOne(in pkcs11.SessionHandle, id uuid.UUID, object pkcs11.ObjectHandle) error {
+	now, err := attributes(s.connection.module, in, object, pkcs11.CKA_ID)
+	if err != nil {
+		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: %w", id[:], err)
+	}
+	if !bytes.Equal(now[0], id[:]) {
+		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: its handle is that of another object by now", id[:])
+	}
+	return s.connection.module.DestroyObject(in, object)
 }

@@ -5,6 +5,7 @@ package pkcs11_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,7 @@ func TestOpenRefuses(t *testing.T) {
 		"text.so is not a PKCS#11 module that can be loaded":                  {with(token.Module, noModule), good},
 		`no token is what the URI says; there are: "countersign test" (seri`:  {with("countersign%20test", "prod"), good},
 		`is what the URI says; there are: "countersign test" (s`:              {with("?", ";manufacturer=Snake%20Oil?"), good},
+		`no token is what the URI says; there are: "countersign test" (ser`:   {with("?", ";slot-id=0?"), good},
 		`several tokens are what the URI says: name one by its serial: "twin`: {with("countersign%20test", "twin"), good},
 		"no PIN: name a file that has it":                                     {token.URI(""), pkcs11.Options{}},
 		"the token refused the PIN":                                           {token.URI(""), pkcs11.Options{PIN: []byte("another PIN")}},
@@ -105,6 +107,7 @@ func TestSelectors(t *testing.T) {
 	}
 	for _, path := range []string{
 		"serial=" + is.SerialNumber,
+		fmt.Sprintf("slot-id=%d", slots[0]),
 		"token=countersign%20test;serial=" + is.SerialNumber + ";manufacturer=SoftHSM%20project;model=SoftHSM%20v2",
 	} {
 		found := open(t, "pkcs11:"+path+"?module-path="+token.Module, pkcs11.Options{PIN: []byte(token.PIN)})
@@ -197,6 +200,25 @@ func TestGenerate(t *testing.T) {
 	} {
 		if err := try(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestSameIDInTwoOrganizations: ids are unique in an organization only, also on
+// a token that two share.
+func TestSameIDInTwoOrganizations(t *testing.T) {
+	token, store := newStore(t)
+	key := pkcs11.Key{ID: "abcdef00-0000-4000-8000-000000000001", Name: "one", Curve: keystore.CurveSecp256k1}
+	made := map[string]keystore.KeyInfo{}
+	for i, organization := range []string{"a", "b"} {
+		key.Secret = []byte(strings.Repeat(string(rune('1'+i)), 32))
+		made[organization] = importKey(t, store, organization, key)
+	}
+	for _, keys := range []*pkcs11.Store{store, open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})} {
+		for organization, info := range made {
+			if listed := list(t, keys, organization); len(listed) != 1 || listed[0] != info {
+				t.Errorf("%s: listed %v, want %v", organization, listed, info)
+			}
 		}
 	}
 }

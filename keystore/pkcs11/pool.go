@@ -5,6 +5,7 @@ package pkcs11
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -108,7 +109,10 @@ func (p *pool) inSession(ctx context.Context, run operation) error {
 	if held, err = p.open(ctx); err != nil {
 		return err
 	}
-	return p.use(held, run, true)
+	if err = p.use(held, run, true); err != nil {
+		return fmt.Errorf("tried twice: %w", err)
+	}
+	return nil
 }
 
 // use runs the operation and puts the session back, or away.

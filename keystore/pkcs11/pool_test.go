@@ -2,7 +2,15 @@
 
 package pkcs11
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+)
 
 // TestReusedHandle: the module has dropped a session and given its handle to a
 // new one. The old one must not be used beside it, and not be closed: the
@@ -23,5 +31,35 @@ func TestReusedHandle(t *testing.T) {
 	p.discard(fresh, sessionGone[0])
 	if p.owns(fresh) {
 		t.Error("a session that is gone is still owned")
+	}
+}
+
+// TestNoSessionIsSaid: who gives up waiting for a session is told that the
+// token has no more.
+func TestNoSessionIsSaid(t *testing.T) {
+	token := testenv.SoftHSM(t)
+	proxy := faultproxy.Build(t, token.Module)
+	store, err := Open(t.Context(), token.URI(proxy.Module), Options{PIN: []byte(token.PIN)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := store.pool.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.CapSessions(proxy.Open())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if held, err := store.pool.open(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrUnavailable) ||
+		!strings.Contains(err.Error(), "the token has no more sessions: ask for fewer with countersign-sessions") {
+		t.Errorf("opened %v, %v, want that there are no more sessions", held, err)
+	}
+	store.pool.idle <- used
+	if held, err := store.pool.open(t.Context()); err != nil || held != used {
+		t.Errorf("opened %v, %v, want the session that came back", held, err)
+	}
+	store.pool.idle <- used
+	if err := store.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -165,7 +165,7 @@ func (p *ProofSigner) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts
 		return nil, err
 	}
 	signature, err = p.signOnce(digest)
-	return signature, explain("signing an app proof", err)
+	return signature, explain("signing an app proof for the second time", err)
 }
 
 // errNotOpen is CKR_SESSION_CLOSED by another name: reopening failed before.
@@ -189,11 +189,9 @@ func (p *ProofSigner) signOnce(digest []byte) ([]byte, error) {
 }
 
 // reopen replaces a connection that failed, unless somebody else has done so
-// meanwhile. p.mu is held.
+// meanwhile. After Close there is no PIN any more, and the error is
+// keystore.ErrClosed. p.mu is held.
 func (p *ProofSigner) reopen(failed *connection) error {
-	if p.closed {
-		return keystore.ErrClosed
-	}
 	if p.connection != failed {
 		return nil
 	}

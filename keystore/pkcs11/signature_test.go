@@ -1,11 +1,13 @@
 package pkcs11
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -74,6 +76,12 @@ func TestFinishECDSARefuses(t *testing.T) {
 		"r, s change": append(append([]byte{}, good[32:64]...), good[:32]...),
 	} {
 		mustNotFinish(t, what, func() ([65]byte, error) { return finishECDSA(public, digest, raw) })
+	}
+	for what, s := range map[string][]byte{"0": make([]byte, 32), "n": n, "2^256-1": bytes.Repeat([]byte{0xff}, 32)} {
+		_, err := finishECDSA(public, digest, append(bytes.Clone(good[:32]), s...))
+		if err == nil || !strings.Contains(err.Error(), "s is not between 1 and the group order") {
+			t.Errorf("s of %s: %v does not name s", what, err)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ type Store struct {
 	pool       *pool
 	closeError error
 
-	scanning sync.Mutex // held by who scans the token or makes keys, over lastScan
+	scanning chan struct{} // has room for the one who scans the token or makes keys, over lastScan
 	lastScan time.Time
 
 	mu            sync.RWMutex // over what follows
@@ -56,9 +56,10 @@ func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := &Store{settings: settings, connection: connection, pool: newPool(connection, settings.sessions)}
-	store.scanning.Lock()
-	defer store.scanning.Unlock()
+	store := &Store{
+		settings: settings, connection: connection, pool: newPool(connection, settings.sessions),
+		scanning: make(chan struct{}, 1),
+	}
 	if err := store.rescan(ctx); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -68,15 +69,30 @@ func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 // refresh looks at the token again, unless that was done just now, and reports
 // whether it did.
 func (s *Store) refresh(ctx context.Context) (bool, error) {
-	s.scanning.Lock()
-	defer s.scanning.Unlock()
+	if err := s.startScanning(ctx); err != nil {
+		return false, err
+	}
+	defer s.stopScanning()
 	if time.Since(s.lastScan) < RescanInterval {
 		return false, nil
 	}
 	return true, s.rescan(ctx)
 }
 
-// rescan reads the keys of the token. s.scanning is held.
+// startScanning waits until nobody else scans, who may hang in the token.
+func (s *Store) startScanning(ctx context.Context) error {
+	select {
+	case s.scanning <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) stopScanning() { <-s.scanning }
+
+// rescan reads the keys of the token. s.scanning is held, unless nobody else has
+// the store yet.
 func (s *Store) rescan(ctx context.Context) error {
 	found, err := s.read(ctx)
 	if err != nil {

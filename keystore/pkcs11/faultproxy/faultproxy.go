@@ -35,14 +35,45 @@ const (
 	hang
 	badPIN
 	slot
+	flood
 
 	opened  = 16
 	shared  = 17
 	logins  = 18
 	signed  = 19
 	signing = 20
+	calls   = 32
 
-	words = 32
+	words = 128
+)
+
+// Function is a function of PKCS#11 whose calls are counted. C_Sign does not
+// count where it is asked for a length only, C_GetAttributeValue does.
+type Function int
+
+// The functions, without C_.
+const (
+	Initialize Function = iota
+	GetSlotList
+	OpenSession
+	Login
+	GetSessionInfo
+	FindObjectsInit
+	FindObjects
+	FindObjectsFinal
+	GetAttributeValue
+	SignInit
+	Sign
+	CreateObject
+	GenerateKeyPair
+	DestroyObject
+)
+
+// What can happen instead of a failure. The call goes on after it.
+const (
+	EndLogin   = 0xfa000001 + iota // the login ends, for all sessions
+	BeginLogin                     // somebody else logs in, with the PIN that was right before
+	Hold                           // the call waits for Release
 )
 
 // Proxy is a module that was built.
@@ -146,6 +177,34 @@ func (p *Proxy) Hang(yes bool) {
 
 // RefusePIN lets the next logins fail with CKR_PIN_INCORRECT.
 func (p *Proxy) RefusePIN(times int) { p.set(badPIN, uint32(times)) }
+
+// Flood lets searches find objects that are not there.
+func (p *Proxy) Flood(objects int) { p.set(flood, uint32(objects)) }
+
+// Fail lets calls of a function return an error without asking the real module,
+// or has one of the events happen before them. The calls are numbered from 0,
+// which is the next one, to 30; without numbers it is all of them, until Release.
+func (p *Proxy) Fail(function Function, with uint, numbers ...int) {
+	var which uint32
+	for _, number := range numbers {
+		which |= 1 << number
+	}
+	if len(numbers) == 0 {
+		which = ^which
+	}
+	p.Release(function)
+	p.set(calls+3*int(function)+1, uint32(with))
+	p.set(calls+3*int(function), which)
+}
+
+// Release takes Fail back, and lets those go on who wait.
+func (p *Proxy) Release(function Function) {
+	p.set(calls+3*int(function), 0)
+	p.set(calls+3*int(function)+1, 0)
+}
+
+// Calls returns how often a function was called.
+func (p *Proxy) Calls(function Function) int { return p.get(calls + 3*int(function) + 2) }
 
 // Open returns how many sessions are open.
 func (p *Proxy) Open() int { return p.get(opened) }

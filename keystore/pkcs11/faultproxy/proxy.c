@@ -18,11 +18,17 @@
  *   7       signatures hang while this is 1
  *   8       the next n logins are answered CKR_PIN_INCORRECT, without asking
  *   9       the real slot passes for slot n (0: for itself)
+ *   10      a search finds n objects more, which there are not
  *   16      out: sessions that are open
  *   17      out: times that a session was used by two threads at once
  *   18      out: logins that were tried
  *   19      out: signatures that were made
  *   20      out: signatures that are being made
+ *   32+3f   which of the next calls of function f, by its number below, have
+ *           something happen to them: bit 0 is the next one; all of them, for
+ *           good, if every bit is set
+ *   33+3f   what: the value that is returned, without asking, or an event
+ *   34+3f   out: calls of function f
  */
 
 #define _GNU_SOURCE
@@ -37,8 +43,17 @@
 
 #include "pkcs11go.h"
 
-enum { FLIP, DELAY, KILL, LOGOUT, GONE, BROKEN, CAP, HANG, BADPIN, SLOT };
-enum { OPEN = 16, SHARED, LOGINS, SIGNED, SIGNING, WORDS = 32 };
+enum { FLIP, DELAY, KILL, LOGOUT, GONE, BROKEN, CAP, HANG, BADPIN, SLOT, FLOOD };
+enum { OPEN = 16, SHARED, LOGINS, SIGNED, SIGNING, CALLS = 32, WORDS = 128 };
+
+/* The functions whose calls are counted. */
+enum {
+	INITIALIZE, GET_SLOT_LIST, OPEN_SESSION, LOGIN, GET_SESSION_INFO, FIND_INIT, FIND, FIND_FINAL,
+	GET_ATTRIBUTES, SIGN_INIT, SIGN, CREATE, GENERATE, DESTROY,
+};
+
+/* Events: the call goes on after them. Modules return none of these. */
+enum { END_LOGIN = 0xfa000001, BEGIN_LOGIN, HOLD };
 
 static CK_FUNCTION_LIST ours;
 static CK_FUNCTION_LIST_PTR real;
@@ -77,6 +92,45 @@ static CK_RV leave(CK_SESSION_HANDLE session, CK_RV rv)
 	return rv;
 }
 
+/* The PIN that was right last, for BEGIN_LOGIN. */
+static CK_UTF8CHAR last_pin[256];
+static CK_ULONG last_pin_size;
+
+/* call counts a call, and returns what it is to fail with. */
+static CK_RV call(int function, CK_SESSION_HANDLE session)
+{
+	_Atomic unsigned *which = &control[CALLS + 3 * function], *what = which + 1;
+	unsigned bits = atomic_load(which);
+	while (bits != ~0u && !atomic_compare_exchange_weak(which, &bits, bits >> 1))
+		;
+	atomic_fetch_add(which + 2, 1);
+	if ((bits & 1) == 0)
+		return CKR_OK;
+	unsigned value = atomic_load(what);
+	switch (value) {
+	case HOLD:
+		while (atomic_load(what) == HOLD)
+			usleep(1000);
+		return CKR_OK;
+	case END_LOGIN:
+	case BEGIN_LOGIN:
+		pthread_rwlock_wrlock(&in_use);
+		if (value == END_LOGIN)
+			real->C_Logout(session);
+		else
+			real->C_Login(session, CKU_USER, last_pin, last_pin_size);
+		pthread_rwlock_unlock(&in_use);
+		return CKR_OK;
+	}
+	return value;
+}
+
+static CK_RV initialize(CK_VOID_PTR arguments)
+{
+	CK_RV fault = call(INITIALIZE, 0);
+	return fault != CKR_OK ? fault : real->C_Initialize(arguments);
+}
+
 /* The slot numbers that callers see, and the real ones. */
 static CK_SLOT_ID real_slots[64];
 static CK_ULONG real_count;
@@ -90,6 +144,9 @@ static CK_SLOT_ID real_slot(CK_SLOT_ID slot)
 
 static CK_RV get_slot_list(CK_BBOOL present, CK_SLOT_ID_PTR slots, CK_ULONG_PTR count)
 {
+	CK_RV fault = call(GET_SLOT_LIST, 0);
+	if (fault != CKR_OK)
+		return fault;
 	if (gone()) {
 		*count = 0;
 		return CKR_OK;
@@ -111,6 +168,9 @@ static CK_RV get_token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info)
 
 static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR app, CK_NOTIFY notify, CK_SESSION_HANDLE_PTR session)
 {
+	CK_RV fault = call(OPEN_SESSION, 0);
+	if (fault != CKR_OK)
+		return fault;
 	unsigned cap = atomic_load(&control[CAP]);
 	if (gone())
 		return CKR_TOKEN_NOT_PRESENT;
@@ -150,23 +210,37 @@ static CK_RV close_all(void)
 
 static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG size)
 {
+	CK_RV fault = call(LOGIN, session);
+	if (fault != CKR_OK)
+		return fault;
 	if (gone())
 		return CKR_TOKEN_NOT_PRESENT;
 	atomic_fetch_add(&control[LOGINS], 1);
 	if (on(BADPIN))
 		return CKR_PIN_INCORRECT;
 	enter(session);
-	return leave(session, real->C_Login(session, user, pin, size));
+	CK_RV rv = real->C_Login(session, user, pin, size);
+	if (rv == CKR_OK && size <= sizeof last_pin) {
+		memcpy(last_pin, pin, size);
+		last_pin_size = size;
+	}
+	return leave(session, rv);
 }
 
 static CK_RV get_session_info(CK_SESSION_HANDLE session, CK_SESSION_INFO_PTR info)
 {
+	CK_RV fault = call(GET_SESSION_INFO, session);
+	if (fault != CKR_OK)
+		return fault;
 	enter(session);
 	return leave(session, real->C_GetSessionInfo(session, info));
 }
 
 static CK_RV find_init(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count)
 {
+	CK_RV fault = call(FIND_INIT, session);
+	if (fault != CKR_OK)
+		return fault;
 	if (gone())
 		return CKR_TOKEN_NOT_PRESENT;
 	enter(session);
@@ -175,24 +249,44 @@ static CK_RV find_init(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_
 
 static CK_RV find(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR objects, CK_ULONG most, CK_ULONG_PTR count)
 {
+	CK_RV fault = call(FIND, session);
+	if (fault != CKR_OK)
+		return fault;
+	unsigned flood = atomic_load(&control[FLOOD]);
+	if (flood > 0) {
+		*count = flood < most ? flood : most;
+		atomic_fetch_sub(&control[FLOOD], *count);
+		for (CK_ULONG i = 0; i < *count; i++)
+			objects[i] = (CK_OBJECT_HANDLE)-1;
+		return CKR_OK;
+	}
 	enter(session);
 	return leave(session, real->C_FindObjects(session, objects, most, count));
 }
 
 static CK_RV find_final(CK_SESSION_HANDLE session)
 {
+	CK_RV fault = call(FIND_FINAL, session);
+	if (fault != CKR_OK)
+		return fault;
 	enter(session);
 	return leave(session, real->C_FindObjectsFinal(session));
 }
 
 static CK_RV get_attributes(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count)
 {
+	CK_RV fault = call(GET_ATTRIBUTES, session);
+	if (fault != CKR_OK)
+		return fault;
 	enter(session);
 	return leave(session, real->C_GetAttributeValue(session, object, template, count));
 }
 
 static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key)
 {
+	CK_RV fault = call(SIGN_INIT, session);
+	if (fault != CKR_OK)
+		return fault;
 	if (gone()) {
 		close_all(); /* what was taken out has forgotten its sessions */
 		return CKR_TOKEN_NOT_PRESENT;
@@ -218,6 +312,9 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG size, CK
 	}
 	if (on(BROKEN))
 		return CKR_DEVICE_ERROR;
+	CK_RV fault = call(SIGN, session);
+	if (fault != CKR_OK)
+		return fault;
 	enter(session);
 	atomic_fetch_add(&control[SIGNING], 1);
 	while (atomic_load(&control[HANG]))
@@ -233,6 +330,34 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG size, CK
 			signature[(bit - 1) / 8] ^= 1 << (bit - 1) % 8;
 	}
 	return leave(session, rv);
+}
+
+static CK_RV create(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count, CK_OBJECT_HANDLE_PTR object)
+{
+	CK_RV fault = call(CREATE, session);
+	if (fault != CKR_OK)
+		return fault;
+	enter(session);
+	return leave(session, real->C_CreateObject(session, template, count, object));
+}
+
+static CK_RV generate(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_ATTRIBUTE_PTR public, CK_ULONG public_count,
+	CK_ATTRIBUTE_PTR private, CK_ULONG private_count, CK_OBJECT_HANDLE_PTR public_key, CK_OBJECT_HANDLE_PTR private_key)
+{
+	CK_RV fault = call(GENERATE, session);
+	if (fault != CKR_OK)
+		return fault;
+	enter(session);
+	return leave(session, real->C_GenerateKeyPair(session, mechanism, public, public_count, private, private_count, public_key, private_key));
+}
+
+static CK_RV destroy(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object)
+{
+	CK_RV fault = call(DESTROY, session);
+	if (fault != CKR_OK)
+		return fault;
+	enter(session);
+	return leave(session, real->C_DestroyObject(session, object));
 }
 
 /* text reads a file with one line. */
@@ -276,6 +401,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list)
 		return CKR_GENERAL_ERROR;
 	ours = *real;
 	ours.C_GetFunctionList = C_GetFunctionList;
+	ours.C_Initialize = initialize;
 	ours.C_GetSlotList = get_slot_list;
 	ours.C_GetTokenInfo = get_token_info;
 	ours.C_OpenSession = open_session;
@@ -288,6 +414,9 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list)
 	ours.C_GetAttributeValue = get_attributes;
 	ours.C_SignInit = sign_init;
 	ours.C_Sign = sign;
+	ours.C_CreateObject = create;
+	ours.C_GenerateKeyPair = generate;
+	ours.C_DestroyObject = destroy;
 	*list = &ours;
 	return CKR_OK;
 }

@@ -1,0 +1,304 @@
+//go:build cgo
+
+package pkcs11_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	miekg "github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+)
+
+// objects counts the keys on the token, public and private.
+func (b bare) objects(t testing.TB) int {
+	t.Helper()
+	return len(b.find(t, miekg.CKO_PRIVATE_KEY, "")) + len(b.find(t, miekg.CKO_PUBLIC_KEY, ""))
+}
+
+// TestMakingFails has one thing after the other go wrong while a key is made. The
+// error says what, and nothing of the key stays on the token.
+func TestMakingFails(t *testing.T) {
+	r := newRig(t, 1)
+	b := openBare(t, r.token)
+	generate := func() error { return errOfInfo(r.store.Generate(t.Context(), "org", "new", keystore.CurveSecp256k1)) }
+	secret := []byte(strings.Repeat("\x07", 32))
+	bring := func() error {
+		return errOfInfo(r.store.Import(t.Context(), "org", pkcs11.Key{Name: "new", Curve: keystore.CurveEd25519, Secret: secret}))
+	}
+	fail := func(function faultproxy.Function, with uint, number int) func() {
+		return func() { r.proxy.Fail(function, with, number) }
+	}
+	for name, c := range map[string]struct {
+		make   func() error
+		inject func()
+		want   string
+		is     error
+	}{
+		"the token makes no keys": {
+			make: generate, inject: fail(faultproxy.GenerateKeyPair, miekg.CKR_HOST_MEMORY, 0),
+			want: "generate key: pkcs11: changing the token: pkcs11: 0x2: CKR_HOST_MEMORY",
+		},
+		"the token breaks": {
+			make: generate, inject: fail(faultproxy.GenerateKeyPair, miekg.CKR_DEVICE_ERROR, 0),
+			want: "generate key: pkcs11: token unavailable: changing the token: pkcs11: 0x30: CKR_DEVICE_ERROR", is: pkcs11.ErrUnavailable,
+		},
+		"the private object is not taken": {
+			make: bring, inject: fail(faultproxy.CreateObject, miekg.CKR_HOST_MEMORY, 0),
+			want: "import key: pkcs11: changing the token: pkcs11: 0x2: CKR_HOST_MEMORY",
+		},
+		"the public object is not taken": {
+			make: bring, inject: fail(faultproxy.CreateObject, miekg.CKR_HOST_MEMORY, 1),
+			want: "import key: pkcs11: changing the token: pkcs11: 0x2: CKR_HOST_MEMORY",
+		},
+		"nobody knows whether the key is there already": {
+			make: bring, inject: func() {
+				r.store.Forget()
+				r.proxy.Fail(faultproxy.FindObjectsInit, miekg.CKR_HOST_MEMORY, 0)
+			},
+			want: "import key: pkcs11: reading the keys of the token: pkcs11: 0x2: CKR_HOST_MEMORY",
+		},
+		"the key cannot be read back": {
+			make: generate, inject: fail(faultproxy.FindObjectsInit, miekg.CKR_HOST_MEMORY, 0),
+			want: "generate key: pkcs11: reading the keys of the token: pkcs11: 0x2: CKR_HOST_MEMORY",
+		},
+		"the token does not tell whose the private object is": {
+			make: generate, inject: fail(faultproxy.GetAttributeValue, miekg.CKR_ATTRIBUTE_SENSITIVE, 0),
+			want: "generate key: the token does not give back the key that it made",
+		},
+		"the token does not tell the public key": {
+			make: bring, inject: fail(faultproxy.GetAttributeValue, miekg.CKR_ATTRIBUTE_TYPE_INVALID, 4),
+			want: "put it there, or into Options.PublicKeys\nthe token does not give back the key that it made",
+		},
+		"its signature does not verify": {
+			make: generate, inject: func() { r.proxy.FlipBit(7) },
+			want: "does not belong to the private key", is: keystore.ErrSignatureCheck,
+		},
+		"no more sessions": {
+			make: generate, inject: func() { r.proxy.CapSessions(r.proxy.Open()) },
+			want: "generate key: pkcs11: token unavailable: opening a session that can write: the token has no more sessions: ask for fewer with countersign-sessions", is: pkcs11.ErrUnavailable,
+		},
+		"the name is none": {
+			make: func() error {
+				return errOfInfo(r.store.Import(t.Context(), "org", pkcs11.Key{Name: "\n", Curve: keystore.CurveEd25519, Secret: secret}))
+			},
+			inject: func() {},
+			want:   "import key: name has a control character",
+		},
+	} {
+		before := b.objects(t)
+		r.store.Remember()
+		c.inject()
+		err := c.make()
+		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || c.is == nil && errors.Is(err, pkcs11.ErrUnavailable) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		for _, function := range []faultproxy.Function{
+			faultproxy.GenerateKeyPair, faultproxy.CreateObject, faultproxy.FindObjectsInit, faultproxy.GetAttributeValue,
+		} {
+			r.proxy.Release(function)
+		}
+		r.proxy.FlipBit(-1)
+		r.proxy.CapSessions(0)
+		if after := b.objects(t); after != before {
+			t.Errorf("%s: %d objects on the token, want %d", name, after, before)
+		}
+		r.mustSign(t, "after "+name)
+	}
+	r.store.Forget()
+	r.mustList(t, "in the end")
+	for _, again := range []func() error{generate, bring} {
+		if err := again(); err != nil {
+			t.Errorf("in the end: %v", err)
+		}
+	}
+}
+
+// TestKeyThatCannotBeRemoved: the token makes a key that does not work, and does
+// not give it up. That is said, beside what is wrong with it.
+func TestKeyThatCannotBeRemoved(t *testing.T) {
+	r := newRig(t, 1)
+	r.proxy.FlipBit(7)
+	r.proxy.Fail(faultproxy.DestroyObject, miekg.CKR_HOST_MEMORY)
+	_, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
+	if !errors.Is(err, keystore.ErrSignatureCheck) || !strings.Contains(err.Error(), "CKR_HOST_MEMORY") {
+		t.Errorf("%v, want ErrSignatureCheck and CKR_HOST_MEMORY", err)
+	}
+	r.proxy.FlipBit(-1)
+	r.mustList(t, "without it")
+}
+
+// TestNewLoginBeforeRemoval: the handles of the new key are good no more, when it
+// turns out not to work. It stays, which is said, and no other key goes.
+func TestNewLoginBeforeRemoval(t *testing.T) {
+	r := newRig(t, 1)
+	r.proxy.FlipBit(7)
+	r.proxy.KillSessions(1)
+	_, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
+	if !errors.Is(err, keystore.ErrSignatureCheck) || !strings.Contains(err.Error(), "stays on the token: pkcs11: 0x82: CKR_OBJECT_HANDLE_INVALID") {
+		t.Errorf("%v, want ErrSignatureCheck and that the key stays", err)
+	}
+	r.proxy.FlipBit(-1)
+	r.mustList(t, "without it")
+	r.mustSign(t, "the others")
+}
+
+// TestOtherFormOfCurve: the module knows the curve by another name.
+func TestOtherFormOfCurve(t *testing.T) {
+	r := newRig(t, 1)
+	for _, value := range []uint{miekg.CKR_CURVE_NOT_SUPPORTED, miekg.CKR_DOMAIN_PARAMS_INVALID} {
+		r.proxy.Fail(faultproxy.GenerateKeyPair, value, 0)
+		if _, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
+			t.Error(err)
+		}
+	}
+	r.proxy.Fail(faultproxy.GenerateKeyPair, miekg.CKR_CURVE_NOT_SUPPORTED, 0, 1)
+	_, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
+	if err == nil || !strings.Contains(err.Error(), "0x140") {
+		t.Errorf("by no name: %v", err)
+	}
+}
+
+// TestMakingHangs: who makes a key does not wait for the token longer than the
+// context lasts, and nothing of the key stays there.
+func TestMakingHangs(t *testing.T) {
+	secret := []byte(strings.Repeat("\x07", 32))
+	for name, c := range map[string]struct {
+		hang, release func(*faultproxy.Proxy)
+		begun         faultproxy.Function
+		calls         int // of it, of which the last one hangs
+		removed       int // objects that are made in spite of it, and removed
+		want          string
+	}{
+		"the signature of the new key": {
+			hang:    func(p *faultproxy.Proxy) { p.Hang(true) },
+			release: func(p *faultproxy.Proxy) { p.Hang(false) },
+			begun:   faultproxy.Sign, calls: 1, removed: 2,
+			want: "the key that was made is removed when the token answers",
+		},
+		"opening a session": {
+			hang:    func(p *faultproxy.Proxy) { p.Fail(faultproxy.OpenSession, faultproxy.Hold, 0) },
+			release: func(p *faultproxy.Proxy) { p.Release(faultproxy.OpenSession) },
+			begun:   faultproxy.OpenSession, calls: 1,
+		},
+		"creating the public object": {
+			hang:    func(p *faultproxy.Proxy) { p.Fail(faultproxy.CreateObject, faultproxy.Hold, 1) },
+			release: func(p *faultproxy.Proxy) { p.Release(faultproxy.CreateObject) },
+			begun:   faultproxy.CreateObject, calls: 2, removed: 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 1)
+			b := openBare(t, r.token)
+			before, calls := b.objects(t), r.proxy.Calls(c.begun)+c.calls
+			removed := r.proxy.Calls(faultproxy.DestroyObject) + c.removed
+			c.hang(r.proxy)
+			ctx, cancel := context.WithCancel(t.Context())
+			own := []byte(string(secret))
+			made := make(chan error)
+			go func() {
+				made <- errOfInfo(r.store.Import(ctx, "org", pkcs11.Key{Curve: keystore.CurveEd25519, Secret: own}))
+			}()
+			r.await(t, "it hangs", func() bool { return r.proxy.Calls(c.begun) == calls })
+			cancel()
+			select {
+			case err := <-made:
+				if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v, want context.Canceled and %q", err, c.want)
+				}
+			case <-time.After(20 * time.Second):
+				t.Error("it hangs for longer than its context lasts")
+			}
+			keystore.Wipe(own) // it is the caller's again
+			c.release(r.proxy)
+			r.await(t, "the key is removed", func() bool { return r.proxy.Calls(faultproxy.DestroyObject) >= removed })
+			r.mustSign(t, "afterwards") // in the one session, when the other operation is over
+			if left := b.objects(t); left != before {
+				t.Errorf("%d objects on the token, want %d", left, before)
+			}
+			r.mustList(t, "afterwards")
+			importKey(t, r.store, "org", pkcs11.Key{Curve: keystore.CurveEd25519, Secret: secret})
+		})
+	}
+}
+
+// TestScanHangs for one who can wait. Those who cannot need not wait for him.
+func TestScanHangs(t *testing.T) {
+	r := newRig(t, 2)
+	r.store.Forget()
+	r.proxy.Fail(faultproxy.FindObjectsInit, faultproxy.Hold, 0)
+	calls := r.proxy.Calls(faultproxy.FindObjectsInit)
+	patient := make(chan struct{})
+	go func() {
+		defer close(patient)
+		if _, err := ids(context.WithoutCancel(t.Context()), r.store); err != nil {
+			t.Errorf("who can wait: %v", err)
+		}
+	}()
+	r.await(t, "it hangs", func() bool { return r.proxy.Calls(faultproxy.FindObjectsInit) > calls })
+	for what, try := range map[string]func(ctx context.Context) error{
+		"Find": func(ctx context.Context) error {
+			return errOf(r.store.Find(ctx, "org", keystore.ByID("unknown")))
+		},
+		"Keys": func(ctx context.Context) error {
+			_, err := ids(ctx, r.store)
+			return err
+		},
+		"Generate": func(ctx context.Context) error {
+			return errOfInfo(r.store.Generate(ctx, "org", "", keystore.CurveEd25519))
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		done := make(chan error, 1)
+		go func() { done <- try(ctx) }()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v, want context.DeadlineExceeded", what, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s hangs for longer than its context lasts", what)
+		}
+		cancel()
+	}
+	r.mustSign(t, "with keys that are known")
+	r.proxy.Release(faultproxy.FindObjectsInit)
+	<-patient
+	r.mustList(t, "afterwards")
+}
+
+// TestCloseWhileWaiting: one signature hangs in the only session that the token
+// gives, and another waits for that session. Close waits for the first, and
+// sends the second away.
+func TestCloseWhileWaiting(t *testing.T) {
+	r := newRig(t, 2)
+	r.proxy.CapSessions(r.proxy.Open())
+	r.proxy.Hang(true)
+	forever := context.WithoutCancel(t.Context())
+	first, second, closed := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	start := func(result chan error) {
+		go func() {
+			_, err := sign(forever, r.keys[0])
+			result <- err
+		}()
+	}
+	start(first)
+	r.await(t, "the first hangs", func() bool { return r.proxy.Signing() == 1 })
+	refused := r.proxy.Calls(faultproxy.OpenSession)
+	start(second)
+	r.await(t, "the second waits", func() bool { return r.proxy.Calls(faultproxy.OpenSession) > refused })
+	go func() { closed <- r.store.Close() }()
+	if err := <-second; err != keystore.ErrClosed {
+		t.Errorf("the second: %v, want ErrClosed", err)
+	}
+	r.proxy.Hang(false)
+	if err := errors.Join(<-first, <-closed); err != nil {
+		t.Errorf("the first, or Close: %v", err)
+	}
+}

@@ -1,0 +1,117 @@
+//go:build cgo
+
+package pkcs11_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	miekg "github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+)
+
+// TestOpeningFails has one thing after the other go wrong between the module and
+// a token that is logged in to. Opening it again works.
+func TestOpeningFails(t *testing.T) {
+	token := testenv.SoftHSM(t)
+	proxy := faultproxy.Build(t, token.Module)
+	options := pkcs11.Options{PIN: []byte(token.PIN)}
+	for name, c := range map[string]struct {
+		function faultproxy.Function
+		with     uint
+		want     string
+		is       error
+	}{
+		"the module does not start":  {faultproxy.Initialize, miekg.CKR_GENERAL_ERROR, "initialising " + proxy.Module + ": pkcs11: 0x5: CKR_GENERAL_ERROR", nil},
+		"the slots are not listed":   {faultproxy.GetSlotList, miekg.CKR_HOST_MEMORY, "listing the slots: pkcs11: 0x2: CKR_HOST_MEMORY", pkcs11.ErrUnavailable},
+		"no sessions":                {faultproxy.OpenSession, miekg.CKR_SESSION_COUNT, "logging in: the token has no more sessions", pkcs11.ErrUnavailable},
+		"the token breaks":           {faultproxy.Login, miekg.CKR_DEVICE_ERROR, "logging in: failed to log into long term session: pkcs11: 0x30: CKR_DEVICE_ERROR", pkcs11.ErrUnavailable},
+		"the token does not say why": {faultproxy.Login, miekg.CKR_HOST_MEMORY, "pkcs11: logging in: ", nil},
+		"the PIN has expired":        {faultproxy.Login, miekg.CKR_PIN_EXPIRED, "the token refused the PIN: ", pkcs11.ErrPIN},
+		"the PIN is locked":          {faultproxy.Login, miekg.CKR_PIN_LOCKED, "the token refused the PIN: ", pkcs11.ErrPIN},
+		"there is no PIN":            {faultproxy.Login, miekg.CKR_USER_PIN_NOT_INITIALIZED, "the token refused the PIN: ", pkcs11.ErrPIN},
+	} {
+		proxy.Fail(c.function, c.with)
+		logins := proxy.Calls(faultproxy.Login)
+		store, err := pkcs11.Open(t.Context(), token.URI(proxy.Module), options)
+		if err == nil {
+			_ = store.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || strings.Contains(err.Error(), "twice") {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if logins = proxy.Calls(faultproxy.Login) - logins; logins > 1 {
+			t.Errorf("%s: the PIN was tried %d times", name, logins)
+		}
+		proxy.Release(c.function)
+		store, err = pkcs11.Open(t.Context(), token.URI(proxy.Module), options)
+		if err != nil {
+			t.Fatalf("after %s: %v", name, err)
+		}
+		if err := store.Close(); err != nil {
+			t.Errorf("after %s: Close: %v", name, err)
+		}
+	}
+}
+
+// TestModuleOfSomebodyElse: something else in the process has initialised the
+// module. It is said, and not taken from him.
+func TestModuleOfSomebodyElse(t *testing.T) {
+	token := testenv.SoftHSM(t)
+	other := miekg.New(token.Module)
+	if err := other.Initialize(); err != nil {
+		t.Fatal(err)
+	}
+	options := pkcs11.Options{PIN: []byte(token.PIN)}
+	_, err := pkcs11.Open(t.Context(), token.URI(""), options)
+	if err == nil || !strings.Contains(err.Error(), "something else in this process uses "+token.Module+" already") {
+		t.Errorf("%v, want that something else uses the module", err)
+	}
+	if _, err := other.GetSlotList(true); err != nil {
+		t.Errorf("who was first: %v", err)
+	}
+	if err := other.Finalize(); err != nil {
+		t.Error(err)
+	}
+	other.Destroy()
+	open(t, token.URI(""), options)
+}
+
+// TestLoginIsKept: a PIN is tried once, however many sessions are opened.
+func TestLoginIsKept(t *testing.T) {
+	r := newRig(t, 4)
+	r.hang(t, 4)
+	r.release(t)
+	r.mustSign(t, "with all sessions")
+	open(t, r.token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(r.token.PIN)})
+	if logins := r.proxy.Logins(); logins != 2 {
+		t.Errorf("%d logins for two stores, want one each", logins)
+	}
+}
+
+// TestKeyThatAsksForPIN at every signature is left out, and said to be.
+func TestKeyThatAsksForPIN(t *testing.T) {
+	token, store := newStore(t)
+	b := openBare(t, token)
+	common := []*miekg.Attribute{
+		miekg.NewAttribute(miekg.CKA_TOKEN, true), miekg.NewAttribute(miekg.CKA_LABEL, org+"/careful"),
+		miekg.NewAttribute(miekg.CKA_ID, []byte{1}),
+	}
+	_, _, err := b.GenerateKeyPair(b.session, []*miekg.Mechanism{miekg.NewMechanism(miekg.CKM_EC_KEY_PAIR_GEN, nil)},
+		append(common, miekg.NewAttribute(miekg.CKA_EC_PARAMS, []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a})),
+		append(common[:3:3], miekg.NewAttribute(miekg.CKA_SIGN, true), miekg.NewAttribute(miekg.CKA_ALWAYS_AUTHENTICATE, true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := generate(t, store, org, "other", keystore.CurveSecp256k1)
+	store.Forget()
+	if listed := list(t, store, org); len(listed) != 1 || listed[0] != other {
+		t.Errorf("listed: %v, want %v", listed, other)
+	}
+	mustBeLeftOut(t, store, "it wants the PIN for every signature (CKA_ALWAYS_AUTHENTICATE)")
+}

@@ -1,0 +1,56 @@
+//go:build cgo
+
+package pkcs11
+
+import (
+	"crypto"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	miekg "github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+)
+
+// TestCloseBetweenTries: the token fails in a signature that Close waits for. The
+// signature is not tried again, for which the module would be opened anew.
+func TestCloseBetweenTries(t *testing.T) {
+	token := testenv.SoftHSM(t)
+	proxy := faultproxy.Build(t, token.Module)
+	uri := strings.Replace(token.URI(proxy.Module), "?", ";object=proof;id=%01?", 1)
+	signer, err := GenerateProofKey(t.Context(), uri, Options{PIN: []byte(token.PIN)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.Fail(faultproxy.SignInit, faultproxy.Hold, 0)
+	proxy.Fail(faultproxy.Sign, miekg.CKR_DEVICE_ERROR, 0)
+	calls := proxy.Calls(faultproxy.SignInit)
+	signed, closed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := signer.Sign(nil, make([]byte, 32), crypto.SHA256)
+		signed <- err
+	}()
+	for proxy.Calls(faultproxy.SignInit) == calls {
+		time.Sleep(time.Millisecond)
+	}
+	go func() { closed <- signer.Close() }()
+	for signer.mu.TryRLock() { // until Close waits
+		signer.mu.RUnlock()
+		time.Sleep(time.Millisecond)
+	}
+	logins := proxy.Calls(faultproxy.Login)
+	proxy.Release(faultproxy.SignInit)
+	if err := <-signed; !errors.Is(err, keystore.ErrClosed) {
+		t.Errorf("signed: %v, want ErrClosed", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if again := proxy.Calls(faultproxy.Login) - logins; again != 0 {
+		t.Errorf("logged in again, %d times", again)
+	}
+}

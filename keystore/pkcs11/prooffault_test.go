@@ -1,0 +1,193 @@
+//go:build cgo
+
+package pkcs11_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"errors"
+	"strings"
+	"testing"
+
+	miekg "github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+)
+
+// proofRig is a key of app proofs behind the proxy.
+type proofRig struct {
+	proxy  *faultproxy.Proxy
+	token  testenv.Token
+	uri    string
+	signer *pkcs11.ProofSigner
+}
+
+func newProofRig(t *testing.T) *proofRig {
+	t.Helper()
+	token := testenv.SoftHSM(t)
+	r := &proofRig{token: token, proxy: faultproxy.Build(t, token.Module)}
+	r.uri = proofURI(token, r.proxy.Module, "object=proof;id=%01")
+	r.signer = generateProofKey(t, r.uri, token.PIN)
+	return r
+}
+
+func (r *proofRig) sign() ([]byte, error) { return r.signer.Sign(nil, make([]byte, 32), crypto.SHA256) }
+
+// TestOpenProofSignerFails has one thing after the other go wrong, also while a
+// key is made. Nothing is taken for a key that has not signed.
+func TestOpenProofSignerFails(t *testing.T) {
+	r := newProofRig(t)
+	options := pkcs11.Options{PIN: []byte(r.token.PIN)}
+	second := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%02"), r.token.PIN)
+	b := openBare(t, r.token)
+	p384 := []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22}
+	template := []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_TOKEN, true), miekg.NewAttribute(miekg.CKA_LABEL, "p384"), miekg.NewAttribute(miekg.CKA_ID, []byte{3})}
+	if _, _, err := b.GenerateKeyPair(b.session, []*miekg.Mechanism{miekg.NewMechanism(miekg.CKM_EC_KEY_PAIR_GEN, nil)},
+		append(template[:3:3], miekg.NewAttribute(miekg.CKA_EC_PARAMS, p384)), append(template[:3:3], miekg.NewAttribute(miekg.CKA_SIGN, true))); err != nil {
+		t.Fatal(err)
+	}
+	none := func() {}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx     context.Context
+		open    func(context.Context, string, pkcs11.Options) (*pkcs11.ProofSigner, error)
+		key     string
+		options pkcs11.Options
+		inject  func()
+		want    string
+		is      error
+	}{
+		"a URI of something else": {t.Context(), pkcs11.OpenProofSigner, "tokens=a", options, none, "tokens: unknown attribute", nil},
+		"no PIN":                  {t.Context(), pkcs11.OpenProofSigner, "object=proof", pkcs11.Options{}, none, "no PIN: name a file that has it", nil},
+		"a context that is over":  {ended, pkcs11.OpenProofSigner, "id=%02", options, none, "context canceled", context.Canceled},
+		"two keys of that label":  {t.Context(), pkcs11.OpenProofSigner, "object=proof", options, none, `the token has 2 key pairs with object="proof", id=: name one by both`, nil},
+		"a key on P-384":          {t.Context(), pkcs11.OpenProofSigner, "id=%03", options, none, "the key of app proofs is not on P-256", nil},
+		"no search": {
+			t.Context(), pkcs11.OpenProofSigner, "id=%02", options,
+			func() { r.proxy.Fail(faultproxy.FindObjectsInit, miekg.CKR_HOST_MEMORY) }, "looking for the key of app proofs: pkcs11: 0x2: CKR_HOST_MEMORY", nil,
+		},
+		"a signature that does not verify": {
+			t.Context(), pkcs11.OpenProofSigner, "id=%02", options,
+			func() { r.proxy.FlipBit(7) }, "signature check failed: ecdsa on P-256", keystore.ErrSignatureCheck,
+		},
+		"no signature": {
+			t.Context(), pkcs11.OpenProofSigner, "id=%02", options,
+			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_HOST_MEMORY) }, "CKR_HOST_MEMORY", nil,
+		},
+		"nobody knows whether there is one": {
+			t.Context(), pkcs11.GenerateProofKey, "object=proof;id=%02", options,
+			func() { r.proxy.Fail(faultproxy.FindObjectsInit, miekg.CKR_HOST_MEMORY, 0) }, "looking for the key of app proofs: pkcs11: 0x2: CKR_HOST_MEMORY", nil,
+		},
+		"the token makes none": {
+			t.Context(), pkcs11.GenerateProofKey, "object=proof;id=%04", options,
+			func() { r.proxy.Fail(faultproxy.GenerateKeyPair, miekg.CKR_DEVICE_ERROR) }, "making the key of app proofs: pkcs11: 0x30: CKR_DEVICE_ERROR", pkcs11.ErrUnavailable,
+		},
+	} {
+		before := b.objects(t)
+		c.inject()
+		signer, err := c.open(c.ctx, proofURI(r.token, r.proxy.Module, c.key), c.options)
+		if signer != nil || err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: %v, %v, want %q", name, signer, err, c.want)
+		}
+		r.proxy.FlipBit(-1)
+		for _, function := range []faultproxy.Function{faultproxy.FindObjectsInit, faultproxy.SignInit, faultproxy.GenerateKeyPair} {
+			r.proxy.Release(function)
+		}
+		if after := b.objects(t); after != before {
+			t.Errorf("%s: %d objects on the token, want %d", name, after, before)
+		}
+		mustProve(t, r.signer, "after "+name)
+		mustProve(t, second, "after "+name)
+	}
+}
+
+// TestProofSigningFails twice, and once with an error that a new connection does
+// not cure. No more signatures are begun than it takes: one for each try, and one
+// by which a key that is found again shows that it is the same.
+func TestProofSigningFails(t *testing.T) {
+	r := newProofRig(t)
+	for name, c := range map[string]struct {
+		inject func()
+		want   string
+		is     error
+		begun  int
+	}{
+		"nothing": {func() {}, "", nil, 1},
+		"no such mechanism": {
+			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) }, "signing an app proof: pkcs11: 0x70: CKR_MECHANISM_INVALID", nil, 1,
+		},
+		"a flipped bit": {func() { r.proxy.FlipBit(7) }, "signing an app proof: keystore: signature check failed", keystore.ErrSignatureCheck, 1},
+		"one error":     {func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0) }, "", nil, 3},
+		"two errors": {
+			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0, 2) },
+			"signing an app proof for the second time: pkcs11: 0x30: CKR_DEVICE_ERROR", pkcs11.ErrUnavailable, 3,
+		},
+		"no token": {r.proxy.Remove, "no token is what the URI says", pkcs11.ErrUnavailable, 1},
+	} {
+		begun := r.proxy.Calls(faultproxy.SignInit)
+		c.inject()
+		signature, err := r.sign()
+		if begun = r.proxy.Calls(faultproxy.SignInit) - begun; begun != c.begun {
+			t.Errorf("%s: %d signatures begun, want %d", name, begun, c.begun)
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || signature != nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.is) && c.is != nil) {
+			t.Errorf("%s: %x, %v, want %q", name, signature, err, c.want)
+		}
+		r.proxy.Release(faultproxy.SignInit)
+		r.proxy.FlipBit(-1)
+		r.proxy.Insert()
+		mustProve(t, r.signer, "after "+name)
+	}
+}
+
+// TestProofPINRefusedLater: the PIN was changed meanwhile. It is tried once, since
+// the token would lock itself.
+func TestProofPINRefusedLater(t *testing.T) {
+	r := newProofRig(t)
+	before := r.proxy.Logins()
+	r.proxy.KillSessions(1)
+	r.proxy.RefusePIN(100)
+	for range 3 {
+		if signature, err := r.sign(); !errors.Is(err, pkcs11.ErrPIN) || signature != nil {
+			t.Errorf("with another PIN: %x, %v, want ErrPIN", signature, err)
+		}
+	}
+	if tried := r.proxy.Logins() - before; tried != 1 {
+		t.Errorf("the PIN was tried %d times, want once", tried)
+	}
+}
+
+// TestProofKeyIsAnotherNow: whoever holds the first public key would refuse the
+// proofs of another one.
+func TestProofKeyIsAnotherNow(t *testing.T) {
+	r := newProofRig(t)
+	b := openBare(t, r.token)
+	rename := func(from, to string) {
+		for _, class := range []uint{miekg.CKO_PRIVATE_KEY, miekg.CKO_PUBLIC_KEY} {
+			object := b.one(t, class, from)
+			b.set(t, object, miekg.CKA_LABEL, to)
+		}
+	}
+	first := r.signer.Public().(*ecdsa.PublicKey)
+	rename("proof", "first")
+	second := generateProofKey(t, r.uri, r.token.PIN)
+	for range 2 {
+		r.proxy.Break(1)
+		if signature, err := r.sign(); err == nil || signature != nil || !strings.Contains(err.Error(), "is another one than before: restart if that is meant") {
+			t.Errorf("%x, %v, want that the key is another one", signature, err)
+		}
+		r.proxy.Break(0)
+	}
+	mustProve(t, second, "the other one")
+	rename("proof", "second")
+	rename("first", "proof")
+	mustProve(t, r.signer, "with the first one back")
+	if !first.Equal(r.signer.Public()) {
+		t.Error("the public key has changed")
+	}
+}
