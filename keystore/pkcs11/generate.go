@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/miekg/pkcs11"
@@ -104,10 +105,10 @@ func (s *Store) add(ctx context.Context, organizationID, name string, id uuid.UU
 		pkcs11.NewAttribute(pkcs11.CKA_LABEL, s.settings.label(organizationID, name)),
 	}
 	common := slices.Concat(names, []*pkcs11.Attribute{pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true)})
-	objects, err := s.inWritable(ctx, func(in pkcs11.SessionHandle) ([]pkcs11.ObjectHandle, error) {
+	objects, err := s.inWritable(ctx, func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error) {
 		objects, err := make(in, common)
-		if err == nil && ctx.Err() != nil { // nobody takes them in any more
-			return nil, errors.Join(ctx.Err(), s.destroy(in, id, objects))
+		if err == nil && !awaited() {
+			return nil, s.destroy(in, id, objects)
 		}
 		return objects, err
 	})
@@ -143,23 +144,27 @@ func (s *Store) readBack(ctx context.Context, names []*pkcs11.Attribute) (*key, 
 
 // inWritable runs something once in a session that may change the token. It
 // holds a place in the pool meanwhile, so that Close waits for it.
-func (s *Store) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle) ([]pkcs11.ObjectHandle, error)) ([]pkcs11.ObjectHandle, error) {
+//
+// What is run asks whether it is awaited when there is something to hand over. It
+// is told so if the caller has not left, who then cannot leave any more.
+func (s *Store) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error)) ([]pkcs11.ObjectHandle, error) {
 	type outcome struct {
 		objects []pkcs11.ObjectHandle
 		err     error
 	}
 	result := make(chan outcome, 1)
+	var decided atomic.Bool // that it is handed over, or that the caller has left
 	err := s.pool.do(ctx, func(session, bool) error {
 		handle, err := s.connection.newSession(pkcs11.CKF_RW_SESSION)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = s.connection.module.CloseSession(handle) }()
-		objects, err := run(handle)
+		objects, err := run(handle, func() bool { return decided.CompareAndSwap(false, true) })
 		result <- outcome{objects, err}
 		return nil
 	})
-	if err != nil {
+	if err != nil && decided.CompareAndSwap(false, true) {
 		if isFinal(err) {
 			return nil, err
 		}
@@ -174,7 +179,7 @@ func (s *Store) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle
 func (s *Store) remove(ctx context.Context, id uuid.UUID, objects []pkcs11.ObjectHandle) error {
 	removed := make(chan error, 1)
 	go func() {
-		_, err := s.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle) ([]pkcs11.ObjectHandle, error) {
+		_, err := s.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
 			return nil, s.destroy(in, id, objects)
 		})
 		removed <- err

@@ -228,6 +228,32 @@ func TestMakingHangs(t *testing.T) {
 	}
 }
 
+// TestLeavingWhileMaking: whenever the caller leaves, the token has the keys that
+// he was told of and no others.
+func TestLeavingWhileMaking(t *testing.T) {
+	r := newRig(t, 2)
+	b := openBare(t, r.token)
+	start := time.Now()
+	if _, err := r.store.Generate(t.Context(), "org", "", keystore.CurveSecp256k1); err != nil {
+		t.Fatal(err)
+	}
+	took, want := time.Since(start), b.objects(t)
+	const rounds = 60
+	for i := range rounds {
+		ctx, cancel := context.WithTimeout(t.Context(), took*time.Duration(i)*3/(2*rounds))
+		_, err := r.store.Generate(ctx, "org", "", keystore.CurveSecp256k1)
+		cancel()
+		switch {
+		case err == nil:
+			want += 2
+		case !errors.Is(err, context.DeadlineExceeded):
+			t.Fatal(err)
+		}
+	}
+	r.await(t, "the others are removed", func() bool { return b.objects(t) == want })
+	r.mustSign(t, "afterwards")
+}
+
 // TestScanHangs for one who can wait. Those who cannot need not wait for him.
 func TestScanHangs(t *testing.T) {
 	r := newRig(t, 2)
