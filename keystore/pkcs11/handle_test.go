@@ -90,12 +90,7 @@ func TestSigningFails(t *testing.T) {
 			if logins = r.proxy.Calls(faultproxy.Login) - logins; logins != c.logins {
 				t.Errorf("%s: the PIN was tried %d times, want %d", name, logins, c.logins)
 			}
-			for _, function := range []faultproxy.Function{
-				faultproxy.SignInit, faultproxy.Sign, faultproxy.FindObjectsInit, faultproxy.OpenSession,
-				faultproxy.Login, faultproxy.GetSessionInfo, faultproxy.GetSlotList,
-			} {
-				r.proxy.Release(function)
-			}
+			r.proxy.ReleaseAll()
 			r.mustSign(t, "after "+name)
 		}
 	}

@@ -99,11 +99,7 @@ func TestMakingFails(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || c.is == nil && errors.Is(err, pkcs11.ErrUnavailable) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		for _, function := range []faultproxy.Function{
-			faultproxy.GenerateKeyPair, faultproxy.CreateObject, faultproxy.FindObjectsInit, faultproxy.GetAttributeValue,
-		} {
-			r.proxy.Release(function)
-		}
+		r.proxy.ReleaseAll()
 		r.proxy.FlipBit(-1)
 		r.proxy.CapSessions(0)
 		if after := b.objects(t); after != before {

@@ -95,9 +95,7 @@ func TestOpenProofSignerFails(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %q", name, signer, err, c.want)
 		}
 		r.proxy.FlipBit(-1)
-		for _, function := range []faultproxy.Function{faultproxy.FindObjectsInit, faultproxy.SignInit, faultproxy.GenerateKeyPair} {
-			r.proxy.Release(function)
-		}
+		r.proxy.ReleaseAll()
 		if after := b.objects(t); after != before {
 			t.Errorf("%s: %d objects on the token, want %d", name, after, before)
 		}

@@ -67,6 +67,8 @@ const (
 	CreateObject
 	GenerateKeyPair
 	DestroyObject
+
+	functions = iota
 )
 
 // What can happen instead of a failure. The call goes on after it.
@@ -201,6 +203,13 @@ func (p *Proxy) Fail(function Function, with uint, numbers ...int) {
 func (p *Proxy) Release(function Function) {
 	p.set(calls+3*int(function), 0)
 	p.set(calls+3*int(function)+1, 0)
+}
+
+// ReleaseAll is Release for every function.
+func (p *Proxy) ReleaseAll() {
+	for function := range Function(functions) {
+		p.Release(function)
+	}
 }
 
 // Calls returns how often a function was called.

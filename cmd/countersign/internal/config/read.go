@@ -91,8 +91,10 @@ func located(path string, text []byte, err error) error {
 	if errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil {
 		return fmt.Errorf("%s:%d: %s", path, at.GetToken().Position.Line, at.GetMessage())
 	}
-	if line := lineOfNoTime(text); errors.As(err, new(noTimeError)) && line > 0 {
-		return fmt.Errorf("%s:%d: expiresAt: %w", path, line, err)
+	if _, isTime := errors.AsType[noTimeError](err); isTime {
+		if line := lineOfNoTime(text); line > 0 {
+			return fmt.Errorf("%s:%d: expiresAt: %w", path, line, err)
+		}
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
