@@ -1,8 +1,36 @@
 package chains
 
+import "encoding/json"
+
 // Hazard is a danger of signing a well-formed transaction. The engine refuses
-// to sign unless the hazard's name is allowed.
+// to sign unless the hazard's name is allowed. It points at the effect that
+// carries the danger, or at the transaction as a whole (the zero value).
 type Hazard struct {
-	Name   string `json:"name"`   // chain/what, such as ethereum/no-chain-id: stable
-	Detail string `json:"detail"` // what it means in this transaction, for a person
+	Name   string // chain/what, such as ethereum/no-chain-id: stable
+	Detail string // what it means in this transaction, for a person
+
+	effect int // index of the effect, from 1; 0 for the transaction
+}
+
+// OnEffect returns the hazard pointing at the effect with an index.
+func (h Hazard) OnEffect(index int) Hazard {
+	h.effect = index + 1
+	return h
+}
+
+// Effect returns the index of the effect that the hazard points at; ok is false
+// if it points at the transaction.
+func (h Hazard) Effect() (index int, ok bool) { return h.effect - 1, h.effect > 0 }
+
+// MarshalJSON writes name, detail and, if it points at one, the effect's index.
+func (h Hazard) MarshalJSON() ([]byte, error) {
+	form := struct {
+		Name   string `json:"name"`
+		Detail string `json:"detail"`
+		Effect *int   `json:"effect,omitempty"`
+	}{Name: h.Name, Detail: h.Detail}
+	if index, ok := h.Effect(); ok {
+		form.Effect = &index
+	}
+	return json.Marshal(form)
 }

@@ -1,0 +1,78 @@
+package chains
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// unknown is how the canonical form writes what the bytes do not say.
+const unknown = "unknown"
+
+// effectForm is the canonical form of an effect: what is none is absent, what is
+// unknown is the string "unknown".
+type effectForm struct {
+	Kind        Kind       `json:"kind"`
+	From        string     `json:"from,omitempty"`
+	By          By         `json:"by"`
+	OtherSigner string     `json:"otherSigner,omitempty"`
+	To          string     `json:"to,omitempty"`
+	Account     string     `json:"account,omitempty"`
+	Asset       *assetForm `json:"asset,omitempty"`
+	Amount      string     `json:"amount,omitempty"`
+	Bound       Bound      `json:"bound,omitempty"`
+	Unlimited   bool       `json:"unlimited,omitempty"`
+	Until       string     `json:"until,omitempty"`
+	Decoded     bool       `json:"decoded"`
+	Unresolved  []string   `json:"unresolved,omitempty"`
+	Function    string     `json:"function,omitempty"`
+	Args        []Arg      `json:"args,omitempty"`
+	Path        string     `json:"path,omitempty"`
+}
+
+type assetForm struct {
+	Chain    string `json:"chain"`
+	Token    string `json:"token"`
+	ID       string `json:"id,omitempty"`
+	Standard string `json:"standard,omitempty"`
+}
+
+// MarshalJSON writes the canonical form: amounts are decimal integers of the
+// smallest unit, members that are none are absent, unknown ones are "unknown".
+func (e Effect) MarshalJSON() ([]byte, error) {
+	form := effectForm{
+		Kind: e.Kind, From: e.From.String(), By: e.By, OtherSigner: e.OtherSigner.String(), To: e.To.String(),
+		Account: e.Account.String(), Asset: e.Asset.form(), Until: e.Until.String(), Decoded: !e.Undecoded,
+		Unresolved: e.Unresolved, Function: e.Function, Args: e.Args, Path: e.Path,
+	}
+	form.Amount, form.Bound, form.Unlimited = e.Amount.form()
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(form); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+func (a Asset) form() *assetForm {
+	if a.IsNone() {
+		return nil
+	}
+	form := &assetForm{Chain: a.Chain, Token: a.token(), Standard: a.Standard}
+	if a.NFT != nil {
+		form.ID = a.NFT.String()
+	}
+	return form
+}
+
+func (q Quantity) form() (value string, bound Bound, unlimited bool) {
+	switch {
+	case q.IsNone():
+		return "", "", false
+	case q.Value != nil:
+		value = q.Value.String()
+	case q.Bound == BoundExact || q.Bound == BoundMost || q.Bound == BoundAdded || q.Bound == BoundLeast:
+		value = unknown
+	}
+	return value, q.Bound, q.Bound == BoundUnlimited
+}
