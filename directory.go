@@ -29,6 +29,7 @@ type Organization struct {
 type User struct {
 	ID        string
 	Name      string
+	Tags      []string  // groups that policies name
 	CreatedAt time.Time // zero if it is not known
 }
 

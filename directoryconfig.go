@@ -28,6 +28,7 @@ type OrganizationConfig struct {
 type UserConfig struct {
 	ID       string          `yaml:"id"` // if empty, one that depends on the organization's id and the name
 	Name     string          `yaml:"name"`
+	Tags     []string        `yaml:"tags"` // groups that policies name
 	APIKeys  []APIKeyConfig  `yaml:"apiKeys"`
 	Passkeys []PasskeyConfig `yaml:"passkeys"`
 }
@@ -108,7 +109,7 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without ids, this name", i, user.Name)
 		}
 		ids[id] = true
-		if err := made.add(User{ID: id, Name: user.Name}, user); err != nil {
+		if err := made.add(User{ID: id, Name: user.Name, Tags: slices.Clone(user.Tags)}, user); err != nil {
 			return nil, fmt.Errorf("users[%d] (%s): %w", i, user.Name, err)
 		}
 	}

@@ -3,6 +3,9 @@ package countersign
 import (
 	"context"
 	"errors"
+	"math/big"
+	"slices"
+	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -11,12 +14,24 @@ import (
 
 // Policy decides who may do what. It is asked after the stamp was verified and
 // the transaction was read, and before anything is done or a recorded answer is
-// given again. It is safe for concurrent use.
+// given again. It is safe for concurrent use. A Policy that is also a [Decider]
+// is asked through Decide.
 type Policy interface {
 	// Authorize returns nil to allow, an error that wraps ErrDenied to refuse
 	// (its text is told to the caller), and any other error if it could not
 	// decide: then nothing is done either, and the caller may try again.
 	Authorize(ctx context.Context, asked Authorization) error
+}
+
+// Decider is a Policy whose permission has conditions: limits to charge,
+// approvals to wait for, and hazards that it allows. Package policy has one that
+// is read from a file.
+type Decider interface {
+	Policy
+
+	// Decide returns what a request that is allowed needs. Its errors are those
+	// of Authorize; a limit that would be exceeded is a *LimitExceeded.
+	Decide(ctx context.Context, asked Authorization) (Decision, error)
 }
 
 // ErrDenied is what a Policy refuses with.
@@ -29,7 +44,141 @@ type Authorization struct {
 	Credential   *stamp.Credential
 	Intent       activity.Intent
 	Summary      *chains.Summary // of the transaction, from its bytes alone; nil if there is none
-	Hazards      []chains.Hazard // of the transaction; they are allowed
+
+	// Hazards are those of the transaction. A Policy is asked about hazards that
+	// are allowed. A Decider is asked about all of them, and answers in
+	// Decision.Hazards which of them its rules allow besides.
+	Hazards []chains.Hazard
+
+	// Effects are what the signature does, with the signer resolved. None for
+	// an activity that signs nothing.
+	Effects []chains.Effect
+
+	// Keys are those that would sign.
+	Keys []SigningKey
+
+	// Votes are the approvals that count, the submitter's own first.
+	Votes []Vote
+
+	// Now is the time that rules go by.
+	Now time.Time
+
+	// Spent reads the ledger of limits. Nil: nothing has been spent.
+	Spent SpentReader
+}
+
+// SigningKey is a key as a policy sees it.
+type SigningKey struct {
+	ID         string
+	Name       string
+	WalletID   string // empty if the key belongs to no wallet
+	WalletName string
+	Path       string   // derivation path, such as m/84'/0'/0'/1/0
+	Addresses  []string // on the chain of the transaction
+}
+
+// Vote is an approval by a user.
+type Vote struct {
+	User       User
+	Credential *stamp.Credential
+	At         time.Time
+}
+
+// Decision is what a request needs that a policy allows. Its zero value needs
+// nothing.
+type Decision struct {
+	// Digest identifies the policy: SHA-256 of its file. Zero if it has none.
+	Digest [32]byte
+
+	// Rules names the rules that decided, each once, in the order of the effects.
+	Rules []string
+
+	// Charges are made in the store transaction that takes the lease, all or
+	// none. If one exceeds its limit there, Decide is asked again.
+	Charges []Charge
+
+	// Approvals must all have their votes before anything is signed.
+	Approvals []Approval
+
+	// Hazards are the asked ones that the deciding rules allow.
+	Hazards []chains.Hazard
+}
+
+// Charge is an amount to count against a limit.
+type Charge struct {
+	Limit   string        // name, unique in the organization
+	Subject string        // what the limit is counted for, such as a key's id
+	Amount  *big.Int      // smallest unit of the limit's asset
+	Max     *big.Int      // the most that may be spent within the window, this charge included
+	Window  time.Duration // rolling
+}
+
+// SpentReader reads how much has been charged.
+type SpentReader interface {
+	// Spent returns the sum of what was charged against a limit for a subject
+	// within the window that ends now, and when the next of it leaves the window
+	// (zero if nothing was charged).
+	Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error)
+}
+
+// Approval is a group of votes that a rule demands. One user fills one place.
+type Approval struct {
+	Rule         string
+	Count        int
+	Tag          string        // users with this tag count; empty with Users: those
+	Users        []string      // ids of users that count
+	NotSubmitter bool          // the submitter's own vote does not count
+	Passkey      bool          // only votes by passkey count
+	Within       time.Duration // for how long a vote counts
+}
+
+// LimitExceeded is the refusal of a request that would exceed a limit. It wraps
+// ErrDenied.
+type LimitExceeded struct {
+	Limit string
+	Rule  string
+	Left  *big.Int  // what is left for the subject, in the smallest unit
+	Text  string    // the whole message
+	Frees time.Time // when more is left; zero if never for this amount
+}
+
+// Error implements error.
+func (e *LimitExceeded) Error() string { return e.Text }
+
+// Unwrap returns ErrDenied.
+func (e *LimitExceeded) Unwrap() error { return ErrDenied }
+
+// Admits reports whether a vote can fill a place of the group. The submitter is
+// a user's id.
+func (a *Approval) Admits(vote Vote, submitter string, now time.Time) bool {
+	switch {
+	case a.NotSubmitter && vote.User.ID == submitter:
+		return false
+	case a.Passkey && (vote.Credential == nil || !vote.Credential.IsPasskey()):
+		return false
+	case a.Within > 0 && !vote.At.IsZero() && now.Sub(vote.At) > a.Within:
+		return false
+	}
+	return a.admitsUser(vote.User)
+}
+
+// admitsUser reports whether the group is one that the user belongs to.
+func (a *Approval) admitsUser(user User) bool {
+	if a.Tag == "" && len(a.Users) == 0 {
+		return true
+	}
+	return slices.Contains(a.Users, user.ID) || a.Tag != "" && slices.Contains(user.Tags, a.Tag)
+}
+
+// Missing returns how many votes the group still needs. Each user counts once.
+func (a *Approval) Missing(votes []Vote, submitter string, now time.Time) int {
+	counted := map[string]bool{}
+	for i := range votes {
+		if a.Admits(votes[i], submitter, now) {
+			counted[votes[i].User.ID] = true
+		}
+	}
+	return max(0, a.Count-len(counted))
 }
 
 // PolicyFunc is a function that is a Policy.
@@ -50,6 +199,7 @@ func (e *Engine) authorize(ctx context.Context, by *caller, intent activity.Inte
 		Intent:       withoutCode(intent),
 		Summary:      task.summary(),
 		Hazards:      task.hazards(),
+		Now:          e.submitted.Now(),
 	})
 	switch {
 	case err == nil:

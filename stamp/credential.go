@@ -74,6 +74,9 @@ func (c *Credential) ID() ID { return c.id }
 // of the COSE key of a passkey.
 func (c *Credential) PublicKeyText() string { return c.publicKey }
 
+// IsPasskey reports whether the credential is a passkey rather than an API key.
+func (c *Credential) IsPasskey() bool { return c.passkey != nil }
+
 // Allows reports whether the credential may submit activities of a type.
 func (c *Credential) Allows(activityType string) bool {
 	return len(c.Activities) == 0 || slices.Contains(c.Activities, activityType)
