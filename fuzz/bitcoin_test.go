@@ -61,7 +61,6 @@ func bitcoinKey(f *testing.F) keystore.Key {
 // FuzzBitcoinPSBT: the reader never panics, what it accepts is written back
 // identically, and what it refuses it refuses with a field or an offset.
 func FuzzBitcoinPSBT(f *testing.F) {
-	addCorpus(f)
 	bitcoinSeeds(f, bitcoinKey(f).PublicKey())
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		packet, err := psbt.Read(raw)
@@ -117,7 +116,6 @@ func compareInputWithBTCD(t *testing.T, ours *psbt.Input, theirs *oracle.PInput)
 // FuzzBitcoinSign: nothing panics on any PSBT; what is signed is the input with
 // signatures added and nothing else, and reads and verifies again.
 func FuzzBitcoinSign(f *testing.F) {
-	addCorpus(f)
 	key := bitcoinKey(f)
 	bitcoinSeeds(f, key.PublicKey())
 	chain := bitcoin.New(bitcoin.Limits{})
@@ -177,7 +175,6 @@ func withoutNew(signed, was *psbt.Packet) []byte {
 
 // FuzzBitcoinAddress: no text panics, and what is taken for an address is one.
 func FuzzBitcoinAddress(f *testing.F) {
-	addCorpus(f)
 	for _, text := range []string{
 		"tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m", "mmE6rFNaoPL9yPyNPV68bRkRGbPbv38FNe", "2N4Jr7nS66g7qemt8mSWyjBMnUjW25a2Cg3",
 		"tb1pfh6dkyz4uqm6d47zyfetmr65tuf0j73658er4vpjhph7292x9y2qr3fw54", "bcrt1", "treasury", "",

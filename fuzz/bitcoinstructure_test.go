@@ -17,7 +17,6 @@ import (
 // What keeps the rules is read, as btcd reads it, and signed with its bytes kept;
 // what breaks one is refused.
 func FuzzBitcoinStructure(f *testing.F) {
-	addCorpus(f)
 	addChoices(f)
 	key := bitcoinKey(f)
 	chain := bitcoin.New(bitcoin.Limits{})

@@ -15,7 +15,6 @@ import (
 // accepted, btcd writes again the same, under the same id and with the same
 // outputs.
 func FuzzBitcoinTransaction(f *testing.F) {
-	addCorpus(f)
 	addTransactions(f, bitcoinKey(f).PublicKey())
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		ours, err := psbt.ReadTransaction(raw, 0)

@@ -11,7 +11,6 @@ import (
 
 // FuzzDecodeHex: what is accepted is hex, and encodes to the same text.
 func FuzzDecodeHex(f *testing.F) {
-	addCorpus(f)
 	for _, seed := range []string{"", "0x", "0x02ec", "02EC", "02e", "02e\xff", "AuwBB4Q7", "{}", " 02",
 		"0X" + strings.Repeat("0123456789abcdefABCDEF", 9), strings.Repeat("7", 63) + "g", strings.Repeat("7", 33) + "g" + strings.Repeat("7", 36)} {
 		f.Add(seed)
@@ -37,7 +36,6 @@ func isHex(text string) bool {
 
 // FuzzDecimal: the point moves, the number stays.
 func FuzzDecimal(f *testing.F) {
-	addCorpus(f)
 	f.Add(uint64(1500), uint8(3))
 	f.Fuzz(func(t *testing.T, value uint64, places uint8) {
 		integer := new(big.Int).SetUint64(value)

@@ -3,13 +3,13 @@
 // encoding; what leaves signed holds the bytes that came in; other libraries
 // agree, but for differences that the target lists.
 //
-//	make fuzz TIME=10m                                          every target
-//	go test -fuzz '^FuzzEthereumParse$' ./fuzz                  one of them
-//	make fuzz-corpus                                            keep what was found
+//	make fuzz TIME=10m                            every target of the module
+//	go test -fuzz '^FuzzEthereumParse$' ./fuzz    one target
 //
-// Seeds are the vectors of each package's testdata, and the corpus that earlier
-// runs have left: an archive for each target in testdata/corpus, which every
-// go test ./fuzz replays. An input that once broke something is in testdata/fuzz.
+// Seeds are the vectors of each package's testdata and the inputs in
+// testdata/fuzz, which go test replays: a few small ones for each target that
+// long runs found, and every input that once broke something. The go command
+// writes a failing input there itself; commit it with the fix.
 //
 // # Which target reads what
 //
@@ -79,10 +79,4 @@
 // cmd/countersign/internal/lines. What is left to libraries has no target: the
 // answers of a mail server (go-mail), of a database (pgx) and of a token
 // (miekg/pkcs11).
-//
-// # libFuzzer
-//
-// .clusterfuzzlite builds all targets of this package for ClusterFuzzLite, with
-// their seeds. Package internal/harness says how, internal/corpus in which form
-// the arguments of a target travel.
 package fuzz

@@ -79,7 +79,6 @@ func ethereumKey(f *testing.F) keystore.Key {
 // for the differences that gethoracle lists; what it accepts is the canonical
 // encoding; what is signed recovers to our address.
 func FuzzEthereumParse(f *testing.F) {
-	addCorpus(f)
 	for _, seed := range ethereumSeeds(f) {
 		f.Add(seed)
 	}
@@ -112,7 +111,6 @@ func FuzzEthereumParse(f *testing.F) {
 // in mixed case has the right checksum; the key signs at its own and no other one,
 // and for any id.
 func FuzzEthereumSignWith(f *testing.F) {
-	addCorpus(f)
 	for _, seed := range []string{"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "0x97cc56300c36f60c7fb7c50babc6c5cdf59d5c56",
 		"0X97CC56300C36F60C7FB7C50BABC6C5CDF59D5C56", "0x97Cc56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c5",
 		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", "key", "0x", "0", ""} {
@@ -229,7 +227,6 @@ func checkEthereumSigned(t *testing.T, raw, signed []byte, key keystore.Key) {
 
 // FuzzEthereumGenerated: what go-ethereum signs, ours signs to the same bytes.
 func FuzzEthereumGenerated(f *testing.F) {
-	addCorpus(f)
 	for kind := range gethoracle.Kinds {
 		f.Add(uint64(kind), uint8(kind))
 	}

@@ -16,7 +16,6 @@ import (
 // FuzzHTTP sends anything to the API, under a good stamp of the body or another:
 // it never fails inside, its answer is JSON, and only a good stamp gets a result.
 func FuzzHTTP(f *testing.F) {
-	addCorpus(f)
 	fixture := enginetest.New(f)
 	handler := httpapi.New(fixture.Engine, httpapi.Options{})
 	good := fixture.Body(enginetest.Request{})

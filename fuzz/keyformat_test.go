@@ -28,7 +28,6 @@ func keyformatSeeds(f *testing.F) (secp256k1, ed25519 keyformat.Key) {
 // FuzzKeyformatWIF: what is accepted is written the same again, and read the same
 // by btcutil.
 func FuzzKeyformatWIF(f *testing.F) {
-	addCorpus(f)
 	key, _ := keyformatSeeds(f)
 	for _, wif := range []keyformat.WIF{{Key: key}, {Key: key, TestNetwork: true}, {Key: key, Uncompressed: true}} {
 		text, err := wif.Format()
@@ -52,7 +51,6 @@ func FuzzKeyformatWIF(f *testing.F) {
 
 // FuzzKeyformatSolana: what is accepted, solana-go reads as the same key.
 func FuzzKeyformatSolana(f *testing.F) {
-	addCorpus(f)
 	_, key := keyformatSeeds(f)
 	text, err := key.Solana()
 	keystoreMust(f, err)
@@ -79,7 +77,6 @@ func FuzzKeyformatSolana(f *testing.F) {
 // FuzzKeyformatPKCS8 reads the DER of unencrypted keys: what is accepted holds
 // the key that is written again.
 func FuzzKeyformatPKCS8(f *testing.F) {
-	addCorpus(f)
 	secp256k1, ed25519 := keyformatSeeds(f)
 	for _, key := range []keyformat.Key{secp256k1, ed25519} {
 		file, err := key.PKCS8(nil)
@@ -107,7 +104,6 @@ func FuzzKeyformatPKCS8(f *testing.F) {
 // password is dear to try are left alone, which keeps the fuzzer fast; that they
 // are bounded is tested beside the reader.
 func FuzzKeyformatWeb3(f *testing.F) {
-	addCorpus(f)
 	secp256k1, _ := keyformatSeeds(f)
 	file, err := secp256k1.Web3([]byte("p"), keyformat.Cost{LogN: 1})
 	keystoreMust(f, err)
@@ -153,7 +149,6 @@ func longNumber(text []byte) bool {
 
 // FuzzWalletMnemonic: what is accepted is one entropy, whose words are those.
 func FuzzWalletMnemonic(f *testing.F) {
-	addCorpus(f)
 	f.Add("legal winner thank year wave sausage worth useful legal winner thank yellow")
 	f.Add("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo vote")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -171,7 +166,6 @@ func FuzzWalletMnemonic(f *testing.F) {
 // FuzzWalletPath: what is accepted is written the same again, but for the mark of
 // hardened steps, and derives the same key each time.
 func FuzzWalletPath(f *testing.F) {
-	addCorpus(f)
 	for _, account := range wallet.UsualAccounts() {
 		f.Add(account.Path.String())
 	}

@@ -68,7 +68,6 @@ func (s seedKeystore) open(t *testing.T, content []byte) *file.Store {
 // FuzzKeystoreKeyFile reads key files: whatever is not the file that was
 // written, byte for byte, is refused with a reason.
 func FuzzKeystoreKeyFile(f *testing.F) {
-	addCorpus(f)
 	seed := newSeedKeystore(f)
 	f.Add(seed.content)
 	f.Add([]byte{})
@@ -92,7 +91,6 @@ func FuzzKeystoreKeyFile(f *testing.F) {
 // and the right MAC, as only the keystore itself can make them: the readers
 // behind the MAC take one form of each.
 func FuzzKeystoreAuthenticFile(f *testing.F) {
-	addCorpus(f)
 	seed := newSeedKeystore(f)
 	identity := keystoreIdentity(f, seed.dir)
 	created := seed.info.CreatedAt.Format(time.RFC3339)
@@ -205,7 +203,6 @@ func authenticKeyFile(t *testing.T, identity *age.X25519Identity, metadata, payl
 // FuzzKeystoreIdentity opens keystores with any identity.age: nothing but the
 // passphrase opens one, and hostile work factors cost nothing.
 func FuzzKeystoreIdentity(f *testing.F) {
-	addCorpus(f)
 	seed := newSeedKeystore(f)
 	path := filepath.Join(seed.dir, "identity.age")
 	content, err := os.ReadFile(path)

@@ -36,7 +36,6 @@ func (s *otpSender) Send(_ context.Context, message otp.Message) error {
 // What is accepted makes headers of one line, an address that net/mail reads,
 // HTML without a tag of theirs, and a code that verifies.
 func FuzzOTPRequest(f *testing.F) {
-	addCorpus(f)
 	f.Add("ann@example.com", "App", "300", "https://example.com/a.png", "https://example.com/%s", `{"a":"b"}`, "Sender", "b@example.com", "c@example.org", "user")
 	f.Add("ann@münchen.example", "<script>", "600", "", "https://example.com#%s", `{"a":"<b>"}`, "a\r\nBcc: b", "", "", "")
 	f.Add("", "\u202e", "0300", "javascript:", "%s", `{"a":1}`, "\x00", "a@b\r\n", "<a@b.c>", "\xff")
@@ -76,7 +75,6 @@ func FuzzOTPRequest(f *testing.F) {
 // What is accepted is sent to the digits that were typed, and holds a code that
 // verifies.
 func FuzzOTPText(f *testing.F) {
-	addCorpus(f)
 	f.Add("+4915112345678", "App", " is for {{.AppName}}", "user")
 	f.Add("+49 151 123-45678", "\u202e", "{{.OtpCode}}{{.OtpCode}}", "")
 	f.Add("004915112345678", "", "{{if .OtpCode}}{{end}}", "\xff")
@@ -118,7 +116,6 @@ func digitsOf(text string) string {
 // FuzzOTPMeter reads what a store may have kept. What is accepted is the
 // encoding of what was read.
 func FuzzOTPMeter(f *testing.F) {
-	addCorpus(f)
 	full := otp.Meter{
 		Sent: []otp.Event{{At: 1, By: 2, N: 3}}, Tried: []otp.Event{{At: 4, By: 5, N: 6}},
 		Live:  []otp.LiveCode{{ID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", By: 7, ExpiresAt: 8}},

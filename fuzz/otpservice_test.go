@@ -48,7 +48,6 @@ func (p *otpPlayer) Send(_ context.Context, message otp.Message) error {
 // contacts, delivered or not, typed right, wrong or late, the service answers as
 // the model does, to the millisecond.
 func FuzzOTPService(f *testing.F) {
-	addCorpus(f)
 	addChoices(f)
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		if len(choices) > maxChoices {

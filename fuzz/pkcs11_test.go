@@ -11,7 +11,6 @@ import (
 // accepts is bounded, and a PIN written into a URI is refused without being
 // repeated, wherever it stands.
 func FuzzPKCS11URI(f *testing.F) {
-	addCorpus(f)
 	for _, seed := range []string{
 		"pkcs11:token=signer", "pkcs11:token=my%20token;serial=12ab?module-path=/usr/lib/softhsm/libsofthsm2.so",
 		"pkcs11:slot-id=1?pin-source=file:/run/pin&countersign-sessions=8", "pkcs11:", "pkcs11:token=%", "file:keys",

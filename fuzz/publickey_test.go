@@ -16,7 +16,6 @@ import (
 // FuzzPublicKey: what is a point to us is the same point to btcec, and is written
 // again as it was read; API keys take the same points.
 func FuzzPublicKey(f *testing.F) {
-	addCorpus(f)
 	secp256k1, edwards := keyformatSeeds(f)
 	f.Add(secp256k1.PublicKey.Bytes())
 	f.Add(edwards.PublicKey.Bytes())
@@ -47,7 +46,6 @@ func FuzzPublicKey(f *testing.F) {
 // FuzzKeyformatHex: what is read as a key is 32 bytes, and is written again as
 // the same digits.
 func FuzzKeyformatHex(f *testing.F) {
-	addCorpus(f)
 	key, _ := keyformatSeeds(f)
 	f.Add(key.Hex())
 	f.Add(append([]byte("0x"), bytes.ToUpper(key.Hex())...))
@@ -68,7 +66,6 @@ func FuzzKeyformatHex(f *testing.F) {
 // FuzzEthereumCalldata shows transactions with any calldata: nothing panics, and
 // calldata that differs is shown differently.
 func FuzzEthereumCalldata(f *testing.F) {
-	addCorpus(f)
 	transfer := append([]byte{0xa9, 0x05, 0x9c, 0xbb}, make([]byte, 64)...)
 	multicall := append([]byte{0xac, 0x96, 0x50, 0xd8, 31: 0}, make([]byte, 96)...)
 	f.Add(transfer, uint64(5))

@@ -22,7 +22,6 @@ var requestTypes = []activity.TransactionType{
 // FuzzSignRequest: whatever is asked for, on whatever chain, the engine answers
 // with a result or with an *activity.Error that is the caller's.
 func FuzzSignRequest(f *testing.F) {
-	addCorpus(f)
 	keys := memory.New()
 	for number, kind := range requestTypes {
 		chain := strings.ToLower(strings.TrimPrefix(string(kind), "TRANSACTION_TYPE_"))

@@ -49,7 +49,6 @@ func solanaV1(f *testing.F, raw []byte) []byte {
 // solana-go understands as fields that encode to the same bytes and pass its
 // Sanitize; and whatever can be done with it does not panic either.
 func FuzzSolanaParse(f *testing.F) {
-	addCorpus(f)
 	seedSolana(f)
 	chain := solana.New(solana.Limits{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -86,7 +85,6 @@ func FuzzSolanaParse(f *testing.F) {
 // compares: the slot is filled, no other byte changed, and the signature is what
 // crypto/ed25519 makes over the message.
 func FuzzSolanaSign(f *testing.F) {
-	addCorpus(f)
 	seedSolana(f)
 	secret := []byte("thirty-two bytes for one fuzz key")[:32]
 	private := ed25519.NewKeyFromSeed(secret)
@@ -135,7 +133,6 @@ func FuzzSolanaSign(f *testing.F) {
 
 // FuzzSolanaSignWith: any text is an address, an id or a *SignerError.
 func FuzzSolanaSignWith(f *testing.F) {
-	addCorpus(f)
 	for _, text := range []string{"", "treasury", "AYqgi6uEZJd8KdGLymSMY8AigtTqNcCjAbFGm232RxM9", "11111111111111111111111111111111"} {
 		f.Add(text)
 	}

@@ -30,14 +30,12 @@ func addChoices(f *testing.F) {
 // FuzzStoreMemory: whatever is done in whatever order, store/memory answers as
 // the model of storetest does.
 func FuzzStoreMemory(f *testing.F) {
-	addCorpus(f)
 	fuzzStore(f, func(testing.TB) store.Store { return memory.New(0) })
 }
 
 // FuzzStoreBolt is FuzzStoreMemory for store/bolt. The one for store/postgres
 // needs a server: its contract test plays random sequences instead.
 func FuzzStoreBolt(f *testing.F) {
-	addCorpus(f)
 	fuzzStore(f, func(t testing.TB) store.Store {
 		opened, err := bolt.Open(filepath.Join(t.TempDir(), "store"))
 		if err != nil {

@@ -29,7 +29,6 @@ func tempoSeeds(f *testing.F) [][]byte {
 // what it accepts is the canonical encoding; what is signed keeps the items, and
 // its signature recovers to our address.
 func FuzzTempoParse(f *testing.F) {
-	addCorpus(f)
 	for _, seed := range tempoSeeds(f) {
 		f.Add(seed)
 	}
@@ -61,7 +60,6 @@ func FuzzTempoParse(f *testing.F) {
 
 // FuzzTempoGenerated: what the oracle signs, the engine signs to the same bytes.
 func FuzzTempoGenerated(f *testing.F) {
-	addCorpus(f)
 	for kind := range tempooracle.Kinds {
 		f.Add(uint64(kind), uint8(kind))
 	}

@@ -115,7 +115,6 @@ func tronParameter(t *testing.T, frame *dynamicpb.Message) *anypb.Any {
 // implementation writes; every refusal names this chain and an offset within
 // the input; signing keeps the bytes and signs their hash.
 func FuzzTronParse(f *testing.F) {
-	addCorpus(f)
 	addTronSeeds(f)
 	tronProtocol()
 	key := tronKey(f)
@@ -178,7 +177,6 @@ func checkTronSigned(t *testing.T, tx chains.Transaction, key keystore.Key, raw 
 // FuzzTronSignWith: an address is what btcd decodes with Tron's first byte, or 41
 // and hex; the key signs at its own and no other one, and for any id.
 func FuzzTronSignWith(f *testing.F) {
-	addCorpus(f)
 	for _, seed := range []string{"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn", "4197cc56300c36f60c7fb7c50babc6c5cdf59d5c56", "0x97cc", "key", "",
 		"TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC", "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwm", "T0oqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"} {
 		f.Add(seed)

@@ -87,7 +87,6 @@ var tronPath = []protowire.Number{11, 2, 2}
 // but no encoder writes is refused, and what is accepted is what Google's
 // implementation writes, and is signed as it is.
 func FuzzTronStructure(f *testing.F) {
-	addCorpus(f)
 	addChoices(f)
 	transactions := tronSeeds(f)
 	tronProtocol()
