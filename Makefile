@@ -6,8 +6,8 @@ BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test test-deps vet race nocgo portable lint vuln bench bench-report bench-compare \
-	fuzz fuzz-corpus cover mutants release binaries sbom man completions reproducible
+.PHONY: all build test test-deps vet race nocgo portable lint vuln bench bench-record bench-compare \
+	fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
 
@@ -66,31 +66,43 @@ completions: build
 reproducible:
 	packaging/reproducible.sh
 
-# Every benchmark, with the libraries that the engine is compared with, into
-# bench/results/<date>.txt; then the report. Half an hour on two cores: leave the
-# machine alone meanwhile. BENCH=… runs some of them, PEERS= leaves the other
-# libraries out, SHORT=-short BENCHTIME=1x only shows that everything runs.
+# Benchmarks into a new file of dist/bench, and a table with the spread of each:
+#
+#   make bench                        all, and the libraries compared with: about an hour
+#   make bench BENCH=Ratio/ethereum   some: a pattern of go test -bench
+#   make bench-ethereum               signing on one chain
+#   make bench SHORT=-short BENCHTIME=1x COUNT=1   only shows that everything runs
+#   make bench-record                 all, into bench/results, which is committed
+#
+# Nothing but bench-record writes to a committed file. PEERS= leaves the other
+# libraries out. Leave the machine alone meanwhile.
 BENCH = .
 PEERS = bench/peers
 BENCHTIME = 200ms
+COUNT = 6
 SHORT =
-RESULTS := bench/results/$(shell date -u +%Y-%m-%d).txt
-DOCS = docs
+MEASURED := dist/bench/$(shell date -u +%Y-%m-%dT%H%M%S).txt
+RECORDED := bench/results/$(shell date -u +%Y-%m-%d).txt
+STAT = go run $(BENCHSTAT) -ignore date,commit,load-at-start,kernel,memory,node,note
 
 bench:
-	@mkdir -p $(dir $(RESULTS)) $(DOCS)
-	@BENCH='$(BENCH)' BENCHTIME='$(BENCHTIME)' PEERS='$(PEERS)' SHORT='$(SHORT)' bench/run.sh > $(RESULTS).part
-	mv $(RESULTS).part $(RESULTS)
-	go run ./bench/report -docs $(DOCS) $(RESULTS)
+	@mkdir -p $(dir $(MEASURED))
+	@BENCH='$(BENCH)' BENCHTIME='$(BENCHTIME)' COUNT='$(COUNT)' PEERS='$(PEERS)' SHORT='$(SHORT)' bench/run.sh > $(MEASURED)
+	@$(STAT) $(MEASURED)
+	@echo "The output is in $(MEASURED)."
 
-# The report alone, from the newest results.
-bench-report:
-	go run ./bench/report -docs $(DOCS)
+bench-%:
+	@$(MAKE) bench BENCH='^(Ratio|Sign|Parallel)$$/^$*' PEERS=
 
-# What a change did: make bench-compare OLD=before.txt NEW=after.txt. Run what is
-# to be compared several times: go test -run '^$$' -bench … -count 10 ./bench
+bench-record:
+	@test ! -e $(RECORDED) || { echo "$(RECORDED) exists: remove it first if it is to be measured again" >&2; exit 1; }
+	@$(MAKE) bench BENCH=. COUNT=6 SHORT= BENCHTIME=200ms MEASURED=dist/bench/record.txt
+	@mkdir -p $(dir $(RECORDED)) && mv dist/bench/record.txt $(RECORDED)
+	@echo "Recorded in $(RECORDED): bring the tables of docs/performance.md up to date."
+
+# What a change did: make bench-compare OLD=before.txt NEW=after.txt
 bench-compare:
-	go run $(BENCHSTAT) -ignore date,commit,load-at-start,kernel,memory,node,note $(OLD) $(NEW)
+	$(STAT) $(OLD) $(NEW)
 
 # Every fuzz target for TIME each.
 fuzz:
@@ -99,10 +111,6 @@ fuzz:
 	    echo "$$package $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(TIME) $$package || exit 1; \
 	  done; \
 	done
-
-# Keep what the fuzzer has found: its cache into fuzz/testdata/corpus.
-fuzz-corpus:
-	go run ./fuzz/corpus pack
 
 # Statements that tests cover, package by package, of what reads and decides:
 # by the tests of these packages and of the engine over them.
@@ -115,18 +123,21 @@ cover:
 	  END { for (b in n) { p = b; sub("/[^/]*$$", "", p); all[p] += n[b]; if (hit[b]) got[p] += n[b] } \
 	        for (p in all) printf "%6.1f %% of %5d  %s\n", 100 * got[p] / all[p], all[p], p }' cover.out | sort -k5
 
-# Switches off each refusal of these packages, and looks whether a test fails:
-# see internal/mutants. It takes about twenty minutes. Some refusals are held by
-# the suites alone, and those of an HSM by SoftHSM: without it they are left out.
+# Switches off one refusal of these packages at a time and reports those that no
+# test misses: see tools/mutants. About twenty minutes. Some refusals are tested
+# by the suites alone, those of an HSM by SoftHSM.
+MUTANTS = dist/mutants
+
 mutants:
-	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: what only the suites notice will be said to survive"
-	go run ./internal/mutants $$(go list ./chains/... | grep -v 'test$$')
-	go run ./internal/mutants -with .,./httpapi ./internal/strictjson ./activity ./stamp
-	go run ./internal/mutants -with .,./httpapi ./otp/... ./store ./store/memory ./store/bolt ./store/internal/leases
-	go run ./internal/mutants ./store/postgres
-	go run ./internal/mutants -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
-	go run ./internal/mutants -with ./httpapi .
-	go run ./internal/mutants ./httpapi ./cmd/countersign/internal/config ./cmd/countersign/internal/lines
+	@test -n "$$COUNTERSIGN_SUITES" || echo "COUNTERSIGN_SUITES is not set: refusals that only the suites test will be reported as survivors"
+	go build -C tools -o ../$(MUTANTS) ./mutants
+	$(MUTANTS) $$(go list ./chains/... | grep -v 'test$$')
+	$(MUTANTS) -with .,./httpapi ./internal/strictjson ./activity ./stamp
+	$(MUTANTS) -with .,./httpapi ./otp/... ./store ./store/memory ./store/bolt ./store/internal/leases
+	$(MUTANTS) ./store/postgres
+	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
+	$(MUTANTS) -with ./httpapi .
+	$(MUTANTS) ./httpapi ./cmd/countersign/internal/config ./cmd/countersign/internal/lines
 	@if [ "$$COUNTERSIGN_REQUIRE" = all ] || { command -v gcc && command -v softhsm2-util; } >/dev/null; then \
-	  CGO_ENABLED=1 go run ./internal/mutants ./keystore/pkcs11; \
+	  CGO_ENABLED=1 $(MUTANTS) ./keystore/pkcs11; \
 	else echo "gcc or SoftHSM is not installed: keystore/pkcs11 is left out"; fi

@@ -12,7 +12,7 @@ import (
 
 // httpRuns is how many runs of a load, ours and the bare handler's in turns, the
 // figures are the medians of.
-const httpRuns = 11
+const httpRuns = 3
 
 // BenchmarkHTTP is requests over loopback, the server in a process of its own on
 // the same machine: ours over each store, and a bare handler, in turns. The

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/countersign-dev/countersign/bench/internal/measure"
 )
 
 // client is many clients over connections that are kept alive.
@@ -54,7 +56,7 @@ func (c *client) fire(b *testing.B, l *load) outcome {
 	took := time.Since(started)
 	slices.Sort(latencies)
 	at := func(share float64) float64 {
-		return float64(latencies[int(share*float64(len(latencies)-1))].Microseconds()) / 1000
+		return float64(measure.Quantile(latencies, share).Microseconds()) / 1000
 	}
 	return outcome{float64(len(l.bodies)) / took.Seconds(), at(.5), at(.99), at(.999)}
 }

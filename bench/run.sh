@@ -1,38 +1,54 @@
 #!/usr/bin/env bash
-# Runs the benchmarks and writes their output to stdout, with the facts of the
-# machine in front, and what it is at to stderr. make bench calls it, from the
-# root of the project.
+# Runs the benchmarks and writes their output, in the format of go test -bench
+# with the facts of the machine in front, to stdout, and progress to stderr. It
+# runs in the root of the module; make bench calls it. It fails if BENCH matches
+# no benchmark.
 #
-#   BENCH      which benchmarks, a pattern of go test (all)
-#   BENCHTIME  how long each one in nanoseconds runs (200ms); ratios have a fixed
+#   BENCH      pattern of go test -bench (default: all)
+#   BENCHTIME  time of each benchmark in nanoseconds (200ms); ratios have a fixed
 #              number of pairs
-#   PEERS      the folders of other libraries (bench/peers)
-#   SHORT      -short for a run that only shows that everything runs
+#   COUNT      samples of each (6, the fewest that benchstat gives a spread for)
+#   PEERS      folders with the benchmarks of other libraries (bench/peers)
+#   SHORT      -short: a run that only shows that everything runs
 set -euo pipefail
 
-bench=${BENCH:-.} benchtime=${BENCHTIME:-200ms} short=${SHORT:-}
-started=$SECONDS
+bench=${BENCH:-.} benchtime=${BENCHTIME:-200ms} count=${COUNT:-6} short=${SHORT:-}
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
 
-# What is measured in pairs or runs, however long -benchtime is: first the signing
-# itself, in a process whose memory nothing else has been through.
+# Measured in pairs or runs of fixed length, whatever -benchtime is: signing
+# first, in a process whose memory is still fresh.
 signing='^Benchmark(Ratio|Gain|BatchRatio|InputsRatio)$'
 ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPClients)$'
 
-# step TITLE FOLDER ARGUMENTS… runs benchmarks of the package in a folder.
+# fact NAME VALUE… writes one configuration line of the benchmark format.
+fact() { [ -z "${2:-}" ] || echo "$1: ${*:2}"; }
+
+facts() {
+	fact date "$(date -u +%Y-%m-%d)"
+	fact commit "$(git describe --always --dirty --exclude '*' 2>/dev/null || true)"
+	fact go "$(go env GOVERSION)"
+	fact cgo "$(go env CGO_ENABLED)"
+	fact cores "$(getconf _NPROCESSORS_ONLN)"
+	fact memory "$(awk '/^MemTotal/ { print $2, $3 }' /proc/meminfo 2>/dev/null || true)"
+	fact kernel "$(uname -sr)"
+	fact node "$(node --version 2>/dev/null || true)"
+	fact load-at-start "$(cut -d' ' -f1-3 /proc/loadavg 2>/dev/null || true)"
+	fact note "${short:+a short run, to see that everything runs: its figures mean nothing}"
+}
+
+# step TITLE FOLDER ARGUMENTS… runs the benchmarks of the package in a folder.
 step() {
 	local title=$1 folder=$2
 	shift 2
-	printf '\n%4d s  %s\n' $((SECONDS - started)) "$title" >&2
-	(cd "$folder" && go test -run '^$' $short -timeout 1h "$@" .) | tee >(cat >&2)
+	printf '\n%4d s  %s\n' "$SECONDS" "$title" >&2
+	(cd "$folder" && go test -run '^$' $short -count "$count" -timeout 6h "$@" .) | tee -a "$output" >(cat >&2)
 }
 
-{
-	go run ./bench/report -machine
-	[ -z "$short" ] || echo 'note: a short run, to see that everything runs: its figures mean nothing'
-} | tee >(cat >&2)
+facts | tee >(cat >&2)
 if [ "$bench" = . ]; then
 	step 'ratios of signing' bench -bench "$signing" -benchtime 1x
-	step 'other ratios and runs, of fixed length' bench -bench "$ratios" -benchtime 1x
+	step 'other ratios and runs of fixed length' bench -bench "$ratios" -benchtime 1x
 	step 'one core and two' bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime"
 	step 'absolutes' bench -bench . -skip "$signing|$ratios|^BenchmarkParallel\$" -benchtime "$benchtime"
 else
@@ -41,4 +57,9 @@ fi
 for peers in ${PEERS-bench/peers}; do
 	step "other libraries: $peers" "$peers" -mod=mod -bench "$bench" -benchtime 1x
 done
-printf '\n%4d s  done\n' $((SECONDS - started)) >&2
+printf '\n%4d s  done\n' "$SECONDS" >&2
+
+grep -q '^Benchmark' "$output" || {
+	echo "bench: no benchmark matches BENCH=$bench. Its parts between slashes match the name level by level: try BENCH=Ratio/ethereum" >&2
+	exit 1
+}

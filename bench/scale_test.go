@@ -59,7 +59,7 @@ func BenchmarkInputsRatio(b *testing.B) {
 		b.Run("bitcoin/"+name, func(b *testing.B) {
 			w := workload.New(b, workload.Bitcoin(name, 1))
 			one, few := fewSigner(b, w, workload.Bitcoin(name, 1000)), fewSigner(b, w, workload.Bitcoin(name, 10))
-			measure.Pairs(b, 11, measure.Calls(one), measure.Calls(func(i int) {
+			measure.Pairs(b, 3, measure.Calls(one), measure.Calls(func(i int) {
 				for range 100 {
 					few(i)
 				}

@@ -37,13 +37,7 @@ func BenchmarkParallel(b *testing.B) {
 	for _, kind := range workload.OnePerChain() {
 		b.Run(kind.Name(), func(b *testing.B) {
 			w := workload.New(b, kind)
-			whole := w.Whole(b, w.Engine(b, countersign.Config{}))
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for i := 0; pb.Next(); i++ {
-					whole(i)
-				}
-			})
+			measure.Parallel(b, w.Whole(b, w.Engine(b, countersign.Config{})))
 		})
 	}
 }

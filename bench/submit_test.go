@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"sync/atomic"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
@@ -52,30 +51,20 @@ func BenchmarkSubmit(b *testing.B) {
 				key := enginetest.NewAPIKey(b)
 				engine := newSubmitEngine(b, key, kept.open(b))
 				sent := newLoad(b, key, b.N)
-				var next atomic.Int64
 				b.SetParallelism(max(1, clients/runtime.GOMAXPROCS(0)))
-				submit := func() {
-					i := next.Add(1) - 1
-					record, err := engine.Submit(b.Context(), sent.body(int(i)))
+				submit := func(i int) {
+					record, err := engine.Submit(b.Context(), sent.body(i))
 					if err != nil {
 						b.Error(err)
 						return
 					}
 					record.AppendAnswer(make([]byte, 0, 8<<10))
 				}
-				b.ReportAllocs()
-				b.ResetTimer()
 				if clients == 1 {
-					for range b.N {
-						submit()
-					}
+					measure.Serial(b, submit)
 					return
 				}
-				b.RunParallel(func(pb *testing.PB) {
-					for pb.Next() {
-						submit()
-					}
-				})
+				measure.Parallel(b, submit)
 			})
 		}
 	}

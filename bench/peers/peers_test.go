@@ -11,7 +11,7 @@ import (
 )
 
 // pairs is how many interleaved pairs a comparison is the median of.
-const pairs = 201
+const pairs = 41
 
 // peer is another library that signs transactions of a kind.
 type peer interface {

@@ -9,7 +9,7 @@ import (
 
 // gainRounds is how many rounds a gain is the median of. A round starts its
 // goroutines anew, so that it runs gainCalls times as long as a side of a pair.
-const gainRounds, gainCalls = 61, 16
+const gainRounds, gainCalls = 11, 16
 
 // Gain reports how much faster two cores are than one, for ours and for theirs,
 // as medians over interleaved rounds:

@@ -3,7 +3,7 @@ package measure
 import "testing"
 
 // growthRounds is how many rounds a growth is the median of.
-const growthRounds = 101
+const growthRounds = 17
 
 // Sizes is one thing at a small and at a large size.
 type Sizes struct{ Small, Large func(i int) }

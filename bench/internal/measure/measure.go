@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// DefaultPairs is how many interleaved pairs a ratio is the median of.
-const DefaultPairs = 501
+// DefaultPairs is the number of interleaved pairs in one sample of a ratio.
+const DefaultPairs = 101
 
 // side is how long one side of a pair runs at the least: long enough for the
 // clock, and short beside the slices of time that the scheduler hands out, so

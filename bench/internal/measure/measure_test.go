@@ -1,6 +1,8 @@
 package measure_test
 
 import (
+	"flag"
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,4 +49,43 @@ func TestPairsRotate(t *testing.T) {
 		next = 0
 		measure.Pairs(b, 7, timer, other)
 	})
+}
+
+// TestSetUpIsNotMeasured allocates as much in the set-up as a hundred times in
+// each call would, and reports the calls alone.
+func TestSetUpIsNotMeasured(t *testing.T) {
+	benchtime := flag.Lookup("test.benchtime")
+	was := benchtime.Value.String()
+	t.Cleanup(func() { _ = flag.Set(benchtime.Name, was) })
+	const calls = 100
+	if err := flag.Set(benchtime.Name, fmt.Sprintf("%dx", calls)); err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]func(*testing.B, func(int)){"parallel": measure.Parallel, "serial": measure.Serial, "loop": measure.Loop} {
+		t.Run(name, func(t *testing.T) {
+			var kept [][]byte
+			result := testing.Benchmark(func(b *testing.B) {
+				for range 100 * calls {
+					kept = append(kept, make([]byte, 1))
+				}
+				run(b, func(int) {})
+			})
+			if len(kept) == 0 || result.AllocsPerOp() != 0 {
+				t.Errorf("%d allocations per operation, want none", result.AllocsPerOp())
+			}
+		})
+	}
+}
+
+// TestQuantile takes quantiles of the numbers from 0 to 100.
+func TestQuantile(t *testing.T) {
+	values := make([]int, 101)
+	for i := range values {
+		values[i] = i
+	}
+	for share, want := range map[float64]int{0: 0, .5: 50, .99: 99, 1: 100} {
+		if got := measure.Quantile(values, share); got != want {
+			t.Errorf("quantile %v is %d, want %d", share, got, want)
+		}
+	}
 }

@@ -11,7 +11,8 @@ import (
 type refusal struct {
 	id      int // from 1
 	place   *loaded
-	name    string // file, function and condition: how survivors.txt calls it
+	name    string // file, function and ordinal in it: how survivors.txt calls it
+	text    string // the condition, for the report
 	line    int
 	edits   []edit
 	outcome outcome
@@ -29,7 +30,7 @@ type finder struct {
 	*loaded
 	file     *ast.File
 	function string
-	seen     map[string]int // how often a name was given
+	seen     map[string]int // refusals of each function so far
 	found    []*refusal
 	next     int
 }
@@ -42,7 +43,7 @@ func find(l *loaded, first int) []*refusal {
 		f.file = file
 		for _, declaration := range file.Decls {
 			if function, ok := declaration.(*ast.FuncDecl); ok && function.Body != nil {
-				f.function = function.Name.Name
+				f.function = qualified(function)
 				f.body(function.Type, function.Body)
 			}
 		}
@@ -119,15 +120,31 @@ func (f *finder) wrapped(expression ast.Expr, call string) []edit {
 }
 
 func (f *finder) add(text string, at token.Pos, edits []edit) {
-	name := f.path(f.file) + ": " + f.function + ": " + shorten(text)
-	f.seen[name]++
-	if n := f.seen[name]; n > 1 {
-		name += fmt.Sprintf(" (%d)", n)
-	}
+	where := f.path(f.file) + ": " + f.function
+	f.seen[where]++
 	f.found = append(f.found, &refusal{
-		id: f.next, place: f.loaded, name: name, line: f.fset.Position(at).Line, edits: edits,
+		id: f.next, place: f.loaded, name: fmt.Sprintf("%s#%d", where, f.seen[where]), text: shorten(text),
+		line: f.fset.Position(at).Line, edits: edits,
 	})
 	f.next++
+}
+
+// qualified is the function's name, after its receiver's type if it is a method.
+func qualified(function *ast.FuncDecl) string {
+	if function.Recv == nil {
+		return function.Name.Name
+	}
+	receiver := function.Recv.List[0].Type
+	if pointer, ok := receiver.(*ast.StarExpr); ok {
+		receiver = pointer.X
+	}
+	if generic, ok := receiver.(*ast.IndexExpr); ok {
+		receiver = generic.X
+	}
+	if name, ok := receiver.(*ast.Ident); ok {
+		return name.Name + "." + function.Name.Name
+	}
+	return function.Name.Name
 }
 
 func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }

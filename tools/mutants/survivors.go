@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// readSurvivors reads what may survive: names of refusals, and under them,
-// indented, the reason that they share. Empty lines and lines with # in front
-// count for nothing.
+// readSurvivors reads which refusals may survive: their names and, indented
+// below, the reason they share. Blank lines and lines starting with # are
+// ignored.
 func readSurvivors(name string) (map[string]string, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
@@ -110,14 +110,14 @@ func (t *tally) count(r *refusal, excused map[string]string) error {
 		return nil
 	case missed:
 		t.survived++
-		return fmt.Errorf("line %d: %s: %s", r.line, r.name, [...]string{unmet: "refuses in no test", survived: "no test fails without it"}[r.outcome])
+		return fmt.Errorf("line %d: %s: %s: %s", r.line, r.name, r.text, [...]string{unmet: "refuses in no test", survived: "no test fails without it"}[r.outcome])
 	case r.outcome == outOfTime:
 		t.outOfTime++
 	default:
 		t.caught++
 	}
 	if listed {
-		return fmt.Errorf("line %d: %s: is caught, take it off the list", r.line, r.name)
+		return fmt.Errorf("line %d: %s: %s: is caught, take it off the list", r.line, r.name, r.text)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 
 // Which refusals of testdata/toll its tests miss.
 const (
-	folder  = "internal/mutants/testdata/toll/toll.go: "
-	ignored = folder + "condition: half := n / 2; half > 10"
-	missing = folder + "cases: case n == 50"
+	folder  = "mutants/testdata/toll/toll.go: "
+	ignored = folder + "condition#2"
+	missing = folder + "cases#2"
 )
 
 func TestToll(t *testing.T) {
@@ -29,21 +29,21 @@ func TestToll(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `
-condition: n < 0
-condition: half := n / 2; half > 10
-cases: case n < 0
-cases: case n == 50
-unconditional: return errRefused
-predicate: n < 0
-kept: n < 0
-kept: n > 0
-hazards: n < 0
-hazard: n < 0
-literal: n < 0
+condition#1: n < 0
+condition#2: half := n / 2; half > 10
+cases#1: case n < 0
+cases#2: case n == 50
+unconditional#1: return errRefused
+predicate#1: n < 0
+gate.kept#1: n < 0
+gate.kept#2: n > 0
+hazards#1: n < 0
+hazard#1: n < 0
+literal#1: n < 0
 `
 	var names strings.Builder
 	for _, r := range c.refusals {
-		names.WriteString("\n" + strings.TrimPrefix(r.name, folder))
+		names.WriteString("\n" + strings.TrimPrefix(r.name, folder) + ": " + r.text)
 		expected := caught
 		switch r.name {
 		case ignored:
@@ -58,10 +58,10 @@ literal: n < 0
 	if names.String()+"\n" != want {
 		t.Errorf("refusals:%s\nwant:%s", names.String(), want)
 	}
-	reported(t, c.refusals, map[string]string{}, "half > 10: no test fails without it", "n == 50: refuses in no test")
+	reported(t, c.refusals, map[string]string{}, "condition#2: half := n / 2; half > 10: no test fails without it", "cases#2: case n == 50: refuses in no test")
 	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why"})
-	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate: n < 0": "why"}, "is caught, take it off")
-	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate: n < 1": "why"}, "is no refusal any more")
+	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate#1": "why"}, "is caught, take it off")
+	reported(t, c.refusals, map[string]string{ignored: "why", missing: "why", folder + "predicate#2": "why"}, "is no refusal any more")
 }
 
 // reported holds what a report complains of against what it should.
@@ -84,9 +84,9 @@ func reported(t *testing.T, refusals []*refusal, excused map[string]string, want
 
 func TestReadSurvivors(t *testing.T) {
 	for text, complaint := range map[string]string{
-		"# a comment\na.go: f: n < 0\nb.go: g: n < 0\n  because\n\nc.go: h: n < 0\n  why\n": "",
-		"a.go: f: n < 0\n": "a.go: f: n < 0 has no reason",
-		"  because\n":      "stands under no refusal",
+		"# a comment\na.go: f#1\nb.go: g#1\n  because\n\nc.go: h#1\n  why\n": "",
+		"a.go: f#1\n": "a.go: f#1 has no reason",
+		"  because\n": "stands under no refusal",
 	} {
 		name := filepath.Join(t.TempDir(), "survivors.txt")
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -95,7 +95,7 @@ func TestReadSurvivors(t *testing.T) {
 		excused, err := readSurvivors(name)
 		switch {
 		case complaint == "":
-			if err != nil || excused["a.go: f: n < 0"] != "because" || excused["b.go: g: n < 0"] != "because" || excused["c.go: h: n < 0"] != "why" {
+			if err != nil || excused["a.go: f#1"] != "because" || excused["b.go: g#1"] != "because" || excused["c.go: h#1"] != "why" {
 				t.Errorf("%q: %q, %v", text, excused, err)
 			}
 		case err == nil || !strings.Contains(err.Error(), complaint):
