@@ -92,7 +92,7 @@ bench:
 	@echo "The output is in $(MEASURED)."
 
 bench-%:
-	@$(MAKE) bench BENCH='^(Ratio|Sign|Parallel)$$/^$*' PEERS=
+	@$(MAKE) bench BENCH='^Benchmark(Ratio|Sign|Parallel)/^$*' PEERS=
 
 bench-record:
 	@test ! -e $(RECORDED) || { echo "$(RECORDED) exists: remove it first if it is to be measured again" >&2; exit 1; }
