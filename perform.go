@@ -22,14 +22,7 @@ const completeTimeout = 10 * time.Second
 // perform is steps 7 and 8: it does the work under the lease, and records it
 // before it returns it.
 func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Request, task work, lease store.Lease, seen *Observation) (*activity.Record, error) {
-	held := e.submitted.hold(ctx, lease)
-	started := time.Now()
-	done, err := task.perform(held.ctx)
-	seen.Performed = time.Since(started)
-	lease = held.stop()
-	if errors.Is(context.Cause(held.ctx), store.ErrLeaseLost) {
-		err = refuseStore(store.ErrLeaseLost)
-	}
+	done, lease, err := e.performHeld(ctx, task, lease, seen)
 	var record *activity.Record
 	if err == nil {
 		record, err = e.newRecord(by, request, task, done.result)
@@ -42,6 +35,28 @@ func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Requ
 		return nil, err
 	}
 	return record, nil
+}
+
+// performHeld does the work while the lease is renewed. If the work panics, a
+// fault of this program or of a key's backend, the lease is released before the
+// panic goes on: the same body must not wait for it.
+func (e *Engine) performHeld(ctx context.Context, task work, lease store.Lease, seen *Observation) (done outcome, _ store.Lease, err error) {
+	held := e.submitted.hold(ctx, lease)
+	finished := false
+	defer func() {
+		if !finished {
+			e.submitted.release(ctx, held.stop(), nil)
+		}
+	}()
+	started := time.Now()
+	done, err = task.perform(held.ctx)
+	finished = true
+	seen.Performed = time.Since(started)
+	lease = held.stop()
+	if errors.Is(context.Cause(held.ctx), store.ErrLeaseLost) {
+		err = refuseStore(store.ErrLeaseLost)
+	}
+	return done, lease, err
 }
 
 func (e *Engine) newRecord(by *caller, request *activity.Request, task work, result activity.Result) (*activity.Record, error) {
@@ -98,7 +113,7 @@ func (s *submitted) complete(ctx context.Context, lease store.Lease, record *act
 		Fingerprint:    record.Request.Fingerprint,
 		SubmittedBy:    record.Voter.Credential,
 		Data:           record.Encode(),
-		KeepUntil:      s.keepUntil(record.Request),
+		KeepUntil:      s.keepUntil(record.Request, record.CreatedAt),
 	}, change)
 	if err != nil {
 		return refuseStore(err)
@@ -180,6 +195,8 @@ func refuseStore(err error) error {
 	switch {
 	case errors.Is(err, store.ErrFull):
 		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "the store of activities is full: try again later")
+	case errors.Is(err, store.ErrStale):
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err, "the request was not live any more when it was to be carried out: make it again")
 	case errors.Is(err, store.ErrLeaseLost):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "another node has taken this request over: send the same body again for its answer")
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrInUse):

@@ -9,12 +9,13 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// GetActivity answers a get_activity query: to who submitted the activity, and
-// to credentials that may submit its type; for anybody else there is no such
-// activity. What a verification token is, only its submitter learns.
+// GetActivity answers a get_activity query for the submitter of the activity,
+// and for credentials that may submit its type; for all others there is no such
+// activity. Only the submitter is shown a verification token, or the stamp of a
+// request that is still live.
 //
-// A query has no time: one that was captured can be sent again for as long as
-// its credential is valid.
+// A query has no time: a captured one can be replayed for as long as its
+// credential is valid.
 func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Record, error) {
 	started := time.Now()
 	seen := Observation{Operation: "get_activity"}
@@ -45,27 +46,43 @@ func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *acti
 	if record, err = decodeRecorded(&found); err != nil {
 		return nil, query.OrganizationID, err
 	}
-	record, err = by.mayRead(query, record)
-	return record, query.OrganizationID, err
+	if !by.mayRead(record) {
+		return nil, query.OrganizationID, noActivity(query, errors.New("the credential may not submit this type"))
+	}
+	return e.submitted.shownTo(by, record), query.OrganizationID, nil
 }
 
-// mayRead returns what of a record the caller may read.
-func (c *caller) mayRead(query activity.GetActivityQuery, record *activity.Record) (*activity.Record, error) {
-	credential := c.member.Credential
-	switch {
-	case record.Voter.Credential == string(credential.ID()):
-		return record, nil
-	case !credential.Allows(string(record.Request.Type)):
-		return nil, noActivity(query, errors.New("the credential may not submit this type"))
-	case record.Request.Type == activity.TypeVerifyOTP:
-		return record.WithoutResult(), nil
+// mayRead reports whether the activity exists for the caller: it is theirs, or
+// of a type that their credential may submit.
+func (c *caller) mayRead(record *activity.Record) bool {
+	return c.submitted(record) || c.member.Credential.Allows(string(record.Request.Type))
+}
+
+// submitted reports whether the activity was submitted by this credential.
+func (c *caller) submitted(record *activity.Record) bool {
+	return record.Voter.Credential == string(c.member.Credential.ID())
+}
+
+// shownTo returns what of a record a caller who may read it is shown, by query
+// or by sending the body again. Other credentials than the submitter's get no
+// verification token, and no stamp while the request is live: who has a stamp
+// and the body can submit them.
+func (s *submitted) shownTo(by *caller, record *activity.Record) *activity.Record {
+	if by.submitted(record) {
+		return record
 	}
-	return record, nil
+	if until := s.liveUntil(record.Request); until.IsZero() || !s.Now().After(until) {
+		record = record.WithoutStamp()
+	}
+	if record.Request.Type == activity.TypeVerifyOTP {
+		record = record.WithoutResult()
+	}
+	return record
 }
 
 func noActivity(query activity.GetActivityQuery, cause error) error {
 	return activity.NewError(activity.ReasonNotFound, "activityId", cause,
-		"organization %q has no activity %q", query.OrganizationID, query.ActivityID)
+		"organization %q has no activity %q", shorten(query.OrganizationID), shorten(query.ActivityID))
 }
 
 // WhoAmI answers a whoami query.

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,9 @@ const (
 	DefaultLeaseTTL       = 30 * time.Second
 	DefaultStoreBytes     = memory.DefaultMaxBytes // of a store in memory
 )
+
+// MaxRequestWindow bounds Config.MaxRequestAge and Config.MaxRequestSkew.
+const MaxRequestWindow = 10 * 365 * 24 * time.Hour
 
 // SweepInterval is how often the engine has the store remove what has expired,
 // as long as requests come.
@@ -68,6 +72,9 @@ func setDefault(value *time.Duration, other time.Duration) {
 func (s *Config) checkSubmission() error {
 	if s.MaxRequestAge < 0 || s.MaxRequestSkew < 0 || s.LeaseTTL < time.Second {
 		return errors.New("countersign: Config.MaxRequestAge and MaxRequestSkew cannot be negative, nor LeaseTTL less than a second")
+	}
+	if s.MaxRequestAge > MaxRequestWindow || s.MaxRequestSkew > MaxRequestWindow {
+		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: for requests of any age set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
 	}
 	if s.AnyRequestTime && s.Store.Forgets() {
 		return errors.New("countersign: Config.AnyRequestTime: the store forgets activities, and an old request would be carried out again: use store/bolt or store/postgres")

@@ -86,7 +86,11 @@ func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, h
 	}
 	if begun.Recorded != nil {
 		seen.Repeated = true
-		return decodeRecorded(begun.Recorded)
+		record, err := decodeRecorded(begun.Recorded)
+		if err != nil {
+			return nil, err
+		}
+		return e.submitted.shownTo(by, record), nil
 	}
 	return e.perform(ctx, by, request, task, *begun.Lease, seen)
 }
@@ -135,29 +139,46 @@ func decodeFor(sent SignedBody) (*activity.Request, error) {
 	return request, nil
 }
 
-// checkTime refuses a request that is not live.
+// checkTime refuses a request that is not live. Instants are compared: the
+// difference of two that are 292 years apart is not a duration.
 func (s *submitted) checkTime(request *activity.Request) error {
-	if s.AnyRequestTime {
-		return nil
-	}
-	age := s.Now().Sub(request.Time())
+	now, sent := s.Now(), request.Time()
+	tooOld, tooNew := sent.Before(now.Add(-s.MaxRequestAge)), sent.After(now.Add(s.MaxRequestSkew))
 	switch {
-	case age > s.MaxRequestAge && request.Time().Year() == 1970:
+	case s.AnyRequestTime:
+		return nil
+	case tooOld && sent.Year() == 1970:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
 			"timestampMs is in 1970: milliseconds are expected, not seconds")
-	case age > s.MaxRequestAge:
+	case tooOld:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is %s old, at most %s are allowed: make the request again", age.Round(time.Millisecond), s.MaxRequestAge)
-	case -age > s.MaxRequestSkew:
+			"timestampMs is %s old, at most %s are allowed: make the request again", now.Sub(sent).Round(time.Millisecond), s.MaxRequestAge)
+	case tooNew:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is %s ahead, at most %s are allowed: set the clock", (-age).Round(time.Millisecond), s.MaxRequestSkew)
+			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), s.MaxRequestSkew)
 	}
 	return nil
 }
 
-// keepUntil is how long a body could be sent again.
-func (s *submitted) keepUntil(request *activity.Request) time.Time {
+// liveUntil returns the last instant at which a lease on the request may be
+// taken. The skew on top of the age leaves a request that was live when it came
+// time for a slow policy. It is a function of the body and the configuration
+// alone, so that a store that forgets can tell what it may have forgotten.
+func (s *submitted) liveUntil(request *activity.Request) time.Time {
+	if s.AnyRequestTime {
+		return time.Time{}
+	}
 	return request.Time().Add(s.MaxRequestAge + s.MaxRequestSkew)
+}
+
+// keepUntil returns how long a record is kept: never shorter than the body is
+// live, and long enough after its completion for a client that lost the answer.
+func (s *submitted) keepUntil(request *activity.Request, completed time.Time) time.Time {
+	from := request.Time()
+	if completed.After(from) {
+		from = completed
+	}
+	return from.Add(s.MaxRequestAge + s.MaxRequestSkew)
 }
 
 // recordOverhead is about how many bytes a record has beside the body and the
@@ -169,6 +190,7 @@ func (s *submitted) claim(request *activity.Request) store.Claim {
 		OrganizationID: request.OrganizationID,
 		Fingerprint:    request.Fingerprint,
 		LeaseTTL:       s.LeaseTTL,
+		LiveUntil:      s.liveUntil(request),
 		Size:           2*len(request.Body) + recordOverhead,
 	}
 }

@@ -89,23 +89,22 @@ func notServed(kind Type) error {
 		served := operations[i].Type
 		if unversioned(served) == unversioned(kind) {
 			return NewError(ReasonRequestInvalid, "type", nil,
-				"type %q is not served: the version served is %s", kind, served)
+				"type %s is not served: the version served is %s", quoted(string(kind)), served)
 		}
 		names = append(names, string(served))
 	}
 	return NewError(ReasonRequestInvalid, "type", nil,
-		"type %s is not served: use %s", shown(string(kind)), strings.Join(names, ", "))
+		"type %s is not served: use %s", quoted(string(kind)), strings.Join(names, ", "))
 }
 
 var versionSuffix = regexp.MustCompile(`_V[0-9]{1,3}$`)
 
 func unversioned(kind Type) string { return versionSuffix.ReplaceAllString(string(kind), "") }
 
-// shown quotes text of a request for an error, cut if it is long.
-func shown(text string) string {
-	const most = 80
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+// quoted quotes a caller's text for an error, cut to MaxQuoted bytes.
+func quoted(text string) string {
+	if len(text) > MaxQuoted {
+		text = strings.ToValidUTF8(text[:MaxQuoted], "") + "…"
 	}
 	return fmt.Sprintf("%q", text)
 }

@@ -67,42 +67,42 @@ func (VerifyOTPResult) ActivityType() Type { return TypeVerifyOTP }
 func decodeInitOTPAuth(parameters []byte, read parameterReader) (Intent, bool, error) {
 	var intent InitOTPAuthIntent
 	proofs, err := read(parameters,
-		strictjson.Required("otpType", &intent.OTPType),
-		strictjson.Required("contact", &intent.Contact),
+		required("otpType", &intent.OTPType),
+		required("contact", &intent.Contact),
 		strictjson.Optional("otpLength", &intent.OTPLength),
-		strictjson.Optional("appName", &intent.AppName),
+		optional("appName", &intent.AppName),
 		strictjson.Optional("emailCustomization", intent.EmailCustomization.read),
 		strictjson.Optional("smsCustomization", intent.SMSCustomization.read),
-		strictjson.Optional("userIdentifier", &intent.UserIdentifier),
-		strictjson.Optional("sendFromEmailAddress", &intent.SendFromEmailAddress),
+		optional("userIdentifier", &intent.UserIdentifier),
+		optional("sendFromEmailAddress", &intent.SendFromEmailAddress),
 		strictjson.Optional("alphanumeric", &intent.Alphanumeric),
-		strictjson.Optional("sendFromEmailSenderName", &intent.SendFromEmailSenderName),
-		strictjson.Optional("expirationSeconds", &intent.ExpirationSeconds),
-		strictjson.Optional("replyToEmailAddress", &intent.ReplyToEmailAddress),
+		optional("sendFromEmailSenderName", &intent.SendFromEmailSenderName),
+		optional("expirationSeconds", &intent.ExpirationSeconds),
+		optional("replyToEmailAddress", &intent.ReplyToEmailAddress),
 	)
 	return intent, proofs, err
 }
 
 func (c *EmailCustomization) read(reader *strictjson.Reader) error {
 	return reader.Object(
-		strictjson.Optional("logoUrl", &c.LogoURL),
-		strictjson.Optional("magicLinkTemplate", &c.MagicLinkTemplate),
-		strictjson.Optional("templateVariables", &c.TemplateVariables),
-		strictjson.Optional("templateId", &c.TemplateID),
+		optional("logoUrl", &c.LogoURL),
+		optional("magicLinkTemplate", &c.MagicLinkTemplate),
+		optional("templateVariables", &c.TemplateVariables),
+		optional("templateId", &c.TemplateID),
 	)
 }
 
 func (c *SMSCustomization) read(reader *strictjson.Reader) error {
-	return reader.Object(strictjson.Optional("template", &c.Template))
+	return reader.Object(optional("template", &c.Template))
 }
 
 func decodeVerifyOTP(parameters []byte, read parameterReader) (Intent, bool, error) {
 	var intent VerifyOTPIntent
 	proofs, err := read(parameters,
-		strictjson.Required("otpId", &intent.OTPID),
-		strictjson.Required("otpCode", &intent.OTPCode),
-		strictjson.Optional("publicKey", &intent.PublicKey),
-		strictjson.Optional("expirationSeconds", &intent.ExpirationSeconds),
+		required("otpId", &intent.OTPID),
+		required("otpCode", &intent.OTPCode),
+		optional("publicKey", &intent.PublicKey),
+		optional("expirationSeconds", &intent.ExpirationSeconds),
 	)
 	return intent, proofs, err
 }

@@ -107,7 +107,7 @@ func checkProofKey(proof AppProof, trusted *ecdsa.PublicKey) error {
 		return fmt.Errorf("trusted key: %w", err)
 	}
 	if proof.Scheme != AppProofScheme {
-		return fmt.Errorf("%w: unknown scheme %s", ErrAppProof, shown(proof.Scheme))
+		return fmt.Errorf("%w: unknown scheme %s", ErrAppProof, quoted(proof.Scheme))
 	}
 	want := hex.EncodeToString(point) + hex.EncodeToString(point)
 	if subtle.ConstantTimeCompare([]byte(proof.PublicKey), []byte(want)) != 1 {

@@ -51,7 +51,7 @@ func parseAppProofPayload(text []byte) (payload AppProofPayload, err error) {
 		return payload, err
 	}
 	if kind != AppProofType {
-		return payload, fmt.Errorf("proofPayload: unknown type %s", shown(kind))
+		return payload, fmt.Errorf("proofPayload: unknown type %s", quoted(kind))
 	}
 	payload.TimestampMs, err = parseTimestamp(timestamp)
 	return payload, err

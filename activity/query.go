@@ -25,8 +25,8 @@ type WhoAmI struct {
 // is an *Error.
 func DecodeGetActivity(body []byte) (query GetActivityQuery, err error) {
 	err = strictjson.Read(body, "body",
-		strictjson.Required("organizationId", &query.OrganizationID),
-		strictjson.Required("activityId", &query.ActivityID),
+		required("organizationId", &query.OrganizationID),
+		required("activityId", &query.ActivityID),
 	)
 	if err != nil {
 		return query, refuseJSON(err)
@@ -38,7 +38,7 @@ func DecodeGetActivity(body []byte) (query GetActivityQuery, err error) {
 // *Error.
 func DecodeWhoAmI(body []byte) (query WhoAmIQuery, err error) {
 	err = strictjson.Read(body, "body",
-		strictjson.Required("organizationId", &query.OrganizationID),
+		required("organizationId", &query.OrganizationID),
 	)
 	if err != nil {
 		return query, refuseJSON(err)

@@ -35,3 +35,11 @@ func (r *Record) WithoutResult() *Record {
 	hidden.Result = nil
 	return &hidden
 }
+
+// WithoutStamp returns a copy of the record whose vote has no signature, so that
+// reading it is not the same as holding a request that could be sent.
+func (r *Record) WithoutStamp() *Record {
+	hidden := *r
+	hidden.Voter.Signature = ""
+	return &hidden
+}

@@ -1,7 +1,5 @@
 package activity
 
-import "github.com/countersign-dev/countersign/internal/strictjson"
-
 // TransactionType names the chain of a transaction, as the API does.
 type TransactionType string
 
@@ -55,9 +53,9 @@ func DecodeSignTransactionIntent(parameters []byte) (SignTransactionIntent, erro
 func decodeSignTransaction(parameters []byte, read parameterReader) (Intent, bool, error) {
 	var intent SignTransactionIntent
 	proofs, err := read(parameters,
-		strictjson.Required("signWith", &intent.SignWith),
-		strictjson.Required("unsignedTransaction", &intent.UnsignedTransaction),
-		strictjson.Required("type", (*string)(&intent.Type)),
+		required("signWith", &intent.SignWith),
+		required("unsignedTransaction", &intent.UnsignedTransaction),
+		required("type", (*string)(&intent.Type)),
 	)
 	return intent, proofs, err
 }

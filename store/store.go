@@ -37,6 +37,10 @@ var (
 	// make room by forgetting one that could still be asked for.
 	ErrFull = errors.New("store: full: try again later, or give it more room")
 
+	// ErrStale: nothing is recorded of the request, and it is not live any more,
+	// or was forgotten: carrying it out could be doing so a second time.
+	ErrStale = errors.New("store: the request is not live any more")
+
 	// ErrUnavailable: the file or the database could not be read or written
 	// now. It may be tried again.
 	ErrUnavailable = errors.New("store: unavailable")
@@ -62,7 +66,7 @@ type Activity struct {
 	Fingerprint    Fingerprint
 	SubmittedBy    string    // the credential, opaque; for the one who asks whether it may be shown
 	Data           []byte    // the encoded record, opaque
-	KeepUntil      time.Time // a store that forgets keeps it up to and including then
+	KeepUntil      time.Time // a store that forgets keeps it up to and including then; not before the claim's LiveUntil
 }
 
 // Claim is what Begin needs to know of a request.
@@ -75,10 +79,19 @@ type Claim struct {
 	// share goes by its own clock, in leases.
 	Now time.Time
 
+	// LiveUntil is the last instant at which the lease may be taken: a function
+	// of the request alone. A store that forgets takes no request that could be
+	// one it forgot. Zero: for ever; only a store that does not forget may be
+	// asked that.
+	LiveUntil time.Time
+
 	// Size is about how many bytes of Data will come, so that a bounded store
 	// refuses before the work is done and not after.
 	Size int
 }
+
+// Stale reports whether the claim came too late for a lease.
+func (c *Claim) Stale() bool { return !c.LiveUntil.IsZero() && c.Now.After(c.LiveUntil) }
 
 // Lease is the right to do the work of one request. It is a value: whoever has
 // it, has it.
@@ -121,7 +134,10 @@ type Store interface {
 	// is taken, and the refusal is returned; with its error nothing is written.
 	// In both cases a lease that had run out may be over.
 	//
-	// It returns ErrFull if the store has no room.
+	// It returns ErrFull if the store has no room, and ErrStale if nothing is
+	// recorded and claim.Now is after claim.LiveUntil, or a store that forgets
+	// has forgotten a record whose KeepUntil was not before LiveUntil. Whatever
+	// clocks do, no request is carried out twice.
 	Begin(ctx context.Context, claim Claim, change otp.Change) (Begun, error)
 
 	// Renew makes the lease last ttl from now on. It returns ErrLeaseLost if

@@ -11,11 +11,12 @@ type Field struct {
 	name     string
 	required bool
 	into     any
+	atMost   int // bytes of a string; 0: any length
 }
 
 // Required is a member that must be there, and not null. What into may be is
 // said by [Optional].
-func Required(name string, into any) Field { return Field{name, true, into} }
+func Required(name string, into any) Field { return Field{name: name, required: true, into: into} }
 
 // Optional is a member that may be absent; null means the same. Its value is
 // read into a
@@ -26,7 +27,14 @@ func Required(name string, into any) Field { return Field{name, true, into} }
 //	*int                  an integer without point or exponent
 //	*Span                 an object, kept as it is
 //	func(*Reader) error   whatever the function reads, such as another Object
-func Optional(name string, into any) Field { return Field{name, false, into} }
+func Optional(name string, into any) Field { return Field{name: name, into: into} }
+
+// AtMost returns the field with a bound on its string, in bytes of UTF-8. A
+// longer one is refused, and the error does not repeat it.
+func (f Field) AtMost(bytes int) Field {
+	f.atMost = bytes
+	return f
+}
 
 // Span is where a value stands in the text: from Start to before End.
 type Span struct{ Start, End int }
@@ -97,9 +105,20 @@ func (r *Reader) member(field *Field) error {
 		}
 	} else if err := r.value(field.into); err != nil {
 		return err
+	} else if err := field.check(r, start); err != nil {
+		return err
 	}
 	r.path = r.path[:len(r.path)-1]
 	return nil
+}
+
+// check refuses a string that is longer than the field's bound.
+func (f *Field) check(r *Reader, start int) error {
+	text, isText := f.into.(*string)
+	if f.atMost == 0 || !isText || len(*text) <= f.atMost {
+		return nil
+	}
+	return r.fail(start, "%d bytes, at most %d are allowed", len(*text), f.atMost)
 }
 
 func (r *Reader) value(into any) (err error) {
@@ -237,9 +256,10 @@ func (r *Reader) skipObject(depth int) error {
 		if _, twice := names[name]; twice {
 			return r.failIn(shownName(name), at, "appears twice")
 		}
-		if len(names) == MaxMembers {
-			return r.failIn(shownName(name), at, "more than %d members in one object", MaxMembers)
+		if r.kept == MaxMembers {
+			return r.failIn(shownName(name), at, "more than %d members in an object that is kept", MaxMembers)
 		}
+		r.kept++
 		names[name] = struct{}{}
 		return r.skip(depth + 1)
 	})

@@ -24,8 +24,9 @@ import (
 // MaxDepth is how deep objects and arrays may be nested.
 const MaxDepth = 32
 
-// MaxMembers is how many members an object that is kept as it is may have. An
-// object that is read has those of its table.
+// MaxMembers is how many members one text may have, at all depths together, in
+// the objects that are kept as they are: each costs memory. An object that is
+// read has those of its table.
 const MaxMembers = 256
 
 // Error says what is wrong with a text, and where.
@@ -53,6 +54,7 @@ type Reader struct {
 	data []byte
 	at   int
 	path []string
+	kept int // members in objects that are kept, so far
 }
 
 // Read reads a text that is one object with the given members and nothing

@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 		{"wrong type: number for bytes", `{"text":"a","secret":1}`, "secret", 21, "a string is expected, not a number"},
 		{"half a surrogate pair in bytes", `{"text":"a","secret":"\ud83d"}`, "secret", 22, "half of a surrogate pair"},
 		{"too deep", `{"text":"a","kept":` + deep, "kept", 19 + 5*(strictjson.MaxDepth+1), "nested deeper"},
-		{"too many members", `{"text":"a","kept":{` + members(strictjson.MaxMembers+1), "kept.m256", 20 + 256*9, "more than 256 members"},
+		{"too many members", `{"text":"a","kept":{` + members(strictjson.MaxMembers+1), "kept.m256", 20 + 256*9, "more than 256 members in an object that is kept"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := new(subject).read(test.text)

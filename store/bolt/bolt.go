@@ -81,6 +81,9 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change)
 	if recorded, err := s.recorded(claim); recorded != nil || err != nil {
 		return store.Begun{Recorded: recorded}, err
 	}
+	if claim.Stale() {
+		return s.leases.Waiting(claim)
+	}
 	begun, err := s.leases.Take(claim)
 	if err != nil || begun.Lease == nil {
 		return begun, err

@@ -16,7 +16,7 @@ import (
 var start = time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
 
 func claimOf(i int, now time.Time, size int) store.Claim {
-	claim := store.Claim{OrganizationID: "org", LeaseTTL: time.Minute, Now: now, Size: size}
+	claim := store.Claim{OrganizationID: "org", LeaseTTL: time.Minute, Now: now, LiveUntil: now.Add(time.Hour), Size: size}
 	binary.BigEndian.PutUint64(claim.Fingerprint[:], uint64(i))
 	return claim
 }

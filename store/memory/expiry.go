@@ -64,7 +64,7 @@ func (s *Store) sweep(now time.Time, most int) (swept store.Swept) {
 		first := heap.Pop(&s.expiry).(expiring)
 		switch first.kind {
 		case kindActivity:
-			swept.Activities += s.sweepActivity(first, now)
+			swept.Activities += s.sweepActivity(first)
 		case kindCode:
 			swept.Codes += s.sweepCode(first)
 		case kindMeter:
@@ -74,22 +74,15 @@ func (s *Store) sweep(now time.Time, most int) (swept store.Swept) {
 	return swept
 }
 
-func (s *Store) sweepActivity(e expiring, now time.Time) int {
+func (s *Store) sweepActivity(e expiring) int {
 	activity := s.activities[requestKey{e.organization, e.key}]
-	if activity == nil || !now.After(activity.KeepUntil) {
-		return 0 // done again since, by a request that was kept no longer
-	}
-	s.forget(activity)
-	return 1
-}
-
-func (s *Store) forget(activity *store.Activity) {
-	if activity == nil {
-		return
+	if activity.KeepUntil.After(s.forgotten) {
+		s.forgotten = activity.KeepUntil
 	}
 	delete(s.activities, requestKey{activity.OrganizationID, activity.Fingerprint})
 	delete(s.ids, idKey{activity.OrganizationID, activity.ID})
 	s.used -= costOf(activity)
+	return 1
 }
 
 func (s *Store) sweepCode(e expiring) int {

@@ -1,8 +1,9 @@
 // Package memory keeps activities and one-time passwords in memory: for
 // embedders of one process that can lose them, and for tests.
 //
-// It forgets a completed activity after its KeepUntil, which the engine sets so
-// that a request that is forgotten is also too old to be taken again. It is
+// It forgets a completed activity after its KeepUntil, and takes no request from
+// then on that could be the one it forgot: whatever the clock does, none is
+// carried out twice while the process lives. It is
 // bounded in bytes. When it is full of what could still be asked for, it refuses
 // what is new with store.ErrFull; it never evicts, since a request whose record
 // was evicted could be carried out twice.
@@ -32,6 +33,7 @@ type Store struct {
 	mu         sync.Mutex
 	closed     bool
 	used       int
+	forgotten  time.Time // the latest KeepUntil of what was forgotten
 	activities map[requestKey]*store.Activity
 	ids        map[idKey]*store.Activity
 	codes      map[idKey]*otp.Code
@@ -89,8 +91,11 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change)
 	defer s.mu.Unlock()
 	s.sweepSome(claim.Now)
 	recorded := s.activities[requestKey{claim.OrganizationID, claim.Fingerprint}]
-	if recorded != nil && !claim.Now.After(recorded.KeepUntil) {
+	if recorded != nil {
 		return store.Begun{Recorded: recorded}, nil
+	}
+	if claim.Stale() || !s.forgotten.IsZero() && !claim.LiveUntil.After(s.forgotten) {
+		return s.leases.Waiting(claim)
 	}
 	claim.Size += activityCost
 	begun, err := s.leases.Take(claim)
@@ -169,7 +174,6 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change otp.Ch
 			return err
 		}
 	}
-	s.forget(s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}])
 	s.used += cost
 	s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}] = &activity
 	s.ids[at] = &activity

@@ -48,6 +48,13 @@ const takeAttempts = 10
 
 // take takes the lease if it can be had, and finds out why if not.
 func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun store.Begun, err error) {
+	if claim.Stale() {
+		begun, live, err := s.look(ctx, q, claim)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
+			return store.Begun{}, store.ErrStale
+		}
+		return begun, err
+	}
 	for range takeAttempts {
 		lease, err := takeLease(ctx, q, claim)
 		if err == nil {
@@ -56,7 +63,7 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return begun, err
 		}
-		begun, err = s.look(ctx, q, claim)
+		begun, _, err = s.look(ctx, q, claim)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return begun, err
 		}
@@ -81,8 +88,9 @@ func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease,
 	return &lease, err
 }
 
-// look finds the record or who holds the lease; pgx.ErrNoRows if it has gone.
-func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun store.Begun, err error) {
+// look finds the record, or the lease and whether it still runs; pgx.ErrNoRows
+// if there is neither.
+func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun store.Begun, live bool, err error) {
 	var (
 		id, submittedBy *string
 		keepUntil       *time.Time
@@ -90,18 +98,19 @@ func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun s
 		token           int64
 	)
 	err = q.QueryRow(ctx, `
-		SELECT id, submitted_by, data, keep_until, token FROM countersign_activities
+		SELECT id, submitted_by, data, keep_until, token, id IS NOT NULL OR lease_until > clock_timestamp()
+		FROM countersign_activities
 		WHERE organization_id = $1 AND fingerprint = $2`,
-		claim.OrganizationID, claim.Fingerprint[:]).Scan(&id, &submittedBy, &data, &keepUntil, &token)
+		claim.OrganizationID, claim.Fingerprint[:]).Scan(&id, &submittedBy, &data, &keepUntil, &token, &live)
 	if err != nil {
-		return begun, err
+		return begun, false, err
 	}
 	if id == nil {
 		held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: uint64(token)}
-		return store.Begun{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, nil
+		return store.Begun{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, live, nil
 	}
 	if submittedBy == nil || keepUntil == nil {
-		return begun, fmt.Errorf("activity %s is damaged: it is completed, and has no submitted_by or no keep_until", *id)
+		return begun, false, fmt.Errorf("activity %s is damaged: it is completed, and has no submitted_by or no keep_until", *id)
 	}
 	return store.Begun{Recorded: &store.Activity{
 		ID:             *id,
@@ -110,7 +119,7 @@ func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun s
 		SubmittedBy:    *submittedBy,
 		Data:           data,
 		KeepUntil:      *keepUntil,
-	}}, nil
+	}}, true, nil
 }
 
 // giveBack removes a lease that was taken in this transaction.

@@ -11,6 +11,8 @@ import (
 
 func runSweep(t *testing.T, h Harness) {
 	t.Run("activities", func(t *testing.T) { sweepActivities(open(t, h)) })
+	t.Run("stale claims", func(t *testing.T) { staleClaims(open(t, h)) })
+	t.Run("stale claims on a lease that ran out", func(t *testing.T) { staleRunOut(open(t, h)) })
 	t.Run("codes", func(t *testing.T) { sweepCodes(open(t, h)) })
 	t.Run("codes inserted again", func(t *testing.T) { sweepInsertedAgain(open(t, h)) })
 	t.Run("meters", func(t *testing.T) { sweepMeters(open(t, h)) })
@@ -38,10 +40,47 @@ func sweepActivities(b *bench) {
 		b.recorded()
 		return
 	}
-	b.lease("a")
+	b.stale("a")
 	b.sweep(b.now)
 	_, err := b.Get(b.t.Context(), organization, b.activity("a").ID)
 	b.is(err, store.ErrNotFound)
+	b.now = epoch // the clock is set back: the request looks live again
+	b.stale("a")
+	b.stale("another that was live as long")
+}
+
+// stale expects that a request is refused for good.
+func (b *bench) stale(body string) {
+	b.t.Helper()
+	_, err := b.Begin(b.t.Context(), b.claim(body), bump(nil, nil))
+	b.is(err, store.ErrStale)
+}
+
+// staleClaims: what is not live any more gets no lease, but the record, and
+// waits for a holder that has not finished.
+func staleClaims(b *bench) {
+	b.ttl = time.Minute
+	b.now = liveUntil
+	held := b.lease("held")
+	b.complete(b.lease("a"), "a")
+	b.now = liveUntil.Add(time.Millisecond)
+	b.stale("b")
+	b.bumped(0)
+	begun, err := b.Begin(b.t.Context(), b.claim("held"), bump(nil, nil))
+	b.noError(err)
+	b.same(true, begun.Wait != nil)
+	b.complete(held, "held")
+	if !b.Forgets() {
+		b.recorded()
+	}
+}
+
+// staleRunOut: a lease that ran out is not waited for when it cannot be taken.
+func staleRunOut(b *bench) {
+	b.now = liveUntil
+	b.lease("a")
+	b.pass(b.ttl + time.Millisecond)
+	b.stale("a")
 }
 
 func sweepCodes(b *bench) {

@@ -116,6 +116,7 @@ func (p *player) hold(lease store.Lease, ttl time.Duration) {
 func (p *player) playBegin() {
 	claim := p.claim(tape.Pick(p.tape, bodies...))
 	claim.OrganizationID, claim.LeaseTTL = tape.Pick(p.tape, organizations...), p.chooseTTL()
+	claim.LiveUntil = tape.Pick(p.tape, farAway, farAway, farAway, p.now, p.now.Add(-time.Millisecond))
 	at := requestKey{claim.OrganizationID, claim.Fingerprint}
 	script := p.script(claim.OrganizationID)
 	begun, err := p.Begin(p.t.Context(), claim, script.change())
@@ -128,6 +129,8 @@ func (p *player) playBegin() {
 	case taken && p.now.Before(holder.over):
 		p.noError(err)
 		p.same(true, begun.Wait != nil && begun.Lease == nil && begun.Recorded == nil)
+	case p.now.After(claim.LiveUntil):
+		p.is(err, store.ErrStale)
 	default:
 		p.tookOver(at, script)
 		p.is(err, script.end)

@@ -63,6 +63,9 @@ func Run(t *testing.T, h Harness) {
 // epoch is when the tests begin, for stores that are told the time.
 var epoch = time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
 
+// liveUntil is how long the requests of the tests are live.
+var liveUntil = epoch.Add(time.Hour)
+
 // bench is one store with what tests need around it.
 type bench struct {
 	t testing.TB
@@ -107,7 +110,7 @@ const organization = "6e1f8f5e-1111-4222-8333-444455556666"
 func fingerprint(body string) store.Fingerprint { return sha256.Sum256([]byte(body)) }
 
 func (b *bench) claim(body string) store.Claim {
-	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), LeaseTTL: b.ttl, Now: b.now, Size: 100}
+	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), LeaseTTL: b.ttl, Now: b.now, LiveUntil: liveUntil, Size: 100}
 }
 
 func (b *bench) activity(body string) store.Activity {
@@ -117,7 +120,7 @@ func (b *bench) activity(body string) store.Activity {
 		Fingerprint:    fingerprint(body),
 		SubmittedBy:    "somebody",
 		Data:           []byte("record of " + body),
-		KeepUntil:      epoch.Add(time.Hour),
+		KeepUntil:      liveUntil,
 	}
 }
 

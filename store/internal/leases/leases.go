@@ -63,6 +63,21 @@ func (t *Table) Take(claim store.Claim) (store.Begun, error) {
 	}}, nil
 }
 
+// Waiting says how to wait for the holder of the lease on a request that may not
+// take it: ErrStale if there is none.
+func (t *Table) Waiting(claim store.Claim) (store.Begun, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isClosed() {
+		return store.Begun{}, store.ErrClosed
+	}
+	other := t.held[key{claim.OrganizationID, claim.Fingerprint}]
+	if other == nil || !other.pinned && !claim.Now.Before(other.until) {
+		return store.Begun{}, store.ErrStale
+	}
+	return store.Begun{Wait: t.waiter(other, claim)}, nil
+}
+
 // retryPinned is how long to wait for a Complete whose lease has run out.
 const retryPinned = 10 * time.Millisecond
 

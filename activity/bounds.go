@@ -1,0 +1,61 @@
+package activity
+
+import "github.com/countersign-dev/countersign/internal/strictjson"
+
+// MaxQuoted is how many bytes of a request an error repeats.
+const MaxQuoted = 100
+
+// Bounds of members that other packages share, in bytes.
+const (
+	MaxOrganizationID = 128
+	MaxSignWith       = 255
+)
+
+// bounds is the length that each string of a request may have, in bytes of
+// UTF-8. Decoding enforces it before anything else reads the member, so that no
+// cost grows with what a stranger sends. Only a transaction may be as long as
+// the body: its chain reads it in linear time.
+var bounds = map[string]int{
+	"type":           64,
+	"timestampMs":    maxTimestampDigits,
+	"organizationId": MaxOrganizationID,
+	"activityId":     128,
+
+	"signWith":            MaxSignWith,
+	"unsignedTransaction": 0,
+
+	"otpId":                   128,
+	"otpCode":                 64,
+	"otpType":                 64,
+	"publicKey":               512,
+	"expirationSeconds":       16,
+	"contact":                 254,
+	"sendFromEmailAddress":    254,
+	"replyToEmailAddress":     254,
+	"appName":                 255,
+	"sendFromEmailSenderName": 255,
+	"userIdentifier":          255,
+	"logoUrl":                 2000,
+	"magicLinkTemplate":       2000,
+	"templateVariables":       8 << 10,
+	"templateId":              128,
+	"template":                500,
+}
+
+// required is a string that a request must have, within its bound.
+func required(name string, into *string) strictjson.Field {
+	return strictjson.Required(name, into).AtMost(boundOf(name))
+}
+
+// optional is a string that a request may have, within its bound.
+func optional(name string, into *string) strictjson.Field {
+	return strictjson.Optional(name, into).AtMost(boundOf(name))
+}
+
+func boundOf(name string) int {
+	most, known := bounds[name]
+	if !known {
+		panic("activity: member " + name + " has no bound")
+	}
+	return most
+}

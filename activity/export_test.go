@@ -1,0 +1,4 @@
+package activity
+
+// Bounds returns the bound of every string of a request.
+func Bounds() map[string]int { return bounds }

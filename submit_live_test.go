@@ -1,0 +1,234 @@
+package countersign_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+// at returns a request with a timestampMs as it is written.
+func at(f *enginetest.Fixture, timestamp string) countersign.SignedBody {
+	body := f.Body(enginetest.Request{})
+	return f.APIKey.Sign(strings.Replace(body, fmt.Sprint(f.Clock.Now().UnixMilli()), timestamp, 1))
+}
+
+// TestTimestampsFarAwayAreNotLive: the difference of two instants that are 293
+// years apart is no duration, and a stamp must not be live for ever by it.
+func TestTimestampsFarAwayAreNotLive(t *testing.T) {
+	f := enginetest.New(t)
+	for _, timestamp := range []string{"9999999999999", "8999999999999", "1"} {
+		_, err := f.Engine.Submit(t.Context(), at(f, timestamp))
+		refusal(t, err, activity.ReasonInvalidTime, "timestampMs")
+	}
+	for _, timestamp := range []string{"11000000000000", "99999999999999", "999999999999999"} {
+		_, err := f.Engine.Submit(t.Context(), at(f, timestamp))
+		refusal(t, err, activity.ReasonRequestInvalid, "at most 13")
+	}
+	if n := f.Signing.Signatures.Load(); n != 0 {
+		t.Errorf("%d signatures", n)
+	}
+}
+
+// TestRequestWindowIsBounded: the ages that used to overflow are refused.
+func TestRequestWindowIsBounded(t *testing.T) {
+	for _, change := range []func(*countersign.Config){
+		func(c *countersign.Config) { c.MaxRequestAge = math.MaxInt64 },
+		func(c *countersign.Config) { c.MaxRequestSkew = math.MaxInt64 },
+		func(c *countersign.Config) { c.MaxRequestAge = countersign.MaxRequestWindow + 1 },
+	} {
+		f := enginetest.New(t)
+		config := f.Config
+		change(&config)
+		if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), "AnyRequestTime") {
+			t.Errorf("age %v, skew %v: %v", config.MaxRequestAge, config.MaxRequestSkew, err)
+		}
+	}
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.MaxRequestAge, c.MaxRequestSkew = countersign.MaxRequestWindow, countersign.MaxRequestWindow
+	})
+	onlyOnce(t, f, f.Body(enginetest.Request{}), 5)
+}
+
+// onlyOnce submits a body several times and expects one signature.
+func onlyOnce(t *testing.T, f *enginetest.Fixture, body string, times int) {
+	t.Helper()
+	for range times {
+		if _, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := f.Signing.Signatures.Load(); n != 1 {
+		t.Errorf("%d signatures of one body", n)
+	}
+}
+
+// TestSlowPolicyDoesNotRepeat: while a policy thinks, the same body is carried
+// out by another call and forgotten.
+func TestSlowPolicyDoesNotRepeat(t *testing.T) {
+	var f *enginetest.Fixture
+	first := true
+	var body string
+	f = enginetest.New(t, func(c *countersign.Config) {
+		c.Policy = countersign.PolicyFunc(func(ctx context.Context, _ countersign.Authorization) error {
+			if !first {
+				return nil
+			}
+			first = false
+			if _, err := f.Engine.Submit(ctx, f.APIKey.Sign(body)); err != nil {
+				t.Error(err)
+			}
+			f.Clock.Advance(7 * time.Minute)
+			return nil
+		})
+	})
+	body = f.Body(enginetest.Request{At: f.Clock.Now().Add(-59 * time.Minute)})
+	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if err != nil {
+		refusal(t, err, activity.ReasonInvalidTime, "")
+	}
+	if n := f.Signing.Signatures.Load(); n != 1 {
+		t.Errorf("%d signatures of one body", n)
+	}
+}
+
+// TestSlowPolicyCarriesNothingOutLate: the request was live when it came, and is
+// not when the policy allows it.
+func TestSlowPolicyCarriesNothingOutLate(t *testing.T) {
+	var f *enginetest.Fixture
+	f = enginetest.New(t, func(c *countersign.Config) {
+		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
+			f.Clock.Advance(7 * time.Minute)
+			return nil
+		})
+	})
+	_, err := f.Submit(t, enginetest.Request{At: f.Clock.Now().Add(-59 * time.Minute)})
+	refusal(t, err, activity.ReasonInvalidTime, "not live any more")
+	if n := f.Signing.Signatures.Load(); n != 0 {
+		t.Errorf("%d signatures", n)
+	}
+}
+
+// TestShortSkewDoesNotRepeat: signing takes longer than the skew, and two
+// requests come together at the end of the window.
+func TestShortSkewDoesNotRepeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := enginetest.New(t, func(c *countersign.Config) { c.MaxRequestSkew = time.Second })
+		f.Signing.Before = func(context.Context) error {
+			time.Sleep(time.Millisecond)
+			f.Clock.Advance(2 * time.Second)
+			return nil
+		}
+		body := f.Body(enginetest.Request{At: f.Clock.Now().Add(-time.Hour)})
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() {
+				if _, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if n := f.Signing.Signatures.Load(); n != 1 {
+			t.Errorf("%d signatures of one body", n)
+		}
+	})
+}
+
+// TestClockSetBackDoesNotRepeat: the record is forgotten, then the clock goes
+// back to when the body was live.
+func TestClockSetBackDoesNotRepeat(t *testing.T) {
+	for _, step := range []time.Duration{66 * time.Minute, 3 * time.Hour, 365 * 24 * time.Hour} {
+		f := enginetest.New(t)
+		body := f.Body(enginetest.Request{})
+		onlyOnce(t, f, body, 1)
+		f.Clock.Advance(step)
+		if _, err := f.Submit(t, enginetest.Request{}); err != nil {
+			t.Fatal(err)
+		}
+		f.Clock.Advance(-step)
+		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+		refusal(t, err, activity.ReasonInvalidTime, "not live any more")
+		if n := f.Signing.Signatures.Load(); n != 2 {
+			t.Fatalf("%v back: %d signatures of two bodies", step, n)
+		}
+	}
+}
+
+// TestPanicReleasesTheLease: a backend that panics once does not keep the same
+// body from being tried again.
+func TestPanicReleasesTheLease(t *testing.T) {
+	f := enginetest.New(t)
+	fault := true
+	f.Signing.Before = func(context.Context) error {
+		if fault {
+			fault = false
+			panic("a fault of a backend")
+		}
+		return nil
+	}
+	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_, _ = f.Engine.Submit(t.Context(), sent)
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), countersign.DefaultLeaseTTL/3)
+	defer cancel()
+	if _, err := f.Engine.Submit(ctx, sent); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOthersAreShownNoProof: a reader who is not the submitter gets neither the
+// token nor a stamp that could be sent, by query or by sending the body.
+func TestOthersAreShownNoProof(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	id := issue(t, f)
+	body := verifyBody(f, id, outbox.Code(t, id), "")
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, proof := record.Result.(activity.VerifyOTPResult).VerificationToken, record.Voter.Signature
+	query := getBody(enginetest.Organization, record.ID)
+	for name, read := range map[string]func() (*activity.Record, error){
+		"get_activity":      func() (*activity.Record, error) { return f.Engine.GetActivity(t.Context(), f.OTPOnly.Sign(query)) },
+		"the body again":    func() (*activity.Record, error) { return f.Engine.Submit(t.Context(), f.OTPOnly.Sign(body)) },
+		"of its submitter":  func() (*activity.Record, error) { return f.Engine.GetActivity(t.Context(), f.APIKey.Sign(query)) },
+		"by its submitter":  func() (*activity.Record, error) { return f.Engine.Submit(t.Context(), f.APIKey.Sign(body)) },
+		"of another, later": func() (*activity.Record, error) { return later(f, query) },
+	} {
+		shown, err := read()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		answer := string(shown.AppendAnswer(nil))
+		own := strings.Contains(name, "its submitter")
+		if got := strings.Contains(answer, token); got != own {
+			t.Errorf("%s: shows the token: %v", name, got)
+		}
+		if got, want := strings.Contains(answer, proof), own || strings.Contains(name, "later"); got != want {
+			t.Errorf("%s: shows the stamp: %v", name, got)
+		}
+	}
+}
+
+// later asks for an activity when its request is not live any more.
+func later(f *enginetest.Fixture, query string) (*activity.Record, error) {
+	f.Clock.Advance(65*time.Minute + time.Millisecond)
+	defer f.Clock.Advance(-65*time.Minute - time.Millisecond)
+	return f.Engine.GetActivity(context.Background(), f.OTPOnly.Sign(query))
+}
