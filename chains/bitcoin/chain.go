@@ -35,13 +35,20 @@
 //
 // # Hazards
 //
-// A signature of segwit version 0 commits to the amount of its own input
-// only: who lies about the amounts of the others, twice and differently, turns
-// two signatures into one transaction with a fee nobody saw. So every amount
-// is proven by the transaction that is spent, or is [HazardUnprovenAmount].
-// A taproot signature with SIGHASH_DEFAULT or SIGHASH_ALL commits to all
-// amounts and needs no proof. The other hazards are the sighash types that
-// leave parts of the transaction open, and a high fee.
+// A signature of segwit version 0 commits to the amount of its own input only,
+// one of before segwit to none. A PSBT that lies about the amounts of other
+// inputs gets valid signatures, and two PSBTs that lie differently yield one
+// transaction with a fee that neither of them showed (CVE-2020-14199). The rule
+// that excludes it: a signature of ours is valid only if everything that the
+// PSBT claims is true. So each amount is proven by the transaction that is
+// spent, or every signature made in the request commits to it, or it is
+// [HazardUnprovenAmount]. Taproot signatures over all inputs commit to all
+// amounts; a sole input of segwit version 0 commits to its own. That one of
+// several signatures commits to an amount is not enough, and an input that only
+// claims to be our taproot output proves nothing about the others.
+//
+// The other hazards are the sighash types that leave parts of the transaction
+// open, a high fee, and value for outputs that nobody or anybody can spend.
 package bitcoin
 
 import (

@@ -84,14 +84,13 @@ func (t *Transaction) firstWith(ours []task, applies func(byte) bool) *input {
 	return nil
 }
 
-// unproven looks for an amount that nothing proves.
+// unproven looks for an amount that nothing proves, and that some signature of
+// this request does not commit to. Without this hazard a signature of ours is
+// valid only if all that the PSBT claims is true.
 func (t *Transaction) unproven(ours []task) (chains.Hazard, bool) {
-	if commitsToAmounts(ours) {
-		return chains.Hazard{}, false
-	}
 	for i := range t.inputs {
 		in := &t.inputs[i]
-		if in.proven {
+		if in.proven || t.allCommitTo(ours, in) {
 			continue
 		}
 		return chains.Hazard{Name: HazardUnprovenAmount, Detail: fmt.Sprintf(
@@ -102,21 +101,39 @@ func (t *Transaction) unproven(ours []task) (chains.Hazard, bool) {
 	return chains.Hazard{}, false
 }
 
-// commitsToAmounts reports whether lies about amounts make our signatures
-// worthless: if all of them are BIP-340 signatures over all inputs; or if one
-// is for an output that nobody but us can spend, since the transaction is then
-// nothing without it. A taproot output with a script tree does not count for
-// the second: another leaf may spend it without us.
-func commitsToAmounts(ours []task) bool {
-	all := len(ours) > 0
+// allCommitTo reports whether every signature of this request commits to the
+// amount of an input: a lie about it makes all of them worthless. Without a
+// key, every input that is not final counts as signed.
+//
+// It does not suffice that one of them commits to it, nor that another input is
+// claimed to be ours: a signature that commits to less stays valid whatever the
+// PSBT says, and two PSBTs that each lie about one input yield together what
+// neither of them showed (CVE-2020-14199).
+func (t *Transaction) allCommitTo(ours []task, other *input) bool {
 	for i := range ours {
-		commits := ours[i].schnorr && ours[i].in.sighash <= sighashAll
-		if commits && ours[i].leaf == nil && ours[i].in.taproot.root == nil {
-			return true
+		if !ours[i].in.commitsTo(other) {
+			return false
 		}
-		all = all && commits
 	}
-	return all
+	for i := range t.inputs {
+		if in := &t.inputs[i]; len(ours) == 0 && !in.final && !in.commitsTo(other) {
+			return false
+		}
+	}
+	return true
+}
+
+// commitsTo reports whether a signature of the input commits to the amount of
+// another, or of itself: legacy to none, segwit version 0 to its own (BIP-143),
+// taproot to all, or with SIGHASH_ANYONECANPAY to its own (BIP-341).
+func (in *input) commitsTo(other *input) bool {
+	switch in.kind.family() {
+	case segwitV0:
+		return in == other
+	case taprootV1:
+		return in == other || in.sighash&sighashAnyoneCanPay == 0
+	}
+	return false
 }
 
 func (t *Transaction) highFee() (chains.Hazard, bool) {

@@ -160,9 +160,25 @@ func TestFeeAttack(t *testing.T) {
 	runEngine(t, robbery.Encode(), final)
 }
 
-// TestTaprootNeedsNoProof: a taproot signature over everything commits to all
-// amounts; another sighash type, or another's taproot input, does not help.
-func TestTaprootNeedsNoProof(t *testing.T) {
+// TestFeeAttackOneClaimEach: where one input alone is unproven, and signed in
+// the same request, its own signature commits to its amount, and the other's
+// does not. Each of two PSBTs lies about another input, and the signatures of
+// the proven ones make up the robbery.
+func TestFeeAttackOneClaimEach(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	for liar := range 2 {
+		p := twoCoins(t, 0, 0, true)
+		p.Inputs[liar].Proof, p.Inputs[liar].Claimed = false, 10_000
+		if fee := parse(t, p.Encode()).Fee(); fee != 1_000 {
+			t.Fatalf("the fee shown is %d", fee)
+		}
+		wantHazards(t, p.Encode(), key.PublicKey(), bitcoin.HazardUnprovenAmount)
+	}
+}
+
+// TestNoProofNeeded: a signature that commits to all unproven amounts needs no
+// proof of them. One that does not makes the hazard, whatever others commit to.
+func TestNoProofNeeded(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	x := a.XOnly()
 	claim := func(spend bitcointest.Spend, salt uint32) bitcointest.Input {
@@ -170,30 +186,40 @@ func TestTaprootNeedsNoProof(t *testing.T) {
 		in.Proof, in.Claim = false, true
 		return in
 	}
+	withSighash := func(in bitcointest.Input, sighash int64) bitcointest.Input {
+		in.Sighash = sighash
+		return in
+	}
 	made := func(inputs ...bitcointest.Input) []byte {
 		return bitcointest.PSBT{Inputs: inputs, Outputs: []bitcointest.Output{bitcointest.P2PKH(b).Output(9_000 * uint64(len(inputs)))}}.Encode()
 	}
-	all := claim(bitcointest.BIP86(a), 9)
-	all.Sighash = 1
-	single := claim(bitcointest.BIP86(a), 9)
-	single.Sighash = 3
-	tree := bitcointest.Taproot(x[:], bitcointest.Leaf(b))
+	both := func(raw []byte, want ...string) {
+		t.Helper()
+		wantHazards(t, raw, a, want...)
+		wantHazards(t, raw, keystore.PublicKey{}, want...)
+	}
+	tree, leaf := bitcointest.Taproot(x[:], bitcointest.Leaf(b)), bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(a))
+	bip86 := claim(bitcointest.BIP86(a), 9)
 	v0 := claim(bitcointest.P2WPKH(a), 1)
 
-	wantHazards(t, made(claim(bitcointest.BIP86(a), 2)), a)
-	wantHazards(t, made(all), a)
-	wantHazards(t, made(claim(tree, 2)), a)
-	wantHazards(t, made(claim(bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(a)), 2)), a)
-	wantHazards(t, made(v0, claim(bitcointest.BIP86(a), 2)), a)
-	wantHazards(t, made(v0, all), a)
+	both(made(claim(bitcointest.BIP86(a), 2)))
+	both(made(withSighash(bip86, 1)))
+	both(made(claim(tree, 2)))
+	both(made(claim(leaf, 2)))
+	both(made(claim(leaf, 2), claim(tree, 3), bip86))
+	both(made(v0)) // it commits to its own amount, and there is no other
+	both(made(withSighash(bip86, 3)), bitcoin.HazardSighashSingle)
+	wantHazards(t, made(bip86, claim(bitcointest.P2WPKH(b), 2)), a)
 
-	wantHazards(t, made(v0), a, bitcoin.HazardUnprovenAmount)
-	wantHazards(t, made(single), a, bitcoin.HazardSighashSingle, bitcoin.HazardUnprovenAmount)
+	proven := bitcointest.BIP86(a).Input(10_000, 3)
+	both(made(v0, bip86), bitcoin.HazardUnprovenAmount) // a claim vouches for no claim
+	both(made(v0, withSighash(bip86, 1)), bitcoin.HazardUnprovenAmount)
+	both(made(v0, claim(tree, 2)), bitcoin.HazardUnprovenAmount)
+	both(made(v0, claim(bitcointest.P2WPKH(a), 2)), bitcoin.HazardUnprovenAmount)
+	both(made(bip86, withSighash(claim(bitcointest.BIP86(a), 2), 0x81)), bitcoin.HazardSighashAnyoneCanPay, bitcoin.HazardUnprovenAmount)
+	both(made(v0, bitcointest.P2PKH(a).Input(10_000, 2)), bitcoin.HazardUnprovenAmount)
+	both(made(v0, proven)) // the taproot signature commits to the claim, and so does the claim's own
 	wantHazards(t, made(v0, claim(bitcointest.BIP86(b), 2)), a, bitcoin.HazardUnprovenAmount)
-	// Of the taproot output b can spend a leaf without a: it ties a's hands only.
-	wantHazards(t, made(v0, claim(tree, 2)), a, bitcoin.HazardUnprovenAmount)
-	// Without a key it depends on who signs, and is said.
-	wantHazards(t, made(claim(bitcointest.BIP86(a), 2)), keystore.PublicKey{}, bitcoin.HazardUnprovenAmount)
 }
 
 // TestUnprovenOfOthers: the fee is made of all inputs, not of ours alone.

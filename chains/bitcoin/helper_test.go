@@ -2,6 +2,8 @@ package bitcoin_test
 
 import (
 	"errors"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -58,4 +60,33 @@ func refused(t testing.TB, raw []byte) *chains.ParseError {
 		t.Fatalf("accepted, or refused otherwise: %v", err)
 	}
 	return parse
+}
+
+// signDefault signs a PSBT as an engine does that allows these hazards alone. It
+// returns what is shown to leave the key, in satoshi, fee included; not ok if
+// the PSBT is refused.
+func signDefault(t testing.TB, raw []byte, key keystore.Key, signWith string, allowed ...string) (signed []byte, leaving int64, ok bool) {
+	t.Helper()
+	tx, err := bitcoin.New(bitcoin.Limits{}).Parse(raw)
+	if err != nil {
+		return nil, 0, false
+	}
+	for _, hazard := range tx.Hazards(key.PublicKey()) {
+		if !slices.Contains(allowed, hazard.Name) {
+			return nil, 0, false
+		}
+	}
+	if signed, err = tx.AppendSigned(t.Context(), nil, key, signWith); err != nil {
+		return nil, 0, false
+	}
+	for _, field := range tx.SignerView(key.PublicKey()) {
+		value, _ := strconv.ParseInt(field.Value, 10, 64)
+		switch field.Label {
+		case "ours in":
+			leaving += value
+		case "ours out":
+			leaving -= value
+		}
+	}
+	return signed, leaving, true
 }

@@ -3,7 +3,6 @@ package bitcoin_test
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -86,18 +85,14 @@ func find(t testing.TB, store keystore.Keystore, tx *bitcoin.Transaction, signWi
 	return nil
 }
 
-// TestVectorHazards: the two segwit vectors without the transaction that they
-// spend carry the hazard, and no other does.
+// TestVectorHazards: none has any. The two segwit vectors come without the
+// transaction that they spend, and their one signature commits to its amount.
 func TestVectorHazards(t *testing.T) {
 	for name, vector := range vectors(t) {
 		tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
 		pub := keyOf(t, chaintest.Unhex(t, vector.PrivateKey)).PublicKey()
-		var want []string
-		if name == "p2wpkh" || name == "p2wsh" {
-			want = []string{bitcoin.HazardUnprovenAmount}
-		}
-		if got := chaintest.Names(tx.Hazards(pub)); !slices.Equal(got, want) {
-			t.Errorf("%s: hazards %v, want %v", name, got, want)
+		if got := chaintest.Names(tx.Hazards(pub)); len(got) > 0 {
+			t.Errorf("%s: hazards %v", name, got)
 		}
 	}
 }
