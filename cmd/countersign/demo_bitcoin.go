@@ -30,13 +30,14 @@ var bitcoinDemo = demoChain{
 	does:      "pay 0.0006 BTC from a P2WPKH address",
 	unsigned:  func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, true) },
 	hazard:    "bitcoin/unproven-amount",
-	isHazard:  "does not prove the amount it spends, so that its fee may be a lie",
+	isHazard:  "does not prove the two amounts it spends, so that its fee may be a lie",
 	hazardous: func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, false) },
 	check:     checkBitcoin,
 }
 
-// demoPSBT spends an output to the key's P2WPKH address. With proven, the whole
-// transaction that made the output is there, else only what is said of it.
+// demoPSBT spends an output to the key's P2WPKH address. If proven, the PSBT has
+// the whole transaction that made the output. If not, it spends two outputs, of
+// which it has claims alone.
 func demoPSBT(owner keystore.PublicKey, proven bool) (string, error) {
 	funding, script := demoFunding(owner)
 	spending := wire.NewMsgTx(2)
@@ -51,6 +52,9 @@ func demoPSBT(owner keystore.PublicKey, proven bool) (string, error) {
 	packet.Inputs[0].WitnessUtxo = funding.TxOut[0]
 	if proven {
 		packet.Inputs[0].NonWitnessUtxo = funding
+	} else {
+		packet.UnsignedTx.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&hash, 1), nil, nil))
+		packet.Inputs = append(packet.Inputs, psbt.PInput{WitnessUtxo: wire.NewTxOut(demoFee, script)})
 	}
 	var out bytes.Buffer
 	err = packet.Serialize(&out)
