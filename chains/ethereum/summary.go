@@ -57,8 +57,18 @@ func (tx *transaction) callFields(network network) []chains.Field {
 	if tx.creation {
 		return []chains.Field{chains.Text("to", "none").WithNote("creates a contract"), value, chains.Bytes("init code", data)}
 	}
-	fields := []chains.Field{chains.AddressField("to", tx.to.String()), value}
-	return append(fields, evm.Call(data)...)
+	contracts := tx.contracts(network)
+	fields := []chains.Field{chains.AddressField("to", tx.to.String()).WithNote(contracts.KnownName(tx.to)), value}
+	return append(fields, contracts.Read(evm.Transaction{To: tx.to, Value: tx.value.Big(tx.raw), Data: data}).Fields()...)
+}
+
+// contracts has the contract calls of the transaction's chain.
+func (tx *transaction) contracts(network network) *evm.Network {
+	id := "eip155"
+	if tx.chainID > 0 {
+		id += ":" + strconv.FormatUint(tx.chainID, 10)
+	}
+	return &evm.Network{ID: id, ChainID: tx.chainID, Symbol: network.symbol, Decimals: 18}
 }
 
 func (tx *transaction) feeFields(network network) []chains.Field {

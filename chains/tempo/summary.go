@@ -3,6 +3,7 @@ package tempo
 import (
 	"fmt"
 	"math/big"
+	"strconv"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -77,6 +78,11 @@ func (tx *transaction) recoveredPayerField(from evm.Address) chains.Field {
 	return chains.AddressField("fee payer", payer.String())
 }
 
+// network has the contract calls of the chain. It has no native asset.
+func (tx *transaction) network() *evm.Network {
+	return &evm.Network{ID: "eip155:" + strconv.FormatUint(tx.chainID, 10), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
+}
+
 func (tx *transaction) callField(number int, c call) chains.Field {
 	input := c.input.Of(tx.raw)
 	var fields []chains.Field
@@ -84,7 +90,7 @@ func (tx *transaction) callField(number int, c call) chains.Field {
 		fields = append(fields, chains.Text("to", "none").WithNote("creates a contract"), chains.Bytes("init code", input))
 	} else {
 		fields = append(fields, chains.AddressField("to", c.to.String()))
-		fields = append(fields, evm.Call(input)...)
+		fields = append(fields, tx.network().Read(evm.Transaction{To: c.to, Value: c.value.Big(tx.raw), Data: input}).Fields()...)
 	}
 	if c.value.Len() > 0 {
 		fields = append(fields, chains.BigInteger("value", c.value.Big(tx.raw)).

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // TestSummaries holds what is shown of each transaction, and its digest, against
@@ -42,17 +42,8 @@ func shownTransactions(t *testing.T) map[string][]byte {
 	return all
 }
 
-// TestSelectors computes the selectors of the calls that are decoded.
-func TestSelectors(t *testing.T) {
-	for selector, known := range calls {
-		hash := crypto.Keccak256([]byte(known.name))
-		if got := fmt.Sprintf("%08x", selector); got != fmt.Sprintf("%x", hash[:4]) {
-			t.Errorf("%s has selector %x, not %s", known.name, hash[:4], got)
-		}
-	}
-}
-
-// TestCalls: which calls are decoded, and how.
+// TestCalls: which calls are decoded, and how. Call data is never silently left
+// out: trailing bytes, dirty words and unknown functions are all said.
 func TestCalls(t *testing.T) {
 	const (
 		other  = "000000000000000000000000f1cd33c4802dec54475c555f95e9403a62fd3553"
@@ -61,26 +52,34 @@ func TestCalls(t *testing.T) {
 		most   = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
 		ten    = "000000000000000000000000000000000000000000000000000000000000000a"
 		yes    = "0000000000000000000000000000000000000000000000000000000000000001"
+
+		unit      = " [in the token's smallest unit]"
+		unlimited = " [UNLIMITED: all of this token, now and later]"
+		dirtyNote = "; not in its canonical encoding: read as contracts read it that ignore what is too wide"
 	)
 	for _, c := range []struct{ name, data, want string }{
-		{"transfer", "a9059cbb" + other + ten, "function transfer(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10"},
-		{"transfer with 41", "a9059cbb" + tagged + ten, "function transfer(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10"},
-		{"approve", "095ea7b3" + other + ten, "function approve(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10"},
-		{"approve all", "095ea7b3" + other + most, "function approve(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 115792089237316195423570985008687907853269984665640564039457584007913129639935 [unlimited]"},
-		{"approve half", "095ea7b3" + other + "8" + strings.Repeat("0", 63), "function approve(address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 57896044618658097711785492504343953926634992332820282019728792003956564819968 [unlimited]"},
-		{"transferFrom", "23b872dd" + tagged + other + ten, "function transferFrom(address,address,uint256)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|from TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount or token id 10"},
-		{"operator", "a22cb465" + other + yes, "function setApprovalForAll(address,bool)|token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf|operator TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|approved yes"},
-		{"operator 2", "a22cb465" + other + ten, ""},
-		{"dirty address", "a9059cbb" + dirty + ten, ""},
-		{"word too few", "a9059cbb" + other, ""},
-		{"byte too many", "a9059cbb" + other + ten + "00", ""},
-		{"unknown", "a9059cbc" + other + ten, ""},
-		{"three bytes", "a9059c", ""},
+		{"transfer", "a9059cbb" + other + ten, "function transfer(address,uint256) [TRC-20]|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10" + unit},
+		{"transfer with 41", "a9059cbb" + tagged + ten, "function transfer(address,uint256) [TRC-20]|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10" + unit},
+		{"approve", "095ea7b3" + other + ten, "function approve(address,uint256) [TRC-20 or TRC-721]|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount or token id 10 [in the token's smallest unit, or one token by its id]"},
+		{"approve all", "095ea7b3" + other + most, "function approve(address,uint256) [TRC-20 or TRC-721]|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount or token id 115792089237316195423570985008687907853269984665640564039457584007913129639935" + unlimited},
+		{"approve 2^96", "095ea7b3" + other + strings.Repeat("0", 39) + "1" + strings.Repeat("0", 24), "function approve(address,uint256) [TRC-20 or TRC-721]|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount or token id 79228162514264337593543950336" + unlimited},
+		{"increaseApproval", "d73dd623" + other + most, "function increaseApproval(address,uint256) [TRC-20]|spender TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|added amount 115792089237316195423570985008687907853269984665640564039457584007913129639935" + unlimited},
+		{"transferFrom", "23b872dd" + tagged + other + ten, "function transferFrom(address,address,uint256) [TRC-20 or TRC-721]|from TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount or token id 10"},
+		{"operator", "a22cb465" + other + yes, "function setApprovalForAll(address,bool) [TRC-721 or TRC-1155]|operator TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|approved yes [UNLIMITED: all tokens of this contract, now and later]"},
+		{"operator 2", "a22cb465" + other + ten, "function setApprovalForAll(address,bool) [TRC-721 or TRC-1155" + dirtyNote + "]|operator TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|approved yes [UNLIMITED: all tokens of this contract, now and later]"},
+		{"dirty address", "a9059cbb" + dirty + ten, "function transfer(address,uint256) [TRC-20" + dirtyNote + "]|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ [what stands in front of it is ignored: 0x000000000000000000000142]|amount 10" + unit},
+		{"word too few", "a9059cbb" + other, "[has the selector of transfer(address,uint256), but not its canonical encoding: not decoded]"},
+		{"byte too many", "a9059cbb" + other + ten + "00", "function transfer(address,uint256) [TRC-20]|to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ|amount 10" + unit + "|after the arguments 00"},
+		{"unknown", "a9059cbc" + other + ten, "selector a9059cbc [unknown function]|arguments " + other + ten},
+		{"three bytes", "a9059c", "[shorter than a function's selector: not decoded]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			message := join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)), lengthField(4, chaintest.Unhex(t, c.data)))
 			var shown []string
 			for _, call := range parse(t, rawOf(31, message)).callSummary() {
+				if call.Type == chains.TypeBytes {
+					shown = append(shown, "["+call.Note+"]")
+				}
 				for _, field := range call.Fields {
 					line := field.Label + " " + field.Value
 					if field.Note != "" {

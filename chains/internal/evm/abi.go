@@ -3,123 +3,190 @@ package evm
 import (
 	"bytes"
 	"encoding/binary"
+	"math/big"
 )
 
 // word is the unit of the contract ABI: 32 bytes.
 const word = 32
 
-// arguments reads the arguments of a call in their one canonical encoding: a
-// head of one word for each, and behind the heads the tails of the dynamic
-// ones in order, without gaps, padded with zeros.
+// value is a decoded argument. Its bytes are those of the call data.
+type value struct {
+	*abiType
+	word  []byte  // of an elementary static type: all 32 bytes
+	bytes []byte  // of bytes and string
+	list  []value // of a tuple and an array
+	raw   []byte  // of an array: the encoding of its elements
+	calls []*Call // the calls that stand in it
+}
+
+// decoder reads arguments in their one canonical encoding: a head for each, and
+// behind the heads the tails of the dynamic ones in order, without gaps, padded
+// with zeros.
 //
-// Contracts decode more leniently. What is not canonical is not decoded here
-// but shown as bytes: a reader must not tell a person less, or other, than a
-// contract would read.
-type arguments struct {
-	data []byte
-	head int // offset of the next head
-	tail int // offset at which the next tail must stand
-	bad  bool
+// Contracts decode more leniently. What is not canonical is not decoded but
+// shown as bytes, with a note: a reader must not tell a person less, or other,
+// than a contract would read. Lenient reads one deviation, where contracts of
+// the network are known to be called with it: bits above the width of an
+// address, a bool or a short integer, which compilers before Solidity 0.5 mask.
+type decoder struct {
+	lenient bool
+	tag     byte // may stand in front of an address
+	dirty   bool // a masked value was read
+	bad     bool
 }
 
-// newArguments reads data, which has heads words of heads.
-func newArguments(data []byte, heads int) *arguments {
-	return &arguments{data: data, tail: heads * word, bad: len(data) < heads*word}
+func (n *Network) decoder() decoder { return decoder{lenient: n.Lenient, tag: n.Tag} }
+
+// tuple reads values that stand side by side, and returns how many bytes they
+// take. data may be longer.
+func (d *decoder) tuple(data []byte, types []abiType) (values []value, used int) {
+	return d.sequence(data, types, len(types))
 }
 
-// next returns the next word of the heads.
-func (a *arguments) next() []byte {
-	if a.bad || a.head+word > len(a.data) {
-		a.bad = true
-		return make([]byte, word)
+// sequence reads count values, whose types are those given, over and over.
+func (d *decoder) sequence(data []byte, types []abiType, count int) (values []value, used int) {
+	tail, head := 0, 0
+	if count > 0 {
+		tail = heads(types) * (count / len(types))
 	}
-	a.head += word
-	return a.data[a.head-word : a.head]
-}
-
-// right returns the last size bytes of the next word; those before must be zero.
-func (a *arguments) right(size int) []byte {
-	value := a.next()
-	if !zeros(value[:word-size]) {
-		a.bad = true
+	if tail > len(data) {
+		d.bad = true
+		return nil, 0
 	}
-	return value[word-size:]
+	values = make([]value, count)
+	for i := range values {
+		t := &types[i%len(types)]
+		if !t.dynamic() {
+			values[i], _ = d.static(data[head:], t)
+		} else {
+			if offset := d.length(data[head:head+word], len(data)); offset != tail {
+				d.bad = true
+			}
+			if d.bad {
+				return nil, 0
+			}
+			var size int
+			values[i], size = d.tail(data[tail:], t)
+			tail += size
+		}
+		if d.bad {
+			return nil, 0
+		}
+		head += t.head()
+	}
+	return values, tail
 }
 
-// length reads a word that counts something that the data has room for.
-func (a *arguments) length(value []byte, unit int) int {
-	if !zeros(value[:word-8]) {
-		a.bad = true
+// static reads a value that stands among the heads.
+func (d *decoder) static(data []byte, t *abiType) (v value, used int) {
+	switch t.kind {
+	case kindTuple:
+		list, used := d.tuple(data, t.members)
+		return value{abiType: t, list: list}, used
+	case kindArray:
+		list, used := d.sequence(data, t.members, t.size)
+		return value{abiType: t, list: list, raw: data[:used]}, used
+	}
+	v = value{abiType: t, word: data[:word]}
+	if !v.canonical(d.tag) {
+		d.dirty = true
+		d.bad = d.bad || !d.lenient
+	}
+	return v, word
+}
+
+// canonical reports whether the word has nothing but zeros (for a negative
+// integer ones) around the value. The tag may stand in front of an address.
+func (v *value) canonical(tag byte) bool {
+	switch v.kind {
+	case kindAddress:
+		return zeros(v.word[:11]) && (v.word[11] == 0 || v.word[11] == tag)
+	case kindFixed:
+		return zeros(v.word[v.size:])
+	case kindBool:
+		return zeros(v.word[:word-1]) && v.word[word-1] <= 1
+	case kindInt:
+		if v.word[word-v.size]&0x80 != 0 {
+			return len(bytes.Trim(v.word[:word-v.size], "\xff")) == 0
+		}
+	}
+	return zeros(v.word[:word-v.size])
+}
+
+// tail reads a dynamic value at the start of data.
+func (d *decoder) tail(data []byte, t *abiType) (v value, used int) {
+	switch t.kind {
+	case kindTuple:
+		list, used := d.tuple(data, t.members)
+		return value{abiType: t, list: list}, used
+	case kindArray:
+		if t.size >= 0 {
+			list, used := d.sequence(data, t.members, t.size)
+			return value{abiType: t, list: list, raw: data[:used]}, used
+		}
+		return d.array(data, t)
+	}
+	if len(data) < word {
+		d.bad = true
+		return v, 0
+	}
+	size := d.length(data[:word], len(data)-word)
+	end := word + (size+word-1)/word*word
+	if d.bad || end > len(data) || !zeros(data[word+size:end]) {
+		d.bad = true
+		return v, 0
+	}
+	return value{abiType: t, bytes: data[word : word+size]}, end
+}
+
+// array reads an array that says its length itself.
+func (d *decoder) array(data []byte, t *abiType) (v value, used int) {
+	if len(data) < word {
+		d.bad = true
+		return v, 0
+	}
+	count := d.length(data[:word], (len(data)-word)/t.members[0].head())
+	if d.bad {
+		return v, 0
+	}
+	list, used := d.sequence(data[word:], t.members, count)
+	if d.bad {
+		return v, 0
+	}
+	return value{abiType: t, list: list, raw: data[word : word+used]}, word + used
+}
+
+// length reads a word that counts something, of which there are at most most.
+func (d *decoder) length(number []byte, most int) int {
+	if !zeros(number[:word-8]) {
+		d.bad = true
 		return 0
 	}
-	length := binary.BigEndian.Uint64(value[word-8:])
-	if length > uint64(len(a.data)/unit) {
-		a.bad = true
+	length := binary.BigEndian.Uint64(number[word-8:])
+	if length > uint64(most) {
+		d.bad = true
 		return 0
 	}
 	return int(length)
 }
 
-// open follows the next head to its tail, and returns the word that begins it.
-func (a *arguments) open() []byte {
-	if offset := a.length(a.next(), 1); a.bad || offset != a.tail || offset+word > len(a.data) {
-		a.bad = true
-		return make([]byte, word)
-	}
-	a.tail += word
-	return a.data[a.tail-word : a.tail]
-}
-
-// dynamic reads an argument of type bytes.
-func (a *arguments) dynamic() []byte {
-	size := a.length(a.open(), 1)
-	padded := (size + word - 1) / word * word
-	if a.bad || a.tail+padded > len(a.data) || !zeros(a.data[a.tail+size:a.tail+padded]) {
-		a.bad = true
-		return nil
-	}
-	a.tail += padded
-	return a.data[a.tail-padded : a.tail-padded+size]
-}
-
-// words reads an argument of type uint256[].
-func (a *arguments) words() [][]byte {
-	count := a.length(a.open(), word)
-	if a.bad || a.tail+count*word > len(a.data) {
-		a.bad = true
-		return nil
-	}
-	words := make([][]byte, count)
-	for i := range words {
-		words[i] = a.data[a.tail : a.tail+word]
-		a.tail += word
-	}
-	return words
-}
-
-// list reads an argument of type bytes[]. Its elements are encoded as the
-// arguments of a call of their own.
-func (a *arguments) list() [][]byte {
-	count := a.length(a.open(), word)
-	if a.bad {
-		return nil
-	}
-	inner := newArguments(a.data[a.tail:], count)
-	elements := make([][]byte, count)
-	for i := range elements {
-		elements[i] = inner.dynamic()
-	}
-	a.bad = a.bad || inner.bad
-	a.tail += inner.tail
-	return elements
-}
-
-// trailing returns what follows the arguments.
-func (a *arguments) trailing() []byte {
-	if a.bad || a.tail > len(a.data) {
-		return nil
-	}
-	return a.data[a.tail:]
-}
-
 func zeros(part []byte) bool { return len(bytes.Trim(part, "\x00")) == 0 }
+
+// address returns the value of an address.
+func (v *value) address() Address { return Address(v.word[word-20:]) }
+
+// big returns the value of an integer of at most its width; a negative one as
+// such.
+func (v *value) big() *big.Int {
+	number := new(big.Int).SetBytes(v.word[word-v.size:])
+	if v.kind == kindInt && v.word[word-v.size]&0x80 != 0 {
+		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*v.size)))
+	}
+	return number
+}
+
+// yes returns the value of a bool. A dirty one is true, as contracts read it.
+func (v *value) yes() bool { return !zeros(v.word) }
+
+// fixed returns the value of a bytesN.
+func (v *value) fixed() []byte { return v.word[:v.size] }

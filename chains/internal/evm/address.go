@@ -5,6 +5,7 @@ package evm
 
 import (
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -19,6 +20,12 @@ type Address [20]byte
 
 // String returns the address with the checksum of EIP-55.
 func (a Address) String() string { return common.Address(a).Hex() }
+
+// Create2 returns the address of a contract that a factory creates with CREATE2
+// (EIP-1014), given the 32-byte salt.
+func Create2(factory Address, salt, initCode []byte) Address {
+	return Address(crypto.CreateAddress2(common.Address(factory), [32]byte(salt), crypto.Keccak256(initCode)))
+}
 
 // AddressOf returns the address of a secp256k1 key.
 func AddressOf(pub keystore.PublicKey) Address { return pub.KeccakAddress() }

@@ -3,10 +3,12 @@ package evm
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -17,47 +19,98 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// pack encodes arguments with go-ethereum, the independent encoder that our
-// reader is held against.
-func pack(t testing.TB, signature string, values ...any) []byte {
+// mainnet is the network that calls are decoded for.
+var mainnet = &Network{ID: "eip155:1", ChainID: 1, Symbol: "ETH", Decimals: 18}
+
+// call shows a call of a contract that nothing is known of.
+func call(data []byte) []chains.Field { return callAt(Address{0x11}, data) }
+
+func callAt(to Address, data []byte) []chains.Field {
+	return mainnet.Read(Transaction{To: to, Data: data}).Fields()
+}
+
+// marshaling is a type as go-ethereum, the independent encoder that our reader
+// is held against, has it.
+func marshaling(t abiType, number int) abi.ArgumentMarshaling {
+	out := abi.ArgumentMarshaling{Name: fmt.Sprintf("M%d", number), Type: t.String()}
+	inner, suffix := t, ""
+	for inner.kind == kindArray {
+		suffix = strings.TrimPrefix(inner.String(), inner.members[0].String()) + suffix
+		inner = inner.members[0]
+	}
+	if inner.kind == kindTuple {
+		out.Type = "tuple" + suffix
+		for i, member := range inner.members {
+			out.Components = append(out.Components, marshaling(member, i))
+		}
+	}
+	return out
+}
+
+func arguments(t testing.TB, types []abiType) (args abi.Arguments) {
 	t.Helper()
-	_, list, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
-	var args abi.Arguments
-	for _, name := range strings.Split(list, ",") {
-		kind, err := abi.NewType(name, "", nil)
+	for i, parameter := range types {
+		m := marshaling(parameter, i)
+		kind, err := abi.NewType(m.Type, "", m.Components)
 		if err != nil {
 			t.Fatal(err)
 		}
-		args = append(args, abi.Argument{Type: kind})
+		args = append(args, abi.Argument{Name: m.Name, Type: kind})
 	}
-	packed, err := args.Pack(values...)
+	return args
+}
+
+// pack encodes a call with go-ethereum.
+func pack(t testing.TB, signature string, values ...any) []byte {
+	t.Helper()
+	f := parseFunction("", signature)
+	packed, err := arguments(t, f.parameters).Pack(values...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(crypto.Keccak256([]byte(signature))[:4], packed...)
+	return append(crypto.Keccak256([]byte(f.signature))[:4], packed...)
 }
 
-// randomValue makes a value of an ABI type.
-func randomValue(random *rand.Rand, kind string) any {
-	switch kind {
-	case "address":
-		return common.BigToAddress(new(big.Int).SetUint64(random.Uint64()))
-	case "uint256":
-		return new(big.Int).Lsh(new(big.Int).SetUint64(random.Uint64()), uint(random.IntN(192)))
-	case "uint8":
-		return uint8(random.IntN(2))
-	case "bool":
-		return random.IntN(2) == 1
-	case "bytes32":
-		return [32]byte(randomBytes(random, 32))
-	case "bytes":
-		return randomBytes(random, random.IntN(100))
-	case "uint256[]":
-		return []*big.Int{big.NewInt(random.Int64()), big.NewInt(1)}
-	case "bytes[]":
-		return [][]byte{randomBytes(random, random.IntN(70)), {}, randomBytes(random, 32)}
+// randomValue makes a value of a type, as go-ethereum wants it for kind.
+func randomValue(random *rand.Rand, t abiType, kind abi.Type) reflect.Value {
+	switch t.kind {
+	case kindTuple:
+		tuple := reflect.New(kind.GetType()).Elem()
+		for i, member := range t.members {
+			tuple.Field(i).Set(randomValue(random, member, *kind.TupleElems[i]))
+		}
+		return tuple
+	case kindArray:
+		size := t.size
+		if size < 0 {
+			size = random.IntN(4)
+		}
+		list := reflect.MakeSlice(reflect.SliceOf(kind.Elem.GetType()), size, size)
+		for i := range size {
+			list.Index(i).Set(randomValue(random, t.members[0], *kind.Elem))
+		}
+		return list
+	case kindBytes:
+		return reflect.ValueOf(randomBytes(random, random.IntN(100)))
+	case kindString:
+		return reflect.ValueOf(hex.EncodeToString(randomBytes(random, random.IntN(40))))
+	case kindAddress:
+		return reflect.ValueOf(common.Address(randomBytes(random, 20)))
+	case kindBool:
+		return reflect.ValueOf(random.IntN(2) == 1)
+	case kindFixed:
+		array := reflect.New(kind.GetType()).Elem()
+		reflect.Copy(array, reflect.ValueOf(randomBytes(random, t.size)))
+		return array
 	}
-	panic(kind)
+	number := new(big.Int).SetBytes(randomBytes(random, random.IntN(t.size+1)))
+	if t.role == roleOperation {
+		number.SetUint64(random.Uint64N(2))
+	}
+	if kind.GetType() != reflect.TypeOf(number) {
+		return reflect.ValueOf(number.Uint64()).Convert(kind.GetType())
+	}
+	return reflect.ValueOf(number)
 }
 
 func randomBytes(random *rand.Rand, size int) []byte {
@@ -68,46 +121,62 @@ func randomBytes(random *rand.Rand, size int) []byte {
 	return out
 }
 
-func randomCall(t testing.TB, random *rand.Rand, f function) []byte {
-	_, list, _ := strings.Cut(strings.TrimSuffix(f.signature, ")"), "(")
-	var values []any
-	for _, kind := range strings.Split(list, ",") {
-		values = append(values, randomValue(random, kind))
+func randomCall(t testing.TB, random *rand.Rand, f *function) []byte {
+	args := arguments(t, f.parameters)
+	values := make([]any, len(args))
+	for i := range args {
+		values[i] = randomValue(random, f.parameters[i], args[i].Type).Interface()
 	}
-	return pack(t, f.signature, values...)
+	packed, err := args.Pack(values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(crypto.Keccak256([]byte(f.signature))[:4], packed...)
+}
+
+// home is a contract at which the function is known.
+func home(f *function) Address {
+	for at := range contracts {
+		if mainnet.isKnown(at, f.where) {
+			return at
+		}
+	}
+	return Address{0x11}
 }
 
 // Every function decodes what go-ethereum encodes, and nothing that differs
 // from that in a byte is shown as the same call.
 func TestFunctionsAgainstGoEthereum(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, f := range functions() {
-		t.Run(f.signature, func(t *testing.T) {
-			for range 20 {
-				data := randomCall(t, random, f)
-				shown := render(t, Call(data))
-				if !strings.Contains(shown, "function  ") || strings.Contains(shown, "not decoded: ") {
-					t.Fatalf("not decoded: %x\n%s", data, shown)
+	for _, candidates := range functions() {
+		for _, f := range candidates {
+			t.Run(f.standard+" "+f.signature, func(t *testing.T) {
+				for range 3 {
+					data := randomCall(t, random, f)
+					shown := render(t, callAt(home(f), data))
+					if !strings.Contains(shown, "function  ") || strings.Contains(shown, "encoding: not decoded") {
+						t.Fatalf("not decoded: %x\n%s", data, shown)
+					}
+					mutateCall(t, home(f), data, shown)
 				}
-				mutateCall(t, data, shown)
-			}
-		})
+			})
+		}
 	}
 }
 
-func mutateCall(t *testing.T, data []byte, shown string) {
+func mutateCall(t *testing.T, to Address, data []byte, shown string) {
 	t.Helper()
-	for i := range data {
+	for i := 0; i < len(data); i += 1 + len(data)/400 {
 		changed := bytes.Clone(data)
 		changed[i] ^= 1 << (i % 8)
-		if render(t, Call(changed)) == shown {
+		if render(t, callAt(to, changed)) == shown {
 			t.Fatalf("byte %d changed, and the call shows the same:\n%s", i, shown)
 		}
-		if render(t, Call(data[:i])) == shown {
+		if render(t, callAt(to, data[:i])) == shown {
 			t.Fatalf("cut off at byte %d, and the call shows the same:\n%s", i, shown)
 		}
 	}
-	if render(t, Call(append(bytes.Clone(data), 0))) == shown {
+	if render(t, callAt(to, append(bytes.Clone(data), 0))) == shown {
 		t.Fatalf("a byte appended, and the call shows the same:\n%s", shown)
 	}
 }
@@ -138,9 +207,8 @@ func TestSelectors(t *testing.T) {
 		"6a761202": "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)", // Safe
 		"8d80ff0a": "multiSend(bytes)",                                                                           // Safe
 	} {
-		f, ok := functions()[[4]byte(common.FromHex(selector))]
-		if !ok || f.signature != signature {
-			t.Errorf("selector %s: %q, want %q", selector, f.signature, signature)
+		if f := functions()[[4]byte(common.FromHex(selector))]; len(f) == 0 || f[0].signature != signature {
+			t.Errorf("selector %s: %v, want %q", selector, f, signature)
 		}
 	}
 }
@@ -148,14 +216,14 @@ func TestSelectors(t *testing.T) {
 func TestUnlimitedAllowanceIsMarked(t *testing.T) {
 	unlimited := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 	for _, signature := range []string{"approve(address,uint256)", "increaseAllowance(address,uint256)"} {
-		if shown := render(t, Call(pack(t, signature, common.Address{1}, unlimited))); !strings.Contains(shown, "UNLIMITED") {
+		if shown := render(t, call(pack(t, signature, common.Address{1}, unlimited))); !strings.Contains(shown, "UNLIMITED") {
 			t.Errorf("not marked:\n%s", shown)
 		}
-		if shown := render(t, Call(pack(t, signature, common.Address{1}, big.NewInt(1000)))); strings.Contains(shown, "UNLIMITED") {
+		if shown := render(t, call(pack(t, signature, common.Address{1}, big.NewInt(1000)))); strings.Contains(shown, "UNLIMITED") {
 			t.Errorf("marked, but limited:\n%s", shown)
 		}
 	}
-	if shown := render(t, Call(pack(t, "setApprovalForAll(address,bool)", common.Address{1}, true))); !strings.Contains(shown, "UNLIMITED") {
+	if shown := render(t, call(pack(t, "setApprovalForAll(address,bool)", common.Address{1}, true))); !strings.Contains(shown, "UNLIMITED") {
 		t.Errorf("not marked:\n%s", shown)
 	}
 }
@@ -170,7 +238,7 @@ func TestDelegatecallIsSeen(t *testing.T) {
 	multiSend := pack(t, "multiSend(bytes)", packed)
 	safe := pack(t, "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
 		common.Address{3}, new(big.Int), multiSend, uint8(1), new(big.Int), new(big.Int), new(big.Int), common.Address{}, common.Address{}, []byte{})
-	shown := render(t, Call(pack(t, "multicall(bytes[])", [][]byte{safe})))
+	shown := render(t, call(pack(t, "multicall(bytes[])", [][]byte{safe})))
 	if strings.Count(shown, "DELEGATECALL") != 2 || !strings.Contains(shown, "transfer(address,uint256)") {
 		t.Errorf("the inner calls are not seen:\n%s", shown)
 	}
@@ -188,12 +256,12 @@ func TestNotCanonicalIsNotDecoded(t *testing.T) {
 		"short":         dirty[:40],
 		"bool of 2":     append(pack(t, "setApprovalForAll(address,bool)", common.Address{1}, true)[:67], 2),
 	} {
-		if shown := render(t, Call(data)); !strings.Contains(shown, "not decoded") {
+		if shown := render(t, call(data)); !strings.Contains(shown, "not decoded") {
 			t.Errorf("%s: decoded as\n%s", name, shown)
 		}
 	}
 	trailing := append(pack(t, "transfer(address,uint256)", common.Address{1}, big.NewInt(5)), 0xaa)
-	if shown := render(t, Call(trailing)); !strings.Contains(shown, "after the arguments  0xaa") {
+	if shown := render(t, call(trailing)); !strings.Contains(shown, "after the arguments  0xaa") {
 		t.Errorf("trailing bytes are not shown:\n%s", shown)
 	}
 }
@@ -201,34 +269,39 @@ func TestNotCanonicalIsNotDecoded(t *testing.T) {
 // Nesting and long lists end; what is not followed is shown as bytes.
 func TestBounds(t *testing.T) {
 	data := pack(t, "transfer(address,uint256)", common.Address{1}, big.NewInt(5))
-	for range 2 * maxCallDepth {
+	for range maxCallDepth + 4 {
 		data = pack(t, "multicall(bytes[])", [][]byte{data})
 	}
-	if shown := render(t, Call(data)); strings.Count(shown, "multicall(bytes[])") != maxCallDepth {
+	if shown := render(t, call(data)); strings.Count(shown, "multicall(bytes[])") != maxCallDepth || !strings.Contains(shown, "nested too deep: not decoded") {
 		t.Errorf("followed to another depth than %d:\n%s", maxCallDepth, shown)
 	}
 	many := make([][]byte, 1000)
 	for i := range many {
 		many[i] = []byte{byte(i), 2, 3, 4, 5}
 	}
-	shown := render(t, Call(pack(t, "multicall(bytes[])", many)))
-	if want := fmt.Sprintf("%d more", 1000-maxCallList); !strings.Contains(shown, want) {
+	shown := render(t, call(pack(t, "multicall(bytes[])", many)))
+	if want := fmt.Sprintf("%d more", 1000-maxCalls); !strings.Contains(shown, want) {
 		t.Errorf("no %q in\n%s", want, shown)
 	}
 	changed := many[999][4]
 	many[999][4] = changed + 1
-	if render(t, Call(pack(t, "multicall(bytes[])", many))) == shown {
+	if render(t, call(pack(t, "multicall(bytes[])", many))) == shown {
 		t.Error("a call that is not shown was changed, and the list shows the same")
 	}
 }
 
 func FuzzCall(f *testing.F) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, known := range functions() {
-		f.Add(randomCall(f, random, known))
+	for _, candidates := range functions() {
+		for _, known := range candidates {
+			f.Add(randomCall(f, random, known))
+		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		render(t, Call(data))
+		for at := range contracts {
+			render(t, callAt(at, data))
+		}
+		render(t, call(data))
 	})
 }
 

@@ -1,0 +1,133 @@
+package evm
+
+import "github.com/ethereum/go-ethereum/common"
+
+// The contracts whose functions are known by address.
+const (
+	atWETH            where = "WETH"
+	atPermit2         where = "Permit2"
+	atUniversalRouter where = "Universal Router"
+	atMulticall3      where = "Multicall3"
+	atEntryPoint      where = "EntryPoint" // any version
+	atEntryPoint06    where = "EntryPoint 0.6"
+	atEntryPoint07    where = "EntryPoint 0.7 or later"
+	atMultiSend       where = "MultiSend" // any version
+	atDeposit         where = "deposit contract"
+	atWithdrawals     where = "withdrawal requests (EIP-7002)"
+	atConsolidations  where = "consolidation requests (EIP-7251)"
+	atCreate2Factory  where = "CREATE2 factory"
+)
+
+// contract is a contract that is known by its address on some chains.
+type contract struct {
+	name   string
+	where  []where
+	chains []uint64 // nil: on every EVM chain, for the address commits to the code
+	zero   bool     // the zero address stands for the caller of the delegatecall (MultiSend 1.5.0)
+}
+
+func (c *contract) on(chainID uint64) bool {
+	if chainID == zkSyncEra {
+		return false // addresses there are computed otherwise
+	}
+	if c.chains == nil {
+		return true
+	}
+	for _, id := range c.chains {
+		if id == chainID {
+			return true
+		}
+	}
+	return false
+}
+
+const zkSyncEra = 324
+
+var (
+	ethereumChains = []uint64{1, 17000, 560048, 11155111}
+	opStackChains  = []uint64{10, 130, 480, 8453, 84532, 11155420}
+
+	// multicall3Chains are those that the contract's own list of deployments
+	// (mds1/multicall3) has and this package names.
+	multicall3Chains = []uint64{1, 10, 56, 100, 130, 137, 146, 480, 4217, 5000, 8453, 17000, 42161, 42220, 42431, 43114, 59144,
+		80094, 81457, 84532, 421614, 534352, 560048, 11155111, 11155420}
+)
+
+// contracts are the known contracts. Those without a list of chains were
+// deployed through the CREATE2 factory, or by a transaction whose sender has no
+// key: on every chain with the EVM the address has that code, or none.
+var contracts = map[Address]*contract{
+	hexAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3"): {name: "Permit2", where: []where{atPermit2}},
+	hexAddress("0xcA11bde05977b3631167028862bE2a173976CA11"): {name: "Multicall3", where: []where{atMulticall3}, chains: multicall3Chains},
+	hexAddress("0x4e59b44847b379578588920cA78FbF26c0B4956C"): {name: "CREATE2 factory", where: []where{atCreate2Factory}},
+
+	hexAddress("0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789"): {name: "EntryPoint 0.6", where: []where{atEntryPoint, atEntryPoint06}},
+	hexAddress("0x0000000071727De22E5E9d8BAf0edAc6f37da032"): {name: "EntryPoint 0.7", where: []where{atEntryPoint, atEntryPoint07}},
+	hexAddress("0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108"): {name: "EntryPoint 0.8", where: []where{atEntryPoint, atEntryPoint07}},
+	hexAddress("0x433709009B8330FDa32311DF1C2AFA402eD8D009"): {name: "EntryPoint 0.9", where: []where{atEntryPoint, atEntryPoint07}},
+
+	hexAddress("0xA238CBeb142c10Ef7Ad8442C6D1f9E89e07e7761"): {name: "MultiSend 1.3.0", where: []where{atMultiSend}},
+	hexAddress("0x998739BFdAAdde7C933B942a68053933098f9EDa"): {name: "MultiSend 1.3.0", where: []where{atMultiSend}},
+	hexAddress("0x40A2aCCbd92BCA938b02010E17A5b8929b49130D"): {name: "MultiSendCallOnly 1.3.0", where: []where{atMultiSend}},
+	hexAddress("0xA1dabEF33b3B82c7814B6D82A79e50F4AC44102B"): {name: "MultiSendCallOnly 1.3.0", where: []where{atMultiSend}},
+	hexAddress("0x38869bf66a61cF6bDB996A6aE40D5853Fd43B526"): {name: "MultiSend 1.4.1", where: []where{atMultiSend}},
+	hexAddress("0x9641d764fc13c8B624c04430C7356C1C7C8102e2"): {name: "MultiSendCallOnly 1.4.1", where: []where{atMultiSend}},
+	hexAddress("0x218543288004CD07832472D464648173c77D7eB7"): {name: "MultiSend 1.5.0", where: []where{atMultiSend}, zero: true},
+	hexAddress("0xA83c336B20401Af773B6219BA5027174338D1836"): {name: "MultiSendCallOnly 1.5.0", where: []where{atMultiSend}, zero: true},
+
+	hexAddress("0x00000000219ab540356cBB839Cbe05303d7705Fa"): {name: "deposit contract", where: []where{atDeposit}, chains: []uint64{1, 560048}},
+	hexAddress("0x4242424242424242424242424242424242424242"): {name: "deposit contract", where: []where{atDeposit}, chains: []uint64{17000}},
+	hexAddress("0x00000961Ef480Eb55e80D19ad83579A64c007002"): {name: "withdrawal requests (EIP-7002)", where: []where{atWithdrawals}, chains: ethereumChains},
+	hexAddress("0x0000BBdDc7CE488642fb579F8B00f3a590007251"): {name: "consolidation requests (EIP-7251)", where: []where{atConsolidations}, chains: ethereumChains},
+
+	hexAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"): {name: "WETH", where: []where{atWETH}, chains: []uint64{1}},
+	hexAddress("0x4200000000000000000000000000000000000006"): {name: "WETH", where: []where{atWETH}, chains: opStackChains},
+	hexAddress("0xfFf9976782d46CC05630D1f6eBAb18b2324d6B14"): {name: "WETH", where: []where{atWETH}, chains: []uint64{11155111}},
+	hexAddress("0x0d500B1d8E8eF31E21C99d1Db9A6444d3ADf1270"): {name: "WPOL", where: []where{atWETH}, chains: []uint64{137}},
+	hexAddress("0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c"): {name: "WBNB", where: []where{atWETH}, chains: []uint64{56}},
+	hexAddress("0xe91D153E0b41518A2Ce8Dd3D7944Fa863463a97d"): {name: "WXDAI", where: []where{atWETH}, chains: []uint64{100}},
+	hexAddress("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"): {name: "WAVAX", where: []where{atWETH}, chains: []uint64{43114}},
+
+	hexAddress("0x3fC91A3afd70395Cd496C647d5a6CC9D4B2b7FAD"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{1, 10, 137, 8453, 42161, 11155111}},
+	hexAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{1}},
+	hexAddress("0x6fF5693b99212Da76ad316178A184AB56D299b43"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{8453}},
+	hexAddress("0xA51afAFe0263b40EdaEf0Df8781eA9aa03E381a3"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{42161}},
+	hexAddress("0x851116D9223fabED8E56C0E6b8Ad0c31d98B3507"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{10}},
+	hexAddress("0x1095692A6237d83C6a72F3F5eFEdb9A670C49223"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{137}},
+	hexAddress("0x3A9D48AB9751398BbFa63ad67599Bb04e4BdF98b"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{11155111}},
+}
+
+func hexAddress(text string) Address { return Address(common.HexToAddress(text)) }
+
+// known returns the contract at an address; nil if none is known there.
+func (n *Network) known(at Address) *contract {
+	if n.ChainID == 0 {
+		return nil
+	}
+	if c := contracts[at]; c != nil && c.on(n.ChainID) {
+		return c
+	}
+	return nil
+}
+
+func (n *Network) isKnown(at Address, w where) bool {
+	c := n.known(at)
+	if c == nil {
+		return false
+	}
+	for _, has := range c.where {
+		if has == w {
+			return true
+		}
+	}
+	return false
+}
+
+// KnownName returns the name of a contract that is known at an address, empty
+// if none is.
+func (n *Network) KnownName(at Address) string {
+	if c := n.known(at); c != nil {
+		return c.name
+	}
+	return ""
+}

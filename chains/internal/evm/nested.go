@@ -1,0 +1,159 @@
+package evm
+
+import (
+	"encoding/binary"
+	"math/big"
+)
+
+// nest decodes the calls that stand among values of a call's arguments, by the
+// roles of those values.
+func (r *reader) nest(c *Call, values []value) {
+	for i := range values {
+		v := &values[i]
+		switch {
+		case v.kind == kindArray && v.role == roleCall:
+			r.nestParallel(c, v, sibling(values, roleTarget), sibling(values, roleNative))
+		case v.kind == kindArray || v.kind == kindTuple:
+			r.nest(c, v.list)
+		case v.role == roleCall:
+			v.calls = []*Call{r.made(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative), sibling(values, roleOperation))}
+		case v.role == roleSelf:
+			v.calls = []*Call{r.read(&Call{network: c.network, caller: c.caller, self: c.self, code: c.code, operator: c.operator,
+				value: new(big.Int), data: v.bytes, depth: c.depth + 1})}
+		case v.role == roleOp:
+			account := sibling(values, roleTarget).address()
+			v.calls = []*Call{r.read(&Call{network: c.network, caller: at(c.self), self: account, code: account, operator: &account,
+				value: new(big.Int), data: v.bytes, depth: c.depth + 1})}
+		case v.role == rolePacked:
+			v.calls = r.packed(c, v.bytes)
+		case v.role == roleExecutions:
+			v.calls = r.executions(c, c.args[0].fixed(), v.bytes)
+		case v.role == roleCommands:
+			v.calls = r.commands(c, v.bytes, c.arg("inputs").list)
+		}
+	}
+}
+
+// nestParallel decodes calls whose targets and values stand in lists of their own.
+func (r *reader) nestParallel(c *Call, calls, targets, natives *value) {
+	for i := range calls.list {
+		call := &calls.list[i]
+		if i >= len(targets.list) || natives != nil && i >= len(natives.list) && len(natives.list) > 0 {
+			return // the lists differ in length, and the contract refuses them
+		}
+		var native *value
+		if natives != nil && len(natives.list) > 0 {
+			native = &natives.list[i]
+		}
+		call.calls = []*Call{r.made(c, call.bytes, &targets.list[i], native, nil)}
+	}
+}
+
+// made decodes a call that the called contract makes.
+func (r *reader) made(c *Call, data []byte, target, native, operation *value) *Call {
+	value := new(big.Int)
+	if native != nil {
+		value = native.big()
+	}
+	delegate := operation != nil && operation.word[word-1] == 1
+	return r.onward(c, target.address(), value, data, delegate)
+}
+
+// toSelf is onward for a contract that takes the zero address for itself.
+func (r *reader) toSelf(c *Call, to Address, value *big.Int, data []byte, delegate bool) *Call {
+	if to != (Address{}) {
+		return r.onward(c, to, value, data, delegate)
+	}
+	call := r.onward(c, c.self, value, data, delegate)
+	call.zero = true
+	return call
+}
+
+// onward decodes a call, or a delegatecall, that the called account makes.
+func (r *reader) onward(c *Call, to Address, value *big.Int, data []byte, delegate bool) *Call {
+	call := &Call{network: c.network, caller: at(c.self), self: to, code: to, operator: c.operator, value: value, data: data, depth: c.depth + 1}
+	if call.delegate = delegate; delegate {
+		call.self = c.self
+	}
+	return r.read(call)
+}
+
+// packed decodes what a Safe's multiSend packs, one behind the other:
+//
+//	operation 1 ‖ to 20 ‖ value 32 ‖ length 32 ‖ data
+//
+// Version 1.5.0 calls the Safe itself where "to" is zero. What does not end
+// where the last transaction does is a call with a problem.
+func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
+	onward := r.onward
+	if known := c.network.known(c.code); known != nil && known.zero {
+		onward = r.toSelf
+	}
+	for rest := packed; len(rest) > 0; {
+		size, ok := packedSize(rest)
+		if !ok || rest[0] > 1 || len(calls) == maxCalls {
+			return append(calls, &Call{network: c.network, caller: at(c.self), value: new(big.Int), data: rest, depth: c.depth + 1,
+				problem: "not a packed transaction: not decoded"})
+		}
+		calls = append(calls, onward(c, Address(rest[1:21]), new(big.Int).SetBytes(rest[21:21+word]), rest[packedHead:size], rest[0] == 1))
+		rest = rest[size:]
+	}
+	return calls
+}
+
+// packedHead is the length of a packed transaction without its data.
+const packedHead = 1 + 20 + word + word
+
+func packedSize(packed []byte) (size int, ok bool) {
+	if len(packed) < packedHead || !zeros(packed[packedHead-word:packedHead-8]) {
+		return 0, false
+	}
+	length := binary.BigEndian.Uint64(packed[packedHead-8:])
+	if length > uint64(len(packed)-packedHead) {
+		return 0, false
+	}
+	return packedHead + int(length), true
+}
+
+// The first byte of a mode of ERC-7579 says how the executions are encoded.
+const (
+	modeSingle   = 0x00 // to 20 ‖ value 32 ‖ data
+	modeBatch    = 0x01 // abi.encode((address,uint256,bytes)[]), with operation data behind it in ERC-7821
+	modeDelegate = 0xff // to 20 ‖ data
+)
+
+var (
+	batchTypes, _   = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls")
+	batchOpTypes, _ = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls,bytes operation data")
+)
+
+// executions decodes what an account of ERC-7579 or ERC-7821 executes; nil if
+// the encoding is not known.
+func (r *reader) executions(c *Call, mode, data []byte) []*Call {
+	switch {
+	case mode[0] == modeSingle && len(data) >= 20+word:
+		return []*Call{r.onward(c, Address(data[:20]), new(big.Int).SetBytes(data[20:20+word]), data[20+word:], false)}
+	case mode[0] == modeDelegate && len(data) >= 20:
+		return []*Call{r.onward(c, Address(data[:20]), new(big.Int), data[20:], true)}
+	case mode[0] == modeBatch:
+		return r.batch(c, data)
+	}
+	return nil
+}
+
+// batch decodes a batch of executions. The zero address stands for the account
+// itself (ERC-7821).
+func (r *reader) batch(c *Call, data []byte) (calls []*Call) {
+	for _, types := range [][]abiType{batchTypes, batchOpTypes} {
+		d := c.network.decoder()
+		values, used := d.tuple(data, types)
+		if d.bad || used != len(data) {
+			continue
+		}
+		for _, execution := range values[0].list {
+			calls = append(calls, r.toSelf(c, execution.list[0].address(), execution.list[1].big(), execution.list[2].bytes, false))
+		}
+		return calls
+	}
+	return nil
+}

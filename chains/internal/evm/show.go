@@ -1,0 +1,254 @@
+package evm
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// unlimitedBits is the length of an allowance that counts as unlimited: 2^96
+// and more. Tokens hold at most 2^128 units in practice, and some store
+// allowances in 96 bits.
+const unlimitedBits = 97
+
+// Fields show what the call asks a contract to do: the function and its
+// arguments for the common standards, the bytes for anything else.
+func (c *Call) Fields() []chains.Field { return c.fields("call") }
+
+func (c *Call) fields(label string) []chains.Field {
+	switch {
+	case c.function != nil:
+		return []chains.Field{c.decodedField(label)}
+	case len(c.data) == 0:
+		return nil
+	case c.network.rawInput(c.code) && c.problem == "":
+		return []chains.Field{c.rawField(label)}
+	case len(c.data) < 4 || c.problem != "unknown function":
+		return []chains.Field{chains.Bytes(label, c.data).WithNote(c.problem)}
+	}
+	fields := []chains.Field{chains.Bytes("selector", c.data[:4]).WithNote(c.problem)}
+	if len(c.data) > 4 {
+		fields = append(fields, chains.Bytes("arguments", c.data[4:]))
+	}
+	return []chains.Field{chains.List(label, fields...)}
+}
+
+func (c *Call) decodedField(label string) chains.Field {
+	note := c.network.standard(c.function.standard)
+	if c.dirty {
+		note += "; not in its canonical encoding: read as contracts read it that ignore what is too wide"
+	}
+	fields := []chains.Field{chains.Text("function", c.function.signature).WithNote(note)}
+	for i := range c.args {
+		fields = append(fields, c.valueFields(&c.args[i], c.args[i].name)...)
+	}
+	if len(c.rest) > 0 {
+		fields = append(fields, chains.Bytes("after the arguments", c.rest))
+	}
+	return chains.List(label, fields...)
+}
+
+// valueFields shows an argument.
+func (c *Call) valueFields(v *value, label string) []chains.Field {
+	if v.calls != nil && v.kind != kindArray {
+		return c.callsField(v, label)
+	}
+	switch v.kind {
+	case kindTuple:
+		return []chains.Field{chains.List(label, c.valuesFields(v.list)...)}
+	case kindArray:
+		return []chains.Field{c.arrayField(v, label)}
+	case kindAddress:
+		return []chains.Field{c.addressField(label, v)}
+	case kindBool:
+		return []chains.Field{boolField(label, v)}
+	case kindBytes:
+		return []chains.Field{chains.Bytes(label, v.bytes)}
+	case kindString:
+		return []chains.Field{stringField(label, v.bytes)}
+	case kindFixed:
+		return []chains.Field{chains.Bytes(label, v.fixed())}
+	}
+	return []chains.Field{c.integerField(label, v)}
+}
+
+func (c *Call) valuesFields(values []value) (fields []chains.Field) {
+	for i := range values {
+		fields = append(fields, c.valueFields(&values[i], values[i].name)...)
+	}
+	return fields
+}
+
+// arrayField shows the elements of an array. Of a long one it shows the first,
+// and commits to all of them.
+func (c *Call) arrayField(v *value, label string) chains.Field {
+	element, most := "%d", maxShown
+	if v.members[0].kind == kindBytes && v.role != "" {
+		element, most = "call %d", maxCalls
+	} else if v.members[0].kind == kindTuple {
+		most = maxCalls
+	}
+	var fields []chains.Field
+	for i := range v.list {
+		if i == most {
+			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.list)-most), v.raw).WithNote("not shown: the encoding of all")
+			fields = append(fields, rest)
+			break
+		}
+		fields = append(fields, c.valueFields(&v.list[i], fmt.Sprintf(element, i+1))...)
+	}
+	return chains.List(label, fields...)
+}
+
+// callsField shows the calls that stand in an argument of bytes.
+func (c *Call) callsField(v *value, label string) []chains.Field {
+	switch v.role {
+	case rolePacked, roleExecutions, roleCommands:
+		return []chains.Field{c.onwardField(v, label)}
+	}
+	if len(v.bytes) == 0 {
+		return []chains.Field{chains.Bytes(label, nil).WithNote("empty")}
+	}
+	return v.calls[0].fields(label)
+}
+
+// onwardField shows the calls of a packed list, each with where it goes.
+func (c *Call) onwardField(v *value, label string) chains.Field {
+	var fields []chains.Field
+	for i, call := range v.calls {
+		if i == maxCalls {
+			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.calls)-maxCalls), v.bytes).WithNote("not shown: the encoding of all")
+			fields = append(fields, rest)
+			break
+		}
+		if v.role == roleCommands {
+			fields = append(fields, call.fields(fmt.Sprintf("command %d", i+1))...)
+			continue
+		}
+		fields = append(fields, chains.List(fmt.Sprintf("transaction %d", i+1), call.onwardFields(c)...))
+	}
+	return chains.List(label, fields...)
+}
+
+// onwardFields shows a call that the contract makes: how, where to, with what.
+func (c *Call) onwardFields(from *Call) []chains.Field {
+	if c.problem != "" && c.code == (Address{}) {
+		return c.fields("bytes")
+	}
+	to := chains.AddressField("to", c.network.text(c.code)).WithNote(c.network.KnownName(c.code))
+	switch {
+	case c.zero:
+		to = chains.AddressField("to", c.network.text(Address{})).WithNote("zero stands for the calling account itself, " + c.network.text(from.self))
+	case c.code == from.self:
+		to = to.WithNote("the calling account itself")
+	}
+	operation := byte(0)
+	if c.delegate {
+		operation = 1
+	}
+	fields := []chains.Field{operationField("operation", operation), to, chains.Amount("value", c.value, c.network.Decimals, c.network.Symbol)}
+	return append(fields, c.fields("call")...)
+}
+
+// rawField shows the input of a contract that takes no selector.
+func (c *Call) rawField(label string) chains.Field {
+	switch n := c.network; {
+	case n.isKnown(c.code, atWithdrawals) && len(c.data) == 56:
+		return chains.List(label, chains.Text("function", "withdrawal request").WithNote("EIP-7002"),
+			chains.Bytes("validator key", c.data[:48]),
+			chains.Amount("amount", new(big.Int).SetBytes(c.data[48:]), 9, "ETH").WithNote(exitNote(c.data[48:])))
+	case n.isKnown(c.code, atConsolidations) && len(c.data) == 96:
+		return chains.List(label, chains.Text("function", "consolidation request").WithNote("EIP-7251"),
+			chains.Bytes("source validator key", c.data[:48]), chains.Bytes("target validator key", c.data[48:]))
+	case n.isKnown(c.code, atCreate2Factory) && len(c.data) >= word:
+		return chains.List(label, chains.Text("function", "create a contract").WithNote("CREATE2 factory"),
+			chains.Bytes("salt", c.data[:word]), chains.Bytes("init code", c.data[word:]),
+			chains.AddressField("creates", n.text(Create2(c.code, c.data[:word], c.data[word:]))))
+	}
+	return chains.Bytes(label, c.data).WithNote("not an input of this contract: not decoded")
+}
+
+func exitNote(amount []byte) string {
+	if zeros(amount) {
+		return "full exit of the validator"
+	}
+	return ""
+}
+
+func (c *Call) addressField(label string, v *value) chains.Field {
+	field := chains.AddressField(label, c.network.text(v.address()))
+	switch {
+	case !v.canonical(c.network.Tag):
+		return field.WithNote(fmt.Sprintf("what stands in front of it is ignored: 0x%x", v.word[:word-20]))
+	case v.role == roleTarget:
+		return field.WithNote(c.network.KnownName(v.address()))
+	}
+	return field
+}
+
+// integerField shows a number. A token's decimals do not stand in the
+// transaction, so that amounts are shown as they are written.
+func (c *Call) integerField(label string, v *value) chains.Field {
+	number := v.big()
+	switch {
+	case v.role == roleOperation:
+		return operationField(label, v.word[word-1])
+	case v.role == roleAllowance && number.BitLen() >= unlimitedBits:
+		return chains.BigInteger(label, number).WithNote("UNLIMITED: all of this token, now and later")
+	case v.role == roleAllowance && v.name == "amount or token id":
+		return chains.BigInteger(label, number).WithNote("in the token's smallest unit, or one token by its id")
+	case v.role == roleAllowance || v.role == roleAmount:
+		return chains.BigInteger(label, number).WithNote("in the token's smallest unit")
+	case v.role == roleNative:
+		return chains.Amount(label, number, c.network.Decimals, c.network.Symbol)
+	case v.role == roleTime:
+		return timeField(label, number)
+	}
+	return chains.BigInteger(label, number)
+}
+
+// lastTime is the end of the year 9999, beyond which no time is written.
+const lastTime = 253402300799
+
+func timeField(label string, seconds *big.Int) chains.Field {
+	switch {
+	case seconds.Sign() == 0 || seconds.IsInt64() && seconds.Int64() <= lastTime:
+		if seconds.Sign() == 0 {
+			return chains.BigInteger(label, seconds)
+		}
+		return chains.Time(label, time.Unix(seconds.Int64(), 0))
+	}
+	return chains.BigInteger(label, seconds).WithNote("never")
+}
+
+func boolField(label string, v *value) chains.Field {
+	switch {
+	case !v.yes():
+		return chains.Text(label, "no")
+	case v.role == roleApproval:
+		return chains.Text(label, "yes").WithNote("UNLIMITED: all tokens of this contract, now and later")
+	}
+	return chains.Text(label, "yes")
+}
+
+func operationField(label string, operation byte) chains.Field {
+	switch operation {
+	case 0:
+		return chains.Text(label, "call")
+	case 1:
+		return chains.Text(label, "DELEGATECALL").WithNote("the target's code runs as the calling account itself")
+	default:
+		return chains.Integer(label, uint64(operation)).WithNote("unknown operation")
+	}
+}
+
+// stringField shows a string as text if it is short, and text at all.
+func stringField(label string, text []byte) chains.Field {
+	if len(text) > chains.MaxSummaryBytes || !utf8.Valid(text) {
+		return chains.Bytes(label, text)
+	}
+	return chains.Text(label, string(text))
+}
