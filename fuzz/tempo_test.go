@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
 // tempoSeeds returns transactions of every kind: those of the vectors, and
@@ -19,8 +19,8 @@ func tempoSeeds(f *testing.F) [][]byte {
 	f.Helper()
 	seeds := transactionsOf(f, "tempo")
 	random := rand.New(rand.NewPCG(24, 25))
-	for number := range 6 * len(tempooracle.Kinds) {
-		seeds = append(seeds, tempooracle.Generate(random, number).Unsigned)
+	for number := range 6 * len(tempomodel.Kinds) {
+		seeds = append(seeds, tempomodel.Generate(random, number).Unsigned)
 	}
 	return seeds
 }
@@ -36,7 +36,7 @@ func FuzzTempoParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		before := bytes.Clone(raw)
 		tx, err := tempo.Chain{}.Parse(raw)
-		if refuses := tempooracle.Refuses(raw); (err == nil) != (refuses == nil) {
+		if refuses := tempomodel.Refuses(raw); (err == nil) != (refuses == nil) {
 			t.Fatalf("%x: ours says %v, the oracle %v", raw, err, refuses)
 		}
 		if err != nil {
@@ -51,7 +51,7 @@ func FuzzTempoParse(f *testing.F) {
 		if !bytes.Equal(raw, before) {
 			t.Fatalf("%x: the input was written to", before)
 		}
-		sender, unsigned, err := tempooracle.Open(signed)
+		sender, unsigned, err := tempomodel.Open(signed)
 		if want := common.Address(key.PublicKey().KeccakAddress()); err != nil || sender != want || !bytes.Equal(unsigned, raw) {
 			t.Fatalf("%x: sender %v (%v), want %v; unsigned %x", signed, sender, err, want, unsigned)
 		}
@@ -60,11 +60,11 @@ func FuzzTempoParse(f *testing.F) {
 
 // FuzzTempoGenerated: what the oracle signs, the engine signs to the same bytes.
 func FuzzTempoGenerated(f *testing.F) {
-	for kind := range tempooracle.Kinds {
+	for kind := range tempomodel.Kinds {
 		f.Add(uint64(kind), uint8(kind))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, kind uint8) {
-		c := tempooracle.Generate(rand.New(rand.NewPCG(seed, 0)), int(kind))
+		c := tempomodel.Generate(rand.New(rand.NewPCG(seed, 0)), int(kind))
 		signsTo(t, activity.TransactionTypeTempo, crypto.FromECDSA(c.Key), c.Unsigned, c.Signed)
 	})
 }

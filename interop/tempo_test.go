@@ -13,7 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -28,10 +28,10 @@ type tempoAnswer struct{ Unsigned, Signed, Viem, Again string }
 func TestTempoLibraries(t *testing.T) {
 	const count = 600
 	random := rand.New(rand.NewPCG(18, 19))
-	cases := make([]tempooracle.Case, count)
+	cases := make([]tempomodel.Case, count)
 	lines := make([]any, count)
 	for i := range cases {
-		cases[i] = tempooracle.Generate(random, i)
+		cases[i] = tempomodel.Generate(random, i)
 		lines[i] = map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(cases[i].Key)), "tx": tempoFields(cases[i].Tx)}
 	}
 	for i, answer := range askTempo(t, lines) {
@@ -39,7 +39,7 @@ func TestTempoLibraries(t *testing.T) {
 	}
 }
 
-func compareTempo(t *testing.T, c *tempooracle.Case, theirs tempoAnswer) {
+func compareTempo(t *testing.T, c *tempomodel.Case, theirs tempoAnswer) {
 	t.Helper()
 	if want := hexutil.Encode(c.Unsigned); theirs.Unsigned != want {
 		t.Fatalf("ox serialises, unsigned\n%s\nthe oracle\n%s", theirs.Unsigned, want)
@@ -58,10 +58,10 @@ func compareTempo(t *testing.T, c *tempooracle.Case, theirs tempoAnswer) {
 // signature is the same either way, and we keep the token where it is.
 func TestTempoFeeTokenOfPlaceholder(t *testing.T) {
 	random := rand.New(rand.NewPCG(20, 21))
-	var cases []tempooracle.Case
+	var cases []tempomodel.Case
 	var lines []any
 	for range 40 {
-		c := tempooracle.Generate(random, tempoKind("fee payer to come"))
+		c := tempomodel.Generate(random, tempoKind("fee payer to come"))
 		c.Tx.FeeToken = hexutil.MustDecode("0x20c0000000000000000000000000000000000001")
 		cases = append(cases, c)
 		lines = append(lines, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx)})
@@ -79,7 +79,7 @@ func TestTempoFeeTokenOfPlaceholder(t *testing.T) {
 			t.Fatal("the token is not there")
 		}
 		signature := hexutil.MustDecode(answer.Signed)[len(hexutil.MustDecode(answer.Signed))-65:]
-		if want := hexutil.Encode(tempooracle.WithSignature(withToken, signature)); signTempo(t, c, withToken) != want {
+		if want := hexutil.Encode(tempomodel.WithSignature(withToken, signature)); signTempo(t, c, withToken) != want {
 			t.Errorf("with the token\nwant %s", want)
 		}
 	}
@@ -93,22 +93,22 @@ func TestTempoLimitsThatOxMixesUp(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 23))
 	for _, fault := range []struct {
 		name           string
-		limits, theirs tempooracle.Option[[]tempooracle.Limit]
-		scopes         tempooracle.Option[[]tempooracle.Scope]
+		limits, theirs tempomodel.Option[[]tempomodel.Limit]
+		scopes         tempomodel.Option[[]tempomodel.Scope]
 	}{
-		{"nothing may be spent becomes all", tempooracle.Some([]tempooracle.Limit{}), tempooracle.Option[[]tempooracle.Limit]{},
-			tempooracle.Option[[]tempooracle.Scope]{}},
-		{"all may be spent becomes nothing", tempooracle.Option[[]tempooracle.Limit]{}, tempooracle.Some([]tempooracle.Limit{}),
-			tempooracle.Some([]tempooracle.Scope{})},
+		{"nothing may be spent becomes all", tempomodel.Some([]tempomodel.Limit{}), tempomodel.Option[[]tempomodel.Limit]{},
+			tempomodel.Option[[]tempomodel.Scope]{}},
+		{"all may be spent becomes nothing", tempomodel.Option[[]tempomodel.Limit]{}, tempomodel.Some([]tempomodel.Limit{}),
+			tempomodel.Some([]tempomodel.Scope{})},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			c := tempooracle.Generate(random, tempoKind("key authorization"))
+			c := tempomodel.Generate(random, tempoKind("key authorization"))
 			key := &c.Tx.Key[0].Key
-			*key = tempooracle.Key{ChainID: key.ChainID, ID: key.ID, Limits: fault.limits, Scopes: fault.scopes}
+			*key = tempomodel.Key{ChainID: key.ChainID, ID: key.ID, Limits: fault.limits, Scopes: fault.scopes}
 			unsigned := c.Tx.Encode()
 			answer := askTempo(t, []any{map[string]string{"unsigned": hexutil.Encode(unsigned)}})[0]
 
-			again, err := tempooracle.Decode(hexutil.MustDecode(answer.Again))
+			again, err := tempomodel.Decode(hexutil.MustDecode(answer.Again))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,8 +123,8 @@ func TestTempoLimitsThatOxMixesUp(t *testing.T) {
 }
 
 func tempoKind(name string) int {
-	for kind := range tempooracle.Kinds {
-		if tempooracle.Kinds[kind] == name {
+	for kind := range tempomodel.Kinds {
+		if tempomodel.Kinds[kind] == name {
 			return kind
 		}
 	}
@@ -164,7 +164,7 @@ func askTempo(t *testing.T, lines []any) []tempoAnswer {
 }
 
 // signTempo signs with the engine.
-func signTempo(t *testing.T, c *tempooracle.Case, unsigned []byte) string {
+func signTempo(t *testing.T, c *tempomodel.Case, unsigned []byte) string {
 	t.Helper()
 	keys := memory.New()
 	if _, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
 // tempoFields is a transaction by the names of ox's TxEnvelopeTempo.
-func tempoFields(tx *tempooracle.Transaction) map[string]any {
+func tempoFields(tx *tempomodel.Transaction) map[string]any {
 	fields := map[string]any{
 		"chainId": tx.ChainID, "maxPriorityFeePerGas": tx.Tip.String(), "maxFeePerGas": tx.Cap.String(),
 		"gas": strconv.FormatUint(tx.Gas, 10), "nonceKey": tx.NonceKey.String(), "nonce": strconv.FormatUint(tx.Nonce, 10),
@@ -43,7 +43,7 @@ func tempoFields(tx *tempooracle.Transaction) map[string]any {
 	return fields
 }
 
-func tempoCalls(calls []tempooracle.Call) []any {
+func tempoCalls(calls []tempomodel.Call) []any {
 	var list []any
 	for _, call := range calls {
 		fields := map[string]any{"value": call.Value.String(), "data": hexutil.Encode(call.Input)}
@@ -61,7 +61,7 @@ func tempoPayer(fields map[string]any, payer rlp.RawValue) {
 	case 0x00:
 		fields["feePayerSignature"] = nil
 	default:
-		var signature tempooracle.PayerSignature
+		var signature tempomodel.PayerSignature
 		if err := rlp.DecodeBytes(payer, &signature); err != nil {
 			panic(err)
 		}
@@ -73,7 +73,7 @@ func tempoPayer(fields map[string]any, payer rlp.RawValue) {
 	}
 }
 
-func tempoKey(authorization tempooracle.KeyAuthorization) map[string]any {
+func tempoKey(authorization tempomodel.KeyAuthorization) map[string]any {
 	key := authorization.Key
 	fields := map[string]any{
 		"chainId": strconv.FormatUint(key.ChainID, 10), "type": []string{"secp256k1", "p256", "webAuthn"}[key.Type],
@@ -100,7 +100,7 @@ func tempoKey(authorization tempooracle.KeyAuthorization) map[string]any {
 	return fields
 }
 
-func tempoLimits(limits []tempooracle.Limit) []any {
+func tempoLimits(limits []tempomodel.Limit) []any {
 	list := []any{}
 	for _, limit := range limits {
 		fields := map[string]any{"token": hexutil.Encode(limit.Token[:]), "limit": limit.Amount.String()}
@@ -114,7 +114,7 @@ func tempoLimits(limits []tempooracle.Limit) []any {
 
 // tempoScopes is flat, as ox has scopes: one for each rule, or one for a target
 // that has none.
-func tempoScopes(scopes []tempooracle.Scope) []any {
+func tempoScopes(scopes []tempomodel.Scope) []any {
 	list := []any{}
 	for _, scope := range scopes {
 		target := hexutil.Encode(scope.Target[:])

@@ -12,7 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
 // TestAuthorities shows who signed: an authorization by an account's own key,
@@ -75,7 +75,7 @@ func signatureBy(t *testing.T, secret string, digest []byte) string {
 func TestSummaryShowsEverything(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for number := range 240 {
-		c := tempooracle.Generate(random, number)
+		c := tempomodel.Generate(random, number)
 		var out strings.Builder
 		if err := chains.Render(&out, parse(t, c.Unsigned).Summary().Fields); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestSummaryShowsEverything(t *testing.T) {
 	}
 }
 
-func partsOf(tx *tempooracle.Transaction) []string {
+func partsOf(tx *tempomodel.Transaction) []string {
 	parts := []string{fmt.Sprintf("%d", tx.ChainID), fmt.Sprintf("%d", tx.Gas), fmt.Sprintf("%d", tx.Nonce)}
 	for _, call := range tx.Calls {
 		parts = append(parts, fmt.Sprintf("%x", call.To), fmt.Sprintf("%x", call.Input[:min(4, len(call.Input))]))
@@ -107,7 +107,7 @@ func partsOf(tx *tempooracle.Transaction) []string {
 	return parts
 }
 
-func keyParts(key tempooracle.Key) []string {
+func keyParts(key tempomodel.Key) []string {
 	parts := []string{fmt.Sprintf("%x", key.ID)}
 	for _, limit := range key.Limits.Value {
 		parts = append(parts, fmt.Sprintf("%x", limit.Token), limit.Amount.String())

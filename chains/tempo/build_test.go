@@ -8,7 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
 // The items of a transaction by number.
@@ -102,7 +102,7 @@ func TestBuildersAreValid(t *testing.T) {
 		if _, err := (tempo.Chain{}).Parse(chaintest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := tempooracle.Refuses(chaintest.Unhex(t, text)); err != nil {
+		if err := tempomodel.Refuses(chaintest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: the oracle refuses it: %v", name, err)
 		}
 	}

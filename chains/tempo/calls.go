@@ -51,7 +51,11 @@ func readCall(list *rlp.Fields, first bool) (c call) {
 		tuple.Fail("to", at, "is empty: only the first call can create a contract")
 	}
 	c.to, c.creation = to, !present
-	c.value, c.input = tuple.Uint256("value"), tuple.String("input")
+	c.value = tuple.Uint256("value")
+	at = tuple.At()
+	if c.input = tuple.String("input"); c.input.Len() > maxCallInput {
+		tuple.Fail("input", at, "%d bytes: %d at most", c.input.Len(), maxCallInput)
+	}
 	list.Join(&tuple)
 	return c
 }

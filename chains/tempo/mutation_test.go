@@ -7,7 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
 // TestMutations changes every byte of every valid vector in every way: to each
@@ -47,7 +47,7 @@ func TestRandomMutations(t *testing.T) {
 	key := newFixedKey(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	for number := range 240 {
-		original := tempooracle.Generate(random, number).Unsigned
+		original := tempomodel.Generate(random, number).Unsigned
 		for range 200 {
 			raw := bytes.Clone(original)
 			for range 1 + random.IntN(3) {
@@ -61,7 +61,7 @@ func TestRandomMutations(t *testing.T) {
 func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
 	t.Helper()
 	tx, err := tempo.Chain{}.Parse(raw)
-	if refuses := tempooracle.Refuses(raw); (err == nil) != (refuses == nil) {
+	if refuses := tempomodel.Refuses(raw); (err == nil) != (refuses == nil) {
 		t.Errorf("%x: ours says %v, the oracle %v", raw, err, refuses)
 	}
 	if err != nil {
@@ -71,10 +71,10 @@ func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := tempooracle.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
+	if want := tempomodel.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
 		t.Errorf("%x\n got %x\nwant %x", raw, signed, want)
 	}
-	decoded, err := tempooracle.Decode(raw)
+	decoded, err := tempomodel.Decode(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

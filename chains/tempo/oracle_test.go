@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestGenerated(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for number := range 1200 {
-		c := tempooracle.Generate(random, number)
+		c := tempomodel.Generate(random, number)
 		key := keyOf(t, hex.EncodeToString(crypto.FromECDSA(c.Key)))
 		if signed := signRaw(t, c.Unsigned, key); !bytes.Equal(signed, c.Signed) {
 			t.Fatalf("%x\n got %x\nwant %x", c.Unsigned, signed, c.Signed)

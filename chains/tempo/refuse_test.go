@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
 // refusal is bytes that no configuration accepts, and the whole error.
@@ -221,7 +221,7 @@ func TestRefused(t *testing.T) {
 func checkRefused(t *testing.T, c refusal) {
 	t.Helper()
 	raw := chaintest.Unhex(t, c.raw)
-	if tempooracle.Refuses(raw) == nil {
+	if tempomodel.Refuses(raw) == nil {
 		t.Error("the oracle accepts it")
 	}
 	_, err := tempo.Chain{}.Parse(raw)

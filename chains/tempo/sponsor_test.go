@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/internal/tempooracle"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -33,7 +33,7 @@ func TestPreimage(t *testing.T) {
 			if want := crypto.Keccak256(chaintest.Unhex(t, c.preimage)); !bytes.Equal(key.digest[:], want) {
 				t.Errorf("%x was signed, want %x", key.digest, want)
 			}
-			if want := tempooracle.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
+			if want := tempomodel.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
 				t.Errorf("signed\n got %x\nwant %x", signed, want)
 			}
 		})
@@ -89,7 +89,7 @@ func TestFeePayerShown(t *testing.T) {
 // sponsoredBy is a transaction that a fee payer has signed for a sender.
 func sponsoredBy(t *testing.T, payer, sender string) []byte {
 	t.Helper()
-	tx, err := tempooracle.Decode(chaintest.Unhex(t, typed(items...)))
+	tx, err := tempomodel.Decode(chaintest.Unhex(t, typed(items...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func sponsoredBy(t *testing.T, payer, sender string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx.FeePayer = tempooracle.SignPayer(key, tx.PayerHash([20]byte(chaintest.Unhex(t, sender))))
+	tx.FeePayer = tempomodel.SignPayer(key, tx.PayerHash([20]byte(chaintest.Unhex(t, sender))))
 	return tx.Encode()
 }
 

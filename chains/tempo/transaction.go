@@ -23,6 +23,8 @@ const (
 	maxAuthorizations     = 16
 	maxAccessListEntries  = 256
 	maxAccessListKeysEach = 256
+	maxAccessListKeys     = 2048
+	maxCallInput          = 128 << 10 // bytes
 )
 
 // Number of items: without and with a key authorization.
@@ -122,7 +124,10 @@ func (tx *transaction) readFees(f *rlp.Fields) {
 	if rlp.Less(tx.maxFeePerGas.Of(tx.raw), tx.maxPriorityFeePerGas.Of(tx.raw)) {
 		f.Fail("maxFeePerGas", at, "is below maxPriorityFeePerGas")
 	}
-	tx.gas = f.Uint64("gas")
+	at = f.At()
+	if tx.gas = f.Uint64("gas"); tx.gas == 0 {
+		f.Fail("gas", at, "is 0: every transaction costs gas")
+	}
 }
 
 func (tx *transaction) readUint128(f *rlp.Fields, name string) rlp.Span {
@@ -142,6 +147,8 @@ func (tx *transaction) readAccessList(f *rlp.Fields) {
 		f.Fail("accessList", at, "%d addresses: %d at most", tx.accessList.Addresses, maxAccessListEntries)
 	case tx.accessList.MostKeys > maxAccessListKeysEach:
 		f.Fail("accessList", at, "%d storage keys of one address: %d at most", tx.accessList.MostKeys, maxAccessListKeysEach)
+	case tx.accessList.StorageKeys > maxAccessListKeys:
+		f.Fail("accessList", at, "%d storage keys in all: %d at most", tx.accessList.StorageKeys, maxAccessListKeys)
 	}
 }
 
@@ -149,11 +156,8 @@ func (tx *transaction) readNonce(f *rlp.Fields) {
 	tx.nonceKey = f.Uint256("nonceKey")
 	at := f.At()
 	tx.nonce = f.Uint64("nonce")
-	switch {
-	case tx.nonce == math.MaxUint64:
+	if tx.nonce == math.MaxUint64 && !tx.expiring() {
 		f.Fail("nonce", at, "is 2^64−1, which no account can use (EIP-2681)")
-	case tx.expiring() && tx.nonce != 0:
-		f.Fail("nonce", at, "is %d: with nonce key 2^256−1 (expiring nonces, TIP-1009) it is 0", tx.nonce)
 	}
 }
 
@@ -173,7 +177,8 @@ const expiringNonceKey = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x
 	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
 
 // expiring reports whether the nonce key is the one of expiring nonces
-// (TIP-1009).
+// (TIP-1009). Any nonce goes with it since T12 (TIP-1106): it tells payments
+// apart, and counts nothing.
 func (tx *transaction) expiring() bool {
 	return string(tx.nonceKey.Of(tx.raw)) == expiringNonceKey
 }

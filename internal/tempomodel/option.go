@@ -1,4 +1,4 @@
-package tempooracle
+package tempomodel
 
 import (
 	"io"

@@ -1,11 +1,11 @@
-// Package tempooracle writes the rules of native Tempo transactions down a
+// Package tempomodel writes the rules of native Tempo transactions down a
 // second time, over go-ethereum's RLP decoder, so that tests, fuzz targets and
 // benchmarks can hold our reader and signer against it. It shares no code with
 // them, and interop/ holds it against ox. Only tests import it.
 //
 // Source: the node's crates/primitives/src/transaction, and its transaction
 // pool's bounds.
-package tempooracle
+package tempomodel
 
 import (
 	"math/big"
