@@ -19,8 +19,8 @@
 //	FuzzEthereumGenerated   the engine                             signs to the bytes that go-ethereum signs to
 //	FuzzEthereumCalldata    chains/internal/evm                    other calldata is shown otherwise
 //	FuzzEthereumSignWith    addresses with the checksum of EIP-55  go-ethereum takes the same addresses; a key signs at its own
-//	FuzzTempoParse          chains/tempo                           accepts what the oracle does; keeps the items; recovers to the signer
-//	FuzzTempoGenerated      the engine                             signs to the bytes that the oracle signs to
+//	FuzzTempoParse          chains/tempo                           accepts what the model does; keeps the items; recovers to the signer
+//	FuzzTempoGenerated      the engine                             signs to the bytes that the model signs to
 //	FuzzSolanaParse         chains/solana, compact-u16             solana-go encodes to the same bytes, and its Sanitize passes
 //	FuzzSolanaSign          chains/solana                          one slot is filled, as crypto/ed25519 signs
 //	FuzzSolanaSignWith      base58 addresses                       solana-go reads the same addresses

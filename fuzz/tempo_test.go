@@ -25,7 +25,7 @@ func tempoSeeds(f *testing.F) [][]byte {
 	return seeds
 }
 
-// FuzzTempoParse: the reader agrees with the oracle on what is valid, so that
+// FuzzTempoParse: the reader agrees with the model on what is valid, so that
 // what it accepts is the canonical encoding; what is signed keeps the items, and
 // its signature recovers to our address.
 func FuzzTempoParse(f *testing.F) {
@@ -37,16 +37,23 @@ func FuzzTempoParse(f *testing.F) {
 		before := bytes.Clone(raw)
 		tx, err := tempo.Chain{}.Parse(raw)
 		if refuses := tempomodel.Refuses(raw); (err == nil) != (refuses == nil) {
-			t.Fatalf("%x: ours says %v, the oracle %v", raw, err, refuses)
+			t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)
 		}
 		if err != nil {
 			checkParseError(t, raw, err)
 			return
 		}
 		showEverything(t, tx, key.PublicKey())
-		signed, err := tx.AppendSigned(t.Context(), nil, key, "")
+		decoded, err := tempomodel.Decode(raw)
 		if err != nil {
-			t.Fatalf("%x: %v", raw, err)
+			t.Fatal(err)
+		}
+		signed, err := tx.AppendSigned(t.Context(), nil, key, "")
+		if refuses := decoded.RefusesSender(key.PublicKey().KeccakAddress()); (err == nil) != (refuses == nil) {
+			t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)
+		}
+		if err != nil {
+			return
 		}
 		if !bytes.Equal(raw, before) {
 			t.Fatalf("%x: the input was written to", before)
@@ -58,7 +65,7 @@ func FuzzTempoParse(f *testing.F) {
 	})
 }
 
-// FuzzTempoGenerated: what the oracle signs, the engine signs to the same bytes.
+// FuzzTempoGenerated: what the model signs, the engine signs to the same bytes.
 func FuzzTempoGenerated(f *testing.F) {
 	for kind := range tempomodel.Kinds {
 		f.Add(uint64(kind), uint8(kind))

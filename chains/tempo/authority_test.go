@@ -16,8 +16,8 @@ import (
 )
 
 // TestAuthorities shows who signed: an authorization by an account's own key,
-// one by a key of an account's keychain in both versions (the second covers the
-// account), and a key authorization.
+// one by a key of an account's keychain (which covers the account), and a key
+// authorization.
 func TestAuthorities(t *testing.T) {
 	authority, account := strings.Repeat("04", 32), strings.Repeat("22", 20)
 	tuple := []string{"82a5bf", someone, "08"}
@@ -25,7 +25,6 @@ func TestAuthorities(t *testing.T) {
 	inKeychain := crypto.Keccak256([]byte{4}, digest, chaintest.Unhex(t, account))
 	tuples := [][]string{
 		append(slices.Clone(tuple), "b841"+signatureBy(t, authority, digest)),
-		append(slices.Clone(tuple), "b856"+"03"+account+signatureBy(t, authority, digest)),
 		append(slices.Clone(tuple), "b856"+"04"+account+signatureBy(t, authority, inKeychain)),
 	}
 	authorizations := make([]string, len(tuples))
@@ -36,7 +35,7 @@ func TestAuthorities(t *testing.T) {
 		list(list(plainKey...), "b841"+signatureBy(t, authority, crypto.Keccak256(chaintest.Unhex(t, list(plainKey...))))))...)
 
 	fields, want := parse(t, chaintest.Unhex(t, raw)).Summary().Fields, address(t, authority)
-	for _, label := range []string{"authorization 1", "authorization 2", "authorization 3", "key authorization"} {
+	for _, label := range []string{"authorization 1", "authorization 2", "key authorization"} {
 		if got := fieldOf(t, fieldOf(t, fields, label).Fields, "signed by").Value; got != want {
 			t.Errorf("%s is signed by %s, want %s", label, got, want)
 		}

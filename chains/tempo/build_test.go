@@ -47,7 +47,8 @@ var (
 	// expiry, limits, scopes, witness, isAdmin, account
 	fullKey = append(slices.Clone(plainKey), "84713fb300", list(list(alphaUSD, "64"), list(someone, "80", "823600")),
 		list(list(alphaUSD, list(list("84a9059cbb", list(someone)), list("84095ea7b3", "c0"))), list(someone, "c0")),
-		"a0"+strings.Repeat("ab", 32), "01", someone)
+		"a0"+strings.Repeat("ab", 32), "80", someone)
+	adminKey = append(slices.Clone(plainKey), "80", "80", "80", "80", "01")
 
 	items = []string{"82a5bf", "01", "07", "82ea60", list(transfer), "c0", "80", "03", "80", "80", alphaUSD, "80", "c0"}
 )
@@ -103,7 +104,7 @@ func TestBuildersAreValid(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := tempomodel.Refuses(chaintest.Unhex(t, text)); err != nil {
-			t.Errorf("%s: the oracle refuses it: %v", name, err)
+			t.Errorf("%s: the model refuses it: %v", name, err)
 		}
 	}
 }

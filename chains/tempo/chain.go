@@ -14,7 +14,11 @@
 //	                     witness?, isAdmin?, account?], signature]
 //
 // Thirteen items, or fourteen with a key authorization. Source: the Tempo
-// transaction specification and TIP-1009, TIP-1011, TIP-1049, TIP-1053.
+// transaction specification and TIP-1009, TIP-1011, TIP-1049, TIP-1053, TIP-1106.
+//
+// The rules are those of the node tempoxyz/tempo at d656ef55 (2026-08-21), with
+// hardfork T12 of v1.16.0 (mainnet 2026-10-13), and of viem 2.57.20 and ox 0.14.67
+// (2026-11). A later hardfork may have changed them.
 //
 // Times are seconds since 1970, fees 10⁻¹⁸ US dollars per gas, amounts of a
 // token its smallest unit.
@@ -39,19 +43,21 @@
 //
 // What is not in its one encoding: another RLP, an item too many or too few, a
 // trailing field of a key authorization written as 80, a zero period. What is
-// signed already. What can never be right: chain id 0, fees over 128 bits, a tip
-// over the cap, no calls or more than 32, a creation that is not the first call
-// or stands beside authorizations, validBefore not after validAfter, expiring
-// nonces (nonce key 2^256−1) with a nonce or without validBefore, a key
-// authorization for another chain or without a signature, a signature with s
-// high or zero, more than 16 authorizations, more than 256 addresses in the access
-// list or storage keys of one.
+// signed already. What can never be right: chain id 0, gas 0, fees over 128 bits, a
+// tip over the cap, no calls or more than 32, an input over 128 KiB, a creation that
+// is not the first call or stands beside authorizations, validBefore not after
+// validAfter, expiring nonces (nonce key 2^256−1) without validBefore, a signature
+// with s high or zero or of keychain version 1, more than 16 authorizations, more
+// than 256 addresses in the access list, 256 storage keys of one, or 2,048 in all.
+//
+// Of a key authorization: another chain, no signature or another account's, key id
+// 0, an admin key with restrictions, more than 256 limits or 64 scopes, rules or
+// recipients, one of them twice, a limit over 128 bits, recipients where the network
+// cannot look for them.
 //
 // # Hazards
 //
-// Refused unless the name is allowed: see [HazardReservedNonceKey],
-// [HazardGasOverCap], [HazardUnlimitedKey], [HazardAdminKey] and
-// [HazardForeignFeeToken].
+// Refused unless the name is allowed: the Hazard constants.
 //
 // # What is not checked
 //
@@ -100,7 +106,10 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Add
 
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
-	return []string{HazardReservedNonceKey, HazardGasOverCap, HazardUnlimitedKey, HazardAdminKey, HazardForeignFeeToken}
+	return []string{
+		HazardReservedNonceKey, HazardGasOverCap, HazardForeignFeeToken, HazardUnlimitedKey, HazardUnscopedKey,
+		HazardAuthorityChange, HazardAnyChainAuthorization,
+	}
 }
 
 // Parse implements chains.Chain.

@@ -25,22 +25,49 @@ var hazardCases = []struct {
 		[]string{tempo.HazardReservedNonceKey}, "the nonce key begins with 0x5b, which belongs to the subblocks of validators"},
 	{"nonce key with 0x5b as its second byte", typed(with(items, nonceKey, "9f5b"+strings.Repeat("00", 30))...), nil, ""},
 	{"nonce key 0x5b", typed(with(items, nonceKey, "5b")...), nil, ""},
-	{"expiring nonce", typed(with(with(with(items, nonceKey, max256), nonce, "80"), validBefore, "01")...), nil, ""},
+	{"expiring nonce", typed(with(with(items, nonceKey, max256), validBefore, "01")...), nil, ""},
 
 	{"gas at the cap", typed(with(items, gas, "8401c9c380")...), nil, ""},
 	{"gas over the cap", typed(with(items, gas, "8401c9c381")...),
 		[]string{tempo.HazardGasOverCap}, "gas 30000001 is over the cap of 30000000: the network does not include it"},
 
-	{"key without limits", plus(), []string{tempo.HazardUnlimitedKey}, unlimited},
-	{"key with limits left out, expiry there", plus("01"), []string{tempo.HazardUnlimitedKey}, unlimited},
+	{"key without restrictions", plus(), []string{tempo.HazardUnlimitedKey, tempo.HazardUnscopedKey}, unlimited},
+	{"key with limits left out, expiry there", plus("01"), []string{tempo.HazardUnlimitedKey, tempo.HazardUnscopedKey}, unlimited},
 	{"key with limits 80", plus("01", "80", "c0"), []string{tempo.HazardUnlimitedKey}, unlimited},
-	{"key that may spend nothing", plus("01", "c0"), nil, ""},
-	{"key with a limit", plus("01", list(list(alphaUSD, "64"))), nil, ""},
-	{"key with a limit of 2^256-1", plus("01", list(list(alphaUSD, max256))), nil, ""},
+	{"key that may spend nothing and call anything", plus("01", "c0"), []string{tempo.HazardUnscopedKey},
+		"key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may make any call: limits bind TIP-20 spending only"},
+	{"key that never expires", plus("80", "c0", "c0"), []string{tempo.HazardUnscopedKey}, "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 never expires"},
+	{"key that may do nothing", plus("01", "c0", "c0"), nil, ""},
+	{"key with a limit", limitedTo("64"), nil, ""},
+	{"limit of a billion dollars", limitedTo("87038d7ea4c68000"), nil, ""},
+	{"limit of a unit more", limitedTo("87038d7ea4c68001"), []string{tempo.HazardUnlimitedKey}, exhausts},
+	{"limit of 2^96", limitedTo("8d01" + strings.Repeat("00", 12)), []string{tempo.HazardUnlimitedKey}, exhausts},
+	{"limit of 2^128-1", limitedTo("90" + strings.Repeat("ff", 16)), []string{tempo.HazardUnlimitedKey}, exhausts},
+	{"a million dollars every second", limitedTo("85e8d4a51000", "01"), []string{tempo.HazardUnlimitedKey}, exhausts},
+	{"a million dollars every day", limitedTo("85e8d4a51000", "83015180"), nil, ""},
+	{"a billion dollars every year and a second", limitedTo("87038d7ea4c68000", "8401e13381"), nil, ""},
+	{"a limit among others", plus("01", list(list(someone, "64"), list(alphaUSD, "8d01"+strings.Repeat("00", 12))), "c0"),
+		[]string{tempo.HazardUnlimitedKey}, exhausts},
 
-	{"admin key", plus("80", "80", "80", "80", "01"), []string{tempo.HazardUnlimitedKey, tempo.HazardAdminKey}, unlimited},
-	{"admin key with limits", key(fullKey...), []string{tempo.HazardAdminKey},
+	{"admin key", key(adminKey...), []string{tempo.HazardAuthorityChange, tempo.HazardUnlimitedKey, tempo.HazardUnscopedKey},
 		"key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 becomes an admin of the account: it can authorize and revoke other keys"},
+
+	{"authorizeAdminKey by a call", calling("9a424307"), []string{tempo.HazardAuthorityChange}, byKeychain},
+	{"authorizeKey by a call, before T3", calling("54063a55"), []string{tempo.HazardAuthorityChange}, byKeychain},
+	{"authorizeKey by a call", calling("980a6025"), []string{tempo.HazardAuthorityChange}, byKeychain},
+	{"authorizeKey with a witness by a call", calling("e3c154d2"), []string{tempo.HazardAuthorityChange}, byKeychain},
+	{"updateSpendingLimit", calling("cbbb4480"), []string{tempo.HazardAuthorityChange}, byKeychain},
+	{"setAllowedCalls", calling("f5456703"), []string{tempo.HazardAuthorityChange}, byKeychain},
+	{"unknown function of the keychain", calling("12345678"), []string{tempo.HazardAuthorityChange}, byKeychain},
+	{"no function of the keychain", calling(""), []string{tempo.HazardAuthorityChange}, byKeychain},
+	{"revokeKey", calling("5ae7ab32"), nil, ""},
+	{"behind a transfer", typed(with(items, calls, list(transfer, list(keychain, "80", str("9a424307"))))...),
+		[]string{tempo.HazardAuthorityChange}, "call 2 changes the account's keys by the AccountKeychain"},
+
+	{"delegation on one chain", typed(with(items, authorizationList, list(authorization))...), nil, ""},
+	{"delegation on every chain", typed(with(items, authorizationList, list(authorization, list("80", someone, "08", secp256k1)))...),
+		[]string{tempo.HazardAnyChainAuthorization},
+		"authorization 2 delegates to 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 on every chain, Ethereum included: its signature is that of EIP-7702"},
 
 	{"fee token that is no TIP-20 token", typed(with(items, feeToken, someone)...), []string{tempo.HazardForeignFeeToken},
 		"fee token 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 is no TIP-20 token (20c0…): the fee cannot be paid in it"},
@@ -54,11 +81,31 @@ var hazardCases = []struct {
 
 	{"several", typed(append(with(with(with(items, nonceKey, "a05b"+strings.Repeat("00", 31)), gas, "8401c9c381"), feeToken, someone),
 		list(list(plainKey...), secp256k1))...),
-		[]string{tempo.HazardReservedNonceKey, tempo.HazardGasOverCap, tempo.HazardUnlimitedKey, tempo.HazardForeignFeeToken},
+		[]string{tempo.HazardReservedNonceKey, tempo.HazardGasOverCap, tempo.HazardUnlimitedKey, tempo.HazardUnscopedKey, tempo.HazardForeignFeeToken},
 		"the nonce key begins with 0x5b, which belongs to the subblocks of validators"},
 }
 
 const unlimited = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may spend all that the account has: its authorization sets no limits"
+
+const (
+	exhausts   = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 has a limit for 0x20C0000000000000000000000000000000000001 that nothing exhausts"
+	byKeychain = "call 1 changes the account's keys by the AccountKeychain"
+	keychain   = "94" + "aaaaaaaa00000000000000000000000000000000"
+)
+
+// limitedTo is a key with an expiry, a limit and no allowed call.
+func limitedTo(limit ...string) string {
+	return plus("01", list(list(append([]string{alphaUSD}, limit...)...)), "c0")
+}
+
+// calling is a call of the AccountKeychain.
+func calling(selector string) string {
+	input := "80"
+	if selector != "" {
+		input = str(selector)
+	}
+	return typed(with(items, calls, list(list(keychain, "80", input)))...)
+}
 
 func TestHazards(t *testing.T) {
 	for _, c := range hazardCases {

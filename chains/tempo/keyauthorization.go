@@ -24,9 +24,8 @@ type keyAuthorization struct {
 	signed    rlp.Span // the inner list, header included: what the signature covers
 	signature envelope
 
-	// Both lists were read, and stay where they are: the summary reads them
-	// again. Headers included.
-	limits, scopes rlp.Span
+	limits []tokenLimit
+	scopes []scope
 }
 
 var keyTypes = [...]string{kindSecp256k1, kindP256, kindWebAuthn}
@@ -42,7 +41,7 @@ func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
 	start := outer.At()
 	inner := outer.List("authorization")
 	tx.readKey(key, &inner)
-	key.readOptions(&inner)
+	key.readOptions(&inner, tx.raw)
 	outer.Join(&inner)
 	key.signed = rlp.Between(start, outer.At())
 	key.signature = readEnvelope(&outer, "signature", tx.raw, false)
@@ -59,39 +58,44 @@ func (tx *transaction) readKey(key *keyAuthorization, f *rlp.Fields) {
 	if key.keyType = f.Uint8("keyType"); int(key.keyType) >= len(keyTypes) {
 		f.Fail("keyType", at, "%d is unknown: 0 (secp256k1), 1 (P-256) and 2 (WebAuthn) are supported", key.keyType)
 	}
-	key.keyID = f.Address("keyId")
+	at = f.At()
+	if key.keyID = f.Address("keyId"); key.keyID == (evm.Address{}) {
+		f.Fail("keyId", at, "is the zero address, which stands for the account's own key")
+	}
 }
 
-func (key *keyAuthorization) readOptions(f *rlp.Fields) {
+func (key *keyAuthorization) readOptions(f *rlp.Fields, raw []byte) {
 	if readOption(f, "expiry") {
 		key.expiry = f.Uint64("expiry")
 	}
 	if key.limited = readOption(f, "limits"); key.limited {
-		start := f.At()
 		list := f.List("limits")
-		readLimits(&list, false)
+		key.limits = readLimits(&list, raw)
 		f.Join(&list)
-		key.limits = rlp.Between(start, f.At())
 	}
 	if key.scoped = readOption(f, "scopes"); key.scoped {
-		start := f.At()
 		list := f.List("scopes")
-		readScopes(&list, false)
+		key.scopes = readScopes(&list)
 		f.Join(&list)
-		key.scopes = rlp.Between(start, f.At())
 	}
 	if readOption(f, "witness") {
 		key.witness = f.Bytes("witness", 32)
 	}
 	if readOption(f, "isAdmin") {
-		at := f.At()
-		if marker := f.Uint8("isAdmin"); marker != 1 {
-			f.Fail("isAdmin", at, "is %d: 1 is the only marker (TIP-1049)", marker)
-		}
-		key.admin = true
+		key.readAdmin(f)
 	}
 	if key.bound = readOption(f, "account"); key.bound {
 		key.account = f.Address("account")
+	}
+}
+
+func (key *keyAuthorization) readAdmin(f *rlp.Fields) {
+	at := f.At()
+	if marker := f.Uint8("isAdmin"); marker != 1 {
+		f.Fail("isAdmin", at, "is %d: 1 is the only marker (TIP-1049)", marker)
+	}
+	if key.admin = true; key.expiry != 0 || key.limited || key.scoped {
+		f.Fail("isAdmin", at, "an admin key has no expiry, limits or scopes: the network refuses it")
 	}
 }
 

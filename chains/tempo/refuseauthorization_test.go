@@ -65,6 +65,8 @@ var refusedAuthorizations = []refusal{
 		"tempo: field 13 (authorizationList), item 1 (authorization), item 4 (signature) at byte 96: is not a signature: 130 bytes of no known kind"},
 	{"keychain with nothing in it", signedWith("95" + "03" + strings.Repeat("22", 20)),
 		"tempo: field 13 (authorizationList), item 1 (authorization), item 4 (signature) at byte 94: is not a signature: 21 bytes of no known kind"},
+	{"keychain version 1", signedWith("b856" + "03" + strings.Repeat("22", 20) + rBytes + sBytes + "1b"),
+		"tempo: field 13 (authorizationList), item 1 (authorization), item 4 (signature) at byte 96: is of keychain version 1 (03), which the network refuses since T1C: version 2 (04) is expected"},
 	{"keychain, r 0 in it", signedWith("b856" + "04" + strings.Repeat("22", 20) + zeros32 + sBytes + "1b"),
 		"tempo: field 13 (authorizationList), item 1 (authorization), item 4 (signature) at byte 96: is not a signature: r and s are to be between 1 and the group order, s low, v 27 or 28"},
 	{"keychain in a keychain", signedWith("b86b" + "04" + strings.Repeat("22", 20) + "04" + strings.Repeat("22", 20) + rBytes + sBytes + "1b"),
@@ -83,6 +85,9 @@ func keySigned(signature ...string) string {
 
 // plus is the key with options behind it.
 func plus(options ...string) string { return key(append(slices.Clone(plainKey), options...)...) }
+
+// scoped is a key that may make these calls.
+func scoped(scopes ...string) string { return plus("01", "c0", list(scopes...)) }
 
 // refusedKeys are faults of key authorizations.
 var refusedKeys = []refusal{
@@ -110,6 +115,8 @@ var refusedKeys = []refusal{
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 2 (keyType) at byte 74: integer has a leading zero"},
 	{"key id of 19 bytes", key(with(plainKey, 3, str(strings.Repeat("11", 19)))...),
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 3 (keyId) at byte 75: 19 bytes, want 20"},
+	{"key id 0", key(with(plainKey, 3, "94"+strings.Repeat("00", 20))...),
+		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 3 (keyId) at byte 75: is the zero address, which stands for the account's own key"},
 	{"key id missing", key(plainKey[:2]...),
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 3 (keyId) at byte 75: missing"},
 	{"ten items", key(append(slices.Clone(fullKey), "80")...),
@@ -140,6 +147,12 @@ var refusedKeys = []refusal{
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 5 (limits), item 1 (limit) at byte 122: 1 byte left over after item 3"},
 	{"limit over 256 bits", plus("01", list(list(alphaUSD, over256))),
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 5 (limits), item 1 (limit), item 2 (limit) at byte 122: integer of 264 bits is over 256"},
+	{"limit of 2^128", limitedTo("91" + "01" + strings.Repeat("00", 16)),
+		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 5 (limits), item 1 (limit), item 2 (limit) at byte 121: integer of 129 bits is over 128, the most that a token has"},
+	{"257 limits", plus("01", list(slices.Repeat([]string{list(alphaUSD, "64")}, 257)...), "c0"),
+		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 5 (limits) at byte 104: 257 of them: 256 at most"},
+	{"a token twice", plus("01", list(list(alphaUSD, "64"), list(alphaUSD, "65")), "c0"),
+		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 5 (limits), item 2 (limit), item 1 (token) at byte 123: 0x20C0000000000000000000000000000000000001 has a limit already"},
 	{"limit's token of 19 bytes", plus("01", list(list(str(strings.Repeat("20", 19)), "64"))),
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 5 (limits), item 1 (limit), item 1 (token) at byte 99: 19 bytes, want 20"},
 	{"period 0 written", plus("01", list(list(alphaUSD, "64", "80"))),
@@ -153,6 +166,16 @@ var refusedKeys = []refusal{
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules) at byte 121: missing"},
 	{"scope's rules are empty", plus("01", "c0", list(list(someone, "80"))),
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules) at byte 121: a string where a list should be"},
+	{"65 scopes", scoped(slices.Repeat([]string{list(someone, "c0")}, 65)...), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes) at byte 105: 65 of them: 64 at most"},
+	{"a target twice", scoped(list(someone, "c0"), list(someone, "c0")), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 2 (scope), item 1 (target) at byte 124: 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 has a scope already"},
+	{"target 0", scoped(list("94"+strings.Repeat("00", 20), "c0")), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 1 (target) at byte 100: is the zero address, which the network does not take"},
+	{"65 rules", scoped(list(someone, list(slices.Repeat([]string{list("8412345678", "c0")}, 65)...))), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules) at byte 132: 65 of them: 64 at most"},
+	{"a selector twice", scoped(list(someone, list(list("8412345678", "c0"), list("8412345678", "c0")))), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules), item 2 (rule), item 1 (selector) at byte 131: 12345678 has a rule already"},
+	{"65 recipients", scoped(list(alphaUSD, list(list("84a9059cbb", list(slices.Repeat([]string{someone}, 65)...))))), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules), item 1 (rule), item 2 (recipients) at byte 143: 65 of them: 64 at most"},
+	{"a recipient twice", scoped(list(alphaUSD, list(list("84a9059cbb", list(someone, someone))))), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules), item 1 (rule), item 2 (recipients), item 2 (recipient) at byte 153: 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 is there already"},
+	{"recipient 0", scoped(list(alphaUSD, list(list("84095ea7b3", list("94"+strings.Repeat("00", 20)))))), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules), item 1 (rule), item 2 (recipients), item 1 (recipient) at byte 130: is the zero address, which the network does not take"},
+	{"recipients of a contract that is no token", scoped(list(someone, list(list("8495777d59", list(someone))))), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules), item 1 (rule), item 2 (recipients) at byte 129: only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients"},
+	{"recipients of another function", scoped(list(alphaUSD, list(list("8412345678", list(someone))))), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules), item 1 (rule), item 2 (recipients) at byte 129: only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients"},
 	{"selector of 3 bytes", plus("01", "c0", list(list(someone, list(list("83a9059c", "c0"))))),
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 6 (scopes), item 1 (scope), item 2 (selectorRules), item 1 (rule), item 1 (selector) at byte 124: 3 bytes, want 4"},
 	{"rule without recipients", plus("01", "c0", list(list(someone, list(list("84a9059cbb"))))),
@@ -166,6 +189,9 @@ var refusedKeys = []refusal{
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 8 (isAdmin) at byte 100: is 2: 1 is the only marker (TIP-1049)"},
 	{"isAdmin 00", plus("80", "80", "80", "80", "00"),
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 8 (isAdmin) at byte 100: integer has a leading zero"},
+	{"admin with an expiry", plus("01", "80", "80", "80", "01"), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 8 (isAdmin) at byte 100: an admin key has no expiry, limits or scopes: the network refuses it"},
+	{"admin with limits", plus("80", "c0", "80", "80", "01"), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 8 (isAdmin) at byte 100: an admin key has no expiry, limits or scopes: the network refuses it"},
+	{"admin with scopes", plus("80", "80", "c0", "80", "01"), "tempo: field 14 (keyAuthorization), item 1 (authorization), item 8 (isAdmin) at byte 100: an admin key has no expiry, limits or scopes: the network refuses it"},
 	{"account of 19 bytes", plus("80", "80", "80", "80", "80", str(strings.Repeat("11", 19))),
 		"tempo: field 14 (keyAuthorization), item 1 (authorization), item 9 (account) at byte 101: 19 bytes, want 20"},
 }

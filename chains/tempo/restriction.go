@@ -1,8 +1,21 @@
 package tempo
 
 import (
+	"math/big"
+	"slices"
+
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
+)
+
+// The network's bounds of a key's restrictions: of its pool, and of the
+// AccountKeychain precompile.
+const (
+	maxLimits     = 256
+	maxScopes     = 64
+	maxRules      = 64  // of one scope
+	maxRecipients = 64  // of one rule
+	maxLimitBits  = 128 // the width of a TIP-20 balance
 )
 
 // tokenLimit is [token, limit, period?]: what may be spent, in all or in each
@@ -13,12 +26,22 @@ type tokenLimit struct {
 	period uint64
 }
 
-// readLimits reads all of a list of limits, and returns them if they are to be
-// kept.
-func readLimits(list *rlp.Fields, keep bool) (limits []tokenLimit) {
+// readLimits reads all of a list of limits. The network takes each token once.
+func readLimits(list *rlp.Fields, raw []byte) (limits []tokenLimit) {
+	if !checkCount(list, maxLimits) {
+		return nil
+	}
 	for list.More() {
 		tuple := list.List("limit")
-		limit := tokenLimit{token: tuple.Address("token"), limit: tuple.Uint256("limit")}
+		at := tuple.At()
+		limit := tokenLimit{token: tuple.Address("token")}
+		if slices.ContainsFunc(limits, func(earlier tokenLimit) bool { return earlier.token == limit.token }) {
+			tuple.Fail("token", at, "%v has a limit already", limit.token)
+		}
+		at = tuple.At()
+		if limit.limit = tuple.Uint256("limit"); limit.limit.Len() > maxLimitBits/8 {
+			tuple.Fail("limit", at, "integer of %d bits is over %d, the most that a token has", limit.limit.Big(raw).BitLen(), maxLimitBits)
+		}
 		if tuple.More() {
 			at := tuple.At()
 			if limit.period = tuple.Uint64("period"); limit.period == 0 {
@@ -26,11 +49,36 @@ func readLimits(list *rlp.Fields, keep bool) (limits []tokenLimit) {
 			}
 		}
 		list.Join(&tuple)
-		if keep {
-			limits = append(limits, limit)
-		}
+		limits = append(limits, limit)
 	}
 	return limits
+}
+
+// checkCount fails if a list has more items than the network takes.
+func checkCount(list *rlp.Fields, most int) bool {
+	count := list.Count()
+	if count > most {
+		list.Fail("", list.At(), "%d of them: %d at most", count, most)
+	}
+	return count <= most
+}
+
+// maxYearly is what a key may spend of a token within a year, in the token's
+// smallest unit, without that its limit counts as none: a billion US dollars, for
+// TIP-20 tokens have 6 decimals.
+var maxYearly = big.NewInt(1e15)
+
+const secondsPerYear = 365 * 24 * 60 * 60
+
+// unlimited reports whether nothing exhausts the limit: what may be spent in all,
+// or with periods within a year, is over maxYearly.
+func (l tokenLimit) unlimited(raw []byte) bool {
+	yearly := l.limit.Big(raw)
+	if l.period > 0 && l.period < secondsPerYear {
+		periods := (secondsPerYear + l.period - 1) / l.period
+		yearly = new(big.Int).Mul(yearly, new(big.Int).SetUint64(periods))
+	}
+	return yearly.Cmp(maxYearly) > 0
 }
 
 // scope is [target, [[selector, [recipient…]]…]]: which calls are allowed
@@ -45,37 +93,81 @@ type selectorRule struct {
 	recipients []evm.Address
 }
 
-// readScopes reads all of a list of scopes, and returns them if they are to be
-// kept.
-func readScopes(list *rlp.Fields, keep bool) (scopes []scope) {
+// readScopes reads all of a list of scopes. The network takes each target once,
+// and not the zero address.
+func readScopes(list *rlp.Fields) (scopes []scope) {
+	if !checkCount(list, maxScopes) {
+		return nil
+	}
 	for list.More() {
 		tuple := list.List("scope")
+		at := tuple.At()
 		s := scope{target: tuple.Address("target")}
-		rules := tuple.List("selectorRules")
-		for rules.More() {
-			if rule := readRule(&rules, keep); keep {
-				s.rules = append(s.rules, rule)
-			}
+		switch {
+		case s.target == evm.Address{}:
+			tuple.Fail("target", at, "is the zero address, which the network does not take")
+		case slices.ContainsFunc(scopes, func(earlier scope) bool { return earlier.target == s.target }):
+			tuple.Fail("target", at, "%v has a scope already", s.target)
 		}
+		rules := tuple.List("selectorRules")
+		s.readRules(&rules)
 		tuple.Join(&rules)
 		list.Join(&tuple)
-		if keep {
-			scopes = append(scopes, s)
-		}
+		scopes = append(scopes, s)
 	}
 	return scopes
 }
 
-func readRule(f *rlp.Fields, keep bool) selectorRule {
-	tuple := f.List("rule")
-	rule := selectorRule{selector: tuple.Bytes("selector", 4)}
-	recipients := tuple.List("recipients")
-	for recipients.More() {
-		if recipient := recipients.Address("recipient"); keep {
-			rule.recipients = append(rule.recipients, recipient)
-		}
+func (s *scope) readRules(list *rlp.Fields) {
+	if !checkCount(list, maxRules) {
+		return
 	}
-	tuple.Join(&recipients)
-	f.Join(&tuple)
-	return rule
+	for list.More() {
+		tuple := list.List("rule")
+		at := tuple.At()
+		rule := selectorRule{selector: tuple.Bytes("selector", 4)}
+		if slices.ContainsFunc(s.rules, func(earlier selectorRule) bool { return string(earlier.selector) == string(rule.selector) }) {
+			tuple.Fail("selector", at, "%x has a rule already", rule.selector)
+		}
+		at = tuple.At()
+		recipients := tuple.List("recipients")
+		rule.readRecipients(&recipients)
+		tuple.Join(&recipients)
+		if len(rule.recipients) > 0 && !(isTIP20(s.target) && namesRecipient(rule.selector)) {
+			tuple.Fail("recipients", at, "only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
+		}
+		list.Join(&tuple)
+		s.rules = append(s.rules, rule)
+	}
+}
+
+// readRecipients reads all of a list of recipients. The network takes each once,
+// and not the zero address.
+func (r *selectorRule) readRecipients(list *rlp.Fields) {
+	if !checkCount(list, maxRecipients) {
+		return
+	}
+	for list.More() {
+		at := list.At()
+		recipient := evm.Address(list.Address("recipient"))
+		switch {
+		case recipient == evm.Address{}:
+			list.Fail("recipient", at, "is the zero address, which the network does not take")
+		case slices.Contains(r.recipients, recipient):
+			list.Fail("recipient", at, "%v is there already", recipient)
+		}
+		r.recipients = append(r.recipients, recipient)
+	}
+}
+
+// namesRecipient reports whether a function's first argument is a recipient that
+// a scope can bind: is_constrained_tip20_selector of the node.
+func namesRecipient(selector []byte) bool {
+	switch string(selector) {
+	case "\xa9\x05\x9c\xbb", // transfer(address,uint256)
+		"\x09\x5e\xa7\xb3", // approve(address,uint256)
+		"\x95\x77\x7d\x59": // transferWithMemo(address,uint256,bytes32)
+		return true
+	}
+	return false
 }

@@ -2,8 +2,10 @@ package tempo
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/internal/keccak"
@@ -12,7 +14,7 @@ import (
 
 // AppendSigned implements chains.Transaction.
 func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
-	signer, err := evm.Signer(Name, key, signWith)
+	signer, err := tx.ready(key, signWith)
 	if err != nil {
 		return nil, err
 	}
@@ -21,6 +23,46 @@ func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystor
 		return nil, err
 	}
 	return tx.splice(dst, &signature), nil
+}
+
+// Check implements chains.Transaction: any secp256k1 key can sign it, and at an
+// address the one that is there, unless the network refuses what it would sign.
+func (tx *transaction) Check(key keystore.Key, signWith string) error {
+	_, err := tx.ready(key, signWith)
+	return err
+}
+
+func (tx *transaction) ready(key keystore.Key, signWith string) (keystore.ECDSASigner, error) {
+	signer, err := evm.Signer(Name, key, signWith)
+	if err != nil {
+		return nil, err
+	}
+	return signer, tx.checkSender(evm.AddressOf(key.PublicKey()))
+}
+
+// checkSender refuses a sender under whose signature the network does not take the
+// transaction: its key authorization names another account, or has another's
+// signature. Keys of a keychain, which may sign one as admins, are told apart by
+// the sender's signature.
+func (tx *transaction) checkSender(sender evm.Address) error {
+	key := tx.key
+	if key == nil {
+		return nil
+	}
+	if key.bound && key.account != sender {
+		return notSigner("the key authorization is for account %v, not for %v: the network refuses it", key.account, sender)
+	}
+	switch signer, ok := key.signature.address(tx.raw, key.digest(tx.raw)); {
+	case !ok:
+		return notSigner("the key authorization's signature is not valid: the network refuses it")
+	case signer != sender:
+		return notSigner("the key authorization is signed by %v, not by the account %v: the network refuses it", signer, sender)
+	}
+	return nil
+}
+
+func notSigner(format string, args ...any) error {
+	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, args...)}
 }
 
 // sponsored is feeToken and feePayer as a sponsored sender signs them.

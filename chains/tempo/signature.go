@@ -16,7 +16,7 @@ import (
 //	secp256k1   r 32 ‖ s 32 ‖ v 1, 65 bytes
 //	P-256       01 ‖ r ‖ s ‖ x ‖ y ‖ preHash 1, 130 bytes
 //	WebAuthn    02 ‖ authenticatorData ‖ clientDataJSON ‖ r ‖ s ‖ x ‖ y, 129 to 2,049 bytes
-//	keychain    03 or 04 ‖ account 20 ‖ one of the above
+//	keychain    04 ‖ account 20 ‖ one of the above (03, version 1, is refused)
 const (
 	sizeSecp256k1  = 65
 	sizeP256       = 130
@@ -33,7 +33,7 @@ const (
 // envelope is a signature of one of these kinds.
 type envelope struct {
 	kind     string // as a person reads it
-	keychain byte   // signatureKeychain1 or 2 if made by a key of an account's keychain, else 0
+	keychain bool   // made by a key of an account's keychain, for that account
 	account  evm.Address
 	bytes    rlp.Span // without the keychain's header
 }
@@ -49,7 +49,10 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 	e := envelope{bytes: span}
 	signature := span.Of(raw)
 	if keychain && hasKeychainHeader(signature) {
-		e.keychain, e.account = signature[0], evm.Address(signature[1:keychainHeader])
+		if signature[0] == signatureKeychain1 {
+			f.Fail(name, at, "is of keychain version 1 (03), which the network refuses since T1C: version 2 (04) is expected")
+		}
+		e.keychain, e.account = true, evm.Address(signature[1:keychainHeader])
 		e.bytes.Start += keychainHeader
 		signature = signature[keychainHeader:]
 	}
@@ -97,27 +100,37 @@ func validSecp256k1(signature []byte) bool {
 	return evm.ValidScalar(&r) && evm.LowScalar(&s) && (v == 27 || v == 28)
 }
 
-// signer tells who made the signature over a digest. Of secp256k1 it is
-// recovered. The others carry a P-256 key, whose address is shown; they are the
+// field shows who made the signature over a digest. Those of P-256 keys are the
 // network's to verify.
-func (e envelope) signer(raw []byte, digest common.Hash) chains.Field {
+func (e envelope) field(raw []byte, digest common.Hash) chains.Field {
+	signer, ok := e.address(raw, digest)
+	switch {
+	case !ok:
+		return chains.Text("signed by", "nobody").WithNote("the signature is not valid")
+	case e.kind == kindSecp256k1:
+		return chains.AddressField("signed by", signer.String()).WithNote(e.kind)
+	}
+	return chains.AddressField("signed by", signer.String()).WithNote(e.kind + ", as it claims: not verified here")
+}
+
+// address returns the address of the key that made the signature over a digest:
+// of secp256k1 it is recovered, unless no key can have made it. The others carry
+// a P-256 key, and are not verified here.
+func (e envelope) address(raw []byte, digest common.Hash) (signer evm.Address, ok bool) {
 	signature := e.bytes.Of(raw)
 	if e.kind == kindSecp256k1 {
-		if e.keychain == signatureKeychain2 {
+		if e.keychain {
 			digest = keccak.Sum256([]byte{signatureKeychain2}, digest[:], e.account[:])
 		}
 		var r, s uint256.Int
 		r.SetBytes(signature[:32])
 		s.SetBytes(signature[32:64])
-		if signer, ok := evm.Recover(digest, signature[64]-27, r, s); ok {
-			return chains.AddressField("signed by", signer.String()).WithNote(e.kind)
-		}
-		return chains.Text("signed by", "nobody").WithNote("the signature is not valid")
+		return evm.Recover(digest, signature[64]-27, r, s)
 	}
 	end := len(signature)
 	if e.kind == kindP256 {
 		end-- // preHash
 	}
 	hash := keccak.Sum256(signature[end-64 : end])
-	return chains.AddressField("signed by", evm.Address(hash[12:]).String()).WithNote(e.kind + ", as it claims: not verified here")
+	return evm.Address(hash[12:]), true
 }

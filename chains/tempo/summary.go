@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/chains/internal/rlp"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -49,10 +48,6 @@ func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
 	}
 	if tx.feePayer.form == payerSigned {
 		fields = append(fields, tx.recoveredPayerField(from))
-	}
-	if tx.key != nil && tx.key.bound && tx.key.account != from {
-		fields = append(fields, chains.AddressField("key authorization", tx.key.account.String()).
-			WithNote("is for this account, not for the sender: the network refuses it"))
 	}
 	return fields
 }
@@ -136,11 +131,12 @@ func (tx *transaction) feeTokenField() chains.Field {
 }
 
 func (tx *transaction) nonceFields() []chains.Field {
-	key := chains.BigInteger("nonce key", tx.nonceKey.Big(tx.raw))
+	key, nonce := chains.BigInteger("nonce key", tx.nonceKey.Big(tx.raw)), chains.Integer("nonce", tx.nonce)
 	if tx.expiring() {
 		key = chains.Text("nonce key", "2^256-1").WithNote("expiring nonce: valid once, until valid before")
+		nonce = nonce.WithNote("tells payments apart: the same transaction with another nonce is another payment (TIP-1106)")
 	}
-	return []chains.Field{key, chains.Integer("nonce", tx.nonce)}
+	return []chains.Field{key, nonce}
 }
 
 func windowField(label string, seconds uint64, none string) chains.Field {
@@ -166,10 +162,11 @@ func (a *authorization) field(number int, raw []byte) chains.Field {
 		delegate = delegate.WithNote("ends the delegation")
 	}
 	fields := []chains.Field{delegate, chain, chains.Integer("nonce", a.nonce)}
-	if a.signature.keychain != 0 {
-		fields = append(fields, chains.AddressField("account", a.signature.account.String()).WithNote("by a key of its keychain"))
+	if a.signature.keychain {
+		fields = append(fields, chains.AddressField("account", a.signature.account.String()).
+			WithNote("by a key of its keychain: the network skips this authorization, and nothing is delegated"))
 	}
-	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.signer(raw, evm.AuthorizationHash(a.signed.Of(raw))))...)
+	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.field(raw, evm.AuthorizationHash(a.signed.Of(raw))))...)
 }
 
 func (key *keyAuthorization) field(raw []byte) chains.Field {
@@ -177,7 +174,7 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 		chains.AddressField("key", key.keyID.String()).WithNote(keyTypes[key.keyType]),
 		windowField("expires", key.expiry, "never"),
 		key.limitsField(raw),
-		key.scopesField(raw),
+		key.scopesField(),
 	}
 	if key.admin {
 		fields = append(fields, key.adminField())
@@ -188,48 +185,47 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 	if key.witness != nil {
 		fields = append(fields, chains.Bytes("witness", key.witness))
 	}
-	return chains.List("key authorization", append(fields, key.signature.signer(raw, key.digest(raw)))...)
+	return chains.List("key authorization", append(fields, key.signature.field(raw, key.digest(raw)))...)
 }
 
 func (key *keyAuthorization) adminField() chains.Field {
-	note := "can authorize and revoke other keys"
-	if key.expiry != 0 || key.limited || key.scoped {
-		note += "; the network refuses an admin key with an expiry, limits or scopes"
-	}
-	return chains.Text("admin", "yes").WithNote(note)
+	return chains.Text("admin", "yes").WithNote("can authorize and revoke other keys")
 }
 
 func (key *keyAuthorization) limitsField(raw []byte) chains.Field {
 	if !key.limited {
 		return chains.Text("limits", "UNLIMITED").WithNote("may spend all that the account has")
 	}
-	list := rlp.Open(Name, raw[:key.limits.End], int(key.limits.Start))
-	limits := readLimits(&list, true)
-	if len(limits) == 0 {
+	if len(key.limits) == 0 {
 		return chains.Text("limits", "none allowed").WithNote("may spend nothing")
 	}
-	fields := make([]chains.Field, 0, len(limits))
-	for _, limit := range limits {
-		note := "in the token's smallest unit, in all"
-		if limit.period > 0 {
-			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", limit.period)
-		}
-		fields = append(fields, chains.BigInteger(limit.token.String(), limit.limit.Big(raw)).WithNote(note))
+	fields := make([]chains.Field, 0, len(key.limits))
+	for _, limit := range key.limits {
+		fields = append(fields, limit.field(raw))
 	}
 	return chains.List("limits", fields...)
 }
 
-func (key *keyAuthorization) scopesField(raw []byte) chains.Field {
+func (l tokenLimit) field(raw []byte) chains.Field {
+	note := "in the token's smallest unit, in all"
+	if l.period > 0 {
+		note = fmt.Sprintf("in the token's smallest unit, every %d seconds", l.period)
+	}
+	if l.unlimited(raw) {
+		note = "UNLIMITED: " + note
+	}
+	return chains.BigInteger(l.token.String(), l.limit.Big(raw)).WithNote(note)
+}
+
+func (key *keyAuthorization) scopesField() chains.Field {
 	if !key.scoped {
 		return chains.Text("scopes", "any call")
 	}
-	list := rlp.Open(Name, raw[:key.scopes.End], int(key.scopes.Start))
-	scopes := readScopes(&list, true)
-	if len(scopes) == 0 {
+	if len(key.scopes) == 0 {
 		return chains.Text("scopes", "no call")
 	}
-	fields := make([]chains.Field, 0, len(scopes))
-	for _, s := range scopes {
+	fields := make([]chains.Field, 0, len(key.scopes))
+	for _, s := range key.scopes {
 		if len(s.rules) == 0 {
 			fields = append(fields, chains.Text(s.target.String(), "any call"))
 			continue

@@ -14,9 +14,9 @@ const secret = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca
 // shown are transactions beside the vectors whose summary is worth looking at.
 func shown(t *testing.T) map[string][]byte {
 	input := "b844" + "a9059cbb" + strings.Repeat("00", 12) + someone[2:] + strings.Repeat("00", 29) + "0f4240"
-	expiring := with(with(with(items, nonceKey, max256), nonce, "80"), validBefore, "84713fb300")
+	expiring := with(with(with(items, nonceKey, max256), nonce, "65"), validBefore, "84713fb300")
 	p256 := strings.Repeat("11", 64) + strings.Repeat("22", 64)
-	keychain := strings.Repeat("33", 20) + rBytes + sBytes + "1b"
+	inKeychain := strings.Repeat("33", 20) + rBytes + sBytes + "1b"
 	transactions := map[string][]byte{
 		"sponsored":    sponsoredBy(t, strings.Repeat("02", 32), address(t, secret)),
 		"payer_itself": sponsoredBy(t, secret, address(t, secret)),
@@ -34,17 +34,16 @@ func shown(t *testing.T) map[string][]byte {
 		"unknown_chain":        with(items, chainID, "8301e240"),
 		"all_hazards": append(with(with(with(items, nonceKey, "a05b"+strings.Repeat("00", 31)), gas, "8401c9c381"), feeToken, someone),
 			list(list(append([]string{"82a5bf", "80", someone}, "80", "80", "80", "80", "01")...), secp256k1)),
-		"key_full":           withKey(fullKey...),
-		"key_unlimited":      withKey(plainKey...),
-		"key_nothing":        withKey(append(plainKey[:3:3], "80", "c0", "c0")...),
-		"key_any_call":       withKey(append(plainKey[:3:3], "80", list(list(alphaUSD, "64", max64)))...),
-		"key_another_admin":  withKey(append(plainKey[:3:3], "01", "c0", "c0", "80", "01", alphaUSD)...),
-		"authorizations":     with(items, authorizationList, list(authorization, list("80", someone, "08", "b882"+"01"+p256+"01"))),
-		"authorizations_web": with(items, authorizationList, list(list("01", someone, "08", "b8a6"+"02"+strings.Repeat("44", 37)+p256))),
-		"authorizations_keychain": with(items, authorizationList,
-			list(list("82a5bf", someone, "08", "b856"+"03"+keychain), list("82a5bf", someone, "08", "b856"+"04"+keychain))),
-		"authorization_ends": with(items, authorizationList, list(list("82a5bf", "94"+strings.Repeat("00", 20), "08", secp256k1))),
-		"payer_nobody":       with(items, feePayer, list("80", "a0"+noPoint, "a0"+sBytes)),
+		"key_full":                withKey(fullKey...),
+		"key_unlimited":           withKey(plainKey...),
+		"key_nothing":             withKey(append(plainKey[:3:3], "80", "c0", "c0")...),
+		"key_any_call":            withKey(append(plainKey[:3:3], "80", list(list(alphaUSD, "64", max64)))...),
+		"key_another_admin":       withKey(append(plainKey[:3:3], "80", "80", "80", "80", "01", alphaUSD)...),
+		"authorizations":          with(items, authorizationList, list(authorization, list("80", someone, "08", "b882"+"01"+p256+"01"))),
+		"authorizations_web":      with(items, authorizationList, list(list("01", someone, "08", "b8a6"+"02"+strings.Repeat("44", 37)+p256))),
+		"authorizations_keychain": with(items, authorizationList, list(list("82a5bf", someone, "08", "b856"+"04"+inKeychain))),
+		"authorization_ends":      with(items, authorizationList, list(list("82a5bf", "94"+strings.Repeat("00", 20), "08", secp256k1))),
+		"payer_nobody":            with(items, feePayer, list("80", "a0"+noPoint, "a0"+sBytes)),
 	} {
 		transactions[name] = chaintest.Unhex(t, typed(items...))
 	}

@@ -202,13 +202,6 @@ func (tx *transaction) CheckSpelling(signWith string) error {
 	return evm.CheckSpelling(Name, signWith)
 }
 
-// Check implements chains.Transaction: any secp256k1 key can sign it, and
-// at an address the one that is there.
-func (tx *transaction) Check(key keystore.Key, signWith string) error {
-	_, err := evm.Signer(Name, key, signWith)
-	return err
-}
-
 func malformed(field string, at int, problem string) error {
 	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: problem}
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
 )
@@ -59,10 +61,12 @@ func (tx *Transaction) refusesNumbers() error {
 		return errors.New("fees over 128 bits, or tip over cap")
 	case tx.NonceKey.BitLen() > 256:
 		return errors.New("nonce key over 256 bits")
-	case tx.Nonce == math.MaxUint64:
+	case tx.Gas == 0:
+		return errors.New("gas 0")
+	case !expiring && tx.Nonce == math.MaxUint64:
 		return errors.New("nonce 2^64−1")
-	case expiring && (tx.Nonce != 0 || tx.ValidBefore == 0):
-		return errors.New("expiring nonce with a nonce, or without validBefore")
+	case expiring && tx.ValidBefore == 0:
+		return errors.New("expiring nonce without validBefore")
 	case tx.ValidBefore != 0 && tx.ValidBefore <= tx.ValidAfter:
 		return errors.New("never valid")
 	}
@@ -75,8 +79,8 @@ func (tx *Transaction) refusesCalls() error {
 	}
 	for i, call := range tx.Calls {
 		switch {
-		case call.Value.BitLen() > 256:
-			return errors.New("value over 256 bits")
+		case call.Value.BitLen() > 256 || len(call.Input) > 128*1024:
+			return errors.New("value over 256 bits, or input over 128 KiB")
 		case len(call.To) == 20:
 		case len(call.To) != 0:
 			return errors.New("to is of another length")
@@ -91,8 +95,9 @@ func (tx *Transaction) refusesAccessList() error {
 	if len(tx.AccessList) > 256 {
 		return errors.New("access list is too long")
 	}
+	total := 0
 	for _, entry := range tx.AccessList {
-		if len(entry.StorageKeys) > 256 {
+		if total += len(entry.StorageKeys); len(entry.StorageKeys) > 256 || total > 2048 {
 			return errors.New("too many storage keys")
 		}
 	}
@@ -122,8 +127,8 @@ func (tx *Transaction) refusesSignatures() error {
 	}
 	for _, a := range tx.Authorizations {
 		signature := a.Signature
-		if len(signature) > 21 && len(signature) != 65 && (signature[0] == 3 || signature[0] == 4) {
-			signature = signature[21:] // by a key of an account's keychain
+		if len(signature) > 21 && len(signature) != 65 && signature[0] == 4 {
+			signature = signature[21:] // by a key of an account's keychain, version 2
 		}
 		if a.ChainID.BitLen() > 256 || !isSignature(signature) {
 			return errors.New("authorization with a chain id over 256 bits, or without a signature")
@@ -156,13 +161,67 @@ func (tx *Transaction) refusesKey() error {
 		return errors.New("two key authorizations")
 	case key.ChainID != tx.ChainID || key.Type > 2 || key.Admin > 1:
 		return errors.New("key for another chain, of another type, or with another admin marker")
+	case key.ID == common.Address{}:
+		return errors.New("key with the zero address")
+	case key.Admin == 1 && (key.Expiry != 0 || key.Limits.Present || key.Scopes.Present):
+		return errors.New("admin key with restrictions")
 	case !isSignature(tx.Key[0].Signature):
 		return errors.New("key authorization is not signed")
 	}
+	return errors.Join(key.refusesLimits(), key.refusesScopes())
+}
+
+func (key Key) refusesLimits() error {
+	tokens := map[common.Address]bool{}
 	for _, limit := range key.Limits.Value {
-		if limit.Amount.BitLen() > 256 {
-			return errors.New("limit over 256 bits")
+		tokens[limit.Token] = true
+		if limit.Amount.BitLen() > 128 {
+			return errors.New("limit over 128 bits")
 		}
 	}
+	if len(tokens) != len(key.Limits.Value) || len(tokens) > 256 {
+		return errors.New("a token twice, or too many")
+	}
 	return nil
+}
+
+func (key Key) refusesScopes() error {
+	targets := map[common.Address]bool{{}: true}
+	for _, scope := range key.Scopes.Value {
+		targets[scope.Target] = true
+		selectors := map[[4]byte]bool{}
+		for _, rule := range scope.Rules {
+			selectors[rule.Selector] = true
+			recipients := map[common.Address]bool{{}: true}
+			for _, recipient := range rule.Recipients {
+				recipients[recipient] = true
+			}
+			if len(recipients) != 1+len(rule.Recipients) || len(recipients) > 1+64 {
+				return errors.New("a recipient twice, zero, or too many")
+			}
+			if len(rule.Recipients) > 0 && !(IsTIP20(scope.Target) && slices.Contains(recipientSelectors, rule.Selector)) {
+				return errors.New("recipients of something else than a TIP-20 transfer")
+			}
+		}
+		if len(selectors) != len(scope.Rules) || len(selectors) > 64 {
+			return errors.New("a selector twice, or too many")
+		}
+	}
+	if len(targets) != 1+len(key.Scopes.Value) || len(targets) > 1+64 {
+		return errors.New("a target twice, zero, or too many")
+	}
+	return nil
+}
+
+// recipientSelectors are the functions whose recipients a scope can name.
+var recipientSelectors = func() (selectors [][4]byte) {
+	for _, signature := range []string{"transfer(address,uint256)", "approve(address,uint256)", "transferWithMemo(address,uint256,bytes32)"} {
+		selectors = append(selectors, [4]byte(crypto.Keccak256([]byte(signature))))
+	}
+	return selectors
+}()
+
+// IsTIP20 reports whether an address is one of TIP-20 tokens.
+func IsTIP20(token common.Address) bool {
+	return bytes.HasPrefix(token[:], common.FromHex("20c000000000000000000000"))
 }

@@ -32,8 +32,9 @@ const gasCap = 30_000_000
 // nothing of, whose numbers JavaScript can hold where libraries hold them as
 // numbers.
 func Generate(random *rand.Rand, kind int) Case {
-	g := generator{random, Kinds[kind%len(Kinds)]}
+	g := generator{Rand: random, kind: Kinds[kind%len(Kinds)]}
 	key := g.key()
+	g.sender = key
 	tx := g.transaction()
 	switch {
 	case g.kind == "fee payer to come":
@@ -54,7 +55,8 @@ func SignPayer(key *ecdsa.PrivateKey, digest []byte) []byte {
 // generator draws values, with a liking for the bounds of their encodings.
 type generator struct {
 	*rand.Rand
-	kind string
+	kind   string
+	sender *ecdsa.PrivateKey
 }
 
 // has reports whether the transaction has a feature: its kind's, and others one
@@ -63,7 +65,7 @@ func (g generator) has(kind string) bool { return g.kind == kind || g.IntN(5) ==
 
 func (g generator) transaction() *Transaction {
 	tx := &Transaction{
-		ChainID: []uint64{4217, 42431, 1 + g.number()}[g.IntN(3)], Tip: g.amount(8), Gas: g.number() % (gasCap + 1),
+		ChainID: []uint64{4217, 42431, 1 + g.number()}[g.IntN(3)], Tip: g.amount(8), Gas: 1 + g.number()%gasCap,
 		Calls: []Call{g.call()}, NonceKey: new(big.Int), Nonce: g.number(), FeePayer: []byte{0x80},
 	}
 	tx.Cap = new(big.Int).Add(tx.Tip, g.amount(8))
@@ -90,7 +92,7 @@ func (g generator) transaction() *Transaction {
 func (g generator) nonce(tx *Transaction) {
 	switch {
 	case g.kind == "expiring nonce":
-		tx.NonceKey, tx.Nonce, tx.ValidAfter, tx.ValidBefore = expiringKey, 0, 0, 1+g.number()>>1
+		tx.NonceKey, tx.ValidAfter, tx.ValidBefore = expiringKey, 0, 1+g.number()>>1
 	case g.has("nonce key"):
 		tx.NonceKey = g.amount(31)
 	}

@@ -17,14 +17,13 @@ func (g generator) authorization() Authorization {
 		a.Signature = g.signature(digest)
 		return a
 	}
-	version, account := byte(3+g.IntN(2)), g.exactly(20)
-	if version == 4 {
-		digest = crypto.Keccak256([]byte{4}, digest, account)
-	}
-	a.Signature = append(append([]byte{version}, account...), g.signature(digest)...)
+	account := g.exactly(20)
+	digest = crypto.Keccak256([]byte{4}, digest, account)
+	a.Signature = append(append([]byte{4}, account...), g.signature(digest)...)
 	return a
 }
 
+// keyAuthorization is signed by the sender: the network takes no other one.
 func (g generator) keyAuthorization(chainID uint64) KeyAuthorization {
 	key := Key{ChainID: chainID, Type: uint8(g.IntN(3)), ID: g.address()}
 	if g.IntN(2) == 0 {
@@ -48,12 +47,12 @@ func (g generator) keyAuthorization(chainID uint64) KeyAuthorization {
 		key.Witness = Some(common.Hash(g.exactly(32)))
 	}
 	if g.IntN(4) == 0 {
-		key.Admin = 1
+		key.Admin, key.Expiry, key.Limits, key.Scopes = 1, 0, Option[[]Limit]{}, Option[[]Scope]{}
 	}
 	if g.IntN(3) == 0 {
-		key.Account = Some(g.address())
+		key.Account = Some(crypto.PubkeyToAddress(g.sender.PublicKey))
 	}
-	return KeyAuthorization{Key: key, Signature: g.signature(crypto.Keccak256(encode(key)))}
+	return KeyAuthorization{Key: key, Signature: sign(g.sender, crypto.Keccak256(encode(key)))}
 }
 
 func (g generator) limits() []Limit {
@@ -72,14 +71,27 @@ func (g generator) scopes() []Scope {
 	for i := range scopes {
 		scopes[i].Target = g.address()
 		for range g.IntN(3) {
-			rule := Rule{Selector: [4]byte(g.exactly(4))}
-			for range g.IntN(3) {
-				rule.Recipients = append(rule.Recipients, g.address())
-			}
-			scopes[i].Rules = append(scopes[i].Rules, rule)
+			scopes[i].Rules = append(scopes[i].Rules, Rule{Selector: [4]byte(g.exactly(4))})
+		}
+		if g.IntN(2) > 0 {
+			scopes[i].Target = common.Address(append(common.FromHex("20c000000000000000000000"), g.exactly(8)...))
+			scopes[i].Rules = append(scopes[i].Rules, g.transferRules()...)
 		}
 	}
 	return scopes
+}
+
+// transferRules are rules that name recipients, of functions that can be bound to
+// them.
+func (g generator) transferRules() (rules []Rule) {
+	for _, selector := range recipientSelectors[:g.IntN(len(recipientSelectors)+1)] {
+		rule := Rule{Selector: selector}
+		for range g.IntN(3) {
+			rule.Recipients = append(rule.Recipients, g.address())
+		}
+		rules = append(rules, rule)
+	}
+	return rules
 }
 
 // signature is one of the three primitive kinds. Only that of secp256k1 is

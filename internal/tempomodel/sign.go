@@ -81,3 +81,25 @@ func Open(signed []byte) (sender common.Address, unsigned []byte, err error) {
 	}
 	return crypto.PubkeyToAddress(*pub), unsigned, nil
 }
+
+// RefusesSender returns why the network takes no signature of a sender's own key
+// under the transaction, or nil: its key authorization is not by that account's
+// key.
+func (tx *Transaction) RefusesSender(sender common.Address) error {
+	if len(tx.Key) == 0 {
+		return nil
+	}
+	authorization := tx.Key[0]
+	if account := authorization.Key.Account; account.Present && account.Value != sender {
+		return errors.New("key authorization for another account")
+	}
+	signature := bytes.Clone(authorization.Signature)
+	if len(signature) == 65 {
+		signature[64] -= 27
+		pub, err := crypto.SigToPub(crypto.Keccak256(encode(authorization.Key)), signature)
+		if err == nil && crypto.PubkeyToAddress(*pub) == sender {
+			return nil
+		}
+	}
+	return errors.New("key authorization by another key") // P-256 keys have other addresses
+}

@@ -16,7 +16,7 @@ import (
 )
 
 // TestGenerated holds the signed bytes of random transactions of every kind
-// against the oracle's.
+// against the model's.
 func TestGenerated(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for number := range 1200 {

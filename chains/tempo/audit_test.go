@@ -1,0 +1,48 @@
+package tempo_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/tempo"
+)
+
+// finding is a transaction that was once signed without a word, or refused for no
+// reason, with what must become of it: the hazards that it carries, and what its
+// refusal says if nothing can allow it.
+type finding struct {
+	Name, Finding, Hex string
+	Hazards            []string
+	Refused            string
+}
+
+// TestFindings holds what an audit found, as bytes.
+func TestFindings(t *testing.T) {
+	var file struct{ Cases []finding }
+	chaintest.ReadJSON(t, "testdata/audit/findings.json", &file)
+	if len(file.Cases) == 0 {
+		t.Fatal("there are none")
+	}
+	for _, c := range file.Cases {
+		t.Run(c.Finding+" "+c.Name, func(t *testing.T) { checkFinding(t, c) })
+	}
+}
+
+func checkFinding(t *testing.T, c finding) {
+	key := keyOf(t, strings.Repeat("46", 32))
+	tx, err := tempo.Chain{}.Parse(chaintest.Unhex(t, c.Hex))
+	if err == nil {
+		if got := chaintest.Names(tx.Hazards(key.PublicKey())); !slices.Equal(got, c.Hazards) {
+			t.Errorf("hazards %v, want %v", got, c.Hazards)
+		}
+		_, err = tx.AppendSigned(t.Context(), nil, key, "")
+	}
+	switch {
+	case c.Refused == "" && err != nil:
+		t.Error(err)
+	case c.Refused != "" && (err == nil || !strings.Contains(err.Error(), c.Refused)):
+		t.Errorf("%v, want a refusal that says %q", err, c.Refused)
+	}
+}
