@@ -18,6 +18,7 @@ import (
 )
 
 // Limits are the bounds of each chain beyond which a transaction is a hazard.
+// The zero Limits are the defaults.
 type Limits struct {
 	Ethereum ethereum.Limits
 	Solana   solana.Limits
@@ -26,31 +27,46 @@ type Limits struct {
 	Tempo    tempo.Limits
 }
 
-// chainEntry is one row of the table of chains.
-type chainEntry struct {
-	kind  activity.TransactionType
-	chain chains.Chain
+// Chains returns the five chains with limits, in the order in which addresses
+// are listed. Chains(Limits{}) is the default of Config.Chains.
+func Chains(limits Limits) []chains.NewChain {
+	return []chains.NewChain{
+		chains.Adapt(ethereum.New(limits.Ethereum)),
+		chains.Adapt(solana.New(limits.Solana)),
+		chains.Adapt(tron.New(limits.Tron)),
+		chains.Adapt(bitcoin.New(limits.Bitcoin)),
+		chains.Adapt(tempo.New(limits.Tempo)),
+	}
 }
 
 // chainTable is the chains that the engine signs for, in the order in which
 // addresses are listed.
-type chainTable []chainEntry
+type chainTable []chains.NewChain
 
-func newChainTable(limits Limits) chainTable {
-	return chainTable{
-		{activity.TransactionTypeEthereum, ethereum.New(limits.Ethereum)},
-		{activity.TransactionTypeSolana, solana.New(limits.Solana)},
-		{activity.TransactionTypeTron, tron.New(limits.Tron)},
-		{activity.TransactionTypeBitcoin, bitcoin.New(limits.Bitcoin)},
-		{activity.TransactionTypeTempo, tempo.New(limits.Tempo)},
+func newChainTable(configured []chains.NewChain) (chainTable, error) {
+	if configured == nil {
+		return Chains(Limits{}), nil
 	}
+	names := map[string]bool{}
+	for _, chain := range configured {
+		if names[chain.Name()] {
+			return nil, fmt.Errorf("countersign: Config.Chains: %s is listed twice", chain.Name())
+		}
+		names[chain.Name()] = true
+	}
+	return configured, nil
+}
+
+// transactionType is the type by which the API names a chain's transactions.
+func transactionType(chain chains.NewChain) activity.TransactionType {
+	return activity.TransactionType("TRANSACTION_TYPE_" + strings.ToUpper(chain.Name()))
 }
 
 // of returns the chain of a transaction type.
-func (t chainTable) of(kind activity.TransactionType) (chains.Chain, error) {
-	for i := range t {
-		if t[i].kind == kind {
-			return t[i].chain, nil
+func (t chainTable) of(kind activity.TransactionType) (chains.NewChain, error) {
+	for _, chain := range t {
+		if transactionType(chain) == kind {
+			return chain, nil
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnsupportedTransactionType, fieldType, chains.ErrUnsupported,
@@ -59,8 +75,8 @@ func (t chainTable) of(kind activity.TransactionType) (chains.Chain, error) {
 
 func (t chainTable) names() string {
 	var names []string
-	for _, entry := range t {
-		names = append(names, string(entry.kind))
+	for _, chain := range t {
+		names = append(names, string(transactionType(chain)))
 	}
 	return strings.Join(names, ", ")
 }
@@ -68,30 +84,30 @@ func (t chainTable) names() string {
 // hazardNames returns the closed lists of hazards of all chains.
 func (t chainTable) hazardNames() []string {
 	var names []string
-	for _, entry := range t {
-		names = append(names, entry.chain.HazardNames()...)
+	for _, chain := range t {
+		names = append(names, chain.HazardNames()...)
 	}
 	return names
 }
 
-// TransactionTypes returns the transaction types that the engine signs.
+// TransactionTypes returns the transaction types of the five chains.
 func TransactionTypes() []activity.TransactionType {
 	var kinds []activity.TransactionType
-	for _, entry := range newChainTable(Limits{}) {
-		kinds = append(kinds, entry.kind)
+	for _, chain := range Chains(Limits{}) {
+		kinds = append(kinds, transactionType(chain))
 	}
 	return kinds
 }
 
-// HazardNames returns the hazards that can be allowed, of all chains.
-func HazardNames() []string { return newChainTable(Limits{}).hazardNames() }
+// HazardNames returns the hazards of the five chains, which can be allowed.
+func HazardNames() []string { return chainTable(Chains(Limits{})).hazardNames() }
 
-// Addresses returns all addresses that a key has on the chains of the engine.
+// Addresses returns all addresses that a key has on the five chains.
 // An address that two chains share is named once.
 func Addresses(pub keystore.PublicKey) []chains.Address {
 	var addresses []chains.Address
-	for _, entry := range newChainTable(Limits{}) {
-		for _, address := range entry.chain.Addresses(pub) {
+	for _, chain := range Chains(Limits{}) {
+		for _, address := range chain.Addresses(pub) {
 			if !slices.Contains(addresses, address) {
 				addresses = append(addresses, address)
 			}
@@ -133,21 +149,31 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 
 // refuseHazards refuses hazards that neither the configuration nor the
 // organization allows.
-func (e *Engine) refuseHazards(ctx context.Context, organizationID string, hazards []chains.Hazard) error {
+func (e *Engine) refuseHazards(organization *Organization, hazards []chains.Hazard) error {
 	refused := e.allowed.refused(hazards)
-	if len(refused) > 0 && e.submitted.Directory != nil {
-		organization, err := e.submitted.Directory.Organization(ctx, organizationID)
-		switch {
-		case err == nil:
-			refused = allowance{names: organization.AllowHazards}.refused(refused)
-		case !errors.Is(err, ErrOrganizationNotFound):
-			return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
-		}
+	if organization != nil {
+		refused = allowance{names: organization.AllowHazards}.refused(refused)
 	}
 	if len(refused) == 0 {
 		return nil
 	}
 	return nameHazards(refused)
+}
+
+// organizationOf looks up the organization of a call without a stamp; nil if
+// there is no directory, or if it does not know the organization.
+func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*Organization, error) {
+	if e.submitted.Directory == nil {
+		return nil, nil
+	}
+	organization, err := e.submitted.Directory.Organization(ctx, organizationID)
+	switch {
+	case errors.Is(err, ErrOrganizationNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
+	}
+	return organization, nil
 }
 
 // nameHazards names hazards that are not allowed, and how to allow them.

@@ -24,9 +24,10 @@ type Config struct {
 	// Default: none.
 	AllowHazards []string
 
-	// Limits are the bounds beyond which a transaction is a hazard.
-	// Default: the default of each.
-	Limits Limits
+	// Chains are the chains that the engine signs for. A chain's transactions
+	// have the type TRANSACTION_TYPE_ and its name in upper case.
+	// Default: Chains(Limits{}).
+	Chains []chains.NewChain
 
 	// ReleaseUnverifiedSignatures turns off the check of every signature under
 	// its public key before it is released, which costs more than making it.
@@ -102,7 +103,10 @@ func New(config Config) (*Engine, error) {
 	if config.Keystore == nil {
 		return nil, errors.New("countersign: Config.Keystore is missing: use keystore/memory or keystore/file")
 	}
-	table := newChainTable(config.Limits)
+	table, err := newChainTable(config.Chains)
+	if err != nil {
+		return nil, err
+	}
 	allowed, err := newAllowance(config.AllowHazards, table)
 	if err != nil {
 		return nil, err
@@ -127,7 +131,7 @@ func (e *Engine) Close() error { return errors.Join(e.keys.Close(), e.submitted.
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
 func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	prepared, err := e.prepare(ctx, organizationID, intent)
+	prepared, err := e.PrepareTransaction(ctx, organizationID, intent)
 	if err != nil {
 		return activity.SignTransactionResult{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -380,8 +381,8 @@ func TestPrepareTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if prepared.KeyID() != "vector key" {
-		t.Errorf("key %s", prepared.KeyID())
+	if ids := prepared.KeyIDs(); !slices.Equal(ids, []string{"vector key"}) {
+		t.Errorf("keys %v", ids)
 	}
 	if hazards := prepared.Hazards(); len(hazards) != 1 || hazards[0].Name != ethereum.HazardNoChainID {
 		t.Errorf("hazards %v", hazards)

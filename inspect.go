@@ -3,7 +3,6 @@ package countersign
 import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Inspection is what a transaction says of itself, without any key.
@@ -12,12 +11,12 @@ type Inspection struct {
 	Hazards []chains.Hazard // those that depend on no key
 }
 
-// Inspect reads an unsigned transaction as strictly as SignTransaction does and
-// tells what it is. Its error is an *activity.Error.
+// Inspect reads an unsigned transaction of one of the five chains as strictly as
+// SignTransaction does, and describes it. Its error is an *activity.Error.
 func Inspect(kind activity.TransactionType, unsignedTransaction string, limits Limits) (Inspection, error) {
-	tx, err := newChainTable(limits).parse(kind, unsignedTransaction)
+	tx, err := chainTable(Chains(limits)).parse(kind, unsignedTransaction)
 	if err != nil {
 		return Inspection{}, err
 	}
-	return Inspection{Summary: tx.Summary(), Hazards: tx.Hazards(keystore.PublicKey{})}, nil
+	return Inspection{Summary: tx.Summary(), Hazards: tx.Hazards()}, nil
 }

@@ -2,8 +2,9 @@ package countersign
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
-	"sync"
+	"slices"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -17,89 +18,88 @@ const (
 	fieldType        = "type"
 )
 
-// PreparedTransaction is a transaction that was read, whose key was found, and
-// that the engine is ready to sign: what can be refused without doing anything
-// has been. It is for showing a transaction to somebody before it is signed;
-// what is signed then is the bytes that were shown. It is used by one goroutine
-// at a time.
+// PreparedTransaction is a transaction that was read, whose keys were found, and
+// that the engine is ready to sign: everything that can be refused without
+// signing has been. Use it to show a transaction before signing it: the bytes
+// that are signed are the bytes that were shown. It is used by one goroutine at
+// a time.
 type PreparedTransaction struct {
-	tx       chains.Transaction
-	key      keystore.Key
-	signWith string
-	hazards  []chains.Hazard
+	tx      chains.NewTransaction
+	signing chains.Signing
+	hazards []chains.Hazard
 }
 
-// PrepareTransaction does all of SignTransaction but the signing.
+// PrepareTransaction does everything that SignTransaction does except sign.
 func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (*PreparedTransaction, error) {
 	prepared, err := e.prepare(ctx, organizationID, intent)
 	if err != nil {
 		return nil, err
 	}
-	return &prepared, nil
+	if len(prepared.hazards) == 0 {
+		return prepared, nil
+	}
+	organization, err := e.organizationOf(ctx, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.refuseHazards(organization, prepared.hazards); err != nil {
+		return nil, err
+	}
+	return prepared, nil
 }
 
-// Summary tells what the transaction does, from its bytes alone.
+// Summary describes the transaction, from its bytes alone.
 func (p *PreparedTransaction) Summary() chains.Summary { return p.tx.Summary() }
 
-// SignerView tells what depends on who signs, for a person to see beside the
-// summary.
-func (p *PreparedTransaction) SignerView() []chains.Field { return p.tx.SignerView(p.key.PublicKey()) }
+// Effects returns what signing does, with the signer's address filled in.
+func (p *PreparedTransaction) Effects() []chains.Effect { return p.signing.Effects() }
+
+// SignerView returns what depends on who signs, to be shown beside the summary.
+func (p *PreparedTransaction) SignerView() []chains.Field { return p.signing.SignerView() }
 
 // Hazards returns the hazards of the transaction; they are all allowed.
 func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.hazards }
 
-// KeyID returns the id of the key that will sign.
-func (p *PreparedTransaction) KeyID() string { return p.key.ID() }
+// KeyIDs returns the ids of the keys that will sign.
+func (p *PreparedTransaction) KeyIDs() []string { return p.signing.KeyIDs() }
 
 // Sign signs the transaction.
 func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactionResult, error) {
-	room := signedRoom.Get().(*[]byte)
-	defer signedRoom.Put(room)
-	signed, err := p.tx.AppendSigned(ctx, (*room)[:0], p.key, p.signWith)
+	signed, err := p.signing.AppendSigned(ctx, nil)
 	if err != nil {
 		return activity.SignTransactionResult{}, refuseTransaction(err)
 	}
-	if cap(signed) <= maxSignedRoom {
-		*room = signed
-	}
-	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
+	return activity.SignTransactionResult{SignedTransaction: hex.EncodeToString(signed)}, nil
 }
 
-// signedRoom are buffers in which signed transactions are put together before
-// they leave as hex: memory that was used a moment ago is in the caches still.
-var signedRoom = sync.Pool{New: func() any { return new([]byte) }}
-
-// maxSignedRoom is the largest buffer that is kept.
-const maxSignedRoom = 16 << 10
-
-// prepare reads the transaction, finds the key and refuses what is not to be
-// signed.
-func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (prepared PreparedTransaction, err error) {
+// prepare reads the transaction, finds the keys, and collects the hazards. It
+// refuses everything that can be refused without signing, except hazards.
+func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (*PreparedTransaction, error) {
 	tx, err := e.chains.parse(intent.Type, intent.UnsignedTransaction)
 	if err != nil {
-		return prepared, err
+		return nil, err
 	}
-	if networked, ok := tx.(chains.Networked); ok {
-		tx = networked.ShownFor(intent.SignWith)
+	if intent.SignWith == "" {
+		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
+			"signWith is empty: an address of the key or its id is expected")
 	}
-	key, err := e.findSigner(ctx, organizationID, tx, intent.SignWith)
+	request, err := tx.Request(intent.SignWith)
 	if err != nil {
-		return prepared, err
+		return nil, refuseTransaction(err)
 	}
-	if err := tx.Check(key, intent.SignWith); err != nil {
-		return prepared, refuseTransaction(err)
+	keys, err := e.findKeys(ctx, organizationID, request.Locators(), intent.SignWith)
+	if err != nil {
+		return nil, err
 	}
-	hazards := tx.Hazards(key.PublicKey())
-	if len(hazards) > 0 {
-		if err := e.refuseHazards(ctx, organizationID, hazards); err != nil {
-			return prepared, err
-		}
+	signing, err := request.With(keys...)
+	if err != nil {
+		return nil, refuseTransaction(err)
 	}
-	return PreparedTransaction{tx: tx, key: key, signWith: intent.SignWith, hazards: hazards}, nil
+	return &PreparedTransaction{tx: tx, signing: signing, hazards: signing.Hazards()}, nil
 }
 
 // parse reads a transaction of a type from hex.
-func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chains.Transaction, error) {
+func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chains.NewTransaction, error) {
 	chain, err := t.of(kind)
 	if err != nil {
 		return nil, err
@@ -116,34 +116,29 @@ func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chain
 	return tx, nil
 }
 
-// findSigner finds the key that signWith means in the organization.
-func (e *Engine) findSigner(ctx context.Context, organizationID string, tx chains.Transaction, signWith string) (keystore.Key, error) {
-	if signWith == "" {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
-			"signWith is empty: an address of the key or its id is expected")
-	}
-	locators, err := tx.Signers(signWith)
-	if err != nil {
-		return nil, refuseTransaction(err)
-	}
+// findKeys finds the keys of the organization that stand at the locators, each
+// once. None is an error.
+func (e *Engine) findKeys(ctx context.Context, organizationID string, locators []keystore.Locator, signWith string) ([]keystore.Key, error) {
+	var keys []keystore.Key
 	for _, at := range locators {
 		key, err := e.keys.Find(ctx, organizationID, at)
 		switch {
-		case err == nil && e.unverified:
-			return key, nil
-		case err == nil:
-			return keystore.Verified(key), nil
-		case !errors.Is(err, keystore.ErrKeyNotFound):
+		case errors.Is(err, keystore.ErrKeyNotFound):
+			continue
+		case err != nil:
 			return nil, refuseKey(err)
+		case slices.ContainsFunc(keys, func(k keystore.Key) bool { return k.ID() == key.ID() }):
+			continue
+		case !e.unverified:
+			key = keystore.Verified(key)
 		}
+		keys = append(keys, key)
 	}
-	if spelled, ok := tx.(chains.Spelled); ok {
-		if err := spelled.CheckSpelling(signWith); err != nil {
-			return nil, refuseTransaction(err)
-		}
+	if len(keys) == 0 {
+		return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
+			"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or a key's id", shorten(organizationID), shorten(signWith))
 	}
-	return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
-		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or a key's id", shorten(organizationID), shorten(signWith))
+	return keys, nil
 }
 
 // maxQuoted is how many bytes of a caller's text an error repeats.

@@ -29,8 +29,8 @@ type SignedBody struct {
 //	1 activity.Decode   strict; the one reading that everything after goes by
 //	2 authenticate      the stamp, over exactly these bytes; the credential may submit this type
 //	3 liveness          timestampMs is not too old and not ahead
-//	4 prepare           the transaction, the key, the hazards: all that can be refused without doing anything
-//	5 policy            for this credential, also if the answer is recorded
+//	4 prepare           the transaction, the keys, its effects and hazards: all that can be refused without doing anything
+//	5 decide            the policy, for this credential, also if the answer is recorded; then hazards that are not allowed
 //	6 store.Acquire     a lease, or the recorded activity
 //	7 perform           sign, or send a one-time password
 //	8 store.Complete    and only then the answer
@@ -113,6 +113,9 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 		return nil, nil, err
 	}
 	if err := e.authorize(ctx, by, request.Intent, task); err != nil {
+		return nil, nil, err
+	}
+	if err := e.refuseHazards(by.organization, task.hazards()); err != nil {
 		return nil, nil, err
 	}
 	return by, task, nil

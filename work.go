@@ -53,7 +53,7 @@ func (e *Engine) prepareWork(ctx context.Context, by *caller, request *activity.
 
 // signing is a transaction to be signed.
 type signing struct {
-	prepared PreparedTransaction
+	prepared *PreparedTransaction
 	cached   *chains.Summary
 }
 

@@ -15,7 +15,7 @@ import (
 // manyInputs lets the engine take a thousand inputs, whose fee is high.
 var manyInputs = countersign.Config{
 	ReleaseUnverifiedSignatures: true,
-	Limits:                      countersign.Limits{Bitcoin: bitcoin.Limits{MaxFee: bitcoin.MaxMoney, MaxFeeRate: bitcoin.MaxMoney}},
+	Chains:                      countersign.Chains(countersign.Limits{Bitcoin: bitcoin.Limits{MaxFee: bitcoin.MaxMoney, MaxFeeRate: bitcoin.MaxMoney}}),
 }
 
 // fewSigner signs a few large transactions of a kind in turns, with the keys of

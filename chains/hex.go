@@ -1,12 +1,11 @@
 package chains
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/countersign-dev/countersign/internal/hexwords"
 )
 
 // DecodeHex reads a raw transaction as the API writes it: hex in any case, with
@@ -20,8 +19,8 @@ func DecodeHex(text string) ([]byte, error) {
 	if digits == "" {
 		return nil, errors.New("empty")
 	}
-	raw := make([]byte, len(digits)/2)
-	if len(digits)%2 != 0 || !hexwords.Decode(raw, digits) {
+	raw, err := hex.DecodeString(digits)
+	if err != nil {
 		return nil, explainHex(text, digits)
 	}
 	return raw, nil

@@ -11,7 +11,15 @@ import (
 )
 
 // SummarySchema is the version of the canonical form of a summary.
-const SummarySchema = "countersign.summary/1"
+const SummarySchema = "countersign.summary/2"
+
+// summarySchema1 is the form without effects, of chains that do not yield them yet.
+const summarySchema1 = "countersign.summary/1"
+
+// SummaryTables is the version of the tables by which effects and fields are
+// decoded. It is part of the canonical form, so that two machines that decode
+// differently report another version and not a difference in the transaction.
+const SummaryTables = 1
 
 // MaxSummaryBytes is the longest byte string that a summary holds whole. Of a
 // longer one it holds the first MaxSummaryBytes and the SHA-256 of all.
@@ -21,8 +29,9 @@ const MaxSummaryBytes = 256
 // fields. It is a function of the transaction's bytes alone, and so is its
 // digest: the same in an inspection, in a policy, in the record and in a proof.
 type Summary struct {
-	Chain  string  // such as "ethereum"
-	Fields []Field // in the order to be shown
+	Chain   string   // such as "ethereum"
+	Effects []Effect // what it does; not nil
+	Fields  []Field  // the details, in the order to be shown
 }
 
 // FieldType says what a field's value is.
@@ -114,12 +123,17 @@ func (f Field) WithNote(note string) Field {
 // empty ones left out, no white space, only the escapes that JSON needs.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	form := struct {
-		Schema string  `json:"schema"`
-		Chain  string  `json:"chain"`
-		Fields []Field `json:"fields"`
-	}{SummarySchema, s.Chain, s.Fields}
+		Schema  string   `json:"schema"`
+		Tables  int      `json:"tables,omitempty"`
+		Chain   string   `json:"chain"`
+		Effects []Effect `json:"effects,omitempty"`
+		Fields  []Field  `json:"fields"`
+	}{SummarySchema, SummaryTables, s.Chain, s.Effects, s.Fields}
 	if form.Fields == nil {
 		form.Fields = []Field{}
+	}
+	if form.Effects == nil {
+		form.Schema, form.Tables = summarySchema1, 0
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

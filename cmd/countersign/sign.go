@@ -152,7 +152,7 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 // engineOver makes the engine. With --config, what the organization allows is
 // allowed.
 func (c *signCommand) engineOver(keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
-	made := countersign.Config{Keystore: keys, AllowHazards: c.allow, Limits: limits}
+	made := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: countersign.Chains(limits)}
 	if c.at.configured != nil {
 		directory, err := countersign.NewDirectory(c.at.configured.Organizations)
 		if err != nil {

@@ -1,11 +1,11 @@
 package evm
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/hexwords"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -85,7 +85,7 @@ func readAddress(text string) (address Address, err error) {
 	if len(digits) != addressDigits {
 		return address, fmt.Errorf("an address has 40 hex digits after 0x, this one %d", len(digits))
 	}
-	if !hexwords.Decode(address[:], digits) {
+	if _, err := hex.Decode(address[:], []byte(digits)); err != nil {
 		return Address{}, errors.New("an address has hex digits only after 0x")
 	}
 	return address, nil

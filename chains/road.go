@@ -1,0 +1,92 @@
+package chains
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// NewChain reads the transactions of one chain. Implementations are values
+// without state and safe for concurrent use.
+type NewChain interface {
+	// Name is the chain's name in errors, hazards and summaries: lower case,
+	// such as "ethereum".
+	Name() string
+
+	// Expects describes an unsigned transaction of this chain, for messages to
+	// callers that sent something else: "hex of a PSBT".
+	Expects() string
+
+	// Parse reads an unsigned transaction strictly. The transaction keeps raw,
+	// which the caller must not change afterwards. The error is a *ParseError.
+	Parse(raw []byte) (NewTransaction, error)
+
+	// Addresses returns the key's addresses on this chain, in all its networks
+	// and formats; none if the chain does not use keys of that curve.
+	Addresses(pub keystore.PublicKey) []Address
+
+	// Owner returns where to look for the key that alone controls an address,
+	// given in the chain's binary form (see PartyAt). ok is false if no single
+	// key does, as for a contract's address in a form of its own or a script.
+	Owner(address []byte) (at keystore.Locator, ok bool)
+
+	// HazardNames is the closed list of hazards that the chain knows.
+	HazardNames() []string
+}
+
+// NewTransaction is a transaction that was read strictly: a view over the raw
+// bytes. Its methods are functions of those bytes alone. It is used by one
+// goroutine at a time.
+type NewTransaction interface {
+	// Summary describes the transaction. It is built when asked for. Its effects
+	// are those of Effects.
+	Summary() Summary
+
+	// Effects returns everything that signing the transaction does, at most
+	// MaxEffects. It is built when asked for and must not be changed.
+	Effects() []Effect
+
+	// Hazards returns the dangers that depend on no key, none if there are none.
+	Hazards() []Hazard
+
+	// Request reads signWith, an address in one of the chain's forms or a key's
+	// id, and verifies an address's checksum. The error is a *SignerError.
+	Request(signWith string) (Request, error)
+}
+
+// Request is a transaction together with what should sign it.
+type Request interface {
+	// Locators returns where to look for keys that can sign: several if a
+	// script names several keys. Never empty.
+	Locators() []keystore.Locator
+
+	// With takes the keys that were found, at least one, in the order of
+	// Locators, or all keys of a wallet, and refuses everything that can be
+	// refused without signing. Keys that the transaction has no use for are
+	// ignored as long as one is left. The error is a *ParseError, a *SignerError,
+	// or one that wraps keystore.ErrUnsupported.
+	With(keys ...keystore.Key) (Signing, error)
+}
+
+// Signing is a transaction that is ready to be signed: nothing but the key can
+// fail any more.
+type Signing interface {
+	// KeyIDs returns the ids of the keys that will sign, each once.
+	KeyIDs() []string
+
+	// SignerView returns what depends on who signs, to be shown beside the
+	// summary: the sender's address, which inputs and outputs are the signer's.
+	SignerView() []Field
+
+	// Effects returns the transaction's effects, in the same order, with
+	// SignerParty replaced by the signer's address.
+	Effects() []Effect
+
+	// Hazards returns all dangers of signing, those of the transaction first.
+	Hazards() []Hazard
+
+	// AppendSigned appends the signed transaction in raw bytes to dst, which may
+	// be nil and shares no memory with the transaction, and returns the extended
+	// slice; nil with an error. Its errors are the key's.
+	AppendSigned(ctx context.Context, dst []byte) ([]byte, error)
+}

@@ -1,0 +1,11 @@
+// Package chaintest tests that a chain keeps the contract of chains.NewChain: it
+// has the contract as a suite, mutations of raw transactions, golden files of
+// summaries and effects, and keys to sign with.
+//
+// A chain, one of ours or an embedder's own, runs the suite over transactions
+// that it can sign:
+//
+//	chaintest.Run(t, solana.Chain{}, samples)
+//
+// Vectors, refusals and hazards are particular to a chain and are tested there.
+package roadtest

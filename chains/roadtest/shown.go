@@ -1,0 +1,147 @@
+package roadtest
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// checkSummary checks that the summary is a function of the bytes: asking who
+// signs, and signing, does not change it.
+func checkSummary(t *testing.T, chain chains.NewChain, sample Sample) {
+	unchanged(t, sample.Raw)
+	before := parse(t, chain, sample.Raw).Summary().Digest()
+	tx := parse(t, chain, bytes.Clone(sample.Raw))
+	signing := ready(t, tx, sample)
+	signing.SignerView()
+	signing.Effects()
+	if _, err := signing.AppendSigned(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	summary := tx.Summary()
+	if summary.Digest() != before {
+		t.Error("the summary depends on more than the bytes")
+	}
+	form, err := summary.MarshalJSON()
+	if want := `{"schema":"countersign.summary/`; err != nil || !strings.HasPrefix(string(form), want) || !strings.Contains(string(form), `"chain":"`+chain.Name()+`"`) {
+		t.Errorf("canonical form %s (%v), want %s…", form, err, want)
+	}
+	var out bytes.Buffer
+	if render(t, &out, summary.Fields); out.Len() == 0 {
+		t.Error("nothing is shown")
+	}
+}
+
+// checkEffects checks that effects say who acts and what for, that the signing's
+// are the transaction's with the signer's address in place of the symbol, and that
+// hazards point at one of them.
+func checkEffects(t *testing.T, chain chains.NewChain, sample Sample) {
+	tx := parse(t, chain, sample.Raw)
+	effects := tx.Effects()
+	if len(effects) > chains.MaxEffects {
+		t.Errorf("%d effects", len(effects))
+	}
+	for i, effect := range effects {
+		CheckEffect(t, i, effect)
+	}
+	signing := ready(t, tx, sample)
+	resolved := signing.Effects()
+	if len(resolved) != len(effects) {
+		t.Fatalf("%d effects with a key, %d without", len(resolved), len(effects))
+	}
+	for i, effect := range resolved {
+		if effect.Kind != effects[i].Kind || effect.From.IsSigner() || effect.To.IsSigner() || effect.Account.IsSigner() {
+			t.Errorf("effect %d of the signing is %+v", i, effect)
+		}
+	}
+	for _, hazard := range slices.Concat(tx.Hazards(), signing.Hazards()) {
+		if index, ok := hazard.Effect(); ok && index >= len(effects) {
+			t.Errorf("%s points at effect %d of %d", hazard.Name, index, len(effects))
+		}
+	}
+}
+
+// CheckEffect checks that an effect's members fit each other.
+func CheckEffect(t testing.TB, index int, effect chains.Effect) {
+	t.Helper()
+	amounts := effect.Amount.IsNone() == effect.Asset.IsNone()
+	switch {
+	case !slices.Contains(chains.Kinds(), effect.Kind):
+		t.Errorf("effect %d is of unknown kind %q", index, effect.Kind)
+	case effect.By != chains.BySigner && effect.By != chains.ByOther && effect.By != chains.ByStanding:
+		t.Errorf("effect %d (%s) is by %q", index, effect.Kind, effect.By)
+	case effect.Undecoded && effect.Kind != chains.KindCall && effect.Kind != chains.KindMessage:
+		t.Errorf("effect %d (%s) is not decoded: it must be a call", index, effect.Kind)
+	case effect.Kind == chains.KindTransfer && (effect.Asset.IsNone() || effect.To.IsNone() || !amounts):
+		t.Errorf("effect %d: a transfer without asset, amount or recipient: %+v", index, effect)
+	case effect.Kind == chains.KindFee && (effect.Asset.IsNone() || effect.Amount.IsNone()):
+		t.Errorf("effect %d: a fee without an amount", index)
+	case len(effect.Unresolved) > 0 && !effect.To.IsUnknown() && !effect.From.IsUnknown() && !effect.Account.IsUnknown():
+		t.Errorf("effect %d has unresolved roles %v and knows them all", index, effect.Unresolved)
+	}
+}
+
+// checkAddresses checks that each of the key's addresses, as signWith, leads to
+// the key and to no other, and that a slip in one is refused if it has a checksum.
+func checkAddresses(t *testing.T, chain chains.NewChain, sample Sample) {
+	own, err := locators(sample.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leading := 0
+	for _, address := range chain.Addresses(sample.Key.PublicKey()) {
+		if address.Format == "" || address.Address == "" {
+			t.Errorf("%+v says too little", address)
+		}
+		request, err := parse(t, chain, sample.Raw).Request(address.Address)
+		switch {
+		case errors.Is(err, chains.ErrNotSigner):
+		case err != nil:
+			t.Errorf("%s: %v", address.Address, err)
+		case !slices.ContainsFunc(request.Locators(), func(at keystore.Locator) bool { return slices.Contains(own, at) }):
+			t.Errorf("%s does not lead to its key", address.Address)
+		default:
+			leading++
+			checkSigner(t, chain, sample, address.Address)
+		}
+	}
+	if leading == 0 {
+		t.Error("no address of the key leads to it")
+	}
+}
+
+// checkSigner: a key signs at its own address, and no other key does.
+func checkSigner(t *testing.T, chain chains.NewChain, sample Sample, address string) {
+	signed, err := Sign(t.Context(), chain, sample.Raw, address, sample.Key)
+	if (err == nil) != (signed != nil) || err != nil && !errors.Is(err, chains.ErrNotSigner) {
+		t.Errorf("%s: %x, %v", address, signed, err)
+	}
+	other := Key(t, sample.Key.PublicKey().Curve(), bytes.Repeat([]byte{7}, keystore.SecretSize))
+	if signed, err := Sign(t.Context(), chain, sample.Raw, address, other); signed != nil || !errors.Is(err, chains.ErrNotSigner) {
+		t.Errorf("another key than that of %s: %x, %v", address, signed, err)
+	}
+}
+
+func locators(key keystore.Key) ([]keystore.Locator, error) {
+	all := append(keystore.Locators(key.PublicKey()), keystore.ByID(key.ID()))
+	if key.PublicKey().Curve() != keystore.CurveSecp256k1 {
+		return all, nil
+	}
+	taproot, err := keystore.TaprootLocator(key.PublicKey())
+	return append(all, taproot), err
+}
+
+// checkKeyID checks that a text that is no address is a key's id.
+func checkKeyID(t *testing.T, chain chains.NewChain, sample Sample) {
+	for _, id := range []string{sample.Key.ID(), "hot wallet", "01234567-89ab-cdef-0123-456789abcdef"} {
+		request, err := parse(t, chain, sample.Raw).Request(id)
+		if err != nil || !slices.Contains(request.Locators(), keystore.ByID(id)) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}

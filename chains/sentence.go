@@ -1,0 +1,206 @@
+package chains
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Names supplies what a person calls things and the bytes do not say. It is used
+// for display only: nothing that it says is part of a digest or a decision.
+type Names interface {
+	// Token returns the symbol and decimals of an asset, ok if it is known.
+	Token(asset Asset) (symbol string, decimals int, ok bool)
+
+	// Label returns what to call an address, such as "treasury" or "yours,
+	// m/84'/0'/0'/1/0"; empty if it has no name.
+	Label(party Party) string
+}
+
+// Sentence says what an effect does, in one line without a full stop. Sentences
+// of what is not decoded start with "! ". Names may be nil.
+func Sentence(effect Effect, names Names) string {
+	s := sentence{effect, names}
+	text := s.text()
+	if !effect.Until.IsNone() {
+		text += ", until " + effect.Until.String()
+	}
+	switch effect.By {
+	case ByOther:
+		text += " (authorized by " + s.party(effect.OtherSigner) + ")"
+	case ByStanding:
+		text += " (by an earlier permission)"
+	}
+	if effect.Undecoded {
+		text = "! " + text
+	}
+	return printable(text)
+}
+
+type sentence struct {
+	Effect
+	names Names
+}
+
+func (s sentence) text() string {
+	switch s.Kind {
+	case KindTransfer:
+		return "send " + s.amount() + s.fromOther() + " to " + s.party(s.To)
+	case KindApprove:
+		return "allow " + s.party(s.To) + " to take " + s.amount() + s.fromOther()
+	case KindRevoke:
+		return "take back the permission of " + s.party(s.To) + " over " + s.asset()
+	case KindAuthority:
+		return "give control of " + s.account() + " to " + s.party(s.To)
+	case KindStake:
+		return "stake " + s.amount() + withTo(", withdrawable by ", s)
+	case KindUnstake:
+		return "unstake " + s.amount() + withTo(" to ", s)
+	case KindMint:
+		return "mint " + s.amount() + withTo(" to ", s)
+	case KindBurn:
+		return "destroy " + s.amount()
+	case KindFee:
+		return "fee " + s.amount()
+	case KindCreate:
+		return "create " + s.created()
+	}
+	return s.other()
+}
+
+func (s sentence) other() string {
+	switch s.Kind {
+	case KindFreeze:
+		return "freeze or thaw " + s.account()
+	case KindSettings:
+		return strings.TrimSpace("change settings of "+s.account()) + functionOf(s)
+	case KindMessage:
+		return "sign a message" + functionOf(s)
+	case KindOTP:
+		return "one-time password for " + s.party(s.To)
+	}
+	if s.Undecoded {
+		return "call " + s.party(s.To) + functionOf(s) + ": what it does is unknown, it may do anything"
+	}
+	return "call " + s.party(s.To) + functionOf(s)
+}
+
+func functionOf(s sentence) string {
+	if s.Function == "" {
+		return ""
+	}
+	return " (" + s.Function + ")"
+}
+
+func withTo(before string, s sentence) string {
+	if s.To.IsNone() {
+		return ""
+	}
+	return before + s.party(s.To)
+}
+
+func (s sentence) fromOther() string {
+	if s.By == ByStanding || s.By == ByOther {
+		return " from " + s.party(s.From)
+	}
+	return ""
+}
+
+func (s sentence) account() string {
+	if s.Account.IsNone() {
+		return s.party(s.From)
+	}
+	return s.party(s.Account)
+}
+
+func (s sentence) created() string {
+	text := "a contract or account"
+	if !s.To.IsNone() {
+		text = s.party(s.To)
+	}
+	if !s.Amount.IsNone() {
+		text += " with " + s.amount()
+	}
+	return text
+}
+
+func (s sentence) party(p Party) string {
+	text := p.String()
+	switch {
+	case p.IsSigner():
+		return "the signer"
+	case p.IsUnknown():
+		return "an address that the transaction does not contain"
+	case p.IsNone():
+		return "no one"
+	}
+	if s.names != nil {
+		if label := s.names.Label(p); label != "" {
+			text += " (" + label + ")"
+		}
+	}
+	return text
+}
+
+// amount says how much of which asset: "at most 0.0013 ETH".
+func (s sentence) amount() string {
+	before := map[Bound]string{BoundMost: "at most ", BoundLeast: "at least ", BoundAdded: "an additional "}[s.Amount.Bound]
+	switch {
+	case s.Asset.NFT != nil:
+		return "token number " + s.Asset.NFT.String() + " of " + s.asset()
+	case s.Amount.IsNone():
+		return s.asset()
+	case s.Amount.Bound == BoundAll:
+		return "all of " + s.asset()
+	case s.Amount.Bound == BoundUnlimited:
+		return "UNLIMITED " + s.asset()
+	case s.Amount.Value == nil:
+		return "an unknown amount of " + s.asset()
+	}
+	symbol, decimals, ok := s.token()
+	if !ok {
+		return fmt.Sprintf("%s%s units of %s", before, s.Amount.Value, s.asset())
+	}
+	return before + Decimal(s.Amount.Value.String(), decimals) + " " + symbol
+}
+
+// asset names an asset: by its symbol if it has one, else by its address.
+func (s sentence) asset() string {
+	symbol, _, ok := s.token()
+	switch {
+	case ok:
+		return symbol
+	case s.Asset.IsUnknown():
+		return "an unknown token"
+	case s.Asset.IsNone():
+		return "nothing"
+	case s.Asset.TokenID != "":
+		return "token " + s.Asset.TokenID
+	}
+	return "token " + s.party(s.Asset.Token)
+}
+
+func (s sentence) token() (symbol string, decimals int, ok bool) {
+	if s.Asset.IsNative() {
+		return nativeUnit(s.Asset.Chain)
+	}
+	if s.names == nil || s.Asset.IsUnknown() || s.Asset.IsNone() {
+		return "", 0, false
+	}
+	return s.names.Token(s.Asset)
+}
+
+// nativeUnit returns the unit of a chain's native asset, by its CAIP-2 namespace.
+func nativeUnit(chain string) (symbol string, decimals int, ok bool) {
+	namespace, _, _ := strings.Cut(chain, ":")
+	switch namespace {
+	case "eip155":
+		return "ETH", 18, true
+	case "solana":
+		return "SOL", 9, true
+	case "tron":
+		return "TRX", 6, true
+	case "bip122":
+		return "BTC", 8, true
+	}
+	return "", 0, false
+}
