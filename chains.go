@@ -148,9 +148,10 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 }
 
 // refuseHazards refuses hazards that neither the configuration nor the
-// organization allows.
-func (e *Engine) refuseHazards(organization *Organization, hazards []chains.Hazard) error {
+// organization allows, and that are not among those that rules allow.
+func (e *Engine) refuseHazards(organization *Organization, hazards, byRules []chains.Hazard) error {
 	refused := e.allowed.refused(hazards)
+	refused = slices.DeleteFunc(refused, func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
 	if organization != nil {
 		refused = allowance{names: organization.AllowHazards}.refused(refused)
 	}

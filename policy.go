@@ -187,12 +187,11 @@ type PolicyFunc func(ctx context.Context, asked Authorization) error
 // Authorize implements Policy.
 func (f PolicyFunc) Authorize(ctx context.Context, asked Authorization) error { return f(ctx, asked) }
 
-// authorize asks the policy, if there is one.
-func (e *Engine) authorize(ctx context.Context, by *caller, intent activity.Intent, task work) error {
-	if e.submitted.Policy == nil {
-		return nil
-	}
-	err := e.submitted.Policy.Authorize(ctx, Authorization{
+// decide is step 5: it asks the policy, if there is one, and refuses hazards that
+// neither the configuration, nor the organization, nor the rules that cover them
+// allow. A plain Policy is asked only about hazards that are allowed.
+func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work) error {
+	asked := Authorization{
 		Organization: by.organization,
 		User:         by.member.User,
 		Credential:   by.member.Credential,
@@ -200,7 +199,31 @@ func (e *Engine) authorize(ctx context.Context, by *caller, intent activity.Inte
 		Summary:      task.summary(),
 		Hazards:      task.hazards(),
 		Now:          e.submitted.Now(),
-	})
+	}
+	decider, ok := e.submitted.Policy.(Decider)
+	if !ok {
+		if err := e.refuseHazards(by.organization, asked.Hazards, nil); err != nil {
+			return err
+		}
+		return e.authorize(ctx, asked)
+	}
+	decision, err := decider.Decide(ctx, asked)
+	if err != nil {
+		return refusePolicy(err)
+	}
+	return e.refuseHazards(by.organization, asked.Hazards, decision.Hazards)
+}
+
+// authorize asks a plain policy, if there is one.
+func (e *Engine) authorize(ctx context.Context, asked Authorization) error {
+	if e.submitted.Policy == nil {
+		return nil
+	}
+	return refusePolicy(e.submitted.Policy.Authorize(ctx, asked))
+}
+
+// refusePolicy translates an error of a policy into the caller's.
+func refusePolicy(err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -42,7 +42,7 @@ func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, 
 	if err != nil {
 		return nil, err
 	}
-	if err := e.refuseHazards(organization, prepared.hazards); err != nil {
+	if err := e.refuseHazards(organization, prepared.hazards, nil); err != nil {
 		return nil, err
 	}
 	return prepared, nil

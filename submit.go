@@ -112,10 +112,7 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := e.authorize(ctx, by, request.Intent, task); err != nil {
-		return nil, nil, err
-	}
-	if err := e.refuseHazards(by.organization, task.hazards()); err != nil {
+	if err := e.decide(ctx, by, request.Intent, task); err != nil {
 		return nil, nil, err
 	}
 	return by, task, nil
