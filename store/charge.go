@@ -1,0 +1,192 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+)
+
+// Bounds of the window of a limit.
+const (
+	MinWindow = time.Minute
+	MaxWindow = 31 * 24 * time.Hour
+)
+
+// maxAmountBits is the size of the amounts that chains have: uint256.
+const maxAmountBits = 256
+
+// Errors of charges, for errors.Is.
+var (
+	// ErrLimit: a charge is over its limit; the error is a *LimitError.
+	ErrLimit = errors.New("store: over a limit")
+
+	// ErrUncharged: the charges of the lease are gone, or have left the window
+	// of their limit before the work was done. Nothing may be recorded.
+	ErrUncharged = errors.New("store: the request took longer than its charge lasts: nothing was recorded")
+)
+
+// Charge is an amount that a request takes from a limit: at most Max in any
+// Window, for each subject of the limit. A renamed limit starts at zero.
+type Charge struct {
+	Limit   string // name, unique within the organization
+	Subject string // what is limited: a key, a user, a recipient…
+	Amount  *big.Int
+	Max     *big.Int
+	Window  time.Duration // MinWindow to MaxWindow; time is counted in milliseconds
+}
+
+// LimitError is a charge that is over its limit.
+type LimitError struct {
+	Charge     Charge
+	Left       *big.Int      // what may be charged now; not less than zero
+	RetryAfter time.Duration // until the amount is free; 0 if it is more than Max and never will be
+}
+
+// Error says what is left, in the smallest unit of what is counted.
+func (e *LimitError) Error() string {
+	text := fmt.Sprintf("limit %s: %s is over the %s left of %s in %v",
+		e.Charge.Limit, e.Charge.Amount, e.Left, e.Charge.Max, e.Charge.Window)
+	if e.RetryAfter == 0 {
+		return text + "; it will never be free"
+	}
+	return fmt.Sprintf("%s; it is free in %v", text, e.RetryAfter.Round(time.Millisecond))
+}
+
+// Unwrap returns ErrLimit.
+func (*LimitError) Unwrap() error { return ErrLimit }
+
+// Charges is what one request is charged. Its methods return the changes that a
+// request makes on its way through a store:
+//
+//	Begin(…, charges.Take(now, change))         the lease is taken, and the limits are charged
+//	Complete(…, charges.Confirm(now, change))   refuses if the charge is gone; writes nothing to the limits
+//	Release(…, charges.Refund(now, change))     only if nothing was signed
+//
+// Charges are made once for each fingerprint: a lease that is taken over keeps
+// the charge, and is only charged what it takes more. Without Refund a charge
+// leaves its limit when its window has passed, so that a process that dies
+// reserves nothing for ever.
+type Charges struct {
+	By   Fingerprint // of the request
+	List []Charge
+}
+
+// Check returns an error if a charge is not what it can be: a fault of the
+// program, not of the caller.
+func (c *Charges) Check() error {
+	for _, one := range c.List {
+		switch {
+		case one.Limit == "":
+			return errors.New("store: a charge without the name of its limit")
+		case !isAmount(one.Amount) || !isAmount(one.Max):
+			return fmt.Errorf("store: limit %s: amounts of 0 to 2^256-1 are expected", one.Limit)
+		case one.Window < MinWindow || one.Window > MaxWindow:
+			return fmt.Errorf("store: limit %s: a window of %v to %v is expected, not %v", one.Limit, MinWindow, MaxWindow, one.Window)
+		}
+	}
+	return nil
+}
+
+func isAmount(amount *big.Int) bool {
+	return amount != nil && amount.Sign() >= 0 && amount.BitLen() <= maxAmountBits
+}
+
+// Take returns the change that charges the limits as the lease is taken, and
+// makes another change in the same transaction, which may be nil. It charges all
+// or nothing, and nothing if the other change refuses; it refuses with a
+// *LimitError.
+func (c *Charges) Take(now time.Time, then Change) Change {
+	if len(c.List) == 0 {
+		return then
+	}
+	return ChangeFunc(func(ledger Ledger) (refusal, err error) {
+		if err := c.Check(); err != nil {
+			return nil, err
+		}
+		account, err := openAccount(ledger, c.By, c.merged(), ledger.Now(now))
+		if err != nil {
+			return nil, err
+		}
+		if refusal := account.charge(); refusal != nil {
+			return refusal, nil
+		}
+		if refusal, err = apply(then, ledger); refusal != nil || err != nil {
+			return refusal, err
+		}
+		return nil, account.save(ledger)
+	})
+}
+
+// Confirm returns the change that is made as the activity is recorded: it
+// refuses with ErrUncharged unless all charges are there and within their
+// windows. It writes nothing to the limits, and locks none of them.
+func (c *Charges) Confirm(now time.Time, then Change) Change {
+	if len(c.List) == 0 {
+		return then
+	}
+	return ChangeFunc(func(ledger Ledger) (refusal, err error) {
+		made, err := readReceipt(ledger, c.By)
+		if err != nil {
+			return nil, err
+		}
+		at := ledger.Now(now).UnixMilli()
+		for _, one := range c.merged() {
+			if made.charged(one.key, at).Cmp(one.Amount) < 0 {
+				return ErrUncharged, nil
+			}
+		}
+		return apply(then, ledger)
+	})
+}
+
+// Refund returns the change that takes back all that the request was charged.
+// It is for a lease that is released before anything was signed.
+func (c *Charges) Refund(now time.Time, then Change) Change {
+	if len(c.List) == 0 {
+		return then
+	}
+	return ChangeFunc(func(ledger Ledger) (refusal, err error) {
+		made, err := readReceipt(ledger, c.By)
+		if err != nil {
+			return nil, err
+		}
+		if err := made.refund(ledger, c.By, ledger.Now(now)); err != nil {
+			return nil, err
+		}
+		return apply(then, ledger)
+	})
+}
+
+// keyedCharge is a charge and where its limit is kept.
+type keyedCharge struct {
+	Charge
+	key Key
+}
+
+// merged returns one charge for each limit and subject, in the order of their
+// keys.
+func (c *Charges) merged() []keyedCharge {
+	var all []keyedCharge
+	for _, one := range c.List {
+		key := one.key()
+		if i := slices.IndexFunc(all, func(other keyedCharge) bool { return other.key == key }); i >= 0 {
+			all[i].Amount = new(big.Int).Add(all[i].Amount, one.Amount)
+			continue
+		}
+		all = append(all, keyedCharge{one, key})
+	}
+	slices.SortFunc(all, func(a, b keyedCharge) int { return a.key.Compare(b.key) })
+	return all
+}
+
+// key is SHA-256 over the limit's name, with its length before it, and the
+// subject.
+func (c *Charge) key() Key {
+	named := binary.AppendUvarint([]byte("countersign limit v1"), uint64(len(c.Limit)))
+	named = append(append(named, c.Limit...), c.Subject...)
+	return Key{KindLimit, sha256.Sum256(named)}
+}
