@@ -6,6 +6,13 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
+// The contract of the road. A chain is ported by implementing NewChain (its Parse
+// returns a NewTransaction), by using chains/roadtest in place of chains/chaintest
+// in its tests, and by taking chains.Adapt off its line in the engine's Chains. A
+// ported Summary has Effects that are not nil, which selects schema 2. When the
+// last chain is ported, New goes from these names, the old contract and Adapt are
+// deleted, and roadtest becomes chaintest.
+
 // NewChain reads the transactions of one chain. Implementations are values
 // without state and safe for concurrent use.
 type NewChain interface {
