@@ -21,7 +21,8 @@ Read a transaction from standard input in hex, as strictly as sign does, and sho
 what it does and its hazards (those that do not depend on who signs). Hazards are
 no failure here: the exit status is 0 if the transaction can be read.
 
---json prints one line: {"summary":{…},"summaryDigest":"…","hazards":[{"name","detail"}]}.
+--json prints one line: {"summary":{…},"effects":[…],"hazards":[{"name","detail","effect"}],
+"summaryDigest":"…"}. A hazard's "effect" is the index of the effect that carries it.
 The digest is the SHA-256 of the bytes of "summary" as they are printed.`),
 		Example: "  countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
 		Args:    cobra.NoArgs,
@@ -54,13 +55,18 @@ func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool) 
 		return view{summary: inspection.Summary, hazards: inspection.Hazards}.render(cmd.OutOrStdout())
 	}
 	digest := inspection.Summary.Digest()
-	hazards := inspection.Hazards
-	if hazards == nil {
-		hazards = []chains.Hazard{}
-	}
 	return printJSON(cmd.OutOrStdout(), struct {
 		Summary       chains.Summary  `json:"summary"`
-		SummaryDigest string          `json:"summaryDigest"`
+		Effects       []chains.Effect `json:"effects"`
 		Hazards       []chains.Hazard `json:"hazards"`
-	}{inspection.Summary, hex.EncodeToString(digest[:]), hazards})
+		SummaryDigest string          `json:"summaryDigest"`
+	}{inspection.Summary, orEmpty(inspection.Summary.Effects), orEmpty(inspection.Hazards), hex.EncodeToString(digest[:])})
+}
+
+// orEmpty returns the list, so that no list is written as [] and not as null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }

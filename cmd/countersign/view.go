@@ -2,9 +2,10 @@ package main
 
 import (
 	"bytes"
-	"encoding/hex"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -14,21 +15,34 @@ type view struct {
 	summary chains.Summary
 	signer  []chains.Field // what depends on who signs, if that is known
 	hazards []chains.Hazard
+	names   chains.Names // nil if there are none
 }
 
-// render writes it in one piece, so that nothing comes between.
+// render writes what the transaction does in sentences, then the details, the
+// hazards and the digest, in one piece, so that nothing comes in between.
 func (v view) render(w io.Writer) error {
-	digest := v.summary.Digest()
 	fields := slices.Concat(v.signer, v.summary.Fields, []chains.Field{
 		v.hazardField(),
-		chains.Text("summary digest", hex.EncodeToString(digest[:])),
+		chains.Text("summary digest", groups(v.summary.Digest())),
 	})
 	var text bytes.Buffer
+	for _, effect := range v.summary.Effects {
+		fmt.Fprintln(&text, chains.Sentence(effect, v.names))
+	}
 	if err := chains.Render(&text, []chains.Field{chains.List(v.summary.Chain+" transaction", fields...)}); err != nil {
 		return err
 	}
 	_, err := w.Write(text.Bytes())
 	return err
+}
+
+// groups writes a digest in groups of four digits, for comparing by eye.
+func groups(digest [32]byte) string {
+	var out strings.Builder
+	for i := 0; i < len(digest); i += 2 {
+		fmt.Fprintf(&out, "%x ", digest[i:i+2])
+	}
+	return strings.TrimSpace(out.String())
 }
 
 func (v view) hazardField() chains.Field {
