@@ -181,26 +181,11 @@ func (s sentence) asset() string {
 
 func (s sentence) token() (symbol string, decimals int, ok bool) {
 	if s.Asset.IsNative() {
-		return nativeUnit(s.Asset.Chain)
+		network := NetworkOf(s.Asset.Chain)
+		return network.Symbol, network.Decimals, true
 	}
 	if s.names == nil || s.Asset.IsUnknown() || s.Asset.IsNone() {
 		return "", 0, false
 	}
 	return s.names.Token(s.Asset)
-}
-
-// nativeUnit returns the unit of a chain's native asset, by its CAIP-2 namespace.
-func nativeUnit(chain string) (symbol string, decimals int, ok bool) {
-	namespace, _, _ := strings.Cut(chain, ":")
-	switch namespace {
-	case "eip155":
-		return "ETH", 18, true
-	case "solana":
-		return "SOL", 9, true
-	case "tron":
-		return "TRX", 6, true
-	case "bip122":
-		return "BTC", 8, true
-	}
-	return "", 0, false
 }

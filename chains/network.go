@@ -1,0 +1,58 @@
+package chains
+
+import "strings"
+
+// Network is what a person calls a chain, and the unit of its native asset.
+type Network struct {
+	Name     string // empty if it is not in the table
+	Symbol   string // ticker of the native asset, "native" if it is not known
+	Decimals int
+}
+
+// networks are the chains that have a usual name, by CAIP-2 id. The source of
+// names and tickers is the registry of EIP-155 chain ids. Chains that are missing
+// are signed for all the same.
+var networks = map[string]Network{
+	"eip155:1":        {"Ethereum", "ETH", 18},
+	"eip155:10":       {"OP Mainnet", "ETH", 18},
+	"eip155:56":       {"BNB Smart Chain", "BNB", 18},
+	"eip155:100":      {"Gnosis", "xDAI", 18},
+	"eip155:130":      {"Unichain", "ETH", 18},
+	"eip155:137":      {"Polygon", "POL", 18},
+	"eip155:146":      {"Sonic", "S", 18},
+	"eip155:324":      {"ZKsync Era", "ETH", 18},
+	"eip155:480":      {"World Chain", "ETH", 18},
+	"eip155:5000":     {"Mantle", "MNT", 18},
+	"eip155:8453":     {"Base", "ETH", 18},
+	"eip155:17000":    {"Holesky", "ETH", 18},
+	"eip155:42161":    {"Arbitrum One", "ETH", 18},
+	"eip155:42220":    {"Celo", "CELO", 18},
+	"eip155:43114":    {"Avalanche C-Chain", "AVAX", 18},
+	"eip155:59144":    {"Linea", "ETH", 18},
+	"eip155:80094":    {"Berachain", "BERA", 18},
+	"eip155:81457":    {"Blast", "ETH", 18},
+	"eip155:84532":    {"Base Sepolia", "ETH", 18},
+	"eip155:421614":   {"Arbitrum Sepolia", "ETH", 18},
+	"eip155:534352":   {"Scroll", "ETH", 18},
+	"eip155:560048":   {"Hoodi", "ETH", 18},
+	"eip155:11155111": {"Sepolia", "ETH", 18},
+	"eip155:11155420": {"OP Sepolia", "ETH", 18},
+}
+
+// NetworkOf returns the network with a CAIP-2 id, or of a namespace where the
+// bytes name no network.
+func NetworkOf(chain string) Network {
+	if known, ok := networks[chain]; ok {
+		return known
+	}
+	namespace, _, _ := strings.Cut(chain, ":")
+	switch namespace {
+	case "solana":
+		return Network{"Solana", "SOL", 9}
+	case "tron":
+		return Network{"Tron", "TRX", 6}
+	case "bip122":
+		return Network{"Bitcoin", "BTC", 8}
+	}
+	return Network{"", "native", 18}
+}
