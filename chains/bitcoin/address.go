@@ -80,8 +80,7 @@ func scriptAddress(script []byte, params *chaincfg.Params) (address.Address, err
 		return address.NewAddressWitnessScriptHash(script[2:], params)
 	case p2tr:
 		return address.NewAddressTaproot(script[2:], params)
-	}
-	if txscript.IsPayToAnchorScript(script) {
+	case p2a:
 		return address.NewAddressPayToAnchor(params)
 	}
 	return nil, nil

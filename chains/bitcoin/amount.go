@@ -60,15 +60,12 @@ func (in *input) compareUTXOs(witness *psbt.Record) error {
 }
 
 // checkProof refuses a legacy input without the transaction that it spends:
-// its signature commits to no amount at all. And BIP-174 lets no signature of
-// the old kind be made where PSBT_IN_WITNESS_UTXO stands.
+// its signature commits to no amount at all. PSBT_IN_WITNESS_UTXO may stand
+// beside it, as some wallets write both: that they agree was checked.
 func (in *input) checkProof() error {
-	if in.kind.family() != legacy {
-		return nil
-	}
-	if in.Find(psbt.InWitnessUTXO) != nil {
+	if in.kind.family() == legacy && !in.proven {
 		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
-			"the input spends no witness output but %s: give %s alone", in.kind, fieldNonWitnessUTXO)
+			"the input spends no witness output but %s: give %s", in.kind, fieldNonWitnessUTXO)
 	}
 	return nil
 }

@@ -3,10 +3,8 @@
 // taproot fields of BIP-371.
 //
 // In comes a PSBT, out goes the same PSBT with our signatures: every other
-// byte is as it came. Two steps are separate for that reason: [Finalize] makes
-// the network transaction, and [Lock] clears PSBT_GLOBAL_TX_MODIFIABLE as
-// BIP-370 wants it after signing, in a version 2 PSBT that still says that
-// inputs and outputs may be added.
+// byte is as it came, but for PSBT_GLOBAL_TX_MODIFIABLE of version 2, which a
+// signature limits (BIP-370). [Finalize] makes the network transaction.
 //
 //	ECDSA          PSBT_IN_PARTIAL_SIG     02 ‖ public key (33)             → DER ‖ sighash type
 //	taproot key    PSBT_IN_TAP_KEY_SIG     13                               → r ‖ s [‖ sighash type]
@@ -155,6 +153,7 @@ func (c Chain) parse(raw []byte) (*Transaction, error) {
 func (Chain) HazardNames() []string {
 	return []string{
 		HazardSighashNone, HazardSighashSingle, HazardSighashAnyoneCanPay, HazardUnprovenAmount, HazardHighFee,
+		HazardBurn, HazardAnyoneCanSpend,
 	}
 }
 

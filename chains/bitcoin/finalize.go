@@ -80,6 +80,9 @@ func (in *input) satisfy() (script []byte, witness wire.TxWitness, err error) {
 		witness, err = readWitness(in.Value(psbt.InFinalScriptWitness))
 		return in.Value(psbt.InFinalScriptSig), witness, err
 	}
+	if in.kind == p2a {
+		return nil, nil, nil // BIP-433: by an empty witness
+	}
 	if in.kind == p2tr {
 		witness, err = in.satisfyTaproot()
 		return nil, witness, err

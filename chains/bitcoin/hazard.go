@@ -26,12 +26,22 @@ const (
 
 	// HazardHighFee: a fee or a fee rate over the limit.
 	HazardHighFee = "bitcoin/high-fee"
+
+	// HazardBurn: value for an output that can never be spent.
+	HazardBurn = "bitcoin/burn"
+
+	// HazardAnyoneCanSpend: value for an output that is not locked to anyone, or
+	// whose script has no known form.
+	HazardAnyoneCanSpend = "bitcoin/anyone-can-spend"
 )
 
 // Hazards implements chains.Transaction. Of a key it returns what signing with
 // it would risk, whichever of its inputs signWith picks. Without a key, or for
 // one that signs nothing here, it returns what any signer would have to allow.
 func (t *Transaction) Hazards(signer keystore.PublicKey) []chains.Hazard {
+	if t.message != nil {
+		return nil // it moves nothing
+	}
 	var ours []task
 	if signer.Curve() == keystore.CurveSecp256k1 {
 		ours = t.match(signer).tasks
@@ -43,7 +53,7 @@ func (t *Transaction) Hazards(signer keystore.PublicKey) []chains.Hazard {
 	if hazard, high := t.highFee(); high {
 		hazards = append(hazards, hazard)
 	}
-	return hazards
+	return append(hazards, t.outputHazards()...)
 }
 
 var sighashHazards = []struct {

@@ -261,6 +261,7 @@ func TestHazardNames(t *testing.T) {
 	want := []string{
 		"bitcoin/sighash-none", "bitcoin/sighash-single", "bitcoin/sighash-anyonecanpay",
 		"bitcoin/unproven-amount", "bitcoin/high-fee",
+		"bitcoin/burn", "bitcoin/anyone-can-spend",
 	}
 	if got := (bitcoin.Chain{}).HazardNames(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)

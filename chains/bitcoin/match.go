@@ -67,6 +67,7 @@ const (
 	reasonBroken        = "its script cannot be run"
 	reasonNotTaproot    = "the output key is not this key's, and no leaf script has the key"
 	reasonLeafRefused   = "the key's leaf has OP_CODESEPARATOR, OP_SUCCESS or a leaf version other than c0"
+	reasonAnchor        = "pay to anchor: anyone can spend it, with an empty witness"
 	reasonOtherAddress  = "locked to another address"
 )
 
@@ -78,6 +79,8 @@ func (in *input) unsignable() string {
 		return reasonNoRedeem
 	case in.code == nil:
 		return reasonNoWitness
+	case in.kind == p2a:
+		return reasonAnchor
 	case in.kind == unknownWitness || in.kind == nonStandard:
 		return reasonNonStandard
 	case hasCodeSeparator(in.code):

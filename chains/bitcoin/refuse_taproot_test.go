@@ -119,7 +119,7 @@ func TestRefusedSignatures(t *testing.T) {
 	at := record.ValueOffset()
 	runRefusals(t, []refusal{
 		{"other r", change(at+6, signed[at+6]^1), field, "does not verify", at},
-		{"other key", change(record.DataOffset(), signed[record.DataOffset()]^1), field, "does not verify", at},
+		{"other key", change(record.DataOffset(), signed[record.DataOffset()]^1), field, "which is not in the input's script", at},
 		{"no DER", change(at, 0x31), field, "not strict DER", at},
 		{"other sighash", change(sighashAt, 2), field, "does not verify", at},
 		{"unknown sighash", change(sighashAt, 0), field, "unknown sighash type", at},
@@ -212,7 +212,7 @@ func TestRefusedTapSignatureForms(t *testing.T) {
 		{"default with a byte", withDefault, field, "65 bytes with SIGHASH_DEFAULT", valueAt(t, withDefault, 0, psbt.InTapKeySig)},
 		{"other than asked", otherThanAsked, field, "PSBT_IN_SIGHASH_TYPE asks for 0x1", valueAt(t, otherThanAsked, 0, psbt.InTapKeySig)},
 		{"unknown sighash", lost, field, "unknown sighash type 0x4", valueAt(t, lost, 0, psbt.InTapKeySig)},
-		{"key off the curve", offCurve, "input 0 PSBT_IN_TAP_SCRIPT_SIG", "is not the x coordinate of a point", valueAt(t, offCurve, 0, psbt.InTapScriptSig)},
+		{"key off the curve", offCurve, "input 0 PSBT_IN_TAP_SCRIPT_SIG", "is that leaf and has the key", valueAt(t, offCurve, 0, psbt.InTapScriptSig)},
 		{"ECDSA", wrongKind, "input 0 PSBT_IN_PARTIAL_SIG", "cannot spend a taproot output", packet.Inputs[0].Find(psbt.InPartialSig).Offset},
 	})
 }

@@ -25,13 +25,14 @@ const (
 	p2shP2wpkh
 	p2shP2wsh
 	p2tr
+	p2a            // pay to anchor (BIP-433): spent with an empty witness, by anyone
 	unknownWitness // of a version or length that has no rules yet, or none to sign
 )
 
 var scriptTypeNames = [...]string{
 	nonStandard: "non-standard", p2pk: "P2PK", p2pkh: "P2PKH", bareMultisig: "multisig", p2sh: "P2SH",
 	p2shUnknown: "P2SH", p2wpkh: "P2WPKH", p2wsh: "P2WSH", p2shP2wpkh: "P2SH-P2WPKH", p2shP2wsh: "P2SH-P2WSH",
-	p2tr: "P2TR", unknownWitness: "unknown witness",
+	p2tr: "P2TR", p2a: "P2A", unknownWitness: "unknown witness",
 }
 
 func (s scriptType) String() string { return scriptTypeNames[s] }
@@ -71,6 +72,8 @@ func classify(script []byte) scriptType {
 		return p2pkh
 	case txscript.IsPayToScriptHash(script):
 		return p2shUnknown
+	case txscript.IsPayToAnchorScript(script):
+		return p2a
 	case txscript.IsWitnessProgram(script):
 		return unknownWitness
 	case txscript.IsPayToPubKey(script):
@@ -130,7 +133,7 @@ func (in *input) readRedeemScript() error {
 		in.kind = p2shP2wpkh
 	case p2wsh:
 		in.kind = p2shP2wsh
-	case p2tr, unknownWitness: // only witness version 0 can be nested
+	case p2tr, p2a, unknownWitness: // only witness version 0 can be nested
 		in.kind = unknownWitness
 	default:
 		in.kind = p2sh
@@ -147,6 +150,9 @@ func (in *input) readWitnessScript() error {
 	}
 	if hash := sha256.Sum256(record.Value); !bytes.Equal(hash[:], program[2:]) {
 		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "does not hash to what the output is locked to, %x", program[2:])
+	}
+	if len(record.Value) > maxScript {
+		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "%d bytes, at most %d can be spent", len(record.Value), maxScript)
 	}
 	in.code = record.Value
 	return nil

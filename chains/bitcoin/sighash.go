@@ -62,14 +62,24 @@ func (in *input) lacksOutput(sighash byte, outputs int) bool {
 // ecdsaDigest is what an ECDSA signature of the input signs. The script that is
 // run must be known.
 func (t *Transaction) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
-	if in.digest.made && in.digest.sighash == sighash {
-		return in.digest.hash, nil
+	for _, known := range in.digests {
+		if known.sighash == sighash {
+			return known.hash, nil
+		}
 	}
 	hash, err := t.makeECDSADigest(in, sighash)
 	if err == nil {
-		in.digest.made, in.digest.sighash, in.digest.hash = true, sighash, hash
+		in.digests = append(in.digests, ecdsaDigest{sighash, hash})
 	}
 	return hash, err
+}
+
+// ecdsaDigest is a digest that was computed. An input has at most six, one for
+// each sighash type: other parties' signatures choose the type, and a digest of
+// a legacy input costs the whole transaction.
+type ecdsaDigest struct {
+	sighash byte
+	hash    [32]byte
 }
 
 func (t *Transaction) makeECDSADigest(in *input, sighash byte) (digest [32]byte, err error) {

@@ -33,6 +33,9 @@ func (t *Transaction) AppendSigned(ctx context.Context, dst []byte, key keystore
 			Bytes: psbt.AppendRecord(make([]byte, 0, len(recordKey)+len(value)+2), recordKey, value),
 		})
 	}
+	if change, ok := t.modifiable(tasks); ok {
+		insertions = append(insertions, change)
+	}
 	return psbt.AppendSpliced(dst, t.packet.Raw, insertions), nil
 }
 

@@ -1,8 +1,10 @@
 package bitcoin
 
 import (
+	"bytes"
 	"fmt"
 
+	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -25,8 +27,7 @@ func (t *Transaction) checkSignatures(in *input) error {
 		case psbt.InTapKeySig:
 			name, err = fieldTapKeySig, t.checkTapSig(in, in.taproot.output, nil, record.Value)
 		case psbt.InTapScriptSig:
-			key, leafHash := record.Data()[:32], record.Data()[32:]
-			name, err = fieldTapScriptSig, t.checkTapSig(in, key, leafHash, record.Value)
+			name, err = fieldTapScriptSig, t.checkLeafSig(in, record)
 		}
 		if err != nil {
 			return malformed(in.field(name), record.ValueOffset(), "%s", err)
@@ -54,6 +55,9 @@ func (t *Transaction) checkPartialSig(in *input, record *psbt.Record) error {
 	if reason := in.unsignable(); reason != "" {
 		return fmt.Errorf("a signature that cannot be checked: %s", reason)
 	}
+	if !in.names(record.Data()) {
+		return fmt.Errorf("a signature of key %x, which is not in the input's script", record.Data())
+	}
 	der, sighash := record.Value[:len(record.Value)-1], record.Value[len(record.Value)-1]
 	if err := t.checkSigSighash(in, sighash); err != nil {
 		return err
@@ -70,6 +74,24 @@ func (t *Transaction) checkPartialSig(in *input, record *psbt.Record) error {
 		return fmt.Errorf("the signature does not verify under key %x", record.Data())
 	}
 	return nil
+}
+
+// names reports whether the script that is run has a key, or its hash.
+func (in *input) names(key []byte) bool {
+	hash := address.Hash160(key)
+	switch in.kind {
+	case p2wpkh, p2shP2wpkh:
+		return bytes.Equal(in.code[2:], hash)
+	}
+	if !bytes.Contains(in.code, key) && !bytes.Contains(in.code, hash) {
+		return false
+	}
+	named := false
+	pushes(in.code, func(_ byte, data []byte) bool {
+		named = bytes.Equal(data, key) || bytes.Equal(data, hash)
+		return named
+	})
+	return named
 }
 
 // fromDER reads a signature in strict DER (BIP-66) into r ‖ s.
@@ -102,6 +124,18 @@ func derInteger(bigEndian []byte) []byte {
 		bigEndian = bigEndian[1:]
 	}
 	return bigEndian
+}
+
+// checkLeafSig verifies the signature of a leaf that the PSBT has, by a key that
+// the leaf has.
+func (t *Transaction) checkLeafSig(in *input, record *psbt.Record) error {
+	key, leafHash := record.Data()[:32], record.Data()[32:]
+	for i := range in.taproot.leaves {
+		if leaf := &in.taproot.leaves[i]; bytes.Equal(leaf.hash[:], leafHash) && leaf.has(key) {
+			return t.checkTapSig(in, key, leafHash, record.Value)
+		}
+	}
+	return fmt.Errorf("a signature of key %x for leaf %x: no %s is that leaf and has the key", key, leafHash, fieldTapLeafScript)
 }
 
 // checkTapSig verifies r ‖ s [‖ sighash type] under an x-only key.

@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/btcsuite/btcd/address/v2"
@@ -42,11 +43,18 @@ func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
 		}
 	}
 	all := slices.Concat(found.fresh, found.signed)
+	if len(all) > maxCandidates {
+		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(
+			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", signWith, len(all), maxCandidates)}
+	}
 	if len(all) == 0 {
 		return nil, t.noCandidates(target, signWith)
 	}
 	return all, nil
 }
+
+// maxCandidates bounds how many keys of scripts are looked up in the keystore.
+const maxCandidates = 512
 
 // noCandidates says why the address of a script leads to no key.
 func (t *Transaction) noCandidates(target *target, signWith string) error {

@@ -10,7 +10,6 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
 )
 
 const (
@@ -49,6 +48,9 @@ func (n Network) writes(testnetAddress string) bool {
 
 // Summary implements chains.Transaction.
 func (t *Transaction) Summary() chains.Summary {
+	if t.message != nil {
+		return t.summarizeMessage()
+	}
 	inputs, outputs := make([]chains.Field, len(t.inputs)), make([]chains.Field, len(t.packet.Outputs))
 	for i := range t.inputs {
 		inputs[i] = t.summarizeInput(&t.inputs[i])
@@ -72,6 +74,29 @@ func (t *Transaction) Summary() chains.Summary {
 	}}
 }
 
+// summarizeMessage shows what is stated and by whom, and of a proof of funds
+// what it claims. There is no fee: the transaction can never be sent.
+func (t *Transaction) summarizeMessage() chains.Summary {
+	fields := []chains.Field{
+		chains.Text("type", fmt.Sprintf("BIP-322 message in a PSBT version %d", t.packet.Version)),
+		chains.Text("network", t.network.String()),
+		chains.Text("message", t.message.text),
+		t.lockedBy(t.message.script),
+	}
+	if len(t.inputs) > 1 {
+		inputs := make([]chains.Field, len(t.inputs)-1)
+		for i := range inputs {
+			inputs[i] = t.summarizeInput(&t.inputs[i+1])
+		}
+		fields = append(fields, chains.List("proof of funds", inputs...), t.provenTotal(amount("total", t.totalIn)))
+	}
+	return chains.Summary{Chain: Name, Fields: append(fields,
+		t.lockTime(),
+		chains.Text("sequence", t.sequence(t.inputs[0].Sequence)),
+		chains.Integer("transaction version", uint64(t.packet.TxVersion)),
+	)}
+}
+
 func (t *Transaction) summarizeInput(in *input) chains.Field {
 	spent := amount("amount", in.amount)
 	if in.proven {
@@ -87,8 +112,8 @@ func (t *Transaction) summarizeInput(in *input) chains.Field {
 		chains.Text("sighash", sighashName(in.sighash)),
 		chains.Text("sequence", t.sequence(in.Sequence)),
 	}
-	if policy := in.policy(); policy != "" {
-		fields = append(fields, chains.Text("script", policy))
+	if script, ok := in.policy(); ok {
+		fields = append(fields, script)
 	}
 	return chains.List(fmt.Sprintf("input %d", in.index), append(fields, chains.Text("signatures", in.signatures()))...)
 }
@@ -125,37 +150,39 @@ func returnText(script []byte) (string, bool) {
 }
 
 // policy is who must sign, where a script says it.
-func (in *input) policy() string {
+func (in *input) policy() (field chains.Field, ok bool) {
+	const label = "script"
 	if in.code == nil {
-		return "not given"
+		return chains.Text(label, "not given"), true
 	}
 	if n, m, err := txscript.CalcMultiSigStats(in.code); err == nil {
-		return fmt.Sprintf("%d of %d keys", m, n)
+		return chains.Text(label, fmt.Sprintf("%d of %d keys", m, n)), true
 	}
 	switch {
 	case in.kind == p2wsh || in.kind == p2shP2wsh || in.kind == p2sh:
-		return hexString(in.code)
+		return chains.Bytes(label, in.code), true
 	case in.kind == p2tr && len(in.taproot.leaves) > 0:
-		return fmt.Sprintf("script tree, %d leaves given", len(in.taproot.leaves))
+		return chains.Text(label, fmt.Sprintf("script tree, %d leaves given", len(in.taproot.leaves))), true
 	}
-	return ""
+	return field, false
 }
 
 func (in *input) signatures() string {
 	if in.final {
 		return "final"
 	}
-	count := 0
+	count, others := 0, ""
 	for i := range in.Records {
-		switch in.Records[i].Type {
-		case psbt.InPartialSig, psbt.InTapKeySig, psbt.InTapScriptSig:
-			count++
+		if sighash, ok := sighashOf(&in.Records[i]); ok {
+			if count++; sighash != in.sighash {
+				others = ", with " + sighashName(sighash)
+			}
 		}
 	}
 	if count == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%d, verified", count)
+	return fmt.Sprintf("%d, verified%s", count, others)
 }
 
 func (t *Transaction) sequence(sequence uint32) string {

@@ -22,6 +22,7 @@ type Transaction struct {
 	inputs   []input
 	totalIn  uint64 // satoshi
 	totalOut uint64
+	message  *message // a BIP-322 message; nil if it is a transaction
 	keys     *outputKeys
 
 	// Made when first wanted.
@@ -54,11 +55,7 @@ type input struct {
 	final    bool
 	taproot  *taproot // of a P2TR input
 
-	digest struct { // the last one made, for ECDSA
-		sighash byte
-		made    bool
-		hash    [32]byte
-	}
+	digests []ecdsaDigest
 }
 
 // field names a field of the input, for errors.
@@ -91,6 +88,9 @@ func (t *Transaction) read() error {
 	if err := t.checkAmounts(); err != nil {
 		return err
 	}
+	if err := t.readMessage(); err != nil {
+		return err
+	}
 	for i := range t.inputs {
 		if err := t.checkSignatures(&t.inputs[i]); err != nil {
 			return err
@@ -110,6 +110,11 @@ func (t *Transaction) checkShape() error {
 	t.unsigned = t.packet.Unsigned()
 	if size := len(t.unsigned); size > t.limits.MaxUnsignedSize {
 		return malformed("transaction", -1, "%d bytes unsigned, at most %d are signed", size, t.limits.MaxUnsignedSize)
+	}
+	for i := range t.packet.Inputs {
+		if in := &t.packet.Inputs[i]; in.PreviousTxID == [32]byte{} {
+			return malformed(fmt.Sprintf("input %d", i), in.Offset, "spends an output of transaction 0…0, which only a coinbase names")
+		}
 	}
 	return t.checkDuplicates()
 }

@@ -9,6 +9,9 @@ const (
 	GlobalInputCount       = 0x04
 	GlobalOutputCount      = 0x05
 	GlobalTxModifiable     = 0x06
+	GlobalSPECDHShare      = 0x07 // BIP-375, as the next
+	GlobalSPDLEQ           = 0x08
+	GlobalSignedMessage    = 0x09 // BIP-322
 	GlobalVersion          = 0xfb
 	Proprietary            = 0xfc // in every map
 )
@@ -43,6 +46,10 @@ const (
 	InMuSig2Participants     = 0x1a // BIP-373
 	InMuSig2PubNonce         = 0x1b
 	InMuSig2PartialSig       = 0x1c
+	InSPECDHShare            = 0x1d // BIP-375, as the next
+	InSPDLEQ                 = 0x1e
+	InSPSpendDerivation      = 0x1f // BIP-376, as the next
+	InSPTweak                = 0x20
 )
 
 // The key types of an output map.
@@ -56,6 +63,9 @@ const (
 	OutTapTree            = 0x06
 	OutTapBIP32Derivation = 0x07
 	OutMuSig2Participants = 0x08 // BIP-373
+	OutSPInfo             = 0x09 // BIP-375, as the next
+	OutSPLabel            = 0x0a
+	OutDNSSECProof        = 0x35 // BIP-353
 )
 
 // rule is what is checked of a known field. key and value return what is wrong
@@ -66,6 +76,7 @@ type rule struct {
 	key   func(data []byte) string
 	value func(value []byte) string
 	only  inVersion
+	sp    bool // a field of silent payments
 }
 
 type inVersion uint8
@@ -77,58 +88,68 @@ const (
 )
 
 var globalRules = [256]rule{
-	GlobalUnsignedTx:       {"PSBT_GLOBAL_UNSIGNED_TX", noData, anything, inV0},
-	GlobalXpub:             {"PSBT_GLOBAL_XPUB", sized(78), derivation, inBoth},
-	GlobalTxVersion:        {"PSBT_GLOBAL_TX_VERSION", noData, sized(4), inV2},
-	GlobalFallbackLocktime: {"PSBT_GLOBAL_FALLBACK_LOCKTIME", noData, sized(4), inV2},
-	GlobalInputCount:       {"PSBT_GLOBAL_INPUT_COUNT", noData, compactSize, inV2},
-	GlobalOutputCount:      {"PSBT_GLOBAL_OUTPUT_COUNT", noData, compactSize, inV2},
-	GlobalTxModifiable:     {"PSBT_GLOBAL_TX_MODIFIABLE", noData, sized(1), inV2},
-	GlobalVersion:          {"PSBT_GLOBAL_VERSION", noData, sized(4), inBoth},
-	Proprietary:            {"PSBT_GLOBAL_PROPRIETARY", proprietary, anything, inBoth},
+	GlobalUnsignedTx:       {"PSBT_GLOBAL_UNSIGNED_TX", noData, anything, inV0, false},
+	GlobalXpub:             {"PSBT_GLOBAL_XPUB", sized(78), derivation, inBoth, false},
+	GlobalTxVersion:        {"PSBT_GLOBAL_TX_VERSION", noData, sized(4), inV2, false},
+	GlobalFallbackLocktime: {"PSBT_GLOBAL_FALLBACK_LOCKTIME", noData, sized(4), inV2, false},
+	GlobalInputCount:       {"PSBT_GLOBAL_INPUT_COUNT", noData, compactSize, inV2, false},
+	GlobalOutputCount:      {"PSBT_GLOBAL_OUTPUT_COUNT", noData, compactSize, inV2, false},
+	GlobalTxModifiable:     {"PSBT_GLOBAL_TX_MODIFIABLE", noData, sized(1), inV2, false},
+	GlobalSPECDHShare:      {"PSBT_GLOBAL_SP_ECDH_SHARE", anything, anything, inBoth, true},
+	GlobalSPDLEQ:           {"PSBT_GLOBAL_SP_DLEQ", anything, anything, inBoth, true},
+	GlobalSignedMessage:    {"PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE", noData, anything, inBoth, false},
+	GlobalVersion:          {"PSBT_GLOBAL_VERSION", noData, sized(4), inBoth, false},
+	Proprietary:            {"PSBT_GLOBAL_PROPRIETARY", proprietary, anything, inBoth, false},
 }
 
 var inputRules = [256]rule{
-	InNonWitnessUTXO:         {"PSBT_IN_NON_WITNESS_UTXO", noData, anything, inBoth}, // read by readPrevious
-	InWitnessUTXO:            {"PSBT_IN_WITNESS_UTXO", noData, txOut, inBoth},
-	InPartialSig:             {"PSBT_IN_PARTIAL_SIG", pubKey, between(9, 73), inBoth},
-	InSighashType:            {"PSBT_IN_SIGHASH_TYPE", noData, sized(4), inBoth},
-	InRedeemScript:           {"PSBT_IN_REDEEM_SCRIPT", noData, anything, inBoth},
-	InWitnessScript:          {"PSBT_IN_WITNESS_SCRIPT", noData, anything, inBoth},
-	InBIP32Derivation:        {"PSBT_IN_BIP32_DERIVATION", pubKey, derivation, inBoth},
-	InFinalScriptSig:         {"PSBT_IN_FINAL_SCRIPTSIG", noData, anything, inBoth},
-	InFinalScriptWitness:     {"PSBT_IN_FINAL_SCRIPTWITNESS", noData, witness, inBoth},
-	InPORCommitment:          {"PSBT_IN_POR_COMMITMENT", noData, anything, inBoth},
-	InRIPEMD160:              {"PSBT_IN_RIPEMD160", sized(20), anything, inBoth},
-	InSHA256:                 {"PSBT_IN_SHA256", sized(32), anything, inBoth},
-	InHash160:                {"PSBT_IN_HASH160", sized(20), anything, inBoth},
-	InHash256:                {"PSBT_IN_HASH256", sized(32), anything, inBoth},
-	InPreviousTxID:           {"PSBT_IN_PREVIOUS_TXID", noData, sized(32), inV2},
-	InOutputIndex:            {"PSBT_IN_OUTPUT_INDEX", noData, sized(4), inV2},
-	InSequence:               {"PSBT_IN_SEQUENCE", noData, sized(4), inV2},
-	InRequiredTimeLocktime:   {"PSBT_IN_REQUIRED_TIME_LOCKTIME", noData, timeLocktime, inV2},
-	InRequiredHeightLocktime: {"PSBT_IN_REQUIRED_HEIGHT_LOCKTIME", noData, heightLocktime, inV2},
-	InTapKeySig:              {"PSBT_IN_TAP_KEY_SIG", noData, between(64, 65), inBoth},
-	InTapScriptSig:           {"PSBT_IN_TAP_SCRIPT_SIG", sized(64), between(64, 65), inBoth},
-	InTapLeafScript:          {"PSBT_IN_TAP_LEAF_SCRIPT", controlBlock, leafScript, inBoth},
-	InTapBIP32Derivation:     {"PSBT_IN_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth},
-	InTapInternalKey:         {"PSBT_IN_TAP_INTERNAL_KEY", noData, sized(32), inBoth},
-	InTapMerkleRoot:          {"PSBT_IN_TAP_MERKLE_ROOT", noData, sized(32), inBoth},
-	InMuSig2Participants:     {"PSBT_IN_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth},
-	InMuSig2PubNonce:         {"PSBT_IN_MUSIG2_PUB_NONCE", participant, sized(66), inBoth},
-	InMuSig2PartialSig:       {"PSBT_IN_MUSIG2_PARTIAL_SIG", participant, sized(32), inBoth},
-	Proprietary:              {"PSBT_IN_PROPRIETARY", proprietary, anything, inBoth},
+	InNonWitnessUTXO:         {"PSBT_IN_NON_WITNESS_UTXO", noData, anything, inBoth, false}, // read by readPrevious
+	InWitnessUTXO:            {"PSBT_IN_WITNESS_UTXO", noData, txOut, inBoth, false},
+	InPartialSig:             {"PSBT_IN_PARTIAL_SIG", pubKey, between(9, 73), inBoth, false},
+	InSighashType:            {"PSBT_IN_SIGHASH_TYPE", noData, sized(4), inBoth, false},
+	InRedeemScript:           {"PSBT_IN_REDEEM_SCRIPT", noData, anything, inBoth, false},
+	InWitnessScript:          {"PSBT_IN_WITNESS_SCRIPT", noData, anything, inBoth, false},
+	InBIP32Derivation:        {"PSBT_IN_BIP32_DERIVATION", pubKey, derivation, inBoth, false},
+	InFinalScriptSig:         {"PSBT_IN_FINAL_SCRIPTSIG", noData, anything, inBoth, false},
+	InFinalScriptWitness:     {"PSBT_IN_FINAL_SCRIPTWITNESS", noData, witness, inBoth, false},
+	InPORCommitment:          {"PSBT_IN_POR_COMMITMENT", noData, anything, inBoth, false},
+	InRIPEMD160:              {"PSBT_IN_RIPEMD160", sized(20), anything, inBoth, false},
+	InSHA256:                 {"PSBT_IN_SHA256", sized(32), anything, inBoth, false},
+	InHash160:                {"PSBT_IN_HASH160", sized(20), anything, inBoth, false},
+	InHash256:                {"PSBT_IN_HASH256", sized(32), anything, inBoth, false},
+	InPreviousTxID:           {"PSBT_IN_PREVIOUS_TXID", noData, sized(32), inV2, false},
+	InOutputIndex:            {"PSBT_IN_OUTPUT_INDEX", noData, sized(4), inV2, false},
+	InSequence:               {"PSBT_IN_SEQUENCE", noData, sized(4), inV2, false},
+	InRequiredTimeLocktime:   {"PSBT_IN_REQUIRED_TIME_LOCKTIME", noData, timeLocktime, inV2, false},
+	InRequiredHeightLocktime: {"PSBT_IN_REQUIRED_HEIGHT_LOCKTIME", noData, heightLocktime, inV2, false},
+	InTapKeySig:              {"PSBT_IN_TAP_KEY_SIG", noData, between(64, 65), inBoth, false},
+	InTapScriptSig:           {"PSBT_IN_TAP_SCRIPT_SIG", sized(64), between(64, 65), inBoth, false},
+	InTapLeafScript:          {"PSBT_IN_TAP_LEAF_SCRIPT", controlBlock, leafScript, inBoth, false},
+	InTapBIP32Derivation:     {"PSBT_IN_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth, false},
+	InTapInternalKey:         {"PSBT_IN_TAP_INTERNAL_KEY", noData, sized(32), inBoth, false},
+	InTapMerkleRoot:          {"PSBT_IN_TAP_MERKLE_ROOT", noData, sized(32), inBoth, false},
+	InMuSig2Participants:     {"PSBT_IN_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
+	InMuSig2PubNonce:         {"PSBT_IN_MUSIG2_PUB_NONCE", participant, sized(66), inBoth, false},
+	InMuSig2PartialSig:       {"PSBT_IN_MUSIG2_PARTIAL_SIG", participant, sized(32), inBoth, false},
+	InSPECDHShare:            {"PSBT_IN_SP_ECDH_SHARE", anything, anything, inBoth, true},
+	InSPDLEQ:                 {"PSBT_IN_SP_DLEQ", anything, anything, inBoth, true},
+	InSPSpendDerivation:      {"PSBT_IN_SP_SPEND_BIP32_DERIVATION", anything, anything, inBoth, true},
+	InSPTweak:                {"PSBT_IN_SP_TWEAK", anything, anything, inBoth, true},
+	Proprietary:              {"PSBT_IN_PROPRIETARY", proprietary, anything, inBoth, false},
 }
 
 var outputRules = [256]rule{
-	OutRedeemScript:       {"PSBT_OUT_REDEEM_SCRIPT", noData, anything, inBoth},
-	OutWitnessScript:      {"PSBT_OUT_WITNESS_SCRIPT", noData, anything, inBoth},
-	OutBIP32Derivation:    {"PSBT_OUT_BIP32_DERIVATION", pubKey, derivation, inBoth},
-	OutAmount:             {"PSBT_OUT_AMOUNT", noData, sized(8), inV2},
-	OutScript:             {"PSBT_OUT_SCRIPT", noData, anything, inV2},
-	OutTapInternalKey:     {"PSBT_OUT_TAP_INTERNAL_KEY", noData, sized(32), inBoth},
-	OutTapTree:            {"PSBT_OUT_TAP_TREE", noData, tapTree, inBoth},
-	OutTapBIP32Derivation: {"PSBT_OUT_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth},
-	OutMuSig2Participants: {"PSBT_OUT_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth},
-	Proprietary:           {"PSBT_OUT_PROPRIETARY", proprietary, anything, inBoth},
+	OutRedeemScript:       {"PSBT_OUT_REDEEM_SCRIPT", noData, anything, inBoth, false},
+	OutWitnessScript:      {"PSBT_OUT_WITNESS_SCRIPT", noData, anything, inBoth, false},
+	OutBIP32Derivation:    {"PSBT_OUT_BIP32_DERIVATION", pubKey, derivation, inBoth, false},
+	OutAmount:             {"PSBT_OUT_AMOUNT", noData, sized(8), inV2, false},
+	OutScript:             {"PSBT_OUT_SCRIPT", noData, anything, inV2, false},
+	OutTapInternalKey:     {"PSBT_OUT_TAP_INTERNAL_KEY", noData, sized(32), inBoth, false},
+	OutTapTree:            {"PSBT_OUT_TAP_TREE", noData, tapTree, inBoth, false},
+	OutTapBIP32Derivation: {"PSBT_OUT_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth, false},
+	OutMuSig2Participants: {"PSBT_OUT_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
+	OutSPInfo:             {"PSBT_OUT_SP_V0_INFO", anything, anything, inBoth, true},
+	OutSPLabel:            {"PSBT_OUT_SP_V0_LABEL", anything, anything, inBoth, true},
+	OutDNSSECProof:        {"PSBT_OUT_DNSSEC_PROOF", noData, anything, inBoth, false},
+	Proprietary:           {"PSBT_OUT_PROPRIETARY", proprietary, anything, inBoth, false},
 }

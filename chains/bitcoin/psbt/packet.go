@@ -173,6 +173,12 @@ func (p *Packet) checkRecord(record *Record, rule *rule, at section) error {
 	if rule.only == inV0 && p.Version != Version0 || rule.only == inV2 && p.Version != Version2 {
 		return malformed(at.field(rule.name), record.Offset, "not a field of a PSBT of version %d", p.Version)
 	}
+	if rule.sp {
+		return &chains.ParseError{
+			Kind: chains.ErrUnsupported, Chain: chainName, Field: at.field(rule.name), Offset: record.Offset,
+			Problem: "silent payments (BIP-375, BIP-376) are not verified, and so not signed: pay to an address instead",
+		}
+	}
 	if problem := rule.key(record.Data()); problem != "" {
 		return malformed(at.field(rule.name), record.DataOffset(), "key: %s", problem)
 	}

@@ -1,0 +1,134 @@
+package bitcoin_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+)
+
+// TestNullPrevout: an input that spends no transaction is a coinbase's. The
+// bytes are those of an audit, and were signed.
+func TestNullPrevout(t *testing.T) {
+	err := refused(t, chaintest.Unhex(t, "70736274ff01005202000000010000000000000000000000000000000000000000000000000000000000000000ffffffff00ffffffff01f0b9f5050000000016001492a01e34e09d999339ee9f2e4991e1c2571e7e95000000000001012b00e1f50500000000225120624fff658880e6c942efcc527d29597f16e576137b88b3f267ac54685c5f582d0000"))
+	if err.Field != "input 0" {
+		t.Error(err)
+	}
+}
+
+// TestSilentPaymentFieldsRefused: all fields of BIP-375 and BIP-376, by name,
+// whatever their shape: they are not verified.
+func TestSilentPaymentFieldsRefused(t *testing.T) {
+	for name, change := range map[string]func(p *bitcointest.PSBT, record bitcointest.Record){
+		"PSBT_GLOBAL_SP_ECDH_SHARE":                 func(p *bitcointest.PSBT, r bitcointest.Record) { p.Global = append(p.Global, r) },
+		"PSBT_GLOBAL_SP_DLEQ":                       func(p *bitcointest.PSBT, r bitcointest.Record) { p.Global = append(p.Global, r) },
+		"input 0 PSBT_IN_SP_ECDH_SHARE":             func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
+		"input 0 PSBT_IN_SP_DLEQ":                   func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
+		"input 0 PSBT_IN_SP_SPEND_BIP32_DERIVATION": func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
+		"input 0 PSBT_IN_SP_TWEAK":                  func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
+		"output 0 PSBT_OUT_SP_V0_INFO":              func(p *bitcointest.PSBT, r bitcointest.Record) { p.Outputs[0].Records = append(p.Outputs[0].Records, r) },
+		"output 0 PSBT_OUT_SP_V0_LABEL":             func(p *bitcointest.PSBT, r bitcointest.Record) { p.Outputs[0].Records = append(p.Outputs[0].Records, r) },
+	} {
+		types := map[string]byte{
+			"PSBT_GLOBAL_SP_ECDH_SHARE": psbt.GlobalSPECDHShare, "PSBT_GLOBAL_SP_DLEQ": psbt.GlobalSPDLEQ,
+			"input 0 PSBT_IN_SP_ECDH_SHARE": psbt.InSPECDHShare, "input 0 PSBT_IN_SP_DLEQ": psbt.InSPDLEQ,
+			"input 0 PSBT_IN_SP_SPEND_BIP32_DERIVATION": psbt.InSPSpendDerivation, "input 0 PSBT_IN_SP_TWEAK": psbt.InSPTweak,
+			"output 0 PSBT_OUT_SP_V0_INFO": psbt.OutSPInfo, "output 0 PSBT_OUT_SP_V0_LABEL": psbt.OutSPLabel,
+		}
+		for _, version := range []uint32{psbt.Version0, psbt.Version2} {
+			for _, value := range [][]byte{nil, bytes.Repeat([]byte{2}, 33), bytes.Repeat([]byte{2}, 66)} {
+				raw := spoil(t, func(p *bitcointest.PSBT) {
+					p.Version = version
+					change(p, bitcointest.Record{Key: []byte{types[name]}, Value: value})
+				})
+				if err := refused(t, raw); err.Field != name || !errors.Is(err, chains.ErrUnsupported) {
+					t.Errorf("%s in version %d: %v", name, version, err)
+				}
+			}
+		}
+	}
+}
+
+// TestAnchorIsSpent: a pay-to-anchor input needs no signature and is finalized
+// with an empty witness (BIP-433).
+func TestAnchorIsSpent(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	anchor := bitcointest.Spend{Script: []byte{txscript.OP_1, 2, 0x4e, 0x73}}
+	raw := spoil(t, func(p *bitcointest.PSBT) { p.Inputs = append(p.Inputs, anchor.Input(240, 9)) })
+	wantHazards(t, raw, key.PublicKey())
+	signAll(t, raw, key)
+}
+
+// TestForeignSignaturesAreOfTheScript: another party's signature of a key that
+// the script does not have is refused, so that nobody can have signatures
+// verified, and digests made, without end.
+func TestForeignSignaturesAreOfTheScript(t *testing.T) {
+	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
+	for name, spend := range map[string]bitcointest.Spend{
+		"P2PKH": bitcointest.P2PKH(a.PublicKey()), "P2WPKH": bitcointest.P2WPKH(a.PublicKey()),
+		"P2WSH": bitcointest.P2WSH(bitcointest.P2PK(a.PublicKey()).Script),
+		"leaf":  bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(a.PublicKey())),
+	} {
+		raw := spending(t, spend, nil)
+		signed, err := parse(t, raw).AppendSigned(t.Context(), nil, a, a.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := firstSignature(t, signed)
+		ours, theirs := a.PublicKey().Bytes(), b.PublicKey().Bytes()
+		if record.Type == psbt.InTapScriptSig {
+			ours, theirs = ours[1:], theirs[1:]
+		}
+		moved := bytes.Replace(signed, slices.Concat([]byte{byte(record.Type)}, ours), slices.Concat([]byte{byte(record.Type)}, theirs), 1)
+		if err := refused(t, moved); !slices.Contains([]string{"input 0 PSBT_IN_PARTIAL_SIG", "input 0 PSBT_IN_TAP_SCRIPT_SIG"}, err.Field) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func firstSignature(t *testing.T, raw []byte) psbt.Record {
+	t.Helper()
+	for _, record := range parse(t, raw).Packet().Inputs[0].Records {
+		if isSignature(record.Type) {
+			return record
+		}
+	}
+	t.Fatal("no signature")
+	return psbt.Record{}
+}
+
+// TestLookUpsAreBounded: the address of a script with more keys than a keystore
+// should be asked for is refused, as is a witness script that cannot be run.
+func TestLookUpsAreBounded(t *testing.T) {
+	keys := func(count int) (script []byte) {
+		for i := range count {
+			key := slices.Concat([]byte{32}, bytes.Repeat([]byte{7}, 28), binary.BigEndian.AppendUint32(nil, uint32(i)))
+			script = append(append(script, key...), txscript.OP_DROP)
+		}
+		return append(script, txscript.OP_TRUE)
+	}
+	for count, want := range map[int]bool{253: true, 254: false} {
+		spend := bitcointest.Taproot(bitcointest.NUMS, keys(count))
+		tx := parse(t, spending(t, spend, nil))
+		address := bitcoin.AddressOf(spend.Script)
+		_, err := tx.Signers(address)
+		if ok := err == nil; ok != want {
+			t.Errorf("%d keys, each with two parities: %v", count, err)
+		}
+	}
+	for size, want := range map[int]bool{10_000: true, 10_001: false} {
+		raw := spending(t, bitcointest.P2WSH(bytes.Repeat([]byte{txscript.OP_NOP}, size)), nil)
+		if _, err := bitcoin.New(bitcoin.Limits{}).Parse(raw); (err == nil) != want {
+			t.Errorf("witness script of %d bytes: %v", size, err)
+		}
+	}
+}

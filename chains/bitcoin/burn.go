@@ -1,0 +1,107 @@
+package bitcoin
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// maxScript is the longest script that is run, in bytes (consensus). Tapscript
+// has no such limit.
+const maxScript = 10_000
+
+// fate is who can spend an output, as far as its script says it.
+type fate uint8
+
+const (
+	spendable  fate = iota // by its owner
+	burned                 // by nobody, ever
+	upForGrabs             // by anybody, or nothing says by whom
+)
+
+// fateOf tells who can spend an output with this script, and why. What is not
+// of a known form counts as up for grabs: nodes do not relay it either.
+func fateOf(script []byte) (fate, string) {
+	switch classify(script) {
+	case p2pkh, p2wpkh, p2shUnknown, p2wsh:
+		if program := programOf(script); len(bytes.Trim(program, "\x00")) == 0 {
+			return burned, "a hash of zeros: no key or script is known that has it"
+		}
+		return spendable, ""
+	case p2tr:
+		if _, err := schnorr.ParsePubKey(script[2:]); err != nil {
+			return burned, "its output key is not a point of the curve"
+		}
+		return spendable, ""
+	case p2pk, bareMultisig:
+		return keysFate(script)
+	case p2a:
+		return upForGrabs, "pay to anchor: anyone can spend it"
+	case unknownWitness:
+		if script[0] == txscript.OP_0 {
+			return burned, "a witness program of version 0 that is neither P2WPKH nor P2WSH"
+		}
+		return upForGrabs, "a witness program that has no rules yet: anyone can spend it"
+	}
+	if txscript.IsUnspendable(script) {
+		return burned, "it can never be spent"
+	}
+	return upForGrabs, "a script of no known form: anyone may be able to spend it, or no one"
+}
+
+// programOf is the hash in a script of a known form.
+func programOf(script []byte) (program []byte) {
+	pushes(script, func(_ byte, data []byte) bool {
+		program = data
+		return len(data) > 0
+	})
+	return program
+}
+
+// keysFate: a P2PK or multisig script is burned if fewer of its keys are points
+// of the curve than must sign.
+func keysFate(script []byte) (fate, string) {
+	need, points := 1, 0
+	if _, m, err := txscript.CalcMultiSigStats(script); err == nil {
+		need = m
+	}
+	pushes(script, func(_ byte, key []byte) bool {
+		if _, err := btcec.ParsePubKey(key); err == nil {
+			points++
+		}
+		return false
+	})
+	if points < need {
+		return burned, fmt.Sprintf("%d of its keys must sign, %d are points of the curve", need, points)
+	}
+	return spendable, ""
+}
+
+// outputHazards looks for value in outputs that nobody or anybody can spend.
+// Bitcoin Core refuses to send such by default (maxburnamount).
+func (t *Transaction) outputHazards() []chains.Hazard {
+	var hazards []chains.Hazard
+	for i := range t.packet.Outputs {
+		out := &t.packet.Outputs[i]
+		if out.Amount == 0 {
+			continue
+		}
+		name, what := HazardBurn, "cannot be spent"
+		fate, why := fateOf(out.Script)
+		switch fate {
+		case spendable:
+			continue
+		case upForGrabs:
+			name, what = HazardAnyoneCanSpend, "is not locked to anyone"
+		}
+		hazards = append(hazards, chains.Hazard{
+			Name: name, Detail: fmt.Sprintf("output %d: %s %s: %s", i, btc(out.Amount), what, why),
+		}.OnEffect(i))
+	}
+	return hazards
+}

@@ -1,0 +1,118 @@
+package bitcoin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+)
+
+const fieldSignedMessage = "PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE"
+
+// tagMessage is the tag of BIP-322's message hash.
+var tagMessage = []byte("BIP0322-signed-message")
+
+// message is a statement that a PSBT has signed (BIP-322, version 2.0.0). The
+// transaction, to_sign, spends an output that does not exist and never can, so
+// that it moves nothing.
+type message struct {
+	text   string
+	script []byte // of the address that makes the statement
+}
+
+// readMessage finds out whether the PSBT is a message. It is one if it has the
+// message, and then it must be exactly to_sign; if it only looks like to_sign,
+// nobody could see what is stated, and it is refused.
+func (t *Transaction) readMessage() error {
+	record := t.packet.Global.Find(psbt.GlobalSignedMessage)
+	if record == nil {
+		if t.looksLikeToSign() {
+			return malformed("transaction", -1, "it is a BIP-322 message without its text: add %s", fieldSignedMessage)
+		}
+		return nil
+	}
+	refuse := func(format string, args ...any) error {
+		return malformed(fieldSignedMessage, record.ValueOffset(), format, args...)
+	}
+	if problem := messageProblem(record.Value); problem != "" {
+		return refuse("%s", problem)
+	}
+	in := &t.inputs[0]
+	if in.PreviousTxID != ToSpendID(record.Value, in.script) || in.OutputIndex != 0 || in.amount != 0 {
+		return refuse("input 0 does not spend what BIP-322 makes of this message and the script %x", in.script)
+	}
+	if !t.paysNothing() || t.packet.TxVersion != 0 && t.packet.TxVersion != 2 {
+		return refuse("a BIP-322 message has one output, of 0 satoshi to OP_RETURN alone, and version 0 or 2")
+	}
+	for i := range t.inputs {
+		if t.inputs[i].sighash > sighashAll {
+			return refuse("input %d asks for %s: a BIP-322 message is signed with SIGHASH_ALL or SIGHASH_DEFAULT",
+				i, sighashName(t.inputs[i].sighash))
+		}
+	}
+	t.message = &message{text: string(record.Value), script: in.script}
+	return nil
+}
+
+// looksLikeToSign: it pays nothing and its first input spends nothing, or spends
+// what only BIP-322 makes.
+func (t *Transaction) looksLikeToSign() bool {
+	in := &t.inputs[0]
+	return in.amount == 0 && t.paysNothing() || bytes.HasPrefix(in.Value(psbt.InNonWitnessUTXO), toSpendHead)
+}
+
+// paysNothing reports whether the only output is 0 satoshi to a bare OP_RETURN.
+func (t *Transaction) paysNothing() bool {
+	outputs := t.packet.Outputs
+	return len(outputs) == 1 && outputs[0].Amount == 0 && bytes.Equal(outputs[0].Script, []byte{txscript.OP_RETURN})
+}
+
+// messageProblem says why a text is not shown to be signed.
+func messageProblem(text []byte) string {
+	if !utf8.Valid(text) {
+		return "the message is not UTF-8"
+	}
+	for i, r := range string(text) {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return fmt.Sprintf("the message has the control character %U at byte %d", r, i)
+		}
+	}
+	return ""
+}
+
+// toSpendHead is what to_spend begins with, up to the hash of the message. No
+// transaction of the network does: the script of a coinbase has a height first.
+var toSpendHead = slices.Concat(
+	[]byte{0, 0, 0, 0, 1}, make([]byte, 32), []byte{0xff, 0xff, 0xff, 0xff, 34, txscript.OP_0, 32},
+)
+
+// ToSpendID returns the id of ToSpend, in wire order.
+func ToSpendID(text, script []byte) [32]byte {
+	once := sha256.Sum256(ToSpend(text, script))
+	return sha256.Sum256(once[:])
+}
+
+// ToSpend returns BIP-322's to_spend: the virtual transaction whose output the
+// signer of a message spends, locked to the script of the signer's address.
+//
+//	00000000                             version 0
+//	01  0…0 ffffffff                     one input, of no transaction
+//	22  00 20 <tagged hash of message>   its script
+//	00000000                             sequence
+//	01  0000000000000000 <script>        one output of 0 satoshi
+//	00000000                             locktime
+func ToSpend(text, script []byte) []byte {
+	hash := chainhash.TaggedHash(tagMessage, text)
+	out := append(bytes.Clone(toSpendHead), hash[:]...)
+	out = append(append(out, 0, 0, 0, 0), 1)
+	out = append(out, make([]byte, 8)...)
+	out = append(psbt.AppendCompactSize(out, uint64(len(script))), script...)
+	return append(out, 0, 0, 0, 0)
+}

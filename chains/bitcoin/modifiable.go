@@ -1,0 +1,56 @@
+package bitcoin
+
+import "github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+
+// Bits of PSBT_GLOBAL_TX_MODIFIABLE (BIP-370).
+const (
+	inputsModifiable  = 1 << 0
+	outputsModifiable = 1 << 1
+	hasSighashSingle  = 1 << 2
+)
+
+// modifiable is what BIP-370 has a signer do to PSBT_GLOBAL_TX_MODIFIABLE: no
+// inputs may be added once a signature commits to them, no outputs once one
+// commits to those. ok is false if the PSBT has no such field, or the field
+// says so already.
+func (t *Transaction) modifiable(tasks []task) (change psbt.Insertion, ok bool) {
+	record := t.packet.Global.Find(psbt.GlobalTxModifiable)
+	if record == nil {
+		return change, false
+	}
+	flags := record.Value[0]
+	for i := range tasks {
+		clear, set := fixes(tasks[i].in.sighash)
+		flags = flags&^clear | set
+	}
+	return psbt.Insertion{At: record.ValueOffset(), Replace: 1, Bytes: []byte{flags}}, flags != record.Value[0]
+}
+
+// fixes returns the bits that a signature clears, inputs unless anyone can pay,
+// outputs unless it signs none, and the bit that one with SIGHASH_SINGLE sets.
+func fixes(sighash byte) (clear, set byte) {
+	if sighash&sighashAnyoneCanPay == 0 {
+		clear |= inputsModifiable
+	}
+	if sighash&sighashOutputs != sighashNone {
+		clear |= outputsModifiable
+	}
+	if sighash&sighashOutputs == sighashSingle {
+		set = hasSighashSingle
+	}
+	return clear, set
+}
+
+// sighashOf returns the sighash type of a signature's record.
+func sighashOf(record *psbt.Record) (byte, bool) {
+	switch record.Type {
+	case psbt.InPartialSig:
+		return record.Value[len(record.Value)-1], true
+	case psbt.InTapKeySig, psbt.InTapScriptSig:
+		if len(record.Value) == 65 {
+			return record.Value[64], true
+		}
+		return sighashDefault, true
+	}
+	return 0, false
+}
