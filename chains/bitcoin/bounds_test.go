@@ -35,8 +35,12 @@ func TestSilentPaymentFieldsRefused(t *testing.T) {
 		"input 0 PSBT_IN_SP_DLEQ":                   func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
 		"input 0 PSBT_IN_SP_SPEND_BIP32_DERIVATION": func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
 		"input 0 PSBT_IN_SP_TWEAK":                  func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
-		"output 0 PSBT_OUT_SP_V0_INFO":              func(p *bitcointest.PSBT, r bitcointest.Record) { p.Outputs[0].Records = append(p.Outputs[0].Records, r) },
-		"output 0 PSBT_OUT_SP_V0_LABEL":             func(p *bitcointest.PSBT, r bitcointest.Record) { p.Outputs[0].Records = append(p.Outputs[0].Records, r) },
+		"output 0 PSBT_OUT_SP_V0_INFO": func(p *bitcointest.PSBT, r bitcointest.Record) {
+			p.Outputs[0].Records = append(p.Outputs[0].Records, r)
+		},
+		"output 0 PSBT_OUT_SP_V0_LABEL": func(p *bitcointest.PSBT, r bitcointest.Record) {
+			p.Outputs[0].Records = append(p.Outputs[0].Records, r)
+		},
 	} {
 		types := map[string]byte{
 			"PSBT_GLOBAL_SP_ECDH_SHARE": psbt.GlobalSPECDHShare, "PSBT_GLOBAL_SP_DLEQ": psbt.GlobalSPDLEQ,
