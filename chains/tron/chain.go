@@ -3,7 +3,9 @@
 // # In
 //
 // Protocol Buffers (proto3), as java-tron declares them in core/Tron.proto and
-// core/contract/*.proto. Either what TronWeb calls raw_data_hex, the message
+// core/contract/*.proto. The rules are those of java-tron 4.8 (1e35f79a, 2025-05-12),
+// with what mainnet's super representatives have decided until 2026-11, and of tronweb
+// 6.5.1. Either what TronWeb calls raw_data_hex, the message
 // Transaction.raw:
 //
 //	0a 02 ref_block_bytes(2)         1   last two bytes of a recent block's number
@@ -17,7 +19,7 @@
 //	             12 value            2       the contract's message
 //	        1a provider              3     not used by the network
 //	        22 ContractName          4     not used by the network
-//	        28 Permission_id         5     0 owner, 2 and above active permissions
+//	        28 Permission_id         5     0 owner, 2 to 9 active permissions
 //	70    timestamp                 14   milliseconds since 1970
 //	90 01 fee_limit                 18   sun that executing it may burn
 //
@@ -45,8 +47,8 @@
 // Refused is also what can never be right: no block reference, no expiration,
 // none or several contracts, a type that is not the parameter's, a contract type
 // that the network does not execute, addresses that are not 21 bytes with 41 in
-// front, amounts not above 0 where the network wants that, negative limits, a
-// transfer to oneself, more than 500 kB once signed, more than five signatures,
+// front, amounts not above 0 or below the network's least, texts that it does not
+// take, negative limits, the witness permission, a transfer to oneself, more than 500 kB once signed, more than five signatures,
 // a signature from which no signer can be recovered or whose signer is there
 // twice. The tests in refuse_test.go list it case by case.
 //

@@ -26,7 +26,6 @@ var contracts = func() (table [60]*contract) {
 		{number: 8, message: witnessUpdateContract, does: "change a super representative's website"},
 		{number: 9, message: participateAssetIssueContract, does: "buy a TRC-10 token from its issuer"},
 		{number: 10, message: accountUpdateContract, does: "name the account"},
-		{number: 11, message: freezeBalanceContract, does: "stake TRX (Stake 1.0)"},
 		{number: 12, message: unfreezeBalanceContract, does: "unstake TRX (Stake 1.0)"},
 		{number: 13, message: withdrawBalanceContract, does: "withdraw rewards"},
 		{number: 14, message: unfreezeAssetContract, does: "release frozen supply of the issued token"},
@@ -65,6 +64,7 @@ var contracts = func() (table [60]*contract) {
 // unexecuted are the types that java-tron declares and this reader refuses.
 var unexecuted = map[int64]string{
 	3:  "VoteAssetContract: the network does not execute it",
+	11: "FreezeBalanceContract: Stake 1.0 is closed since Stake 2.0 (FreezeBalanceV2Contract)",
 	20: "CustomContract: the network does not execute it",
 	32: "GetContract: the network does not execute it",
 	51: "ShieldedTransferContract: it is signed with keys of its own, which Countersign does not hold",

@@ -13,12 +13,12 @@ var accountCreateContract = &message{name: "AccountCreateContract", fields: []fi
 }}
 
 var accountUpdateContract = &message{name: "AccountUpdateContract", fields: []field{
-	text(1, "account_name", "account name").optional(),
+	text(1, "account_name", "account name").optional().upTo(200),
 	owner(2),
 }}
 
 var setAccountIDContract = &message{name: "SetAccountIdContract", fields: []field{
-	text(1, "account_id", "account id"),
+	text(1, "account_id", "account id").readable(8, 32),
 	owner(2),
 }}
 
@@ -57,8 +57,8 @@ var permissionMessage = (&message{name: "Permission", rule: rulePermission, fiel
 // Where the fields of permissionMessage are in its table.
 const (
 	permissionType = iota
-	_
-	_
+	permissionID
+	permissionName
 	permissionThreshold
 	_
 	permissionOperations
@@ -72,12 +72,12 @@ var keyMessage = (&message{name: "Key", fields: []field{
 
 var witnessCreateContract = &message{name: "WitnessCreateContract", fields: []field{
 	owner(1),
-	text(2, "url", "website"),
+	text(2, "url", "website").upTo(maxURL),
 }}
 
 var witnessUpdateContract = &message{name: "WitnessUpdateContract", fields: []field{
 	owner(1),
-	text(12, "update_url", "website"),
+	text(12, "update_url", "website").upTo(maxURL),
 }}
 
 var voteWitnessContract = &message{name: "VoteWitnessContract", rule: ruleVotes, fields: []field{

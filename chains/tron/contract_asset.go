@@ -4,7 +4,7 @@ package tron
 // market_contract.proto: tokens of TRC-10 and the two ways to trade them.
 
 var transferAssetContract = &message{name: "TransferAssetContract", rule: ruleNotToOwner, fields: []field{
-	token(1, "asset_name", "token"),
+	token(1, "asset_name", "token").notTRX(),
 	owner(2),
 	addr(3, "to_address", "to"),
 	count(4, "amount", "amount", tokenUnit),
@@ -13,45 +13,60 @@ var transferAssetContract = &message{name: "TransferAssetContract", rule: ruleNo
 var participateAssetIssueContract = &message{name: "ParticipateAssetIssueContract", rule: ruleNotToOwner, fields: []field{
 	owner(1),
 	addr(2, "to_address", "issuer"),
-	token(3, "asset_name", "token"),
+	token(3, "asset_name", "token").notTRX(),
 	sun(4, "amount", "amount paid"),
 }}
 
 var assetIssueContract = &message{name: "AssetIssueContract", rule: ruleIssue, fields: []field{
 	owner(1),
-	text(2, "name", "name"),
-	text(3, "abbr", "abbreviation").optional(),
+	text(2, "name", "name").readable(1, 32),
+	text(3, "abbr", "abbreviation").readable(1, 32).optional(),
 	count(4, "total_supply", "total supply", tokenUnit),
 	many(5, "frozen_supply", "frozen supply", frozenSupplyMessage).optional(),
 	count32(6, "trx_num", "price", "sun"),
-	count32(7, "precision", "decimals", "").optional(),
+	count32(7, "precision", "decimals", "").optional().upTo(6),
 	count32(8, "num", "tokens for that price", tokenUnit),
-	moment(9, "start_time", "sale starts"),
-	moment(10, "end_time", "sale ends"),
+	moment(9, "start_time", "sale starts").neededAbove0(),
+	moment(10, "end_time", "sale ends").neededAbove0(),
 	count(11, "order", "order", "").optional(),
 	count32(16, "vote_score", "vote score", "").optional(),
-	text(20, "description", "description").optional(),
-	text(21, "url", "website").optional(),
+	text(20, "description", "description").optional().upTo(200),
+	text(21, "url", "website").upTo(maxURL),
 	count(22, "free_asset_net_limit", "bandwidth for each holder", "bytes a day").optional(),
 	count(23, "public_free_asset_net_limit", "bandwidth for all holders", "bytes a day").optional(),
-	count(24, "public_free_asset_net_usage", "bandwidth used", "bytes").optional(),
+	refused(24, "public_free_asset_net_usage", "the network takes 0 only: leave it out"),
 	moment(25, "public_latest_free_net_time", "bandwidth used last"),
 	str(41, "id", "token id"),
 }}
 
-const issueFrozen = 4 // where frozen_supply is in the table of assetIssueContract
+// Where the fields of assetIssueContract are in its table.
+const (
+	_ = iota
+	issueName
+	_
+	issueSupply
+	issueFrozen
+	_
+	_
+	_
+	issueStart
+	issueEnd
+)
+
+// maxURL is the most bytes of a website's address.
+const maxURL = 256
 
 var frozenSupplyMessage = (&message{name: "FrozenSupply", fields: []field{
 	count(1, "frozen_amount", "amount", tokenUnit),
-	count(2, "frozen_days", "for", "days"),
+	count(2, "frozen_days", "for", "days").upTo(3652),
 }}).named()
 
 var unfreezeAssetContract = &message{name: "UnfreezeAssetContract", fields: []field{owner(1)}}
 
 var updateAssetContract = &message{name: "UpdateAssetContract", fields: []field{
 	owner(1),
-	text(2, "description", "description").optional(),
-	text(3, "url", "website").optional(),
+	text(2, "description", "description").optional().upTo(200),
+	text(3, "url", "website").upTo(maxURL),
 	count(4, "new_limit", "bandwidth for each holder", "bytes a day").optional(),
 	count(5, "new_public_limit", "bandwidth for all holders", "bytes a day").optional(),
 }}

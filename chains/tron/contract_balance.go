@@ -9,14 +9,6 @@ var transferContract = &message{name: "TransferContract", rule: ruleNotToOwner, 
 	sun(3, "amount", "amount"),
 }}
 
-var freezeBalanceContract = &message{name: "FreezeBalanceContract", rule: ruleNotToOwner, fields: []field{
-	owner(1),
-	sun(2, "frozen_balance", "amount"),
-	count(3, "frozen_duration", "for", "days").optional(),
-	resource(10, "TRON_POWER"),
-	addr(15, "receiver_address", "receiver").optional(),
-}}
-
 var unfreezeBalanceContract = &message{name: "UnfreezeBalanceContract", rule: ruleNotToOwner, fields: []field{
 	owner(1),
 	resource(10, "TRON_POWER"),
@@ -27,7 +19,7 @@ var withdrawBalanceContract = &message{name: "WithdrawBalanceContract", fields: 
 
 var freezeBalanceV2Contract = &message{name: "FreezeBalanceV2Contract", fields: []field{
 	owner(1),
-	sun(2, "frozen_balance", "amount"),
+	sun(2, "frozen_balance", "amount").atLeast(leastStake),
 	resource(3, "TRON_POWER"),
 }}
 
@@ -42,11 +34,24 @@ var withdrawExpireUnfreezeContract = &message{name: "WithdrawExpireUnfreezeContr
 var delegateResourceContract = &message{name: "DelegateResourceContract", rule: ruleNotToOwner, fields: []field{
 	owner(1),
 	resource(2),
-	sun(3, "balance", "amount of staked TRX"),
+	sun(3, "balance", "amount of staked TRX").atLeast(leastStake),
 	addr(4, "receiver_address", "receiver"),
 	boolean(5, "lock", "locked").shown(),
 	count(6, "lock_period", "lock period", "blocks of 3 seconds").optional(),
 }}
+
+// Where the fields of delegateResourceContract are in its table.
+const (
+	_ = iota
+	_
+	delegateAmount
+	delegateReceiver
+	delegateLock
+	delegatePeriod
+)
+
+// leastStake is TRX_PRECISION: what is staked and delegated is 1 TRX at least.
+const leastStake = 1_000_000
 
 var unDelegateResourceContract = &message{name: "UnDelegateResourceContract", rule: ruleNotToOwner, fields: []field{
 	owner(1),

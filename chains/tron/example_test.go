@@ -34,6 +34,10 @@ func ExampleChain_Parse() {
 	// owner                 TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn
 	// to                    TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ
 	// amount                0.0001 TRX [100 sun]
+	// fee
+	//   at most      1.265 TRX
+	//   new account  1 TRX [if the receiver is not active yet]
+	//   bandwidth    0.265 TRX [without staked or free bandwidth]
 	// reference block       0x0a1b
 	// reference block hash  0x1122334455667788
 	// expires               2030-03-17T17:47:40Z

@@ -1,6 +1,7 @@
 package tron
 
 import (
+	"bytes"
 	"fmt"
 	"unicode/utf8"
 
@@ -17,6 +18,9 @@ type field struct {
 	path   string // message.name and name, for errors
 
 	least, most int64    // of a number; of the length of bytes
+	except      int64    // a number that is refused though it is between them, unless 0
+	plain       bool     // bytes from 21 to 7e only
+	noTRX       bool     // a token, and not TRX
 	names       []string // of an enum's values
 	of          *message // of a message
 	showUnset   bool     // a summary says also that a flag is not set
@@ -85,6 +89,8 @@ func (f *field) need() string {
 // checkNumber checks the value of a varint. zeroWritten: encoders write 0 here.
 func (f *field) checkNumber(v value, zeroWritten bool) error {
 	switch n := v.number; {
+	case n == f.except && f.except != 0:
+		return malformed(f.path, v.from(), "%d: %s", n, f.why)
 	case n >= f.least && n <= f.most && (n != 0 || zeroWritten):
 		return nil
 	case n == 0 && f.least <= 0:
@@ -95,6 +101,8 @@ func (f *field) checkNumber(v value, zeroWritten bool) error {
 		return malformed(f.path, v.from(), "%d is not one of its values: %s", n, enumList(f.names))
 	case f.least == 1 && n < 1:
 		return malformed(f.path, v.from(), "%d: the network wants a value above 0", n)
+	case f.least > 1 && n < f.least:
+		return malformed(f.path, v.from(), "%d is below %d, the least that the network takes", n, f.least)
 	case f.least == 0 && n < 0:
 		return malformed(f.path, v.from(), "%d is negative", n)
 	default:
@@ -131,14 +139,44 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 		}
 	}
 	switch {
+	case f.kind == kindToken:
+		return f.checkToken(raw[from:to], from)
 	case f.least == f.most && length != f.least:
 		return malformed(f.path, from, "%d bytes, want %d%s", length, f.least, f.hint())
 	case length == 0:
 		return malformed(f.path, from, "empty: the canonical encoding leaves an empty field out")
+	case length < f.least:
+		return malformed(f.path, from, "%d bytes, at least %d are taken", length, f.least)
 	case length > f.most:
 		return malformed(f.path, from, "%d bytes, at most %d are taken", length, f.most)
+	case f.plain && bytes.IndexFunc(raw[from:to], func(r rune) bool { return r < '!' || r > '~' }) >= 0:
+		return malformed(f.path, from, "%q: the network takes ASCII from ! to ~, without spaces", raw[from:to])
 	}
 	return nil
+}
+
+// checkToken checks the id of a token: a number in decimal, or _ for TRX where that
+// can be.
+func (f *field) checkToken(id []byte, at int) error {
+	switch {
+	case string(id) == trxToken && !f.noTRX:
+		return nil
+	case len(id) == 0 || len(id) > maxTokenDigits || id[0] == '0' || len(bytes.Trim(id, "0123456789")) > 0:
+		return malformed(f.path, at, "%q is not the id of a token: a number in decimal%s", id, f.orTRX())
+	}
+	return nil
+}
+
+const (
+	trxToken       = "_" // stands for TRX where a token is expected
+	maxTokenDigits = 19  // of an int64
+)
+
+func (f *field) orTRX() string {
+	if f.noTRX {
+		return ""
+	}
+	return ", or _ for TRX"
 }
 
 func (f *field) hint() string {

@@ -54,11 +54,13 @@ var contractMessage = (&message{name: "contract", fields: []field{
 	one(2, "parameter", "", nil),
 	text(3, "provider", "provider").optional(),
 	text(4, "ContractName", "contract name").optional(),
-	{number: 5, name: "Permission_id", label: "permission", kind: kindInt32, most: maxPermissionID},
+	{number: 5, name: "Permission_id", label: "permission", kind: kindInt32, most: maxPermissionID, except: permissionWitness,
+		why: "the network takes no transaction under the witness permission"},
 }}).named()
 
-// maxPermissionID: 0 is the owner permission, 1 the witness permission, 2 to 9
-// are the active permissions, of which an account has 8 at most.
+// maxPermissionID: 0 is the owner permission, 1 the witness permission, which
+// signs blocks only, 2 to 9 are the active permissions, of which an account has 8 at
+// most.
 const maxPermissionID = 9
 
 var anyMessage = (&message{name: "Any", fields: []field{

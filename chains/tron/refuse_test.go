@@ -140,6 +140,7 @@ func TestRefusedContract(t *testing.T) {
 		{"parameter before type", inFrame(lengthField(2, send), kind), "tron: contract.type at byte 122: out of order: fields stand in ascending order, each once"},
 		{"empty provider", inFrame(kind, lengthField(2, send), lengthField(3, nil)), "tron: contract.provider at byte 126: empty: the canonical encoding leaves an empty field out"},
 		{"permission negative", inFrame(kind, lengthField(2, send), varintField(5, -1)), "tron: contract.Permission_id at byte 125: -1 is negative"},
+		{"permission of the witness", inFrame(kind, lengthField(2, send), varintField(5, 1)), "tron: contract.Permission_id at byte 125: 1: the network takes no transaction under the witness permission"},
 		{"permission 10", inFrame(kind, lengthField(2, send), varintField(5, 10)), "tron: contract.Permission_id at byte 125: 10 is outside 0 to 9"},
 		{"permission 0 written", inFrame(kind, lengthField(2, send), varintField(5, 0)), "tron: contract.Permission_id at byte 125: 0 is the default, which the canonical encoding leaves out"},
 		{"permission over 32 bits", inFrame(kind, lengthField(2, send), varintField(5, 1<<32|2)), "tron: contract.Permission_id at byte 125: 4294967298 is outside 0 to 9"},
@@ -168,6 +169,11 @@ func TestRefusedMessages(t *testing.T) {
 	from, to := lengthField(1, owner), lengthField(2, other)
 	trigger := join(from, lengthField(2, chaintest.Unhex(t, contractHex)))
 	vote := join(lengthField(1, other), varintField(2, 1))
+	from2, to3 := lengthField(2, owner), lengthField(3, other)
+	moments, site := join(varintField(9, 5), varintField(10, 6)), lengthField(21, []byte("https://example.org"))
+	asset := func() []byte {
+		return join(from, lengthField(2, []byte("T")), varintField(4, 1), varintField(6, 1), varintField(8, 1))
+	}
 	checkRefusals(t, chains.ErrMalformed, []refusal{
 		{"address of 20 bytes", rawOf(1, join(lengthField(1, owner[1:]), to, varintField(3, 1))), "tron: TransferContract.owner_address at byte 78: 20 bytes: this looks like an Ethereum address; an address of Tron has 41 in front and 21 bytes"},
 		{"address of 22 bytes", rawOf(1, join(lengthField(1, append(bytes.Clone(owner), 1)), to, varintField(3, 1))), "tron: TransferContract.owner_address at byte 78: address has 22 bytes, want 21"},
@@ -185,14 +191,13 @@ func TestRefusedMessages(t *testing.T) {
 		{"unknown field", rawOf(1, join(transfer(t), varintField(4, 1))), "tron: TransferContract at byte 124: unknown field 4"},
 		{"to oneself", rawOf(1, join(from, lengthField(2, owner), varintField(3, 1))), "tron: TransferContract.to_address at byte 101: the same account as owner_address: the network refuses a transfer to oneself"},
 		{"token to oneself", rawOf(2, join(lengthField(1, []byte("1002000")), lengthField(2, owner), lengthField(3, owner), varintField(4, 1))), "tron: TransferAssetContract.to_address at byte 115: the same account as owner_address: the network refuses a transfer to oneself"},
-		{"resources to oneself", rawOf(57, join(from, varintField(3, 1), lengthField(4, owner))), "tron: DelegateResourceContract.receiver_address at byte 111: the same account as owner_address: the network refuses a transfer to oneself"},
-		{"stake for oneself", rawOf(11, join(from, varintField(2, 1), varintField(3, 3), lengthField(15, owner))), "tron: FreezeBalanceContract.receiver_address at byte 110: the same account as owner_address: the network refuses a transfer to oneself"},
-		{"voting power delegated", rawOf(57, join(from, varintField(2, 2), varintField(3, 1), lengthField(4, other))), "tron: DelegateResourceContract.resource at byte 108: 2 is not one of its values: 0 BANDWIDTH, 1 ENERGY"},
-		{"unknown resource", rawOf(54, join(from, varintField(2, 1), varintField(3, 3))), "tron: FreezeBalanceV2Contract.resource at byte 109: 3 is not one of its values: 0 BANDWIDTH, 1 ENERGY, 2 TRON_POWER"},
-		{"resource negative", rawOf(54, join(from, varintField(2, 1), varintField(3, -1))), "tron: FreezeBalanceV2Contract.resource at byte 109: -1 is not one of its values: 0 BANDWIDTH, 1 ENERGY, 2 TRON_POWER"},
-		{"flag 2", rawOf(57, join(from, varintField(3, 1), lengthField(4, other), varintField(5, 2))), "tron: DelegateResourceContract.lock at byte 133: 2 is not a bool: 1, or left out"},
-		{"flag 0 written", rawOf(57, join(from, varintField(3, 1), lengthField(4, other), varintField(5, 0))), "tron: DelegateResourceContract.lock at byte 133: 0 is the default, which the canonical encoding leaves out"},
-		{"lock period negative", rawOf(57, join(from, varintField(3, 1), lengthField(4, other), varintField(6, -1))), "tron: DelegateResourceContract.lock_period at byte 133: -1 is negative"},
+		{"resources to oneself", rawOf(57, join(from, varintField(3, 1_000_000), lengthField(4, owner))), "tron: DelegateResourceContract.receiver_address at byte 113: the same account as owner_address: the network refuses a transfer to oneself"},
+		{"voting power delegated", rawOf(57, join(from, varintField(2, 2), varintField(3, 1_000_000), lengthField(4, other))), "tron: DelegateResourceContract.resource at byte 108: 2 is not one of its values: 0 BANDWIDTH, 1 ENERGY"},
+		{"unknown resource", rawOf(54, join(from, varintField(2, 1_000_000), varintField(3, 3))), "tron: FreezeBalanceV2Contract.resource at byte 111: 3 is not one of its values: 0 BANDWIDTH, 1 ENERGY, 2 TRON_POWER"},
+		{"resource negative", rawOf(54, join(from, varintField(2, 1_000_000), varintField(3, -1))), "tron: FreezeBalanceV2Contract.resource at byte 111: -1 is not one of its values: 0 BANDWIDTH, 1 ENERGY, 2 TRON_POWER"},
+		{"flag 2", rawOf(57, join(from, varintField(3, 1_000_000), lengthField(4, other), varintField(5, 2))), "tron: DelegateResourceContract.lock at byte 135: 2 is not a bool: 1, or left out"},
+		{"flag 0 written", rawOf(57, join(from, varintField(3, 1_000_000), lengthField(4, other), varintField(5, 0))), "tron: DelegateResourceContract.lock at byte 135: 0 is the default, which the canonical encoding leaves out"},
+		{"lock period negative", rawOf(57, join(from, varintField(3, 1_000_000), lengthField(4, other), varintField(6, -1))), "tron: DelegateResourceContract.lock_period at byte 135: -1 is negative"},
 		{"same tokens", rawOf(41, join(from, lengthField(2, []byte("_")), varintField(3, 1), lengthField(4, []byte("_")), varintField(5, 1))), "tron: ExchangeCreateContract.second_token_id at byte 112: the same token as first_token_id"},
 		{"order of the same tokens", rawOf(52, join(from, lengthField(2, []byte("_")), varintField(3, 1), lengthField(4, []byte("_")), varintField(5, 1))), "tron: MarketSellAssetContract.buy_token_id at byte 113: the same token as sell_token_id"},
 		{"no votes", rawOf(4, from), "tron: VoteWitnessContract.votes at byte 102: missing: without it the network refuses the transaction"},
@@ -208,8 +213,28 @@ func TestRefusedMessages(t *testing.T) {
 		{"commission over 32 bits", rawOf(49, join(from, varintField(2, 1<<32|20))), "tron: UpdateBrokerageContract.brokerage at byte 107: 4294967316 is outside 0 to 100"},
 		{"percentage over 100", rawOf(33, join(from, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 101))), "tron: UpdateSettingContract.consume_user_resource_percent at byte 128: 101 is outside 0 to 100"},
 		{"energy limit 0", rawOf(45, join(from, lengthField(2, chaintest.Unhex(t, contractHex)))), "tron: UpdateEnergyLimitContract.origin_energy_limit at byte 131: missing: the network wants a value above 0"},
-		{"supply 0", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(6, 1), varintField(8, 1))), "tron: AssetIssueContract.total_supply at byte 108: missing: the network wants a value above 0"},
-		{"11 frozen supplies", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(4, 1), bytes.Repeat(lengthField(5, join(varintField(1, 1), varintField(2, 1))), 11), varintField(6, 1), varintField(8, 1))), "tron: AssetIssueContract.frozen_supply at byte 170: more than 10 of them"},
+		{"supply 0", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(6, 1), varintField(8, 1), moments, site)), "tron: AssetIssueContract.total_supply at byte 134: missing: the network wants a value above 0"},
+		{"11 frozen supplies", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(4, 1), bytes.Repeat(lengthField(5, join(varintField(1, 1), varintField(2, 1))), 11), varintField(6, 1), varintField(8, 1), moments, site)), "tron: AssetIssueContract.frozen_supply at byte 170: more than 10 of them"},
+		{"stake of less than 1 TRX", rawOf(54, join(from, varintField(2, 999_999))), "tron: FreezeBalanceV2Contract.frozen_balance at byte 107: 999999 is below 1000000, the least that the network takes"},
+		{"resources of less than 1 TRX", rawOf(57, join(from, varintField(3, 999_999), lengthField(4, other))), "tron: DelegateResourceContract.balance at byte 108: 999999 is below 1000000, the least that the network takes"},
+		{"account name of 201 bytes", rawOf(10, join(lengthField(1, bytes.Repeat([]byte("n"), 201)), lengthField(2, owner))), "tron: AccountUpdateContract.account_name at byte 87: 201 bytes, at most 200 are taken"},
+		{"account id of 7 bytes", rawOf(19, join(lengthField(1, []byte("1234567")), lengthField(2, owner))), "tron: SetAccountIdContract.account_id at byte 82: 7 bytes, at least 8 are taken"},
+		{"account id of 33 bytes", rawOf(19, join(lengthField(1, bytes.Repeat([]byte("i"), 33)), lengthField(2, owner))), "tron: SetAccountIdContract.account_id at byte 82: 33 bytes, at most 32 are taken"},
+		{"account id with a space", rawOf(19, join(lengthField(1, []byte("1234 5678")), lengthField(2, owner))), "tron: SetAccountIdContract.account_id at byte 82: \"1234 5678\": the network takes ASCII from ! to ~, without spaces"},
+		{"website of 257 bytes", rawOf(5, join(from, lengthField(2, bytes.Repeat([]byte("u"), 257)))), "tron: WitnessCreateContract.url at byte 110: 257 bytes, at most 256 are taken"},
+		{"token by its name", rawOf(2, join(lengthField(1, []byte("BTT")), from2, to3, varintField(4, 1))), "tron: TransferAssetContract.asset_name at byte 83: \"BTT\" is not the id of a token: a number in decimal"},
+		{"token 0", rawOf(2, join(lengthField(1, []byte("01002000")), from2, to3, varintField(4, 1))), "tron: TransferAssetContract.asset_name at byte 83: \"01002000\" is not the id of a token: a number in decimal"},
+		{"TRX as a token", rawOf(2, join(lengthField(1, []byte("_")), from2, to3, varintField(4, 1))), "tron: TransferAssetContract.asset_name at byte 83: \"_\" is not the id of a token: a number in decimal"},
+		{"order of a token by its name", rawOf(52, join(from, lengthField(2, []byte("TRX")), varintField(3, 1), lengthField(4, []byte("_")), varintField(5, 1))), "tron: MarketSellAssetContract.sell_token_id at byte 108: \"TRX\" is not the id of a token: a number in decimal, or _ for TRX"},
+		{"token without a website", rawOf(6, join(asset(), moments)), "tron: AssetIssueContract.url at byte 114: missing: without it the network refuses the transaction"},
+		{"token without a sale", rawOf(6, join(asset(), site)), "tron: AssetIssueContract.start_time at byte 132: missing: the network wants a value above 0"},
+		{"sale that ends as it starts", rawOf(6, join(asset(), varintField(9, 5), varintField(10, 5), site)), "tron: AssetIssueContract.end_time at byte 113: 5 is not after start_time 5"},
+		{"token called TRX", rawOf(6, join(from, lengthField(2, []byte("trX")), varintField(4, 1), varintField(6, 1), varintField(8, 1), moments, site)), "tron: AssetIssueContract.name at byte 103: the network lets no token have the name \"trX\""},
+		{"token with a space in its name", rawOf(6, join(from, lengthField(2, []byte("a b")), varintField(4, 1), varintField(6, 1), varintField(8, 1), moments, site)), "tron: AssetIssueContract.name at byte 103: \"a b\": the network takes ASCII from ! to ~, without spaces"},
+		{"7 decimals", rawOf(6, join(asset()[:len(asset())-2], varintField(7, 7), varintField(8, 1), moments, site)), "tron: AssetIssueContract.precision at byte 109: 7 is outside 0 to 6"},
+		{"bandwidth used already", rawOf(6, join(asset(), moments, site, varintField(24, 1))), "tron: AssetIssueContract.public_free_asset_net_usage at byte 136: the network takes 0 only: leave it out"},
+		{"more frozen than there is", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(4, 10), bytes.Repeat(lengthField(5, join(varintField(1, 6), varintField(2, 1))), 2), varintField(6, 1), varintField(8, 1), moments, site)), "tron: FrozenSupply.frozen_amount at byte 115: more is frozen than the total supply"},
+		{"frozen for over ten years", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(4, 10), lengthField(5, join(varintField(1, 6), varintField(2, 3653))), varintField(6, 1), varintField(8, 1), moments, site)), "tron: FrozenSupply.frozen_days at byte 111: 3653 is outside 1 to 3652"},
 		{"account id missing", rawOf(19, lengthField(2, owner)), "tron: SetAccountIdContract.account_id at byte 103: missing: without it the network refuses the transaction"},
 	})
 }
@@ -278,6 +303,8 @@ func TestRefusedPermissions(t *testing.T) {
 		{"owner permission with operations", owned(threshold, mask, key), "tron: Permission.operations at byte 123: only an active permission has operations"},
 		{"operations of 31 bytes", update(ownerPermission, lengthField(4, join(varintField(1, 2), threshold, lengthField(6, make([]byte, 31)), key))), "tron: Permission.operations at byte 155: 31 bytes, want 32: one bit for each contract type"},
 		{"parent", owned(threshold, varintField(5, 1), key), "tron: Permission.parent_id at byte 120: the network takes 0 only: leave it out"},
+		{"witness permission of two keys", update(ownerPermission, lengthField(3, join(varintField(1, 1), threshold, key, key2)), active), "tron: Permission.keys at byte 154: a witness permission has one key"},
+		{"permission with a name of 33 bytes", owned(lengthField(3, bytes.Repeat([]byte("n"), 33)), threshold, key), "tron: Permission.permission_name at byte 121: more than 32 characters"},
 		{"unknown type", owned(varintField(1, 3), threshold, key), "tron: Permission.type at byte 119: 3 is not one of its values: 0 Owner, 1 Witness, 2 Active"},
 	})
 }

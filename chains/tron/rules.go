@@ -1,6 +1,10 @@
 package tron
 
-import "math"
+import (
+	"math"
+	"strings"
+	"unicode/utf16"
+)
 
 // rule is what the network wants between the fields of one message, beyond what
 // each must be by itself: the validate methods of java-tron's actuators.
@@ -15,7 +19,7 @@ const (
 	ruleParameters                  // each parameter once
 	rulePermission                  // its keys can reach its threshold
 	rulePermissions                 // owner, witness and active where they belong
-	ruleIssue                       // at most 10 parts of the supply are frozen
+	ruleIssue                       // frozen parts within the supply; a sale that ends after it starts
 )
 
 const (
@@ -24,6 +28,8 @@ const (
 	maxFrozen     = 10        // MAX_FROZEN_SUPPLY_NUMBER
 	maxParameters = 256       // of a proposal; the network has some hundred to propose
 	lowestTokenID = 1_000_001 // ids of TRC-10 tokens are above MIN_TOKEN_ID
+
+	maxPermissionName = 32 // characters of UTF-16, as java-tron counts them
 )
 
 func (m *message) checkRule(raw []byte, v []value) error {
@@ -48,7 +54,7 @@ func (m *message) checkRule(raw []byte, v []value) error {
 	case rulePermissions:
 		return m.checkPermissions(raw, v)
 	case ruleIssue:
-		return m.checkCount(raw, v, issueFrozen, maxFrozen)
+		return m.checkIssue(raw, v)
 	}
 	return nil
 }
@@ -115,6 +121,29 @@ func (m *message) checkCount(raw []byte, v []value, index, most int) error {
 	return nil
 }
 
+func (m *message) checkIssue(raw []byte, v []value) error {
+	if err := m.checkCount(raw, v, issueFrozen, maxFrozen); err != nil {
+		return err
+	}
+	left := v[issueSupply].number
+	for entry := range entries(raw, v[issueFrozen]) {
+		var frozen values
+		if err := frozenSupplyMessage.read(raw, entry.from(), entry.to(), frozen[:]); err != nil {
+			return err
+		}
+		if left -= frozen[0].number; left < 0 {
+			return malformed(frozenSupplyMessage.fields[0].path, frozen[0].from(), "more is frozen than the total supply")
+		}
+	}
+	switch name, end := v[issueName], v[issueEnd]; {
+	case strings.EqualFold(string(name.of(raw)), "trx"):
+		return malformed(m.fields[issueName].path, name.from(), "the network lets no token have the name %q", name.of(raw))
+	case end.number <= v[issueStart].number:
+		return malformed(m.fields[issueEnd].path, end.from(), "%d is not after start_time %d", end.number, v[issueStart].number)
+	}
+	return nil
+}
+
 func (m *message) checkParameters(raw []byte, v []value) error {
 	if err := m.checkCount(raw, v, createParameters, maxParameters); err != nil {
 		return err
@@ -155,6 +184,9 @@ func (m *message) checkPermission(raw []byte, v []value) error {
 		seen[string(holder.of(raw))] = true
 		sum += weight.number
 	}
+	if name := v[permissionName]; len(utf16.Encode([]rune(string(name.of(raw))))) > maxPermissionName {
+		return malformed(m.fields[permissionName].path, name.from(), "more than %d characters", maxPermissionName)
+	}
 	if threshold := v[permissionThreshold]; threshold.number > sum {
 		return malformed(m.fields[permissionThreshold].path, threshold.from(), "%d is above %d, the sum of all weights: nobody could sign", threshold.number, sum)
 	}
@@ -181,6 +213,13 @@ func (m *message) checkPermissions(raw []byte, v []value) error {
 	return nil
 }
 
+func countEntries(raw []byte, repeated value) (count int) {
+	for range entries(raw, repeated) {
+		count++
+	}
+	return count
+}
+
 // checkPermissionType checks that a permission stands where its type belongs,
 // and that active ones, and only they, say for what they are.
 func checkPermissionType(raw []byte, at value, want int64) error {
@@ -189,10 +228,12 @@ func checkPermissionType(raw []byte, at value, want int64) error {
 		return err
 	}
 	fields := permissionMessage.fields
-	operations := permission[permissionOperations]
+	operations, keys := permission[permissionOperations], permission[permissionKeys]
 	switch got := permission[permissionType]; {
 	case got.number != want:
 		return malformed(fields[permissionType].path, max(got.from(), at.from()), "%d stands where %d (%s) belongs", got.number, want, fields[permissionType].names[want])
+	case want == permissionWitness && countEntries(raw, keys) != 1:
+		return malformed(fields[permissionKeys].path, keys.from(), "a witness permission has one key")
 	case want == permissionActive && !operations.present():
 		return malformed(fields[permissionOperations].path, at.to(), "missing: 32 bytes that say what the permission is for")
 	case want != permissionActive && operations.present():

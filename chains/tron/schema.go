@@ -84,6 +84,24 @@ func (f field) upTo(most int64) field {
 	return f
 }
 
+// atLeast bounds a number from below.
+func (f field) atLeast(least int64) field {
+	f.least = least
+	return f
+}
+
+// readable bounds the length of a text that has no spaces and nothing but ASCII.
+func (f field) readable(least, most int64) field {
+	f.least, f.most, f.plain = least, most, true
+	return f
+}
+
+// notTRX is a token that cannot be TRX.
+func (f field) notTRX() field {
+	f.noTRX = true
+	return f
+}
+
 // exactly sets the length of bytes.
 func (f field) exactly(length int64, why string) field {
 	f.least, f.most, f.why = length, length, why

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/btcsuite/btcd/chainhash/v2"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -89,14 +90,17 @@ func (s *signWith) read() (err error) {
 }
 
 func (s *signWith) readBase58() (err error) {
-	s.decoded, err = decodeBase58(s.text)
+	decoded := base58.Decode(s.text) // of at most 35 characters: it takes quadratic time
 	switch {
-	case err != nil && !isAlphanumeric(s.text):
+	case len(decoded) == 0 && !isAlphanumeric(s.text):
 		return nil // an id of that length
-	case err != nil:
-		return badSignWith("%s is no address of Tron, it has been mistyped: %s", s.text, err)
+	case len(decoded) == 0:
+		return badSignWith("%s is no address of Tron, it has been mistyped: it has a character that base58 does not have (0, O, I, l)", s.text)
+	case len(decoded) > len(s.decoded):
+		return badSignWith("%s is no address of Tron, it has been mistyped: it is longer than an address", s.text)
 	}
 	s.form = formBase58
+	copy(s.decoded[len(s.decoded)-len(decoded):], decoded)
 	if s.decoded[0] != addressPrefix {
 		return s.checkSpelling()
 	}

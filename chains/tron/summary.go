@@ -3,6 +3,7 @@ package tron
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,8 +22,9 @@ const sunDecimals = 6
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.does)}
 	fields = append(fields, chains.AddressField("owner", tx.owner().String()))
-	fields = append(fields, summarize(tx.raw, tx.contract.message, tx.values)...)
+	fields = append(fields, tx.contractSummary()...)
 	fields = append(fields, tx.callSummary()...)
+	fields = append(fields, tx.feeSummary()...)
 	if tx.contract.message == createSmartContract {
 		fields = append(fields, chains.AddressField("creates", tx.createdAddress().String()))
 	}
@@ -30,13 +32,71 @@ func (tx *transaction) Summary() chains.Summary {
 	return chains.Summary{Chain: Name, Fields: fields}
 }
 
+// contractSummary shows the contract's fields, with what the network makes of
+// some of them.
+func (tx *transaction) contractSummary() []chains.Field {
+	fields := summarize(tx.raw, tx.contract.message, tx.values)
+	switch tx.contract.message {
+	case accountPermissionUpdateContract:
+		numberPermissions(fields)
+	case delegateResourceContract:
+		return showLock(fields, tx.values)
+	}
+	return fields
+}
+
+// numberPermissions shows the ids that the network gives to the permissions,
+// whatever the transaction says: 0 to the owner's, 1 to the witness's, from 2 on to
+// the active ones in their order.
+func numberPermissions(fields []chains.Field) {
+	active := uint64(2)
+	for i := range fields {
+		id := uint64(permissionOwner)
+		switch fields[i].Label {
+		case accountPermissionUpdateContract.fields[updateWitness].label:
+			id = permissionWitness
+		case accountPermissionUpdateContract.fields[updateActives].label:
+			id = active
+			active++
+		}
+		shown := chains.Integer("id", id)
+		label := permissionMessage.fields[permissionID].label
+		rest := slices.DeleteFunc(fields[i].Fields, func(f chains.Field) bool {
+			if f.Label != label {
+				return false
+			}
+			if f.Value != shown.Value {
+				shown = shown.WithNote("the transaction says " + f.Value + ": the network numbers permissions itself")
+			}
+			return true
+		})
+		fields[i].Fields = slices.Insert(rest, 1, shown)
+	}
+}
+
+// showLock shows how long delegated resources cannot be taken back.
+func showLock(fields []chains.Field, values []value) []chains.Field {
+	locked, period := values[delegateLock].present(), values[delegatePeriod]
+	switch {
+	case locked && !period.present():
+		return append(fields, chains.Integer("lock period", defaultLock).WithNote("blocks of 3 seconds, the default: 3 days"))
+	case !locked && period.present():
+		fields[len(fields)-1].Note = "without effect: not locked"
+	}
+	return fields
+}
+
+// defaultLock is DELEGATE_PERIOD in blocks: how long resources are locked that are
+// delegated with a lock and without a period.
+const defaultLock = 86_400
+
 // frameSummary tells what stands around the contract.
 func (tx *transaction) frameSummary() []chains.Field {
 	fields := summarize(tx.raw, contractMessage, tx.envelope[:])
 	fields = append(fields, summarize(tx.raw, rawMessage, tx.frame[:])...)
 	for i, field := range fields {
 		if field.Label == contractMessage.fields[contractPermission].label {
-			fields[i].Note = permissionName(tx.envelope[contractPermission].number)
+			fields[i].Note = "active"
 		}
 	}
 	fields = append(fields, chains.Bytes("transaction id", tx.id[:]))
@@ -53,13 +113,6 @@ func (tx *transaction) createdAddress() (created address) {
 	hash := keccak.Sum256(tx.id[:], []byte{addressPrefix}, creator[:])
 	copy(created[:], hash[12:])
 	return created
-}
-
-func permissionName(id int64) string {
-	if id == permissionWitness {
-		return "witness: the network takes no transactions under it"
-	}
-	return "active"
 }
 
 // summarize shows the fields of a message that was read, but for the owner, who

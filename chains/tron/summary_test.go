@@ -36,7 +36,7 @@ func shownTransactions(t *testing.T) map[string][]byte {
 	rich.data = lengthField(10, []byte("invoice 42 – thanks"))
 	rich.feeLimit = varintField(18, 15_000_000_000)
 	all["whole_frame"] = rich.bytes()
-	hostile := newFrame(join(wrapped(1, "TransferContract", transfer(t)), varintField(5, 1)))
+	hostile := newFrame(join(wrapped(1, "TransferContract", transfer(t)), varintField(5, 2)))
 	hostile.data = lengthField(10, []byte("to: \x1b[2K\u202eevil"))
 	all["hostile_memo"] = hostile.bytes()
 	return all

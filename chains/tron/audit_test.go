@@ -1,0 +1,94 @@
+package tron
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+)
+
+// finding is a transaction of which an audit found that it was signed without a
+// word: what its summary has to say, the hazards it carries, and what its refusal
+// says if nothing can allow it.
+type finding struct {
+	Name, Finding, Hex string
+	Shows, Hazards     []string
+	Refused            string
+}
+
+// TestFindings holds what an audit found, as bytes.
+func TestFindings(t *testing.T) {
+	var file struct{ Cases []finding }
+	chaintest.ReadJSON(t, "testdata/audit/findings.json", &file)
+	if len(file.Cases) == 0 {
+		t.Fatal("there are none")
+	}
+	for _, c := range file.Cases {
+		t.Run(c.Finding+" "+c.Name, func(t *testing.T) { checkFinding(t, c) })
+	}
+}
+
+func checkFinding(t *testing.T, c finding) {
+	tx, err := Chain{}.Parse(chaintest.Unhex(t, c.Hex))
+	if err != nil || c.Refused != "" {
+		if err == nil || c.Refused == "" || !strings.Contains(err.Error(), c.Refused) {
+			t.Errorf("%v, want a refusal that says %q", err, c.Refused)
+		}
+		return
+	}
+	var shown strings.Builder
+	if err := chains.Render(&shown, tx.Summary().Fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range c.Shows {
+		if !strings.Contains(shown.String(), want) {
+			t.Errorf("%q is not shown:\n%s", want, shown.String())
+		}
+	}
+}
+
+// TestPermissionsAreNumbered: an active permission has the id that the network
+// gives it, whatever the transaction says.
+func TestPermissionsAreNumbered(t *testing.T) {
+	key := lengthField(7, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(2, 1)))
+	active := func(id int64) []byte {
+		return lengthField(4, join(varintField(1, 2), varintField(2, id), varintField(4, 1), lengthField(6, make([]byte, 32)), key))
+	}
+	raw := rawOf(46, join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, join(varintField(4, 1), key)), active(5), active(3)))
+	var shown []string
+	for _, permission := range parse(t, raw).contractSummary() {
+		shown = append(shown, permission.Fields[1].Label+" "+permission.Fields[1].Value+" "+permission.Fields[1].Note)
+	}
+	const want = "id 0 |id 2 the transaction says 5: the network numbers permissions itself|id 3 "
+	if got := strings.Join(shown, "|"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestDelegationLocks: a lock without a period lasts three days, a period without a
+// lock nothing.
+func TestDelegationLocks(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields []byte
+		want   string
+	}{
+		"lock":            {varintField(5, 1), "86400 [blocks of 3 seconds, the default: 3 days]"},
+		"lock and period": {join(varintField(5, 1), varintField(6, 9)), "9 []"},
+		"period":          {varintField(6, 9), "9 [without effect: not locked]"},
+		"neither":         {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw := rawOf(57, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(3, leastStake), lengthField(4, chaintest.Unhex(t, otherHex)), c.fields))
+			got := ""
+			for _, field := range parse(t, raw).contractSummary() {
+				if field.Label == "lock period" {
+					got = field.Value + " [" + field.Note + "]"
+				}
+			}
+			if got != c.want {
+				t.Errorf("lock period %q, want %q", got, c.want)
+			}
+		})
+	}
+}
