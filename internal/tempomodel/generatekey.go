@@ -41,9 +41,7 @@ func (g generator) keyAuthorization(chainID uint64) KeyAuthorization {
 	case 1:
 		key.Scopes = Some(g.scopes())
 	}
-	// What ox writes for scopes without limits is wrong unless one of the
-	// later fields is there.
-	if g.IntN(3) == 0 || key.Scopes.Present && !key.Limits.Present {
+	if g.IntN(3) == 0 {
 		key.Witness = Some(common.Hash(g.exactly(32)))
 	}
 	if g.IntN(4) == 0 {
@@ -52,7 +50,7 @@ func (g generator) keyAuthorization(chainID uint64) KeyAuthorization {
 	if g.IntN(3) == 0 {
 		key.Account = Some(crypto.PubkeyToAddress(g.sender.PublicKey))
 	}
-	return KeyAuthorization{Key: key, Signature: sign(g.sender, crypto.Keccak256(encode(key)))}
+	return key.Sign(g.sender)
 }
 
 func (g generator) limits() []Limit {

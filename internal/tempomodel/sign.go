@@ -103,3 +103,8 @@ func (tx *Transaction) RefusesSender(sender common.Address) error {
 	}
 	return errors.New("key authorization by another key") // P-256 keys have other addresses
 }
+
+// Sign returns the key with an account's signature.
+func (key Key) Sign(account *ecdsa.PrivateKey) KeyAuthorization {
+	return KeyAuthorization{Key: key, Signature: sign(account, crypto.Keccak256(encode(key)))}
+}
