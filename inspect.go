@@ -8,6 +8,7 @@ import (
 // Inspection is what a transaction says of itself, without any key.
 type Inspection struct {
 	Summary chains.Summary
+	Effects []chains.Effect // with the signer not resolved
 	Hazards []chains.Hazard // those that depend on no key
 }
 
@@ -18,5 +19,5 @@ func Inspect(kind activity.TransactionType, unsignedTransaction string, limits L
 	if err != nil {
 		return Inspection{}, err
 	}
-	return Inspection{Summary: tx.Summary(), Hazards: tx.Hazards()}, nil
+	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards()}, nil
 }

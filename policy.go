@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Policy decides who may do what. It is asked after the stamp was verified and
@@ -95,22 +96,13 @@ type Decision struct {
 
 	// Charges are made in the store transaction that takes the lease, all or
 	// none. If one exceeds its limit there, Decide is asked again.
-	Charges []Charge
+	Charges []store.Charge
 
 	// Approvals must all have their votes before anything is signed.
 	Approvals []Approval
 
 	// Hazards are the asked ones that the deciding rules allow.
 	Hazards []chains.Hazard
-}
-
-// Charge is an amount to count against a limit.
-type Charge struct {
-	Limit   string        // name, unique in the organization
-	Subject string        // what the limit is counted for, such as a key's id
-	Amount  *big.Int      // smallest unit of the limit's asset
-	Max     *big.Int      // the most that may be spent within the window, this charge included
-	Window  time.Duration // rolling
 }
 
 // SpentReader reads how much has been charged.

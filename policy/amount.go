@@ -1,0 +1,193 @@
+package policy
+
+import (
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// amountType is the type of amounts. It has comparison and addition, and
+// nothing else: no subtraction that could underflow, no multiplication, and no
+// comparison with a bare number, whose unit nothing says.
+var amountType = types.NewObjectType("amount", traits.ComparerType|traits.AdderType)
+
+// amount is a number of the smallest units of an asset.
+type amount struct {
+	value *big.Int
+	unit  unit
+}
+
+// unit is what an amount counts. Amounts of unlike assets are neither compared
+// nor added: 10,000,000 is 10 USDC and nearly nothing in wei.
+type unit struct {
+	asset  chains.Asset // if namespace is empty and any is not set
+	native string       // namespace whose native asset it is, on any of its chains: "eip155"
+	any    bool         // smallest units of whatever it is compared with: units('…')
+}
+
+// namespaceOf returns the namespace of a CAIP-2 id, or of one that names no network.
+func namespaceOf(chain string) string {
+	namespace, _, _ := strings.Cut(chain, ":")
+	return namespace
+}
+
+// fits reports whether amounts of both units can be compared.
+func (u unit) fits(other unit) bool {
+	switch {
+	case u.any || other.any:
+		return true
+	case u.native != "" && other.native != "":
+		return u.native == other.native
+	case u.native != "":
+		return other.asset.IsNative() && namespaceOf(other.asset.Chain) == u.native
+	case other.native != "":
+		return other.fits(u)
+	}
+	return u.asset.Equal(other.asset)
+}
+
+// String names the unit in an error.
+func (u unit) String() string {
+	switch {
+	case u.any:
+		return "any asset"
+	case u.native != "":
+		return "the native asset of " + u.native
+	}
+	return assetText(u.asset)
+}
+
+func assetText(asset chains.Asset) string {
+	switch {
+	case asset.IsNone():
+		return "no asset"
+	case asset.IsNative():
+		return "the native asset of " + asset.Chain
+	case asset.TokenID != "":
+		return asset.Chain + " " + asset.TokenID
+	}
+	return asset.Chain + " " + asset.Token.String()
+}
+
+// Add implements traits.Adder.
+func (a *amount) Add(other ref.Val) ref.Val {
+	b, ok := other.(*amount)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	if !a.unit.fits(b.unit) {
+		return unlike(a, b, "added to")
+	}
+	sum := &amount{value: new(big.Int).Add(a.value, b.value), unit: a.unit}
+	if a.unit.any {
+		sum.unit = b.unit
+	}
+	return sum
+}
+
+// Compare implements traits.Comparer.
+func (a *amount) Compare(other ref.Val) ref.Val {
+	b, ok := other.(*amount)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	if !a.unit.fits(b.unit) {
+		return unlike(a, b, "compared with")
+	}
+	return types.Int(a.value.Cmp(b.value))
+}
+
+// Equal implements ref.Val.
+func (a *amount) Equal(other ref.Val) ref.Val {
+	switch compared := a.Compare(other).(type) {
+	case types.Int:
+		return types.Bool(compared == 0)
+	default:
+		return compared
+	}
+}
+
+func unlike(a, b *amount, what string) ref.Val {
+	return types.NewErr("an amount of %s cannot be %s an amount of %s: ask for effect.asset first", a.unit, what, b.unit)
+}
+
+// ConvertToNative implements ref.Val.
+func (a *amount) ConvertToNative(reflect.Type) (any, error) {
+	return nil, fmt.Errorf(errNotConvertible, "policy", "amount")
+}
+
+// ConvertToType implements ref.Val.
+func (a *amount) ConvertToType(ref.Type) ref.Val {
+	return types.NewErr(errNotConvertible, "policy", "amount")
+}
+
+// Type implements ref.Val.
+func (*amount) Type() ref.Type { return amountType }
+
+// Value implements ref.Val.
+func (a *amount) Value() any { return a }
+
+// String returns the amount for an explanation.
+func (a *amount) String() string { return a.value.String() + " of " + a.unit.String() }
+
+// maxAmountBits bounds amounts: no chain has wider ones.
+const maxAmountBits = 256
+
+// maxDecimals is the largest number of decimals of an asset.
+const maxDecimals = 77
+
+// parseUnits reads a decimal number such as 0.5 as a number of smallest units,
+// of which decimals digits are behind the point. Digits beyond them, signs,
+// exponents and separators are errors.
+func parseUnits(text string, decimals int) (*big.Int, error) {
+	whole, fraction, point := strings.Cut(text, ".")
+	switch {
+	case !isDigits(whole), point && !isDigits(fraction):
+		return nil, fmt.Errorf("%q is no decimal number such as 0.5", shorten(text))
+	case len(whole) > 1 && whole[0] == '0':
+		return nil, fmt.Errorf("%q has a leading zero", shorten(text))
+	case len(fraction) > decimals:
+		return nil, fmt.Errorf("%q has %d digits behind the point; the unit has %d", shorten(text), len(fraction), decimals)
+	case len(whole)+decimals > 2*maxDecimals:
+		return nil, fmt.Errorf("%q is wider than 256 bits", shorten(text))
+	}
+	value, _ := new(big.Int).SetString(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10)
+	if value.BitLen() > maxAmountBits {
+		return nil, fmt.Errorf("%q is wider than 256 bits", shorten(text))
+	}
+	return value, nil
+}
+
+func isDigits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// unitNames are the constructors of amounts: how many decimals their number
+// may have, and of what they are.
+var unitNames = map[string]struct {
+	decimals int
+	native   string
+}{
+	"wei": {0, "eip155"}, "gwei": {9, "eip155"}, "ether": {18, "eip155"},
+	"lamports": {0, "solana"}, "sol": {9, "solana"},
+	"sun": {0, "tron"}, "trx": {6, "tron"},
+	"sats": {0, "bip122"}, "btc": {8, "bip122"},
+	"units": {0, ""},
+}
+
+// newAmount makes the amount of a constructor.
+func newAmount(name, text string) (*amount, error) {
+	form := unitNames[name]
+	value, err := parseUnits(text, form.decimals)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &amount{value: value, unit: unit{native: form.native, any: name == "units"}}, nil
+}

@@ -1,0 +1,83 @@
+package policy
+
+import (
+	"cel.dev/cel-go/checker"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// MaxExpressionCost bounds what the evaluation of one condition can cost, in
+// CEL's unit: about one step, 20 to 50 ns. One loop over all effects that a
+// transaction can have fits; one within another over them does not.
+const MaxExpressionCost = 100_000
+
+// MaxFileCost bounds what all conditions of a file can cost for one request,
+// each asked for each effect.
+const MaxFileCost = 40_000_000
+
+// maxText is an upper bound for texts that conditions look at, in characters.
+const maxText = 1024
+
+// sizes estimates the sizes of what conditions look at. It implements
+// checker.CostEstimator.
+type sizes struct{ lists map[string]*list }
+
+// EstimateSize implements checker.CostEstimator.
+func (s sizes) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
+	kind := element.Type()
+	switch {
+	case kind == nil:
+		return nil
+	case kind.Kind() == types.ListKind:
+		return &checker.SizeEstimate{Min: 0, Max: s.listSize(element.Path())}
+	case kind.Kind() == types.StringKind:
+		return &checker.SizeEstimate{Min: 0, Max: maxText}
+	case kind == amountType || kind == addressType || kind.Kind() == types.StructKind:
+		return &checker.SizeEstimate{Min: 1, Max: 1}
+	}
+	return nil
+}
+
+// listSize bounds a list by the path that leads to it.
+func (s sizes) listSize(path []string) uint64 {
+	if list := s.named(path); list != nil {
+		return uint64(len(list.addresses))
+	}
+	return chains.MaxEffects
+}
+
+// named returns the list of the file that a path is.
+func (s sizes) named(path []string) *list {
+	if len(path) != 1 {
+		return nil
+	}
+	return s.lists[path[0]]
+}
+
+// EstimateCallCost implements checker.CostEstimator.
+func (s sizes) EstimateCallCost(function, _ string, _ *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+	estimate := func(cost uint64) *checker.CallEstimate {
+		return &checker.CallEstimate{CostEstimate: checker.FixedCostEstimate(cost)}
+	}
+	switch {
+	case function == "total":
+		return estimate(chains.MaxEffects)
+	case literalFunctions[function]:
+		return estimate(4)
+	case function == "@in" && len(args) == 2 && args[1].Type().Kind() == types.ListKind:
+		if s.named(args[1].Path()) != nil {
+			return estimate(4) // one look-up
+		}
+		if size := args[1].ComputedSize(); size != nil {
+			return estimate(size.Max)
+		}
+		return estimate(s.listSize(args[1].Path()))
+	case function == "_==_" || function == "_!=_":
+		return estimate(2)
+	}
+	return nil
+}
+
+// hasLoop reports whether the expression goes over a list.
+func (x *expression) hasLoop() bool { return x.cost > 512 }

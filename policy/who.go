@@ -1,0 +1,196 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/countersign-dev/countersign"
+)
+
+// who is a clause about who asks. All that is set must hold.
+type who struct {
+	users       []string // ids or, with byName, names
+	byName      bool     // the users were not known when the file was read
+	tag         string
+	credentials []string
+	any, all    []*who
+	not         *who
+}
+
+// holds reports whether the clause is about who asked.
+func (w *who) holds(asked *countersign.Authorization) bool {
+	if w == nil {
+		return true
+	}
+	user := &asked.User
+	holds := func(part *who) bool { return part.holds(asked) }
+	switch {
+	case len(w.users) > 0 && !slices.Contains(w.users, user.ID) && !(w.byName && slices.Contains(w.users, user.Name)):
+		return false
+	case w.tag != "" && !slices.Contains(user.Tags, w.tag):
+		return false
+	case len(w.credentials) > 0 && (asked.Credential == nil || !slices.Contains(w.credentials, string(asked.Credential.ID()))):
+		return false
+	case len(w.any) > 0 && !slices.ContainsFunc(w.any, holds):
+		return false
+	case slices.ContainsFunc(w.all, func(part *who) bool { return !holds(part) }):
+		return false
+	}
+	return w.not == nil || !w.not.holds(asked)
+}
+
+// maxWhoDepth is how deep any, all and not can nest.
+const maxWhoDepth = 4
+
+func (c *compiler) readWho(n node, depth int) *who {
+	made := &who{byName: c.options.Names == nil}
+	if depth > maxWhoDepth {
+		n.fail("who: nested more than %d deep", maxWhoDepth)
+		return made
+	}
+	parts := func(into *[]*who) func(node) {
+		return func(n node) {
+			for _, item := range n.items("who") {
+				*into = append(*into, c.readWho(item, depth+1))
+			}
+		}
+	}
+	count := 0
+	counted := func(read func(node)) func(node) { return func(n node) { count++; read(n) } }
+	n.fields("who", map[string]func(node){
+		"user":       counted(func(n node) { made.users = c.users(n) }),
+		"tag":        counted(func(n node) { made.tag = c.tag(n) }),
+		"credential": counted(func(n node) { made.credentials = c.credentials(n) }),
+		"any":        counted(parts(&made.any)),
+		"all":        counted(parts(&made.all)),
+		"not":        counted(func(n node) { made.not = c.readWho(n, depth+1) }),
+	})
+	if count == 0 {
+		n.fail("who says nothing: name a user, a tag or a credential")
+	}
+	return made
+}
+
+// users resolves names and ids of users to ids.
+func (c *compiler) users(n node) []string {
+	var ids []string
+	for _, item := range n.texts("user") {
+		name := item.text("user")
+		if c.options.Names == nil {
+			ids = append(ids, name)
+			continue
+		}
+		var found []string
+		var names []string
+		for _, user := range c.options.Names.Users {
+			names = append(names, user.Name)
+			if user.ID == name || user.Name == name {
+				found = append(found, user.ID)
+			}
+		}
+		switch len(found) {
+		case 0:
+			item.fail("%s", meant("there is no user "+shorten(name), name, names))
+		case 1:
+			ids = append(ids, found[0])
+		default:
+			item.fail("%d users are called %s: name one by its id", len(found), shorten(name))
+		}
+	}
+	return ids
+}
+
+func (c *compiler) tag(n node) string {
+	name := n.text("tag")
+	if name == "" {
+		n.fail("tag is empty")
+	}
+	if c.options.Names == nil {
+		return name
+	}
+	var tags []string
+	for _, user := range c.options.Names.Users {
+		tags = append(tags, user.Tags...)
+	}
+	if !slices.Contains(tags, name) {
+		n.fail("%s", meant("no user has the tag "+shorten(name), name, tags))
+	}
+	return name
+}
+
+func (c *compiler) credentials(n node) []string {
+	var ids []string
+	for _, item := range n.texts("credential") {
+		id := item.text("credential")
+		if c.options.Names != nil && !slices.Contains(c.options.Names.Credentials, id) {
+			item.fail("%s", meant("there is no credential "+shorten(id), id, c.options.Names.Credentials))
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// readKeys resolves ids and names of keys and wallets to ids.
+func (c *compiler) readKeys(n node) []string {
+	var ids []string
+	for _, item := range n.texts("key") {
+		name := item.text("key")
+		if c.options.Names == nil {
+			ids = append(ids, name)
+			continue
+		}
+		found := c.keyIDs(name)
+		switch len(found) {
+		case 0:
+			item.fail("%s", meant("there is no key or wallet "+shorten(name), name, c.keyNames()))
+		case 1:
+			ids = append(ids, found[0])
+		default:
+			item.fail("%d keys or wallets are called %s: name one by its id", len(found), shorten(name))
+		}
+	}
+	return ids
+}
+
+func (c *compiler) keyIDs(name string) []string {
+	var found []string
+	add := func(id string) {
+		if id != "" && !slices.Contains(found, id) {
+			found = append(found, id)
+		}
+	}
+	for i := range c.options.Names.Keys {
+		key := &c.options.Names.Keys[i]
+		if key.ID == name || key.Name == name {
+			add(key.ID)
+		}
+		if key.WalletID == name || key.WalletName == name && name != "" {
+			add(key.WalletID)
+		}
+	}
+	return found
+}
+
+func (c *compiler) keyNames() []string {
+	var names []string
+	for i := range c.options.Names.Keys {
+		names = append(names, c.options.Names.Keys[i].Name, c.options.Names.Keys[i].WalletName)
+	}
+	return names
+}
+
+// isKey reports whether a rule's keys are all those that sign.
+func (r *rule) isKey(keys []countersign.SigningKey) bool {
+	if len(r.keys) == 0 {
+		return true
+	}
+	for i := range keys {
+		key := &keys[i]
+		named := func(name string) bool {
+			return name == key.ID || name == key.WalletID || r.byName && (name == key.Name || name == key.WalletName)
+		}
+		if !slices.ContainsFunc(r.keys, named) {
+			return false
+		}
+	}
+	return len(keys) > 0
+}

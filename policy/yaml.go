@@ -1,0 +1,333 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// MaxFileBytes is the size of the largest file.
+const MaxFileBytes = 512 << 10
+
+// maxYAMLDepth is the deepest nesting of the file.
+const maxYAMLDepth = 16
+
+// node is a value of the file: what the YAML is, with its place.
+type node struct {
+	ast.Node
+	problems *problems
+	rule     string // that it belongs to
+}
+
+// member is one member of a mapping.
+type entry struct {
+	name string
+	at   place
+	node
+}
+
+// parseYAML reads the bytes as one YAML document that is a mapping. The reader
+// of YAML is a library; what it takes beyond plain data (anchors, aliases, tags,
+// merge keys, several documents) is refused, as is what could make it slow.
+func parseYAML(content []byte, found *problems) (node, bool) {
+	if problem := tooLarge(content); problem != "" {
+		found.add(place{1, 1}, "", "%s", problem)
+		return node{}, false
+	}
+	file, err := parser.ParseBytes(content, 0)
+	if err != nil {
+		found.addSyntax(err)
+		return node{}, false
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		found.add(place{1, 1}, "", "one YAML document is expected, found %d", len(file.Docs))
+		return node{}, false
+	}
+	root := node{Node: file.Docs[0].Body, problems: found}
+	if !root.checkPlain(0) {
+		return node{}, false
+	}
+	return root, true
+}
+
+// tooLarge says what of the bytes is refused before they are parsed.
+func tooLarge(content []byte) string {
+	switch {
+	case len(content) > MaxFileBytes:
+		return fmt.Sprintf("%d bytes, a file has at most %d", len(content), MaxFileBytes)
+	case !utf8.Valid(content):
+		return "not UTF-8"
+	case slices.ContainsFunc([]rune(string(content)), func(letter rune) bool { return letter < ' ' && letter != '\n' && letter != '\r' }):
+		return "a control character or a tab: indent with spaces"
+	case nesting(content) > maxYAMLDepth:
+		return fmt.Sprintf("nested more than %d deep", maxYAMLDepth)
+	}
+	return ""
+}
+
+// nesting bounds from above how deep flow collections, and sequences and
+// explicit keys that open on one line, nest, without reading the bytes as YAML.
+func nesting(content []byte) int {
+	depth, deepest := 0, 0
+	for line := range strings.Lines(string(content)) {
+		opened := strings.TrimLeft(line, " ")
+		deepest = max(deepest, (len(opened)-len(strings.TrimLeft(opened, "-?: ")))/2)
+		for _, letter := range []byte(line) {
+			switch letter {
+			case '[', '{':
+				depth++
+				deepest = max(deepest, depth)
+			case ']', '}':
+				depth = max(0, depth-1)
+			}
+		}
+	}
+	return deepest
+}
+
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// addSyntax adds an error of the YAML library with its place.
+func (p *problems) addSyntax(err error) {
+	var syntax yaml.Error
+	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
+		p.add(place{1, 1}, "", "not YAML: %v", err)
+		return
+	}
+	p.add(tokenPlace(syntax.GetToken()), "", "%s", firstLine(syntax.GetMessage()))
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func tokenPlace(at *token.Token) place {
+	if at == nil || at.Position == nil {
+		return place{1, 1}
+	}
+	return place{at.Position.Line, at.Position.Column}
+}
+
+func (n node) at() place { return tokenPlace(n.GetToken()) }
+
+// fail adds a problem at the node.
+func (n node) fail(message string, args ...any) {
+	n.problems.add(n.at(), n.rule, message, args...)
+}
+
+// checkPlain refuses what is no plain data.
+func (n node) checkPlain(depth int) bool {
+	if depth > maxYAMLDepth {
+		n.fail("nested more than %d deep", maxYAMLDepth)
+		return false
+	}
+	switch of := n.Node.(type) {
+	case *ast.AnchorNode, *ast.AliasNode:
+		n.fail("anchors and aliases are not used here: write the value out, or make it a list")
+		return false
+	case *ast.TagNode, *ast.MergeKeyNode, *ast.DirectiveNode:
+		n.fail("tags, merge keys and directives are not used here")
+		return false
+	case *ast.MappingNode:
+		return n.checkPairs(of.Values, depth)
+	case *ast.MappingValueNode:
+		return n.checkPairs([]*ast.MappingValueNode{of}, depth)
+	case *ast.SequenceNode:
+		for _, value := range of.Values {
+			if value != nil && !n.with(value).checkPlain(depth+1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (n node) checkPairs(pairs []*ast.MappingValueNode, depth int) bool {
+	for _, pair := range pairs {
+		if _, plain := pair.Key.(*ast.StringNode); !plain {
+			if _, number := pair.Key.(ast.ScalarNode); !number || pair.Key.IsMergeKey() {
+				n.with(pair.Key).fail("a plain name is expected here")
+				return false
+			}
+		}
+		if pair.Value != nil && !n.with(pair.Value).checkPlain(depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n node) with(other ast.Node) node { return node{other, n.problems, n.rule} }
+
+func (n node) isNull() bool {
+	if n.Node == nil {
+		return true
+	}
+	_, null := n.Node.(*ast.NullNode)
+	return null
+}
+
+// pairs returns the members of a mapping, refusing names that are there twice.
+func (n node) pairs(what string) []entry {
+	var pairs []*ast.MappingValueNode
+	switch of := n.Node.(type) {
+	case *ast.MappingNode:
+		pairs = of.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{of}
+	default:
+		n.fail("%s: a mapping is expected", what)
+		return nil
+	}
+	seen := map[string]bool{}
+	var members []entry
+	for _, pair := range pairs {
+		key := pair.Key.GetToken()
+		one := entry{name: key.Value, at: tokenPlace(key), node: n.with(pair.Value)}
+		if seen[one.name] {
+			n.problems.add(one.at, n.rule, "%s is here twice", shorten(one.name))
+			continue
+		}
+		seen[one.name] = true
+		members = append(members, one)
+	}
+	return members
+}
+
+// fields reads a mapping of known members by calling the reader of each.
+func (n node) fields(what string, readers map[string]func(node)) {
+	for _, one := range n.pairs(what) {
+		read, known := readers[one.name]
+		if !known {
+			n.problems.add(one.at, n.rule, "%s", meant(what+" has no member "+shorten(one.name), one.name, sortedKeys(readers)))
+			continue
+		}
+		if one.node.isNull() {
+			n.problems.add(one.at, n.rule, "%s has no value", one.name)
+			continue
+		}
+		read(one.node)
+	}
+}
+
+// items returns the values of a list.
+func (n node) items(what string) []node {
+	list, ok := n.Node.(*ast.SequenceNode)
+	if !ok {
+		n.fail("%s: a list is expected", what)
+		return nil
+	}
+	items := make([]node, 0, len(list.Values))
+	for _, value := range list.Values {
+		if item := n.with(value); value == nil || item.isNull() {
+			n.fail("%s: an item without a value", what)
+		} else {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// text returns a scalar as it is written.
+func (n node) text(what string) string {
+	switch of := n.Node.(type) {
+	case *ast.StringNode:
+		return of.Value
+	case *ast.LiteralNode:
+		return of.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value
+	}
+	n.fail("%s: text is expected", what)
+	return ""
+}
+
+// texts returns a list of texts, or the one that stands instead of a list.
+func (n node) texts(what string) []node {
+	if _, list := n.Node.(*ast.SequenceNode); list {
+		return n.items(what)
+	}
+	return []node{n}
+}
+
+func (n node) boolean(what string) bool {
+	if of, ok := n.Node.(*ast.BoolNode); ok {
+		return of.Value
+	}
+	n.fail("%s: true or false is expected", what)
+	return false
+}
+
+// integer returns a whole number between bounds.
+func (n node) integer(what string, least, most int) int {
+	value, err := strconv.Atoi(n.text(what))
+	if err != nil || value < least || value > most {
+		n.fail("%s: a whole number from %d to %d is expected", what, least, most)
+		return least
+	}
+	return value
+}
+
+// duration returns a duration such as 90m, 24h or 7d between bounds.
+func (n node) duration(what string, least, most time.Duration) time.Duration {
+	text := n.text(what)
+	value, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var count int
+		if count, err = strconv.Atoi(days); err == nil && count >= 0 && count <= 366 {
+			value = time.Duration(count) * 24 * time.Hour
+		}
+	}
+	if err != nil || value < least || value > most {
+		n.fail("%s: a duration from %v to %v is expected, such as 24h or 7d", what, least, most)
+		return least
+	}
+	return value
+}
+
+// instant returns a time in RFC 3339.
+func (n node) instant(what string) time.Time {
+	value, err := time.Parse(time.RFC3339, n.text(what))
+	if err != nil {
+		n.fail("%s: a time such as 2026-11-23T09:00:00Z is expected", what)
+	}
+	return value
+}
+
+// textPlace returns where a character of the node's text stands in the file.
+// Lines and columns of the text count from 1.
+func (n node) textPlace(line, column int) place {
+	at := n.at()
+	literal, block := n.Node.(*ast.LiteralNode)
+	switch {
+	case block:
+		value := literal.Value.GetToken()
+		return place{at.line + line, blockIndent(value) + column}
+	case n.GetToken().Type == token.SingleQuoteType, n.GetToken().Type == token.DoubleQuoteType:
+		column++
+	}
+	if line > 1 {
+		return at // of a text that is folded over lines
+	}
+	return place{at.line, at.column + column - 1}
+}
+
+// blockIndent is by how much the lines of a block text are indented.
+func blockIndent(value *token.Token) int {
+	for line := range strings.Lines(value.Origin) {
+		if strings.TrimSpace(line) != "" {
+			return indentation(line)
+		}
+	}
+	return 0
+}
