@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 				build(t, filepath.Join(command.Dir, "server"), "./server")
 			}
 			command.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal to ask questions on
+			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no controlling terminal
 			if out, err := command.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -66,5 +66,6 @@ func session(t *testing.T, document string, atLeast int) string {
 	admin, api := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	out = strings.ReplaceAll(out, ports[0], api)
 	out = strings.ReplaceAll(out, ports[1], admin)
+	out = strings.ReplaceAll(out, "countersign sign ", "countersign sign --yes ") // a reader confirms on the terminal
 	return strings.ReplaceAll(out, "countersign serve ", "countersign serve --listen "+api+" --admin "+admin+" ")
 }

@@ -191,22 +191,13 @@ func mnemonicText(ctx context.Context, keys *file.Store, organizationID, id stri
 // errNotExported: the person said no.
 var errNotExported = errors.New("not exported: the answer was not yes")
 
-// confirm asks the person, if they have not said yes before.
+// confirm asks for confirmation before the secret is printed.
 func (c *exportCommand) confirm(ctx context.Context, id string) error {
-	if c.yes {
-		return nil
-	}
-	tty, err := terminal.Open()
-	if errors.Is(err, terminal.ErrNone) {
-		return usagef("the secret is printed after asking, and there is no terminal to ask on: add --yes")
-	}
-	if err != nil {
+	return confirmed(c.yes, func(tty *terminal.Terminal) error {
+		yes, err := tty.Confirm(ctx, fmt.Sprintf("Print the secret of %q? Whoever reads it can take what it holds.", id))
+		if err == nil && !yes {
+			err = errNotExported
+		}
 		return err
-	}
-	defer func() { _ = tty.Close() }()
-	yes, err := tty.Confirm(ctx, fmt.Sprintf("Print the secret of %q? Whoever reads it can take what it holds.", id))
-	if err == nil && !yes {
-		err = errNotExported
-	}
-	return err
+	})
 }

@@ -62,14 +62,11 @@ func (c *importCommand) open(cmd *cobra.Command) (importTarget, error) {
 // errNotImported: the person said no.
 var errNotImported = errors.New("not imported: the answer was not yes")
 
-// confirmToken says what an HSM cannot make good, and asks, if there is a
-// terminal to ask on.
+// confirmToken warns that the key existed outside of the HSM and asks for
+// confirmation.
 func (c *importCommand) confirmToken(cmd *cobra.Command) error {
 	fmt.Fprintln(cmd.ErrOrStderr(), "What is imported existed outside of the HSM (CKA_LOCAL is false), which cannot know who has a copy: 'countersign keys generate' makes a key that was never outside.")
-	if c.yes {
-		return nil
-	}
-	return withTerminal(func(tty *terminal.Terminal) error {
+	return confirmed(c.yes, func(tty *terminal.Terminal) error {
 		yes, err := tty.Confirm(cmd.Context(), "Import into the HSM? Whoever has a copy can still take what it holds.")
 		if err == nil && !yes {
 			err = errNotImported

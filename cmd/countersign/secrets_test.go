@@ -22,7 +22,7 @@ func TestNoSecretPrinted(t *testing.T) {
 	seed := testSecret(1)
 	s.must([]byte(testSecret(0)), "keys", "import", "--curve", "CURVE_SECP256K1")
 	s.must([]byte(seed), "keys", "import", "--curve", "CURVE_ED25519")
-	s.must([]byte(vectorUnsigned), "sign", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress)
+	s.must([]byte(vectorUnsigned), "sign", "--yes", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress)
 	s.must([]byte(intentLine(fixtureAddress, vectorUnsigned)), "sign", "--jsonl")
 	s.must([]byte(walletWords), "keys", "import", "--format", "mnemonic")
 	s.must(secretWIF(t), "keys", "import", "--format", "wif")

@@ -40,9 +40,9 @@ func newSignCommand() *cobra.Command {
 		Short: "Sign transactions",
 		Long: paragraphs(`
 Sign one transaction: its hex comes from standard input, the signed hex goes to
-standard output. Its summary is shown on standard error, and before signing a
-question is asked on the terminal; --yes leaves the question out. Where there is
-no terminal, as in a job, nothing is asked.
+standard output. Its summary is shown on standard error, and it asks for
+confirmation on the terminal; --yes skips the question. Without a terminal, as in
+a job, it refuses unless --yes is passed.
 
 --sign-with is an address of the key, in a form of the transaction's chain, or
 the key's id.
@@ -82,7 +82,7 @@ for longer.`),
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` that may be signed, by name, or all; can be repeated")
-	flags.BoolVar(&c.yes, "yes", false, "sign without asking")
+	flags.BoolVar(&c.yes, "yes", false, "sign without asking for confirmation")
 	flags.BoolVar(&c.jsonl, "jsonl", false, "sign many transactions, one JSON object a line")
 	flags.BoolVar(&c.finalize, "finalize", false, "Bitcoin: print the network transaction and not the PSBT")
 	c.request.register(flags)
@@ -213,25 +213,26 @@ func finalized(signed string) (string, error) {
 // errDeclined: the person said no.
 var errDeclined = errors.New("not signed: the answer was not yes")
 
-// confirm shows the transaction and asks, if there is somebody to ask.
+// confirm shows the transaction and asks for confirmation.
 func (c *signCommand) confirm(cmd *cobra.Command, shown view) error {
 	if err := shown.render(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	if c.yes {
-		return nil
-	}
-	return withTerminal(func(tty *terminal.Terminal) error {
+	return confirmed(c.yes, func(tty *terminal.Terminal) error {
 		return ask(cmd.Context(), tty, cmd.ErrOrStderr(), shown)
 	})
 }
 
-// withTerminal asks something on the terminal, if there is one: a script is not
-// asked.
-func withTerminal(ask func(tty *terminal.Terminal) error) error {
+// confirmed asks on the controlling terminal, unless the answer was given with
+// --yes. Without a terminal and without --yes it refuses: the rule of every
+// question that this command asks.
+func confirmed(yes bool, ask func(tty *terminal.Terminal) error) error {
+	if yes {
+		return nil
+	}
 	tty, err := terminal.Open()
 	if errors.Is(err, terminal.ErrNone) {
-		return nil
+		return usagef("this asks for confirmation, and there is no terminal to ask on: pass --yes to confirm in advance")
 	}
 	if err != nil {
 		return err

@@ -161,7 +161,7 @@ func TestKeyMadeByAnotherProcess(t *testing.T) {
 	elsewhere := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
 	list(t, here, org)
 	info := generate(t, elsewhere, org, "new", keystore.CurveSecp256k1)
-	time.Sleep(pkcs11.RescanInterval)
+	here.Forget()
 	if _, err := here.Find(t.Context(), org, keystore.ByID(info.ID)); err != nil {
 		t.Error(err)
 	}
