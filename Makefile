@@ -1,12 +1,13 @@
-# make test needs Go, git, make and gcc; it installs what else the tests want,
-# or says which were left out. COUNTERSIGN_REQUIRE=all makes that a failure.
+# make test needs Go, git, make and gcc. Tests that need more are skipped and say
+# so; make test-deps says what it will install and installs it.
+# COUNTERSIGN_REQUIRE=all makes a skipped test a failure.
 
 LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test test-deps vet race nocgo portable lint vuln bench bench-record bench-compare \
+.PHONY: all build test quick test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-compare \
 	fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
@@ -15,8 +16,16 @@ all: build
 build:
 	go build -o dist/countersign ./cmd/countersign
 
-test: test-deps vet race nocgo
+# All tests; with cgo, without, and under the race detector where goroutines are.
+test: vet full nocgo race tools
+	@internal/testenv/install.sh --check
 
+# The inner loop: without the release build, the documents' commands, node
+# programs and whatever else takes more than a second or two.
+quick:
+	go test -short ./...
+
+# Installs system packages, with sudo if need be, and the npm packages of interop/.
 test-deps:
 	internal/testenv/install.sh
 
@@ -24,12 +33,23 @@ vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
 
-race:
-	go test -race ./...
+full:
+	go test -timeout 20m ./...
 
-# Without cgo: the same tests over the pure-Go curve code.
+# Without cgo: the same over the pure-Go curve code.
 nocgo:
-	CGO_ENABLED=0 go test ./...
+	CGO_ENABLED=0 go test -short -timeout 20m ./...
+
+# The packages that start goroutines or share memory between callers.
+RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
+	./store/... ./otp ./chains/bitcoin ./cmd/countersign/...
+
+race:
+	go test -race -short -timeout 20m $(RACE)
+
+# The tests of the tools, a module of their own.
+tools:
+	cd tools && go vet ./... && go test ./...
 
 # The tests as code for other processors, where this machine can run it.
 portable:

@@ -23,6 +23,7 @@ var ports = [...]string{"127.0.0.1:8080", "127.0.0.1:8081"}
 // TestCommands runs the commands of the documents, each as one session in an
 // empty folder, on ports that are free here.
 func TestCommands(t *testing.T) {
+	testenv.Slow(t)
 	shell := testenv.Tool(t, "bash")
 	for _, tool := range []string{"curl", "jq", "openssl"} {
 		testenv.Tool(t, tool)

@@ -25,6 +25,7 @@ import (
 // TestServer builds the server of embedding.md, has it sign, and has it answer
 // the same after a restart, and not pretend to serve where it cannot.
 func TestServer(t *testing.T) {
+	testenv.Slow(t)
 	folder := t.TempDir()
 	build(t, filepath.Join(folder, "server"), "./server")
 	fillServerFolder(t, folder)

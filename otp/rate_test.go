@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 var t0 = time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
@@ -62,6 +64,7 @@ func TestRateShare(t *testing.T) {
 // counts by hand: no window ever has more than it may, and who waits as long as
 // he is told is let through.
 func TestRateNeverExceeded(t *testing.T) {
+	testenv.Slow(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, rate := range []Rate{{1, time.Second}, {5, time.Minute}, {1000, time.Hour}, {3000, time.Hour}} {
 		var events []Event

@@ -32,6 +32,7 @@ func binary(t *testing.T) string {
 // TestReleasedBinary: it is static, it works where there is nothing else, and
 // its bill of materials can be made.
 func TestReleasedBinary(t *testing.T) {
+	testenv.Slow(t)
 	path := binary(t)
 	t.Run("static", func(t *testing.T) { testStatic(t, path) })
 	t.Run("empty root", func(t *testing.T) { testEmptyRoot(t, path) })

@@ -19,6 +19,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // twoBlobs are two random blobs and what proves them, made by go-ethereum once
@@ -91,6 +92,7 @@ func (n *network) raw() []byte {
 // TestNetworkForm signs both network forms, and their aliases, to go-ethereum's
 // bytes.
 func TestNetworkForm(t *testing.T) {
+	testenv.Slow(t)
 	private := must(crypto.ToECDSA(bytes.Repeat([]byte{1}, 32)))
 	key := keyOf(t, hex.EncodeToString(crypto.FromECDSA(private)))
 	for version := range byte(2) {

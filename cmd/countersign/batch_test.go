@@ -19,6 +19,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // testSecret is the secret of key number i of the tests that need many.
@@ -72,6 +73,7 @@ func intentLine(signWith, unsigned string) string {
 // is bad: it is answered in its place, and all others are signed by whom they
 // were to be. Signed again, all is the same.
 func TestBatch(t *testing.T) {
+	testenv.Slow(t)
 	const keys, transactions, bad = 1000, 10_000, 5000
 	s := newSession(t)
 	addresses := importKeys(t, s, keys)
@@ -241,6 +243,7 @@ func TestBrokenPipe(t *testing.T) {
 // keystore opens, every key that was acknowledged is there, and what is run
 // again goes on from there.
 func TestKilledImport(t *testing.T) {
+	testenv.Slow(t)
 	const rounds, perRound = 15, 300
 	s := newSession(t)
 	acknowledged := map[string]string{} // public key to id

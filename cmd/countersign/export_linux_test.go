@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -37,6 +38,7 @@ func TestExportAsks(t *testing.T) {
 
 // TestExportPassword: the password of a file to be encrypted is asked for twice.
 func TestExportPassword(t *testing.T) {
+	testenv.Slow(t)
 	for second, status := range map[string]int{"new secret": exitSuccess, "new secrets": exitFailure} {
 		s := newSession(t)
 		command := s.command("keys", "export", "--format", "v3", "--yes", fixtureID)

@@ -15,6 +15,7 @@ import (
 // TestHSMScripts run the command over a token of SoftHSM, with its URI in $HSM
 // and its PIN in the file pin.
 func TestHSMScripts(t *testing.T) {
+	testenv.Slow(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/hsm",
 		RequireExplicitExec: true,

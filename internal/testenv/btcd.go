@@ -11,6 +11,7 @@ import (
 // node needs.
 func BTCD(t testing.TB) string {
 	t.Helper()
+	Slow(t)
 	binary := filepath.Join(t.TempDir(), "btcd")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/btcsuite/btcd")
 	build.Dir = filepath.Join(Root(), "interop", "btcd")

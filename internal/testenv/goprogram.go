@@ -11,6 +11,7 @@ import (
 // cache; the test is left out where they cannot be had.
 func GoProgram(t testing.TB, folder string) string {
 	t.Helper()
+	Slow(t)
 	source := filepath.Join(Root(), folder)
 	download := exec.CommandContext(t.Context(), "go", "mod", "download")
 	download.Dir = source

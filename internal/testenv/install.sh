@@ -1,66 +1,92 @@
 #!/bin/sh
-# Installs what tests need beyond Go, through the system's package manager where
-# it can. What cannot be had is said, and the tests that need it say so too
-# when they are left out. With COUNTERSIGN_REQUIRE=all that is a failure.
+# Says what the tests need beyond Go and is missing here, and installs it.
+#
+#   install.sh --check    says what is missing, and changes nothing
+#   install.sh            says what it will install, and with what; then does so
+#
+# System packages go through the system's package manager, as root or with sudo -n.
+# Tests whose tools are missing are skipped and say so. With
+# COUNTERSIGN_REQUIRE=all anything missing is a failure.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
-missing=0
-lacking() {
-  echo "testenv: $1: its tests are left out" >&2
-  missing=1
+check=
+[ "${1:-}" != --check ] || check=1
+names='' packages=''
+
+for manager in apt-get dnf apk brew none; do command -v $manager >/dev/null && break; done
+
+# wants TEST NAME DEBIAN FEDORA ALPINE BREW: if the test fails, NAME is missing,
+# and a package has it.
+wants() {
+	! eval "$1" >/dev/null 2>&1 || return 0
+	names="$names $2"
+	case $manager in
+	apt-get) packages="$packages $3" ;;
+	dnf) packages="$packages $4" ;;
+	apk) packages="$packages $5" ;;
+	brew) packages="$packages $6" ;;
+	esac
+}
+
+# missing finds what is missing.
+missing() {
+	names='' packages=''
+	wants 'command -v age' age age age age age
+	[ "$(uname)" != Linux ] || wants 'command -v systemd-analyze' systemd-analyze systemd systemd '' ''
+	wants 'command -v groff' groff groff groff groff groff
+	wants 'command -v curl' curl curl curl curl curl
+	wants 'command -v jq' jq jq jq jq jq
+	wants 'command -v openssl' openssl openssl openssl openssl openssl
+	wants 'command -v softhsm2-util' softhsm2-util softhsm2 softhsm softhsm softhsm
+	wants 'command -v node && command -v npm' node 'nodejs npm' nodejs 'nodejs npm' node
+	# Debian keeps the server's programs out of PATH.
+	wants 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb' initdb postgresql postgresql-server postgresql postgresql
+	npm=
+	cmp -s interop/package-lock.json interop/node_modules/.countersign-lock || npm=1
+}
+
+say() { echo "testenv: $*" >&2; }
+
+# report says what is missing, and fails if everything is required.
+report() {
+	[ -z "$names" ] || say "not installed:$names"
+	[ -z "$npm" ] || say "not installed: the npm packages of interop/"
+	[ -n "$names$npm" ] || return 0
+	say "the tests that need them are skipped; make test-deps installs them"
+	[ "${COUNTERSIGN_REQUIRE:-}" != all ]
 }
 
 as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo -n "$@"; else return 1; fi
+	if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-# package DEBIAN FEDORA ALPINE BREW: tries to install a package.
-updated=
-package() {
-  if command -v apt-get >/dev/null; then
-    [ -n "$updated" ] || as_root apt-get -q update >/dev/null 2>&1
-    updated=1
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $1 >/dev/null 2>&1
-  elif command -v dnf >/dev/null; then as_root dnf -qy install $2 >/dev/null 2>&1
-  elif command -v apk >/dev/null; then as_root apk add -q $3 >/dev/null 2>&1
-  elif command -v brew >/dev/null; then brew install -q $4 >/dev/null 2>&1
-  fi
+# install_packages installs system packages, with the package manager's output.
+install_packages() {
+	[ -n "$packages" ] || return 0
+	say "installing with $manager, as root:$packages"
+	case $manager in
+	apt-get)
+		as_root apt-get -q update >&2
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $packages >&2
+		;;
+	dnf) as_root dnf -qy install $packages >&2 ;;
+	apk) as_root apk add -q $packages >&2 ;;
+	brew) brew install -q $packages >&2 ;;
+	esac
 }
 
-# system TOOL DEBIAN FEDORA ALPINE BREW: a command, and the package that has it.
-system() {
-  command -v "$1" >/dev/null && return
-  package "$2" "$3" "$4" "$5"
-  command -v "$1" >/dev/null || lacking "$1 is not installed and could not be"
+# install_npm installs the npm packages of interop/ as its lock file has them.
+install_npm() {
+	[ -n "$npm" ] && command -v npm >/dev/null || return 0
+	say "installing the npm packages of interop/package-lock.json into interop/node_modules"
+	(cd interop && npm ci --loglevel=error >&2) && cp interop/package-lock.json interop/node_modules/.countersign-lock
 }
 
-system age age age age age
-[ "$(uname)" != Linux ] || system systemd-analyze systemd systemd "" ""
-system groff groff groff groff groff
-system curl curl curl curl curl
-system jq jq jq jq jq
-system openssl openssl openssl openssl openssl
-system softhsm2-util softhsm2 softhsm softhsm softhsm
-system node "nodejs npm" nodejs nodejs node
-system npm npm npm npm node
-
-# Debian keeps the programs of PostgreSQL's server out of PATH.
-postgresql() { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }
-postgresql || package postgresql postgresql-server postgresql postgresql
-postgresql || lacking "PostgreSQL is not installed and could not be"
-
-# The npm packages of interop/, as the lock file has them.
-if command -v npm >/dev/null; then
-  stamp=interop/node_modules/.countersign-lock
-  if ! cmp -s interop/package-lock.json "$stamp" 2>/dev/null; then
-    echo "testenv: installing the npm packages of interop/" >&2
-    if (cd interop && npm ci --loglevel=error >&2); then
-      cp interop/package-lock.json "$stamp"
-    else
-      lacking "the npm packages of interop/ could not be installed"
-    fi
-  fi
+missing
+if [ -z "$check" ]; then
+	install_packages
+	install_npm
+	missing
 fi
-
-[ "$missing" = 0 ] || [ "${COUNTERSIGN_REQUIRE:-}" != all ]
+report

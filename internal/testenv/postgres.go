@@ -23,6 +23,7 @@ type PostgreSQL struct {
 // when the test ends.
 func Postgres(t testing.TB) *PostgreSQL {
 	t.Helper()
+	Slow(t)
 	bin := postgresBin()
 	if bin == "" {
 		leaveOut(t, "PostgreSQL is not installed: its initdb and pg_ctl are looked for in PATH and /usr/lib/postgresql")

@@ -67,6 +67,7 @@ func tokenFolder(t testing.TB) string {
 // set SOFTHSM2_CONF in this one.
 func SoftHSMIn(t testing.TB, folder string) Token {
 	t.Helper()
+	Slow(t)
 	token := Token{
 		Module: softHSMModule(t), Label: "countersign test",
 		PIN: "a PIN of tests", SOPIN: "a PIN of tests, too",

@@ -1,9 +1,10 @@
 // Package testenv finds what some tests need beyond Go: the third-party suites,
 // Node with the packages of interop/, SoftHSM, PostgreSQL.
 //
-// What is not there leaves the test out, and says what is missing and how to
+// A test whose tools are missing is skipped and says what is missing and how to
 // get it. With COUNTERSIGN_REQUIRE=all in the environment, as in continuous
-// integration, a test that would be left out fails instead.
+// integration, it fails instead. Tests that need Node, PostgreSQL, SoftHSM or
+// another program that has to be built are skipped under -short: see [Slow].
 package testenv
 
 import (
@@ -42,6 +43,7 @@ func NodeModule(t testing.TB, elem ...string) string {
 // Node returns a command that runs a script of interop/ with Node.
 func Node(t testing.TB, script string, args ...string) *exec.Cmd {
 	t.Helper()
+	Slow(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
 		leaveOut(t, "Node is not installed")
@@ -69,7 +71,16 @@ func Root() string {
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }
 
-// leaveOut is the only place that skips a test.
+// Slow skips a test under go test -short: one that starts other programs, builds
+// a release or waits for a disk. Benchmarks run, however short.
+func Slow(t testing.TB) {
+	t.Helper()
+	if _, test := t.(*testing.T); test && testing.Short() {
+		t.Skip("takes seconds: skipped with -short")
+	}
+}
+
+// leaveOut skips a test for lack of something.
 func leaveOut(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("COUNTERSIGN_REQUIRE") == "all" {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -73,6 +74,7 @@ var faults = []fault{
 // is there whole or not at all; nothing half written stays; and once the disk is
 // well again, so is the call, on the same Store.
 func TestFailingDisk(t *testing.T) {
+	testenv.Slow(t)
 	without, with := newTemplate(t, false), newTemplate(t, true)
 	for _, call := range calls {
 		t.Run(call.name, func(t *testing.T) {

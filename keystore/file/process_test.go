@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -45,6 +46,7 @@ func TestMain(m *testing.M) {
 // TestKilled kills a writer at random instants: the keystore opens, and every
 // key that was acknowledged is there.
 func TestKilled(t *testing.T) {
+	testenv.Slow(t)
 	dir := filepath.Join(t.TempDir(), "keys")
 	created, err := file.Create(dir, passphrase, fast)
 	must(t, err)
@@ -138,6 +140,7 @@ func TestTwoWriters(t *testing.T) {
 // TestKeyOfAnotherProcess finds keys that another Store adds, by each way there
 // is, at once and after the directory has been quiet for a while.
 func TestKeyOfAnotherProcess(t *testing.T) {
+	testenv.Slow(t)
 	dir := filepath.Join(t.TempDir(), "keys")
 	writer, err := file.Create(dir, passphrase, fast)
 	must(t, err)
@@ -223,6 +226,7 @@ func TestLocked(t *testing.T) {
 // TestLockedByTheBusy: a writer that gets on is waited for, for longer than one
 // that does not.
 func TestLockedByTheBusy(t *testing.T) {
+	testenv.Slow(t)
 	x := newAttacked(t)
 	store := reopen(t, x.dir)
 	unlock := file.Lock(t, x.dir)

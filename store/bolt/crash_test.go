@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -77,6 +78,7 @@ func fingerprint(body string) (sum store.Fingerprint) {
 // TestKill kills a process in the middle of its work, again and again: what it
 // said to have completed is in the file, and the file opens.
 func TestKill(t *testing.T) {
+	testenv.Slow(t)
 	path := filepath.Join(t.TempDir(), "store")
 	var completed []string
 	for range 20 {
