@@ -20,13 +20,9 @@ type caller struct {
 // an unknown key, an expired one and a wrong signature are the same answer, and
 // take the same time; the cause behind the error tells them apart.
 func (e *Engine) authenticate(ctx context.Context, organizationID string, headers []stamp.Header, body []byte) (*caller, error) {
-	if len(headers) != 1 {
-		return nil, activity.NewError(activity.ReasonSignatureMissing, "", nil,
-			"%d stamps: exactly one header %s or %s is expected", len(headers), stamp.HeaderAPIKey, stamp.HeaderPasskey)
-	}
-	sent, err := stamp.Parse(headers[0])
+	sent, err := parseStamp(headers)
 	if err != nil {
-		return nil, refuseStamp(err)
+		return nil, err
 	}
 	organization, member, err := e.lookUp(ctx, organizationID, sent.CredentialID())
 	switch {
@@ -40,6 +36,26 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, header
 		return nil, refuseStamp(err)
 	}
 	return &caller{organization: organization, member: member, sent: sent}, nil
+}
+
+// CheckStamps refuses headers that Submit would refuse whatever the body: no
+// stamp or several, or one that is malformed. A server calls it before it takes
+// in a long body. The error is an *activity.Error.
+func CheckStamps(headers []stamp.Header) error {
+	_, err := parseStamp(headers)
+	return err
+}
+
+func parseStamp(headers []stamp.Header) (*stamp.Stamp, error) {
+	if len(headers) != 1 {
+		return nil, activity.NewError(activity.ReasonSignatureMissing, "", nil,
+			"%d stamps: exactly one header %s or %s is expected", len(headers), stamp.HeaderAPIKey, stamp.HeaderPasskey)
+	}
+	sent, err := stamp.Parse(headers[0])
+	if err != nil {
+		return nil, refuseStamp(err)
+	}
+	return sent, nil
 }
 
 func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID) (*Organization, *Member, error) {

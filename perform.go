@@ -207,7 +207,24 @@ func refuseStore(err error) error {
 	return activity.NewError(activity.ReasonInternal, "", err, "the activity could not be recorded")
 }
 
-func decodeRecorded(recorded *store.Activity) (*activity.Record, error) {
+// RecordRoom is asked before a record of that many bytes is decoded. Its error,
+// an *activity.Error, is answered instead.
+type RecordRoom func(size int) error
+
+type recordRoomKey struct{}
+
+// WithRecordRoom returns a context whose requests ask for room before they
+// decode a record that is read from the store: a server bounds its memory by it.
+func WithRecordRoom(ctx context.Context, room RecordRoom) context.Context {
+	return context.WithValue(ctx, recordRoomKey{}, room)
+}
+
+func decodeRecorded(ctx context.Context, recorded *store.Activity) (*activity.Record, error) {
+	if room, ok := ctx.Value(recordRoomKey{}).(RecordRoom); ok {
+		if err := room(len(recorded.Data)); err != nil {
+			return nil, err
+		}
+	}
 	record, err := activity.DecodeRecord(recorded.Data)
 	if err != nil {
 		return nil, activity.NewError(activity.ReasonInternal, "", err, "a recorded activity cannot be read")

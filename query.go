@@ -43,7 +43,7 @@ func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *acti
 	if err != nil {
 		return nil, query.OrganizationID, refuseStore(err)
 	}
-	if record, err = decodeRecorded(&found); err != nil {
+	if record, err = decodeRecorded(ctx, &found); err != nil {
 		return nil, query.OrganizationID, err
 	}
 	if !by.mayRead(record) {

@@ -86,7 +86,7 @@ func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, h
 	}
 	if begun.Recorded != nil {
 		seen.Repeated = true
-		record, err := decodeRecorded(begun.Recorded)
+		record, err := decodeRecorded(ctx, begun.Recorded)
 		if err != nil {
 			return nil, err
 		}

@@ -1,8 +1,10 @@
 package activity
 
 import (
+	"io"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // AppendAnswer appends the answer to the request, {"activity":…}. It holds both
@@ -10,57 +12,135 @@ import (
 // its result directly in "result", as the clients read it; and the record again
 // in "result.activity", with times as strings, as the interface document has it.
 func (r *Record) AppendAnswer(dst []byte) []byte {
-	dst = append(dst, `{"activity":{`...)
-	dst = r.appendHead(dst)
-	dst = appendMember(dst, "result")
-	result := len(dst)
-	dst = r.appendResult(dst)
-	nested := append([]byte(nil), dst[result:]...)
-	dst = r.appendNested(dst[:len(dst)-1], nested)
-	dst = append(dst, '}')
-	dst = r.appendTail(dst, appendTimestamp)
-	dst = appendMember(dst, "timestampMs")
-	dst = append(dst, '"')
-	dst = strconv.AppendInt(dst, r.Request.TimestampMs, 10)
-	dst = append(dst, '"')
-	dst = r.appendAppProofs(dst)
-	dst = appendRawMember(dst, "failure", "null")
-	return append(dst, "}}"...)
+	a := answer{Record: r, buf: dst}
+	a.write()
+	return a.buf
 }
 
-// appendNested appends the record as the interface document has it, as a
-// member of the result.
-func (r *Record) appendNested(dst, result []byte) []byte {
-	dst = appendMember(dst, "activity")
-	dst = append(dst, '{')
-	dst = r.appendHead(dst)
-	dst = appendMember(dst, "result")
-	dst = append(dst, result...)
-	dst = r.appendTail(dst, appendRFC3339)
-	return append(dst, '}')
+// WriteAnswer writes what AppendAnswer appends, in pieces: the body stands in it
+// four times, and is never in memory more than once.
+func (r *Record) WriteAnswer(w io.Writer) error {
+	a := answer{Record: r, w: w, buf: make([]byte, 0, 2*answerPiece)}
+	a.write()
+	a.flush()
+	return a.err
 }
 
-// appendHead appends the members from id to intent.
-func (r *Record) appendHead(dst []byte) []byte {
-	dst = appendTextMember(dst, "id", r.ID)
-	dst = appendTextMember(dst, "organizationId", r.Request.OrganizationID)
-	dst = appendTextMember(dst, "status", string(StatusCompleted))
-	dst = appendTextMember(dst, "type", string(r.Request.Type))
-	dst = appendMember(dst, "intent")
-	dst = append(dst, '{')
-	dst = appendMember(dst, r.operation().intent)
-	dst = append(dst, r.Request.Parameters()...)
-	return append(dst, '}')
+// AnswerSize returns the length of the answer in bytes.
+func (r *Record) AnswerSize() int {
+	var size counter
+	_ = r.WriteAnswer(&size)
+	return int(size)
 }
 
-// appendResult appends the result as an object, an empty one if there is none.
-func (r *Record) appendResult(dst []byte) []byte {
-	dst = append(dst, '{')
-	if r.Result != nil {
-		dst = appendMember(dst, r.operation().result)
-		dst = AppendResult(dst, r.Result)
+// counter counts what is written.
+type counter int
+
+// Write implements io.Writer.
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// answerPiece is how much of an answer is gathered before it is written.
+const answerPiece = 16 << 10
+
+// answer is an answer that is being put together.
+type answer struct {
+	*Record
+	w   io.Writer // nil: everything stays in buf
+	buf []byte
+	err error
+}
+
+// flush writes what was gathered.
+func (a *answer) flush() {
+	if a.w == nil || a.err != nil {
+		return
 	}
-	return append(dst, '}')
+	_, a.err = a.w.Write(a.buf)
+	a.buf = a.buf[:0]
+}
+
+// longText appends a JSON string that may be long.
+func longText[text string | []byte](a *answer, value text) {
+	a.buf = append(a.buf, '"')
+	for len(value) > 0 {
+		piece := value[:min(len(value), answerPiece)]
+		for len(piece) > 1 && len(piece) < len(value) && !utf8.RuneStart(value[len(piece)]) {
+			piece = piece[:len(piece)-1]
+		}
+		a.buf = appendEscaped(a.buf, piece)
+		value = value[len(piece):]
+		a.overflow()
+	}
+	a.buf = append(a.buf, '"')
+}
+
+// raw appends JSON that may be long.
+func (a *answer) raw(value []byte) {
+	for len(value) > 0 {
+		n := min(len(value), answerPiece)
+		a.buf = append(a.buf, value[:n]...)
+		value = value[n:]
+		a.overflow()
+	}
+}
+
+func (a *answer) overflow() {
+	if len(a.buf) >= answerPiece {
+		a.flush()
+	}
+}
+
+func (a *answer) write() {
+	a.buf = append(a.buf, `{"activity":{`...)
+	a.head()
+	a.buf = append(a.buf, `,"result":{`...)
+	a.result()
+	if a.Result != nil {
+		a.buf = append(a.buf, ',')
+	}
+	a.buf = append(a.buf, `"activity":{`...)
+	a.head()
+	a.buf = append(a.buf, `,"result":{`...)
+	a.result()
+	a.buf = append(a.buf, '}')
+	a.tail(appendRFC3339)
+	a.buf = append(a.buf, `}}`...)
+	a.tail(appendTimestamp)
+	a.buf = append(a.buf, `,"timestampMs":"`...)
+	a.buf = strconv.AppendInt(a.buf, a.Request.TimestampMs, 10)
+	a.buf = append(a.buf, '"')
+	a.buf = a.appendAppProofs(a.buf)
+	a.buf = append(a.buf, `,"failure":null}}`...)
+}
+
+// head appends the members from id to intent.
+func (a *answer) head() {
+	a.buf = appendTextMember(a.buf, "id", a.ID)
+	a.buf = appendTextMember(a.buf, "organizationId", a.Request.OrganizationID)
+	a.buf = appendTextMember(a.buf, "status", string(StatusCompleted))
+	a.buf = appendTextMember(a.buf, "type", string(a.Request.Type))
+	a.buf = append(appendMember(a.buf, "intent"), '{')
+	a.buf = appendMember(a.buf, a.operation().intent)
+	a.raw(a.Request.Parameters())
+	a.buf = append(a.buf, '}')
+}
+
+// result appends the members of the result, none if there is none.
+func (a *answer) result() {
+	if a.Result == nil {
+		return
+	}
+	a.buf = appendMember(a.buf, a.operation().result)
+	if signed, ok := a.Result.(SignTransactionResult); ok {
+		a.buf = append(a.buf, `{"signedTransaction":`...)
+		longText(a, signed.SignedTransaction)
+		a.buf = append(a.buf, '}')
+		return
+	}
+	a.buf = AppendResult(a.buf, a.Result)
 }
 
 // AppendResult appends a result's canonical JSON.
@@ -77,36 +157,34 @@ func AppendResult(dst []byte, result Result) []byte {
 	return append(dst, '}')
 }
 
-// appendTail appends the members from votes to updatedAt.
-func (r *Record) appendTail(dst []byte, form timeForm) []byte {
-	dst = appendMember(dst, "votes")
-	dst = append(dst, '[')
-	dst = r.appendVote(dst, form)
-	dst = append(dst, ']')
-	dst = appendMember(dst, "fingerprint")
-	dst = r.Request.Fingerprint.appendJSON(dst)
-	dst = appendRawMember(dst, "canApprove", "false")
-	dst = appendRawMember(dst, "canReject", "false")
-	dst = form(appendMember(dst, "createdAt"), r.CreatedAt)
-	return form(appendMember(dst, "updatedAt"), r.UpdatedAt)
+// tail appends the members from votes to updatedAt.
+func (a *answer) tail(form timeForm) {
+	a.buf = append(a.buf, `,"votes":[`...)
+	a.vote(form)
+	a.buf = append(a.buf, `],"fingerprint":`...)
+	a.buf = a.Request.Fingerprint.appendJSON(a.buf)
+	a.buf = append(a.buf, `,"canApprove":false,"canReject":false,"createdAt":`...)
+	a.buf = form(a.buf, a.CreatedAt)
+	a.buf = form(append(a.buf, `,"updatedAt":`...), a.UpdatedAt)
 }
 
-// appendVote appends the submitter's stamp as the first approving vote.
-func (r *Record) appendVote(dst []byte, form timeForm) []byte {
-	dst = append(dst, '{')
-	dst = appendTextMember(dst, "id", r.Voter.VoteID)
-	dst = appendTextMember(dst, "userId", r.Voter.UserID)
-	dst = appendMember(dst, "user")
-	dst = r.Voter.appendUser(dst, form)
-	dst = appendTextMember(dst, "activityId", r.ID)
-	dst = appendTextMember(dst, "selection", "VOTE_SELECTION_APPROVED")
-	dst = appendMember(dst, "message")
-	dst = appendText(dst, r.Request.Body)
-	dst = appendTextMember(dst, "publicKey", r.Voter.PublicKey)
-	dst = appendTextMember(dst, "signature", r.Voter.Signature)
-	dst = appendTextMember(dst, "scheme", r.Voter.Scheme)
-	dst = form(appendMember(dst, "createdAt"), r.CreatedAt)
-	return append(dst, '}')
+// vote appends the submitter's stamp as the first approving vote.
+func (a *answer) vote(form timeForm) {
+	a.buf = append(a.buf, '{')
+	a.buf = appendTextMember(a.buf, "id", a.Voter.VoteID)
+	a.buf = appendTextMember(a.buf, "userId", a.Voter.UserID)
+	a.buf = appendMember(a.buf, "user")
+	a.buf = a.Voter.appendUser(a.buf, form)
+	a.buf = appendTextMember(a.buf, "activityId", a.ID)
+	a.buf = appendTextMember(a.buf, "selection", "VOTE_SELECTION_APPROVED")
+	a.buf = appendMember(a.buf, "message")
+	longText(a, a.Request.Body)
+	a.buf = append(a.buf, `,"publicKey":`...)
+	a.buf = appendText(a.buf, a.Voter.PublicKey)
+	a.buf = appendTextMember(a.buf, "signature", a.Voter.Signature)
+	a.buf = appendTextMember(a.buf, "scheme", a.Voter.Scheme)
+	a.buf = form(appendMember(a.buf, "createdAt"), a.CreatedAt)
+	a.buf = append(a.buf, '}')
 }
 
 func (v *Voter) appendUser(dst []byte, form timeForm) []byte {

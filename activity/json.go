@@ -43,8 +43,12 @@ var plainBytes = func() (plain [256]bool) {
 // appendText appends a JSON string with only the escapes that JSON needs. What
 // is not UTF-8 becomes U+FFFD.
 func appendText[text string | []byte](dst []byte, value text) []byte {
+	return append(appendEscaped(append(dst, '"'), value), '"')
+}
+
+// appendEscaped appends what stands between the quotation marks.
+func appendEscaped[text string | []byte](dst []byte, value text) []byte {
 	before := len(dst)
-	dst = append(dst, '"')
 	start, ascii := 0, byte(0)
 	for at := 0; at < len(value); at++ {
 		char := value[at]
@@ -57,10 +61,9 @@ func appendText[text string | []byte](dst []byte, value text) []byte {
 		start = at + 1
 	}
 	if ascii >= utf8.RuneSelf && !utf8.ValidString(string(value)) {
-		return appendText(dst[:before], strings.ToValidUTF8(string(value), "\ufffd"))
+		return appendEscaped(dst[:before], strings.ToValidUTF8(string(value), "\ufffd"))
 	}
-	dst = append(dst, value[start:]...)
-	return append(dst, '"')
+	return append(dst, value[start:]...)
 }
 
 func appendEscape(dst []byte, char byte) []byte {

@@ -32,6 +32,9 @@ func (h *handler) refuse(w http.ResponseWriter, id string, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
 	status, ok := statuses[refused.Code]
+	if refused.Code == activity.CodeUnauthenticated || refused == errNoPath || refused == errMethod {
+		w.Header().Set("Connection", "close") // a stranger keeps no connection
+	}
 	switch {
 	case refused == errMethod:
 		status = http.StatusMethodNotAllowed
@@ -43,11 +46,64 @@ func (h *handler) refuse(w http.ResponseWriter, id string, err error) {
 }
 
 func write(w http.ResponseWriter, status int, body []byte) {
+	writeHead(w, status, len(body))
+	_, _ = w.Write(body) // a client that has gone asks again
+}
+
+func writeHead(w http.ResponseWriter, status, length int) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
-	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Content-Length", strconv.Itoa(length))
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // who is not there to read it asks again
+}
+
+// Answers that are longer than wholeAnswer are written in pieces, each of which
+// the client has to take within PieceTimeout: what it does not read is in memory
+// here.
+const (
+	wholeAnswer  = 64 << 10
+	PieceTimeout = 5 * time.Second
+)
+
+// answer writes a reply.
+func (h *handler) answer(w http.ResponseWriter, answer reply) {
+	if answer.record == nil {
+		write(w, http.StatusOK, answer.json)
+		return
+	}
+	size := answer.record.AnswerSize()
+	if size <= wholeAnswer {
+		write(w, http.StatusOK, answer.record.AppendAnswer(make([]byte, 0, size)))
+		return
+	}
+	writeHead(w, http.StatusOK, size)
+	_ = answer.record.WriteAnswer(pieces{w, http.NewResponseController(w)})
+}
+
+// pieces writes to a client that has to keep reading.
+type pieces struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (p pieces) Write(piece []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(PieceTimeout))
+	return p.w.Write(piece)
+}
+
+// freeAnswer is how much of a record is read without asking whether there is
+// room.
+const freeAnswer = 16 << 10
+
+// room is a countersign.RecordRoom: it reserves memory for a record that is read
+// from the store. While it is decoded it is there about three times.
+func (r *reservation) room(size int) error {
+	const copies = 3
+	if size > freeAnswer && !r.take(copies*size) {
+		return errNoRoom()
+	}
+	return nil
 }

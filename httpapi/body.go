@@ -6,23 +6,22 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 )
 
 // freeBody is how much of a body is read without asking whether there is room.
 const freeBody = 4 << 10
 
-// readBody reads a body within the bounds. arrived gives its memory back; it is
-// called when the request is done with.
+// readBody reads a body within the bounds of its operation. What it reserves is
+// released by the caller when the request is done with.
 //
-// The buffer grows with what has come, not with what the header says will: who
-// wants memory here has to send as much.
-func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte, arrived func(), err error) {
-	reserved := 0
-	arrived = func() { h.arriving.Add(-int64(reserved)) }
-	if r.ContentLength > int64(h.options.MaxBody) {
+// The buffer grows with what has arrived, not with what the header announces,
+// and beyond the free part only for a request with a well-formed stamp.
+func (h *handler) readBody(w http.ResponseWriter, r *http.Request, most int, held *reservation) (body []byte, err error) {
+	if r.ContentLength > int64(most) {
 		w.Header().Set("Connection", "close")
-		return nil, arrived, h.tooLarge()
+		return nil, tooLarge(most)
 	}
 	// A server's own ReadTimeout would go on after the body is there and end
 	// the request's context, so that this sets its own, and clears it then. If
@@ -38,24 +37,28 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 		_ = control.SetReadDeadline(time.Time{})
 	}()
 
-	source := http.MaxBytesReader(w, r.Body, int64(h.options.MaxBody))
+	source := http.MaxBytesReader(w, r.Body, int64(most))
 	body = make([]byte, 0, firstBuffer(r.ContentLength))
 	for {
 		n, readErr := source.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		if errors.Is(readErr, io.EOF) {
-			return body, arrived, nil
+			return body, nil
 		}
 		if readErr != nil {
-			return nil, arrived, h.refuseBody(readErr)
+			return nil, h.refuseBody(readErr, most)
 		}
 		if len(body) < cap(body) {
 			continue
 		}
-		if !h.reserve(cap(body)) {
-			return nil, arrived, errNoRoom()
+		if len(body) == freeBody {
+			if err := countersign.CheckStamps(stamps(r.Header)); err != nil {
+				return nil, err
+			}
 		}
-		reserved += cap(body)
+		if !held.take(cap(body)) {
+			return nil, errNoRoom()
+		}
 		body = append(make([]byte, 0, 2*cap(body)), body...)
 	}
 }
@@ -69,29 +72,20 @@ func firstBuffer(length int64) int {
 	return freeBody
 }
 
-// reserve takes memory for bodies, if there is that much.
-func (h *handler) reserve(size int) bool {
-	if h.arriving.Add(int64(size)) <= int64(h.options.MaxArriving) {
-		return true
-	}
-	h.arriving.Add(-int64(size))
-	return false
+func tooLarge(most int) error {
+	return activity.NewError(activity.ReasonRequestInvalid, "", nil, "the body is longer than %d bytes", most)
 }
 
-func (h *handler) tooLarge() error {
-	return activity.NewError(activity.ReasonRequestInvalid, "", nil, "the body is longer than %d bytes", h.options.MaxBody)
-}
-
-func (h *handler) refuseBody(err error) error {
+func (h *handler) refuseBody(err error, most int) error {
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {
-		return h.tooLarge()
+		return tooLarge(most)
 	}
 	return activity.NewError(activity.ReasonRequestInvalid, "", err, "the body did not arrive whole within %s", h.options.BodyTimeout)
 }
 
 func errNoRoom() error {
-	refused := activity.NewError(activity.ReasonUnavailable, "", nil, "too many long bodies are arriving: send this one again in a second")
+	refused := activity.NewError(activity.ReasonUnavailable, "", nil, "too many long requests are under way: send this one again in a second")
 	refused.RetryAfter = time.Second
 	return refused
 }

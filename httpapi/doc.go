@@ -3,7 +3,9 @@
 //
 //	handler := httpapi.New(engine, httpapi.Options{})
 //	server := httpapi.NewServer(handler)
-//	err := server.ListenAndServeTLS(certFile, keyFile)
+//	listener, err := net.Listen("tcp", address)
+//	…
+//	err = server.ServeTLS(httpapi.LimitConnections(listener, 0), certFile, keyFile)
 //
 // It serves, behind any path prefix, by POST,
 //
@@ -16,9 +18,12 @@
 // so that an unmodified client of the hosted service works by changing its
 // base URL. [OpenAPI] describes what is sent and answered.
 //
-// What a stranger can make the handler do is bounded: how long a body is, how
-// long it takes to arrive, and how much memory all bodies that are arriving take
-// together. A refusal says why, except before the stamp has verified, and except
+// What a stranger can make the handler do is bounded: how long a body is (2 MiB
+// with a transaction, 256 KiB otherwise), how long it takes to arrive, how much
+// memory all bodies and all answers take together and for one address, and how
+// many connections there are. Nothing beyond 4 KiB of a body is taken in without
+// a well-formed stamp. A refusal says why, except before the stamp has verified,
+// and except
 // for internal errors, which are answered with an incident's id that stands in
 // the log beside the cause.
 //

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,16 +17,24 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// Options are what can be set of the handler. The zero value stands for the
+// Options configures the handler that New returns. The zero value stands for the
 // defaults.
 type Options struct {
-	// MaxBody is how long a body may be, in bytes. Default: DefaultMaxBody.
+	// MaxBody is how long the body of a sign_transaction request may be, in
+	// bytes. Default: DefaultMaxBody. All other bodies may have
+	// MaxOtherBody, or MaxBody if that is less.
 	MaxBody int
 
-	// MaxArriving is how much memory all bodies together may take, in bytes,
-	// beside the first 4 KiB of each, which is more than most have. Beyond it
-	// the longer ones are told to come back. Default: DefaultMaxArriving.
+	// MaxArriving bounds the memory of all bodies together, in bytes, beyond
+	// the first 4 KiB of each, which is more than most have; requests beyond it
+	// get 503 with Retry-After. One address has at most a quarter of it, unless
+	// it is loopback or private. Default: DefaultMaxArriving.
 	MaxArriving int
+
+	// MaxLeaving bounds the memory of all answers that are being read from the
+	// store and written, in the same way, beyond 16 KiB of each.
+	// Default: DefaultMaxLeaving.
+	MaxLeaving int
 
 	// BodyTimeout is how long a body may take to arrive.
 	// Default: DefaultBodyTimeout.
@@ -50,27 +57,37 @@ type Options struct {
 const (
 	DefaultMaxBody     = 2 << 20
 	DefaultMaxArriving = 64 << 20
+	DefaultMaxLeaving  = 64 << 20
 	DefaultBodyTimeout = 10 * time.Second
 	DefaultTimeout     = 30 * time.Second
 )
+
+// MaxOtherBody is how long the body of a request may be that carries no
+// transaction, in bytes.
+const MaxOtherBody = 256 << 10
 
 // handler is the API.
 type handler struct {
 	engine   *countersign.Engine
 	options  Options
-	arriving atomic.Int64 // bytes of bodies beyond what each has for free
+	arriving *budget // of bodies, beyond what each has for free
+	leaving  *budget // of answers
 }
 
 // New returns a handler for the API.
 func New(engine *countersign.Engine, options Options) http.Handler {
 	options.MaxBody = orDefault(options.MaxBody, DefaultMaxBody)
 	options.MaxArriving = orDefault(options.MaxArriving, DefaultMaxArriving)
+	options.MaxLeaving = orDefault(options.MaxLeaving, DefaultMaxLeaving)
 	options.BodyTimeout = orDefault(options.BodyTimeout, DefaultBodyTimeout)
 	options.Timeout = orDefault(options.Timeout, DefaultTimeout)
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &handler{engine: engine, options: options}
+	return &handler{
+		engine: engine, options: options,
+		arriving: newBudget(options.MaxArriving), leaving: newBudget(options.MaxLeaving),
+	}
 }
 
 func orDefault[T int | time.Duration](value, other T) T {
@@ -96,71 +113,82 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, id, err)
 		return
 	}
-	body, arrived, err := h.readBody(w, r)
-	defer arrived()
+	from := sharedBy(r)
+	arriving, leaving := &reservation{of: h.arriving, from: from}, &reservation{of: h.leaving, from: from}
+	defer arriving.release()
+	defer leaving.release()
+	body, err := h.readBody(w, r, h.bound(operation), arriving)
 	if err != nil {
 		h.options.Logger.InfoContext(r.Context(), "body", "request", id, "path", r.URL.Path, "cause", err)
 		h.refuse(w, id, err)
 		return
 	}
+	defer busy(r)()
 	ctx, cancel := context.WithTimeout(countersign.WithRequestID(r.Context(), id), h.options.Timeout)
 	defer cancel()
-	answer, err := operation(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})
+	ctx = countersign.WithRecordRoom(ctx, leaving.room)
+	answer, err := operation.do(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})
 	if err != nil {
 		h.refuse(w, id, err)
 		return
 	}
-	write(w, http.StatusOK, answer)
+	h.answer(w, answer)
 }
 
-// operation carries out what a path stands for, and returns the answer's JSON.
-type operation func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) ([]byte, error)
+// bound returns how long the body of an operation may be.
+func (h *handler) bound(o operation) int {
+	if o.transaction {
+		return h.options.MaxBody
+	}
+	return min(h.options.MaxBody, MaxOtherBody)
+}
+
+// operation is what a path stands for.
+type operation struct {
+	transaction bool // the body may be as long as a transaction
+	do          func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error)
+}
+
+// reply is what is answered: a record, or JSON.
+type reply struct {
+	record *activity.Record
+	json   []byte
+}
 
 // operations are those behind /public/v1/.
 var operations = func() map[string]operation {
-	all := map[string]operation{"query/get_activity": getActivity, "query/whoami": whoAmI}
+	all := map[string]operation{"query/get_activity": {do: getActivity}, "query/whoami": {do: whoAmI}}
 	for _, one := range activity.Operations() {
-		all["submit/"+one.Path] = submit(one.Type)
+		all["submit/"+one.Path] = operation{transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Type)}
 	}
 	return all
 }()
 
-func submit(kind activity.Type) operation {
-	return func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) ([]byte, error) {
+func submit(kind activity.Type) func(context.Context, *countersign.Engine, countersign.SignedBody) (reply, error) {
+	return func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 		sent.Type = kind
 		record, err := engine.Submit(ctx, sent)
-		if err != nil {
-			return nil, err
-		}
-		return answer(record), nil
+		return reply{record: record}, err
 	}
 }
 
-func getActivity(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) ([]byte, error) {
+func getActivity(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 	record, err := engine.GetActivity(ctx, sent)
-	if err != nil {
-		return nil, err
-	}
-	return answer(record), nil
+	return reply{record: record}, err
 }
 
-func whoAmI(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) ([]byte, error) {
+func whoAmI(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 	who, err := engine.WhoAmI(ctx, sent)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
-	return json.Marshal(who)
-}
-
-// answer renders a record. The body stands in it four times.
-func answer(record *activity.Record) []byte {
-	const rest = 4 << 10
-	return record.AppendAnswer(make([]byte, 0, 4*len(record.Request.Body)+rest))
+	encoded, err := json.Marshal(who)
+	return reply{json: encoded}, err
 }
 
 // route finds what a request's path stands for, behind any prefix; slashes
 // that are doubled, as some clients send them, count once.
-func route(r *http.Request) (operation, error) {
+func route(r *http.Request) (found operation, err error) {
 	path := r.URL.Path
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
@@ -168,16 +196,16 @@ func route(r *http.Request) (operation, error) {
 	const version = "/public/v1/"
 	at := strings.LastIndex(path, version)
 	if at < 0 {
-		return nil, errNoPath
+		return found, errNoPath
 	}
 	found, ok := operations[path[at+len(version):]]
 	switch {
 	case !ok:
-		return nil, errNoPath
+		return found, errNoPath
 	case r.Method != http.MethodPost:
-		return nil, errMethod
+		return found, errMethod
 	case len(r.Header.Values("Content-Encoding")) > 0:
-		return nil, activity.NewError(activity.ReasonRequestInvalid, "", nil,
+		return found, activity.NewError(activity.ReasonRequestInvalid, "", nil,
 			"Content-Encoding: the stamp covers the body as it is sent: send it without an encoding")
 	}
 	return found, nil

@@ -46,6 +46,12 @@ func (e *endless) Read(into []byte) (int, error) {
 	return int(n), nil
 }
 
+// wellFormed sets a stamp that can be read and is not one of the body.
+func wellFormed(f *enginetest.Fixture, header http.Header) {
+	stamp := f.APIKey.Header([]byte("another body"))
+	header.Set(stamp.Name, stamp.Value)
+}
+
 // TestHugeBody: 1 GiB, with its length in the header and without.
 func TestHugeBody(t *testing.T) {
 	f := enginetest.New(t)
@@ -60,6 +66,7 @@ func TestHugeBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.ContentLength = length
+		wellFormed(f, request.Header)
 		response, err := http.DefaultClient.Do(request)
 		if err == nil { // else the connection was closed while the body was being sent
 			answer, _ := io.ReadAll(response.Body)
@@ -92,7 +99,10 @@ func TestBodyLimit(t *testing.T) {
 // TestLongBodyIsRefusedAtOnce: neither the rest of what is too long is waited for,
 // nor any of it where the header tells its length.
 func TestLongBodyIsRefusedAtOnce(t *testing.T) {
-	server := serve(t, enginetest.New(t), httpapi.Options{MaxBody: 10_000, BodyTimeout: time.Hour})
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{MaxBody: 10_000, BodyTimeout: time.Hour})
+	header := http.Header{}
+	wellFormed(f, header)
 	for name, sent := range map[string]string{
 		"by its header": "Content-Length: 10001\r\n\r\n",
 		"in chunks":     "Transfer-Encoding: chunked\r\n\r\n2711\r\n" + strings.Repeat(" ", 10_001) + "\r\n",
@@ -101,7 +111,7 @@ func TestLongBodyIsRefusedAtOnce(t *testing.T) {
 		if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\n%s", signPath, sent)
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nX-Stamp: %s\r\n%s", signPath, header.Get("X-Stamp"), sent)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -121,7 +131,9 @@ func TestArrivingBodies(t *testing.T) {
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{MaxArriving: 64 << 10})
 	holder := dial(t, server) // takes 28 KiB beyond its first 4, for as long as it does not go on
-	fmt.Fprintf(holder, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n%s", signPath, strings.Repeat(" ", 20<<10))
+	header := http.Header{}
+	wellFormed(f, header)
+	fmt.Fprintf(holder, "POST %s HTTP/1.1\r\nHost: a\r\nX-Stamp: %s\r\nContent-Length: 30000\r\n\r\n%s", signPath, header.Get("X-Stamp"), strings.Repeat(" ", 20<<10))
 	time.Sleep(300 * time.Millisecond)
 	long := f.Body(enginetest.Request{}) + strings.Repeat(" ", 60<<10)
 	refused := false

@@ -14,11 +14,11 @@ const (
 	ReadTimeout       = 15 * time.Second // headers and body; the handler has its own for the body
 	WriteTimeout      = 60 * time.Second // from the end of the headers to the end of the answer
 	IdleTimeout       = 90 * time.Second
-	MaxHeaderBytes    = 32 << 10
+	MaxHeaderBytes    = 16 << 10
 )
 
 // NewServer returns a server for a handler, with a bound on everything that a
-// client could draw out.
+// client could draw out. Listen with LimitConnections.
 func NewServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -27,6 +27,7 @@ func NewServer(handler http.Handler) *http.Server {
 		WriteTimeout:      WriteTimeout,
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
+		ConnContext:       withConnection,
 	}
 }
 

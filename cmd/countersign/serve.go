@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -103,7 +105,7 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http.Server) error {
 	failed := make(chan error, 2)
 	start := func(server *http.Server, on net.Listener) {
-		server.ErrorLog = slog.NewLogLogger(c.log.Handler(), slog.LevelDebug) // broken handshakes and the like: strangers make them
+		server.ErrorLog = log.New(serverLog{c.log}, "", 0)
 		go func() {
 			if server.TLSConfig != nil {
 				failed <- server.ServeTLS(on, "", "")
@@ -112,7 +114,7 @@ func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http
 			failed <- server.Serve(on)
 		}()
 	}
-	start(api, at.api)
+	start(api, httpapi.LimitConnections(at.api, 0))
 	if at.admin != nil {
 		start(admin, at.admin)
 	}
@@ -129,6 +131,21 @@ func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http
 		c.log.Info("finishing what is under way")
 		return c.shutDown(api, admin)
 	}
+}
+
+// serverLog logs what a server complains about: that it cannot accept
+// connections as a warning, broken handshakes and the like, which strangers
+// cause, for debugging only.
+type serverLog struct{ *slog.Logger }
+
+// Write implements io.Writer.
+func (l serverLog) Write(line []byte) (int, error) {
+	level := slog.LevelDebug
+	if bytes.Contains(line, []byte("Accept error")) {
+		level = slog.LevelWarn
+	}
+	l.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	return len(line), nil
 }
 
 // logAddresses logs where is listened, and by which build: after an upgrade the

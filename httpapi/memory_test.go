@@ -1,0 +1,166 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+// TestBodiesWithoutStampTakeNoRoom: strangers who announce long bodies, with no
+// stamp or with none that could be one, are refused after the free 4 KiB; an
+// honest body finds room meanwhile.
+func TestBodiesWithoutStampTakeNoRoom(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{MaxArriving: 1 << 20})
+	for i := range 60 {
+		conn := dial(t, server)
+		stamp := map[int]string{0: "", 1: "X-Stamp: e30\r\n", 2: "X-Stamp: a\r\nX-Stamp: a\r\n"}[i%3]
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: 1048577\r\n\r\n%s", signPath, stamp, strings.Repeat(" ", 8<<10))
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if response.StatusCode != http.StatusUnauthorized || !response.Close {
+			t.Fatalf("%s, close %t: %s", response.Status, response.Close, answer)
+		}
+	}
+	long := f.Body(enginetest.Request{}) + strings.Repeat(" ", 6<<10)
+	if response, answer := stamped(t, f, server.URL+signPath, long); response.StatusCode != http.StatusOK {
+		t.Errorf("an honest body: %s %s", response.Status, answer)
+	}
+}
+
+// TestBodyLimitOfOtherOperations: only a transaction may be as long as MaxBody.
+func TestBodyLimitOfOtherOperations(t *testing.T) {
+	f := enginetest.New(t)
+	server := serve(t, f, httpapi.Options{})
+	for path, most := range map[string]int{
+		"/public/v1/query/whoami": httpapi.MaxOtherBody, "/public/v1/query/get_activity": httpapi.MaxOtherBody,
+		"/public/v1/submit/init_otp_auth": httpapi.MaxOtherBody, "/public/v1/submit/verify_otp": httpapi.MaxOtherBody,
+		signPath: httpapi.DefaultMaxBody,
+	} {
+		_, answer := stamped(t, f, server.URL+path, strings.Repeat(" ", most))
+		if strings.Contains(string(answer), "longer than") {
+			t.Errorf("%s: %d bytes: %s", path, most, answer)
+		}
+		response, answer := stamped(t, f, server.URL+path, strings.Repeat(" ", most+1))
+		checkError(t, response, answer, http.StatusBadRequest, "REQUEST_INVALID")
+		if !strings.Contains(string(answer), fmt.Sprintf("longer than %d bytes", most)) {
+			t.Errorf("%s: %s", path, answer)
+		}
+	}
+}
+
+// pipes is a listener of connections without any buffer: what the client does
+// not read, the server holds.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+// dial returns the client's end.
+func (p *pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	p.conns <- server
+	return client
+}
+
+// Accept implements net.Listener.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// answering counts the handlers that have begun to answer.
+type answering struct {
+	http.ResponseWriter
+	begun func()
+}
+
+func (a *answering) WriteHeader(status int) {
+	a.begun()
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// TestClientsThatDoNotRead: a hundred clients ask for a record of 2 MiB, whose
+// answer has 12 MB, and read nothing of it.
+func TestClientsThatDoNotRead(t *testing.T) {
+	const clients, bound = 100, 256 << 20
+	f := enginetest.New(t)
+	body := strings.Replace(f.Body(enginetest.Request{}), `"parameters":{`, `"parameters":{`+strings.Repeat("\n", 2<<20-1000), 1)
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answered sync.WaitGroup
+	answered.Add(clients)
+	api := httpapi.New(f.Engine, httpapi.Options{})
+	server := httpapi.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api.ServeHTTP(&answering{w, sync.OnceFunc(answered.Done)}, r)
+	}))
+	listener := newPipes()
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	peak := make(chan uint64)
+	go watchMemory(ctx, peak)
+	query := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID)
+	stamp := f.APIKey.Header([]byte(query))
+	for range clients {
+		conn := listener.dial()
+		defer conn.Close()
+		go fmt.Fprintf(conn, "POST /public/v1/query/get_activity HTTP/1.1\r\nHost: a\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s", stamp.Name, stamp.Value, len(query), query)
+	}
+	answered.Wait()
+	stop()
+	if most := <-peak; most > bound {
+		t.Errorf("%d MiB were in use", most>>20)
+	} else {
+		t.Logf("%d MiB were in use", most>>20)
+	}
+}
+
+// watchMemory sends the largest heap that it has seen when the context ends.
+func watchMemory(ctx context.Context, peak chan<- uint64) {
+	var most uint64
+	for {
+		var seen runtime.MemStats
+		runtime.ReadMemStats(&seen)
+		most = max(most, seen.HeapInuse)
+		if ctx.Err() != nil {
+			peak <- most
+			return
+		}
+		runtime.Gosched()
+	}
+}
