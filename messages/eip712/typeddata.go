@@ -1,0 +1,232 @@
+package eip712
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// TypedData is typed data that was read strictly.
+type TypedData struct {
+	PrimaryType string
+	Domain      Value // an EIP712Domain; only the members that it has
+	Message     Value // of PrimaryType
+
+	types typeTable
+}
+
+// Parse reads typed data from JSON text. The error is a *chains.ParseError.
+func Parse(text []byte) (*TypedData, error) {
+	root, err := readDocument(text)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := takeApart(&root)
+	if err != nil {
+		return nil, err
+	}
+	data := &TypedData{PrimaryType: parts.primaryType.text}
+	if data.types, err = readTypes(parts.types); err != nil {
+		return nil, err
+	}
+	primary, ok := data.types[data.PrimaryType]
+	switch {
+	case parts.primaryType.kind != '"' || !ok:
+		return nil, malformed("primaryType", parts.primaryType.at, "the name of one of the types is expected")
+	case primary.name == domainType:
+		return nil, malformed("primaryType", parts.primaryType.at, "EIP712Domain is not a message: a type of your application is expected")
+	}
+	if data.Domain, err = readStruct(parts.domain, data.types[domainType], "domain"); err != nil {
+		return nil, err
+	}
+	data.Message, err = readStruct(parts.message, primary, "message")
+	if err != nil {
+		return nil, err
+	}
+	data.types.markUsed(primary)
+	return data, nil
+}
+
+type parts struct{ types, primaryType, domain, message *node }
+
+// takeApart returns the four members of the object.
+func takeApart(root *node) (p parts, err error) {
+	if root.kind != '{' {
+		return p, malformed("", root.at, "an object {types, primaryType, domain, message} is expected")
+	}
+	into := map[string]**node{"types": &p.types, "primaryType": &p.primaryType, "domain": &p.domain, "message": &p.message}
+	for i := range root.members {
+		place, ok := into[root.members[i].name]
+		if !ok {
+			return p, malformed(shortName(root.members[i].name), root.members[i].at, "types, primaryType, domain and message are expected, and nothing else")
+		}
+		*place = &root.members[i].node
+	}
+	for _, name := range []string{"types", "primaryType", "domain", "message"} {
+		if *into[name] == nil {
+			return p, malformed(name, root.at, "the member is missing")
+		}
+	}
+	return p, nil
+}
+
+// markUsed marks the types that the hash of a struct depends on: also those of
+// empty arrays.
+func (t typeTable) markUsed(s *structType) {
+	for _, name := range s.dependencies() {
+		t[name].used = true
+	}
+}
+
+// dependencies returns the names of the structs that a struct refers to, itself
+// among them, sorted.
+func (s *structType) dependencies() []string {
+	found := map[string]bool{}
+	var walk func(*structType)
+	walk = func(at *structType) {
+		if found[at.name] {
+			return
+		}
+		found[at.name] = true
+		for i := range at.members {
+			if fields := at.members[i].of.fields; fields != nil {
+				walk(fields)
+			}
+		}
+	}
+	walk(s)
+	names := make([]string, 0, len(found))
+	for name := range found {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// UnusedTypes returns the names of the types that neither the domain nor the
+// message refers to, sorted.
+func (d *TypedData) UnusedTypes() []string {
+	var names []string
+	for name, of := range d.types {
+		if !of.used {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Members returns the members of a struct type, nil if there is none of that name.
+func (d *TypedData) Members(name string) []Member {
+	of, ok := d.types[name]
+	if !ok {
+		return nil
+	}
+	members := make([]Member, len(of.members))
+	for i, m := range of.members {
+		members[i] = Member{m.name, m.spec}
+	}
+	return members
+}
+
+// EncodeType returns a struct type as EIP-712 hashes it: the struct, then those
+// that it refers to, sorted by name. It is empty if there is no such type.
+func (d *TypedData) EncodeType(name string) string {
+	of, ok := d.types[name]
+	if !ok {
+		return ""
+	}
+	var out strings.Builder
+	of.write(&out)
+	for _, dependency := range of.dependencies() {
+		if dependency != name {
+			d.types[dependency].write(&out)
+		}
+	}
+	return out.String()
+}
+
+// write writes name(type member,…).
+func (s *structType) write(out *strings.Builder) {
+	out.WriteString(s.name + "(")
+	for i, m := range s.members {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(m.spec + " " + m.name)
+	}
+	out.WriteByte(')')
+}
+
+// Digest returns the hash that is signed:
+// keccak256(0x19 ‖ 0x01 ‖ domainSeparator ‖ hashStruct(message)).
+func (d *TypedData) Digest() [32]byte {
+	separator, message := d.DomainSeparator(), d.hashStruct(&d.Message)
+	return crypto.Keccak256Hash([]byte{0x19, 0x01}, separator[:], message[:])
+}
+
+// DomainSeparator returns hashStruct(domain).
+func (d *TypedData) DomainSeparator() [32]byte { return d.hashStruct(&d.Domain) }
+
+// hashStruct returns keccak256(typeHash ‖ encodeData).
+func (d *TypedData) hashStruct(v *Value) [32]byte {
+	of := v.of.fields
+	if of.hash == nil {
+		hash := [32]byte(crypto.Keccak256Hash([]byte(d.EncodeType(of.name))))
+		of.hash = &hash
+	}
+	encoded := slices.Clone(of.hash[:])
+	for i := range v.Members {
+		word := d.encode(&v.Members[i].Value)
+		encoded = append(encoded, word[:]...)
+	}
+	return crypto.Keccak256Hash(encoded)
+}
+
+// encode returns the 32 bytes that stand for a value in its struct.
+func (d *TypedData) encode(v *Value) (word [32]byte) {
+	if len(v.of.arrays) > 0 {
+		var elements []byte
+		for i := range v.List {
+			element := d.encode(&v.List[i])
+			elements = append(elements, element[:]...)
+		}
+		return crypto.Keccak256Hash(elements)
+	}
+	switch v.of.kind {
+	case kindStruct:
+		return d.hashStruct(v)
+	case kindString:
+		return crypto.Keccak256Hash([]byte(v.Text))
+	case kindBytes:
+		return crypto.Keccak256Hash(v.Bytes)
+	case kindFixedBytes:
+		copy(word[:], v.Bytes)
+	case kindAddress:
+		copy(word[12:], v.Bytes)
+	case kindUint, kindInt:
+		return encodeInteger(v)
+	case kindBool:
+		if v.Bool {
+			word[31] = 1
+		}
+	}
+	return word
+}
+
+// encodeInteger returns the two's complement of 256 bits, big endian.
+func encodeInteger(v *Value) (word [32]byte) {
+	if v.Int.Sign() >= 0 {
+		v.Int.FillBytes(word[:])
+		return word
+	}
+	complement := v.Int.Bytes() // of the magnitude
+	copy(word[32-len(complement):], complement)
+	carry := uint16(1)
+	for i := 31; i >= 0; i-- {
+		sum := uint16(^word[i]) + carry
+		word[i], carry = byte(sum), sum>>8
+	}
+	return word
+}

@@ -1,0 +1,231 @@
+package eip712
+
+import (
+	"encoding/hex"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Value is a value of typed data.
+type Value struct {
+	// Type is as EIP-712 writes it, such as "address", "Person" or "uint256[]".
+	Type string
+
+	Members []Named  // of a struct, in the order of its type
+	List    []Value  // of an array
+	Bytes   []byte   // of bytes, bytesN and address
+	Text    string   // of string
+	Int     *big.Int // of intN and uintN
+	Bool    bool     // of bool
+
+	of memberType
+}
+
+// Named is a member of a struct with its value.
+type Named struct {
+	Name  string
+	Value Value
+}
+
+// Find returns the member of a struct with a name.
+func (v *Value) Find(name string) (*Value, bool) {
+	for i := range v.Members {
+		if v.Members[i].Name == name {
+			return &v.Members[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// readStruct reads an object as a struct, whose type it marks as used.
+func readStruct(n *node, of *structType, path string) (Value, error) {
+	v := Value{Type: of.name, of: memberType{kind: kindStruct, fields: of}}
+	of.used = true
+	if n.kind != '{' {
+		return v, malformed(path, n.at, "an object is expected, a %s", of.name)
+	}
+	for i := range n.members {
+		if name := n.members[i].name; !of.has(name) {
+			return v, malformed(path+"."+shortName(name), n.members[i].at, "%s has no such member", of.name)
+		}
+	}
+	v.Members = make([]Named, 0, len(of.members))
+	for i := range of.members {
+		m := &of.members[i]
+		at := path + "." + m.name
+		child, ok := n.find(m.name)
+		if !ok {
+			return v, malformed(at, n.at, "the member is missing")
+		}
+		value, err := readArrays(child, &m.of, m.spec, at)
+		if err != nil {
+			return v, err
+		}
+		v.Members = append(v.Members, Named{m.name, value})
+	}
+	return v, nil
+}
+
+func (s *structType) has(name string) bool {
+	for i := range s.members {
+		if s.members[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// readArrays reads a value of a type with its arrays, the outermost last.
+func readArrays(n *node, of *memberType, spec, path string) (Value, error) {
+	if len(of.arrays) == 0 {
+		return readPlain(n, of, spec, path)
+	}
+	outer, inner := of.arrays[len(of.arrays)-1], *of
+	inner.arrays = of.arrays[:len(of.arrays)-1]
+	v := Value{Type: spec, of: *of}
+	if n.kind != '[' {
+		return v, malformed(path, n.at, "an array is expected, a %s", spec)
+	}
+	if outer >= 0 && len(n.list) != outer {
+		return v, malformed(path, n.at, "%d elements, %s has %d", len(n.list), spec, outer)
+	}
+	v.List = make([]Value, 0, len(n.list))
+	for i := range n.list {
+		element, err := readArrays(&n.list[i], &inner, spec[:strings.LastIndexByte(spec, '[')], path+"["+strconv.Itoa(i)+"]")
+		if err != nil {
+			return v, err
+		}
+		v.List = append(v.List, element)
+	}
+	return v, nil
+}
+
+// readPlain reads a struct or a value of a built-in type.
+func readPlain(n *node, of *memberType, spec, path string) (Value, error) {
+	if of.kind == kindStruct {
+		return readStruct(n, of.fields, path)
+	}
+	v := Value{Type: spec, of: *of}
+	switch of.kind {
+	case kindBool:
+		v.Bool = n.kind == 't'
+		return v, expect(n, path, "true or false", 't', 'f')
+	case kindString:
+		v.Text = n.text
+		return v, expect(n, path, "a text", '"')
+	case kindUint, kindInt:
+		return v, v.readInteger(n, path)
+	}
+	return v, v.readBytes(n, path)
+}
+
+func expect(n *node, path, what string, kinds ...jsontext.Kind) error {
+	for _, kind := range kinds {
+		if n.kind == kind {
+			return nil
+		}
+	}
+	return malformed(path, n.at, "%s is expected", what)
+}
+
+// readBytes reads bytes, bytesN and address.
+func (v *Value) readBytes(n *node, path string) error {
+	if err := expect(n, path, `a text of 0x and hex digits, a `+v.Type, '"'); err != nil {
+		return err
+	}
+	digits, ok := strings.CutPrefix(n.text, "0x")
+	raw, err := hex.DecodeString(digits)
+	switch {
+	case !ok:
+		return malformed(path, n.at, "0x is missing in front of a %s", v.Type)
+	case len(digits)%2 != 0:
+		return malformed(path, n.at, "an odd number of hex digits")
+	case err != nil:
+		return malformed(path, n.at, "%s has a character that is no hex digit", v.Type)
+	}
+	v.Bytes = raw
+	switch {
+	case v.of.kind == kindFixedBytes && len(raw) != v.of.size:
+		return malformed(path, n.at, "%d bytes, %s has %d", len(raw), v.Type, v.of.size)
+	case v.of.kind == kindAddress && len(raw) != common.AddressLength:
+		return malformed(path, n.at, "%d bytes, an address has 20", len(raw))
+	case v.of.kind == kindAddress:
+		return checkAddress(n, digits, raw, path)
+	}
+	return nil
+}
+
+// checkAddress refuses mixed case that is not the EIP-55 checksum.
+func checkAddress(n *node, digits string, raw []byte, path string) error {
+	if strings.ToLower(digits) == digits || strings.ToUpper(digits) == digits {
+		return nil
+	}
+	if want := common.BytesToAddress(raw).Hex(); want[2:] != digits {
+		return malformed(path, n.at, "wrong checksum (EIP-55): %s is right if the digits are", want)
+	}
+	return nil
+}
+
+// maxExact is the largest integer that every reader of JSON numbers reads alike.
+const maxExact = 1<<53 - 1
+
+// readInteger reads intN and uintN: a JSON integer, or text with a decimal or a
+// hex number.
+func (v *Value) readInteger(n *node, path string) error {
+	if err := expect(n, path, "an integer, a "+v.Type, '0', '"'); err != nil {
+		return err
+	}
+	value, ok := parseInteger(n.text, n.kind == '"')
+	switch {
+	case !ok && n.kind == '0':
+		return malformed(path, n.at, "%s: an integer without fraction, exponent or leading zeros is expected", quoteShort(n.text))
+	case !ok:
+		return malformed(path, n.at, "%s: decimal digits without leading zeros, or 0x and hex digits, are expected", quoteShort(n.text))
+	case n.kind == '0' && value.CmpAbs(big.NewInt(maxExact)) > 0:
+		return malformed(path, n.at, "%s is over 2^53−1, where readers of JSON numbers differ: write it as text", value)
+	case !v.of.inRange(value):
+		return malformed(path, n.at, "%s is out of the range of %s", quoteShort(n.text), v.Type)
+	}
+	v.Int = value
+	return nil
+}
+
+// maxDigits is enough for 256 bits in hex with leading zeros, and in decimal.
+const maxDigits = 80
+
+func parseInteger(text string, hexToo bool) (*big.Int, bool) {
+	if len(text) > maxDigits {
+		return nil, false
+	}
+	if digits, ok := strings.CutPrefix(text, "0x"); ok && hexToo {
+		if digits == "" || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
+			return nil, false
+		}
+		return new(big.Int).SetString(digits, 16)
+	}
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" || digits[0] == '0' && text != "0" {
+		return nil, false
+	}
+	return new(big.Int).SetString(text, 10)
+}
+
+func (m *memberType) inRange(value *big.Int) bool {
+	if m.kind == kindUint {
+		return value.Sign() >= 0 && value.BitLen() <= m.size
+	}
+	limit := new(big.Int).Lsh(big.NewInt(1), uint(m.size-1))
+	return value.Cmp(limit) < 0 && value.Cmp(limit.Neg(limit)) >= 0
+}
+
+// shortName cuts a name of the caller's for an error.
+func shortName(name string) string {
+	if isIdentifier(name) {
+		return name
+	}
+	return quoteShort(name)
+}
