@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 )
 
 // hsmPairs is how many interleaved pairs an HSM's ratio is the median of, and

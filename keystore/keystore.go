@@ -20,6 +20,10 @@ var (
 	// ErrClosed: the keystore was closed, and with it the handles it gave out.
 	ErrClosed = errors.New("keystore: closed")
 
+	// ErrUnavailable: what keeps the keys cannot be reached now: a token that was
+	// removed, hangs or refuses the login. The same call may succeed later.
+	ErrUnavailable = errors.New("keystore: unavailable")
+
 	// ErrUnsupported: the key cannot make the signature that is asked for.
 	ErrUnsupported = errors.New("keystore: unsupported by this key")
 

@@ -60,6 +60,12 @@ func newLocator(kind LocatorKind, data []byte) Locator {
 	return at
 }
 
+// UUID returns the id of a key that is located by a UUID.
+func (l Locator) UUID() (id uuid.UUID, ok bool) {
+	id = uuid.UUID(l.data[:16])
+	return id, l.kind == LocateByID && [16]byte(l.data[16:]) == [16]byte{}
+}
+
 // Hash returns a hash of the locator, for tables of keys.
 func (l *Locator) Hash(seed maphash.Seed) uint64 {
 	return maphash.Bytes(seed, l.data[:]) ^ uint64(l.kind)

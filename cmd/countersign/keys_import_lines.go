@@ -108,7 +108,7 @@ func isStorageError(err error) bool {
 	_, isPath := errors.AsType[*fs.PathError](err)
 	_, isErrno := errors.AsType[syscall.Errno](err)
 	_, isFile := errors.AsType[*file.Error](err)
-	return isPath || isErrno || isFile || isOneOf(err, file.ErrLocked, pkcs11.ErrUnavailable, keystore.ErrClosed, context.Canceled)
+	return isPath || isErrno || isFile || isOneOf(err, file.ErrLocked, keystore.ErrUnavailable, keystore.ErrClosed, context.Canceled)
 }
 
 // isOneOf reports whether an error is one of these.

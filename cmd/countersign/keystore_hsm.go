@@ -141,7 +141,7 @@ func (f *keystoreFlags) generate(cmd *cobra.Command, name string, curve keystore
 // tellLeftOut says which keys on a token are not used, to who looks for them.
 func tellLeftOut(cmd *cobra.Command, keys keystore.Keystore) {
 	if token, ok := keys.(*pkcs11.Store); ok {
-		for _, why := range token.LeftOut() {
+		for _, why := range token.Skipped() {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %v\n", why)
 		}
 	}

@@ -39,6 +39,7 @@ missing() {
 	wants 'command -v jq' jq jq jq jq jq
 	wants 'command -v openssl' openssl openssl openssl openssl openssl
 	wants 'command -v softhsm2-util' softhsm2-util softhsm2 softhsm softhsm softhsm
+	wants 'command -v p11-kit' p11-kit 'p11-kit p11-kit-modules' 'p11-kit p11-kit-server' 'p11-kit p11-kit-server' p11-kit
 	wants 'command -v node && command -v npm' node 'nodejs npm' nodejs 'nodejs npm' node
 	# Debian keeps the server's programs out of PATH.
 	wants 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb' initdb postgresql postgresql-server postgresql postgresql

@@ -3,12 +3,14 @@
 package pkcs11
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ThalesGroup/crypto11"
 	"github.com/miekg/pkcs11"
@@ -19,128 +21,190 @@ import (
 // connection is a token that we are logged in to, seen through two bindings of
 // the same module: crypto11, which opened it and must close it last, and
 // miekg/pkcs11 for what crypto11 cannot do. They share the login and the
-// handles of objects; each has sessions of its own.
+// handles of objects (unless the module keeps them apart, as p11-kit's do); each
+// has sessions of its own.
 type connection struct {
-	uri    URI
-	crypto *crypto11.Context
-	module *pkcs11.Ctx
-	pin    keystore.Secret
+	uri       URI
+	crypto    *crypto11.Context
+	module    *module
+	pin       keystore.Secret
+	pinSource string // for errors
 
-	mu      sync.Mutex // held while logging in, and over what follows
-	slot    uint
-	refusal error // of the PIN: it is not tried again
+	mu    sync.Mutex // held while logging in, and over what follows
+	slot  uint
+	trust pinTrust
 
 	logins atomic.Uint64 // how often we have logged in anew
 }
 
-// opening is held by who initialises or finalises a module.
-var opening sync.Mutex
+// credentials are the PIN and what is known of it.
+type credentials struct {
+	pin    keystore.Secret
+	source string // for errors: a path, or "Options.PIN"
+	trust  pinTrust
+}
 
-// connect opens the module and logs in. The connection owns the PIN from then
-// on, also if there is an error.
-func connect(uri URI, pin keystore.Secret) (*connection, error) {
-	opening.Lock()
-	defer opening.Unlock()
-	c := &connection{uri: uri, pin: pin}
-	if err := c.open(); err != nil {
-		pin.Destroy()
-		if c.module != nil {
-			c.module.Destroy()
+// connect opens the module and logs in. The connection owns the PIN from then on,
+// also if there is an error. If the context ends first, connect returns its error,
+// and what the module does then is undone when it answers.
+func connect(ctx context.Context, uri URI, with credentials) (*connection, error) {
+	c := &connection{uri: uri, pin: with.pin, pinSource: with.source, trust: with.trust}
+	if ctx.Done() == nil {
+		return c.connect(ctx)
+	}
+	result := make(chan error, 1)
+	var decided atomic.Bool // that the connection is handed over, or that the caller has left
+	go func() {
+		_, err := c.connect(ctx)
+		if !decided.CompareAndSwap(false, true) && err == nil {
+			err = c.close()
 		}
+		result <- err
+	}()
+	select {
+	case err := <-result:
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	case <-ctx.Done():
+	}
+	if decided.CompareAndSwap(false, true) {
+		return nil, ctx.Err()
+	}
+	if err := <-result; err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *connection) open() error {
-	if _, err := os.Stat(c.uri.ModulePath); err != nil {
-		return fmt.Errorf("pkcs11: module-path: %w", err)
+func (c *connection) connect(ctx context.Context) (*connection, error) {
+	if err := lockModules(ctx); err != nil {
+		c.pin.Destroy()
+		return nil, err
 	}
-	if c.module = pkcs11.New(c.uri.ModulePath); c.module == nil {
-		return fmt.Errorf("pkcs11: %s is not a PKCS#11 module that can be loaded", c.uri.ModulePath)
+	defer unlockModules()
+	if err := c.open(); err != nil {
+		c.pin.Destroy()
+		return nil, err
 	}
-	if err := c.locateFirst(); err != nil {
+	return c, nil
+}
+
+// open finds the slot before crypto11 opens the module: crypto11 would take the
+// first token that has the label, and try the PIN on it.
+func (c *connection) open() (err error) {
+	if c.module, err = acquireModule(c.uri.ModulePath); err != nil {
 		return err
 	}
-	return c.pin.Reveal(func(pin []byte) error { return c.configure(string(pin)) })
-}
-
-// locateFirst finds the slot before crypto11 opens the module: crypto11 would
-// take the first token that has the label, and try the PIN on it. It must find
-// the module not initialised, unless that was itself.
-func (c *connection) locateFirst() error {
-	err := c.module.Initialize()
-	if err != nil && !returned(err, pkcs11.CKR_CRYPTOKI_ALREADY_INITIALIZED) {
-		return fmt.Errorf("pkcs11: initialising %s: %w", c.uri.ModulePath, err)
+	info, err := c.locate()
+	if err == nil {
+		err = c.checkLogin(info)
 	}
 	if err == nil {
-		defer func() { _ = c.module.Finalize() }()
+		err = c.module.hand(func() error { return c.configure(info.SerialNumber) })
 	}
-	c.slot, err = c.locate()
-	return err
-}
-
-// configure opens the module by crypto11 and logs in.
-func (c *connection) configure(pin string) error {
-	slot := int(c.slot)
-	config := &crypto11.Config{Path: c.uri.ModulePath, SlotNumber: &slot, Pin: pin, MaxSessions: proofSessions + 1}
-	context, err := crypto11.Configure(config)
-	config.Pin = "" // crypto11 keeps the configuration
-	switch {
-	case isOneOf(err, pinRefused):
-		return fmt.Errorf("%w: %w", ErrPIN, err)
-	case returned(err, pkcs11.CKR_CRYPTOKI_ALREADY_INITIALIZED):
-		return fmt.Errorf("pkcs11: something else in this process uses %s already: %w", c.uri.ModulePath, err)
-	case err != nil:
-		return explain("logging in", err)
+	if err != nil {
+		return errors.Join(err, c.release())
 	}
-	c.crypto = context
+	c.trust = max(c.trust, pinWorked)
 	return nil
 }
 
-// close finalises the module, if nobody else uses it. All sessions must be
-// closed.
-func (c *connection) close() error {
-	opening.Lock()
-	defer opening.Unlock()
-	c.pin.Destroy()
-	err := c.crypto.Close()
-	c.module.Destroy()
-	return err
+// configure opens the module by crypto11 and logs in.
+func (c *connection) configure(serial string) error {
+	slot := int(c.slot)
+	config := &crypto11.Config{Path: c.module.path, SlotNumber: &slot, MaxSessions: proofSessions + 1}
+	err := c.pin.Reveal(func(pin []byte) (err error) {
+		config.Pin = string(pin)
+		c.crypto, err = crypto11.Configure(config)
+		config.Pin = "" // crypto11 keeps the configuration
+		return err
+	})
+	switch {
+	case isOneOf(err, pinRefused):
+		return c.refuse(serial, err)
+	case err != nil:
+		return explain("logging in", err)
+	}
+	return nil
 }
 
-// locate returns the slot of the one token that the URI means.
-func (c *connection) locate() (uint, error) {
+// close finalizes the module, if nothing else uses it. All sessions must be
+// closed.
+func (c *connection) close() error {
+	_ = lockModules(context.Background())
+	defer unlockModules()
+	c.pin.Destroy()
+	return c.release()
+}
+
+func (c *connection) release() error {
+	if c.crypto == nil {
+		return c.module.release(nil)
+	}
+	return c.module.release(c.crypto.Close)
+}
+
+// looks is how often locate looks for a token before it says that there is none, and
+// lookPause how long it waits in between: modules that read their tokens from
+// files miss one now and then that another process writes.
+const (
+	looks     = 3
+	lookPause = 20 * time.Millisecond
+)
+
+// locate finds the slot of the one token that the URI means.
+func (c *connection) locate() (info pkcs11.TokenInfo, err error) {
+	for look := 1; ; look++ {
+		matching, present, err := c.list()
+		switch {
+		case err != nil:
+			return info, err
+		case len(matching) == 1:
+			c.slot = matching[0].slot
+			return matching[0].info, nil
+		case len(matching) > 1:
+			return info, fmt.Errorf("pkcs11: several tokens match the URI: name one by its serial: %s", listed(matching))
+		case look == looks:
+			return info, fmt.Errorf("%w: no token matches the URI; there are: %s", keystore.ErrUnavailable, listed(present))
+		}
+		time.Sleep(lookPause)
+	}
+}
+
+// slotted is a token in its slot.
+type slotted struct {
+	slot uint
+	info pkcs11.TokenInfo
+}
+
+// list returns the tokens that match the URI, and all that are present.
+func (c *connection) list() (matching, present []slotted, err error) {
 	slots, err := c.module.GetSlotList(true)
 	if err != nil {
-		return 0, fmt.Errorf("%w: listing the slots: %w", ErrUnavailable, err)
+		return nil, nil, fmt.Errorf("%w: listing the slots: %w", keystore.ErrUnavailable, err)
 	}
-	var matching, present []string
-	var found uint
 	for _, slot := range slots {
 		info, err := c.module.GetTokenInfo(slot)
 		if err != nil || info.Label == "" && info.Flags&pkcs11.CKF_TOKEN_INITIALIZED == 0 {
-			continue // taken out since, or blank
+			continue // removed since, or blank
 		}
-		name := fmt.Sprintf("%q (serial %q)", info.Label, info.SerialNumber)
-		present = append(present, name)
+		present = append(present, slotted{slot, info})
 		if c.uri.matches(slot, info) {
-			matching = append(matching, name)
-			found = slot
+			matching = append(matching, slotted{slot, info})
 		}
 	}
-	switch len(matching) {
-	case 1:
-		return found, nil
-	case 0:
-		return 0, fmt.Errorf("%w: no token is what the URI says; there are: %s", ErrUnavailable, listed(present))
-	}
-	return 0, fmt.Errorf("pkcs11: several tokens are what the URI says: name one by its serial: %s", listed(matching))
+	return matching, present, nil
 }
 
-func listed(names []string) string {
-	if len(names) == 0 {
+func listed(tokens []slotted) string {
+	if len(tokens) == 0 {
 		return "none: does the module find its own configuration? SoftHSM's is the file that SOFTHSM2_CONF names"
+	}
+	var names []string
+	for _, token := range tokens {
+		names = append(names, fmt.Sprintf("%q (serial %q)", token.info.Label, token.info.SerialNumber))
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")
@@ -169,10 +233,8 @@ func (c *connection) newSession(flags uint) (pkcs11.SessionHandle, error) {
 	flags |= pkcs11.CKF_SERIAL_SESSION
 	handle, err := c.module.OpenSession(c.slot, flags)
 	if isOneOf(err, slotLost) {
-		var slot uint
-		if slot, err = c.locate(); err == nil {
-			c.slot = slot
-			handle, err = c.module.OpenSession(slot, flags)
+		if _, err = c.locate(); err == nil {
+			handle, err = c.module.OpenSession(c.slot, flags)
 		}
 	}
 	if err != nil {
@@ -183,36 +245,4 @@ func (c *connection) newSession(flags uint) (pkcs11.SessionHandle, error) {
 		return 0, err
 	}
 	return handle, nil
-}
-
-// login logs the application in, if it is not. A PIN that was refused is not
-// tried again. c.mu is held.
-func (c *connection) login(handle pkcs11.SessionHandle) error {
-	err := c.mustBeLoggedIn(handle)
-	if !returned(err, pkcs11.CKR_USER_NOT_LOGGED_IN) {
-		return err
-	}
-	if c.refusal != nil {
-		return c.refusal
-	}
-	err = c.pin.Reveal(func(pin []byte) error { return c.module.Login(handle, pkcs11.CKU_USER, string(pin)) })
-	c.logins.Add(1)
-	switch {
-	case returned(err, pkcs11.CKR_USER_ALREADY_LOGGED_IN):
-		return nil
-	case isOneOf(err, pinRefused):
-		c.refusal = fmt.Errorf("%w: %w", ErrPIN, err)
-		return c.refusal
-	}
-	return err
-}
-
-// mustBeLoggedIn returns CKR_USER_NOT_LOGGED_IN if the login has ended. A module
-// does not say so when it is asked for objects: it leaves the private ones out.
-func (c *connection) mustBeLoggedIn(in pkcs11.SessionHandle) error {
-	info, err := c.module.GetSessionInfo(in)
-	if err == nil && info.State != pkcs11.CKS_RO_USER_FUNCTIONS && info.State != pkcs11.CKS_RW_USER_FUNCTIONS {
-		err = pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
-	}
-	return err
 }

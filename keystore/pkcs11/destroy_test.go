@@ -27,14 +27,15 @@ func TestHandleOfAnotherKey(t *testing.T) {
 	}
 	inUse := store.lookUp("org", keystore.ByID(info.ID))
 	handle := []pkcs11.ObjectHandle{pkcs11.ObjectHandle(inUse.handle.Load())}
-	err = store.remove(t.Context(), uuid.New(), handle)
+	other, own := uuid.New(), uuid.MustParse(info.ID)
+	err = store.remove(t.Context(), other[:], handle)
 	if err == nil || !strings.Contains(err.Error(), "its handle is that of another object by now") {
 		t.Errorf("%v, want that the handle is that of another object", err)
 	}
 	if _, err := inUse.sign(t.Context(), make([]byte, 32)); err != nil {
 		t.Errorf("the key in use: %v", err)
 	}
-	if err := store.remove(t.Context(), uuid.MustParse(info.ID), handle); err != nil {
+	if err := store.remove(t.Context(), own[:], handle); err != nil {
 		t.Errorf("under its own id: %v", err)
 	}
 	if _, err := inUse.sign(t.Context(), make([]byte, 32)); err == nil {

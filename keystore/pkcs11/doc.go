@@ -24,11 +24,17 @@
 // Organizations that share a token are kept apart by this package. Where the
 // HSM is to keep them apart, give each a token and a PIN of its own.
 //
-// A private key needs a public object with the same CKA_ID beside it, or a
-// public key in Options.PublicKeys: PKCS#11 does not derive one. Public objects
-// can be planted without a PIN, so that a key is believed to have a public key
-// when it has signed for it, once in a process. Keys that cannot be used are
-// left out; LeftOut says why.
+// A private key needs a public object with the same CKA_ID, or a public key in
+// Options.PublicKeys: PKCS#11 does not derive one. Public objects can be planted and
+// destroyed without a PIN, so a key is what its private object proves: it signs once
+// before its public key is believed; of several public keys, the one that verifies is
+// taken; and a key that has proved itself keeps its public key. Private keys of one
+// organization that share a CKA_ID are all skipped, as a request cannot say which it
+// means. Skipped says why keys are not used, Extractable which of those in use can be
+// taken out of the token.
+//
+// New keys get a UUID as CKA_ID. Where the token keeps fewer bytes (a YubiHSM 2 keeps
+// two), they get random bytes of the length that it keeps.
 //
 // # Signatures
 //
@@ -44,16 +50,22 @@
 // session in which anything fails is never used again. If the session, the
 // login, the token's slot or the handle of a key turns out to be gone, the
 // operation is tried once more, in a new session, logged in anew. If that fails
-// too, the error is ErrUnavailable, and the next call tries again; a token that
-// was away is found where it is back. A PIN that the token refuses is not tried
-// again before the program is restarted: tokens lock themselves.
+// too, the error is keystore.ErrUnavailable, and the next call tries again; a token
+// that was removed is found again in whichever slot it returns to. Ready tells whether
+// a key could sign now.
 //
-// All calls obey their context, also while the token is busy or hangs; only Open
-// waits for the login. What was begun goes on behind the caller's back, in a
-// goroutine of its own; Close waits for it. A key that is made when nobody waits
-// for it any more is removed again. With one or two sessions, waking that goroutine
-// up costs up to a fifth of SoftHSM's throughput, with more of them nothing. A
-// call whose context cannot end has no need of it, and runs where it is called.
+// A PIN that the token refuses is not tried again by this process. Nor is any PIN
+// tried on a token which reports that the last one was wrong, that one more locks it,
+// or that it is locked (CKF_USER_PIN_COUNT_LOW, _FINAL_TRY, _LOCKED), unless
+// Options.RetryPIN says so: a supervisor that restarts a program with a wrong PIN must
+// not lock the token. The error is ErrPIN.
+//
+// All calls obey their context, also while the token is busy or hangs. What was begun
+// goes on in the background, in a goroutine of its own. Close waits five seconds for
+// it. A key that is made when its caller has left is removed again. With one or two
+// sessions, waking that goroutine up costs up to a fifth of SoftHSM's throughput, with
+// more of them nothing. A call whose context cannot end has no need of it, and runs
+// where it is called.
 //
 // # The app-proof key
 //
@@ -68,10 +80,12 @@
 //
 // # How
 //
-// crypto11 opens the module, finds and logs in to the token, and must close it
-// last; it knows neither secp256k1 nor Ed25519, and its session pool keeps dead
-// sessions. So a second binding to the same module, miekg/pkcs11, does the rest,
-// with sessions of our own under the same login. A program can open any number
-// of Stores and ProofSigners; but if something else in it has initialised the
-// module, opening one fails.
+// crypto11 opens the module, logs in to the token, and must close it last; it knows
+// neither secp256k1 nor Ed25519, and its session pool keeps dead sessions. So a second
+// binding to the same module, miekg/pkcs11, does the rest, with sessions of our own. A
+// program can open any number of Stores and ProofSigners, by any path of the module: it
+// is initialized once and finalized when the last of them is closed, as some modules
+// answer CKR_OK to a second C_Initialize. p11-kit's client and proxy modules give each
+// binding a state of its own, and are initialized for each. If something else in the
+// program has initialized the module, opening one fails.
 package pkcs11

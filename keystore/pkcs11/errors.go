@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Return values that miekg/pkcs11 has, by what follows from them.
@@ -30,6 +32,12 @@ var (
 	slotLost = []pkcs11.Error{
 		pkcs11.CKR_TOKEN_NOT_PRESENT, pkcs11.CKR_TOKEN_NOT_RECOGNIZED,
 		pkcs11.CKR_SLOT_ID_INVALID, pkcs11.CKR_DEVICE_REMOVED,
+	}
+
+	// The token does not have the curve, or not the operation.
+	notSupported = []pkcs11.Error{
+		pkcs11.CKR_CURVE_NOT_SUPPORTED, pkcs11.CKR_MECHANISM_INVALID, pkcs11.CKR_DOMAIN_PARAMS_INVALID,
+		pkcs11.CKR_KEY_TYPE_INCONSISTENT,
 	}
 
 	// Trying the PIN again could lock the token.
@@ -61,13 +69,15 @@ func explain(doing string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrPIN):
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", keystore.ErrUnavailable, err)
 	case isOneOf(err, slotLost):
-		return fmt.Errorf("%w: %s: the token is not there: %w", ErrUnavailable, doing, err)
+		return fmt.Errorf("%w: %s: the token is not there: %w", keystore.ErrUnavailable, doing, err)
 	case returned(err, pkcs11.CKR_SESSION_COUNT):
-		return fmt.Errorf("%w: %s: the token has no more sessions: ask for fewer with countersign-sessions: %w", ErrUnavailable, doing, err)
+		return fmt.Errorf("%w: %s: the token has no more sessions: ask for fewer with countersign-sessions: %w", keystore.ErrUnavailable, doing, err)
+	case isOneOf(err, notSupported):
+		return fmt.Errorf("pkcs11: %s: the token does not support this curve or mechanism: 'pkcs11-tool --module MODULE --list-mechanisms' shows what it can do: %w", doing, err)
 	case retryable(err):
-		return fmt.Errorf("%w: %s: %w", ErrUnavailable, doing, err)
+		return fmt.Errorf("%w: %s: %w", keystore.ErrUnavailable, doing, err)
 	}
 	return fmt.Errorf("pkcs11: %s: %w", doing, err)
 }

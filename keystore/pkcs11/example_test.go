@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
@@ -18,7 +19,7 @@ func ExampleOpen() {
 
 	// Whether a token is only away for now can be asked.
 	_, err = pkcs11.Open(context.Background(), uri+"&pin-source=file:/nowhere", pkcs11.Options{})
-	fmt.Println(err, errors.Is(err, pkcs11.ErrUnavailable))
+	fmt.Println(err, errors.Is(err, keystore.ErrUnavailable))
 	// Output:
 	// pkcs11 uri: byte 62: pin-value: a PIN does not belong into a URI, where others can read it: put it into a file and write pin-source=file:/PATH
 	// pkcs11: PIN file /nowhere: no such file or directory false

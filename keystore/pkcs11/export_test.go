@@ -16,3 +16,13 @@ func (s *Store) scannedAt(at time.Time) {
 	s.lastScan = at
 	<-s.scanning
 }
+
+// ShortenClose makes Close wait for hanging calls no longer than a moment.
+func (s *Store) ShortenClose() { s.settings.closeTimeout = time.Millisecond }
+
+// ModulesOpen returns how many modules the process has open.
+func ModulesOpen() int {
+	modules.turn <- struct{}{}
+	defer unlockModules()
+	return len(modules.open)
+}

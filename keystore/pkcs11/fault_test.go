@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
 )
 
 // rig is a token behind the proxy, with a key of each curve.
@@ -117,7 +117,7 @@ func TestRecovers(t *testing.T) {
 						t.Errorf("one fault: %v", err)
 					}
 					inject(r.proxy, 2)
-					if _, err := sign(ctx, key); !errors.Is(err, pkcs11.ErrUnavailable) || !strings.Contains(err.Error(), "tried twice") {
+					if _, err := sign(ctx, key); !errors.Is(err, keystore.ErrUnavailable) || !strings.Contains(err.Error(), "tried twice") {
 						t.Errorf("two faults: %v", err)
 					}
 					r.mustSign(t, "after two faults")
@@ -135,13 +135,13 @@ func TestTokenRemovedAndBack(t *testing.T) {
 	for _, slot := range []int{0, 0, 4711} { // in the end in another slot
 		r.proxy.Remove()
 		for range 3 {
-			for _, err := range r.mustFail(t, "without a token", pkcs11.ErrUnavailable) {
-				if err != nil && !strings.Contains(err.Error(), "no token is what the URI says; there are: none") {
+			for _, err := range r.mustFail(t, "without a token", keystore.ErrUnavailable) {
+				if err != nil && !strings.Contains(err.Error(), "no token matches the URI; there are: none") {
 					t.Errorf("without a token: %v does not say which", err)
 				}
 			}
 		}
-		if _, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519); !errors.Is(err, pkcs11.ErrUnavailable) {
+		if _, err := r.store.Generate(t.Context(), "org", "", keystore.CurveEd25519); !errors.Is(err, keystore.ErrUnavailable) {
 			t.Errorf("generate without a token: %v", err)
 		}
 		r.proxy.MoveTo(slot)
@@ -183,7 +183,7 @@ func TestPINRefusedLater(t *testing.T) {
 	r.proxy.RefusePIN(100)
 	for range 3 {
 		r.mustFail(t, "with another PIN", pkcs11.ErrPIN)
-		r.mustFail(t, "with another PIN", pkcs11.ErrUnavailable)
+		r.mustFail(t, "with another PIN", keystore.ErrUnavailable)
 	}
 	if tried := r.proxy.Logins() - before; tried != 1 {
 		t.Errorf("the PIN was tried %d times, want once", tried)

@@ -10,9 +10,9 @@ import (
 
 	miekg "github.com/miekg/pkcs11"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
 )
 
 // TestSigningFails has one thing after the other go wrong on the way to a
@@ -29,7 +29,7 @@ func TestSigningFails(t *testing.T) {
 	}{
 		"the mechanism is not there": {
 			inject: func(p *faultproxy.Proxy) { p.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) },
-			want:   "signing: pkcs11: 0x70: CKR_MECHANISM_INVALID", begun: 1,
+			want:   "shows what it can do: pkcs11: 0x70: CKR_MECHANISM_INVALID", begun: 1,
 		},
 		"the token is in its slot, and says that it is not": {
 			inject: func(p *faultproxy.Proxy) { p.Fail(faultproxy.SignInit, miekg.CKR_TOKEN_NOT_PRESENT) },
@@ -81,7 +81,7 @@ func TestSigningFails(t *testing.T) {
 			c.inject(r.proxy)
 			signature, err := sign(t.Context(), key)
 			if err == nil || !strings.Contains(err.Error(), "key "+key.ID()+": ") || !strings.HasSuffix(err.Error(), c.want) ||
-				errors.Is(err, pkcs11.ErrUnavailable) != c.unavailable || strings.Trim(string(signature), "\x00") != "" {
+				errors.Is(err, keystore.ErrUnavailable) != c.unavailable || strings.Trim(string(signature), "\x00") != "" {
 				t.Errorf("%s: %x, %v, want %q", name, signature, err, c.want)
 			}
 			if begun = r.proxy.Calls(faultproxy.SignInit) - begun; begun != c.begun {
@@ -122,7 +122,7 @@ func TestKeyIsAnotherNow(t *testing.T) {
 		}
 		return err
 	}
-	if err := lost("2 private keys on the token have its CKA_ID and CKA_LABEL"); errors.Is(err, pkcs11.ErrUnavailable) {
+	if err := lost("2 private keys on the token have its CKA_ID and CKA_LABEL"); errors.Is(err, keystore.ErrUnavailable) {
 		t.Errorf("%v: trying again does not help", err)
 	}
 	b.set(t, secp256k1, miekg.CKA_LABEL, "org/the first one")
@@ -133,8 +133,8 @@ func TestKeyIsAnotherNow(t *testing.T) {
 			b.destroy(t, object)
 		}
 	}
-	if err := lost("no private key on the token has its CKA_ID and CKA_LABEL"); !errors.Is(err, pkcs11.ErrUnavailable) {
-		t.Errorf("%v, want ErrUnavailable: the login may have ended", err)
+	if err := lost("no private key on the token has its CKA_ID and CKA_LABEL"); !errors.Is(err, keystore.ErrUnavailable) {
+		t.Errorf("%v, want keystore.ErrUnavailable: the login may have ended", err)
 	}
 	b.set(t, secp256k1, miekg.CKA_LABEL, label)
 	r.mustSign(t, "when it is back")
@@ -147,11 +147,11 @@ func TestUnprovedKeyIsNotFound(t *testing.T) {
 	fresh := open(t, r.token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(r.token.PIN)})
 	for _, key := range r.keys {
 		r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR)
-		if found, err := fresh.Find(t.Context(), "org", keystore.ByID(key.ID())); found != nil || !errors.Is(err, pkcs11.ErrUnavailable) {
-			t.Errorf("found %v, %v, want ErrUnavailable", found, err)
+		if found, err := fresh.Find(t.Context(), "org", keystore.ByID(key.ID())); found != nil || !errors.Is(err, keystore.ErrUnavailable) {
+			t.Errorf("found %v, %v, want keystore.ErrUnavailable", found, err)
 		}
-		if listed, err := ids(t.Context(), fresh); !errors.Is(err, pkcs11.ErrUnavailable) {
-			t.Errorf("listed %v, %v, want ErrUnavailable", listed, err)
+		if listed, err := ids(t.Context(), fresh); !errors.Is(err, keystore.ErrUnavailable) {
+			t.Errorf("listed %v, %v, want keystore.ErrUnavailable", listed, err)
 		}
 		r.proxy.Release(faultproxy.SignInit)
 		if _, err := fresh.Find(t.Context(), "org", keystore.ByID(key.ID())); err != nil {

@@ -24,8 +24,9 @@ type key struct {
 	label, ckaID       string // CKA_LABEL and CKA_ID, as they are on the token
 	id                 string
 	public             keystore.PublicKey
-	handle             atomic.Uint64 // of the private object; good while the login lasts
-	proved             atomic.Bool   // that public belongs to the private object
+	locators           []keystore.Locator // every place where the key is found
+	handle             atomic.Uint64      // of the private object; good while the login lasts
+	proved             atomic.Bool        // that public belongs to the private object
 }
 
 // ID implements keystore.Key.
@@ -64,7 +65,7 @@ func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte,
 		return [65]byte{}, err
 	}
 	signature, err := finishECDSA(k.public, digest, raw)
-	return signature, k.named(err)
+	return signature, k.checked(err)
 }
 
 // SignEd25519 implements keystore.Ed25519Signer.
@@ -74,7 +75,16 @@ func (k ed25519Key) SignEd25519(ctx context.Context, message []byte) ([64]byte, 
 		return [64]byte{}, err
 	}
 	signature, err := finishEd25519(k.public, message, raw)
-	return signature, k.named(err)
+	return signature, k.checked(err)
+}
+
+// checked names the key in an error. A key whose signature does not verify has to
+// prove its public key again: the private object may have been replaced.
+func (k *key) checked(err error) error {
+	if errors.Is(err, keystore.ErrSignatureCheck) {
+		k.proved.Store(false)
+	}
+	return k.named(err)
 }
 
 func (k *key) named(err error) error {
@@ -88,18 +98,13 @@ func (k *key) named(err error) error {
 func (k *key) sign(ctx context.Context, message []byte) ([]byte, error) {
 	// An operation may outlast the context, and then the caller's slice.
 	message = bytes.Clone(message)
-	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(schemes[k.public.Curve()].sign, nil)}
-	module := k.store.connection.module
 	var signature []byte
 	err := k.store.pool.do(ctx, func(held session, again bool) error {
 		handle, err := k.handleIn(held, again)
 		if err != nil {
 			return err
 		}
-		if err := module.SignInit(held.handle, mechanism, handle); err != nil {
-			return err
-		}
-		signature, err = module.Sign(held.handle, message)
+		signature, err = k.store.connection.sign(held.handle, handle, k.public.Curve(), message)
 		return err
 	})
 	if err != nil {
@@ -109,6 +114,15 @@ func (k *key) sign(ctx context.Context, message []byte) ([]byte, error) {
 		return nil, k.named(explain("signing", err))
 	}
 	return signature, nil
+}
+
+// sign signs in a session, by the mechanism of the curve.
+func (c *connection) sign(in pkcs11.SessionHandle, with pkcs11.ObjectHandle, curve keystore.Curve, message []byte) ([]byte, error) {
+	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(schemes[curve].sign, nil)}
+	if err := c.module.SignInit(in, mechanism, with); err != nil {
+		return nil, err
+	}
+	return c.module.Sign(in, message)
 }
 
 // isFinal reports whether an error is one that callers ask for by errors.Is and
@@ -123,7 +137,7 @@ func (k *key) handleIn(held session, again bool) (pkcs11.ObjectHandle, error) {
 	if handle := k.handle.Load(); handle != 0 && !again {
 		return pkcs11.ObjectHandle(handle), nil
 	}
-	objects, err := find(k.store.connection.module, held.handle,
+	objects, err := find(k.store.connection.module.Ctx, held.handle,
 		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY),
 		pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, schemes[k.public.Curve()].keyType),
 		pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
@@ -147,25 +161,41 @@ func (k *key) handleIn(held session, again bool) (pkcs11.ObjectHandle, error) {
 // is no transaction of any chain.
 const proofMessage = "countersign: proof of possession of a key on a PKCS#11 token"
 
-// prove has the key sign, once: a public object can be planted by whoever
-// reaches the token without a PIN, and money would go to its address.
-func (k *key) prove(ctx context.Context) (err error) {
+// proofOf returns what a key of the curve signs as a proof.
+func proofOf(curve keystore.Curve) []byte {
+	if curve == keystore.CurveEd25519 {
+		return []byte(proofMessage)
+	}
+	digest := sha256.Sum256([]byte(proofMessage))
+	return digest[:]
+}
+
+// verifyProof checks what the token returned for proofOf.
+func verifyProof(public keystore.PublicKey, raw []byte) (err error) {
+	proof := proofOf(public.Curve())
+	if public.Curve() == keystore.CurveEd25519 {
+		_, err = finishEd25519(public, proof, raw)
+	} else {
+		_, err = finishECDSA(public, [32]byte(proof), raw)
+	}
+	return err
+}
+
+// prove has the key sign, once: public objects can be planted without a PIN, and
+// money would go to their addresses.
+func (k *key) prove(ctx context.Context) error {
 	if k.proved.Load() {
 		return nil
 	}
-	switch signer := k.found().(type) {
-	case keystore.ECDSASigner:
-		_, err = signer.SignECDSA(ctx, sha256.Sum256([]byte(proofMessage)))
-	case keystore.Ed25519Signer:
-		_, err = signer.SignEd25519(ctx, []byte(proofMessage))
+	raw, err := k.sign(ctx, proofOf(k.public.Curve()))
+	if err != nil {
+		return err
 	}
-	if errors.Is(err, keystore.ErrSignatureCheck) {
-		return fmt.Errorf("the public key that the token or the configuration has does not belong to the private key: %w", err)
+	if err := verifyProof(k.public, raw); err != nil {
+		return fmt.Errorf("the public key that the token or the configuration has does not belong to the private key: %w", k.named(err))
 	}
-	if err == nil {
-		k.proved.Store(true)
-	}
-	return err
+	k.proved.Store(true)
+	return nil
 }
 
 // info returns what a listing tells of the key.

@@ -11,9 +11,9 @@ import (
 
 	miekg "github.com/miekg/pkcs11"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
 )
 
 // objects counts the keys on the token, public and private.
@@ -47,7 +47,7 @@ func TestMakingFails(t *testing.T) {
 		},
 		"the token breaks": {
 			make: generate, inject: fail(faultproxy.GenerateKeyPair, miekg.CKR_DEVICE_ERROR, 0),
-			want: "generate key: pkcs11: token unavailable: changing the token: pkcs11: 0x30: CKR_DEVICE_ERROR", is: pkcs11.ErrUnavailable,
+			want: "generate key: keystore: unavailable: changing the token: pkcs11: 0x30: CKR_DEVICE_ERROR", is: keystore.ErrUnavailable,
 		},
 		"the private object is not taken": {
 			make: bring, inject: fail(faultproxy.CreateObject, miekg.CKR_HOST_MEMORY, 0),
@@ -69,12 +69,12 @@ func TestMakingFails(t *testing.T) {
 			want: "generate key: pkcs11: reading the keys of the token: pkcs11: 0x2: CKR_HOST_MEMORY",
 		},
 		"the token does not tell whose the private object is": {
-			make: generate, inject: fail(faultproxy.GetAttributeValue, miekg.CKR_ATTRIBUTE_SENSITIVE, 0),
-			want: "generate key: the token does not give back the key that it made",
+			make: generate, inject: fail(faultproxy.GetAttributeValue, miekg.CKR_HOST_MEMORY, 0),
+			want: "generate key: pkcs11: changing the token: pkcs11: 0x2: CKR_HOST_MEMORY",
 		},
 		"the token does not tell the public key": {
 			make: bring, inject: fail(faultproxy.GetAttributeValue, miekg.CKR_ATTRIBUTE_TYPE_INVALID, 4),
-			want: "put it there, or into Options.PublicKeys\nthe token does not give back the key that it made",
+			want: "or name the key in Options.PublicKeys\nthe token does not give back the key that it made",
 		},
 		"its signature does not verify": {
 			make: generate, inject: func() { r.proxy.FlipBit(7) },
@@ -82,7 +82,7 @@ func TestMakingFails(t *testing.T) {
 		},
 		"no more sessions": {
 			make: generate, inject: func() { r.proxy.CapSessions(r.proxy.Open()) },
-			want: "generate key: pkcs11: token unavailable: opening a session that can write: the token has no more sessions: ask for fewer with countersign-sessions", is: pkcs11.ErrUnavailable,
+			want: "generate key: keystore: unavailable: opening a session that can write: the token has no more sessions: ask for fewer with countersign-sessions", is: keystore.ErrUnavailable,
 		},
 		"the name is none": {
 			make: func() error {
@@ -96,7 +96,7 @@ func TestMakingFails(t *testing.T) {
 		r.store.Remember()
 		c.inject()
 		err := c.make()
-		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || c.is == nil && errors.Is(err, pkcs11.ErrUnavailable) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || c.is == nil && errors.Is(err, keystore.ErrUnavailable) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 		r.proxy.ReleaseAll()

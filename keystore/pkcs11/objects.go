@@ -65,9 +65,11 @@ func attributes(module *pkcs11.Ctx, in pkcs11.SessionHandle, object pkcs11.Objec
 
 // publicObject is a public key on the token.
 type publicObject struct {
-	id, label     string
+	id            string
 	params, point []byte
 }
+
+func (o publicObject) parse() (keystore.PublicKey, error) { return parseClaim(o.params, o.point) }
 
 func publicObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, only []*pkcs11.Attribute) (map[string][]publicObject, error) {
 	handles, err := find(module, in, append(only[:len(only):len(only)],
@@ -79,7 +81,7 @@ func publicObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, on
 	}
 	byID := map[string][]publicObject{}
 	for _, handle := range handles {
-		values, err := attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_LABEL, pkcs11.CKA_EC_PARAMS, pkcs11.CKA_EC_POINT)
+		values, err := attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_EC_PARAMS, pkcs11.CKA_EC_POINT)
 		if err != nil {
 			if isAttributeError(err) {
 				continue // half a key is no key
@@ -87,13 +89,13 @@ func publicObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, on
 			return nil, err
 		}
 		id := string(values[0])
-		byID[id] = append(byID[id], publicObject{id, string(values[1]), values[2], values[3]})
+		byID[id] = append(byID[id], publicObject{id, values[1], values[2]})
 	}
 	return byID, nil
 }
 
 // isAttributeError reports whether an object does not have an attribute, or does
-// not tell it.
+// not reveal it.
 func isAttributeError(err error) bool {
 	return isOneOf(err, []pkcs11.Error{
 		pkcs11.CKR_ATTRIBUTE_TYPE_INVALID, pkcs11.CKR_ATTRIBUTE_SENSITIVE, pkcs11.CKR_OBJECT_HANDLE_INVALID,
@@ -105,6 +107,7 @@ type privateObject struct {
 	id, label  string
 	handle     pkcs11.ObjectHandle
 	alwaysAsks bool // CKA_ALWAYS_AUTHENTICATE
+	readable   bool // CKA_EXTRACTABLE, or not CKA_SENSITIVE: its secret can be taken out
 }
 
 func privateObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, only []*pkcs11.Attribute) ([]privateObject, error) {
@@ -118,20 +121,50 @@ func privateObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, o
 	}
 	var all []privateObject
 	for _, handle := range handles {
-		values, err := attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_LABEL)
-		if err != nil {
-			if isAttributeError(err) {
-				continue
-			}
+		object, err := describe(module, in, handle)
+		switch {
+		case err == nil:
+			all = append(all, object)
+		case !isAttributeError(err):
 			return nil, err
 		}
-		asks, err := attributes(module, in, handle, pkcs11.CKA_ALWAYS_AUTHENTICATE)
-		if err != nil && !isAttributeError(err) {
-			return nil, err
-		}
-		all = append(all, privateObject{string(values[0]), string(values[1]), handle, err == nil && isTrue(asks[0])})
 	}
 	return all, nil
+}
+
+// describe reads what there is to know of a private object: in one call, or if the
+// token does not have all of it, attribute by attribute.
+func describe(module *pkcs11.Ctx, in pkcs11.SessionHandle, handle pkcs11.ObjectHandle) (privateObject, error) {
+	object := privateObject{handle: handle}
+	values, err := attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_LABEL,
+		pkcs11.CKA_ALWAYS_AUTHENTICATE, pkcs11.CKA_SENSITIVE, pkcs11.CKA_EXTRACTABLE)
+	if err == nil {
+		object.id, object.label = string(values[0]), string(values[1])
+		object.alwaysAsks = isTrue(values[2])
+		object.readable = !isTrue(values[3]) || isTrue(values[4])
+		return object, nil
+	}
+	if !isAttributeError(err) {
+		return object, err
+	}
+	if values, err = attributes(module, in, handle, pkcs11.CKA_ID, pkcs11.CKA_LABEL); err != nil {
+		return object, err
+	}
+	object.id, object.label = string(values[0]), string(values[1])
+	for kind, set := range map[uint]func(is bool){
+		pkcs11.CKA_ALWAYS_AUTHENTICATE: func(is bool) { object.alwaysAsks = is },
+		pkcs11.CKA_SENSITIVE:           func(is bool) { object.readable = object.readable || !is },
+		pkcs11.CKA_EXTRACTABLE:         func(is bool) { object.readable = object.readable || is },
+	} {
+		values, err := attributes(module, in, handle, kind)
+		if err != nil && !isAttributeError(err) {
+			return object, err
+		}
+		if err == nil {
+			set(isTrue(values[0]))
+		}
+	}
+	return object, nil
 }
 
 func isTrue(value []byte) bool { return len(value) == 1 && value[0] != 0 }

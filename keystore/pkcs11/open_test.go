@@ -14,10 +14,10 @@ import (
 
 	miekg "github.com/miekg/pkcs11"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
 )
 
 func TestPINFile(t *testing.T) {
@@ -44,30 +44,30 @@ func TestOpenRefuses(t *testing.T) {
 		uri     string
 		options pkcs11.Options
 	}{
-		"does not begin with the scheme pkcs11":                               {"file:keys", good},
-		"module-path is missing":                                              {"pkcs11:token=a", good},
-		"no token is named":                                                   {with("token=countersign%20test", ""), good},
-		"a PIN does not belong into a URI":                                    {token.URI("") + "&pin-value=" + "1234", good},
-		"module-path: stat /nowhere.so: no such file":                         {with(token.Module, "/nowhere.so"), good},
-		"text.so is not a PKCS#11 module that can be loaded":                  {with(token.Module, noModule), good},
-		`no token is what the URI says; there are: "countersign test" (seri`:  {with("countersign%20test", "prod"), good},
-		`is what the URI says; there are: "countersign test" (s`:              {with("?", ";manufacturer=Snake%20Oil?"), good},
-		`no token is what the URI says; there are: "countersign test" (ser`:   {with("?", ";slot-id=0?"), good},
-		`several tokens are what the URI says: name one by its serial: "twin`: {with("countersign%20test", "twin"), good},
-		"no PIN: name a file that has it":                                     {token.URI(""), pkcs11.Options{}},
-		"the token refused the PIN":                                           {token.URI(""), pkcs11.Options{PIN: []byte("another PIN")}},
-		"PIN: it is longer than 255 bytes":                                    {token.URI(""), pkcs11.Options{PIN: []byte(strings.Repeat("1", 256))}},
-		"PIN: it has more than one line":                                      {token.URI(""), pkcs11.Options{PIN: []byte("1\n2")}},
-		"pin: it is empty":                                                    {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "\n", 0o600)}},
-		"pin: it is longer than 255 bytes":                                    {token.URI(""), pkcs11.Options{PINFile: pinFile(t, strings.Repeat("1", 256)+"\n", 0o600)}},
-		"pin: it has more than one line":                                      {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1\n2\n", 0o600)}},
-		"others can read it (mode 0640): run 'chmod 600":                      {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1", 0o640)}},
-		"it is a directory":                                                   {token.URI("") + "&pin-source=file:/tmp", pkcs11.Options{}},
-		"PIN file /nowhere: no such file or directory":                        {token.URI("") + "&pin-source=file:/nowhere", pkcs11.Options{}},
-		"1025 sessions: use 1 to 1024":                                        {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: 1025}},
-		"-1 sessions: use 1 to 1024":                                          {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: -1}},
-		"name two organizations":                                              {token.URI("") + "&countersign-organization=a", pkcs11.Options{PIN: good.PIN, Organization: "b"}},
-		"name two numbers of sessions":                                        {token.URI("") + "&countersign-sessions=1", pkcs11.Options{PIN: good.PIN, Sessions: 2}},
+		"does not begin with the scheme pkcs11":                         {"file:keys", good},
+		"module-path is missing":                                        {"pkcs11:token=a", good},
+		"no token is named":                                             {with("token=countersign%20test", ""), good},
+		"a PIN does not belong into a URI":                              {token.URI("") + "&pin-value=" + "1234", good},
+		"module-path: stat /nowhere.so: no such file":                   {with(token.Module, "/nowhere.so"), good},
+		"text.so is not a PKCS#11 module that can be loaded":            {with(token.Module, noModule), good},
+		`no token matches the URI; there are: "countersign test" (seri`: {with("countersign%20test", "prod"), good},
+		`no token matches the URI; there are: "countersign test" (s`:    {with("?", ";manufacturer=Snake%20Oil?"), good},
+		`no token matches the URI; there are: "countersign test" (ser`:  {with("?", ";slot-id=0?"), good},
+		`several tokens match the URI: name one by its serial: "twin`:   {with("countersign%20test", "twin"), good},
+		"no PIN: name a file that has it":                               {token.URI(""), pkcs11.Options{}},
+		"login refused":                                                 {token.URI(""), pkcs11.Options{PIN: []byte("another PIN")}},
+		"PIN: it is longer than 255 bytes":                              {token.URI(""), pkcs11.Options{PIN: []byte(strings.Repeat("1", 256))}},
+		"PIN: it has more than one line":                                {token.URI(""), pkcs11.Options{PIN: []byte("1\n2")}},
+		"pin: it is empty":                                              {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "\n", 0o600)}},
+		"pin: it is longer than 255 bytes":                              {token.URI(""), pkcs11.Options{PINFile: pinFile(t, strings.Repeat("1", 256)+"\n", 0o600)}},
+		"pin: it has more than one line":                                {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1\n2\n", 0o600)}},
+		"others can read it (mode 0640): run 'chmod 600":                {token.URI(""), pkcs11.Options{PINFile: pinFile(t, "1", 0o640)}},
+		"it is a directory":                                             {token.URI("") + "&pin-source=file:/tmp", pkcs11.Options{}},
+		"PIN file /nowhere: no such file or directory":                  {token.URI("") + "&pin-source=file:/nowhere", pkcs11.Options{}},
+		"1025 sessions: use 1 to 1024":                                  {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: 1025}},
+		"-1 sessions: use 1 to 1024":                                    {token.URI(""), pkcs11.Options{PIN: good.PIN, Sessions: -1}},
+		"name two organizations":                                        {token.URI("") + "&countersign-organization=a", pkcs11.Options{PIN: good.PIN, Organization: "b"}},
+		"name two numbers of sessions":                                  {token.URI("") + "&countersign-sessions=1", pkcs11.Options{PIN: good.PIN, Sessions: 2}},
 	} {
 		store, err := pkcs11.Open(t.Context(), c.uri, c.options)
 		if err == nil {
@@ -77,6 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	good.RetryPIN = true         // one was refused
 	open(t, token.URI(""), good) // none of these left the module open
 }
 

@@ -37,6 +37,17 @@ type Options struct {
 	// DefaultSessions if both are 0.
 	Sessions int
 
+	// RetryPIN logs in although the token reports that the last PIN that was entered
+	// was wrong, or that one more wrong PIN locks it. Without it, Open returns ErrPIN
+	// then and does not try: a program that is restarted over and over with a wrong
+	// PIN would lock the token.
+	RetryPIN bool
+
+	// OnDemand has Open read no keys. A key is read when it is first asked for by its
+	// id, if that is a UUID, and all of them when any is asked for by an address: for
+	// programs that use one key of many and end.
+	OnDemand bool
+
 	// PublicKeys are the public keys, by key id, of private keys that have no
 	// public object on the token. They are checked against the private key
 	// before they are believed.
@@ -51,21 +62,21 @@ type Key struct {
 	Secret keystore.SecretBytes // keystore.SecretSize bytes; the caller still owns them
 }
 
-var (
-	// ErrUnavailable says that the module, the token or the connection to it fails. The
-	// next call tries again.
-	ErrUnavailable = errors.New("pkcs11: token unavailable")
+// closeTimeout is how long Close waits for calls of the module that have begun: a
+// token that hangs must not keep the program from ending.
+const closeTimeout = 5 * time.Second
 
-	// ErrPIN says that the token refused the PIN. It is not tried again, since tokens
-	// lock themselves after a few wrong ones.
-	ErrPIN = errors.New("pkcs11: the token refused the PIN")
-)
+// ErrPIN means that the token refused the PIN, or reports that another wrong one may
+// lock it, so that the PIN was not tried. It is not tried again.
+var ErrPIN = errors.New("pkcs11: login refused")
 
 // settings are URI and options together.
 type settings struct {
 	uri          URI
 	organization string
 	sessions     int
+	onDemand     bool
+	closeTimeout time.Duration
 	publicKeys   map[keystore.Locator]keystore.PublicKey
 }
 
@@ -74,7 +85,7 @@ func settle(text string, options Options) (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
-	s := settings{uri: uri, organization: uri.Organization, sessions: uri.Sessions}
+	s := settings{uri: uri, organization: uri.Organization, sessions: uri.Sessions, onDemand: options.OnDemand, closeTimeout: closeTimeout}
 	switch {
 	case uri.ModulePath == "":
 		return s, errors.New("pkcs11 uri: module-path is missing: write ?module-path=/PATH/OF/THE/MODULE.so")

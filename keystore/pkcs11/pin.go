@@ -2,6 +2,7 @@ package pkcs11
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,28 +14,25 @@ import (
 // maxPIN is the longest PIN in bytes.
 const maxPIN = 255
 
-// readPIN gets the PIN from the options, or from the file that they or the URI
-// name.
-func readPIN(uri URI, options Options) (keystore.Secret, error) {
+// readPIN gets the PIN from the options, or from the file that they or the URI name,
+// and returns where it is from.
+func readPIN(uri URI, options Options) (pin keystore.Secret, source string, err error) {
 	if len(options.PIN) > 0 {
 		if err := checkPIN(options.PIN); err != nil {
-			return keystore.Secret{}, fmt.Errorf("pkcs11: PIN: %w", err)
+			return pin, "", fmt.Errorf("pkcs11: PIN: %w", err)
 		}
-		return keystore.NewSecret(options.PIN), nil
+		return keystore.NewSecret(options.PIN), cmp.Or(options.PINFile, "the caller"), nil
 	}
-	path := options.PINFile
+	path := cmp.Or(options.PINFile, uri.PINSource)
 	if path == "" {
-		path = uri.PINSource
+		return pin, "", errors.New("pkcs11: no PIN: name a file that has it, with pin-source=file:/PATH in the URI")
 	}
-	if path == "" {
-		return keystore.Secret{}, errors.New("pkcs11: no PIN: name a file that has it, with pin-source=file:/PATH in the URI")
-	}
-	pin, err := readPINFile(path)
+	bytes, err := readPINFile(path)
 	if err != nil {
-		return keystore.Secret{}, fmt.Errorf("pkcs11: PIN file %s: %w", path, err)
+		return pin, "", fmt.Errorf("pkcs11: PIN file %s: %w", path, err)
 	}
-	defer keystore.Wipe(pin)
-	return keystore.NewSecret(pin), nil
+	defer keystore.Wipe(bytes)
+	return keystore.NewSecret(bytes), path, nil
 }
 
 // readPINFile reads a file with a PIN on its only line.

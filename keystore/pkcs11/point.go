@@ -12,7 +12,8 @@ import (
 var (
 	secp256k1OID  = []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a} // 1.3.132.0.10
 	secp256k1Name = append([]byte{0x13, 9}, "secp256k1"...)
-	ed25519OID    = []byte{0x06, 0x03, 0x2b, 0x65, 0x70} // 1.3.101.112
+	ed25519OID    = []byte{0x06, 0x03, 0x2b, 0x65, 0x70}                                     // 1.3.101.112
+	ed25519GnuPG  = []byte{0x06, 0x09, 0x2b, 0x06, 0x01, 0x04, 0x01, 0xda, 0x47, 0x0f, 0x01} // 1.3.6.1.4.1.11591.15.1
 	ed25519Name   = append([]byte{0x13, 12}, "edwards25519"...)
 )
 
@@ -28,10 +29,25 @@ func curveOf(params []byte) keystore.Curve {
 	switch {
 	case bytes.Equal(params, secp256k1OID), bytes.Equal(params, secp256k1Name):
 		return keystore.CurveSecp256k1
-	case bytes.Equal(params, ed25519OID), bytes.Equal(params, ed25519Name):
+	case bytes.Equal(params, ed25519OID), bytes.Equal(params, ed25519Name), bytes.Equal(params, ed25519GnuPG):
 		return keystore.CurveEd25519
 	}
 	return 0
+}
+
+// parseClaim reads CKA_EC_PARAMS and CKA_EC_POINT. The zero PublicKey is of another
+// named curve. A curve that is written out (explicit parameters) could be any, and is
+// an error.
+func parseClaim(params, point []byte) (keystore.PublicKey, error) {
+	const objectIdentifier, printableString = 0x06, 0x13
+	curve := curveOf(params)
+	switch {
+	case curve != 0:
+		return parsePoint(curve, point)
+	case len(params) > 0 && (params[0] == objectIdentifier || params[0] == printableString):
+		return keystore.PublicKey{}, nil
+	}
+	return keystore.PublicKey{}, fmt.Errorf("its CKA_EC_PARAMS of %d bytes do not name a curve: create the key with the curve's object identifier", len(params))
 }
 
 // parsePoint reads CKA_EC_POINT. The standard wants the DER of an OCTET STRING;

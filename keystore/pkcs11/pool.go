@@ -22,7 +22,6 @@ type pool struct {
 	permits    chan struct{} // one for each session that may be in use
 	idle       chan session
 	closed     chan struct{}
-	closing    sync.Once
 
 	mu   sync.Mutex
 	last uint64
@@ -210,11 +209,15 @@ func (p *pool) isClosed() bool {
 	}
 }
 
-// close lets nobody begin an operation, waits for those that have begun, and
-// closes the sessions.
-func (p *pool) close(afterwards func()) {
-	p.closing.Do(func() {
-		close(p.closed)
+// close ends the pool: no operation begins any more. It waits for those that have
+// begun, closes the sessions and calls afterwards, and returns true. If they take
+// longer than the timeout it returns false, and does the rest when they are done:
+// the module must not be finalized under them.
+func (p *pool) close(timeout time.Duration, afterwards func()) (inTime bool) {
+	close(p.closed)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
 		for range cap(p.permits) {
 			<-p.permits
 		}
@@ -223,5 +226,13 @@ func (p *pool) close(afterwards func()) {
 			p.discard(held, nil)
 		}
 		afterwards()
-	})
+	}()
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	select {
+	case <-done:
+		return true
+	case <-late.C:
+		return false
+	}
 }

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // TestReusedHandle: the module has dropped a session and given its handle to a
@@ -50,7 +51,7 @@ func TestNoSessionIsSaid(t *testing.T) {
 	proxy.CapSessions(proxy.Open())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if held, err := store.pool.open(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrUnavailable) ||
+	if held, err := store.pool.open(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, keystore.ErrUnavailable) ||
 		!strings.Contains(err.Error(), "the token has no more sessions: ask for fewer with countersign-sessions") {
 		t.Errorf("opened %v, %v, want that there are no more sessions", held, err)
 	}

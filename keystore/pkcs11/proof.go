@@ -36,7 +36,7 @@ type ProofSigner struct {
 	signer     crypto11.Signer
 	closed     bool
 	refused    error // the PIN, by the token: it is not tried again
-	pin        keystore.Secret
+	with       credentials
 }
 
 var _ crypto.Signer = (*ProofSigner)(nil)
@@ -61,14 +61,14 @@ func openProof(ctx context.Context, text string, options Options, before func(*P
 	if settings.uri.Object == "" && settings.uri.ID == nil {
 		return nil, errors.New("pkcs11 uri: no key is named: write object=LABEL or id=%01 for the P-256 key of app proofs")
 	}
-	pin, err := readPIN(settings.uri, options)
+	with, err := readCredentials(settings.uri, options)
 	if err != nil {
 		return nil, err
 	}
-	p := &ProofSigner{uri: settings.uri, pin: pin}
+	p := &ProofSigner{uri: settings.uri, with: with}
 	err = ctx.Err()
 	if err == nil {
-		err = p.open(before)
+		err = p.open(ctx, before)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -78,9 +78,11 @@ func openProof(ctx context.Context, text string, options Options, before func(*P
 
 // open connects, and finds the key. It must prove that it is the key that it
 // was before, if there was one.
-func (p *ProofSigner) open(before func(*ProofSigner) error) (err error) {
-	err = p.pin.Reveal(func(pin []byte) error {
-		p.connection, err = connect(p.uri, keystore.NewSecret(pin))
+func (p *ProofSigner) open(ctx context.Context, before func(*ProofSigner) error) error {
+	err := p.with.pin.Reveal(func(pin []byte) (err error) {
+		copied := p.with
+		copied.pin = keystore.NewSecret(pin) // the connection's own
+		p.connection, err = connect(ctx, p.uri, copied)
 		return err
 	})
 	if err != nil {
@@ -89,6 +91,7 @@ func (p *ProofSigner) open(before func(*ProofSigner) error) (err error) {
 		}
 		return err
 	}
+	p.with.trust = max(p.with.trust, pinWorked)
 	if err := before(p); err != nil {
 		return err
 	}
@@ -198,9 +201,9 @@ func (p *ProofSigner) reopen(failed *connection) error {
 	if p.refused != nil {
 		return p.refused
 	}
-	// The new one is opened first: it keeps the module initialised for others.
+	// The new one is opened first: it keeps the module initialized for others.
 	p.signer = nil
-	err := p.open(func(*ProofSigner) error { return nil })
+	err := p.open(context.Background(), func(*ProofSigner) error { return nil })
 	if err != nil {
 		p.signer = nil
 	}
@@ -218,7 +221,7 @@ func (p *ProofSigner) Close() error {
 		return nil
 	}
 	p.closed = true
-	p.pin.Destroy()
+	p.with.pin.Destroy()
 	if p.connection == nil {
 		return nil
 	}

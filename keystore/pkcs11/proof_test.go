@@ -11,10 +11,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
 )
 
 // proofURI names a key pair on a token.
@@ -133,11 +133,11 @@ func TestProofSignerRecovers(t *testing.T) {
 	}
 	r.proxy.Remove()
 	for range 3 {
-		if _, err := signer.Sign(nil, make([]byte, 32), crypto.SHA256); !errors.Is(err, pkcs11.ErrUnavailable) {
+		if _, err := signer.Sign(nil, make([]byte, 32), crypto.SHA256); !errors.Is(err, keystore.ErrUnavailable) {
 			t.Errorf("without a token: %v", err)
 		}
 	}
-	r.mustFail(t, "without a token", pkcs11.ErrUnavailable)
+	r.mustFail(t, "without a token", keystore.ErrUnavailable)
 	r.proxy.Insert()
 	mustProve(t, signer, "with the token back")
 	r.mustSign(t, "with the token back, the store")

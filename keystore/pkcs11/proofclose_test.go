@@ -11,9 +11,9 @@ import (
 
 	miekg "github.com/miekg/pkcs11"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
 )
 
 // TestCloseBetweenTries: the token fails in a signature that Close waits for. The

@@ -12,10 +12,10 @@ import (
 
 	miekg "github.com/miekg/pkcs11"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
 )
 
 // proofRig is a key of app proofs behind the proxy.
@@ -85,7 +85,7 @@ func TestOpenProofSignerFails(t *testing.T) {
 		},
 		"the token makes none": {
 			t.Context(), pkcs11.GenerateProofKey, "object=proof;id=%04", options,
-			func() { r.proxy.Fail(faultproxy.GenerateKeyPair, miekg.CKR_DEVICE_ERROR) }, "making the key of app proofs: pkcs11: 0x30: CKR_DEVICE_ERROR", pkcs11.ErrUnavailable,
+			func() { r.proxy.Fail(faultproxy.GenerateKeyPair, miekg.CKR_DEVICE_ERROR) }, "making the key of app proofs: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable,
 		},
 	} {
 		before := b.objects(t)
@@ -117,15 +117,15 @@ func TestProofSigningFails(t *testing.T) {
 	}{
 		"nothing": {func() {}, "", nil, 1},
 		"no such mechanism": {
-			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) }, "signing an app proof: pkcs11: 0x70: CKR_MECHANISM_INVALID", nil, 1,
+			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_MECHANISM_INVALID) }, "shows what it can do: pkcs11: 0x70: CKR_MECHANISM_INVALID", nil, 1,
 		},
 		"a flipped bit": {func() { r.proxy.FlipBit(7) }, "signing an app proof: keystore: signature check failed", keystore.ErrSignatureCheck, 1},
 		"one error":     {func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0) }, "", nil, 3},
 		"two errors": {
 			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_DEVICE_ERROR, 0, 2) },
-			"signing an app proof for the second time: pkcs11: 0x30: CKR_DEVICE_ERROR", pkcs11.ErrUnavailable, 3,
+			"signing an app proof for the second time: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable, 3,
 		},
-		"no token": {r.proxy.Remove, "no token is what the URI says", pkcs11.ErrUnavailable, 1},
+		"no token": {r.proxy.Remove, "no token matches the URI", keystore.ErrUnavailable, 1},
 	} {
 		begun := r.proxy.Calls(faultproxy.SignInit)
 		c.inject()

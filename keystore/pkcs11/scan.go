@@ -3,9 +3,9 @@
 package pkcs11
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/miekg/pkcs11"
 
@@ -14,108 +14,230 @@ import (
 
 // inventory is what a scan of the token finds.
 type inventory struct {
-	keys    []*key
-	leftOut []error
+	keys     []*key
+	skipped  []error
+	readable []error // keys that are used, but whose secret can be taken out
+}
+
+// read scans the token, in a session of the pool.
+func (s *Store) read(ctx context.Context, only ...*pkcs11.Attribute) (inventory, error) {
+	result := make(chan inventory, 1)
+	err := s.pool.do(ctx, func(held session, _ bool) error {
+		found, err := s.scan(held.handle, only...)
+		if err == nil {
+			result <- found
+		}
+		return err
+	})
+	if err != nil {
+		if isFinal(err) {
+			return inventory{}, err
+		}
+		return inventory{}, explain("reading the keys of the token", err)
+	}
+	return <-result, nil
 }
 
 // scan reads the keys of both types, or those with certain attributes only.
 func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (inventory, error) {
-	var found inventory
 	logins := s.connection.logins.Load()
 	if err := s.connection.mustBeLoggedIn(in); err != nil {
 		return inventory{}, err
 	}
+	scan := scanner{Store: s, in: in, private: map[identity]int{}}
 	for _, keyType := range []uint{pkcs11.CKK_EC, ckkECEdwards} {
-		private, err := privateObjects(s.connection.module, in, keyType, only)
-		if err == nil && len(private) > 0 {
-			var public map[string][]publicObject
-			public, err = publicObjects(s.connection.module, in, keyType, only)
-			s.pair(private, public, &found)
-		}
-		if err != nil && !isUnknownType(err) {
+		if err := scan.collect(keyType, only); err != nil && !isUnknownType(err) {
 			return inventory{}, err
 		}
+	}
+	if err := scan.pair(); err != nil {
+		return inventory{}, err
 	}
 	if s.connection.logins.Load() != logins { // the login ended meanwhile, and with it the keys
 		return inventory{}, pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
 	}
-	return found, s.connection.mustBeLoggedIn(in)
+	return scan.found, s.connection.mustBeLoggedIn(in)
 }
 
-// isUnknownType: the module has never heard of the key type that it is asked
-// to look for.
+// isUnknownType reports whether the module does not know the key type that it is
+// asked to look for.
 func isUnknownType(err error) bool {
 	return isOneOf(err, []pkcs11.Error{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID})
 }
 
-// pair finds the public key of each private one.
-func (s *Store) pair(private []privateObject, public map[string][]publicObject, found *inventory) {
-	times := map[[2]string]int{}
-	for _, object := range private {
-		times[[2]string{object.id, object.label}]++
-	}
-	for _, object := range private {
-		made, err := s.newKey(object, public[object.id])
-		if err == nil && made != nil && times[[2]string{object.id, object.label}] > 1 {
-			err = errors.New("another private key has the same CKA_ID and CKA_LABEL")
-		}
-		if err != nil {
-			found.leftOut = append(found.leftOut, leftOut(object.label, object.id, err))
-		} else if made != nil {
-			found.keys = append(found.keys, made)
-		}
-	}
+// scanner is one scan.
+type scanner struct {
+	*Store
+	in      pkcs11.SessionHandle
+	objects []candidate
+	private map[identity]int // how many private objects have it
+	found   inventory
 }
 
-func leftOut(label, ckaID string, why error) error {
-	return fmt.Errorf("pkcs11: key %q with CKA_ID %x is left out: %w", label, ckaID, why)
+// candidate is a private object and the public ones that have its CKA_ID.
+type candidate struct {
+	privateObject
+	public             []publicObject
+	organization, name string
+	labelError         error
 }
 
-// newKey makes a key of the objects; nil if it is of a curve that is none of
-// ours.
-func (s *Store) newKey(object privateObject, candidates []publicObject) (*key, error) {
-	public, err := s.publicKey(object, candidates)
-	if err != nil || public.IsZero() {
-		return nil, err
+// identity is what the id of a key is unique by.
+type identity struct{ organization, ckaID string }
+
+// collect reads the objects of a key type.
+func (s *scanner) collect(keyType uint, only []*pkcs11.Attribute) error {
+	private, err := privateObjects(s.connection.module.Ctx, s.in, keyType, only)
+	if err != nil || len(private) == 0 {
+		return err
 	}
-	if object.id == "" {
-		return nil, errors.New("it has no CKA_ID")
-	}
-	if object.alwaysAsks {
-		return nil, errors.New("it wants the PIN for every signature (CKA_ALWAYS_AUTHENTICATE)")
-	}
-	organization, name, err := s.settings.parseLabel(object.label)
+	public, err := publicObjects(s.connection.module.Ctx, s.in, keyType, idOf(only))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	made := &key{
-		store: s, organization: organization, name: name, label: object.label,
+	for _, object := range private {
+		c := candidate{privateObject: object, public: public[object.id]}
+		c.organization, c.name, c.labelError = s.settings.parseLabel(object.label)
+		if c.labelError == nil {
+			s.private[identity{c.organization, object.id}]++
+		}
+		s.objects = append(s.objects, c)
+	}
+	return nil
+}
+
+// idOf returns the attributes that public objects share with private ones: labels
+// may differ.
+func idOf(attributes []*pkcs11.Attribute) (shared []*pkcs11.Attribute) {
+	for _, attribute := range attributes {
+		if attribute.Type == pkcs11.CKA_ID {
+			shared = append(shared, attribute)
+		}
+	}
+	return shared
+}
+
+// pair finds the public key of each private one.
+func (s *scanner) pair() error {
+	for _, object := range s.objects {
+		k, err := s.newKey(object)
+		switch {
+		case retryable(err):
+			return err
+		case err != nil:
+			s.found.skipped = append(s.found.skipped, skipped(object.label, object.id, err))
+		case k != nil:
+			s.found.keys = append(s.found.keys, k)
+			if object.readable {
+				s.found.readable = append(s.found.readable, fmt.Errorf("pkcs11: key %q with CKA_ID %x can be taken out of the token (CKA_EXTRACTABLE is true, or CKA_SENSITIVE false)", object.label, object.id))
+			}
+		}
+	}
+	return nil
+}
+
+func skipped(label, ckaID string, why error) error {
+	return fmt.Errorf("pkcs11: key %q with CKA_ID %x is skipped: %w", label, ckaID, why)
+}
+
+// newKey returns the key of an object, or the one of an earlier scan that it still
+// is; nil if it is on a curve that is none of ours.
+func (s *scanner) newKey(object candidate) (*key, error) {
+	public, proved, err := s.publicKey(object)
+	switch {
+	case err != nil || public.IsZero():
+		return nil, err
+	case object.id == "":
+		return nil, errors.New("it has no CKA_ID")
+	case object.alwaysAsks:
+		return nil, errors.New("it asks for the PIN at every signature (CKA_ALWAYS_AUTHENTICATE)")
+	case object.labelError != nil:
+		return nil, object.labelError
+	case s.private[identity{object.organization, object.id}] > 1:
+		return nil, fmt.Errorf("%d private keys of its organization have this CKA_ID, and a request cannot say which one it means: give each its own", s.private[identity{object.organization, object.id}])
+	}
+	known := s.known(object)
+	if known != nil && known.public == public {
+		known.handle.Store(uint64(object.handle))
+		return known, nil
+	}
+	k := &key{
+		store: s.Store, organization: object.organization, name: object.name, label: object.label,
 		ckaID: object.id, id: keyID([]byte(object.id)), public: public,
 	}
-	made.handle.Store(uint64(object.handle))
-	return made, nil
+	k.handle.Store(uint64(object.handle))
+	k.proved.Store(proved)
+	k.locators = locators(public, k.id)
+	return k, nil
 }
 
-// publicKey returns what the configuration or the token says is the public key
-// of a private one; whether that is true is for key.prove to find out. The zero
-// PublicKey is of a curve that is none of ours.
-func (s *Store) publicKey(object privateObject, candidates []publicObject) (keystore.PublicKey, error) {
+// known returns the key that a private object was at the last scan.
+func (s *scanner) known(object candidate) *key {
+	k := s.lookUp(object.organization, keystore.ByID(keyID([]byte(object.id))))
+	if k != nil && k.ckaID == object.id && k.label == object.label {
+		return k
+	}
+	return nil
+}
+
+// publicKey returns the public key of a private object: what the configuration says,
+// else what the key has proved before, else what a public object with its CKA_ID
+// says. Public objects can be planted and removed without a PIN: of several, it is
+// the one under which the private key's signature verifies, and one alone has yet to
+// be proved (key.prove). The zero PublicKey is of a curve that is none of ours.
+func (s *scanner) publicKey(object candidate) (public keystore.PublicKey, proved bool, err error) {
 	if configured, ok := s.settings.publicKeys[keystore.ByID(keyID([]byte(object.id)))]; ok {
-		return configured, nil
+		return configured, false, nil
 	}
-	if same := slices.DeleteFunc(slices.Clone(candidates), func(p publicObject) bool { return p.label != object.label }); len(same) > 0 {
-		candidates = same
+	if known := s.known(object); known != nil && known.proved.Load() {
+		return known.public, true, nil
 	}
-	switch len(candidates) {
-	case 0:
-		return keystore.PublicKey{}, errors.New("there is no public key with its CKA_ID on the token: put it there, or into Options.PublicKeys")
-	case 1:
-	default:
-		return keystore.PublicKey{}, errors.New("several public keys have its CKA_ID")
+	claimed, err := claims(object.public)
+	switch {
+	case len(claimed) == 1:
+		return claimed[0], false, nil
+	case len(claimed) > 1:
+		public, err = s.choose(object, claimed)
+		return public, err == nil, err
+	case len(object.public) == 0:
+		return public, false, errors.New("no public object on the token has its CKA_ID: create one ('pkcs11-tool --write-object KEY.der --type pubkey --id …'), or name the key in Options.PublicKeys")
 	}
-	curve := curveOf(candidates[0].params)
-	if curve == 0 {
-		return keystore.PublicKey{}, nil
+	return public, false, err
+}
+
+// claims returns the distinct public keys of public objects. Objects that hold none
+// count only if there are no others.
+func claims(objects []publicObject) (claimed []keystore.PublicKey, err error) {
+	seen := map[keystore.PublicKey]bool{}
+	for _, object := range objects {
+		public, parseErr := object.parse()
+		switch {
+		case parseErr != nil:
+			err = parseErr
+		case !public.IsZero() && !seen[public]:
+			seen[public] = true
+			claimed = append(claimed, public)
+		}
 	}
-	return parsePoint(curve, candidates[0].point)
+	return claimed, err
+}
+
+// choose has the private key sign, and returns the public key under which the
+// signature verifies.
+func (s *scanner) choose(object candidate, claimed []keystore.PublicKey) (keystore.PublicKey, error) {
+	signed := map[keystore.Curve][]byte{}
+	for _, public := range claimed {
+		curve := public.Curve()
+		if signed[curve] == nil {
+			raw, err := s.connection.sign(s.in, object.handle, curve, proofOf(curve))
+			if retryable(err) {
+				return keystore.PublicKey{}, err
+			}
+			signed[curve] = append([]byte{}, raw...) // not nil: asked once
+		}
+		if verifyProof(public, signed[curve]) == nil {
+			return public, nil
+		}
+	}
+	return keystore.PublicKey{}, fmt.Errorf("%d public objects have its CKA_ID, and its signature verifies under none of them", len(claimed))
 }

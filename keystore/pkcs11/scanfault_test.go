@@ -12,9 +12,9 @@ import (
 
 	miekg "github.com/miekg/pkcs11"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/keystore/pkcs11/faultproxy"
 )
 
 // scanFunctions are what a look at the token calls.
@@ -112,7 +112,7 @@ func TestScanRecovers(t *testing.T) {
 	}
 	r.store.Forget()
 	r.proxy.Fail(faultproxy.FindObjects, miekg.CKR_DEVICE_ERROR)
-	if _, err := ids(t.Context(), r.store); !errors.Is(err, pkcs11.ErrUnavailable) || !strings.Contains(err.Error(), "tried twice") {
+	if _, err := ids(t.Context(), r.store); !errors.Is(err, keystore.ErrUnavailable) || !strings.Contains(err.Error(), "tried twice") {
 		t.Errorf("with all searches failing: %v", err)
 	}
 	r.proxy.Release(faultproxy.FindObjects)

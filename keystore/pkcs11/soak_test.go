@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // soakTime is how long TestSoak runs: COUNTERSIGN_SOAK=60s for long.
@@ -36,7 +36,7 @@ func TestSoak(t *testing.T) {
 	for worker := range 8 {
 		done.Go(func() {
 			for time.Now().Before(end) {
-				if _, err := sign(t.Context(), r.keys[worker%2]); err != nil && !errors.Is(err, pkcs11.ErrUnavailable) {
+				if _, err := sign(t.Context(), r.keys[worker%2]); err != nil && !errors.Is(err, keystore.ErrUnavailable) {
 					t.Errorf("worker %d: %v", worker, err)
 				}
 			}

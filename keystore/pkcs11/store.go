@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/miekg/pkcs11"
-
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -22,17 +20,24 @@ type Store struct {
 	settings   settings
 	connection *connection
 	pool       *pool
+	closing    sync.Once
 	closeError error
 
-	scanning chan struct{} // has room for the one who scans the token or makes keys, over lastScan
+	scanning chan struct{} // has room for the one goroutine that scans the token or makes keys, over what follows
 	lastScan time.Time
+	scanTook time.Duration
+	idSize   int // bytes of CKA_ID that the token keeps, 0 if it keeps a UUID
 
 	mu            sync.RWMutex // over what follows
 	organizations map[string]*organization
-	leftOut       []error
+	skipped       []error
+	readable      []error
 }
 
-var _ keystore.Keystore = (*Store)(nil)
+var (
+	_ keystore.Keystore = (*Store)(nil)
+	_ keystore.Readier  = (*Store)(nil)
+)
 
 // organization is the wall: locators of one organization lead nowhere in
 // another.
@@ -48,11 +53,11 @@ func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	pin, err := readPIN(settings.uri, options)
+	with, err := readCredentials(settings.uri, options)
 	if err != nil {
 		return nil, err
 	}
-	connection, err := connect(settings.uri, pin)
+	connection, err := connect(ctx, settings.uri, with)
 	if err != nil {
 		return nil, err
 	}
@@ -60,26 +65,50 @@ func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 		settings: settings, connection: connection, pool: newPool(connection, settings.sessions),
 		scanning: make(chan struct{}, 1),
 	}
-	if err := store.rescan(ctx); err != nil {
+	if settings.onDemand {
+		err = store.Ready(ctx)
+	} else {
+		err = store.rescan(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
 }
 
+// readyTimeout is how long Ready waits for a token that does not answer.
+const readyTimeout = 2 * time.Second
+
+// Ready implements keystore.Readier: the token answers, and the login lasts or is
+// made anew. A token whose sessions all hang is not ready.
+func (s *Store) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	err := s.pool.do(ctx, func(held session, _ bool) error { return s.connection.present(held.handle) })
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: the token does not answer", keystore.ErrUnavailable)
+	case err != nil && !isFinal(err):
+		return explain("asking whether the token is there", err)
+	}
+	return err
+}
+
 // refresh looks at the token again, unless that was done just now, and reports
-// whether it did.
+// whether it did. A look that takes long is not repeated soon: requests for unknown
+// keys must not keep the token busy.
 func (s *Store) refresh(ctx context.Context) (bool, error) {
 	if err := s.startScanning(ctx); err != nil {
 		return false, err
 	}
 	defer s.stopScanning()
-	if time.Since(s.lastScan) < RescanInterval {
+	if time.Since(s.lastScan) < max(RescanInterval, 10*s.scanTook) {
 		return false, nil
 	}
 	return true, s.rescan(ctx)
 }
 
-// startScanning waits until nobody else scans, who may hang in the token.
+// startScanning waits until no other goroutine scans, which may hang in the token.
 func (s *Store) startScanning(ctx context.Context) error {
 	select {
 	case s.scanning <- struct{}{}:
@@ -91,82 +120,67 @@ func (s *Store) startScanning(ctx context.Context) error {
 
 func (s *Store) stopScanning() { <-s.scanning }
 
-// rescan reads the keys of the token. s.scanning is held, unless nobody else has
-// the store yet.
+// rescan reads the keys of the token. s.scanning is held, unless no other goroutine
+// has the store yet.
 func (s *Store) rescan(ctx context.Context) error {
+	start := time.Now()
 	found, err := s.read(ctx)
 	if err != nil {
 		return err
 	}
-	s.lastScan = time.Now()
-	s.index(found)
+	s.lastScan, s.scanTook = time.Now(), time.Since(start)
+	index := map[string]*organization{}
+	slices.SortFunc(found.keys, compare)
+	for _, k := range found.keys {
+		insert(index, k)
+	}
+	s.mu.Lock() // held no longer than it takes to exchange the index
+	defer s.mu.Unlock()
+	s.organizations, s.skipped, s.readable = index, found.skipped, found.readable
 	return nil
 }
 
-// read scans the token, in a session of the pool.
-func (s *Store) read(ctx context.Context, only ...*pkcs11.Attribute) (inventory, error) {
-	result := make(chan inventory, 1)
-	err := s.pool.do(ctx, func(held session, _ bool) error {
-		found, err := s.scan(held.handle, only...)
-		if err == nil {
-			result <- found
-		}
-		return err
-	})
-	if err != nil {
-		if isFinal(err) {
-			return inventory{}, err
-		}
-		return inventory{}, explain("reading the keys of the token", err)
-	}
-	return <-result, nil
+// compare orders keys as a listing does: by the time they were made, then by id.
+func compare(a, b *key) int {
+	return cmp.Or(createdAt(a.id).Compare(createdAt(b.id)), cmp.Compare(a.id, b.id))
 }
 
-// index replaces what is known of the token. Keys that were known stay what
-// they are, so that they need not prove themselves again.
-func (s *Store) index(found inventory) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old := s.organizations
-	s.organizations = map[string]*organization{}
-	s.leftOut = found.leftOut
-	slices.SortFunc(found.keys, func(a, b *key) int {
-		return cmp.Or(createdAt(a.id).Compare(createdAt(b.id)), cmp.Compare(a.id, b.id))
-	})
-	for _, k := range found.keys {
-		if known := old[k.organization]; known != nil {
-			if same := known.at[keystore.ByID(k.id)]; same != nil && same.label == k.label && same.public == k.public {
-				same.handle.Store(k.handle.Load())
-				k = same
-			}
-		}
-		s.insert(k)
-	}
-}
-
-// insert puts a key behind the others of its organization, unless one of them
-// has its id. s.mu is held.
-func (s *Store) insert(k *key) {
-	org := s.organizations[k.organization]
+// insert puts a key behind the others of its organization. Of keys at one address,
+// the older one serves.
+func insert(index map[string]*organization, k *key) {
+	org := index[k.organization]
 	if org == nil {
 		org = &organization{at: map[keystore.Locator]*key{}}
-		s.organizations[k.organization] = org
-	}
-	if other := org.at[keystore.ByID(k.id)]; other != nil {
-		s.leftOut = append(s.leftOut, leftOut(k.label, k.ckaID, fmt.Errorf("key %q of its organization has the same CKA_ID", other.label)))
-		return
+		index[k.organization] = org
 	}
 	org.keys = append(org.keys, k)
-	for _, at := range k.locators() {
-		if _, taken := org.at[at]; !taken { // the older key serves
+	for _, at := range k.locators {
+		if _, taken := org.at[at]; !taken {
 			org.at[at] = k
 		}
 	}
 }
 
-func (k *key) locators() []keystore.Locator {
-	all := append(keystore.Locators(k.public), keystore.ByID(k.id))
-	if at, err := keystore.TaprootLocator(k.public); err == nil {
+// takeIn adds keys that were read by themselves. Those that are known stay what they
+// are. s.scanning is held.
+func (s *Store) takeIn(found inventory) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.organizations == nil {
+		s.organizations = map[string]*organization{}
+	}
+	for _, k := range found.keys {
+		if org := s.organizations[k.organization]; org == nil || org.at[keystore.ByID(k.id)] == nil {
+			insert(s.organizations, k)
+		}
+	}
+	s.skipped = append(s.skipped, found.skipped...)
+	s.readable = append(s.readable, found.readable...)
+}
+
+func locators(public keystore.PublicKey, id string) []keystore.Locator {
+	all := append(keystore.Locators(public), keystore.ByID(id))
+	if at, err := keystore.TaprootLocator(public); err == nil {
 		all = append(all, at)
 	}
 	return all
@@ -176,20 +190,14 @@ func (k *key) locators() []keystore.Locator {
 // the token, at most once in RescanInterval. The first time that a key is
 // found, it proves by a signature that its public key is its own.
 func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return nil, err
-	}
-	if s.pool.isClosed() {
-		return nil, keystore.ErrClosed
 	}
 	k := s.lookUp(organizationID, at)
 	if k == nil {
-		scanned, err := s.refresh(ctx)
-		if err != nil {
+		var err error
+		if k, err = s.seek(ctx, organizationID, at); err != nil {
 			return nil, err
-		}
-		if scanned {
-			k = s.lookUp(organizationID, at)
 		}
 	}
 	if k == nil {
@@ -199,6 +207,42 @@ func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Loc
 		return nil, err
 	}
 	return k.found(), nil
+}
+
+func (s *Store) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.pool.isClosed() {
+		return keystore.ErrClosed
+	}
+	return nil
+}
+
+// seek looks for a key on the token: for one with a UUID alone if the keys were not
+// read yet, else among all of them.
+func (s *Store) seek(ctx context.Context, organizationID string, at keystore.Locator) (*key, error) {
+	if id, isUUID := at.UUID(); isUUID && s.settings.onDemand {
+		if err := s.readOne(ctx, id[:]); err != nil {
+			return nil, err
+		}
+		if k := s.lookUp(organizationID, at); k != nil {
+			return k, nil
+		}
+	}
+	if _, err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return s.lookUp(organizationID, at), nil
+}
+
+// readOne reads the keys that have a CKA_ID.
+func (s *Store) readOne(ctx context.Context, ckaID []byte) error {
+	if err := s.startScanning(ctx); err != nil {
+		return err
+	}
+	defer s.stopScanning()
+	return s.readID(ctx, ckaID)
 }
 
 func (s *Store) lookUp(organizationID string, at keystore.Locator) *key {
@@ -213,7 +257,7 @@ func (s *Store) lookUp(organizationID string, at keystore.Locator) *key {
 // Keys implements keystore.Keystore. Keys made by this package are listed with
 // the time they were made, which their ids tell; others come first, by id. A key
 // whose public key turns out not to be its own is not listed, but among those
-// that LeftOut returns.
+// that Skipped returns.
 func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
 	return func(yield func(keystore.KeyInfo, error) bool) {
 		keys, err := s.list(ctx, organizationID)
@@ -225,7 +269,7 @@ func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keyst
 			err := cmp.Or(ctx.Err(), k.prove(ctx))
 			switch {
 			case errors.Is(err, keystore.ErrSignatureCheck):
-				s.leaveOut(err)
+				s.skip(err)
 			case err != nil:
 				yield(keystore.KeyInfo{}, err)
 				return
@@ -237,11 +281,8 @@ func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keyst
 }
 
 func (s *Store) list(ctx context.Context, organizationID string) ([]*key, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return nil, err
-	}
-	if s.pool.isClosed() {
-		return nil, keystore.ErrClosed
 	}
 	if _, err := s.refresh(ctx); err != nil {
 		return nil, err
@@ -249,29 +290,45 @@ func (s *Store) list(ctx context.Context, organizationID string) ([]*key, error)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if org := s.organizations[organizationID]; org != nil {
-		return slices.Clone(org.keys), nil
+		return slices.SortedFunc(slices.Values(org.keys), compare), nil
 	}
 	return nil, nil
 }
 
-func (s *Store) leaveOut(why error) {
+func (s *Store) skip(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leftOut = append(s.leftOut, why)
+	s.skipped = append(s.skipped, why)
 }
 
-// LeftOut returns why keys on the token are not used, as far as that was seen
-// by the last look at it.
-func (s *Store) LeftOut() []error {
+// Skipped implements keystore.Skipper: it returns why keys on the token are not
+// used, as far as the last look at it found out.
+func (s *Store) Skipped() []error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return slices.Clone(s.leftOut)
+	return slices.Clone(s.skipped)
+}
+
+// Extractable returns which keys that are used can be taken out of the token. Those
+// made by this package cannot.
+func (s *Store) Extractable() []error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.readable)
 }
 
 // Close implements keystore.Keystore: it waits for operations that the token
-// has begun, closes the sessions, logs out and finalises the module if nobody
-// else in the process uses it.
+// has begun, closes the sessions, logs out and finalizes the module if nothing
+// else in the process uses it. If the token does not answer within five seconds,
+// Close returns an error, and the rest is done when it answers.
 func (s *Store) Close() error {
-	s.pool.close(func() { s.closeError = s.connection.close() })
+	s.closing.Do(func() {
+		closed := make(chan error, 1)
+		if s.pool.close(s.settings.closeTimeout, func() { closed <- s.connection.close() }) {
+			s.closeError = <-closed
+			return
+		}
+		s.closeError = fmt.Errorf("%w: the token has not answered for %v: its sessions stay open until it does", keystore.ErrUnavailable, s.settings.closeTimeout)
+	})
 	return s.closeError
 }

@@ -44,8 +44,17 @@ func (*Store) Import(context.Context, string, Key) (keystore.KeyInfo, error) {
 	return keystore.KeyInfo{}, errNoCgo
 }
 
-// LeftOut returns nothing.
-func (*Store) LeftOut() []error { return nil }
+// Skipped returns nothing.
+func (*Store) Skipped() []error { return nil }
+
+// Extractable returns nothing.
+func (*Store) Extractable() []error { return nil }
+
+// Ready returns an error, like Open.
+func (*Store) Ready(context.Context) error { return errNoCgo }
+
+// Delete returns an error, like Open.
+func (*Store) Delete(context.Context, string, string) error { return errNoCgo }
 
 // Close does nothing.
 func (*Store) Close() error { return nil }

@@ -19,6 +19,11 @@
  *   8       the next n logins are answered CKR_PIN_INCORRECT, without asking
  *   9       the real slot passes for slot n (0: for itself)
  *   10      a search finds n objects more, which there are not
+ *   11      a second C_Initialize is answered CKR_OK while this is 1
+ *   12      CKA_ID is cut to n bytes when an object is made (0: kept)
+ *   13      flags that are added to those of the token
+ *   14      CKA_ID of more than n bytes is refused (0: none is)
+ *   15      CKA_LABEL is cut to n bytes when an object is made (0: kept)
  *   16      out: sessions that are open
  *   17      out: times that a session was used by two threads at once
  *   18      out: logins that were tried
@@ -43,7 +48,7 @@
 
 #include "pkcs11go.h"
 
-enum { FLIP, DELAY, KILL, LOGOUT, GONE, BROKEN, CAP, HANG, BADPIN, SLOT, FLOOD };
+enum { FLIP, DELAY, KILL, LOGOUT, GONE, BROKEN, CAP, HANG, BADPIN, SLOT, FLOOD, FORGIVE, CUT_ID, FLAGS, LONGEST_ID, CUT_LABEL };
 enum { OPEN = 16, SHARED, LOGINS, SIGNED, SIGNING, CALLS = 32, WORDS = 128 };
 
 /* The functions whose calls are counted. */
@@ -128,7 +133,10 @@ static CK_RV call(int function, CK_SESSION_HANDLE session)
 static CK_RV initialize(CK_VOID_PTR arguments)
 {
 	CK_RV fault = call(INITIALIZE, 0);
-	return fault != CKR_OK ? fault : real->C_Initialize(arguments);
+	if (fault != CKR_OK)
+		return fault;
+	CK_RV rv = real->C_Initialize(arguments);
+	return rv == CKR_CRYPTOKI_ALREADY_INITIALIZED && atomic_load(&control[FORGIVE]) ? CKR_OK : rv;
 }
 
 /* The slot numbers that callers see, and the real ones. */
@@ -163,7 +171,12 @@ static CK_RV get_slot_list(CK_BBOOL present, CK_SLOT_ID_PTR slots, CK_ULONG_PTR 
 
 static CK_RV get_token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info)
 {
-	return gone() ? CKR_TOKEN_NOT_PRESENT : real->C_GetTokenInfo(real_slot(slot), info);
+	if (gone())
+		return CKR_TOKEN_NOT_PRESENT;
+	CK_RV rv = real->C_GetTokenInfo(real_slot(slot), info);
+	if (rv == CKR_OK)
+		info->flags |= atomic_load(&control[FLAGS]);
+	return rv;
 }
 
 static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR app, CK_NOTIFY notify, CK_SESSION_HANDLE_PTR session)
@@ -332,9 +345,30 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG size, CK
 	return leave(session, rv);
 }
 
+/* shorten cuts attributes as a token with little room does, or refuses them. */
+static CK_RV shorten(CK_ATTRIBUTE_PTR template, CK_ULONG count)
+{
+	for (CK_ULONG i = 0; i < count; i++) {
+		unsigned cut = 0, longest = 0;
+		if (template[i].type == CKA_ID) {
+			cut = atomic_load(&control[CUT_ID]);
+			longest = atomic_load(&control[LONGEST_ID]);
+		} else if (template[i].type == CKA_LABEL) {
+			cut = atomic_load(&control[CUT_LABEL]);
+		}
+		if (longest != 0 && template[i].ulValueLen > longest)
+			return CKR_ATTRIBUTE_VALUE_INVALID;
+		if (cut != 0 && template[i].ulValueLen > cut)
+			template[i].ulValueLen = cut;
+	}
+	return CKR_OK;
+}
+
 static CK_RV create(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template, CK_ULONG count, CK_OBJECT_HANDLE_PTR object)
 {
 	CK_RV fault = call(CREATE, session);
+	if (fault == CKR_OK)
+		fault = shorten(template, count);
 	if (fault != CKR_OK)
 		return fault;
 	enter(session);
@@ -345,6 +379,10 @@ static CK_RV generate(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_
 	CK_ATTRIBUTE_PTR private, CK_ULONG private_count, CK_OBJECT_HANDLE_PTR public_key, CK_OBJECT_HANDLE_PTR private_key)
 {
 	CK_RV fault = call(GENERATE, session);
+	if (fault == CKR_OK)
+		fault = shorten(public, public_count);
+	if (fault == CKR_OK)
+		fault = shorten(private, private_count);
 	if (fault != CKR_OK)
 		return fault;
 	enter(session);

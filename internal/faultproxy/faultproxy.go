@@ -36,6 +36,11 @@ const (
 	badPIN
 	slot
 	flood
+	forgive
+	cutID
+	flags
+	longestID
+	cutLabel
 
 	opened  = 16
 	shared  = 17
@@ -182,6 +187,21 @@ func (p *Proxy) RefusePIN(times int) { p.set(badPIN, uint32(times)) }
 
 // Flood lets searches find objects that are not there.
 func (p *Proxy) Flood(objects int) { p.set(flood, uint32(objects)) }
+
+// Forgive answers CKR_OK to a second C_Initialize, as NetHSM's module does.
+func (p *Proxy) Forgive() { p.set(forgive, 1) }
+
+// CutID keeps that many bytes of CKA_ID when an object is made; 0 keeps all.
+func (p *Proxy) CutID(bytes int) { p.set(cutID, uint32(bytes)) }
+
+// LimitID refuses to make an object with a longer CKA_ID; 0 refuses none.
+func (p *Proxy) LimitID(bytes int) { p.set(longestID, uint32(bytes)) }
+
+// CutLabel keeps that many bytes of CKA_LABEL when an object is made; 0 keeps all.
+func (p *Proxy) CutLabel(bytes int) { p.set(cutLabel, uint32(bytes)) }
+
+// AddFlags adds flags of CK_TOKEN_INFO to those that the token has.
+func (p *Proxy) AddFlags(some uint) { p.set(flags, uint32(some)) }
 
 // Fail lets calls of a function return an error without asking the real module,
 // or has one of the events happen before them. The calls are numbered from 0,

@@ -1,0 +1,113 @@
+//go:build cgo
+
+package pkcs11
+
+import (
+	"fmt"
+
+	"github.com/miekg/pkcs11"
+)
+
+// Tokens lock themselves after a few wrong PINs, most for good or until a security
+// officer comes. So a PIN is tried once, and not at all if the token reports that
+// the last one was wrong: a supervisor that restarts the program would otherwise
+// use up one try at each start.
+
+// pinTrust says how sure it is that a PIN is right.
+type pinTrust int
+
+const (
+	pinUnknown pinTrust = iota // never tried: not tried at CKF_USER_PIN_COUNT_LOW either
+	pinWorked                  // has logged in before: not tried at CKF_USER_PIN_FINAL_TRY
+	pinForced                  // Options.RetryPIN
+)
+
+// refuseByFlags returns an error if the token's flags say that trying a PIN is a
+// risk that is not ours to take.
+func (t pinTrust) refuseByFlags(flags uint) error {
+	for _, risk := range []struct {
+		flag  uint
+		trust pinTrust // from which on it is taken
+		why   string
+	}{
+		{pkcs11.CKF_USER_PIN_LOCKED, pinForced + 1, "its PIN is locked (CKF_USER_PIN_LOCKED): its security officer can set a new one"},
+		{pkcs11.CKF_USER_PIN_FINAL_TRY, pinForced, "one more wrong PIN locks it (CKF_USER_PIN_FINAL_TRY): correct the PIN, then log in once with RetryPIN (--retry-pin)"},
+		{pkcs11.CKF_USER_PIN_COUNT_LOW, pinWorked, "a wrong PIN was entered since the last login (CKF_USER_PIN_COUNT_LOW): correct the PIN, then log in once with RetryPIN (--retry-pin)"},
+	} {
+		if flags&risk.flag != 0 && t < risk.trust {
+			return fmt.Errorf("%w: not tried, because the token reports that %s", ErrPIN, risk.why)
+		}
+	}
+	return nil
+}
+
+// readCredentials is readPIN, with how far the PIN is trusted.
+func readCredentials(uri URI, options Options) (with credentials, err error) {
+	if options.RetryPIN {
+		with.trust = pinForced
+	}
+	with.pin, with.source, err = readPIN(uri, options)
+	return with, err
+}
+
+// checkLogin refuses to try a PIN that the token has refused before, or whose
+// failure it reports that it could not afford.
+func (c *connection) checkLogin(info pkcs11.TokenInfo) error {
+	if err := c.module.refusal(info.SerialNumber, c.pin); err != nil {
+		return err
+	}
+	return c.trust.refuseByFlags(info.Flags)
+}
+
+// refuse remembers a PIN that the token has refused.
+func (c *connection) refuse(serial string, cause error) error {
+	err := fmt.Errorf("%w: %w (the PIN is from %s; it counts as one of the tries that the token grants)", ErrPIN, cause, c.pinSource)
+	c.module.refuse(serial, c.pin, err)
+	return err
+}
+
+// login logs the application in, if it is not. c.mu is held.
+func (c *connection) login(handle pkcs11.SessionHandle) error {
+	err := c.mustBeLoggedIn(handle)
+	if !returned(err, pkcs11.CKR_USER_NOT_LOGGED_IN) {
+		return err
+	}
+	info, err := c.module.GetTokenInfo(c.slot)
+	if err != nil {
+		return err
+	}
+	if err := c.checkLogin(info); err != nil {
+		return err
+	}
+	err = c.pin.Reveal(func(pin []byte) error { return c.module.Login(handle, pkcs11.CKU_USER, string(pin)) })
+	c.logins.Add(1)
+	switch {
+	case err == nil, returned(err, pkcs11.CKR_USER_ALREADY_LOGGED_IN):
+		c.trust = max(c.trust, pinWorked)
+		return nil
+	case isOneOf(err, pinRefused):
+		return c.refuse(info.SerialNumber, err)
+	}
+	return err
+}
+
+// present returns an error if the token is not there, or the login has ended.
+func (c *connection) present(in pkcs11.SessionHandle) error {
+	c.mu.Lock()
+	slot := c.slot
+	c.mu.Unlock()
+	if _, err := c.module.GetTokenInfo(slot); err != nil {
+		return err
+	}
+	return c.mustBeLoggedIn(in)
+}
+
+// mustBeLoggedIn returns CKR_USER_NOT_LOGGED_IN if the login has ended. A module
+// does not say so when it is asked for objects: it leaves the private ones out.
+func (c *connection) mustBeLoggedIn(in pkcs11.SessionHandle) error {
+	info, err := c.module.GetSessionInfo(in)
+	if err == nil && info.State != pkcs11.CKS_RO_USER_FUNCTIONS && info.State != pkcs11.CKS_RW_USER_FUNCTIONS {
+		err = pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
+	}
+	return err
+}
