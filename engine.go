@@ -165,6 +165,8 @@ func refuseKey(err error) error {
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key had signed: %v", err)
 	case errors.Is(err, keystore.ErrClosed):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore is closed: the engine is shutting down")
+	case errors.Is(err, keystore.ErrUnavailable):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore cannot be reached now")
 	case errors.Is(err, keystore.ErrSignatureCheck):
 		return activity.NewError(activity.ReasonInternal, "", err, "the key's backend made a signature that does not verify; it was not released")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -121,6 +122,11 @@ func (e *Engine) Ready(ctx context.Context) error {
 	}
 	if err := e.submitted.Store.Ping(ctx); err != nil {
 		return refuseStore(err)
+	}
+	if keys, ok := e.keys.(keystore.Readier); ok {
+		if err := keys.Ready(ctx); err != nil {
+			return refuseKey(err)
+		}
 	}
 	return nil
 }

@@ -12,7 +12,16 @@ const (
 	exitSuccess = 0
 	exitFailure = 1 // refused or failed
 	exitUsage   = 2 // called wrongly
+
+	// exitLogin: serve could not log in to the HSM, and must not be restarted before a
+	// person has looked. packaging/countersign.service names it.
+	exitLogin = 77
 )
+
+// lockedError says that an HSM refused the login of serve.
+type lockedError struct{ error }
+
+func (e *lockedError) Unwrap() error { return e.error }
 
 // usageError says that the command was called wrongly.
 type usageError struct{ problem string }
@@ -31,6 +40,9 @@ func exitCode(err error, started bool) int {
 	}
 	if _, wrong := errors.AsType[*usageError](err); wrong || !started {
 		return exitUsage
+	}
+	if _, locked := errors.AsType[*lockedError](err); locked {
+		return exitLogin
 	}
 	return exitFailure
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
-	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
 // importBatch is how many keys go to the disk together at most.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,8 @@ type keystoreFlags struct {
 	pinFile          string
 	organization     string
 	leaveOutBadFiles bool
+	retryPIN         bool
+	log              *slog.Logger // of serve, which uses all keys; nil for commands that use some and end
 	configFile       string
 	set              func(flag string) bool // whether the call names the flag
 	configured       *config.Config         // once it was read
@@ -41,8 +44,14 @@ func (f *keystoreFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.configFile, "config", "", "`FILE` that names the keystore, its passphrase's file and the organization: countersign.yaml")
 	flags.StringVar(&f.passphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: asked for on the terminal)")
 	flags.StringVar(&f.pinFile, "pin-file", "", "`FILE` with the PIN of the HSM, mode 0600 (default: the URI's pin-source, or asked for on the terminal)")
+	registerRetryPIN(cmd, &f.retryPIN)
 	flags.StringVar(&f.organization, "org", defaultOrganization, "`ID` of the organization that has the keys; with --config, the only one in it")
 	flags.BoolVar(&f.leaveOutBadFiles, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of refusing the keystore")
+}
+
+// registerRetryPIN adds the flag that allows a login which may lock the token.
+func registerRetryPIN(cmd *cobra.Command, retry *bool) {
+	cmd.Flags().BoolVar(retry, "retry-pin", false, "log in to an HSM which reports that its last PIN was wrong: after the PIN was corrected, once")
 }
 
 // resolve takes from the configuration, if one is named, what it says.
@@ -174,7 +183,7 @@ func (f *keystoreFlags) openOrCreate(cmd *cobra.Command) (*file.Store, error) {
 }
 
 func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
-	store, err := file.Open(ctx, dir, passphrase, file.Options{LeaveOutBadFiles: f.leaveOutBadFiles})
+	store, err := file.Open(ctx, dir, passphrase, file.Options{LeaveOutBadFiles: f.leaveOutBadFiles, Logger: f.log})
 	if errors.Is(err, context.Canceled) {
 		return nil, terminal.ErrInterrupted
 	}
@@ -185,6 +194,9 @@ func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 		return nil, err
 	}
 	for _, bad := range store.BadFiles() {
+		if f.log != nil {
+			break // it has logged them
+		}
 		fmt.Fprintf(stderr, "Left out: %s\n", shown(bad))
 	}
 	return store, nil

@@ -69,7 +69,9 @@ func (f *keystoreFlags) openHSM(cmd *cobra.Command) (*pkcs11.Store, error) {
 		return nil, err
 	}
 	defer keystore.Wipe(pin)
-	store, err := pkcs11.Open(cmd.Context(), f.uri, pkcs11.Options{PIN: pin})
+	store, err := pkcs11.Open(cmd.Context(), f.uri, pkcs11.Options{
+		PIN: pin, PINFile: f.pinFile, RetryPIN: f.retryPIN, OnDemand: f.log == nil, Logger: f.log,
+	})
 	if errors.Is(err, context.Canceled) {
 		return nil, terminal.ErrInterrupted
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/countersign-dev/countersign/internal/trust"
 )
 
 // maxSecretFile is how long a file with a secret may be, in bytes.
@@ -35,8 +37,10 @@ func readSecretFrom(ctx context.Context, file *os.File, most int) ([]byte, error
 	if info.IsDir() {
 		return nil, errors.New("it is a directory")
 	}
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 && !isCredential(file.Name()) {
-		return nil, fmt.Errorf("others can read it (mode %04o): run 'chmod 600 %s'", mode.Perm(), file.Name())
+	if !isCredential(file.Name()) {
+		if err := trust.Secret(info, file.Name()); err != nil {
+			return nil, err
+		}
 	}
 	content, err := readAll(ctx, file, most+len("\r\n"))
 	if err != nil {

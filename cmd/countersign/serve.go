@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/metrics"
 )
 
@@ -28,6 +29,7 @@ type serveCommand struct {
 	admin      string
 	plaintext  bool
 	leaveOut   bool
+	retryPIN   bool
 	level      slog.Level
 	log        *slog.Logger
 }
@@ -49,6 +51,9 @@ there), /readyz (200 while a request could be carried out) and /metrics
 (Prometheus). If --listen moves the API, and the configuration's admin address is
 taken, a free port is used for it, and logged.
 
+If the HSM refuses the PIN, the exit status is 77: restarting it would use up the
+tries that the HSM grants, and lock it. The systemd unit does not restart it then.
+
 Without TLS it listens on loopback addresses only, unless
 --plaintext-beyond-loopback says otherwise: a stamp keeps a request from being
 altered, and nothing keeps it, or the answer, from being read.`),
@@ -62,6 +67,7 @@ altered, and nothing keeps it, or the answer, from being read.`),
 	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address, instead of the one of the configuration; none for none")
 	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, where whoever is on the way can read")
 	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of not starting")
+	registerRetryPIN(command, &c.retryPIN)
 	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "`LEVEL` from which on is logged: debug, info (each request), warn, error")
 	return command
 }
@@ -83,13 +89,16 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer at.close()
-	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut}
+	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
 	keys.use(configured)
 	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
 		made.Logger, made.Observer = c.log, seen
 	})
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil // told to stop before it began: nothing is under way
+	}
+	if errors.Is(err, pkcs11.ErrPIN) {
+		return &lockedError{err}
 	}
 	if err != nil {
 		return err

@@ -88,3 +88,12 @@ func leaveOut(t testing.TB, why string) {
 	}
 	t.Skipf("left out: %s", why)
 }
+
+// Superuser does nothing for root, and leaves the test out for others,
+// who cannot give files to another user.
+func Superuser(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		leaveOut(t, "it gives files to another user, which only root can")
+	}
+}

@@ -132,6 +132,9 @@ func (s *Store) asWriter(do func() error) error {
 	if s.closed {
 		return keystore.ErrClosed
 	}
+	if err := s.checkOwner(); err != nil {
+		return err
+	}
 	// What others have added before now is read before our turn begins, which
 	// leaves little to read in it.
 	if err := s.takeInAll(); err != nil {

@@ -42,10 +42,13 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if err := s.openRoot(); err != nil {
 		return err
 	}
+	if err := s.checkOwner(); err != nil {
+		return err
+	}
 	if err := s.checkEmpty(); err != nil {
 		return err
 	}
-	// Nobody is kept waiting by scrypt.
+	// scrypt runs before the lock is taken, so that other writers do not wait for it.
 	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
 	if err != nil {
 		return err
@@ -124,6 +127,9 @@ func (s *Store) ChangePassphrase(passphrase []byte) error {
 	defer s.mu.Unlock()
 	if s.closed {
 		return keystore.ErrClosed
+	}
+	if err := s.checkOwner(); err != nil {
+		return s.errorf("change passphrase", err)
 	}
 	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
 	if err != nil {

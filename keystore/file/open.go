@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/countersign-dev/countersign/internal/trust"
 )
 
 // Open opens a keystore: one scrypt, then all key files, on all processors. An
@@ -78,6 +80,19 @@ func (s *Store) openRoot() (err error) {
 	}
 	if err := checkDirectory(info); err != nil {
 		return s.fileError(err)
+	}
+	return nil
+}
+
+// checkOwner refuses to write into the keystore of another user: root could, but the
+// service that the keystore belongs to could not read what root has written.
+func (s *Store) checkOwner() error {
+	info, err := s.root.Lstat(".")
+	if err != nil {
+		return err
+	}
+	if err := trust.OwnDirectory(info, s.dir); err != nil {
+		return fmt.Errorf("%w: %w", ErrPermissions, err)
 	}
 	return nil
 }

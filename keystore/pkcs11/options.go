@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
@@ -48,6 +49,10 @@ type Options struct {
 	// programs that use one key of many and end.
 	OnDemand bool
 
+	// Logger is sent each key that is skipped, once, by the look at the token that
+	// finds it. nil discards.
+	Logger *slog.Logger
+
 	// PublicKeys are the public keys, by key id, of private keys that have no
 	// public object on the token. They are checked against the private key
 	// before they are believed.
@@ -76,6 +81,7 @@ type settings struct {
 	organization string
 	sessions     int
 	onDemand     bool
+	logger       *slog.Logger
 	closeTimeout time.Duration
 	publicKeys   map[keystore.Locator]keystore.PublicKey
 }
@@ -95,6 +101,9 @@ func settle(text string, options Options) (settings, error) {
 		return s, errors.New("pkcs11: the URI and the options name two organizations")
 	case s.sessions != 0 && options.Sessions != 0 && s.sessions != options.Sessions:
 		return s, errors.New("pkcs11: the URI and the options name two numbers of sessions")
+	}
+	if s.logger = options.Logger; s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
 	}
 	s.organization = cmp.Or(s.organization, options.Organization)
 	s.sessions = cmp.Or(s.sessions, options.Sessions, DefaultSessions)

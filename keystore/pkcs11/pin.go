@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -52,8 +53,8 @@ func readPINFile(path string) ([]byte, error) {
 	if info.IsDir() {
 		return nil, errors.New("it is a directory")
 	}
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("others can read it (mode %04o): run 'chmod 600 %s'", mode.Perm(), path)
+	if err := trust.Secret(info, path); err != nil {
+		return nil, err
 	}
 	content := make([]byte, maxPIN+len("\r\n")+1)
 	size, err := io.ReadFull(file, content)

@@ -134,10 +134,24 @@ func (s *Store) rescan(ctx context.Context) error {
 	for _, k := range found.keys {
 		insert(index, k)
 	}
+	s.logSkipped(found.skipped)
 	s.mu.Lock() // held no longer than it takes to exchange the index
 	defer s.mu.Unlock()
 	s.organizations, s.skipped, s.readable = index, found.skipped, found.readable
 	return nil
+}
+
+// logSkipped logs the keys that are skipped and were not at the last look.
+func (s *Store) logSkipped(now []error) {
+	before := map[string]bool{}
+	for _, why := range s.Skipped() {
+		before[why.Error()] = true
+	}
+	for _, why := range now {
+		if !before[why.Error()] {
+			s.settings.logger.Warn("key skipped", "error", why)
+		}
+	}
 }
 
 // compare orders keys as a listing does: by the time they were made, then by id.
@@ -296,6 +310,7 @@ func (s *Store) list(ctx context.Context, organizationID string) ([]*key, error)
 }
 
 func (s *Store) skip(why error) {
+	s.settings.logger.Warn("key skipped", "error", why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.skipped = append(s.skipped, why)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -127,9 +128,12 @@ func (f *timeFinder) Visit(node ast.Node) ast.Visitor {
 	return f
 }
 
-// checkMode refuses a file that has a database's password in it and that others
+// checkMode refuses a file that others can write, or that has a database's password in it and that others
 // can read.
 func (c *Config) checkMode(file *os.File) error {
+	if err := trust.Authority(file); err != nil {
+		return fmt.Errorf("%s: it says who may sign, and %w", c.Path, err)
+	}
 	info, err := file.Stat()
 	if err != nil {
 		return err

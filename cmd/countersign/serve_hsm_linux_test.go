@@ -1,0 +1,80 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/faultproxy"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// newServedHSM is newServed over a token behind the fault proxy.
+func newServedHSM(t *testing.T) (*served, *faultproxy.Proxy, testenv.Token, string) {
+	t.Helper()
+	token := testenv.SoftHSM(t)
+	proxy := faultproxy.Build(t, token.Module)
+	s := newServed(t)
+	pin := filepath.Join(s.dir, "pin")
+	writePrivate(t, pin, token.PIN+"\n")
+	uri := token.URI(proxy.Module) + "&pin-source=file:" + pin
+	s.edit(t, "keystore: file:keys", `keystore: "`+uri+`"`)
+	s.edit(t, "passphraseFile: passphrase\n", "")
+	return s, proxy, token, pin
+}
+
+// TestRefusedPINIsNotRestarted: serve that the HSM refuses ends with a status of its
+// own, which the systemd unit does not restart; and if it is restarted nevertheless,
+// it does not try the PIN again.
+func TestRefusedPINIsNotRestarted(t *testing.T) {
+	s, proxy, _, pin := newServedHSM(t)
+	writePrivate(t, pin, "a wrong PIN\n")
+	for start := range 4 {
+		var stderr bytes.Buffer
+		command := exec.CommandContext(t.Context(), "countersign", "serve", "--config", s.config(), "--listen", "127.0.0.1:0", "--admin", "none")
+		command.Stderr = &stderr
+		_ = command.Run()
+		if status := command.ProcessState.ExitCode(); status != exitLogin || !strings.Contains(stderr.String(), "login refused") {
+			t.Errorf("start %d: exit status %d: %s", start, status, &stderr)
+		}
+	}
+	if proxy.Logins() != 1 {
+		t.Errorf("the PIN was tried %d times in 4 starts, want once", proxy.Logins())
+	}
+	unit, err := os.ReadFile(filepath.Join(testenv.Root(), "packaging", "countersign.service"))
+	if err != nil || !bytes.Contains(unit, fmt.Appendf(nil, "RestartPreventExitStatus=2 %d\n", exitLogin)) {
+		t.Errorf("the systemd unit restarts after exit status %d: %v", exitLogin, err)
+	}
+}
+
+// TestReadyWithoutToken: a load balancer learns that the HSM is gone, and back.
+func TestReadyWithoutToken(t *testing.T) {
+	s, proxy, _, _ := newServedHSM(t)
+	admin := testenv.FreeAddress(t)
+	n := s.start(t, "--admin", admin)
+	ready := func() int {
+		status, _ := get(t, "http://"+admin+"/readyz")
+		return status
+	}
+	if status := ready(); status != http.StatusOK {
+		t.Errorf("with the token: %d", status)
+	}
+	proxy.Remove()
+	if status := ready(); status != http.StatusServiceUnavailable {
+		t.Errorf("without the token: %d", status)
+	}
+	proxy.Insert()
+	if status := ready(); status != http.StatusOK {
+		t.Errorf("with the token again: %d", status)
+	}
+	if status := n.end(t, os.Interrupt); status != exitSuccess {
+		t.Errorf("exit status %d", status)
+	}
+}

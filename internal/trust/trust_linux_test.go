@@ -1,0 +1,115 @@
+package trust_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/trust"
+)
+
+// newFile makes a file in a directory, with an owner if we may give it away.
+func newFile(t *testing.T, directoryMode, mode os.FileMode, uid, gid int) string {
+	t.Helper()
+	directory := filepath.Join(t.TempDir(), "d")
+	path := filepath.Join(directory, "file")
+	for _, err := range []error{
+		os.Mkdir(directory, 0o700), os.WriteFile(path, nil, 0o600), os.Chown(path, uid, gid), os.Chmod(path, mode), os.Chmod(directory, directoryMode),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+const nobody = 65534
+
+// canGive reports whether files can be given to others, which takes root.
+func canGive(uid, gid int) bool {
+	return os.Geteuid() == 0 || (uid == -1 || uid == os.Geteuid()) && (gid == -1 || gid == os.Getegid())
+}
+
+func TestSecret(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		mode     os.FileMode
+		uid, gid int
+		want     string
+	}{
+		{"own", 0o600, -1, -1, ""},
+		{"own, read only", 0o400, -1, -1, ""},
+		{"of Kubernetes", 0o440, 0, os.Getegid(), ""},
+		{"of Kubernetes, another's group", 0o440, -1, nobody, "others can read it (mode 0440)"},
+		{"writable, for the group to read", 0o640, -1, os.Getegid(), "others can read it (mode 0640): run 'chmod 600"},
+		{"for everyone to read", 0o444, -1, -1, "others can read it (mode 0444)"},
+		{"for the group to write", 0o420, -1, -1, "others can read it (mode 0420)"},
+		{"another's", 0o600, nobody, -1, "belongs to user"},
+	} {
+		if !canGive(c.uid, c.gid) {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			path := newFile(t, 0o700, c.mode, c.uid, c.gid)
+			link := filepath.Join(t.TempDir(), "link") // Kubernetes mounts links
+			if err := os.Symlink(path, link); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustBe(t, trust.Secret(info, path), c.want)
+		})
+	}
+}
+
+func TestAuthority(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		directory, mode os.FileMode
+		uid             int
+		want            string
+	}{
+		{"own", 0o755, 0o644, -1, ""},
+		{"in /tmp", 0o777 | os.ModeSticky, 0o644, -1, ""},
+		{"for the group to write", 0o755, 0o664, -1, "others can write it (mode 0664)"},
+		{"for everyone to write", 0o755, 0o646, -1, "others can write it (mode 0646)"},
+		{"where everyone can replace it", 0o777, 0o644, -1, "its directory has mode 0777"},
+		{"another's", 0o755, 0o644, nobody, "belongs to user"},
+	} {
+		if !canGive(c.uid, -1) {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			file, err := os.Open(newFile(t, c.directory, c.mode, c.uid, -1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			mustBe(t, trust.Authority(file), c.want)
+		})
+	}
+}
+
+func TestOwnDirectory(t *testing.T) {
+	for uid, want := range map[int]string{-1: "", nobody: "run this as its owner, with 'sudo -u'"} {
+		if !canGive(uid, -1) {
+			continue
+		}
+		path := newFile(t, 0o700, 0o600, uid, -1)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustBe(t, trust.OwnDirectory(info, path), want)
+	}
+}
+
+func mustBe(t *testing.T, err error, want string) {
+	t.Helper()
+	if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}

@@ -1,0 +1,66 @@
+package file_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+)
+
+// TestKeystoreOfAnotherUser: root does not add keys to the keystore of a service, which
+// could not read them. It can read that keystore.
+func TestKeystoreOfAnotherUser(t *testing.T) {
+	testenv.Superuser(t)
+	dir := filepath.Join(t.TempDir(), "keys")
+	options := file.Options{WorkFactor: 1}
+	store, err := file.Create(dir, []byte("passphrase"), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := store.Generate("org", "", keystore.CurveEd25519)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const nobody = 65534
+	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chown(path, nobody, nobody))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Generate("org", "", keystore.CurveEd25519)
+	mustBeOwners(t, err)
+	mustBeOwners(t, store.ChangePassphrase([]byte("another")))
+	if _, err := store.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
+		t.Error(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := errors.Join(os.Mkdir(empty, 0o700), os.Chown(empty, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.Create(empty, []byte("passphrase"), options)
+	mustBeOwners(t, err)
+	store, err = file.Open(t.Context(), dir, []byte("passphrase"), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func mustBeOwners(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, file.ErrPermissions) || !strings.Contains(err.Error(), "run this as its owner, with 'sudo -u'") {
+		t.Errorf("%v, want ErrPermissions and the cure", err)
+	}
+}
