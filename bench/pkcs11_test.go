@@ -17,10 +17,10 @@ import (
 	miekg "github.com/miekg/pkcs11"
 	"golang.org/x/sys/unix"
 
+	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
-	"github.com/countersign-dev/countersign/internal/faultproxy"
 )
 
 // hsmPairs is how many interleaved pairs an HSM's ratio is the median of, and
