@@ -1,5 +1,5 @@
-# make test needs Go, git, make and gcc. Tests that need more are skipped and say
-# so; make test-deps says what it will install and installs it.
+# make test needs Go, git, make and gcc. It says what else the tests need, installs
+# it where it can, and says which tests are skipped otherwise.
 # COUNTERSIGN_REQUIRE=all makes a skipped test a failure.
 
 LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -17,7 +17,7 @@ build:
 	go build -o dist/countersign ./cmd/countersign
 
 # All tests; with cgo, without, and under the race detector where goroutines are.
-test: vet full nocgo race tools
+test: test-deps vet full nocgo race tools
 	@internal/testenv/install.sh --check
 
 # The inner loop: without the release build, the documents' commands, node
