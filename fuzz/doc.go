@@ -27,7 +27,7 @@
 //	FuzzTronParse           chains/tron, protobuf                  Google's Protocol Buffers write the same bytes; the hash of raw_data is signed
 //	FuzzTronStructure       the same, field by field               what no encoder writes is refused
 //	FuzzTronSignWith        base58check addresses                  btcd reads the same addresses; a key signs at its own
-//	FuzzBitcoinPSBT         chains/bitcoin/psbt                    written back the same; btcd sees the same transaction, amounts and scripts
+//	FuzzBitcoinPSBT         internal/psbt                            written back the same; btcd sees the same transaction, amounts and scripts
 //	FuzzBitcoinStructure    the same, record by record             what keeps the rules is accepted, what breaks one refused
 //	FuzzBitcoinSign         chains/bitcoin                         signatures are added, nothing else changes
 //	FuzzBitcoinTransaction  the transactions that inputs spend     btcd writes the same, with the same id and outputs

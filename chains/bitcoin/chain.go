@@ -53,7 +53,7 @@ import (
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // Name is the chain's name in errors, hazards and summaries.

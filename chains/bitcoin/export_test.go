@@ -1,6 +1,6 @@
 package bitcoin
 
-import "github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+import "github.com/countersign-dev/countersign/internal/psbt"
 
 // ParseUnproven reads a PSBT and leaves out the check that a legacy input has
 // the transaction that it spends: the vectors of BIP-341 do not come with it.

@@ -7,7 +7,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // Finalize makes the network transaction of a PSBT that has all its signatures:

@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 const fieldSignedMessage = "PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE"

@@ -1,6 +1,6 @@
 package bitcoin
 
-import "github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+import "github.com/countersign-dev/countersign/internal/psbt"
 
 // Bits of PSBT_GLOBAL_TX_MODIFIABLE (BIP-370).
 const (

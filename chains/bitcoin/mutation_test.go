@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // seeds is a sound PSBT of each kind: the vectors, unsigned and signed, and one

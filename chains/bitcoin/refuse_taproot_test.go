@@ -7,8 +7,8 @@ import (
 
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // spoilTaproot changes the records of a taproot input with two leaves.

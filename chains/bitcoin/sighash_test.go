@@ -6,7 +6,7 @@ import (
 
 	"github.com/btcsuite/btcd/txscript/v2"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // TestLegacyDigest holds the digest over the bytes as they came against

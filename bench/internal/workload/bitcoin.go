@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin/bitcointest"
+	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // The smallest PSBT of version 2: an input and an output, required fields only.

@@ -10,7 +10,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin/psbt"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // PSBT is a PSBT to make.
