@@ -34,7 +34,7 @@ func Chains(limits Limits) []chains.NewChain {
 		chains.Adapt(ethereum.New(limits.Ethereum)),
 		chains.Adapt(solana.New(limits.Solana)),
 		chains.Adapt(tron.New(limits.Tron)),
-		chains.Adapt(bitcoin.New(limits.Bitcoin)),
+		bitcoin.New(limits.Bitcoin),
 		chains.Adapt(tempo.New(limits.Tempo)),
 	}
 }

@@ -125,6 +125,7 @@ type Party struct {
 	signer    bool
 	address   string // the chain's binary form
 	text      string
+	shown     string // in place of text, for a person; not part of the canonical form
 }
 
 // SignerParty is the party that signs, where the bytes do not name it.
@@ -139,6 +140,22 @@ func UnknownParty() Party { return Party{certainty: Unknown} }
 // for a script without an address, its hex.
 func PartyAt(address []byte, text string) Party {
 	return Party{certainty: Known, address: string(address), text: text}
+}
+
+// ShownAs returns the party with what a person sees in place of its canonical
+// text, such as the address of a script on one network.
+func (p Party) ShownAs(text string) Party {
+	p.shown = text
+	return p
+}
+
+// Shown returns the party for a person: as String, unless ShownAs was given
+// another text.
+func (p Party) Shown() string {
+	if p.certainty == Known && p.shown != "" {
+		return p.shown
+	}
+	return p.String()
 }
 
 // IsNone reports whether there is no such party.

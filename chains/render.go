@@ -43,19 +43,9 @@ func labelWidth(fields []Field) int {
 }
 
 func renderValue(field Field) string {
-	value := ""
-	switch field.Type {
-	case TypeAmount:
-		value = Decimal(field.Value, field.Decimals)
-	case TypeBytes:
-		value = "0x" + field.Value
-		if field.SHA256 != "" {
-			value = fmt.Sprintf("%s… (%d bytes, sha256 %s)", value, field.Length, field.SHA256)
-		}
-	case TypeText:
-		value = printable(field.Value)
-	default:
-		value = field.Value
+	value := printable(field.Shown)
+	if value == "" {
+		value = renderType(field)
 	}
 	if field.Symbol != "" {
 		value += " " + printable(field.Symbol)
@@ -64,6 +54,21 @@ func renderValue(field Field) string {
 		value += " [" + printable(field.Note) + "]"
 	}
 	return strings.TrimSpace(value)
+}
+
+func renderType(field Field) string {
+	switch field.Type {
+	case TypeAmount:
+		return Decimal(field.Value, field.Decimals)
+	case TypeBytes:
+		if field.SHA256 != "" {
+			return fmt.Sprintf("0x%s… (%d bytes, sha256 %s)", field.Value, field.Length, field.SHA256)
+		}
+		return "0x" + field.Value
+	case TypeText:
+		return printable(field.Value)
+	}
+	return field.Value
 }
 
 // Decimal writes a decimal integer with its point moved by decimals places and

@@ -97,3 +97,14 @@ type Signing interface {
 	// slice; nil with an error. Its errors are the key's.
 	AppendSigned(ctx context.Context, dst []byte) ([]byte, error)
 }
+
+// Balancer is implemented by signings of chains on which effects do not say what
+// leaves the signer: the outputs of a Bitcoin transaction are paid by all of its
+// inputs together. It is what limits count there.
+type Balancer interface {
+	// Balance returns how much of the native asset leaves the keys that were
+	// given to With, net of what comes back and fee included; unknown if the bytes
+	// do not bound it. yours reports whether an address, in binary form, belongs
+	// to another key of the same wallet; it may be nil.
+	Balance(yours func(address []byte) bool) Quantity
+}

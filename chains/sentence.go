@@ -124,7 +124,7 @@ func (s sentence) created() string {
 }
 
 func (s sentence) party(p Party) string {
-	text := p.String()
+	text := p.Shown()
 	switch {
 	case p.IsSigner():
 		return "the signer"

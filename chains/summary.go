@@ -60,6 +60,10 @@ type Field struct {
 	SHA256   string    `json:"sha256,omitempty"`   // bytes: of all, if not all are in the value
 	Note     string    `json:"note,omitempty"`     // what the value means, where that is not plain: "unlimited"
 	Fields   []Field   `json:"fields,omitempty"`   // list
+
+	// Shown is what a person sees in place of the value, such as the address of a
+	// script on one network. It is not part of the canonical form.
+	Shown string `json:"-"`
 }
 
 // Text is a field with text. It may come from the transaction: a renderer must
@@ -116,6 +120,12 @@ func List(label string, fields ...Field) Field {
 // WithNote returns the field with a note.
 func (f Field) WithNote(note string) Field {
 	f.Note = note
+	return f
+}
+
+// ShownAs returns the field with what a person sees in place of its value.
+func (f Field) ShownAs(text string) Field {
+	f.Shown = text
 	return f
 }
 

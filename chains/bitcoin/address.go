@@ -14,7 +14,7 @@ import (
 
 // Addresses returns the key's addresses on the four networks, of four kinds
 // each: P2PKH (BIP-44), P2SH holding P2WPKH (BIP-49), P2WPKH (BIP-84) and P2TR
-// (BIP-86). It implements chains.Chain.
+// (BIP-86). It implements chains.NewChain.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	scripts, err := keyScripts(pub)
 	if err != nil {
@@ -90,25 +90,6 @@ func scriptAddress(script []byte, params *chaincfg.Params) (address.Address, err
 type target struct {
 	script  []byte // the output script it stands for
 	network Network
-}
-
-// signWith is a text and the target it was read as.
-type signWith struct {
-	text   string
-	target *target
-	err    error
-	read   bool
-}
-
-// target reads signWith as parseSignWith does, and remembers the last: the road
-// of one request asks four times, and a checksum over 5-bit letters is a tenth
-// of what signing takes.
-func (t *Transaction) target(text string) (*target, error) {
-	if last := &t.signWith; !last.read || last.text != text {
-		target, err := parseSignWith(text)
-		*last = signWith{text, target, err, true}
-	}
-	return t.signWith.target, t.signWith.err
 }
 
 // parseSignWith reads an address. Text that is nothing like one is a key's id,

@@ -14,13 +14,13 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // TestAddresses: four kinds on four networks, those of the vectors among them.
 func TestAddresses(t *testing.T) {
-	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
+	key := keyOf(t, roadtest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	got := map[string]string{}
 	for _, own := range (bitcoin.Chain{}).Addresses(key) {
 		if _, twice := got[own.Format]; twice {
@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%s: %x (%v), want %s", text, got, err, want)
 		}
 	}
-	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
+	key := keyOf(t, roadtest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	for _, own := range (bitcoin.Chain{}).Addresses(key) {
 		parsed, err := address.DecodeAddress(own.Address, paramsOf(own.Address))
 		if err != nil {
@@ -106,22 +106,19 @@ func TestMalformedAddress(t *testing.T) {
 		"mmE6rFNaoPL9yPyNPV68bRkRGbPbv38FNf",         // base58 checksum
 		"1111111111111111111111111111",
 	} {
-		_, err := tx.Signers(signWith)
+		_, err := locate(tx, signWith)
 		if signer, ok := errors.AsType[*chains.SignerError](err); !ok || !errors.Is(signer, chains.ErrSignWith) {
 			t.Errorf("%s: %v", signWith, err)
 		}
-		if err := tx.Check(keyOf(t, secretOf(1)), signWith); !errors.Is(err, chains.ErrSignWith) {
-			t.Errorf("%s: Check: %v", signWith, err)
-		}
 	}
 	for _, id := range []string{"6e1f8f5e-1111-4222-8333-444455556666", "treasury", "3monkeys", ""} {
-		locators, err := tx.Signers(id)
+		locators, err := locate(tx, id)
 		if err != nil || len(locators) != 1 || locators[0] != keystore.ByID(id) {
 			t.Errorf("%q: %v %v", id, locators, err)
 		}
 	}
 	upper := strings.ToUpper("tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m")
-	if locators, err := tx.Signers(upper); err != nil || locators[0].Kind() != keystore.LocateByHash160 {
+	if locators, err := locate(tx, upper); err != nil || locators[0].Kind() != keystore.LocateByHash160 {
 		t.Errorf("upper case: %v %v", locators, err)
 	}
 }
@@ -134,7 +131,10 @@ func TestNetworks(t *testing.T) {
 		if err != nil || parsed != network {
 			t.Errorf("%v: %v %v", network, parsed, err)
 		}
-		shown := parse(t, base(t).Encode()).On(network)
+		shown, err := bitcoin.New(bitcoin.Limits{Network: network}).Parse(base(t).Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
 		address := addressIn(t, shown)
 		if address != (bitcoin.Chain{}).Addresses(key)[int(network)*4+2].Address {
 			t.Errorf("%v: %s", network, address)
@@ -143,8 +143,15 @@ func TestNetworks(t *testing.T) {
 		if want := map[bitcoin.Network]bitcoin.Network{bitcoin.Signet: bitcoin.Testnet}; !ok || of != network && of != want[network] {
 			t.Errorf("%s is of %v", address, of)
 		}
-		if again := parse(t, base(t).Encode()).ShownFor(address); of == network && again.Summary().Digest() != shown.Summary().Digest() {
-			t.Errorf("%v: ShownFor shows another network", network)
+		again := parse(t, base(t).Encode())
+		if _, err := again.Request(address); err != nil {
+			t.Fatal(err)
+		}
+		if of == network && addressIn(t, again) != address {
+			t.Errorf("%v: signWith is of it, and another network is shown", network)
+		}
+		if again.Summary().Digest() != shown.Summary().Digest() {
+			t.Errorf("%v: the digest depends on the network that is shown", network)
 		}
 	}
 	if _, err := bitcoin.ParseNetwork("main"); err == nil {
@@ -161,7 +168,7 @@ func TestSegwitAddressHasOneForm(t *testing.T) {
 	tx := parse(t, base(t).Encode())
 	refused := func(text string) {
 		t.Helper()
-		if _, err := tx.Signers(text); !errors.Is(err, chains.ErrSignWith) {
+		if _, err := locate(tx, text); !errors.Is(err, chains.ErrSignWith) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -71,7 +71,7 @@ func (in *input) checkProof() error {
 }
 
 // checkAmounts adds up inputs and outputs.
-func (t *Transaction) checkAmounts() error {
+func (t *transaction) checkAmounts() error {
 	for i := range t.inputs {
 		in := &t.inputs[i]
 		if t.totalIn += in.amount; in.amount > MaxMoney || t.totalIn > MaxMoney {

@@ -82,26 +82,23 @@ func keysFate(script []byte) (fate, string) {
 	return spendable, ""
 }
 
-// outputHazards looks for value in outputs that nobody or anybody can spend.
-// Bitcoin Core refuses to send such by default (maxburnamount).
-func (t *Transaction) outputHazards() []chains.Hazard {
+// outputHazards are those of value for outputs that nobody or anybody can spend,
+// which Bitcoin Core refuses to send by default (maxburnamount), and of what is
+// not decoded. They point at the effects.
+func outputHazards(effects []accounted) []chains.Hazard {
 	var hazards []chains.Hazard
-	for i := range t.packet.Outputs {
-		out := &t.packet.Outputs[i]
-		if out.Amount == 0 {
+	for i, effect := range effects {
+		name, what := HazardBlindCall, ""
+		switch {
+		case effect.Undecoded:
+		case effect.Kind == chains.KindBurn && effect.To.IsNone():
+			name, what = HazardBurn, btc(effect.Amount.Value.Uint64())+" cannot be spent: "
+		case effect.Kind == chains.KindBurn:
+			name, what = HazardAnyoneCanSpend, btc(effect.Amount.Value.Uint64())+" is not locked to anyone: "
+		default:
 			continue
 		}
-		name, what := HazardBurn, "cannot be spent"
-		fate, why := fateOf(out.Script)
-		switch fate {
-		case spendable:
-			continue
-		case upForGrabs:
-			name, what = HazardAnyoneCanSpend, "is not locked to anyone"
-		}
-		hazards = append(hazards, chains.Hazard{
-			Name: name, Detail: fmt.Sprintf("output %d: %s %s: %s", i, btc(out.Amount), what, why),
-		}.OnEffect(i))
+		hazards = append(hazards, chains.Hazard{Name: name, Detail: effect.Path + ": " + what + effect.why}.OnEffect(i))
 	}
 	return hazards
 }

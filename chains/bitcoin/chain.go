@@ -83,7 +83,7 @@ type Limits struct {
 	MaxUnsignedSize int     // bytes of an unsigned transaction; legacy inputs cost its square
 	MaxFee          uint64  // satoshi
 	MaxFeeRate      uint64  // satoshi for a virtual byte
-	Network         Network // of the addresses shown; see Transaction.On
+	Network         Network // of the addresses shown, unless signWith is an address
 }
 
 func (l Limits) withDefaults() Limits {
@@ -109,20 +109,20 @@ type Chain struct {
 	keys   *outputKeys
 }
 
-var _ chains.Chain = Chain{}
+var _ chains.NewChain = Chain{}
 
 // New makes a chain with limits.
 func New(limits Limits) Chain { return Chain{limits, new(outputKeys)} }
 
-// Name implements chains.Chain.
+// Name implements chains.NewChain.
 func (Chain) Name() string { return Name }
 
-// Expects implements chains.Chain.
+// Expects implements chains.NewChain.
 func (Chain) Expects() string { return "hex of a PSBT, which starts 70736274ff" }
 
 // Parse reads a PSBT and checks all that depends on no key. It keeps raw,
-// which the caller must not change afterwards. The result is a *Transaction.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+// which the caller must not change afterwards. The result is a *transaction.
+func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
 	tx, err := c.parse(raw)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	return tx, nil
 }
 
-func (c Chain) parse(raw []byte) (*Transaction, error) {
+func (c Chain) parse(raw []byte) (*transaction, error) {
 	limits := c.limits.withDefaults()
 	if len(raw) > limits.MaxSize {
 		return nil, malformed("", -1, "PSBT of %d bytes, at most %d are read", len(raw), limits.MaxSize)
@@ -139,7 +139,7 @@ func (c Chain) parse(raw []byte) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx := &Transaction{packet: packet, limits: limits, network: limits.Network, keys: c.keys}
+	tx := &transaction{packet: packet, limits: limits, network: limits.Network, keys: c.keys}
 	if tx.keys == nil {
 		tx.keys = new(outputKeys)
 	}
@@ -149,11 +149,11 @@ func (c Chain) parse(raw []byte) (*Transaction, error) {
 	return tx, nil
 }
 
-// HazardNames implements chains.Chain.
+// HazardNames implements chains.NewChain.
 func (Chain) HazardNames() []string {
 	return []string{
 		HazardSighashNone, HazardSighashSingle, HazardSighashAnyoneCanPay, HazardUnprovenAmount, HazardHighFee,
-		HazardBurn, HazardAnyoneCanSpend,
+		HazardBurn, HazardAnyoneCanSpend, HazardBlindCall,
 	}
 }
 

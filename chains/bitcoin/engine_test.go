@@ -70,7 +70,7 @@ func signAll(t *testing.T, raw []byte, keys ...keystore.Key) []byte {
 	t.Helper()
 	signed := raw
 	for _, key := range keys {
-		next, err := parse(t, signed).AppendSigned(t.Context(), nil, key, key.ID())
+		next, err := sign(t.Context(), parse(t, signed), key.ID(), key)
 		if err != nil {
 			continue // Finalize fails if it was needed
 		}
@@ -197,7 +197,7 @@ func TestSignByAddress(t *testing.T) {
 			made.Inputs = append(made.Inputs, spend.Input(1000, salt))
 		}
 		raw := made.Encode()
-		signed, err := parse(t, raw).AppendSigned(t.Context(), nil, a, address.Address)
+		signed, err := sign(t.Context(), parse(t, raw), address.Address, a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestSignByAddress(t *testing.T) {
 		if want := int(salt) / 4; count != want {
 			t.Errorf("%s: %d inputs signed, want %d", address.Format, count, want)
 		}
-		_, err = parse(t, raw).AppendSigned(t.Context(), nil, c, address.Address)
+		_, err = sign(t.Context(), parse(t, raw), address.Address, c)
 		wantNotSigner(t, err)
 	}
 }

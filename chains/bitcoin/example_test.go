@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log"
-	"os"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
@@ -33,20 +32,24 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := chains.Render(os.Stdout, tx.Summary().Fields[5:7]); err != nil {
-		log.Fatal(err)
+	for _, effect := range tx.Effects() {
+		fmt.Println(chains.Sentence(effect, nil))
 	}
 	const signWith = "tb1pfh6dkyz4uqm6d47zyfetmr65tuf0j73658er4vpjhph7292x9y2qr3fw54"
-	locators, err := tx.Signers(signWith)
+	request, err := tx.Request(signWith)
 	if err != nil {
 		log.Fatal(err)
 	}
-	key, err := keys.Find(ctx, "org", locators[0])
+	key, err := keys.Find(ctx, "org", request.Locators()[0])
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("hazards:", tx.Hazards(key.PublicKey()))
-	signed, err := tx.AppendSigned(ctx, nil, keystore.Verified(key), signWith)
+	signing, err := request.With(keystore.Verified(key))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("hazards:", signing.Hazards())
+	signed, err := signing.AppendSigned(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -56,8 +59,8 @@ func Example() {
 	}
 	fmt.Println("network transaction:", len(final), "bytes")
 	// Output:
-	// total out  0.0009 BTC
-	// fee        0.0001 BTC [as far as the claimed amounts are true]
+	// send 0.0009 BTC to tb1q86sdxfzdwas2hr6n428jyg5up3u7vj5catau8m
+	// fee 0.0001 BTC
 	// hazards: []
 	// network transaction: 150 bytes
 }

@@ -2,14 +2,20 @@ package bitcoin
 
 import "github.com/countersign-dev/countersign/internal/psbt"
 
+// Transaction is for tests that look inside.
+type Transaction = transaction
+
+// Packet returns the PSBT that was read.
+func (t *transaction) Packet() *psbt.Packet { return t.packet }
+
 // ParseUnproven reads a PSBT and leaves out the check that a legacy input has
 // the transaction that it spends: the vectors of BIP-341 do not come with it.
-func ParseUnproven(raw []byte) (*Transaction, error) {
+func ParseUnproven(raw []byte) (*transaction, error) {
 	packet, err := psbt.Read(raw)
 	if err != nil {
 		return nil, err
 	}
-	t := &Transaction{packet: packet, limits: Limits{}.withDefaults(), keys: new(outputKeys)}
+	t := &transaction{packet: packet, limits: Limits{}.withDefaults(), keys: new(outputKeys)}
 	if err := t.checkShape(); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (c Chain) Finalize(raw []byte) ([]byte, error) {
 	return tx.finalize()
 }
 
-func (t *Transaction) finalize() ([]byte, error) {
+func (t *transaction) finalize() ([]byte, error) {
 	t.prepare()
 	for i := range t.inputs {
 		script, witness, err := t.inputs[i].satisfy()
@@ -52,14 +52,14 @@ func (t *Transaction) finalize() ([]byte, error) {
 }
 
 // unsign takes the signatures out again: the digests are over empty scripts.
-func (t *Transaction) unsign() {
+func (t *transaction) unsign() {
 	for _, in := range t.tx.TxIn {
 		in.SignatureScript, in.Witness = nil, nil
 	}
 }
 
 // run runs every input through the script engine with standard flags.
-func (t *Transaction) run() error {
+func (t *transaction) run() error {
 	for i := range t.inputs {
 		in := &t.inputs[i]
 		engine, err := txscript.NewEngine(

@@ -41,7 +41,7 @@ func TestFinalizeRefuses(t *testing.T) {
 	} {
 		raw := spending(t, c.spend, nil)
 		if c.sign {
-			signed, err := parse(t, raw).AppendSigned(t.Context(), nil, a, a.ID())
+			signed, err := sign(t.Context(), parse(t, raw), a.ID(), a)
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
@@ -69,7 +69,7 @@ func TestFinalizeRuns(t *testing.T) {
 // TestFinalizeTwice: an input that was finalized elsewhere is taken as it is.
 func TestFinalizeTwice(t *testing.T) {
 	key := keyOf(t, secretOf(1))
-	signed, err := parse(t, base(t).Encode()).AppendSigned(t.Context(), nil, key, key.ID())
+	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,9 @@ package bitcoin
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // The hazards.
@@ -33,27 +33,33 @@ const (
 	// HazardAnyoneCanSpend: value for an output that is not locked to anyone, or
 	// whose script has no known form.
 	HazardAnyoneCanSpend = "bitcoin/anyone-can-spend"
+
+	// HazardBlindCall: an output instructs a protocol of tokens that is not
+	// decoded, or there are more outputs than are accounted for.
+	HazardBlindCall = "bitcoin/blind-call"
 )
 
-// Hazards implements chains.Transaction. Of a key it returns what signing with
-// it would risk, whichever of its inputs signWith picks. Without a key, or for
-// one that signs nothing here, it returns what any signer would have to allow.
-func (t *Transaction) Hazards(signer keystore.PublicKey) []chains.Hazard {
+// Hazards implements chains.NewTransaction: what any signer would have to allow.
+// Every input that is not final counts as signed.
+func (t *transaction) Hazards() []chains.Hazard { return t.hazards(t.openInputs()) }
+
+// Hazards implements chains.Signing: the dangers of the signatures that are to be
+// made.
+func (s *signing) Hazards() []chains.Hazard { return s.tx.hazards(s.inputs()) }
+
+// hazards are the dangers of signing some of the inputs.
+func (t *transaction) hazards(signed []*input) []chains.Hazard {
 	if t.message != nil {
 		return nil // it moves nothing
 	}
-	var ours []task
-	if signer.Curve() == keystore.CurveSecp256k1 {
-		ours = t.match(signer).tasks
-	}
-	hazards := t.sighashHazards(ours)
-	if hazard, unproven := t.unproven(ours); unproven {
+	hazards := sighashHazardsOf(signed)
+	if hazard, unproven := t.unproven(signed); unproven {
 		hazards = append(hazards, hazard)
 	}
 	if hazard, high := t.highFee(); high {
 		hazards = append(hazards, hazard)
 	}
-	return append(hazards, t.outputHazards()...)
+	return append(hazards, outputHazards(t.account(signed))...)
 }
 
 var sighashHazards = []struct {
@@ -68,39 +74,26 @@ var sighashHazards = []struct {
 		func(s byte) bool { return s&sighashAnyoneCanPay != 0 }},
 }
 
-// sighashHazards looks at the inputs that are ours, or at all that are open.
-func (t *Transaction) sighashHazards(ours []task) []chains.Hazard {
+func sighashHazardsOf(signed []*input) []chains.Hazard {
 	var hazards []chains.Hazard
 	for _, kind := range sighashHazards {
-		if in := t.firstWith(ours, kind.applies); in != nil {
-			detail := fmt.Sprintf("input %d, %s: %s", in.index, sighashName(in.sighash), kind.means)
-			hazards = append(hazards, chains.Hazard{Name: kind.name, Detail: detail})
+		at := slices.IndexFunc(signed, func(in *input) bool { return kind.applies(in.sighash) })
+		if at < 0 {
+			continue
 		}
+		detail := fmt.Sprintf("input %d, %s: %s", signed[at].index, sighashName(signed[at].sighash), kind.means)
+		hazards = append(hazards, chains.Hazard{Name: kind.name, Detail: detail})
 	}
 	return hazards
-}
-
-func (t *Transaction) firstWith(ours []task, applies func(byte) bool) *input {
-	for i := range ours {
-		if applies(ours[i].in.sighash) {
-			return ours[i].in
-		}
-	}
-	for i := range t.inputs {
-		if in := &t.inputs[i]; len(ours) == 0 && !in.final && applies(in.sighash) {
-			return in
-		}
-	}
-	return nil
 }
 
 // unproven looks for an amount that nothing proves, and that some signature of
 // this request does not commit to. Without this hazard a signature of ours is
 // valid only if all that the PSBT claims is true.
-func (t *Transaction) unproven(ours []task) (chains.Hazard, bool) {
+func (t *transaction) unproven(signed []*input) (chains.Hazard, bool) {
 	for i := range t.inputs {
 		in := &t.inputs[i]
-		if in.proven || t.allCommitTo(ours, in) {
+		if in.proven || allCommitTo(signed, in) {
 			continue
 		}
 		return chains.Hazard{Name: HazardUnprovenAmount, Detail: fmt.Sprintf(
@@ -111,26 +104,15 @@ func (t *Transaction) unproven(ours []task) (chains.Hazard, bool) {
 	return chains.Hazard{}, false
 }
 
-// allCommitTo reports whether every signature of this request commits to the
-// amount of an input: a lie about it makes all of them worthless. Without a
-// key, every input that is not final counts as signed.
+// allCommitTo reports whether a signature of each of the inputs commits to the
+// amount of another: a lie about it makes all of them worthless.
 //
 // It does not suffice that one of them commits to it, nor that another input is
 // claimed to be ours: a signature that commits to less stays valid whatever the
 // PSBT says, and two PSBTs that each lie about one input yield together what
 // neither of them showed (CVE-2020-14199).
-func (t *Transaction) allCommitTo(ours []task, other *input) bool {
-	for i := range ours {
-		if !ours[i].in.commitsTo(other) {
-			return false
-		}
-	}
-	for i := range t.inputs {
-		if in := &t.inputs[i]; len(ours) == 0 && !in.final && !in.commitsTo(other) {
-			return false
-		}
-	}
-	return true
+func allCommitTo(signed []*input, other *input) bool {
+	return !slices.ContainsFunc(signed, func(in *input) bool { return !in.commitsTo(other) })
 }
 
 // commitsTo reports whether a signature of the input commits to the amount of
@@ -146,7 +128,7 @@ func (in *input) commitsTo(other *input) bool {
 	return false
 }
 
-func (t *Transaction) highFee() (chains.Hazard, bool) {
+func (t *transaction) highFee() (chains.Hazard, bool) {
 	fee, size := t.Fee(), t.VirtualSize()
 	if fee > t.limits.MaxFee {
 		return chains.Hazard{Name: HazardHighFee, Detail: fmt.Sprintf(

@@ -7,7 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/keystore"
@@ -15,8 +15,8 @@ import (
 
 func wantHazards(t *testing.T, raw []byte, signer keystore.PublicKey, want ...string) []chains.Hazard {
 	t.Helper()
-	got := parse(t, raw).Hazards(signer)
-	if !slices.Equal(chaintest.Names(got), want) {
+	got := hazardsFor(parse(t, raw), signer)
+	if !slices.Equal(roadtest.Names(got), want) {
 		t.Errorf("hazards %v, want %v", got, want)
 	}
 	for _, hazard := range got {
@@ -96,7 +96,7 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := chaintest.Names(tx.Hazards(keystore.PublicKey{})); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
+	if got := roadtest.Names(tx.Hazards()); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
 		t.Error(got)
 	}
 }
@@ -142,7 +142,7 @@ func TestFeeAttack(t *testing.T) {
 	// What the hazard stands for: who allows it signs the robbery.
 	robbery := twoCoins(t, 0, 0, true)
 	for i, p := range []bitcointest.PSBT{first, second} {
-		signed, err := parse(t, p.Encode()).AppendSigned(t.Context(), nil, key, key.ID())
+		signed, err := sign(t.Context(), parse(t, p.Encode()), key.ID(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestHazardNames(t *testing.T) {
 	want := []string{
 		"bitcoin/sighash-none", "bitcoin/sighash-single", "bitcoin/sighash-anyonecanpay",
 		"bitcoin/unproven-amount", "bitcoin/high-fee",
-		"bitcoin/burn", "bitcoin/anyone-can-spend",
+		"bitcoin/burn", "bitcoin/anyone-can-spend", "bitcoin/blind-call",
 	}
 	if got := (bitcoin.Chain{}).HazardNames(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)

@@ -1,14 +1,14 @@
 package bitcoin_test
 
 import (
+	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -24,13 +24,13 @@ type vector struct {
 
 func vectors(t testing.TB) map[string]vector {
 	t.Helper()
-	return chaintest.Vectors[vector](t, "testdata/*.json")
+	return roadtest.Vectors[vector](t, "testdata/*.json")
 }
 
 // keyOf makes a key from a secret, with all its capabilities, checked.
 func keyOf(t testing.TB, secret []byte) keystore.Key {
 	t.Helper()
-	return chaintest.Key(t, keystore.CurveSecp256k1, secret)
+	return roadtest.Key(t, keystore.CurveSecp256k1, secret)
 }
 
 // secretOf is a test key's secret: all bytes the same.
@@ -62,8 +62,48 @@ func refused(t testing.TB, raw []byte) *chains.ParseError {
 	return parse
 }
 
+// sign takes a transaction down the road to its end.
+func sign(ctx context.Context, tx chains.NewTransaction, signWith string, keys ...keystore.Key) ([]byte, error) {
+	signing, err := roadtest.Ready(tx, signWith, keys...)
+	if err != nil {
+		return nil, err
+	}
+	return signing.AppendSigned(ctx, nil)
+}
+
+// locate returns where to look for the keys that signWith means.
+func locate(tx chains.NewTransaction, signWith string) ([]keystore.Locator, error) {
+	request, err := tx.Request(signWith)
+	if err != nil {
+		return nil, err
+	}
+	return request.Locators(), nil
+}
+
+// looking is a key of which the secret is not there: enough to see what it would
+// be asked to sign.
+type looking struct{ pub keystore.PublicKey }
+
+func (k looking) ID() string                    { return k.pub.String() }
+func (k looking) PublicKey() keystore.PublicKey { return k.pub }
+func (k looking) SignECDSA(context.Context, [32]byte) (signature [65]byte, err error) {
+	return signature, errors.New("there is no secret")
+}
+func (k looking) SignSchnorr(context.Context, [32]byte, keystore.TaprootTweak) (signature [64]byte, err error) {
+	return signature, errors.New("there is no secret")
+}
+
+// hazardsFor are those of signing with a key, or of the transaction if the key is
+// the zero key or signs nothing in it.
+func hazardsFor(tx chains.NewTransaction, pub keystore.PublicKey) []chains.Hazard {
+	if signing, err := roadtest.Ready(tx, "key", looking{pub}); err == nil {
+		return signing.Hazards()
+	}
+	return tx.Hazards()
+}
+
 // signDefault signs a PSBT as an engine does that allows these hazards alone. It
-// returns what is shown to leave the key, in satoshi, fee included; not ok if
+// returns what is shown to leave the keys, in satoshi, fee included; not ok if
 // the PSBT is refused.
 func signDefault(t testing.TB, raw []byte, key keystore.Key, signWith string, allowed ...string) (signed []byte, leaving int64, ok bool) {
 	t.Helper()
@@ -71,22 +111,24 @@ func signDefault(t testing.TB, raw []byte, key keystore.Key, signWith string, al
 	if err != nil {
 		return nil, 0, false
 	}
-	for _, hazard := range tx.Hazards(key.PublicKey()) {
+	signing, err := roadtest.Ready(tx, signWith, key)
+	if err != nil {
+		return nil, 0, false
+	}
+	for _, hazard := range signing.Hazards() {
 		if !slices.Contains(allowed, hazard.Name) {
 			return nil, 0, false
 		}
 	}
-	if signed, err = tx.AppendSigned(t.Context(), nil, key, signWith); err != nil {
-		return nil, 0, false
+	if signed, err = signing.AppendSigned(t.Context(), nil); err != nil {
+		t.Fatal(err)
 	}
-	for _, field := range tx.SignerView(key.PublicKey()) {
-		value, _ := strconv.ParseInt(field.Value, 10, 64)
-		switch field.Label {
-		case "ours in":
-			leaving += value
-		case "ours out":
-			leaving -= value
-		}
+	balance := signing.(chains.Balancer).Balance(nil)
+	if len(allowed) == 0 && (balance.Bound != chains.BoundExact || balance.Value == nil) {
+		t.Fatalf("balance %+v of %x", balance, raw)
+	}
+	if balance.Value != nil {
+		leaving = balance.Value.Int64()
 	}
 	return signed, leaving, true
 }

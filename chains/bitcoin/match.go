@@ -12,46 +12,45 @@ import (
 // task is one signature that a key can make: ECDSA, or BIP-340 if schnorr is
 // set, then with the tweak and for a leaf, if there is one.
 type task struct {
+	by      *matches
 	in      *input
 	schnorr bool
 	tweak   keystore.TaprootTweak
 	leaf    *leaf
 }
 
-// match is what a key can do for one input: tasks from first to end, of which
-// the PSBT has some already; or the reason why there are none.
-type match struct {
-	first, end int
-	reason     string
-}
-
 // matches is what a key can do for the inputs.
 type matches struct {
-	pub    keystore.PublicKey
-	inputs []match
-	tasks  []task
-	hash   [20]byte // of the compressed key
-	key    [33]byte // compressed
-	keys   *outputKeys
+	signer  keystore.Key
+	pub     keystore.PublicKey
+	reasons []string // why it signs nothing in an input; empty if it has tasks there
+	tasks   []task
+	scripts []keyScript // see addresses
+	hash    [20]byte    // of the compressed key
+	key     [33]byte    // compressed
+	keys    *outputKeys
 }
 
-// match finds what the key can sign. The answer for the key asked for last is
-// kept.
-func (t *Transaction) match(pub keystore.PublicKey) *matches {
-	if t.matched != nil && t.matched.pub == pub {
-		return t.matched
-	}
+// match finds what a key on secp256k1 can sign.
+func (t *transaction) match(key keystore.Key) *matches {
+	pub := key.PublicKey()
 	m := &matches{
-		pub: pub, inputs: make([]match, len(t.inputs)), tasks: make([]task, 0, len(t.inputs)),
+		signer: key, pub: pub, reasons: make([]string, len(t.inputs)), tasks: make([]task, 0, len(t.inputs)),
 		hash: pub.Hash160(), key: pub.Compressed(), keys: t.keys,
 	}
 	for i := range t.inputs {
-		first := len(m.tasks)
-		reason := m.input(&t.inputs[i])
-		m.inputs[i] = match{first, len(m.tasks), reason}
+		m.reasons[i] = m.input(&t.inputs[i])
 	}
-	t.matched = m
 	return m
+}
+
+// addresses returns the scripts of the key's addresses, which cost a
+// multiplication of a point when they are first wanted.
+func (m *matches) addresses() []keyScript {
+	if m.scripts == nil {
+		m.scripts, _ = keyScripts(m.pub) // the key is on the curve
+	}
+	return m.scripts
 }
 
 // Why a key signs nothing in an input.
@@ -103,7 +102,7 @@ func (m *matches) input(in *input) string {
 	if reason := m.inScript(in); reason != "" {
 		return reason
 	}
-	m.tasks = append(m.tasks, task{in: in})
+	m.tasks = append(m.tasks, task{by: m, in: in})
 	return ""
 }
 
@@ -146,7 +145,7 @@ func (m *matches) isHash(hash []byte) string {
 // taproot prefers the key path; else it takes every leaf that has the key.
 func (m *matches) taproot(in *input) string {
 	if tweak, ok := m.keyPath(in.taproot); ok {
-		m.tasks = append(m.tasks, task{in: in, schnorr: true, tweak: tweak})
+		m.tasks = append(m.tasks, task{by: m, in: in, schnorr: true, tweak: tweak})
 		return ""
 	}
 	reason := reasonNotTaproot
@@ -160,7 +159,7 @@ func (m *matches) taproot(in *input) string {
 			continue
 		}
 		reason = ""
-		m.tasks = append(m.tasks, task{in: in, schnorr: true, tweak: keystore.ScriptPath(), leaf: leaf})
+		m.tasks = append(m.tasks, task{by: m, in: in, schnorr: true, tweak: keystore.ScriptPath(), leaf: leaf})
 	}
 	if reason == reasonNotTaproot && in.final {
 		return reasonFinal
@@ -201,14 +200,14 @@ func (l *leaf) has(key []byte) bool {
 }
 
 // key is the key of the record that the task's signature goes into.
-func (k *task) key(m *matches) []byte {
+func (k *task) key() []byte {
 	switch {
 	case !k.schnorr:
-		return append([]byte{psbt.InPartialSig}, m.key[:]...)
+		return append([]byte{psbt.InPartialSig}, k.by.key[:]...)
 	case k.leaf == nil:
 		return []byte{psbt.InTapKeySig}
 	}
-	key := append([]byte{psbt.InTapScriptSig}, m.key[1:]...)
+	key := append([]byte{psbt.InTapScriptSig}, k.by.key[1:]...)
 	return append(key, k.leaf.hash[:]...)
 }
 

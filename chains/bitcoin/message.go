@@ -30,7 +30,7 @@ type message struct {
 // readMessage finds out whether the PSBT is a message. It is one if it has the
 // message, and then it must be exactly to_sign; if it only looks like to_sign,
 // nobody could see what is stated, and it is refused.
-func (t *Transaction) readMessage() error {
+func (t *transaction) readMessage() error {
 	record := t.packet.Global.Find(psbt.GlobalSignedMessage)
 	if record == nil {
 		if t.looksLikeToSign() {
@@ -63,13 +63,13 @@ func (t *Transaction) readMessage() error {
 
 // looksLikeToSign: it pays nothing and its first input spends nothing, or spends
 // what only BIP-322 makes.
-func (t *Transaction) looksLikeToSign() bool {
+func (t *transaction) looksLikeToSign() bool {
 	in := &t.inputs[0]
 	return in.amount == 0 && t.paysNothing() || bytes.HasPrefix(in.Value(psbt.InNonWitnessUTXO), toSpendHead)
 }
 
 // paysNothing reports whether the only output is 0 satoshi to a bare OP_RETURN.
-func (t *Transaction) paysNothing() bool {
+func (t *transaction) paysNothing() bool {
 	outputs := t.packet.Outputs
 	return len(outputs) == 1 && outputs[0].Amount == 0 && bytes.Equal(outputs[0].Script, []byte{txscript.OP_RETURN})
 }

@@ -13,7 +13,7 @@ const (
 // inputs may be added once a signature commits to them, no outputs once one
 // commits to those. ok is false if the PSBT has no such field, or the field
 // says so already.
-func (t *Transaction) modifiable(tasks []task) (change psbt.Insertion, ok bool) {
+func (t *transaction) modifiable(tasks []task) (change psbt.Insertion, ok bool) {
 	record := t.packet.Global.Find(psbt.GlobalTxModifiable)
 	if record == nil {
 		return change, false

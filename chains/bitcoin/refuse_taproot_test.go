@@ -100,7 +100,7 @@ func TestRefusedSighash(t *testing.T) {
 // TestRefusedSignatures: a signature that does not verify, of whoever.
 func TestRefusedSignatures(t *testing.T) {
 	key := keyOf(t, secretOf(1))
-	signed, err := parse(t, base(t).Encode()).AppendSigned(t.Context(), nil, key, key.ID())
+	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestRefusedSignatures(t *testing.T) {
 // no node relays it.
 func TestRefusedHighS(t *testing.T) {
 	key := keyOf(t, secretOf(1))
-	signed, err := parse(t, base(t).Encode()).AppendSigned(t.Context(), nil, key, key.ID())
+	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestRefusedTapSignatures(t *testing.T) {
 	for _, spend := range []bitcointest.Spend{
 		bitcointest.BIP86(a.PublicKey()), bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(a.PublicKey()), bitcointest.Leaf(b.PublicKey())),
 	} {
-		signed, err := parse(t, spending(t, spend, nil)).AppendSigned(t.Context(), nil, a, a.ID())
+		signed, err := sign(t.Context(), parse(t, spending(t, spend, nil)), a.ID(), a)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,7 @@ func (in *input) lacksOutput(sighash byte, outputs int) bool {
 
 // ecdsaDigest is what an ECDSA signature of the input signs. The script that is
 // run must be known.
-func (t *Transaction) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
+func (t *transaction) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
 	for _, known := range in.digests {
 		if known.sighash == sighash {
 			return known.hash, nil
@@ -82,7 +82,7 @@ type ecdsaDigest struct {
 	hash    [32]byte
 }
 
-func (t *Transaction) makeECDSADigest(in *input, sighash byte) (digest [32]byte, err error) {
+func (t *transaction) makeECDSADigest(in *input, sighash byte) (digest [32]byte, err error) {
 	if in.kind.family() == legacy && sighash == sighashAll {
 		return t.legacyDigest(in), nil
 	}
@@ -107,7 +107,7 @@ func (t *Transaction) makeECDSADigest(in *input, sighash byte) (digest [32]byte,
 // The whole transaction is hashed for each input, so that n inputs cost n²: no
 // order of hashing changes that, only segwit has. What stands before the input
 // is hashed once for all, which halves it; txscript makes a copy besides.
-func (t *Transaction) legacyDigest(in *input) (digest [32]byte) {
+func (t *transaction) legacyDigest(in *input) (digest [32]byte) {
 	at := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*41 + 36 // of the empty script's length
 	hash := t.hashUpTo(at)
 	var length [9]byte
@@ -127,7 +127,7 @@ type prefixHash struct {
 
 // hashUpTo returns a hash that has seen the first bytes of the unsigned
 // transaction. It goes on from where it was last asked for.
-func (t *Transaction) hashUpTo(at int) hash.Hash {
+func (t *transaction) hashUpTo(at int) hash.Hash {
 	if t.prefix.Cloner == nil || t.prefix.size > at {
 		t.prefix = prefixHash{Cloner: sha256.New().(hash.Cloner)}
 	}
@@ -142,7 +142,7 @@ func (t *Transaction) hashUpTo(at int) hash.Hash {
 
 // taprootDigest is what a BIP-340 signature of the input signs: for the key
 // path (BIP-341), or for a leaf by its hash (BIP-342).
-func (t *Transaction) taprootDigest(in *input, sighash byte, leafHash []byte) (digest [32]byte, err error) {
+func (t *transaction) taprootDigest(in *input, sighash byte, leafHash []byte) (digest [32]byte, err error) {
 	t.prepare()
 	var made []byte
 	if leafHash == nil {
@@ -160,7 +160,7 @@ const noCodeSeparator = 0xffffffff
 
 // prepare makes the midstates of BIP-143 and BIP-341, once, so that the cost
 // of an input does not depend on how many there are.
-func (t *Transaction) prepare() {
+func (t *transaction) prepare() {
 	if t.hashes != nil {
 		return
 	}
@@ -170,7 +170,7 @@ func (t *Transaction) prepare() {
 }
 
 // wireTx is the unsigned transaction as txscript wants it.
-func (t *Transaction) wireTx() *wire.MsgTx {
+func (t *transaction) wireTx() *wire.MsgTx {
 	ins, outs := make([]wire.TxIn, len(t.inputs)), make([]wire.TxOut, len(t.packet.Outputs))
 	tx := &wire.MsgTx{
 		Version: int32(t.packet.TxVersion), LockTime: t.packet.LockTime,

@@ -14,7 +14,7 @@ import (
 // of compact sizes.
 func TestLegacyDigest(t *testing.T) {
 	for _, count := range []int{1, 2, 252, 253} {
-		tx := &Transaction{packet: &psbt.Packet{Version: psbt.Version2, TxVersion: 2, LockTime: 9}}
+		tx := &transaction{packet: &psbt.Packet{Version: psbt.Version2, TxVersion: 2, LockTime: 9}}
 		tx.packet.Inputs = make([]psbt.Input, count)
 		tx.packet.Outputs = []psbt.Output{{Amount: 5, Script: []byte{txscript.OP_1}}, {Amount: 6}}
 		tx.inputs = make([]input, count)

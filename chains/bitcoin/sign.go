@@ -8,43 +8,38 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// AppendSigned implements chains.Transaction: it appends the PSBT with the
-// signatures that the key can make for signWith. Signatures of this key that are
-// there already stay; if all are, the PSBT is appended as it is. Either all
-// signatures are made or none leaves.
-func (t *Transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
-	tasks, err := t.plan(key, signWith)
-	if err != nil {
-		return nil, err
-	}
-	m := t.match(key.PublicKey())
-	insertions := make([]psbt.Insertion, 0, len(tasks))
-	for i := range tasks {
-		recordKey := tasks[i].key(m)
-		if tasks[i].done(recordKey) {
+// AppendSigned implements chains.Signing: it appends the PSBT with the
+// signatures of all keys. Those that are there already stay; if all are, the
+// PSBT is appended as it is. Either all signatures are made or none leaves.
+func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
+	insertions := make([]psbt.Insertion, 0, len(s.tasks)+1)
+	for i := range s.tasks {
+		k := &s.tasks[i]
+		recordKey := k.key()
+		if k.done(recordKey) {
 			continue
 		}
-		value, err := t.sign(ctx, key, &tasks[i])
+		value, err := s.tx.sign(ctx, k)
 		if err != nil {
-			return nil, fmt.Errorf("%s: input %d: %w", Name, tasks[i].in.index, err)
+			return nil, fmt.Errorf("%s: input %d: %w", Name, k.in.index, err)
 		}
 		insertions = append(insertions, psbt.Insertion{
-			At:    tasks[i].in.InsertAt(recordKey),
+			At:    k.in.InsertAt(recordKey),
 			Bytes: psbt.AppendRecord(make([]byte, 0, len(recordKey)+len(value)+2), recordKey, value),
 		})
 	}
-	if change, ok := t.modifiable(tasks); ok {
+	if change, ok := s.tx.modifiable(s.tasks); ok {
 		insertions = append(insertions, change)
 	}
-	return psbt.AppendSpliced(dst, t.packet.Raw, insertions), nil
+	return psbt.AppendSpliced(dst, s.tx.packet.Raw, insertions), nil
 }
 
 // sign makes one signature, as the value of its record.
-func (t *Transaction) sign(ctx context.Context, key keystore.Key, k *task) ([]byte, error) {
+func (t *transaction) sign(ctx context.Context, k *task) ([]byte, error) {
 	if k.schnorr {
-		return t.signSchnorr(ctx, key, k)
+		return t.signSchnorr(ctx, k)
 	}
-	signer, err := keystore.AsECDSA(key)
+	signer, err := keystore.AsECDSA(k.by.signer)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +58,8 @@ func (t *Transaction) sign(ctx context.Context, key keystore.Key, k *task) ([]by
 // maxPartialSig is the longest DER signature with a low s, and the sighash type.
 const maxPartialSig = 72
 
-func (t *Transaction) signSchnorr(ctx context.Context, key keystore.Key, k *task) ([]byte, error) {
-	signer, err := keystore.AsSchnorr(key)
+func (t *transaction) signSchnorr(ctx context.Context, k *task) ([]byte, error) {
+	signer, err := keystore.AsSchnorr(k.by.signer)
 	if err != nil {
 		return nil, err
 	}

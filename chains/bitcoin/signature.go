@@ -16,7 +16,7 @@ const fieldPartialSig = "PSBT_IN_PARTIAL_SIG"
 
 // checkSignatures verifies every signature that the input has: a signature
 // that does not verify says that somebody signed something else.
-func (t *Transaction) checkSignatures(in *input) error {
+func (t *transaction) checkSignatures(in *input) error {
 	for i := range in.Records {
 		record := &in.Records[i]
 		var name string
@@ -37,7 +37,7 @@ func (t *Transaction) checkSignatures(in *input) error {
 }
 
 // checkSigSighash refuses a signature over something else than was asked for.
-func (t *Transaction) checkSigSighash(in *input, sighash byte) error {
+func (t *transaction) checkSigSighash(in *input, sighash byte) error {
 	if !knownSighash(sighash, in.kind.family()) {
 		return fmt.Errorf("signature with unknown sighash type %#x", sighash)
 	}
@@ -51,7 +51,7 @@ func (t *Transaction) checkSigSighash(in *input, sighash byte) error {
 }
 
 // checkPartialSig verifies DER ‖ sighash type under the key in the record's key.
-func (t *Transaction) checkPartialSig(in *input, record *psbt.Record) error {
+func (t *transaction) checkPartialSig(in *input, record *psbt.Record) error {
 	if reason := in.unsignable(); reason != "" {
 		return fmt.Errorf("a signature that cannot be checked: %s", reason)
 	}
@@ -128,7 +128,7 @@ func derInteger(bigEndian []byte) []byte {
 
 // checkLeafSig verifies the signature of a leaf that the PSBT has, by a key that
 // the leaf has.
-func (t *Transaction) checkLeafSig(in *input, record *psbt.Record) error {
+func (t *transaction) checkLeafSig(in *input, record *psbt.Record) error {
 	key, leafHash := record.Data()[:32], record.Data()[32:]
 	for i := range in.taproot.leaves {
 		if leaf := &in.taproot.leaves[i]; bytes.Equal(leaf.hash[:], leafHash) && leaf.has(key) {
@@ -139,7 +139,7 @@ func (t *Transaction) checkLeafSig(in *input, record *psbt.Record) error {
 }
 
 // checkTapSig verifies r ‖ s [‖ sighash type] under an x-only key.
-func (t *Transaction) checkTapSig(in *input, key, leafHash, signature []byte) error {
+func (t *transaction) checkTapSig(in *input, key, leafHash, signature []byte) error {
 	sighash := byte(sighashDefault)
 	if len(signature) == 65 {
 		if sighash = signature[64]; sighash == sighashDefault {

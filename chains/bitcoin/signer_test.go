@@ -61,7 +61,7 @@ func TestNothingToSign(t *testing.T) {
 		made.Inputs = append(made.Inputs, spend.Input(1_000, uint32(i)))
 	}
 	tx := parse(t, made.Encode())
-	_, err := tx.AppendSigned(t.Context(), nil, c, c.ID())
+	_, err := sign(t.Context(), tx, c.ID(), c)
 	wantNotSigner(t, err,
 		"nothing to sign for key "+c.PublicKey().String(),
 		"inputs 0 to 1: locked to another key",
@@ -75,11 +75,8 @@ func TestNothingToSign(t *testing.T) {
 		"input 9: the key's leaf has OP_CODESEPARATOR, OP_SUCCESS",
 		"input 10: already final",
 	)
-	if check := tx.Check(c, c.ID()); check == nil || check.Error() != err.Error() {
-		t.Errorf("Check says %v", check)
-	}
 	address := (bitcoin.Chain{}).Addresses(c.PublicKey())[2].Address
-	_, err = tx.AppendSigned(t.Context(), nil, c, address)
+	_, err = sign(t.Context(), tx, address, c)
 	wantNotSigner(t, err, "inputs 0 to 10: locked to another address")
 }
 
@@ -91,7 +88,7 @@ func TestFinalIsRefused(t *testing.T) {
 		second.Records = []bitcointest.Record{{Key: []byte{psbt.InFinalScriptWitness}, Value: []byte{1, 1, 0xaa}}}
 		p.Inputs = append(p.Inputs, second)
 	})
-	_, err := parse(t, raw).AppendSigned(t.Context(), nil, key, key.ID())
+	_, err := sign(t.Context(), parse(t, raw), key.ID(), key)
 	parse, ok := errors.AsType[*chains.ParseError](err)
 	if !ok || parse.Field != "input 1" || parse.Offset != 8+5+41 || !strings.Contains(parse.Problem, "already final") {
 		t.Errorf("%v", err)
@@ -120,16 +117,13 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 		p.Inputs = append(p.Inputs, bitcointest.BIP86(full.PublicKey()).Input(1_000, 2))
 	})
 	tx := parse(t, raw)
-	_, err := tx.AppendSigned(t.Context(), nil, key, key.ID())
+	_, err := sign(t.Context(), tx, key.ID(), key)
 	if !errors.Is(err, keystore.ErrUnsupported) || !strings.Contains(err.Error(), "input 1 is taproot") ||
 		!strings.Contains(err.Error(), "P2WPKH") || calls != 0 {
 		t.Errorf("%v, %d signatures made", err, calls)
 	}
-	if err := tx.Check(key, key.ID()); !errors.Is(err, keystore.ErrUnsupported) {
-		t.Errorf("Check: %v", err)
-	}
 	segwit := (bitcoin.Chain{}).Addresses(full.PublicKey())[2].Address
-	if _, err := tx.AppendSigned(t.Context(), nil, key, segwit); err != nil || calls != 1 {
+	if _, err := sign(t.Context(), tx, segwit, key); err != nil || calls != 1 {
 		t.Errorf("%v, %d signatures made", err, calls)
 	}
 	ed25519 := memory.New()
@@ -141,7 +135,7 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Check(other, info.ID); !errors.Is(err, keystore.ErrUnsupported) {
+	if _, err := sign(t.Context(), tx, info.ID, other); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("ed25519: %v", err)
 	}
 }
@@ -168,13 +162,13 @@ func TestAllOrNothing(t *testing.T) {
 	raw := spoil(t, func(p *bitcointest.PSBT) {
 		p.Inputs = append(p.Inputs, bitcointest.P2WPKH(full.PublicKey()).Input(1_000, 2))
 	})
-	signed, err := parse(t, raw).AppendSigned(t.Context(), nil, &failing{full, full.(keystore.ECDSASigner), 1}, full.ID())
+	signed, err := sign(t.Context(), parse(t, raw), full.ID(), &failing{full, full.(keystore.ECDSASigner), 1})
 	if signed != nil || !errors.Is(err, errHSM) || !strings.Contains(err.Error(), "input 1") {
 		t.Errorf("%x %v", signed, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if signed, err := parse(t, raw).AppendSigned(ctx, nil, full, full.ID()); signed != nil || !errors.Is(err, context.Canceled) {
+	if signed, err := sign(ctx, parse(t, raw), full.ID(), full); signed != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("%x %v", signed, err)
 	}
 }
@@ -194,7 +188,7 @@ func TestUnknownFieldsStay(t *testing.T) {
 				p.Version, p.Unsorted, p.Global, p.Outputs[0].Records = version, unsorted, strange, strange
 				p.Inputs[0].Records = strange
 			})
-			signed, err := parse(t, raw).AppendSigned(t.Context(), nil, key, key.ID())
+			signed, err := sign(t.Context(), parse(t, raw), key.ID(), key)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +215,7 @@ func TestInsertionPlace(t *testing.T) {
 			value := map[byte][]byte{0x01: bitcointest.AppendTxOut(nil, 100_000, p.Inputs[0].Script), 0x03: {1, 0, 0, 0}}[keyType]
 			p.Inputs[0].Records = append(p.Inputs[0].Records, bitcointest.Record{Key: []byte{keyType}, Value: value})
 		}
-		signed, err := parse(t, p.Encode()).AppendSigned(t.Context(), nil, key, key.ID())
+		signed, err := sign(t.Context(), parse(t, p.Encode()), key.ID(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +250,7 @@ func TestModifiable(t *testing.T) {
 				p.Inputs[0].Sighash = c.sighash
 				p.Global = []bitcointest.Record{{Key: []byte{psbt.GlobalTxModifiable}, Value: []byte{c.flags}}}
 			})
-			signed, err := parse(t, raw).AppendSigned(t.Context(), nil, key, key.ID())
+			signed, err := sign(t.Context(), parse(t, raw), key.ID(), key)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,7 +283,7 @@ func TestSigners(t *testing.T) {
 		raw := spending(t, spend, nil)
 		address := addressIn(t, parse(t, raw))
 		first := find(t, store, parse(t, raw), address)
-		signed, err := parse(t, raw).AppendSigned(t.Context(), nil, first, address)
+		signed, err := sign(t.Context(), parse(t, raw), address, first)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +291,7 @@ func TestSigners(t *testing.T) {
 		if first.PublicKey() == second.PublicKey() {
 			t.Errorf("%s: the same key again", address)
 		}
-		if signed, err = parse(t, signed).AppendSigned(t.Context(), nil, second, address); err != nil {
+		if signed, err = sign(t.Context(), parse(t, signed), address, second); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := bitcoin.Finalize(signed); err != nil {
@@ -305,19 +299,19 @@ func TestSigners(t *testing.T) {
 		}
 	}
 	elsewhere := "2N4Jr7nS66g7qemt8mSWyjBMnUjW25a2Cg3"
-	_, err := parse(t, base(t).Encode()).Signers(elsewhere)
+	_, err := locate(parse(t, base(t).Encode()), elsewhere)
 	wantNotSigner(t, err, "no input is locked to "+elsewhere)
 	raw := spending(t, bitcointest.P2WSH(bitcointest.Multisig(1, a.PublicKey())), func(in *bitcointest.Input) { in.Records = nil })
-	_, err = parse(t, raw).Signers(addressIn(t, parse(t, raw)))
+	_, err = locate(parse(t, raw), addressIn(t, parse(t, raw)))
 	wantNotSigner(t, err, "PSBT_IN_WITNESS_SCRIPT) is missing")
 }
 
 // addressIn is the address of the first input, as shown.
-func addressIn(t *testing.T, tx *bitcoin.Transaction) string {
+func addressIn(t *testing.T, tx chains.NewTransaction) string {
 	t.Helper()
-	for _, field := range tx.Summary().Fields[2].Fields[0].Fields {
+	for _, field := range tx.Summary().Fields[1].Fields[0].Fields {
 		if field.Label == "address" {
-			return field.Value
+			return field.Shown
 		}
 	}
 	t.Fatal("no address")
@@ -330,7 +324,7 @@ func TestSignatureOrder(t *testing.T) {
 	leaves := [][]byte{bitcointest.Leaf(a.PublicKey()), bitcointest.LeafMultisig(1, a.PublicKey())}
 	for range 2 {
 		slices.Reverse(leaves)
-		signed, err := parse(t, spending(t, bitcointest.Taproot(bitcointest.NUMS, leaves...), nil)).AppendSigned(t.Context(), nil, a, a.ID())
+		signed, err := sign(t.Context(), parse(t, spending(t, bitcointest.Taproot(bitcointest.NUMS, leaves...), nil)), a.ID(), a)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ const (
 // VirtualSize estimates the size of the signed transaction in virtual bytes
 // (BIP-141: weight / 4, rounded up). Final inputs count as they are, the others
 // with signatures of the usual length.
-func (t *Transaction) VirtualSize() uint64 {
+func (t *transaction) VirtualSize() uint64 {
 	weight, hasWitness := 4*len(t.unsigned), false
 	for i := range t.inputs {
 		script, witness := t.inputs[i].signedSize()

@@ -17,28 +17,6 @@ const (
 	symbol   = "BTC"
 )
 
-// On returns the same transaction with addresses shown as on another network:
-// the bytes of a PSBT do not say for which network it is. The network is part
-// of the summary, and so of its digest.
-func (t *Transaction) On(network Network) *Transaction {
-	shown := *t
-	shown.network, shown.prefix = network, prefixHash{} // a hash that goes on is nobody else's
-	return &shown
-}
-
-// ShownFor implements chains.Networked.
-func (t *Transaction) ShownFor(signWith string) chains.Transaction {
-	target, err := t.target(signWith)
-	if err != nil || target == nil {
-		return t
-	}
-	network := target.network
-	if network == t.network || network == Testnet && t.network.writes(signWith) {
-		return t
-	}
-	return t.On(network)
-}
-
 // writes reports whether an address of Testnet could be one of this network
 // too: Signet writes all of its addresses alike, Regtest those in base58.
 func (n Network) writes(testnetAddress string) bool {
@@ -46,8 +24,9 @@ func (n Network) writes(testnetAddress string) bool {
 	return n == Signet || n == Regtest && !segwit
 }
 
-// Summary implements chains.Transaction.
-func (t *Transaction) Summary() chains.Summary {
+// Summary implements chains.NewTransaction. Its canonical form has scripts; a
+// person sees addresses of the network that is shown.
+func (t *transaction) Summary() chains.Summary {
 	if t.message != nil {
 		return t.summarizeMessage()
 	}
@@ -58,9 +37,8 @@ func (t *Transaction) Summary() chains.Summary {
 	for i := range t.packet.Outputs {
 		outputs[i] = t.summarizeOutput(i)
 	}
-	return chains.Summary{Chain: Name, Fields: []chains.Field{
+	return chains.Summary{Chain: Name, Effects: t.Effects(), Fields: []chains.Field{
 		chains.Text("type", fmt.Sprintf("PSBT version %d", t.packet.Version)),
-		chains.Text("network", t.network.String()),
 		chains.List("inputs", inputs...),
 		chains.List("outputs", outputs...),
 		t.provenTotal(amount("total in", t.totalIn)),
@@ -76,10 +54,9 @@ func (t *Transaction) Summary() chains.Summary {
 
 // summarizeMessage shows what is stated and by whom, and of a proof of funds
 // what it claims. There is no fee: the transaction can never be sent.
-func (t *Transaction) summarizeMessage() chains.Summary {
+func (t *transaction) summarizeMessage() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("type", fmt.Sprintf("BIP-322 message in a PSBT version %d", t.packet.Version)),
-		chains.Text("network", t.network.String()),
 		chains.Text("message", t.message.text),
 		t.lockedBy(t.message.script),
 	}
@@ -90,14 +67,14 @@ func (t *Transaction) summarizeMessage() chains.Summary {
 		}
 		fields = append(fields, chains.List("proof of funds", inputs...), t.provenTotal(amount("total", t.totalIn)))
 	}
-	return chains.Summary{Chain: Name, Fields: append(fields,
+	return chains.Summary{Chain: Name, Effects: t.Effects(), Fields: append(fields,
 		t.lockTime(),
 		chains.Text("sequence", t.sequence(t.inputs[0].Sequence)),
 		chains.Integer("transaction version", uint64(t.packet.TxVersion)),
 	)}
 }
 
-func (t *Transaction) summarizeInput(in *input) chains.Field {
+func (t *transaction) summarizeInput(in *input) chains.Field {
 	spent := amount("amount", in.amount)
 	if in.proven {
 		spent = spent.WithNote("proven by the transaction that is spent")
@@ -118,7 +95,7 @@ func (t *Transaction) summarizeInput(in *input) chains.Field {
 	return chains.List(fmt.Sprintf("input %d", in.index), append(fields, chains.Text("signatures", in.signatures()))...)
 }
 
-func (t *Transaction) summarizeOutput(index int) chains.Field {
+func (t *transaction) summarizeOutput(index int) chains.Field {
 	out := &t.packet.Outputs[index]
 	fields := []chains.Field{amount("amount", out.Amount), t.lockedBy(out.Script)}
 	if txscript.IsNullData(out.Script) || len(out.Script) > 0 && out.Script[0] == txscript.OP_RETURN {
@@ -130,10 +107,10 @@ func (t *Transaction) summarizeOutput(index int) chains.Field {
 	return chains.List(fmt.Sprintf("output %d", index), fields...)
 }
 
-// lockedBy shows an output script: its address, or the script itself.
-func (t *Transaction) lockedBy(script []byte) chains.Field {
+// lockedBy is an output script: shown as its address, if it has one.
+func (t *transaction) lockedBy(script []byte) chains.Field {
 	if text, ok := addressOf(script, t.network); ok {
-		return chains.AddressField("address", text)
+		return chains.Bytes("address", script).ShownAs(text)
 	}
 	return chains.Bytes("script", script)
 }
@@ -185,7 +162,7 @@ func (in *input) signatures() string {
 	return fmt.Sprintf("%d, verified%s", count, others)
 }
 
-func (t *Transaction) sequence(sequence uint32) string {
+func (t *transaction) sequence(sequence uint32) string {
 	const disabled, seconds, mask = 1 << 31, 1 << 22, 0xffff
 	text := fmt.Sprintf("%08x", sequence)
 	switch {
@@ -199,7 +176,7 @@ func (t *Transaction) sequence(sequence uint32) string {
 
 // lockTime says from when on the transaction is valid. It counts only if an
 // input has a sequence below the highest.
-func (t *Transaction) lockTime() chains.Field {
+func (t *transaction) lockTime() chains.Field {
 	const threshold, final = 500_000_000, 0xffffffff
 	counts := false
 	for i := range t.inputs {
@@ -218,7 +195,7 @@ func (t *Transaction) lockTime() chains.Field {
 }
 
 // replaceable: BIP-125, an input with a sequence below fffffffe.
-func (t *Transaction) replaceable() string {
+func (t *transaction) replaceable() string {
 	for i := range t.inputs {
 		if t.inputs[i].Sequence < 0xfffffffe {
 			return "yes: signals replacement by a higher fee (BIP-125)"
@@ -228,13 +205,13 @@ func (t *Transaction) replaceable() string {
 }
 
 // feeRate is in satoshi for a virtual byte, to two digits.
-func (t *Transaction) feeRate() string {
+func (t *transaction) feeRate() string {
 	hundredths := t.Fee() * 100 / t.VirtualSize()
 	return fmt.Sprintf("%d.%02d sat/vB", hundredths/100, hundredths%100)
 }
 
 // provenTotal marks a sum of which a part is not proven.
-func (t *Transaction) provenTotal(sum chains.Field) chains.Field {
+func (t *transaction) provenTotal(sum chains.Field) chains.Field {
 	for i := range t.inputs {
 		if !t.inputs[i].proven {
 			return sum.WithNote("as far as the claimed amounts are true")

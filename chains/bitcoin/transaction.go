@@ -8,17 +8,16 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/psbt"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // MaxMoney is the most satoshi there can be.
 const MaxMoney = 21_000_000 * 100_000_000
 
-// Transaction is a PSBT that was read and checked: a view over its bytes.
-type Transaction struct {
+// transaction is a PSBT that was read and checked: a view over its bytes.
+type transaction struct {
 	packet   *psbt.Packet
 	limits   Limits
-	network  Network
+	network  Network // of the addresses shown
 	inputs   []input
 	totalIn  uint64 // satoshi
 	totalOut uint64
@@ -30,15 +29,10 @@ type Transaction struct {
 	tx       *wire.MsgTx           // the same for txscript
 	spent    *spentOutputs         // what its inputs spend
 	hashes   *txscript.TxSigHashes // midstates of BIP-143 and BIP-341
-	matched  *matches              // what the key asked for last could sign
 	prefix   prefixHash            // of legacy digests
-	signWith signWith              // what was asked for last
 }
 
-var (
-	_ chains.Transaction = (*Transaction)(nil)
-	_ chains.Networked   = (*Transaction)(nil)
-)
+var _ chains.NewTransaction = (*transaction)(nil)
 
 // input is one input with what it spends.
 type input struct {
@@ -70,11 +64,8 @@ func (in *input) refuse(name string, keyType uint64, format string, args ...any)
 	return malformed(in.field(name), offset, format, args...)
 }
 
-// Packet returns the PSBT that was read.
-func (t *Transaction) Packet() *psbt.Packet { return t.packet }
-
 // read checks all that depends on no key.
-func (t *Transaction) read() error {
+func (t *transaction) read() error {
 	if err := t.checkShape(); err != nil {
 		return err
 	}
@@ -100,7 +91,7 @@ func (t *Transaction) read() error {
 }
 
 // checkShape refuses what the PSBT reader takes and no transaction can be.
-func (t *Transaction) checkShape() error {
+func (t *transaction) checkShape() error {
 	if len(t.packet.Inputs) == 0 {
 		return malformed("inputs", t.packet.Global.End, "none: there is nothing to sign")
 	}
@@ -119,7 +110,7 @@ func (t *Transaction) checkShape() error {
 	return t.checkDuplicates()
 }
 
-func (t *Transaction) checkDuplicates() error {
+func (t *transaction) checkDuplicates() error {
 	if len(t.packet.Inputs) == 1 {
 		return nil
 	}
@@ -150,12 +141,6 @@ func (in *input) read(outputs int, keys *outputKeys) error {
 	return in.readSighash(outputs)
 }
 
-// Check implements chains.Transaction.
-func (t *Transaction) Check(key keystore.Key, signWith string) error {
-	_, err := t.plan(key, signWith)
-	return err
-}
-
 // Fee is what the transaction pays, in satoshi. It is as true as the amounts
 // are proven.
-func (t *Transaction) Fee() uint64 { return t.totalIn - t.totalOut }
+func (t *transaction) Fee() uint64 { return t.totalIn - t.totalOut }

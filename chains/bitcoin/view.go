@@ -3,83 +3,143 @@ package bitcoin
 import (
 	"bytes"
 	"fmt"
+	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/psbt"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
-// SignerView implements chains.Transaction: which inputs the key signs, which
-// outputs come back to it, and what leaves it.
-func (t *Transaction) SignerView(signer keystore.PublicKey) []chains.Field {
-	scripts, err := keyScripts(signer)
-	if err != nil {
-		return nil
+// SignerView implements chains.Signing: which inputs the keys sign, which
+// outputs come back to them, and what they spend.
+func (s *signing) SignerView() []chains.Field {
+	fields := []chains.Field{chains.Text("network", s.tx.network.String()).WithNote("of the addresses shown")}
+	for i := range s.tx.inputs {
+		fields = append(fields, s.viewInput(i))
 	}
-	fields, spent := t.viewInputs(signer)
-	outputs, back := t.viewOutputs(scripts)
-	fields = append(fields, outputs...)
-	fields = append(fields, amount("ours in", spent), amount("ours out", back))
-	if spent >= back {
-		fields = append(fields, amount("leaves us", spent-back).WithNote("fee included"))
+	if s.tx.message != nil {
+		return fields
 	}
-	return fields
+	for i := range s.tx.packet.Outputs {
+		fields = append(fields, s.viewOutput(i))
+	}
+	spent, back := s.flow(nil)
+	fields = append(fields, amount("your inputs", spent), amount("back to you", back))
+	net, label := spent-back, "you spend"
+	if back > spent {
+		net, label = back-spent, "you receive"
+	}
+	note := "fee included"
+	if len(s.signers) == 1 {
+		note = "fee included; by the addresses of one key"
+	}
+	return append(fields, s.tx.provenTotal(amount(label, net).WithNote(note)))
 }
 
-// viewInputs lists what the key signs, and adds up what those inputs spend.
-func (t *Transaction) viewInputs(signer keystore.PublicKey) (fields []chains.Field, spent uint64) {
-	m := t.match(signer)
-	for i := range t.inputs {
-		in, label := &t.inputs[i], fmt.Sprintf("input %d", i)
-		if m.inputs[i].reason != "" {
-			fields = append(fields, chains.Text(label, "not ours").WithNote(m.inputs[i].reason))
-			continue
-		}
-		spent += in.amount
-		fields = append(fields, chains.Text(label, "ours").WithNote(m.doing(i)))
+func (s *signing) viewInput(index int) chains.Field {
+	label := fmt.Sprintf("input %d", index)
+	if m := s.owner(index); m != nil {
+		return chains.Text(label, "yours").WithNote(s.doing(index, m))
 	}
-	return fields, spent
+	return chains.Text(label, "not yours").WithNote(s.reason(index))
+}
+
+// owner returns the matches of the first key that can sign an input, nil if
+// none can.
+func (s *signing) owner(input int) *matches {
+	for _, m := range s.signers {
+		if m.reasons[input] == "" {
+			return m
+		}
+	}
+	return nil
 }
 
 // doing says what signing does to an input that is ours.
-func (m *matches) doing(index int) string {
-	missing, tasks := 0, m.tasks[m.inputs[index].first:m.inputs[index].end]
-	for i := range tasks {
-		if !tasks[i].done(tasks[i].key(m)) {
-			missing++
+func (s *signing) doing(input int, m *matches) string {
+	all, missing := 0, 0
+	var leaf *leaf
+	for i := range s.tasks {
+		if k := &s.tasks[i]; k.in.index == input {
+			all++
+			if leaf = k.leaf; !k.done(k.key()) {
+				missing++
+			}
 		}
 	}
 	switch {
-	case tasks[0].in.final:
+	case s.tx.inputs[input].final:
 		return reasonFinal
+	case all == 0:
+		return reasonOtherAddress + ": not signed"
 	case missing == 0:
 		return "signed already"
-	case tasks[0].leaf != nil:
+	case leaf != nil:
 		return fmt.Sprintf("to be signed in %d leaf scripts", missing)
+	case missing > 1:
+		return fmt.Sprintf("to be signed by %d keys", missing)
 	}
 	return "to be signed"
 }
 
-// viewOutputs finds the outputs to addresses of the key.
-func (t *Transaction) viewOutputs(scripts []keyScript) (fields []chains.Field, back uint64) {
-	for i := range t.packet.Outputs {
-		out, label := &t.packet.Outputs[i], fmt.Sprintf("output %d", i)
-		switch {
-		case paysTo(out, scripts):
-			back += out.Amount
-			fields = append(fields, chains.Text(label, "ours"))
-		default:
-			fields = append(fields, chains.Text(label, "not ours"))
-		}
+func (s *signing) viewOutput(index int) chains.Field {
+	label := fmt.Sprintf("output %d", index)
+	if s.paysUs(s.tx.packet.Outputs[index].Script) {
+		return chains.Text(label, "yours").WithNote("change")
 	}
-	return fields, back
+	return chains.Text(label, "not yours")
 }
 
-func paysTo(out *psbt.Output, scripts []keyScript) bool {
-	for i := range scripts {
-		if bytes.Equal(out.Script, scripts[i].script) {
-			return true
+// paysUs reports whether an output script is one of a key's addresses. That is
+// derived from the keys: what the PSBT says of derivation paths is not believed.
+func (s *signing) paysUs(script []byte) bool {
+	for _, m := range s.signers {
+		for _, own := range m.addresses() {
+			if bytes.Equal(script, own.script) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// flow adds up what inputs of ours spend and what outputs give back, in satoshi.
+// An input is ours if one of the keys can sign it, or if yours says so of its
+// script; an output if it pays an address of the keys, or if yours says so.
+func (s *signing) flow(yours func(script []byte) bool) (spent, back uint64) {
+	for i := range s.tx.inputs {
+		if s.owner(i) != nil || yours != nil && yours(s.tx.inputs[i].script) {
+			spent += s.tx.inputs[i].amount
+		}
+	}
+	for i := range s.tx.packet.Outputs {
+		out := &s.tx.packet.Outputs[i]
+		if s.paysUs(out.Script) || yours != nil && yours(out.Script) {
+			back += out.Amount
+		}
+	}
+	return spent, back
+}
+
+// Balance implements chains.Balancer: the satoshi that leave the wallet. Outputs
+// that a signature of ours leaves open do not come back, and it is unknown if a
+// lie about an amount could make it another.
+func (s *signing) Balance(yours func(script []byte) bool) chains.Quantity {
+	if s.tx.message != nil {
+		return chains.ExactlyUint(0)
+	}
+	signed := s.inputs()
+	if _, unproven := s.tx.unproven(signed); unproven {
+		return chains.UnknownQuantity()
+	}
+	spent, back := s.flow(yours)
+	for i := range s.tx.packet.Outputs {
+		if leavesOpen(signed, i) {
+			return chains.AtMost(net(spent, 0))
+		}
+	}
+	return chains.Exactly(net(spent, back))
+}
+
+// net is what leaves, 0 if more comes back.
+func net(spent, back uint64) *big.Int {
+	return new(big.Int).SetUint64(spent - min(spent, back))
 }

@@ -13,28 +13,48 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Signers implements chains.Transaction. An address of a key names the key. An
-// address of a script names whoever has a key in it: the keys in the scripts of
-// the inputs that are locked to the address, those that have not signed first.
-// Anything else is a key's id.
-func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	target, err := t.target(signWith)
+// request is a PSBT with what should sign it.
+type request struct {
+	tx     *transaction
+	target *target // the address that signWith is; nil if it is an id
+	at     []keystore.Locator
+}
+
+// Request implements chains.NewTransaction. An address of a key names the key.
+// An address of a script names the keys in the scripts of the inputs that are
+// locked to it, those that have not signed first. Anything else is the id of a
+// key, or the name of a wallet.
+//
+// From then on addresses are shown as on the network of signWith, if that is an
+// address: the bytes of a PSBT name no network. The summary's digest does not
+// depend on it.
+func (t *transaction) Request(signWith string) (chains.Request, error) {
+	target, err := parseSignWith(signWith)
 	if err != nil {
 		return nil, err
 	}
 	if target == nil {
-		return []keystore.Locator{keystore.ByID(signWith)}, nil
+		return &request{t, nil, []keystore.Locator{keystore.ByID(signWith)}}, nil
 	}
-	kind := classify(target.script)
-	switch kind {
-	case p2pkh:
-		return []keystore.Locator{keystore.ByHash160([20]byte(target.script[3:]))}, nil
-	case p2wpkh:
-		return []keystore.Locator{keystore.ByHash160([20]byte(target.script[2:]))}, nil
+	at, err := t.locate(target, signWith)
+	if err != nil {
+		return nil, err
 	}
+	if target.network != Testnet || !t.network.writes(signWith) {
+		t.network = target.network
+	}
+	return &request{t, target, at}, nil
+}
+
+// locate finds where to look for the keys that an address means here.
+func (t *transaction) locate(target *target, signWith string) ([]keystore.Locator, error) {
 	found := candidates{seen: map[keystore.Locator]bool{}}
-	if kind == p2tr {
-		found.add(keystore.ByTaproot([32]byte(target.script[2:])))
+	at, alone := (Chain{}).Owner(target.script)
+	switch {
+	case alone && classify(target.script) != p2tr:
+		return []keystore.Locator{at}, nil
+	case alone:
+		found.add(at)
 		found.xOnly(target.script[2:])
 	}
 	for i := range t.inputs {
@@ -43,21 +63,39 @@ func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
 		}
 	}
 	all := slices.Concat(found.fresh, found.signed)
-	if len(all) > maxCandidates {
+	switch {
+	case len(all) == 0:
+		return nil, t.noCandidates(target, signWith)
+	case len(all) > maxCandidates:
 		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(
 			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", signWith, len(all), maxCandidates)}
 	}
-	if len(all) == 0 {
-		return nil, t.noCandidates(target, signWith)
-	}
 	return all, nil
 }
+
+// Owner implements chains.NewChain for output scripts: of P2PKH, P2WPKH, and
+// P2TR that is locked to a key by BIP-86. P2SH could be a key's too (BIP-49),
+// and does not say so.
+func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {
+	switch classify(script) {
+	case p2pkh:
+		return keystore.ByHash160([20]byte(script[3:])), true
+	case p2wpkh:
+		return keystore.ByHash160([20]byte(script[2:])), true
+	case p2tr:
+		return keystore.ByTaproot([32]byte(script[2:])), true
+	}
+	return at, false
+}
+
+// Locators implements chains.Request.
+func (r *request) Locators() []keystore.Locator { return r.at }
 
 // maxCandidates bounds how many keys of scripts are looked up in the keystore.
 const maxCandidates = 512
 
 // noCandidates says why the address of a script leads to no key.
-func (t *Transaction) noCandidates(target *target, signWith string) error {
+func (t *transaction) noCandidates(target *target, signWith string) error {
 	why := "no input is locked to " + signWith
 	for i := range t.inputs {
 		if in := &t.inputs[i]; bytes.Equal(in.script, target.script) {

@@ -1,0 +1,149 @@
+package bitcoin
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// signing is a PSBT that is ready to be signed by the keys that were given.
+type signing struct {
+	tx      *transaction
+	target  *target
+	signers []*matches // of every key that was given, whether or not it signs
+	tasks   []task     // every signature that is to be made
+}
+
+// With implements chains.Request: each key signs every input that it can, or
+// every one that is locked to the address. Either all signatures can be made,
+// as far as can be known without making them, or none is.
+func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
+	s := &signing{tx: r.tx, target: r.target}
+	for _, key := range keys {
+		if err := s.add(key); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.tasks) == 0 {
+		return nil, s.nothingToSign(keys)
+	}
+	return s, nil
+}
+
+// add plans what one key signs. Keys of other curves, and those that are given
+// twice, are left out.
+func (s *signing) add(key keystore.Key) error {
+	pub := key.PublicKey()
+	twice := slices.ContainsFunc(s.signers, func(m *matches) bool { return m.pub == pub })
+	if twice || pub.Curve() != keystore.CurveSecp256k1 {
+		return nil
+	}
+	m := s.tx.match(key)
+	tasks := m.tasks
+	if s.target != nil {
+		tasks = slices.DeleteFunc(slices.Clone(tasks), func(k task) bool { return !bytes.Equal(k.in.script, s.target.script) })
+	}
+	s.signers, s.tasks = append(s.signers, m), append(s.tasks, tasks...)
+	return checkTasks(key, tasks)
+}
+
+// checkTasks refuses an input of ours that is final, and one that the key
+// cannot sign for: then none is signed.
+func checkTasks(key keystore.Key, tasks []task) error {
+	for i := range tasks {
+		in := tasks[i].in
+		if in.final {
+			return malformed(fmt.Sprintf("input %d", in.index), in.Offset,
+				"already final: take its final script and witness out to have it signed again")
+		}
+		if err := capable(key, &tasks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func capable(key keystore.Key, k *task) error {
+	if !k.schnorr {
+		_, err := keystore.AsECDSA(key)
+		return err
+	}
+	if _, err := keystore.AsSchnorr(key); err != nil {
+		return fmt.Errorf("%s: input %d is taproot: %w: move the funds to a P2WPKH address of this key, "+
+			"or name an address that is not taproot as signWith", Name, k.in.index, err)
+	}
+	return nil
+}
+
+// KeyIDs implements chains.Signing.
+func (s *signing) KeyIDs() []string {
+	var ids []string
+	for i := range s.tasks {
+		if id := s.tasks[i].by.signer.ID(); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// maxReasons bounds how many different reasons an error lists.
+const maxReasons = 20
+
+// nothingToSign says of each input why none of the keys signs there.
+func (s *signing) nothingToSign(keys []keystore.Key) error {
+	if len(s.signers) == 0 {
+		return fmt.Errorf("%s: %w: key %s is on %v", Name, keystore.ErrUnsupported, keys[0].ID(), keys[0].PublicKey().Curve())
+	}
+	var reasons []string
+	last, first := "", 0
+	flush := func(end int) {
+		if last != "" {
+			reasons = append(reasons, inputRange(first, end)+": "+last)
+		}
+	}
+	for i := range s.tx.inputs {
+		if reason := s.reason(i); reason != last {
+			flush(i - 1)
+			last, first = reason, i
+		}
+	}
+	flush(len(s.tx.inputs) - 1)
+	if more := len(reasons) - maxReasons; more > 0 {
+		reasons = append(reasons[:maxReasons], fmt.Sprintf("and %d more", more))
+	}
+	who := "key " + s.signers[0].pub.String()
+	if len(s.signers) > 1 {
+		who = fmt.Sprintf("any of %d keys", len(s.signers))
+	}
+	return &chains.SignerError{
+		Kind: chains.ErrNotSigner, Chain: Name,
+		Problem: fmt.Sprintf("nothing to sign for %s: %s", who, strings.Join(reasons, "; ")),
+	}
+}
+
+// reason is why an input is not signed: of several keys that of the one that
+// comes closest, which has another reason than that the input is not its own.
+func (s *signing) reason(input int) string {
+	if s.target != nil && !bytes.Equal(s.tx.inputs[input].script, s.target.script) {
+		return reasonOtherAddress
+	}
+	reason := ""
+	for _, m := range s.signers {
+		switch reason {
+		case "", reasonOtherKey, reasonNotInScript, reasonNotTaproot:
+			reason = m.reasons[input]
+		}
+	}
+	return reason
+}
+
+func inputRange(first, last int) string {
+	if first == last {
+		return fmt.Sprintf("input %d", first)
+	}
+	return fmt.Sprintf("inputs %d to %d", first, last)
+}
