@@ -36,39 +36,45 @@ type part struct {
 
 func parts(b *testing.B, w *workload.Workload) []part {
 	chain, ctx := workload.Chain(w.Chain), b.Context()
-	transactions, keys := make([]chains.Transaction, workload.Keys), make([]keystore.Key, workload.Keys)
-	canned, echo := make([]keystore.Key, workload.Keys), make([]keystore.Key, workload.Keys)
+	transactions, requests := make([]chains.NewTransaction, workload.Keys), make([]chains.Request, workload.Keys)
+	keys, canned, echo := make([]keystore.Key, workload.Keys), make([]chains.Signing, workload.Keys), make([]chains.Signing, workload.Keys)
+	refusing, ready := make([]chains.Signing, workload.Keys), make([]chains.Signing, workload.Keys)
 	locators := make([]keystore.Locator, workload.Keys)
 	for i := range transactions {
-		transactions[i], keys[i] = w.Parse(b, i), w.Key(b, i)
-		ready := &cannedKey{Key: keys[i]}
-		if _, err := transactions[i].AppendSigned(ctx, nil, recordingKey{ready, keys[i]}, w.Requests[i].SignWith); err != nil {
+		var err error
+		transactions[i], keys[i], locators[i] = w.Parse(b, i), w.Key(b, i), w.Locator(i)
+		if requests[i], err = transactions[i].Request(w.Requests[i].SignWith); err != nil {
 			b.Fatal(err)
 		}
-		canned[i], echo[i], locators[i] = ready, keystore.Verified(ready.only(w.Scheme)), w.Locator(i)
+		recorded := &cannedKey{Key: keys[i]}
+		if _, err := w.Ready(b, i, recordingKey{recorded, keys[i]}).AppendSigned(ctx, nil); err != nil {
+			b.Fatal(err)
+		}
+		canned[i], echo[i] = w.Ready(b, i, recorded), w.Ready(b, i, keystore.Verified(recorded.only(w.Scheme)))
+		refusing[i], ready[i] = w.Ready(b, i, refusingKey{keys[i]}), w.Ready(b, i, keys[i])
 	}
 	sign := w.Handle(b)
-	signing := func(keys []keystore.Key) func(i int) error {
+	signing := func(signings []chains.Signing) func(i int) error {
 		return func(i int) error {
-			_, err := transactions[i].AppendSigned(ctx, nil, keys[i], w.Requests[i].SignWith)
+			_, err := signings[i].AppendSigned(ctx, nil)
 			return err
 		}
 	}
 	return []part{
 		{"hex", func(i int) error { _, err := chains.DecodeHex(w.Requests[i].UnsignedTransaction); return err }},
 		{"parse", func(i int) error { _, err := chain.Parse(w.Raw[i]); return err }},
-		{"signWith", func(i int) error { _, err := transactions[i].Signers(w.Requests[i].SignWith); return err }},
+		{"signWith", func(i int) error { _, err := transactions[i].Request(w.Requests[i].SignWith); return err }},
 		{"find", func(i int) error { _, err := w.Store.Find(ctx, workload.Organization, locators[i]); return err }},
-		{"check", func(i int) error { return transactions[i].Check(keys[i], w.Requests[i].SignWith) }},
-		{"hazards", func(i int) error { transactions[i].Hazards(w.Public[i]); return nil }},
+		{"check", func(i int) error { _, err := requests[i].With(keys[i]); return err }},
+		{"hazards", func(i int) error { ready[i].Hazards(); return nil }},
 		{"hash", func(i int) error {
-			_, err := transactions[i].AppendSigned(ctx, nil, refusingKey{keys[i]}, w.Requests[i].SignWith)
+			_, err := refusing[i].AppendSigned(ctx, nil)
 			return expect(err, errRefused)
 		}},
 		{"hash+splice", signing(canned)},
 		{"sign", func(i int) error { sign(i); return nil }},
 		{"hash+verify+splice", signing(echo)},
-		{"hash+sign+splice", signing(keys)},
+		{"hash+sign+splice", signing(ready)},
 		{"summary", func(i int) error { transactions[i].Summary(); return nil }},
 		{"digest", func(i int) error { transactions[i].Summary().Digest(); return nil }},
 	}

@@ -130,21 +130,28 @@ func checkBitcoinSigned(t *testing.T, chain bitcoin.Chain, key keystore.Key, raw
 		return
 	}
 	tx.Summary().Digest()
-	tx.SignerView(key.PublicKey())
-	tx.Hazards(key.PublicKey())
-	tx.Hazards(keystore.PublicKey{})
-	signed, err := tx.AppendSigned(t.Context(), nil, key, key.ID())
-	if check := tx.Check(key, key.ID()); (check == nil) != (err == nil) {
-		t.Fatalf("Check says %v, Sign says %v", check, err)
+	tx.Hazards()
+	request, err := tx.Request(key.ID())
+	if err != nil {
+		t.Fatal(err)
 	}
+	signing, err := request.With(key)
 	if err != nil {
 		return
+	}
+	signing.SignerView()
+	signing.Hazards()
+	signing.Effects()
+	signing.(chains.Balancer).Balance(nil)
+	signed, err := signing.AppendSigned(t.Context(), nil)
+	if err != nil {
+		t.Fatalf("With takes the key, and signing fails: %v", err)
 	}
 	again, err := chain.Parse(signed)
 	if err != nil {
 		t.Fatalf("what was signed is refused: %v", err)
 	}
-	if kept := withoutNew(again.(*bitcoin.Transaction).Packet(), tx.(*bitcoin.Transaction).Packet()); !bytes.Equal(kept, raw) {
+	if again.Summary().Chain != bitcoin.Name || !bytes.Equal(withoutNew(readPSBT(t, signed), readPSBT(t, raw)), raw) {
 		t.Fatal("more than signatures changed")
 	}
 	if final, err := bitcoin.Finalize(signed); err == nil {
@@ -154,8 +161,20 @@ func checkBitcoinSigned(t *testing.T, chain bitcoin.Chain, key keystore.Key, raw
 	}
 }
 
+func readPSBT(t *testing.T, raw []byte) *psbt.Packet {
+	t.Helper()
+	packet, err := psbt.Read(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packet
+}
+
 // withoutNew writes a signed PSBT without the signatures that were added.
 func withoutNew(signed, was *psbt.Packet) []byte {
+	if flags := was.Global.Find(psbt.GlobalTxModifiable); flags != nil { // BIP-370 has a signer change it
+		copy(signed.Global.Find(psbt.GlobalTxModifiable).Value, flags.Value)
+	}
 	for i := range signed.Inputs {
 		old := map[string]bool{}
 		for _, record := range was.Inputs[i].Records {
@@ -196,13 +215,14 @@ func FuzzBitcoinAddress(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		locators, err := tx.Signers(text)
+		request, err := tx.Request(text)
 		if err != nil {
 			if _, ok := errors.AsType[*chains.SignerError](err); !ok {
 				t.Fatalf("%#v", err)
 			}
 			return
 		}
+		locators := request.Locators()
 		if _, address := bitcoin.NetworkOf(text); !address && (len(locators) != 1 || locators[0] != keystore.ByID(text)) {
 			t.Fatalf("%v", locators)
 		}

@@ -192,7 +192,15 @@ func signBitcoin(t *testing.T, raw []byte, key keystore.Key) []byte {
 	if err != nil {
 		t.Fatalf("%v\n%x", err, raw)
 	}
-	signed, err := tx.AppendSigned(t.Context(), nil, key, key.ID())
+	request, err := tx.Request(key.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	signing, err := request.With(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := signing.AppendSigned(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,20 +3,13 @@ package workload
 import (
 	"fmt"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/solana"
-	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/chains/tron"
 )
 
 // Chain returns a chain by its name, with default limits.
-func Chain(name string) chains.Chain {
-	for _, chain := range []chains.Chain{
-		ethereum.New(ethereum.Limits{}), solana.New(solana.Limits{}), tron.New(tron.Limits{}),
-		bitcoin.New(bitcoin.Limits{}), tempo.New(tempo.Limits{}),
-	} {
+func Chain(name string) chains.NewChain {
+	for _, chain := range countersign.Chains(countersign.Limits{}) {
 		if chain.Name() == name {
 			return chain
 		}

@@ -168,8 +168,22 @@ func (w *Workload) Locator(number int) keystore.Locator {
 	return keystore.ByKeccak(w.Public[number].KeccakAddress())
 }
 
+// Ready takes transaction i to the point where only the key can fail.
+func (w *Workload) Ready(t testing.TB, i int, key keystore.Key) chains.Signing {
+	t.Helper()
+	request, err := w.Parse(t, i).Request(w.Requests[i%Keys].SignWith)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signing, err := request.With(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signing
+}
+
 // Parse reads transaction i.
-func (w *Workload) Parse(t testing.TB, i int) chains.Transaction {
+func (w *Workload) Parse(t testing.TB, i int) chains.NewTransaction {
 	t.Helper()
 	tx, err := Chain(w.Chain).Parse(w.Raw[i%Keys])
 	if err != nil {

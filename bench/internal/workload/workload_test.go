@@ -27,7 +27,7 @@ func TestKinds(t *testing.T) {
 				}
 				bare(i)
 				handle(i)
-				if hazards := w.Parse(t, i).Hazards(w.Public[i]); len(hazards) > 0 {
+				if hazards := w.Ready(t, i, w.Key(t, i)).Hazards(); len(hazards) > 0 {
 					t.Errorf("hazards: %v", hazards)
 				}
 				if got := workload.Address(kind, w.Public[i]); got != w.Requests[i].SignWith || len(got) < 26 {
