@@ -15,7 +15,7 @@ type Inspection struct {
 // Inspect reads an unsigned transaction of one of the five chains as strictly as
 // SignTransaction does, and describes it. Its error is an *activity.Error.
 func Inspect(kind activity.TransactionType, unsignedTransaction string, limits Limits) (Inspection, error) {
-	tx, err := chainTable(Chains(limits)).parse(kind, unsignedTransaction)
+	tx, _, err := chainTable(Chains(limits)).parse(kind, unsignedTransaction)
 	if err != nil {
 		return Inspection{}, err
 	}

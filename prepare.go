@@ -27,6 +27,8 @@ type PreparedTransaction struct {
 	tx      chains.NewTransaction
 	signing chains.Signing
 	hazards []chains.Hazard
+	keys    []keystore.Key // those that will sign
+	owners  owners
 }
 
 // PrepareTransaction does everything that SignTransaction does except sign.
@@ -51,8 +53,28 @@ func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, 
 // Summary describes the transaction, from its bytes alone.
 func (p *PreparedTransaction) Summary() chains.Summary { return p.tx.Summary() }
 
-// Effects returns what signing does, with the signer's address filled in.
-func (p *PreparedTransaction) Effects() []chains.Effect { return p.signing.Effects() }
+// Effects returns what signing does, with the signer's address filled in, and
+// Change set on transfers back to the wallet that pays. The keystore is asked whose
+// the addresses are; its failure is the error.
+func (p *PreparedTransaction) Effects(ctx context.Context) ([]chains.Effect, error) {
+	return p.owners.markChange(ctx, slices.Clone(p.signing.Effects()), p.signing.KeyIDs())
+}
+
+// Keys returns the keys that will sign, as a policy sees them.
+func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
+	keys := make([]SigningKey, len(p.keys))
+	for i, key := range p.keys {
+		owned, err := p.owners.key(ctx, key.ID())
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
+		for _, address := range p.owners.chain.Addresses(key.PublicKey()) {
+			keys[i].Addresses = append(keys[i].Addresses, address.Address)
+		}
+	}
+	return keys, nil
+}
 
 // SignerView returns what depends on who signs, to be shown beside the summary.
 func (p *PreparedTransaction) SignerView() []chains.Field { return p.signing.SignerView() }
@@ -75,7 +97,7 @@ func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactio
 // prepare reads the transaction, finds the keys, and collects the hazards. It
 // refuses everything that can be refused without signing, except hazards.
 func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (*PreparedTransaction, error) {
-	tx, err := e.chains.parse(intent.Type, intent.UnsignedTransaction)
+	tx, chain, err := e.chains.parse(intent.Type, intent.UnsignedTransaction)
 	if err != nil {
 		return nil, err
 	}
@@ -95,30 +117,50 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuseTransaction(err)
 	}
-	return &PreparedTransaction{tx: tx, signing: signing, hazards: signing.Hazards()}, nil
+	ids := signing.KeyIDs()
+	signers := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
+	return &PreparedTransaction{
+		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers,
+		owners: owners{engine: e, organizationID: organizationID, chain: chain},
+	}, nil
 }
 
-// parse reads a transaction of a type from hex.
-func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chains.NewTransaction, error) {
+// parse reads a transaction of a type from hex, and returns its chain.
+func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chains.NewTransaction, chains.NewChain, error) {
 	chain, err := t.of(kind)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	raw, err := chains.DecodeHex(unsigned)
 	if err != nil {
-		return nil, activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, err,
+		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, fieldTransaction, err,
 			"%s: %v; %s expects %s", fieldTransaction, err, chain.Name(), chain.Expects())
 	}
 	tx, err := chain.Parse(raw)
 	if err != nil {
-		return nil, refuseTransaction(err)
+		return nil, nil, refuseTransaction(err)
 	}
-	return tx, nil
+	return tx, chain, nil
 }
 
-// findKeys finds the keys of the organization that stand at the locators, each
-// once. None is an error.
+// findKeys finds the keys that signWith means: those that stand at the locators,
+// or else all keys of the wallet of that id or name.
 func (e *Engine) findKeys(ctx context.Context, organizationID string, locators []keystore.Locator, signWith string) ([]keystore.Key, error) {
+	keys, err := e.findAll(ctx, organizationID, locators)
+	if err != nil || len(keys) > 0 {
+		return keys, err
+	}
+	if finder, ok := e.keys.(keystore.WalletFinder); ok && slices.Contains(locators, keystore.ByID(signWith)) {
+		if keys, err = e.findWallet(ctx, finder, organizationID, signWith); err != nil || len(keys) > 0 {
+			return keys, err
+		}
+	}
+	return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
+		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet", shorten(organizationID), shorten(signWith))
+}
+
+// findAll finds the keys of the organization at the locators, each once.
+func (e *Engine) findAll(ctx context.Context, organizationID string, locators []keystore.Locator) ([]keystore.Key, error) {
 	var keys []keystore.Key
 	for _, at := range locators {
 		key, err := e.keys.Find(ctx, organizationID, at)
@@ -134,11 +176,23 @@ func (e *Engine) findKeys(ctx context.Context, organizationID string, locators [
 		}
 		keys = append(keys, key)
 	}
-	if len(keys) == 0 {
-		return nil, activity.NewError(activity.ReasonNotFound, fieldSignWith, keystore.ErrKeyNotFound,
-			"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or a key's id", shorten(organizationID), shorten(signWith))
-	}
 	return keys, nil
+}
+
+// findWallet finds the keys of a wallet, none if there is no such wallet.
+func (e *Engine) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string) ([]keystore.Key, error) {
+	wallet, err := finder.FindWallet(ctx, organizationID, idOrName)
+	switch {
+	case errors.Is(err, keystore.ErrKeyNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, refuseKey(err)
+	}
+	locators := make([]keystore.Locator, len(wallet.Accounts))
+	for i, account := range wallet.Accounts {
+		locators[i] = keystore.ByID(account.ID)
+	}
+	return e.findAll(ctx, organizationID, locators)
 }
 
 // maxQuoted is how many bytes of a caller's text an error repeats.

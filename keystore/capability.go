@@ -61,3 +61,16 @@ func AsEd25519(key Key) (Ed25519Signer, error) {
 func unsupported(key Key, what string) error {
 	return fmt.Errorf("%w: key %s (%s) cannot make %s", ErrUnsupported, key.ID(), key.PublicKey().Curve(), what)
 }
+
+// Described is implemented by keys that know what a listing says of them.
+type Described interface {
+	Info() KeyInfo
+}
+
+// InfoOf returns what a listing says of a key: id and public key at least.
+func InfoOf(key Key) KeyInfo {
+	if described, ok := key.(Described); ok {
+		return described.Info()
+	}
+	return KeyInfo{ID: key.ID(), PublicKey: key.PublicKey()}
+}

@@ -41,6 +41,9 @@ func Verified(key Key) Key {
 	return key
 }
 
+// Info implements Described with what the key beneath says.
+func (k *verifiedECDSA) Info() KeyInfo { return InfoOf(k.Key) }
+
 type verifiedECDSA struct {
 	Key
 	signer ECDSASigner
@@ -57,6 +60,9 @@ func (k *verifiedECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byt
 	return signature, nil
 }
 
+// Info implements Described with what the key beneath says.
+func (k *verifiedSchnorr) Info() KeyInfo { return InfoOf(k.Key) }
+
 type verifiedSchnorr struct {
 	Key
 	signer SchnorrSigner
@@ -72,6 +78,9 @@ func (k *verifiedSchnorr) SignSchnorr(ctx context.Context, digest [32]byte, twea
 	}
 	return signature, nil
 }
+
+// Info implements Described with what the key beneath says.
+func (k *verifiedEd25519) Info() KeyInfo { return InfoOf(k.Key) }
 
 type verifiedEd25519 struct {
 	Key

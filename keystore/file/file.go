@@ -32,6 +32,7 @@ type Store struct {
 	sealer   *sealer
 	known    map[uuid.UUID]struct{}  // ids of the files that were read
 	wallets  map[string]*knownWallet // by id
+	accounts map[string]string       // wallet's id by key's
 	bad      map[string]badFile      // by name
 
 	// settled is the modification time of keys/ in nanoseconds, if all that
@@ -50,7 +51,7 @@ const (
 func newStore(on disk, dir string, options Options) *Store {
 	return &Store{
 		dir: dir, options: options.withDefaults(), disk: on,
-		known: map[uuid.UUID]struct{}{}, wallets: map[string]*knownWallet{}, bad: map[string]badFile{},
+		known: map[uuid.UUID]struct{}{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{},
 	}
 }
 

@@ -241,12 +241,8 @@ type knownWallet struct {
 
 // walletOf returns the wallet that a key is an account of. s.mu is held.
 func (s *Store) walletOf(keyID string) Wallet {
-	for _, known := range s.wallets {
-		for _, account := range known.Accounts {
-			if account.ID == keyID {
-				return known.clone()
-			}
-		}
+	if known := s.wallets[s.accounts[keyID]]; known != nil {
+		return known.clone()
 	}
 	return Wallet{}
 }
@@ -287,6 +283,9 @@ func (s *Store) insertWallet(file loaded) error {
 		w.keys[i] = nil
 	}
 	s.known[uuid.MustParse(file.id)] = struct{}{}
+	for _, account := range w.Accounts {
+		s.accounts[account.ID] = file.id
+	}
 	s.wallets[file.id] = &knownWallet{Wallet: w.clone(), organizationID: file.organizationID, version: file.version}
 	return nil
 }

@@ -31,7 +31,7 @@ func (s *Store) Generate(ctx context.Context, organizationID, name string, curve
 	if err != nil {
 		return keystore.KeyInfo{}, fmt.Errorf("generate key: %w", err)
 	}
-	return k.info(), nil
+	return k.Info(), nil
 }
 
 // Import puts a secret on the token, from where it can never be got again; but
@@ -68,14 +68,14 @@ func (s *Store) importNew(ctx context.Context, organizationID string, k Key, id 
 			return keystore.KeyInfo{}, err
 		}
 		if existing != nil {
-			return existing.info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, existing.id)
+			return existing.Info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, existing.id)
 		}
 		imported, err := s.create(ctx, organizationID, k, id, public)
 		if err != nil {
 			return keystore.KeyInfo{}, err
 		}
 		if stays := s.giveWay(ctx, imported); stays {
-			return imported.info(), nil
+			return imported.Info(), nil
 		}
 	}
 }

@@ -198,8 +198,8 @@ func (k *key) prove(ctx context.Context) error {
 	return nil
 }
 
-// info returns what a listing tells of the key.
-func (k *key) info() keystore.KeyInfo {
+// Info implements keystore.Described.
+func (k *key) Info() keystore.KeyInfo {
 	return keystore.KeyInfo{ID: k.id, Name: k.name, PublicKey: k.public, CreatedAt: createdAt(k.id)}
 }
 

@@ -287,7 +287,7 @@ func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keyst
 			case err != nil:
 				yield(keystore.KeyInfo{}, err)
 				return
-			case !yield(k.info(), nil):
+			case !yield(k.Info(), nil):
 				return
 			}
 		}

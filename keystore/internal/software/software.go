@@ -96,7 +96,7 @@ func Generate(curve keystore.Curve, secret []byte) error {
 	}
 }
 
-// Info returns what a listing tells of the key.
+// Info implements keystore.Described.
 func (k *Key) Info() keystore.KeyInfo {
 	return keystore.KeyInfo{ID: k.id, Name: k.name, PublicKey: k.public, CreatedAt: time.Unix(k.createdAt, 0).UTC()}
 }
