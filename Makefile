@@ -7,7 +7,7 @@ BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test quick test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-compare \
+.PHONY: all build test quick prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-compare \
 	fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
@@ -24,6 +24,10 @@ test: test-deps vet full nocgo race tools
 # programs and whatever else takes more than a second or two.
 quick:
 	go test -short ./...
+
+# The promises that are held by executing drawn transactions, over many of them.
+prove:
+	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
 
 # Installs system packages, with sudo if need be, and the npm packages of interop/.
 test-deps:

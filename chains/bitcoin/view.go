@@ -73,7 +73,7 @@ func (s *signing) doing(input int, m *matches) string {
 	case missing == 0:
 		return "signed already"
 	case leaf != nil:
-		return fmt.Sprintf("to be signed in %d leaf scripts", missing)
+		return fmt.Sprintf("to be signed in %d of its leaf scripts", missing)
 	case missing > 1:
 		return fmt.Sprintf("to be signed by %d keys", missing)
 	}

@@ -1,0 +1,339 @@
+package bitcoin_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// TestEffectsHoldInExecution draws transactions of two keys of ours and one of
+// another party, with all sighash types, signs them, and has btcd's script
+// engine run them over what they spend.
+//
+//   - Every satoshi that the inputs bring is in one effect, or the effects say
+//     that they do not know.
+//   - An output that can be changed without making a signature of ours invalid
+//     has an unknown recipient; one that cannot has the one that it pays.
+//   - The balance is the sum of what is ours before less what is ours after.
+func TestEffectsHoldInExecution(t *testing.T) {
+	random := rand.New(rand.NewPCG(143, 341))
+	keys := []keystore.Key{keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))}
+	open, committed := 0, 0
+	for n := range combinationCases(t) {
+		raw := drawSpend(random, keys)
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			signing, err := roadtest.Ready(parse(t, raw), "wallet", keys[0], keys[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			signed, err := signing.AppendSigned(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := newExecution(t, raw, signed, keys)
+			checkSum(t, signing, run)
+			o, c := run.checkCommitments(t, signing.Effects())
+			open, committed = open+o, committed+c
+			run.checkBalance(t, signing)
+		})
+	}
+	t.Logf("%d outputs left open, %d committed to", open, committed)
+	if open == 0 || committed == 0 {
+		t.Error("the test shows nothing")
+	}
+}
+
+// drawSpend makes a PSBT with all amounts proven.
+func drawSpend(random *rand.Rand, keys []keystore.Key) []byte {
+	us, too, them := keys[0].PublicKey(), keys[1].PublicKey(), keys[2].PublicKey()
+	p := bitcointest.PSBT{Version: uint32(random.IntN(2)) * 2}
+	total := uint64(0)
+	outputs := 1 + random.IntN(4)
+	for i := range 1 + random.IntN(4) {
+		pub, other := us, them
+		switch random.IntN(4) {
+		case 0:
+			pub = too
+		case 1:
+			if i > 0 {
+				pub, other = them, us
+			}
+		}
+		kinds := coinKinds(pub, other)
+		in := kinds[random.IntN(len(kinds)-1)].spend.Input(10_000+random.Uint64N(1_000_000), uint32(i))
+		if pub != them && random.IntN(3) == 0 {
+			if in.Sighash = []int64{1, 2, 3, 0x81, 0x82, 0x83}[random.IntN(6)]; in.Sighash&3 == 3 && i >= outputs {
+				in.Sighash = 1
+			}
+		}
+		p.Inputs, total = append(p.Inputs, in), total+in.Amount
+	}
+	scripts := [][]byte{
+		bitcointest.P2WPKH(us).Script, bitcointest.BIP86(too).Script, bitcointest.Nested(bitcointest.P2WPKH(us)).Script,
+		bitcointest.P2PKH(them).Script, bitcointest.BIP86(them).Script, bitcointest.P2WSH(bitcointest.P2PK(them).Script).Script,
+		bitcointest.Nulldata("x"), {txscript.OP_1, 2, 0x4e, 0x73}, {txscript.OP_TRUE},
+	}
+	for range outputs {
+		value := random.Uint64N(total/uint64(outputs) + 1)
+		if random.IntN(6) == 0 {
+			value = 0
+		}
+		p.Outputs = append(p.Outputs, bitcointest.Output{Amount: value, Script: scripts[random.IntN(len(scripts))]})
+	}
+	return p.Encode()
+}
+
+// execution is a signed transaction, what it truly spends, and which of its
+// inputs and outputs are truly ours.
+type execution struct {
+	tx    *wire.MsgTx
+	spent *txscript.MultiPrevOutFetcher
+	fee   uint64
+	ours  [][]byte // output scripts
+	in    map[int]bool
+}
+
+func newExecution(t *testing.T, raw, signed []byte, keys []keystore.Key) *execution {
+	t.Helper()
+	all, err := sign(t.Context(), parse(t, signed), "id", keys[2])
+	if err != nil {
+		all = signed // the other party has no input
+	}
+	final, err := bitcoin.Finalize(all)
+	if err != nil {
+		t.Fatalf("%v\n%x", err, raw)
+	}
+	run := &execution{tx: decodeTx(t, final), spent: txscript.NewMultiPrevOutFetcher(nil), in: map[int]bool{}}
+	for _, key := range keys[:2] {
+		for _, c := range coinKinds(key.PublicKey(), keys[2].PublicKey()) {
+			run.ours = append(run.ours, c.spend.Script)
+		}
+	}
+	packet := parse(t, raw).Packet()
+	for i := range packet.Inputs {
+		amount, script, err := packet.Inputs[i].Previous.Output(packet.Inputs[i].OutputIndex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.spent.AddPrevOut(run.tx.TxIn[i].PreviousOutPoint, wire.NewTxOut(int64(amount), script))
+		run.fee, run.in[i] = run.fee+amount, run.owns(script)
+	}
+	for i := range packet.Inputs {
+		if !runs(run.tx, i, run.spent) {
+			t.Fatalf("input %d does not run", i)
+		}
+	}
+	for _, out := range run.tx.TxOut {
+		run.fee -= uint64(out.Value)
+	}
+	return run
+}
+
+func (e *execution) owns(script []byte) bool {
+	return slices.ContainsFunc(e.ours, func(own []byte) bool { return bytes.Equal(own, script) })
+}
+
+// checkSum: transfers, burns and the fee are all that the inputs bring.
+func checkSum(t *testing.T, signing chains.Signing, run *execution) {
+	t.Helper()
+	sum, unknown := new(big.Int), false
+	for _, effect := range signing.Effects() {
+		switch {
+		case effect.Amount.IsUnknown():
+			unknown = true
+		case effect.Kind == chains.KindTransfer || effect.Kind == chains.KindBurn || effect.Kind == chains.KindFee:
+			sum.Add(sum, effect.Amount.Value)
+		default:
+			t.Errorf("effect %+v", effect)
+		}
+	}
+	total := new(big.Int).SetUint64(run.fee)
+	for _, out := range run.tx.TxOut {
+		total.Add(total, big.NewInt(out.Value))
+	}
+	if !unknown && sum.Cmp(total) != 0 {
+		t.Errorf("effects of %v satoshi, the inputs bring %v", sum, total)
+	}
+}
+
+// checkCommitments changes each output in turn. If all of our inputs still run,
+// its effect must have said so.
+func (e *execution) checkCommitments(t *testing.T, effects []chains.Effect) (open, committed int) {
+	t.Helper()
+	for i, out := range e.tx.TxOut {
+		script := out.PkScript
+		out.PkScript = []byte{txscript.OP_RETURN, 1, 0x99}
+		free := false // with one of our signatures, if not with all
+		for input, ours := range e.in {
+			free = free || ours && runs(e.tx, input, e.spent)
+		}
+		out.PkScript = script
+		at := slices.IndexFunc(effects, func(effect chains.Effect) bool { return effect.Path == fmt.Sprintf("outputs/%d", i) })
+		switch {
+		case free:
+			open++
+			if at < 0 || !effects[at].To.IsUnknown() || effects[at].Change {
+				t.Errorf("output %d can be changed, and is not said to be", i)
+			}
+		case at < 0 && out.Value == 0:
+			committed++
+		default:
+			committed++
+			e.checkOutput(t, effects[at], out)
+		}
+	}
+	return open, committed
+}
+
+func (e *execution) checkOutput(t *testing.T, effect chains.Effect, out *wire.TxOut) {
+	t.Helper()
+	burn := out.PkScript[0] == txscript.OP_RETURN || len(out.PkScript) < 5
+	switch {
+	case effect.Amount.Value == nil || effect.Amount.Value.Int64() != out.Value:
+		t.Errorf("amount of %+v, want %d", effect, out.Value)
+	case (effect.Kind == chains.KindBurn) != burn:
+		t.Errorf("%+v of script %x", effect, out.PkScript)
+	case !burn && !effect.To.Is(out.PkScript), effect.Change != e.owns(out.PkScript):
+		t.Errorf("%+v pays %x", effect, out.PkScript)
+	}
+}
+
+func (e *execution) checkBalance(t *testing.T, signing chains.Signing) {
+	t.Helper()
+	leaving := int64(0)
+	for i, ours := range e.in {
+		if ours {
+			leaving += e.spent.FetchPrevOutput(e.tx.TxIn[i].PreviousOutPoint).Value
+		}
+	}
+	before := leaving
+	for _, out := range e.tx.TxOut {
+		if e.owns(out.PkScript) {
+			leaving -= out.Value
+		}
+	}
+	balance := signing.(chains.Balancer).Balance(nil)
+	switch {
+	case balance.Bound == chains.BoundExact && balance.Value != nil && balance.Value.Int64() == max(leaving, 0):
+	case balance.Bound == chains.BoundMost && balance.Value.Int64() == before:
+		if !slices.ContainsFunc(signing.Effects(), func(effect chains.Effect) bool { return effect.To.IsUnknown() }) {
+			t.Error("the balance is a bound, and no output is open")
+		}
+	default:
+		t.Errorf("balance %+v, truly %d", balance, leaving)
+	}
+}
+
+// TestEffectsBeyondTheMost: what is not accounted for is a call that is not
+// decoded, and a hazard.
+func TestEffectsBeyondTheMost(t *testing.T) {
+	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
+	for count, want := range map[int][]string{chains.MaxEffects - 2: nil, chains.MaxEffects - 1: {bitcoin.HazardBlindCall}} {
+		raw := spoil(t, func(p *bitcointest.PSBT) {
+			p.Outputs = nil
+			for range count {
+				p.Outputs = append(p.Outputs, bitcointest.P2WPKH(b).Output(150))
+			}
+		})
+		effects := parse(t, raw).Effects()
+		if got := wantHazards(t, raw, a, want...); len(got) == 1 && !pointsAt(got[0], chains.MaxEffects-2) {
+			t.Errorf("%+v points elsewhere", got[0])
+		}
+		if last := effects[len(effects)-1]; last.Kind != chains.KindFee || len(effects) > chains.MaxEffects {
+			t.Errorf("%d effects, the last %+v", len(effects), last)
+		}
+	}
+}
+
+// TestTokenProtocols: outputs that move tokens which ride on the inputs are not
+// decoded, and say so.
+func TestTokenProtocols(t *testing.T) {
+	a := keyOf(t, secretOf(1)).PublicKey()
+	for _, script := range [][]byte{
+		{txscript.OP_RETURN, txscript.OP_13, 2, 0x16, 1},
+		append([]byte{txscript.OP_RETURN, 20}, "omni\x00\x00\x00\x00\x00\x00\x00\x1f\x00\x00\x00\x00\x00\x00\x00\x01"...),
+	} {
+		raw := spoil(t, func(p *bitcointest.PSBT) { p.Outputs = append(p.Outputs, bitcointest.Output{Script: script}) })
+		wantHazards(t, raw, a, bitcoin.HazardBlindCall)
+	}
+}
+
+// TestWalletSigns: several keys sign in one call what each of them can, once, and
+// change to any of them is change. Keys without a use do no harm.
+func TestWalletSigns(t *testing.T) {
+	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
+	ed25519 := roadtest.Key(t, keystore.CurveEd25519, secretOf(4))
+	raw := bitcointest.PSBT{
+		Inputs: []bitcointest.Input{
+			bitcointest.P2WPKH(a.PublicKey()).Input(10_000, 1), bitcointest.BIP86(b.PublicKey()).Input(20_000, 2),
+			bitcointest.P2WSH(bitcointest.Multisig(2, a.PublicKey(), b.PublicKey())).Input(30_000, 3),
+			bitcointest.P2PKH(c.PublicKey()).Input(40_000, 4),
+		},
+		Outputs: []bitcointest.Output{
+			bitcointest.BIP86(b.PublicKey()).Output(15_000), bitcointest.P2WPKH(c.PublicKey()).Output(80_000),
+		},
+	}.Encode()
+	signing, err := roadtest.Ready(parse(t, raw), "treasury", ed25519, a, b, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := signing.KeyIDs(); !slices.Equal(ids, []string{a.ID(), b.ID()}) {
+		t.Errorf("keys %v sign", ids)
+	}
+	if balance := signing.(chains.Balancer).Balance(nil); balance.Value == nil || balance.Value.Int64() != 45_000 {
+		t.Errorf("balance %+v", balance)
+	}
+	others := func(script []byte) bool { return bytes.Equal(script, bitcointest.P2WPKH(c.PublicKey()).Script) }
+	if balance := signing.(chains.Balancer).Balance(others); balance.Value == nil || balance.Value.Int64() != 0 {
+		t.Errorf("balance with another key's output %+v", balance)
+	}
+	if effects := signing.Effects(); !effects[0].Change || effects[1].Change {
+		t.Errorf("%+v", effects)
+	}
+	at := map[string]string{}
+	for _, field := range signing.SignerView() {
+		at[field.Label] = field.Value + " " + field.Note
+	}
+	for label, want := range map[string]string{
+		"input 0": "yours to be signed", "input 2": "yours to be signed by 2 keys", "input 3": "not yours locked to another key",
+		"output 0": "yours change", "output 1": "not yours ", "you spend": "45000 fee included",
+	} {
+		if at[label] != want {
+			t.Errorf("%s: %q, want %q", label, at[label], want)
+		}
+	}
+	signed, err := signing.AppendSigned(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signAll(t, signed, c)
+}
+
+// TestWalletSignsAllOrNothing: if one of the keys cannot make one of its
+// signatures, none is made.
+func TestWalletSignsAllOrNothing(t *testing.T) {
+	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
+	calls := 0
+	hsm := onlyECDSA{a, a.(keystore.ECDSASigner), &calls}
+	raw := bitcointest.PSBT{
+		Inputs:  []bitcointest.Input{bitcointest.P2WPKH(b.PublicKey()).Input(10_000, 1), bitcointest.BIP86(a.PublicKey()).Input(20_000, 2)},
+		Outputs: []bitcointest.Output{bitcointest.P2WPKH(b.PublicKey()).Output(25_000)},
+	}.Encode()
+	if signing, err := roadtest.Ready(parse(t, raw), "treasury", b, hsm); signing != nil || err == nil || calls != 0 {
+		t.Errorf("%v, %v, %d signatures made", signing, err, calls)
+	}
+	_, err := roadtest.Ready(parse(t, raw), "treasury", keyOf(t, secretOf(8)), keyOf(t, secretOf(9)))
+	wantNotSigner(t, err, "nothing to sign for any of 2 keys")
+}
