@@ -4,15 +4,27 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
+// lineWidth is the column that text is wrapped before: every terminal is at
+// least as wide, so that none wraps a line itself.
+const lineWidth = 80
+
+// maxLabel bounds a label, in characters: some stand in the transaction.
+const maxLabel = 48
+
+// continued begins the second and further lines of a long text. No label begins
+// so, which keeps text of a transaction from looking like a field.
+const continued = "| "
+
 // Render writes fields for a person to read, one a line, lists indented. Text
-// that comes from the transaction cannot move the cursor, colour the terminal
-// or reverse the line: what is not printable is quoted.
+// that comes from the transaction cannot draw lines of its own: what is not
+// plain ASCII or could be used for alignment is quoted, and long text is wrapped
+// with a mark on every further line.
 func Render(w io.Writer, fields []Field) error {
 	out := bufio.NewWriter(w)
 	renderFields(out, fields, 0)
@@ -22,38 +34,92 @@ func Render(w io.Writer, fields []Field) error {
 func renderFields(out *bufio.Writer, fields []Field, depth int) {
 	width := labelWidth(fields)
 	for _, field := range fields {
-		label := printable(field.Label)
+		label := printableLabel(field.Label)
 		fmt.Fprintf(out, "%s%s", strings.Repeat("  ", depth), label)
-		if value := renderValue(field); value != "" {
-			fmt.Fprintf(out, "%s  %s", strings.Repeat(" ", max(0, width-utf8.RuneCountInString(label))), value)
+		padding := max(0, width-utf8.RuneCountInString(label)) + 2
+		if value := renderValue(field, 2*depth+utf8.RuneCountInString(label)+padding); value != "" {
+			fmt.Fprintf(out, "%s%s", strings.Repeat(" ", padding), value)
 		}
 		fmt.Fprintln(out)
 		renderFields(out, field.Fields, depth+1)
 	}
 }
 
+// copied is text that is left in one piece, to be copied and compared: an
+// outpoint, and a digest in groups of four digits. It cannot spell a field.
+var copied = regexp.MustCompile(`^([0-9a-f]{64}:[0-9]{1,10}|([0-9a-f]{4} ){15}[0-9a-f]{4})$`)
+
+// Wrap breaks a text that begins in a column (from 0) into lines of at most 80
+// characters, at spaces where there are some. Further lines begin in the same
+// column with a bar.
+func Wrap(text string, column int) string {
+	room := max(lineWidth-column, 2*len(continued)+16)
+	var out strings.Builder
+	for first := true; ; first = false {
+		if !first {
+			out.WriteString("\n" + strings.Repeat(" ", column) + continued)
+		}
+		line, rest := breakLine(text, room)
+		out.WriteString(line)
+		if text = rest; text == "" {
+			return out.String()
+		}
+		if first {
+			room -= len(continued)
+		}
+	}
+}
+
+// breakLine splits a text behind the last space that fits, or in a long word.
+func breakLine(text string, room int) (line, rest string) {
+	if utf8.RuneCountInString(text) <= room {
+		return text, ""
+	}
+	end := 0 // offset of the first character that does not fit
+	for range room {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	if at := strings.LastIndexByte(text[:end+1], ' '); at > 0 {
+		return text[:at], text[at+1:]
+	}
+	return text[:end], text[end:]
+}
+
 func labelWidth(fields []Field) int {
 	width := 0
 	for _, field := range fields {
 		if field.Type != TypeList {
-			width = max(width, utf8.RuneCountInString(printable(field.Label)))
+			width = max(width, utf8.RuneCountInString(printableLabel(field.Label)))
 		}
 	}
 	return width
 }
 
-func renderValue(field Field) string {
-	value := printable(field.Shown)
+// maxWords bounds what stands behind an address, a number or bytes in the same
+// line, in characters.
+const maxWords = 80
+
+// renderValue writes a value, its symbol and its note, in lines that begin in a
+// column. Addresses, numbers and bytes stay in one piece.
+func renderValue(field Field, column int) string {
+	value, words := printable(field.Shown), ""
 	if value == "" {
 		value = renderType(field)
 	}
 	if field.Symbol != "" {
-		value += " " + printable(field.Symbol)
+		words += " " + printable(field.Symbol)
 	}
 	if field.Note != "" {
-		value += " [" + printable(field.Note) + "]"
+		words += " [" + printable(field.Note) + "]"
 	}
-	return strings.TrimSpace(value)
+	if field.Type == TypeText && !copied.MatchString(field.Value) {
+		return Wrap(strings.TrimSpace(value+words), column)
+	}
+	if utf8.RuneCountInString(words) > maxWords {
+		return value + "\n" + strings.Repeat(" ", column) + continued + Wrap(strings.TrimSpace(words), column+len(continued))
+	}
+	return strings.TrimSpace(value + words)
 }
 
 func renderType(field Field) string {
@@ -91,9 +157,30 @@ func Decimal(integer string, decimals int) string {
 	return sign + whole + "." + fraction
 }
 
+// printable returns a text as it may stand in a line: quoted and escaped to
+// ASCII if it has characters that are not printable, look like others or are
+// invisible (anything beyond ASCII), or spaces that could align it with fields.
 func printable(text string) string {
-	if utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+	if isPlain(text) {
 		return text
 	}
-	return strconv.Quote(text)
+	return strconv.QuoteToASCII(text)
+}
+
+// isPlain reports whether text is printable ASCII without leading, trailing or
+// repeated spaces. The ellipsis, which shortened values of ours end with, counts.
+func isPlain(text string) bool {
+	if strings.Contains(text, "  ") || strings.TrimSpace(text) != text || strings.HasPrefix(text, strings.TrimSpace(continued)) {
+		return false
+	}
+	return strings.IndexFunc(text, func(r rune) bool { return (r < ' ' || r > '~') && r != '…' }) < 0
+}
+
+// printableLabel is printable, bounded.
+func printableLabel(label string) string {
+	text := []rune(printable(label))
+	if len(text) > maxLabel {
+		return string(text[:maxLabel-1]) + "…"
+	}
+	return string(text)
 }

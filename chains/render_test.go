@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -24,6 +24,10 @@ func TestRender(t *testing.T) {
 			chains.List("first", chains.Integer("amount", 1)),
 			chains.List("second").WithNote("empty")),
 		chains.Text("empty", ""),
+		chains.Bytes("noted", make([]byte, 40)).WithNote("forty bytes of zeros"),
+		chains.Integer("remarked", 1).WithNote(strings.Repeat("remark ", 12)+"end"),
+		chains.Text("outpoint", strings.Repeat("ab", 32)+":1"),
+		chains.Text("long", "a text that is longer than what is left of the line after its label and so continues"),
 	}
 	var out strings.Builder
 	if err := chains.Render(&out, fields); err != nil {
@@ -42,18 +46,43 @@ transfers, of which there are two
     amount  1
   second  [empty]
 empty
+noted      0x` + strings.Repeat("00", 40) + ` [forty bytes of zeros]
+remarked   1
+           | [remark remark remark remark remark remark remark remark remark
+             | remark remark remark end]
+outpoint   ` + strings.Repeat("ab", 32) + `:1
+long       a text that is longer than what is left of the line after its label
+           | and so continues
 `
 	if got := out.String(); got != want {
 		t.Errorf("\n got:\n%s\nwant:\n%s", got, want)
 	}
 }
 
+// padded is text that a terminal of so many columns would wrap into fields.
+func padded(columns int, lines ...string) string {
+	var out strings.Builder
+	for _, line := range lines {
+		out.WriteString(line + strings.Repeat(" ", max(0, columns-len(line)%columns)))
+	}
+	return out.String()
+}
+
+// memoOfTRON is the memo of a transfer of 1,000,000 TRX that is padded for 80
+// columns to show a transfer of 1 TRX to somebody else.
+var memoOfTRON = padded(80, "invoice 7"+strings.Repeat(" ", 47), "  amount                1 TRX [1000000 sun]",
+	"  to                    TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp", "  note                  ok")
+
 // TestRenderHostileText: text of a transaction cannot move the cursor, colour
-// the terminal, reverse the line or start a new one, wherever it stands.
+// the terminal, reverse the line, look like other text, or draw a line of its own,
+// on a terminal of 80 columns or more, wherever it stands.
 func TestRenderHostileText(t *testing.T) {
 	for _, hostile := range []string{
 		"\x1b[2J\x1b[31mto  0xattacker", "line\nto  0xattacker", "carriage\rreturn", "bell\a", "tab\tbed", "back\b\b\bspace",
 		"\u202egnp.exe", "\u2066isolate", "\u200bzero width", "\u2028separator", "\ufeffbom", "\x9b31m", "bad utf-8 \xff\xfe", "\u00a0nbsp", "null\x00",
+		"\u3164filler", "blank\u2800pattern", "selector\ufe0f", "joiner\u034f", "\u0412inance", "act\u0456ve", "a\u0301",
+		memoOfTRON, padded(100, "memo", "  amount  0.000001 SOL", "hazards  none"), " leading", "trailing ", "| bar",
+		strings.Repeat("x", 79) + " to TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp", strings.Repeat("y", 1000), strings.Repeat("word ", 200) + "end",
 	} {
 		fields := []chains.Field{
 			chains.Text("memo", hostile),
@@ -66,12 +95,55 @@ func TestRenderHostileText(t *testing.T) {
 		if err := chains.Render(&out, fields); err != nil {
 			t.Fatal(err)
 		}
-		if lines := strings.Count(out.String(), "\n"); lines != 6 {
-			t.Errorf("%q made %d lines out of 6", hostile, lines)
+		checkLines(t, hostile, out.String(), 6)
+		checkLines(t, hostile, chains.Wrap(chains.Sentence(chains.Effect{Kind: chains.KindCall, Function: hostile}, nil), 0)+"\n", 1)
+	}
+}
+
+// checkLines expects so many lines that do not continue another, none over 80
+// columns, of visible characters.
+func checkLines(t *testing.T, hostile, text string, want int) {
+	t.Helper()
+	own := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if !strings.HasPrefix(strings.TrimLeft(line, " "), "| ") {
+			own++
 		}
-		bad := func(r rune) bool { return r != '\n' && (!unicode.IsPrint(r) || r == unicode.ReplacementChar) }
-		if at := strings.IndexFunc(out.String(), bad); at >= 0 {
-			t.Errorf("%q is in the output: %q", hostile, out.String())
+		if width := utf8.RuneCountInString(line); width > 80 {
+			t.Errorf("%q: a line of %d columns: %s", hostile, width, line)
+		}
+		bad := func(r rune) bool { return r != '…' && (r < ' ' || r > '~') }
+		if at := strings.IndexFunc(line, bad); at >= 0 {
+			t.Errorf("%q is in the output: %q", hostile, line)
+		}
+	}
+	if own != want {
+		t.Errorf("%q made %d lines out of %d:\n%s", hostile, own, want, text)
+	}
+}
+
+// TestWrap keeps every word, marks every further line, and breaks words that are
+// longer than a line.
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		column int
+		want   string
+	}{
+		{"short", 10, "short"},
+		{"", 0, ""},
+		{strings.Repeat("a", 80), 0, strings.Repeat("a", 80)},
+		{strings.Repeat("a", 81), 0, strings.Repeat("a", 80) + "\n| a"},
+		{"one two", 60, "one two"},
+		{"12345678901234567 890", 60, "12345678901234567 890"},
+		{strings.Repeat("word ", 15) + "last words", 4, strings.TrimSpace(strings.Repeat("word ", 15)) + "\n    | last words"},
+	} {
+		if c.column == 60 {
+			c.want = strings.ReplaceAll(c.want, " 890", "\n"+strings.Repeat(" ", 60)+"| 890")
+		}
+		if got := chains.Wrap(c.text, c.column); got != c.want {
+			t.Errorf("Wrap(%q, %d) =\n%s\nwant\n%s", c.text, c.column, got, c.want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (v view) render(w io.Writer) error {
 	})
 	var text bytes.Buffer
 	for _, effect := range v.summary.Effects {
-		fmt.Fprintln(&text, chains.Sentence(effect, v.names))
+		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, v.names), 0))
 	}
 	if err := chains.Render(&text, []chains.Field{chains.List(v.summary.Chain+" transaction", fields...)}); err != nil {
 		return err
