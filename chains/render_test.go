@@ -25,7 +25,7 @@ func TestRender(t *testing.T) {
 			chains.List("second").WithNote("empty")),
 		chains.Text("empty", ""),
 		chains.Bytes("noted", make([]byte, 40)).WithNote("forty bytes of zeros"),
-		chains.Integer("remarked", 1).WithNote(strings.Repeat("remark ", 12)+"end"),
+		chains.Integer("remarked", 1).WithNote(strings.Repeat("remark ", 12) + "end"),
 		chains.Text("outpoint", strings.Repeat("ab", 32)+":1"),
 		chains.Text("long", "a text that is longer than what is left of the line after its label and so continues"),
 	}
