@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 
@@ -292,5 +291,3 @@ func between(text, before, after string) (string, bool) {
 	found, _, ok := strings.Cut(rest, after)
 	return found, ok
 }
-
-var _ = cel.BoolType

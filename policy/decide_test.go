@@ -1,78 +1,352 @@
 package policy_test
 
 import (
+	"context"
 	"errors"
+	"math/big"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// example is the file of the documentation, with its tests.
-const example = `
-schema: countersign.policy/1
+// Addresses of the tests.
+const (
+	treasury = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
+	thief    = "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"
+	usdc     = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+)
+
+// head begins a file of the tests.
+const head = `schema: countersign.policy/1
 lists:
-  treasury: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "bc1q0xcqpzrky6eff2g52qdye53xkk9jxkvrh6yhyw"]
+  treasury: ["` + treasury + `"]
 assets:
-  usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
-limits:
-  - {name: usdc-day, asset: usdc, max: "10000", window: 24h, per: key}
-rules:
-  - name: agent-pays-treasury
-    allow: transfer
-    who: {tag: agent}
-    key: [hot-1]
-    when: effect.asset == usdc && effect.to in treasury && effect.amount <= amount(usdc, '1000')
-    limit: [usdc-day]
-  - {name: gas, allow: fee, when: "effect.amount <= ether('0.02')"}
-  - {name: router, allow: call, when: "effect.to == address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", hazards: [blind-call]}
-  - name: large
-    allow: transfer
-    who: {tag: agent}
-    when: effect.asset == usdc
-    approvals: [{count: 2, tag: finance, not: submitter}]
-    within: 24h
-  - {name: no-lookups, deny: request, on: solana, when: "effects.exists(e, e.unresolved.size() > 0)"}
-  - {name: office-hours, deny: request, when: "!time.within('Mo-Fr 08:00-18:00 Europe/Berlin')"}
-tests:
-  - &x
+  usdc: {chain: "eip155:1", token: "` + usdc + `", decimals: 6}
 `
 
-func load(t *testing.T, text string) *policy.File {
+func load(t testing.TB, text string) *policy.File {
 	t.Helper()
 	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
 	if err != nil {
-		t.Fatalf("%v", err)
+		t.Fatalf("%v\n%s", err, text)
 	}
 	return file
 }
 
-func TestExample(t *testing.T) {
-	text := strings.Replace(example, "  - &x\n", `
-  - {effects: [{kind: transfer, to: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", asset: usdc, amount: "1000"}], as: bot, tags: [agent], key: hot-1, at: 2026-11-23T09:00:00Z, on: ethereum, expect: allow, rule: agent-pays-treasury}
-  - {effects: [{kind: transfer, to: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", asset: usdc, amount: "1000.000001"}], as: bot, tags: [agent], key: hot-1, at: 2026-11-23T09:00:00Z, on: ethereum, expect: approvals, rule: large}
-  - {effects: [{kind: transfer, to: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", asset: usdc, amount: "1000"}], spent: {usdc-day: "9001"}, as: bot, tags: [agent], key: hot-1, at: 2026-11-23T09:00:00Z, on: ethereum, expect: approvals, rule: large}
-  - {effects: [{kind: transfer, to: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", asset: usdc, amount: "1000"}], as: bot, tags: [agent], key: hot-1, at: 2026-11-22T09:00:00Z, on: ethereum, expect: deny, rule: office-hours}
-  - {effects: [{kind: fee, asset: "eip155:1", amount: "0.02"}], as: bot, at: 2026-11-23T09:00:00Z, on: ethereum, expect: allow, rule: gas}
-  - {effects: [{kind: call, undecoded: true, to: "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"}], as: bot, at: 2026-11-23T09:00:00Z, on: ethereum, expect: allow, rule: router}
-`, 1)
-	load(t, text)
+// party is an address of Ethereum.
+func party(t testing.TB, text string) chains.Party {
+	t.Helper()
+	bytes, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
+	if !ok {
+		t.Fatalf("%s is no address", text)
+	}
+	return chains.PartyAt(bytes.FillBytes(make([]byte, 20)), text)
 }
 
-func TestProblems(t *testing.T) {
-	for _, test := range []struct{ name, file, want string }{
-		{"empty", "", "one YAML document"},
-		{"misspelt member", "schema: countersign.policy/1\nrule: []\n", "2:1: the file has no member rule: did you mean rules?"},
+func ether(t testing.TB, to string, wei int64) chains.Effect {
+	return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: party(t, to), Asset: chains.Native("eip155:1"), Amount: chains.Exactly(big.NewInt(wei))}
+}
+
+func tokens(t testing.TB, to string, amount chains.Quantity) chains.Effect {
+	return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: party(t, to), Amount: amount,
+		Asset: chains.Token("eip155:1", party(t, usdc), "erc20")}
+}
+
+func ask(effects ...chains.Effect) countersign.Authorization {
+	return countersign.Authorization{
+		Organization: &countersign.Organization{ID: "org"},
+		User:         countersign.User{ID: "u-1", Name: "bot", Tags: []string{"agent"}},
+		Summary:      &chains.Summary{Chain: "ethereum"},
+		Keys:         []countersign.SigningKey{{ID: "k-1", Name: "hot-1"}},
+		Effects:      effects,
+		Now:          time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
+	}
+}
+
+// decide returns what a file says: the names of the rules, or the refusal.
+func decide(t *testing.T, text string, asked countersign.Authorization) (string, countersign.Decision) {
+	t.Helper()
+	decision, err := load(t, text).Decide(t.Context(), asked)
+	if err != nil && !errors.Is(err, countersign.ErrDenied) {
+		t.Fatal(err)
+	}
+	if err != nil {
+		return err.Error(), decision
+	}
+	return "allowed by " + strings.Join(decision.Rules, ","), decision
+}
+
+const pays = "rules:\n  - {name: pays, allow: transfer, when: effect.to in treasury}\n  - {name: usd, allow: transfer, when: 'effect.asset == usdc && effect.to in treasury'}\n"
+
+// TestEveryEffectIsCovered is rule 1: a request is allowed if each of its
+// effects is, whatever the others are.
+func TestEveryEffectIsCovered(t *testing.T) {
+	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: chains.Native("eip155:1"), Amount: chains.AtMost(big.NewInt(1))}
+	blind := chains.Effect{Kind: chains.KindCall, By: chains.BySigner, To: party(t, treasury), Undecoded: true}
+	other := ether(t, thief, 5)
+	other.By = chains.ByOther
+	standing := ether(t, thief, 5)
+	standing.By = chains.ByStanding
+	change := ether(t, thief, 5)
+	change.Change = true
+	for name, test := range map[string]struct {
+		effects []chains.Effect
+		want    string
+	}{
+		"covered":            {[]chains.Effect{ether(t, treasury, 5)}, "allowed"},
+		"none":               {nil, "no effect of this request"},
+		"one is not":         {[]chains.Effect{ether(t, treasury, 5), ether(t, thief, 1)}, "effect 1 (transfer to " + thief + ") is not covered"},
+		"another kind":       {[]chains.Effect{ether(t, treasury, 5), fee}, "effect 1 (fee) is not covered"},
+		"a call":             {[]chains.Effect{ether(t, treasury, 5), blind}, "not decoded) is not covered"},
+		"by another":         {[]chains.Effect{ether(t, treasury, 5), other}, "allowed"},
+		"by another alone":   {[]chains.Effect{other}, "no effect of this request"},
+		"standing":           {[]chains.Effect{standing}, "is not covered"},
+		"change":             {[]chains.Effect{ether(t, treasury, 5), change}, "allowed"},
+		"change alone":       {[]chains.Effect{change}, "no effect of this request"},
+		"unknown recipient":  {[]chains.Effect{{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.UnknownParty()}}, "effect.to is unknown"},
+		"the signer, unsaid": {[]chains.Effect{{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.SignerParty()}}, "effect.to is unknown"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := policy.Parse("p.yaml", []byte(test.file), policy.Options{})
-			var problems *policy.Error
-			if !errors.As(err, &problems) || !strings.Contains(err.Error(), test.want) {
-				t.Fatalf("%v\nwant %s", err, test.want)
+		t.Run(name, func(t *testing.T) {
+			if got, _ := decide(t, head+pays, ask(test.effects...)); !strings.Contains(got, test.want) {
+				t.Errorf("%s, want %s", got, test.want)
 			}
 		})
 	}
 }
 
-var _ countersign.Decider = (*policy.File)(nil)
+// TestAnErrorDenies is rule 2, on both sides of && and ||, in macros and in the
+// arms of a condition.
+func TestAnErrorDenies(t *testing.T) {
+	unknown := chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.UnknownParty(),
+		Asset: chains.Native("eip155:1"), Amount: chains.Exactly(big.NewInt(1))}
+	unlimited := tokens(t, treasury, chains.Unlimited(nil))
+	for _, test := range []struct {
+		when   string
+		effect chains.Effect
+		allow  bool // what a deny with this condition lets through
+	}{
+		{"effect.to in treasury", unknown, false},
+		{"!(effect.to in treasury)", unknown, false},
+		{"effect.to == address('" + thief + "')", unknown, false},
+		{"effect.to != address('" + thief + "')", unknown, false},
+		{"effect.to in treasury && effect.function == 'fee'", unknown, false},
+		{"effect.kind == 'transfer' && effect.to in treasury", unknown, false},
+		{"effect.to in treasury || effect.kind == 'transfer'", unknown, false},
+		{"effects.exists(e, e.to in treasury)", unknown, false},
+		{"effects.all(e, e.to in treasury)", unknown, false},
+		{"effects.filter(e, e.to in treasury).size() > 0", unknown, false},
+		{"effects[3].kind == 'fee'", unknown, false},
+		{"effect.amount > ether('1')", unlimited, false},
+		{"effect.asset == usdc && effect.amount > amount(usdc, '1')", unlimited, false},
+		{"has(effect.to) && effect.to in treasury", unknown, true},
+		{"effect.unlimited ? false : effect.amount > units('5')", unlimited, true},
+		{"effect.by == 'other'", unknown, true},
+		{"effect.amount > ether('1')", tokens(t, treasury, chains.Exactly(big.NewInt(5))), false}, // unlike assets
+		{"effect.asset.native && effect.amount > ether('1')", tokens(t, treasury, chains.Exactly(big.NewInt(5))), true},
+	} {
+		t.Run(test.when, func(t *testing.T) {
+			// Whatever a list or an asset is called for.
+			rest := "  - {name: rest, allow: [transfer, fee], when: '!(has(effect.to) && has(effect.amount) && effect.asset == usdc && effect.to in treasury && effect.kind == \"burn\")'}\n"
+			deny := "rules:\n  - name: no\n    deny: transfer\n    when: " + quoted(test.when) + "\n" + rest
+			got, _ := decide(t, head+deny, ask(test.effect))
+			if allowed := strings.HasPrefix(got, "allowed"); allowed != test.allow {
+				t.Errorf("a deny: %s", got)
+			}
+			if test.allow {
+				return
+			}
+			allow := "rules:\n  - name: yes\n    allow: transfer\n    when: " + quoted(test.when) + "\n" + "  - {name: never, deny: fee, when: 'effect.asset == usdc && effect.to in treasury'}\n"
+			if got, _ := decide(t, head+allow, ask(test.effect)); strings.HasPrefix(got, "allowed") {
+				t.Errorf("an allow: %s", got)
+			}
+		})
+	}
+}
+
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+const limited = head + `limits:
+  - {name: day, asset: usdc, max: "100", window: 24h, per: key}
+rules:
+  - {name: small, allow: [transfer, approve], when: effect.to in treasury, limit: day}
+  - {name: one, allow: transfer, when: effect.to in treasury, approvals: [{count: 1, tag: finance}]}
+  - {name: two, allow: [transfer, approve], when: effect.to in treasury, approvals: [{count: 2, tag: finance, not: submitter}]}
+`
+
+type spent int64
+
+func (s spent) Spent(context.Context, string, string, string, time.Duration) (*big.Int, time.Time, error) {
+	return big.NewInt(int64(s)), time.Time{}, nil
+}
+
+// TestLimitsOfOneRequest: the effects of one request are summed, what is beyond
+// any bound is beyond every limit, and after a limit only rules with at least as
+// many approvals follow.
+func TestLimitsOfOneRequest(t *testing.T) {
+	usd := func(units int64) chains.Effect { return tokens(t, treasury, chains.Exactly(big.NewInt(units))) }
+	approve := tokens(t, treasury, chains.Unlimited(nil))
+	approve.Kind = chains.KindApprove
+	for name, test := range map[string]struct {
+		effects []chains.Effect
+		spent   int64
+		want    string
+		charged int64
+	}{
+		"within":             {[]chains.Effect{usd(100e6)}, 0, "allowed by small", 100e6},
+		"a unit over":        {[]chains.Effect{usd(100e6 + 1)}, 0, "allowed by one", 0},
+		"with what was":      {[]chains.Effect{usd(60e6)}, 40e6, "allowed by small", 60e6},
+		"over what was":      {[]chains.Effect{usd(60e6)}, 40e6 + 1, "allowed by one", 0},
+		"two effects":        {[]chains.Effect{usd(50e6), usd(50e6)}, 0, "allowed by small", 100e6},
+		"two effects over":   {[]chains.Effect{usd(50e6), usd(50e6 + 1)}, 0, "allowed by small,one", 50e6},
+		"unlimited":          {[]chains.Effect{approve}, 0, "allowed by two", 0},
+		"unknown amount":     {[]chains.Effect{tokens(t, treasury, chains.UnknownQuantity())}, 0, "allowed by one", 0},
+		"another asset":      {[]chains.Effect{ether(t, treasury, 1)}, 0, "allowed by one", 0},
+		"another's, at rest": {[]chains.Effect{usd(1)}, 100e6, "allowed by one", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := ask(test.effects...)
+			asked.Spent = spent(test.spent)
+			got, decision := decide(t, limited, asked)
+			if got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+			sum := new(big.Int)
+			for _, charge := range decision.Charges {
+				sum.Add(sum, charge.Amount)
+				if charge.Limit != "day" || charge.Subject != "k-1" || charge.Max.Int64() != 100e6 || charge.Window != 24*time.Hour {
+					t.Errorf("%+v", charge)
+				}
+			}
+			if sum.Int64() != test.charged || len(decision.Charges) > 1 {
+				t.Errorf("charged %v in %d charges, want %d", sum, len(decision.Charges), test.charged)
+			}
+		})
+	}
+}
+
+// TestAfterALimitNoLessIsAskedFor: a rule that a limit closes does not open one
+// that asks for fewer approvals.
+func TestAfterALimitNoLessIsAskedFor(t *testing.T) {
+	file := strings.Replace(limited, "limit: day}", "limit: day, approvals: [{count: 2, tag: finance}]}", 1)
+	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
+	asked.Spent = spent(100e6)
+	if got, _ := decide(t, file, asked); got != "allowed by two" {
+		t.Error(got)
+	}
+	if got, _ := decide(t, strings.Split(file, "  - {name: two")[0], asked); !strings.Contains(got, "limit day of rule small: 0.000001 is asked for, 0 of 100 is left") {
+		t.Error(got)
+	}
+}
+
+// TestHazardsAreConfined: a rule's hazards are allowed for the effects that it
+// decides, and for no others.
+func TestHazardsAreConfined(t *testing.T) {
+	const file = head + `rules:
+  - {name: router, allow: call, when: "effect.to == address('` + thief + `')", hazards: [ethereum/no-chain-id]}
+  - {name: rest, allow: [call, transfer], when: 'effect.to in treasury || has(effect.asset) && effect.asset == usdc'}
+`
+	hazard := chains.Hazard{Name: "ethereum/no-chain-id"}
+	call := func(to string) chains.Effect {
+		return chains.Effect{Kind: chains.KindCall, By: chains.BySigner, To: party(t, to), Undecoded: true}
+	}
+	asked := ask(call(thief), call(treasury))
+	asked.Hazards = []chains.Hazard{hazard.OnEffect(0)}
+	got, decision := decide(t, file, asked)
+	if got != "allowed by router,rest" || len(decision.Hazards) != 1 {
+		t.Errorf("%s %v", got, decision.Hazards)
+	}
+	asked.Hazards = []chains.Hazard{hazard.OnEffect(1)}
+	if got, _ := decide(t, file, asked); !strings.Contains(got, "does not list its hazard ethereum/no-chain-id") {
+		t.Error(got)
+	}
+	asked.Hazards = []chains.Hazard{hazard}
+	if got, decision := decide(t, file, asked); got != "allowed by router,rest" || len(decision.Hazards) != 0 {
+		t.Errorf("a hazard of the transaction was allowed: %s %v", got, decision.Hazards)
+	}
+	asked.Hazards = []chains.Hazard{hazard.OnEffect(7)}
+	if got, decision := decide(t, file, asked); len(decision.Hazards) != 0 {
+		t.Errorf("a hazard of no effect was allowed: %s %v", got, decision.Hazards)
+	}
+}
+
+// TestApprovalsAreUnited: a request needs the groups of every rule that decides
+// one of its effects, and a user fills one place in each.
+func TestApprovalsAreUnited(t *testing.T) {
+	const file = head + `rules:
+  - {name: usd, allow: transfer, when: 'effect.asset == usdc && effect.to in treasury', approvals: [{count: 2, tag: finance, not: submitter}]}
+  - {name: native, allow: transfer, when: effect.asset.native, approvals: [{count: 1, tag: ops}]}
+`
+	_, decision := decide(t, file, ask(ether(t, thief, 1), tokens(t, treasury, chains.Exactly(big.NewInt(1))), ether(t, thief, 2)))
+	if len(decision.Approvals) != 2 {
+		t.Fatalf("%+v", decision.Approvals)
+	}
+	now := time.Now()
+	vote := func(id string, at time.Duration, tags ...string) countersign.Vote {
+		return countersign.Vote{User: countersign.User{ID: id, Tags: tags}, At: now.Add(at)}
+	}
+	finance := decision.Approvals[1]
+	for name, test := range map[string]struct {
+		votes []countersign.Vote
+		want  int
+	}{
+		"none":            {nil, 2},
+		"one":             {[]countersign.Vote{vote("a", 0, "finance")}, 1},
+		"the same twice":  {[]countersign.Vote{vote("a", 0, "finance"), vote("a", 0, "finance")}, 1},
+		"two":             {[]countersign.Vote{vote("a", 0, "finance"), vote("b", 0, "finance")}, 0},
+		"the submitter":   {[]countersign.Vote{vote("u-1", 0, "finance"), vote("b", 0, "finance")}, 1},
+		"without the tag": {[]countersign.Vote{vote("a", 0, "ops"), vote("b", 0, "finance")}, 1},
+		"too old":         {[]countersign.Vote{vote("a", -25*time.Hour, "finance"), vote("b", 0, "finance")}, 1},
+	} {
+		if got := finance.Missing(test.votes, "u-1", now); got != test.want {
+			t.Errorf("%s: %d votes are missing, want %d", name, got, test.want)
+		}
+	}
+}
+
+// TestWho: clauses about users, and their combinations.
+func TestWho(t *testing.T) {
+	for who, want := range map[string]bool{
+		"{user: bot}": true, "{user: [ann, bot]}": true, "{user: ann}": false, "{tag: agent}": true, "{tag: ops}": false,
+		"{user: bot, tag: ops}": false, "{any: [{tag: ops}, {user: bot}]}": true, "{all: [{tag: ops}, {user: bot}]}": false,
+		"{not: {tag: ops}}": true, "{not: {any: [{tag: agent}]}}": false, "{credential: nothing}": false,
+	} {
+		file := head + "rules:\n  - {name: a, allow: transfer, who: " + who + ", when: 'effect.asset == usdc && effect.to in treasury'}\n"
+		got, _ := decide(t, file, ask(tokens(t, treasury, chains.Exactly(big.NewInt(1)))))
+		if allowed := strings.HasPrefix(got, "allowed"); allowed != want {
+			t.Errorf("%s: %s", who, got)
+		}
+	}
+}
+
+// TestNamesAreIDs: where users and keys are known, a rule means their ids, and a
+// user who takes another's id for a name gains nothing.
+func TestNamesAreIDs(t *testing.T) {
+	const text = head + "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: hot-1, when: 'effect.asset == usdc && effect.to in treasury'}\n"
+	names := &policy.Names{
+		Users: []countersign.User{{ID: "u-ann", Name: "ann"}, {ID: "u-eve", Name: "u-ann"}},
+		Keys:  []countersign.SigningKey{{ID: "k-1", Name: "hot-1"}, {ID: "k-2", Name: "k-1"}},
+	}
+	file, err := policy.Parse("p", []byte(text), policy.Options{Names: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range names.Users {
+		for _, key := range names.Keys {
+			asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
+			asked.User, asked.Keys = user, []countersign.SigningKey{key}
+			_, err := file.Decide(t.Context(), asked)
+			if want := user.ID == "u-ann" && key.ID == "k-1"; want != (err == nil) {
+				t.Errorf("%s with %s: %v", user.ID, key.ID, err)
+			}
+		}
+	}
+	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(1))))
+	asked.User, asked.Keys = names.Users[0], names.Keys
+	if _, err := file.Decide(t.Context(), asked); err == nil {
+		t.Error("a second key that the rule does not name signs as well")
+	}
+}

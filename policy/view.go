@@ -74,7 +74,7 @@ func (e *effectView) amount() (ref.Val, error) {
 	case e.Amount.IsUnknown(), e.Asset.IsUnknown():
 		return nil, unknown("effect.amount")
 	}
-	return &amount{value: e.Amount.Value, unit: unit{asset: e.Asset, any: e.Asset.IsNone()}}, nil
+	return &amount{value: e.Amount.Value, unit: unit{asset: e.Asset}}, nil
 }
 
 func (e *effectView) asset() (ref.Val, error) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // who is a clause about who asks. All that is set must hold.
@@ -28,7 +29,7 @@ func (w *who) holds(asked *countersign.Authorization) bool {
 		return false
 	case w.tag != "" && !slices.Contains(user.Tags, w.tag):
 		return false
-	case len(w.credentials) > 0 && (asked.Credential == nil || !slices.Contains(w.credentials, string(asked.Credential.ID()))):
+	case len(w.credentials) > 0 && !isCredential(w.credentials, asked.Credential):
 		return false
 	case len(w.any) > 0 && !slices.ContainsFunc(w.any, holds):
 		return false
@@ -36,6 +37,11 @@ func (w *who) holds(asked *countersign.Authorization) bool {
 		return false
 	}
 	return w.not == nil || !w.not.holds(asked)
+}
+
+// isCredential reports whether a credential is named, by its id or its public key.
+func isCredential(named []string, credential *stamp.Credential) bool {
+	return credential != nil && (slices.Contains(named, string(credential.ID())) || slices.Contains(named, credential.PublicKeyText()))
 }
 
 // maxWhoDepth is how deep any, all and not can nest.

@@ -118,7 +118,17 @@ func tokenPlace(at *token.Token) place {
 	return place{at.Position.Line, at.Position.Column}
 }
 
-func (n node) at() place { return tokenPlace(n.GetToken()) }
+func (n node) at() place {
+	switch of := n.Node.(type) {
+	case *ast.MappingNode:
+		if !of.IsFlowStyle && len(of.Values) > 0 {
+			return tokenPlace(of.Values[0].Key.GetToken())
+		}
+	case *ast.MappingValueNode:
+		return tokenPlace(of.Key.GetToken())
+	}
+	return tokenPlace(n.GetToken())
+}
 
 // fail adds a problem at the node.
 func (n node) fail(message string, args ...any) {
@@ -311,8 +321,7 @@ func (n node) textPlace(line, column int) place {
 	literal, block := n.Node.(*ast.LiteralNode)
 	switch {
 	case block:
-		value := literal.Value.GetToken()
-		return place{at.line + line, blockIndent(value) + column}
+		return blockPlace(at, literal, line, column)
 	case n.GetToken().Type == token.SingleQuoteType, n.GetToken().Type == token.DoubleQuoteType:
 		column++
 	}
@@ -322,12 +331,23 @@ func (n node) textPlace(line, column int) place {
 	return place{at.line, at.column + column - 1}
 }
 
-// blockIndent is by how much the lines of a block text are indented.
-func blockIndent(value *token.Token) int {
-	for line := range strings.Lines(value.Origin) {
-		if strings.TrimSpace(line) != "" {
-			return indentation(line)
+// blockPlace is textPlace for a text that begins on the next line: one whose
+// lines are kept (|), or folded into one (>).
+func blockPlace(at place, block *ast.LiteralNode, line, column int) place {
+	at.line++
+	for written := range strings.Lines(block.Value.GetToken().Origin) {
+		content := strings.TrimRight(strings.TrimLeft(written, " "), "\r\n")
+		length := utf8.RuneCountInString(content) + 1
+		folded := block.Start.Value[0] == '>'
+		switch {
+		case folded && column > length:
+			column -= length
+		case !folded && line > 1:
+			line--
+		default:
+			return place{at.line, indentation(written) + column}
 		}
+		at.line++
 	}
-	return 0
+	return place{at.line, column}
 }

@@ -1,0 +1,262 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// truth is what a naive reading of a condition gives.
+type truth int
+
+const (
+	no truth = iota
+	yes
+	failed
+)
+
+// clause is a condition that is written two ways: as an expression, and as Go.
+type clause struct {
+	text string
+	eval func(chains.Effect) truth
+}
+
+func truthOf(held bool) truth {
+	if held {
+		return yes
+	}
+	return no
+}
+
+// atoms are conditions about one effect.
+func atoms(t testing.TB) []clause {
+	token := chains.Token("eip155:1", party(t, usdc), "")
+	at := func(p chains.Party, address string) truth {
+		if p.IsNone() || p.IsUnknown() || p.IsSigner() {
+			return failed
+		}
+		return truthOf(p.Equal(party(t, address)))
+	}
+	return []clause{
+		{"effect.to in treasury", func(e chains.Effect) truth { return at(e.To, treasury) }},
+		{"effect.to == address('" + thief + "')", func(e chains.Effect) truth { return at(e.To, thief) }},
+		{"has(effect.to)", func(e chains.Effect) truth { return truthOf(at(e.To, thief) != failed) }},
+		{"effect.kind in ['transfer']", func(e chains.Effect) truth { return truthOf(e.Kind == chains.KindTransfer) }},
+		{"effect.decoded", func(e chains.Effect) truth { return truthOf(!e.Undecoded) }},
+		{"effect.asset == usdc", func(e chains.Effect) truth {
+			if e.Asset.IsNone() || e.Asset.IsUnknown() {
+				return failed
+			}
+			return truthOf(e.Asset.Equal(token))
+		}},
+		{"effect.amount <= amount(usdc, '0.000005')", func(e chains.Effect) truth {
+			if e.Amount.IsNone() || e.Amount.IsUnknown() || e.Asset.IsUnknown() || !e.Asset.Equal(token) {
+				return failed
+			}
+			return truthOf(e.Amount.Value.Cmp(big.NewInt(5)) <= 0)
+		}},
+	}
+}
+
+// randomClause joins atoms by and, or, not and the arms of a condition.
+func randomClause(random *rand.Rand, from []clause, depth int) clause {
+	if depth == 0 || random.IntN(3) == 0 {
+		return from[random.IntN(len(from))]
+	}
+	a, b := randomClause(random, from, depth-1), randomClause(random, from, depth-1)
+	switch random.IntN(3) {
+	case 0:
+		return clause{"(" + a.text + " && " + b.text + ")", func(e chains.Effect) truth {
+			if left := a.eval(e); left != yes {
+				return left
+			}
+			return b.eval(e)
+		}}
+	case 1:
+		return clause{"(" + a.text + " || " + b.text + ")", func(e chains.Effect) truth {
+			if left := a.eval(e); left != no {
+				return left
+			}
+			return b.eval(e)
+		}}
+	}
+	return clause{"!(" + a.text + ")", func(e chains.Effect) truth {
+		if value := a.eval(e); value == failed {
+			return failed
+		}
+		return truthOf(a.eval(e) == no)
+	}}
+}
+
+// modelRule is a rule that is judged naively.
+type modelRule struct {
+	deny  bool
+	kinds []chains.Kind
+	tag   string
+	when  clause
+}
+
+var modelKinds = []chains.Kind{chains.KindTransfer, chains.KindApprove, chains.KindFee, chains.KindCall}
+
+func randomRule(random *rand.Rand, from []clause) modelRule {
+	made := modelRule{deny: random.IntN(4) == 0, when: randomClause(random, from, 3)}
+	for _, kind := range modelKinds {
+		if random.IntN(2) == 0 {
+			made.kinds = append(made.kinds, kind)
+		}
+	}
+	if len(made.kinds) == 0 {
+		made.kinds = modelKinds
+	}
+	made.tag = []string{"", "", "agent", "ops"}[random.IntN(4)]
+	return made
+}
+
+func (r *modelRule) text(index int) string {
+	verb, who := "allow", ""
+	if r.deny {
+		verb = "deny"
+	}
+	if r.tag != "" {
+		who = ", who: {tag: " + r.tag + "}"
+	}
+	var kinds []string
+	for _, kind := range r.kinds {
+		kinds = append(kinds, string(kind))
+	}
+	return fmt.Sprintf("  - {name: r%d, %s: [%s]%s, when: %s}\n", index, verb, strings.Join(kinds, ", "), who, quoted(r.when.text))
+}
+
+// judge is rule 1 and rule 2, as the specification says them.
+func judge(rules []modelRule, effects []chains.Effect) bool {
+	covered := 0
+	for _, effect := range effects {
+		if effect.By == chains.ByOther || effect.Change {
+			continue
+		}
+		allowed := false
+		for _, rule := range rules {
+			about := rule.tag == "" || rule.tag == "agent"
+			for _, kind := range rule.kinds {
+				if kind != effect.Kind || !about {
+					continue
+				}
+				value := rule.when.eval(effect)
+				if rule.deny && value != no {
+					return false
+				}
+				allowed = allowed || !rule.deny && value == yes
+			}
+		}
+		if !allowed {
+			return false
+		}
+		covered++
+	}
+	return covered > 0
+}
+
+func randomEffect(t testing.TB, random *rand.Rand) chains.Effect {
+	pick := func(n int) int { return random.IntN(n) }
+	return chains.Effect{
+		Kind:      modelKinds[pick(len(modelKinds))],
+		By:        []chains.By{chains.BySigner, chains.BySigner, chains.ByStanding, chains.ByOther}[pick(4)],
+		To:        []chains.Party{party(t, treasury), party(t, thief), {}, chains.UnknownParty(), chains.SignerParty()}[pick(5)],
+		Asset:     []chains.Asset{chains.Token("eip155:1", party(t, usdc), "erc20"), chains.Native("eip155:1"), {}, chains.UnknownAsset("eip155:1")}[pick(4)],
+		Amount:    []chains.Quantity{{}, chains.Exactly(big.NewInt(5)), chains.AtMost(big.NewInt(6)), chains.Unlimited(nil), chains.All(), chains.AtLeast(big.NewInt(1))}[pick(6)],
+		Undecoded: pick(4) == 0,
+		Change:    pick(6) == 0,
+	}
+}
+
+// TestAgainstModel compares random files and effects with a naive reading of
+// the rules.
+func TestAgainstModel(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	from := atoms(t)
+	allowed, files := 0, 300
+	for range files {
+		var rules []modelRule
+		text := head + "rules:\n  - {name: uses, deny: mint, when: 'effect.asset == usdc && effect.to in treasury'}\n"
+		for i := range 1 + random.IntN(6) {
+			rules = append(rules, randomRule(random, from))
+			text += rules[i].text(i)
+		}
+		file := load(t, text)
+		for range 100 {
+			var effects []chains.Effect
+			for range random.IntN(4) {
+				effects = append(effects, randomEffect(t, random))
+			}
+			_, err := file.Decide(t.Context(), ask(effects...))
+			if err != nil && !errors.Is(err, countersign.ErrDenied) {
+				t.Fatal(err)
+			}
+			want := judge(rules, effects)
+			if want != (err == nil) {
+				t.Fatalf("%v, the model says %v\n%s\n%+v", err, want, text, effects)
+			}
+			if want {
+				allowed++
+			}
+		}
+	}
+	if allowed < files {
+		t.Errorf("%d requests were allowed: too few to say anything", allowed)
+	}
+}
+
+// FuzzParse: no file makes the reader panic, or costs more than its size
+// warrants. The steps that expressions may take are bounded, whatever is in them.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(head + pays))
+	f.Add([]byte(limited))
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("? {a: [b, c]}\n: - - - d"))
+	f.Add([]byte(head + "rules:\n  - name: a\n    allow: [transfer, fee]\n    when: |\n      effects.filter(e, e.kind == 'fee')[0].amount <= ether('1') + gwei('2')\n"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		file, err := policy.Parse("fuzz", content, policy.Options{})
+		if err != nil {
+			if _, ok := errors.AsType[*policy.Error](err); !ok {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		if file.Cost() > policy.MaxFileCost {
+			t.Errorf("cost %d", file.Cost())
+		}
+	})
+}
+
+// FuzzExpression puts any text where a condition stands, and asks it.
+func FuzzExpression(f *testing.F) {
+	for _, atom := range atoms(f) {
+		f.Add(atom.text)
+	}
+	for _, text := range []string{"effects.all(e, e.by == 'signer')", "eth.tx.to in treasury", "time.within('Mo-Su 00:00-24:00 UTC')",
+		"request.total(usdc) < amount(usdc, '5')", "key.addresses[0] == effect.to", "user.tags.exists(t, t.startsWith('a'))", "effect.arg('a') == \"b\""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, condition string) {
+		if strings.ContainsAny(condition, "\n\r") {
+			t.Skip()
+		}
+		text := head + "rules:\n  - {name: uses, deny: mint, when: 'effect.asset == usdc && effect.to in treasury'}\n" +
+			"  - {name: a, allow: [transfer, fee], on: ethereum, when: " + quoted(condition) + "}\n"
+		file, err := policy.Parse("fuzz", []byte(text), policy.Options{})
+		if err != nil {
+			return
+		}
+		effects := []chains.Effect{tokens(t, treasury, chains.Exactly(big.NewInt(1))), {Kind: chains.KindFee, By: chains.BySigner}}
+		if _, err := file.Decide(t.Context(), ask(effects...)); err != nil && !errors.Is(err, countersign.ErrDenied) {
+			t.Fatal(err)
+		}
+	})
+}
