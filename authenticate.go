@@ -14,6 +14,7 @@ type caller struct {
 	organization *Organization
 	member       *Member
 	sent         *stamp.Stamp
+	decision     Decision // of the policy, once it was asked
 }
 
 // authenticate finds out who sent a body. Up to there an unknown organization,

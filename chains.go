@@ -150,15 +150,21 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 // refuseHazards refuses hazards that neither the configuration nor the
 // organization allows, and that are not among those that rules allow.
 func (e *Engine) refuseHazards(organization *Organization, hazards, byRules []chains.Hazard) error {
-	refused := e.allowed.refused(hazards)
-	refused = slices.DeleteFunc(refused, func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
-	if organization != nil {
-		refused = allowance{names: organization.AllowHazards}.refused(refused)
-	}
+	refused := slices.DeleteFunc(e.notAllowed(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
 	if len(refused) == 0 {
 		return nil
 	}
 	return nameHazards(refused)
+}
+
+// notAllowed returns the hazards that neither the configuration nor the
+// organization allows.
+func (e *Engine) notAllowed(organization *Organization, hazards []chains.Hazard) []chains.Hazard {
+	refused := e.allowed.refused(hazards)
+	if organization != nil {
+		refused = allowance{names: organization.AllowHazards}.refused(refused)
+	}
+	return refused
 }
 
 // organizationOf looks up the organization of a call without a stamp; nil if

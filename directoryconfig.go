@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type OrganizationConfig struct {
 	ID           string       `yaml:"id"`
 	Name         string       `yaml:"name"`
 	AllowHazards []string     `yaml:"allowHazards"` // one by one; AllHazards is refused here
+	Policy       string       `yaml:"policy"`       // file of package policy; not read here
 	Users        []UserConfig `yaml:"users"`
 }
 
@@ -114,6 +116,20 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 		}
 	}
 	return made, nil
+}
+
+// Members returns the credentials of the organization with the users that they
+// belong to, as NewDirectory knows them, ordered by the credentials' ids.
+func (c *OrganizationConfig) Members() ([]Member, error) {
+	made, err := newConfiguredOrganization(c)
+	if err != nil {
+		return nil, err
+	}
+	var members []Member
+	for _, id := range slices.Sorted(maps.Keys(made.members)) {
+		members = append(members, *made.members[id])
+	}
+	return members, nil
 }
 
 // id returns the configured id, or one that stays the same as long as the

@@ -46,6 +46,11 @@ type Config struct {
 	// the activity type may.
 	Policy Policy
 
+	// Submitter is the user that calls without a stamp are judged as:
+	// SignTransaction and PrepareTransaction. Default: with a Policy those calls
+	// are refused, as a Policy judges users.
+	Submitter *User
+
 	// Store keeps the activities. The engine closes it.
 	// Default: one in memory, with its defaults.
 	Store store.Store

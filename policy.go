@@ -47,8 +47,9 @@ type Authorization struct {
 	Summary      *chains.Summary // of the transaction, from its bytes alone; nil if there is none
 
 	// Hazards are those of the transaction. A Policy is asked about hazards that
-	// are allowed. A Decider is asked about all of them, and answers in
-	// Decision.Hazards which of them its rules allow besides.
+	// are allowed. A Decider is asked about those that neither the configuration
+	// nor the organization allows, and answers in Decision.Hazards which of them
+	// its rules allow.
 	Hazards []chains.Hazard
 
 	// Effects are what the signature does, with the signer resolved. None for
@@ -179,46 +180,14 @@ type PolicyFunc func(ctx context.Context, asked Authorization) error
 // Authorize implements Policy.
 func (f PolicyFunc) Authorize(ctx context.Context, asked Authorization) error { return f(ctx, asked) }
 
-// decide is step 5: it asks the policy, if there is one, and refuses hazards that
-// neither the configuration, nor the organization, nor the rules that cover them
-// allow. A plain Policy is asked only about hazards that are allowed.
-func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work) error {
-	asked := Authorization{
-		Organization: by.organization,
-		User:         by.member.User,
-		Credential:   by.member.Credential,
-		Intent:       withoutCode(intent),
-		Summary:      task.summary(),
-		Hazards:      task.hazards(),
-		Now:          e.submitted.Now(),
-	}
-	decider, ok := e.submitted.Policy.(Decider)
-	if !ok {
-		if err := e.refuseHazards(by.organization, asked.Hazards, nil); err != nil {
-			return err
-		}
-		return e.authorize(ctx, asked)
-	}
-	decision, err := decider.Decide(ctx, asked)
-	if err != nil {
-		return refusePolicy(err)
-	}
-	return e.refuseHazards(by.organization, asked.Hazards, decision.Hazards)
-}
-
-// authorize asks a plain policy, if there is one.
-func (e *Engine) authorize(ctx context.Context, asked Authorization) error {
-	if e.submitted.Policy == nil {
-		return nil
-	}
-	return refusePolicy(e.submitted.Policy.Authorize(ctx, asked))
-}
-
 // refusePolicy translates an error of a policy into the caller's.
 func refusePolicy(err error) error {
+	var exceeded *LimitExceeded
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &exceeded):
+		return activity.NewError(activity.ReasonLimitExceeded, "", err, "not authorized: %v", err)
 	case errors.Is(err, ErrDenied):
 		return activity.NewError(activity.ReasonNotAuthorized, "", err, "not authorized: %v", err)
 	}

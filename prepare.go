@@ -29,6 +29,8 @@ type PreparedTransaction struct {
 	hazards []chains.Hazard
 	keys    []keystore.Key // those that will sign
 	owners  owners
+
+	decision Decision // of the policy, for a call without a stamp
 }
 
 // PrepareTransaction does everything that SignTransaction does except sign.
@@ -37,14 +39,14 @@ func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, 
 	if err != nil {
 		return nil, err
 	}
-	if len(prepared.hazards) == 0 {
-		return prepared, nil
-	}
-	organization, err := e.organizationOf(ctx, organizationID)
+	by, err := e.submitter(ctx, organizationID)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.refuseHazards(organization, prepared.hazards, nil); err != nil {
+	if by == nil && len(prepared.hazards) == 0 {
+		return prepared, nil
+	}
+	if err := e.decideCall(ctx, organizationID, by, intent, prepared); err != nil {
 		return nil, err
 	}
 	return prepared, nil

@@ -79,6 +79,9 @@ func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, h
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseUncharged(&by.decision); err != nil {
+		return nil, err
+	}
 	e.submitted.sweep()
 	begun, err := store.Acquire(ctx, e.submitted.Store, e.submitted.claim(request), e.submitted.Now, task.begin)
 	if err != nil {
@@ -112,7 +115,7 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := e.decide(ctx, by, request.Intent, task); err != nil {
+	if by.decision, err = e.decide(ctx, by, request.Intent, task); err != nil {
 		return nil, nil, err
 	}
 	return by, task, nil

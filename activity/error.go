@@ -31,6 +31,7 @@ const (
 	ReasonUnsupportedTransactionType Reason = "UNSUPPORTED_TRANSACTION_TYPE"
 	ReasonHazardNotAllowed           Reason = "HAZARD_NOT_ALLOWED"
 	ReasonNotAuthorized              Reason = "REQUEST_NOT_AUTHORIZED"
+	ReasonLimitExceeded              Reason = "LIMIT_EXCEEDED"
 	ReasonInvalidTime                Reason = "INVALID_TIME"
 	ReasonSignatureMissing           Reason = "SIGNATURE_MISSING"
 	ReasonSignatureInvalid           Reason = "SIGNATURE_INVALID"
@@ -50,6 +51,7 @@ var codes = map[Reason]Code{
 	ReasonUnsupportedTransactionType: CodeInvalidArgument,
 	ReasonHazardNotAllowed:           CodePermissionDenied,
 	ReasonNotAuthorized:              CodePermissionDenied,
+	ReasonLimitExceeded:              CodePermissionDenied,
 	ReasonInvalidTime:                CodeInvalidArgument,
 	ReasonSignatureMissing:           CodeUnauthenticated,
 	ReasonSignatureInvalid:           CodeUnauthenticated,

@@ -232,3 +232,47 @@ func showValue(value ref.Val) string {
 	}
 	return shorten(fmt.Sprint(value.Value()))
 }
+
+// String writes the explanation for a person.
+func (x *Explanation) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s", x.Decision)
+	if len(x.Rules) > 0 {
+		fmt.Fprintf(&out, " by %s", strings.Join(x.Rules, ", "))
+	}
+	out.WriteByte('\n')
+	if x.Refusal != "" {
+		fmt.Fprintf(&out, "  %s\n", x.Refusal)
+	}
+	for _, charge := range x.Charges {
+		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject)
+	}
+	for i := range x.Approvals {
+		fmt.Fprintf(&out, "  needs %d approvals by rule %s\n", x.Approvals[i].Count, x.Approvals[i].Rule)
+	}
+	for i := range x.Asked {
+		x.Asked[i].write(&out)
+	}
+	return out.String()
+}
+
+func (a *Answer) write(out *strings.Builder) {
+	verb, about := "allow", "the request"
+	if a.Deny {
+		verb = "deny"
+	}
+	if a.Effect >= 0 {
+		about = fmt.Sprintf("effect %d", a.Effect)
+	}
+	switch {
+	case a.Match:
+		fmt.Fprintf(out, "%s (%s), %s: matches\n", a.Rule, verb, about)
+	case a.Error != "":
+		fmt.Fprintf(out, "%s (%s), %s: cannot be decided: %s: %s\n", a.Rule, verb, about, a.Clause, a.Error)
+	default:
+		fmt.Fprintf(out, "%s (%s), %s: does not match: %s\n", a.Rule, verb, about, a.Clause)
+	}
+	for _, value := range a.Values {
+		fmt.Fprintf(out, "    %s is %s\n", value.Of, printableLine(value.Value))
+	}
+}

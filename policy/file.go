@@ -30,6 +30,8 @@ type File struct {
 	warnings []Problem
 	lines    []string
 	groups   groups
+	tests    int
+	names    *Names
 	total    uint64 // of all conditions: cost at most, for one effect
 }
 
@@ -83,7 +85,7 @@ type Options struct {
 type Names struct {
 	Users       []countersign.User
 	Credentials []string // ids
-	Keys        []countersign.SigningKey
+	Keys        []countersign.SigningKey // nil: not known, and taken as they are
 }
 
 // Load reads a file, checks all of it and runs its tests. Its error is an
@@ -121,7 +123,7 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	if c.problems.failed() {
 		return nil, c.failure()
 	}
-	c.file.warnings = c.sorted()
+	c.file.warnings, c.file.tests, c.file.names = c.sorted(), len(c.tests), options.Names
 	return c.file, nil
 }
 
@@ -189,3 +191,42 @@ func (f *File) Cost() uint64 { return f.total }
 
 // HasLimits reports whether the file needs a ledger.
 func (f *File) HasLimits() bool { return len(f.limits) > 0 }
+
+// Tests returns how many tests of its own the file has.
+func (f *File) Tests() int { return f.tests }
+
+// User returns a user that the file may name, by name or id.
+func (f *File) User(name string) (countersign.User, bool) {
+	if f.names == nil {
+		return countersign.User{}, false
+	}
+	for _, user := range f.names.Users {
+		if user.ID == name || user.Name == name {
+			return user, true
+		}
+	}
+	return countersign.User{}, false
+}
+
+// LimitsSince says which limits count otherwise than in an earlier file. A limit
+// is known by its name: one that is renamed starts at zero.
+func (f *File) LimitsSince(old *File) []string {
+	var changes []string
+	for _, name := range sortedKeys(f.limits) {
+		before, ok := old.limits[name]
+		switch now := f.limits[name]; {
+		case !ok:
+			changes = append(changes, name+" is new, and starts at zero")
+		case before.per != now.per:
+			changes = append(changes, fmt.Sprintf("%s is counted per %s, no longer per %s: it starts at zero", name, now.per, before.per))
+		case !before.asset.Asset.Equal(now.asset.Asset):
+			changes = append(changes, fmt.Sprintf("%s counts %s, and goes on from what it counted of %s: rename it", name, now.asset, before.asset))
+		}
+	}
+	for _, name := range sortedKeys(old.limits) {
+		if f.limits[name] == nil {
+			changes = append(changes, name+" is gone: what it counted is counted no more")
+		}
+	}
+	return changes
+}

@@ -273,7 +273,7 @@ func (c *compiler) asset(n node) *asset {
 }
 
 func (c *compiler) readRule(n node) {
-	made := &rule{index: len(c.file.rules), at: n.at(), byName: c.options.Names == nil}
+	made := &rule{index: len(c.file.rules), at: n.at(), byName: !c.knowsKeys()}
 	n.rule = c.peekName(n)
 	var scope, when, approvals node
 	within := DefaultWithin

@@ -140,7 +140,7 @@ func (c *compiler) readKeys(n node) []string {
 	var ids []string
 	for _, item := range n.texts("key") {
 		name := item.text("key")
-		if c.options.Names == nil {
+		if !c.knowsKeys() {
 			ids = append(ids, name)
 			continue
 		}
@@ -156,6 +156,9 @@ func (c *compiler) readKeys(n node) []string {
 	}
 	return ids
 }
+
+// knowsKeys reports whether the names of keys can be checked.
+func (c *compiler) knowsKeys() bool { return c.options.Names != nil && c.options.Names.Keys != nil }
 
 func (c *compiler) keyIDs(name string) []string {
 	var found []string

@@ -40,6 +40,13 @@ func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.
 		return nil, err
 	}
 	made.Keystore = keys
+	policies, err := openPolicies(cmd.Context(), configured, keys)
+	if err != nil {
+		return nil, errors.Join(err, keys.Close())
+	}
+	if policies != nil {
+		made.Policy = policies
+	}
 	change(&made)
 	engine, err := engineOverStore(cmd.Context(), configured, made)
 	if err != nil {

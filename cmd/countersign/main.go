@@ -90,6 +90,7 @@ never from an argument or the environment.`),
 		newKeysCommand(),
 		newSignCommand(),
 		newInspectCommand(),
+		newPolicyCommand(),
 		newVersionCommand(),
 	)
 	addCompletions(root, completions())

@@ -91,8 +91,10 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	defer at.close()
 	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
 	keys.use(configured)
+	var policies *loadedPolicies
 	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
 		made.Logger, made.Observer = c.log, seen
+		policies, _ = made.Policy.(*loadedPolicies)
 	})
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil // told to stop before it began: nothing is under way
@@ -104,6 +106,7 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
+	defer policies.reloadOnHangup(cmd.Context(), c.log)()
 	api := httpapi.NewServer(httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log}))
 	api.TLSConfig = at.tls
 	admin := httpapi.NewServer(httpapi.Admin(engine, seen.Handler()))

@@ -153,6 +153,9 @@ func (c *Config) resolve() {
 			paths = append(paths, o.SMS.Webhook.paths()...)
 		}
 	}
+	for i := range c.Organizations {
+		paths = append(paths, &c.Organizations[i].Policy)
+	}
 	for _, path := range paths {
 		*path = within(dir, *path)
 	}

@@ -1,0 +1,173 @@
+package countersign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// decide is step 5: it asks the policy, if there is one, and refuses hazards that
+// neither the configuration, nor the organization, nor the rules that cover them
+// allow. A plain Policy is asked only about hazards that are allowed.
+func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work) (Decision, error) {
+	effects, keys, err := concerned(ctx, intent, task)
+	if err != nil {
+		return Decision{}, err
+	}
+	return e.decideAbout(ctx, Authorization{
+		Organization: by.organization,
+		User:         by.member.User,
+		Credential:   by.member.Credential,
+		Intent:       withoutCode(intent),
+		Summary:      task.summary(),
+		Hazards:      task.hazards(),
+		Effects:      effects,
+		Keys:         keys,
+		Votes:        []Vote{{User: by.member.User, Credential: by.member.Credential, At: e.submitted.Now()}},
+		Now:          e.submitted.Now(),
+	})
+}
+
+// decideAbout asks the policy.
+func (e *Engine) decideAbout(ctx context.Context, asked Authorization) (Decision, error) {
+	decider, ok := e.submitted.Policy.(Decider)
+	if !ok {
+		if err := e.refuseHazards(asked.Organization, asked.Hazards, nil); err != nil {
+			return Decision{}, err
+		}
+		return Decision{}, e.authorize(ctx, asked)
+	}
+	all := asked.Hazards
+	asked.Hazards = e.notAllowed(asked.Organization, all)
+	decision, err := decider.Decide(ctx, asked)
+	if err != nil {
+		return Decision{}, refusePolicy(err)
+	}
+	if err := e.refuseHazards(asked.Organization, all, decision.Hazards); err != nil {
+		return Decision{}, err
+	}
+	return decision, refuseWaiting(&decision, &asked)
+}
+
+// refuseUncharged refuses what cannot be charged: no limit is ever left out.
+func refuseUncharged(decision *Decision) error {
+	if len(decision.Charges) == 0 {
+		return nil
+	}
+	return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+		"not authorized: limit %s is charged with the lease of a submitted request, which this call is not: use Submit", decision.Charges[0].Limit)
+}
+
+// refuseWaiting refuses what has to wait for approvals.
+func refuseWaiting(decision *Decision, asked *Authorization) error {
+	for i := range decision.Approvals {
+		group := &decision.Approvals[i]
+		if missing := group.Missing(asked.Votes, asked.User.ID, asked.Now); missing > 0 {
+			return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+				"not authorized: rule %s needs %d more approvals%s", group.Rule, missing, taggedText(group.Tag))
+		}
+	}
+	return nil
+}
+
+func taggedText(tag string) string {
+	if tag == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of users with the tag %s", tag)
+}
+
+// authorize asks a plain policy, if there is one.
+func (e *Engine) authorize(ctx context.Context, asked Authorization) error {
+	if e.submitted.Policy == nil {
+		return nil
+	}
+	return refusePolicy(e.submitted.Policy.Authorize(ctx, asked))
+}
+
+// concerned returns the effects of a request and the keys that would sign.
+func concerned(ctx context.Context, intent activity.Intent, task work) ([]chains.Effect, []SigningKey, error) {
+	signing, ok := task.(*signing)
+	if !ok {
+		return otpEffects(intent), nil, nil
+	}
+	effects, err := signing.prepared.Effects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, err := signing.prepared.Keys(ctx)
+	return effects, keys, err
+}
+
+// otpEffects are the effects of one-time passwords.
+func otpEffects(intent activity.Intent) []chains.Effect {
+	effect := chains.Effect{Kind: chains.KindOTP, By: chains.BySigner}
+	switch intent := intent.(type) {
+	case activity.InitOTPAuthIntent:
+		effect.Function = "send"
+		effect.Args = []chains.Arg{{Name: "contact", Value: intent.Contact}, {Name: "type", Value: string(intent.OTPType)}}
+	case activity.VerifyOTPIntent:
+		effect.Function = "redeem"
+	default:
+		return nil
+	}
+	return []chains.Effect{effect}
+}
+
+// submitter is the user that a call without a stamp is judged as; nil if there
+// is no policy.
+func (e *Engine) submitter(ctx context.Context, organizationID string) (*User, error) {
+	switch {
+	case e.submitted.Policy == nil:
+		return nil, nil
+	case e.submitted.Submitter == nil:
+		return nil, activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+			"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
+	}
+	return e.submitted.Submitter, nil
+}
+
+// decideCall is step 5 of a call without a stamp. by is nil without a policy.
+func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User, intent activity.Intent, prepared *PreparedTransaction) error {
+	organization, err := e.organizationOf(ctx, organizationID)
+	if err != nil {
+		return err
+	}
+	if by == nil {
+		return e.refuseHazards(organization, prepared.hazards, nil)
+	}
+	if organization == nil {
+		organization = &Organization{ID: organizationID}
+	}
+	task := &signing{prepared: prepared}
+	effects, keys, err := concerned(ctx, intent, task)
+	if err != nil {
+		return err
+	}
+	decision, err := e.decideAbout(ctx, Authorization{
+		Organization: organization, User: *by, Intent: intent, Summary: task.summary(), Hazards: prepared.hazards,
+		Effects: effects, Keys: keys,
+		Votes: []Vote{{User: *by, At: e.submitted.Now()}}, Now: e.submitted.Now(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := refuseUncharged(&decision); err != nil {
+		return err
+	}
+	prepared.decision = decision
+	return nil
+}
+
+// refuseCharges turns a limit that the store found exceeded into the caller's error.
+func refuseCharges(err error) error {
+	var exceeded *store.LimitError
+	if errors.As(err, &exceeded) {
+		return refusePolicy(&LimitExceeded{Limit: exceeded.Charge.Limit, Left: exceeded.Left, Text: exceeded.Error()})
+	}
+	return err
+}
