@@ -350,3 +350,14 @@ func TestNamesAreIDs(t *testing.T) {
 		t.Error("a second key that the rule does not name signs as well")
 	}
 }
+
+// TestWithoutAChain: the addresses of an effect that names no chain, as in a
+// message, are known by their size; a deny is not passed by leaving it out.
+func TestWithoutAChain(t *testing.T) {
+	asked := ask(chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, To: party(t, treasury)})
+	asked.Summary = nil
+	const file = head + "rules:\n  - {name: no, deny: [message, transfer], when: 'effect.to in treasury || effect.asset == usdc'}\n  - {name: all, allow: message}\n"
+	if got, _ := decide(t, file, asked); !strings.Contains(got, "rule no denies") {
+		t.Error(got)
+	}
+}

@@ -63,7 +63,20 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 		return nil, unknown(name)
 	}
 	at := string(party.Address())
+	if e.namespace == "" {
+		return addressBySize(at, party, name)
+	}
 	return &address{namespace: e.namespace, bytes: at, text: party.String(), of: tokenAccountOf(e, at)}, nil
+}
+
+// addressBySize is an address of an effect that names no chain, as one without
+// an asset in a message: its size says which chains have such addresses.
+func addressBySize(at string, party chains.Party, name string) (ref.Val, error) {
+	namespace, ok := map[int]string{20: "eip155", 21: "tron", 32: "solana"}[len(at)]
+	if !ok {
+		return nil, unknown(name)
+	}
+	return &address{namespace: namespace, bytes: at, text: party.String()}, nil
 }
 
 // amount returns what leaves the party, as far as it is bounded from above.

@@ -1,0 +1,36 @@
+package policy_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// TestDocumentedPolicies loads the policies of the documentation and runs their
+// tests, and finds each rule of them used by a test of allowing or denying.
+func TestDocumentedPolicies(t *testing.T) {
+	content, err := os.ReadFile("../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?s)\n### ([^\n]+)\n\n```yaml\n(.*?)```").FindAllStringSubmatch(string(content), -1)
+	if len(found) != 10 {
+		t.Errorf("%d policies, want 10", len(found))
+	}
+	for _, one := range found {
+		t.Run(one[1], func(t *testing.T) {
+			file, err := policy.Parse("policy.yaml", []byte(one[2]), policy.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if file.Tests() < 2 {
+				t.Errorf("%d tests", file.Tests())
+			}
+			for _, warning := range file.Warnings() {
+				t.Logf("%s", file.RenderProblem(warning))
+			}
+		})
+	}
+}
