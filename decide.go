@@ -14,6 +14,9 @@ import (
 // neither the configuration, nor the organization, nor the rules that cover them
 // allow. A plain Policy is asked only about hazards that are allowed.
 func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work) (Decision, error) {
+	if e.submitted.Policy == nil {
+		return Decision{}, e.refuseHazards(by.organization, task.hazards(), nil)
+	}
 	effects, keys, err := concerned(ctx, intent, task)
 	if err != nil {
 		return Decision{}, err
