@@ -84,7 +84,7 @@ type Options struct {
 // Names are the users and keys that a file can name.
 type Names struct {
 	Users       []countersign.User
-	Credentials []string // ids
+	Credentials []string                 // ids
 	Keys        []countersign.SigningKey // nil: not known, and taken as they are
 }
 
