@@ -31,7 +31,7 @@ type Limits struct {
 // are listed. Chains(Limits{}) is the default of Config.Chains.
 func Chains(limits Limits) []chains.NewChain {
 	return []chains.NewChain{
-		chains.Adapt(ethereum.New(limits.Ethereum)),
+		ethereum.New(limits.Ethereum),
 		chains.Adapt(solana.New(limits.Solana)),
 		chains.Adapt(tron.New(limits.Tron)),
 		bitcoin.New(limits.Bitcoin),

@@ -43,7 +43,7 @@ func ExampleEngine_Submit() {
 
 	body := fmt.Appendf(nil, `{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":"org","parameters":{`+
 		`"signWith":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56","type":"TRANSACTION_TYPE_ETHEREUM",`+
-		`"unsignedTransaction":"02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"}}`, time.Now().UnixMilli())
+		`"unsignedTransaction":"02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0"}}`, time.Now().UnixMilli())
 	header, err := client.Stamp(body)
 	if err != nil {
 		log.Fatal(err)
@@ -53,5 +53,5 @@ func ExampleEngine_Submit() {
 		log.Fatal(err)
 	}
 	fmt.Println(record.Result.(activity.SignTransactionResult).SignedTransaction[:24])
-	// Output: 02f86f0107843b9aca008504
+	// Output: 02f86a0107843b9aca008504
 }

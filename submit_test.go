@@ -91,7 +91,7 @@ func TestSubmitRefused(t *testing.T) {
 	otp := `{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"` + fmt.Sprint(f.Clock.Now().UnixMilli()) + `","organizationId":"` + enginetest.Organization + `","parameters":{"otpId":"a","otpCode":"b"}}`
 	signed := func(r enginetest.Request) countersign.SignedBody { return f.APIKey.Sign(f.Body(r)) }
 	changed := good
-	changed.Body = bytes.Replace(good.Body, []byte("02ec01"), []byte("02ec02"), 1)
+	changed.Body = bytes.Replace(good.Body, []byte("02e801"), []byte("02e802"), 1)
 	wrongPath := good
 	wrongPath.Type = activity.TypeInitOTPAuth
 	for name, test := range map[string]struct {

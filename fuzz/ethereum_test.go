@@ -95,8 +95,8 @@ func FuzzEthereumParse(f *testing.F) {
 			checkParseError(t, raw, err)
 			return
 		}
-		showEverything(t, tx, key.PublicKey())
-		signed, err := tx.AppendSigned(t.Context(), nil, key, "")
+		showEverything(t, tx, key)
+		signed, err := signed(t, tx, key, "")
 		if err != nil {
 			t.Fatalf("%x: %v", raw, err)
 		}
@@ -144,27 +144,40 @@ func ethereumOracle(signWith string) (address [20]byte, isAddress, refused bool)
 
 // checkSignWith holds what a transaction says of a signWith against what an oracle
 // says.
-func checkSignWith(t *testing.T, tx chains.Transaction, key keystore.Key, signWith string, address [20]byte, isAddress, refused bool) {
+func checkSignWith(t *testing.T, tx chains.NewTransaction, key keystore.Key, signWith string, address [20]byte, isAddress, refused bool) {
 	t.Helper()
-	spelling := tx.(chains.Spelled).CheckSpelling(signWith)
-	if (spelling != nil) != refused || refused && !errors.Is(spelling, chains.ErrSignWith) {
-		t.Fatalf("%q: %v, the oracle refuses: %v", signWith, spelling, refused)
+	request, err := tx.Request(signWith)
+	if (err != nil) != refused || refused && !errors.Is(err, chains.ErrSignWith) {
+		t.Fatalf("%q: %v, the oracle refuses: %v", signWith, err, refused)
+	}
+	if refused {
+		return
 	}
 	want := keystore.ByID(signWith)
 	if isAddress {
 		want = keystore.ByKeccak(address)
 	}
-	at, err := tx.Signers(signWith)
-	if err != nil && (!refused || err.Error() != spelling.Error()) || !refused && (len(at) != 1 || at[0] != want) {
-		t.Fatalf("%q is looked for at %v (%v), want %v", signWith, at, err, want)
+	if at := request.Locators(); len(at) != 1 || at[0] != want {
+		t.Fatalf("%q is looked for at %v, want %v", signWith, at, want)
 	}
-	err = tx.Check(key, signWith)
-	switch ours := !isAddress || address == key.PublicKey().KeccakAddress(); {
-	case refused && (err == nil || err.Error() != spelling.Error()),
-		!refused && ours && err != nil,
-		!refused && !ours && !errors.Is(err, chains.ErrNotSigner):
+	_, err = request.With(key)
+	if ours := !isAddress || address == key.PublicKey().KeccakAddress(); ours && err != nil || !ours && !errors.Is(err, chains.ErrNotSigner) {
 		t.Fatalf("%q: %v", signWith, err)
 	}
+}
+
+// signed walks from a transaction to its signed bytes.
+func signed(t *testing.T, tx chains.NewTransaction, key keystore.Key, signWith string) ([]byte, error) {
+	t.Helper()
+	request, err := tx.Request(signWith)
+	if err != nil {
+		return nil, err
+	}
+	signing, err := request.With(key)
+	if err != nil {
+		return nil, err
+	}
+	return signing.AppendSigned(t.Context(), nil)
 }
 
 // networkForm reports whether raw is a blob transaction with a sidecar, or
@@ -192,13 +205,26 @@ func checkParseError(t *testing.T, raw []byte, err error) {
 }
 
 // showEverything makes all that is shown of a transaction: the same twice.
-func showEverything(t *testing.T, tx chains.Transaction, signer keystore.PublicKey) {
+func showEverything(t *testing.T, tx chains.NewTransaction, key keystore.Key) {
 	t.Helper()
 	if first, second := tx.Summary().Digest(), tx.Summary().Digest(); first != second {
 		t.Fatal("two summaries of a transaction differ")
 	}
-	tx.SignerView(signer)
-	tx.Hazards(signer)
+	tx.Hazards()
+	if request, err := tx.Request(key.ID()); err == nil {
+		if signing, err := request.With(key); err == nil {
+			signing.SignerView()
+			signing.Hazards()
+			if len(signing.Effects()) != len(tx.Effects()) {
+				t.Fatal("a key changes the number of effects")
+			}
+		}
+	}
+	for _, effect := range tx.Effects() {
+		if line := chains.Sentence(effect, nil); line == "" || strings.ContainsAny(line, "\n\r\x1b") {
+			t.Fatalf("an effect is said as %q", line)
+		}
+	}
 	if err := chains.Render(&strings.Builder{}, tx.Summary().Fields); err != nil {
 		t.Fatal(err)
 	}

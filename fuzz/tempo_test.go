@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
@@ -35,7 +36,7 @@ func FuzzTempoParse(f *testing.F) {
 	key := ethereumKey(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		before := bytes.Clone(raw)
-		tx, err := tempo.Chain{}.Parse(raw)
+		tx, err := chains.Adapt(tempo.Chain{}).Parse(raw)
 		if refuses := tempomodel.Refuses(raw); (err == nil) != (refuses == nil) {
 			t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)
 		}
@@ -43,12 +44,12 @@ func FuzzTempoParse(f *testing.F) {
 			checkParseError(t, raw, err)
 			return
 		}
-		showEverything(t, tx, key.PublicKey())
+		showEverything(t, tx, key)
 		decoded, err := tempomodel.Decode(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		signed, err := tx.AppendSigned(t.Context(), nil, key, "")
+		signed, err := signed(t, tx, key, "")
 		if refuses := decoded.RefusesSender(key.PublicKey().KeccakAddress()); (err == nil) != (refuses == nil) {
 			t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)
 		}

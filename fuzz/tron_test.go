@@ -183,7 +183,7 @@ func FuzzTronSignWith(f *testing.F) {
 	}
 	raw, key := tronSeeds(f)[0], ethereumKey(f)
 	f.Fuzz(func(t *testing.T, signWith string) {
-		tx, err := tron.New(tron.Limits{}).Parse(raw)
+		tx, err := chains.Adapt(tron.New(tron.Limits{})).Parse(raw)
 		if err != nil {
 			t.Fatal(err)
 		}

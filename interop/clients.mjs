@@ -23,7 +23,7 @@ import { Transaction as TempoTransaction } from "viem/tempo";
 // What is signed: the transaction of the vector eip1559.json.
 const viemTransaction = {
   type: "eip1559", chainId: 1, nonce: 7, gas: 60000n, to: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7",
-  value: 123n, data: "0xdeadbeef", maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n,
+  value: 123n, data: "0x", maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n,
 };
 const { gas, type, ...rest } = viemTransaction;
 const ethersTransaction = { ...rest, gasLimit: gas, type: 2 };

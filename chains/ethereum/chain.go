@@ -29,7 +29,14 @@
 //
 // All that the network could not take: see the tests in refuse_test.go, which
 // list it case by case with the error for each. Well-formed but dangerous
-// transactions carry hazards: the Hazard constants.
+// transactions carry hazards: the Hazard constants, and those of effects
+// (ethereum/blind-call, ethereum/authority-change, ethereum/unlimited-approval,
+// ethereum/burn).
+//
+// # Sources
+//
+// The rules of the network are those of go-ethereum v1.17.10: Osaka on mainnet
+// and Hoodi, Amsterdam on Sepolia since 2026-10-06.
 package ethereum
 
 import (
@@ -45,46 +52,62 @@ const Name = "ethereum"
 // means the default.
 type Limits struct {
 	// GasCap is the gas that a transaction may have on Ethereum's own chains
-	// (EIP-7825). Default: DefaultGasCap.
+	// (EIP-7825) and on Tempo. Default: that of the chain's active fork.
 	GasCap uint64
 
 	// MaxSize is the size in bytes of the signed transaction without blobs
 	// above which nodes do not relay it. Default: DefaultMaxSize.
 	MaxSize int
+
+	// MaxFee is the most that a transaction may cost besides its value, in whole
+	// units of the chain's native asset. Default: DefaultMaxFee, less on chains
+	// where fees are low and more where the asset is cheap.
+	MaxFee float64
 }
 
 // Defaults of Limits.
 const (
-	DefaultGasCap  = 1 << 24
+	DefaultGasCap  = 1 << 24 // Osaka (EIP-7825)
 	DefaultMaxSize = 128 << 10
+	DefaultMaxFee  = 0.5
 )
 
-// Chain implements chains.Chain. The zero Chain has the default limits.
+// Chain implements chains.NewChain. The zero Chain has the default limits.
 type Chain struct {
 	limits Limits
 }
 
-var _ chains.Chain = Chain{}
+var _ chains.NewChain = Chain{}
 
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Name implements chains.Chain.
-func (Chain) Name() string { return Name }
-
-// Expects implements chains.Chain.
-func (Chain) Expects() string { return "hex of the raw unsigned transaction in RLP" }
-
-// Addresses implements chains.Chain: one address with the checksum of EIP-55.
-func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
-
-// HazardNames implements chains.Chain.
-func (Chain) HazardNames() []string {
-	return []string{HazardNoChainID, HazardAnyChainAuthorization, HazardEmptyCreation, HazardGasOverCap, HazardOversize}
+// Owner implements chains.NewChain: the key at an address of 20 bytes.
+func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
+	if len(address) != len(evm.Address{}) {
+		return at, false
+	}
+	return keystore.ByKeccak([20]byte(address)), true
 }
 
-// Parse implements chains.Chain.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+// Name implements chains.NewChain.
+func (Chain) Name() string { return Name }
+
+// Expects implements chains.NewChain.
+func (Chain) Expects() string { return "hex of the raw unsigned transaction in RLP" }
+
+// Addresses implements chains.NewChain: one address with the checksum of EIP-55.
+func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
+
+// HazardNames implements chains.NewChain.
+func (Chain) HazardNames() []string {
+	own := []string{HazardNoChainID, HazardAnyChainAuthorization, HazardEmptyCreation, HazardGasOverCap, HazardOversize,
+		HazardDelegation, HazardHighFee, HazardNeverIncluded}
+	return append(own, evm.HazardNames(Name)...)
+}
+
+// Parse implements chains.NewChain.
+func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
 	tx := &transaction{limits: c.limits, raw: raw}
 	if err := tx.parse(); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"log"
 
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Parse reads strictly, and its errors say where the fault is.
@@ -30,8 +29,10 @@ func ExampleChain_Parse_hazards() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, hazard := range tx.Hazards(keystore.PublicKey{}) {
+	for _, hazard := range tx.Hazards() {
 		fmt.Println(hazard.Name)
 	}
-	// Output: ethereum/no-chain-id
+	// Output:
+	// ethereum/no-chain-id
+	// ethereum/blind-call
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
+	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -41,6 +43,16 @@ func TestGeneratedAgainstGoEthereum(t *testing.T) {
 	}
 }
 
+// sign walks from a transaction to its signed bytes.
+func sign(t testing.TB, tx chains.NewTransaction, key keystore.Key, signWith string) ([]byte, error) {
+	t.Helper()
+	signing, err := chaintest.Ready(tx, signWith, key)
+	if err != nil {
+		return nil, err
+	}
+	return signing.AppendSigned(t.Context(), nil)
+}
+
 // signRaw parses and signs.
 func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
 	t.Helper()
@@ -49,7 +61,7 @@ func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
 	if err != nil {
 		t.Fatalf("%x: %v", raw, err)
 	}
-	signed, err := tx.AppendSigned(t.Context(), nil, key, "")
+	signed, err := sign(t, tx, key, "")
 	if err != nil {
 		t.Fatal(err)
 	}

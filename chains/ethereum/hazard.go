@@ -3,47 +3,106 @@ package ethereum
 import (
 	"cmp"
 	"fmt"
+	"math/big"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
-// The hazards of Ethereum transactions.
+// The hazards of Ethereum transactions, besides those of effects.
 const (
 	HazardNoChainID             = "ethereum/no-chain-id"             // legacy without EIP-155
 	HazardAnyChainAuthorization = "ethereum/any-chain-authorization" // EIP-7702 with chain id 0
 	HazardEmptyCreation         = "ethereum/empty-creation"          // no "to" and no data
-	HazardGasOverCap            = "ethereum/gas-over-cap"            // over Limits.GasCap (EIP-7825)
+	HazardGasOverCap            = "ethereum/gas-over-cap"            // over the cap of the chain's fork
 	HazardOversize              = "ethereum/oversize"                // over Limits.MaxSize
+	HazardDelegation            = "ethereum/delegation"              // EIP-7702 by the signing account
+	HazardHighFee               = "ethereum/high-fee"                // over Limits.MaxFee
+	HazardNeverIncluded         = "ethereum/never-included"          // what no node of the chain takes now
 )
 
-// cappedChains are Ethereum's own chains, which EIP-7825 holds for: mainnet,
-// Holesky, Sepolia, Hoodi.
-var cappedChains = map[uint64]bool{1: true, 17000: true, 11155111: true, 560048: true}
+type hazards []chains.Hazard
 
-// Hazards implements chains.Transaction. None depends on the signer.
-func (tx *transaction) Hazards(keystore.PublicKey) []chains.Hazard {
-	var hazards []chains.Hazard
-	add := func(name, detail string, args ...any) {
-		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)})
+func (h *hazards) add(name, detail string, args ...any) {
+	*h = append(*h, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)})
+}
+
+// Hazards implements chains.NewTransaction.
+func (tx *transaction) Hazards() []chains.Hazard { return tx.hazardsFor(nil) }
+
+// Hazards implements chains.Signing.
+func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsFor(&s.signer.Address) }
+
+// hazardsFor returns the dangers for a signer, or without one those that depend on
+// no key. Most transactions have none, and are looked at without making texts.
+func (tx *transaction) hazardsFor(signer *evm.Address) []chains.Hazard {
+	network := tx.contracts()
+	network.Brief = true
+	effects, found := tx.effectHazards(network, signer)
+	if len(found) > 0 {
+		network.Brief = false
+		effects, found = tx.effectHazards(network, signer)
 	}
+	for i, hazard := range found {
+		if index, _ := hazard.Effect(); strings.HasPrefix(effects[index].Path, "authorization ") {
+			found[i].Name = HazardDelegation
+		}
+	}
+	return append(tx.hazards(effects), found...)
+}
+
+func (tx *transaction) effectHazards(network *evm.Network, signer *evm.Address) ([]chains.Effect, []chains.Hazard) {
+	effects, party := tx.effects(network), chains.Party{}
+	if signer != nil {
+		party = network.Party(*signer)
+		effects = evm.Resolve(effects, party)
+	}
+	return effects, evm.Hazards(Name, effects, party)
+}
+
+// hazards returns the dangers of the transaction as a whole.
+func (tx *transaction) hazards(effects []chains.Effect) []chains.Hazard {
+	var found hazards
 	if tx.chainID == 0 {
-		add(HazardNoChainID, "the transaction names no chain: once signed, it can be sent on every chain on which the account has funds")
+		found.add(HazardNoChainID, "the transaction names no chain: once signed, it can be sent on every chain on which the account has funds")
 	}
 	if number := tx.authorizations.anyChain; number > 0 {
-		add(HazardAnyChainAuthorization, "authorization %d has chain id 0: it delegates the account on every chain", number)
+		found.add(HazardAnyChainAuthorization, "authorization %d has chain id 0: it delegates the account on every chain", number)
 	}
 	if tx.creation && tx.data.Len() == 0 {
-		add(HazardEmptyCreation, "there is no recipient and no code: it would create an empty contract, and its value would be lost")
+		found.add(HazardEmptyCreation, "there is no recipient and no code: it would create an empty contract, and its value would be lost")
 	}
-	if gasCap := cmp.Or(tx.limits.GasCap, DefaultGasCap); tx.gas > gasCap && cappedChains[tx.chainID] {
-		add(HazardGasOverCap, "gas %d is over the cap of %d (EIP-7825): the network does not include it", tx.gas, gasCap)
+	tx.limitHazards(&found)
+	tx.neverIncluded(&found)
+	tx.feeHazard(&found, len(effects)-1)
+	return found
+}
+
+// limitHazards are those of gas and size.
+func (tx *transaction) limitHazards(found *hazards) {
+	if limit, capped := gasCaps[tx.chainID]; capped {
+		if most := cmp.Or(tx.limits.GasCap, limit.most); tx.gas > most {
+			found.add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, most, limit.fork)
+		}
 	}
 	if size, most := tx.signedSize(), cmp.Or(tx.limits.MaxSize, DefaultMaxSize); size > most {
-		add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
+		found.add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
 	}
-	return hazards
+}
+
+// feeHazard points at the effect of the fee.
+func (tx *transaction) feeHazard(found *hazards, index int) {
+	network := networkOf(tx.chainID)
+	most := cmp.Or(tx.limits.MaxFee, network.maxFee)
+	wei, _ := new(big.Float).Mul(big.NewFloat(most), big.NewFloat(1e18)).Int(nil)
+	fee, _ := tx.maximumFee()
+	if fee.ToBig().Cmp(wei) <= 0 {
+		return
+	}
+	found.add(HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), network.symbol, most)
+	(*found)[len(*found)-1] = (*found)[len(*found)-1].OnEffect(index)
 }
 
 // signedSize is the length of the signed transaction without blobs, with a
@@ -55,4 +114,93 @@ func (tx *transaction) signedSize() int {
 		size++
 	}
 	return size
+}
+
+// maxInitCode is the most code that creates a contract (EIP-3860), before
+// Amsterdam and after it (EIP-7954).
+const (
+	maxInitCode          = 2 * 24576
+	maxInitCodeAmsterdam = 2 * 65536
+)
+
+// neverIncluded says what no node of the chain takes, by the rules of its active
+// fork. Nodes of other chains than Ethereum's own and the OP stack may count
+// gas otherwise.
+func (tx *transaction) neverIncluded(found *hazards) {
+	if isTempo(tx.chainID) && tx.value.Len() > 0 {
+		found.add(HazardNeverIncluded, "there is no native asset on Tempo: no node takes a value")
+	}
+	if tx.kind == typeBlob && tx.blobFeeCap.Len() == 0 {
+		found.add(HazardNeverIncluded, "maxFeePerBlobGas is 0: the fee of a blob is at least 1 wei")
+	}
+	if tx.sidecar.Len() > 0 && tx.sidecarV0 {
+		found.add(HazardNeverIncluded, "the sidecar is of version 0: pools want version 1 since Osaka (EIP-7594)")
+	}
+	fork, ok := forkOf(tx.chainID)
+	if !ok {
+		return
+	}
+	if least := tx.leastGas(fork); tx.gas < least {
+		found.add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas, least, fork.name)
+	}
+	if tx.creation && tx.data.Len() > fork.maxInitCode {
+		found.add(HazardNeverIncluded, "%d bytes of init code are over %d (%s)", tx.data.Len(), fork.maxInitCode, fork.name)
+	}
+}
+
+// fork has the rules of a hard fork that decide which transactions are taken.
+type fork struct {
+	name        string
+	maxInitCode int
+	amsterdam   bool
+}
+
+// forkOf returns the active fork of a chain, and whether it is known.
+func forkOf(chainID uint64) (fork, bool) {
+	switch {
+	case chainID == 11155111:
+		return fork{"Amsterdam", maxInitCodeAmsterdam, true}, true
+	case gasCaps[chainID].most == DefaultGasCap || opStack[chainID] && chainID != 42220:
+		return fork{"Osaka", maxInitCode, false}, true
+	}
+	return fork{}, false
+}
+
+// Gas that a transaction costs before it runs.
+const (
+	gasTransaction = 21000
+	gasCreation    = 32000
+	gasByte        = 16
+	gasZeroByte    = 4
+	gasInitWord    = 2     // EIP-3860
+	gasAddress     = 2400  // EIP-2930
+	gasStorageKey  = 1900  // EIP-2930
+	gasDelegation  = 25000 // EIP-7702
+	gasFloorToken  = 10    // EIP-7623
+
+	// Amsterdam: the least that a transaction costs whoever sends it (EIP-2780).
+	gasAmsterdam = 12000
+)
+
+// leastGas is the intrinsic cost or the floor of the calldata, whichever is more.
+// In Amsterdam it depends on the sender, and this is the least of all.
+func (tx *transaction) leastGas(f fork) uint64 {
+	if f.amsterdam {
+		return gasAmsterdam
+	}
+	zero := uint64(0)
+	data := tx.data.Of(tx.raw)
+	for _, b := range data {
+		if b == 0 {
+			zero++
+		}
+	}
+	other := uint64(len(data)) - zero
+	gas := gasTransaction + other*gasByte + zero*gasZeroByte
+	if tx.creation {
+		gas += gasCreation + (uint64(len(data))+31)/32*gasInitWord
+	}
+	gas += uint64(tx.accessList.Addresses)*gasAddress + uint64(tx.accessList.StorageKeys)*gasStorageKey
+	gas += uint64(tx.authorizations.count) * gasDelegation
+	return max(gas, gasTransaction+gasFloorToken*(4*other+zero))
 }

@@ -1,13 +1,13 @@
 package ethereum_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/keystore"
+	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 )
 
 // anyChain is an authorization for every chain (EIP-7702).
@@ -16,49 +16,112 @@ var anyChain = list("80", "94"+strings.Repeat("11", 20), "08", "80", "01", "01")
 // filler is data of so many bytes.
 func filler(size int) string { return str(strings.Repeat("5b", size)) }
 
+const (
+	blind     = ethereum.Name + "/blind-call"
+	unlimited = ethereum.Name + "/unlimited-approval"
+	burn      = ethereum.Name + "/burn"
+	authority = ethereum.Name + "/authority-change"
+)
+
+// signer is the key that hazards are asked for, and attacker is another party.
+const (
+	signerSecret = "4646464646464646464646464646464646464646464646464646464646464646" // EIP-155's example
+	signer       = "9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f"
+	attacker     = "badbadbadbadbadbadbadbadbadbadbadbadbadb"
+)
+
+const (
+	blindDetail = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F calls 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 (function 0xdeadbeef): " +
+		"what that does is not known, and it may do anything that the caller may"
+	ownershipDetail = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F calls 0x1111111111111111111111111111111111111111 (function transferOwnership(address)): " +
+		"what that does is not known, and it may do anything that the caller may"
+	anyChainDetail = "the transaction names no chain: once signed, it can be sent on every chain on which the account has funds"
+)
+
+// word is an argument of a call.
+func word(hex string) string { return strings.Repeat("0", 64-len(hex)) + hex }
+
+// calling is a transaction of type 2 on mainnet with data, to 20 times 11.
+func calling(data string) string {
+	return typed("02", with(with(with(items2, 8, str(data)), 7, "80"), 6, "94"+strings.Repeat("11", 20))...)
+}
+
 // hazardCases are well-formed transactions, each with the hazards it carries
-// and, where it carries one, the whole detail of the first.
+// for signer and, where it carries one, the whole detail of the first.
 var hazardCases = []struct {
 	name, raw string
 	names     []string
 	detail    string
 }{
-	{"transfer", typed("02", items2...), nil, ""},
-	{"legacy", list(legacyItems...), []string{ethereum.HazardNoChainID},
-		"the transaction names no chain: once signed, it can be sent on every chain on which the account has funds"},
-	{"eip-155", list(eip155Items...), nil, ""},
+	{"transfer", typed("02", with(items2, 8, "80")...), nil, ""},
+	{"call of an unknown function", typed("02", items2...), []string{blind}, blindDetail},
+	{"legacy", list(legacyItems...), []string{ethereum.HazardNoChainID, blind}, anyChainDetail},
+	{"eip-155", list(with(eip155Items, 6, "80")...), nil, ""},
 
-	{"authorization for one chain", typed("04", items4...), nil, ""},
-	{"authorization for every chain", typed("04", with(items4, 10, list(anyChain))...),
+	{"authorization for one chain", typed("04", with(items4, 8, "80")...), nil, ""},
+	{"authorization for every chain", typed("04", with(with(items4, 8, "80"), 10, list(anyChain))...),
 		[]string{ethereum.HazardAnyChainAuthorization}, "authorization 1 has chain id 0: it delegates the account on every chain"},
-	{"second and third authorization for every chain", typed("04", with(items4, 10, list(authTuple, anyChain, anyChain))...),
+	{"second and third authorization for every chain", typed("04", with(with(with(items4, 5, "830f4240"), 8, "80"), 10, list(authTuple, anyChain, anyChain))...),
 		[]string{ethereum.HazardAnyChainAuthorization}, "authorization 2 has chain id 0: it delegates the account on every chain"},
+	{"delegation of the signer's account",
+		"04f8830180018504a817c800830186a0949d8a62f656a8d1615c1294fd71e9cfb3e4855a4f8080c0f85cf85a0194badbadbadbadbadbadbadbadbadbadbadbadbadb0180a0cbafd596cef89cc0574499707cdd8acebb4557f39a937305bd1043d64e1fc2fca06a75aeed0979f118a8a4346d149b30f0962238a30a4f7a59df8f8da123cd3b61",
+		[]string{ethereum.HazardDelegation}, "0xbaDBAdbADbaDBADBAdBaDbaDbadBAdbaDbaDbadb gets control of 0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"},
 
-	{"creation", typed("02", with(items2, 6, "80")...), nil, ""},
-	{"creation of nothing", typed("02", with(with(items2, 6, "80"), 8, "80")...), []string{ethereum.HazardEmptyCreation},
+	{"creation", typed("02", with(with(items2, 6, "80"), 5, "82d200")...), nil, ""},
+	{"creation of nothing", typed("02", with(with(with(items2, 6, "80"), 8, "80"), 5, "82d200")...), []string{ethereum.HazardEmptyCreation},
 		"there is no recipient and no code: it would create an empty contract, and its value would be lost"},
-	{"transfer without data", typed("02", with(items2, 8, "80")...), nil, ""},
 	{"legacy creation of nothing", list(with(with(legacyItems, 4, "80"), 6, "80")...),
-		[]string{ethereum.HazardNoChainID, ethereum.HazardEmptyCreation},
-		"the transaction names no chain: once signed, it can be sent on every chain on which the account has funds"},
+		[]string{ethereum.HazardNoChainID, ethereum.HazardEmptyCreation}, anyChainDetail},
 
-	{"gas at the cap", typed("02", with(items2, 5, "8401000000")...), nil, ""},
-	{"gas over the cap, mainnet", typed("02", with(items2, 5, "8401000001")...), []string{ethereum.HazardGasOverCap},
-		"gas 16777217 is over the cap of 16777216 (EIP-7825): the network does not include it"},
-	{"gas over the cap, Holesky", typed("01", with(with(items1, 1, "824268"), 4, "8401000001")...), []string{ethereum.HazardGasOverCap},
-		"gas 16777217 is over the cap of 16777216 (EIP-7825): the network does not include it"},
-	{"gas over the cap, Sepolia", list(with(with(eip155Items, 7, "83aa36a7"), 3, "8401000001")...), []string{ethereum.HazardGasOverCap},
-		"gas 16777217 is over the cap of 16777216 (EIP-7825): the network does not include it"},
-	{"gas over the cap, Hoodi", typed("03", with(with(items3, 1, "83088bb0"), 5, "8401000001")...), []string{ethereum.HazardGasOverCap},
-		"gas 16777217 is over the cap of 16777216 (EIP-7825): the network does not include it"},
-	{"gas over the cap, another chain", typed("02", with(with(items2, 1, "0a"), 5, "8401000001")...), nil, ""},
+	{"gas at the cap", typed("02", with(with(items2, 8, "80"), 5, "8401000000")...), nil, ""},
+	{"gas over the cap, mainnet", typed("02", with(with(items2, 8, "80"), 5, "8401000001")...), []string{ethereum.HazardGasOverCap},
+		"gas 16777217 is over the cap of 16777216 (EIP-7825, Osaka): the network does not include it"},
+	{"gas over the cap, Holesky", typed("01", with(with(with(items1, 7, "80"), 1, "824268"), 4, "8401000001")...), []string{ethereum.HazardGasOverCap},
+		"gas 16777217 is over the cap of 16777216 (EIP-7825, Osaka): the network does not include it"},
+	{"gas over the cap, Hoodi", typed("03", with(with(with(items3, 8, "80"), 1, "83088bb0"), 5, "8401000001")...), []string{ethereum.HazardGasOverCap},
+		"gas 16777217 is over the cap of 16777216 (EIP-7825, Osaka): the network does not include it"},
+	// EIP-8037 is active on Sepolia since 2026-10-06; the bytes are the audit's.
+	{"gas over 2^24, Sepolia", "02ec83aa36a701018504a817c8008401312d009435353535353535353535353535353535353535350180c0808080", nil, ""},
+	{"gas over the cap, Sepolia", list(with(with(with(eip155Items, 6, "80"), 7, "83aa36a7"), 3, "850100000000")...), []string{ethereum.HazardGasOverCap},
+		"gas 4294967296 is over the cap of 4294967295 (EIP-8037, Amsterdam): the network does not include it"},
+	{"gas over the cap, a chain without one", typed("02", with(with(with(items2, 8, "80"), 1, "823039"), 5, "8401000001")...), nil, ""},
 
-	// 115 bytes come to the data of this transaction once it is signed: type
-	// 1, list header 4, data header 4, the other items 39, yParity 1, r and s
+	// 116 bytes come to the data of this transaction once it is signed: type
+	// 1, list header 4, data header 4, the other items 40, yParity 1, r and s
 	// 33 each.
-	{"at the size limit", typed("02", with(items2, 8, filler(128<<10-115))...), nil, ""},
-	{"one byte over it", typed("02", with(items2, 8, filler(128<<10-114))...), []string{ethereum.HazardOversize},
+	{"at the size limit", typed("02", with(with(items2, 8, filler(128<<10-116)), 5, "83f00000")...), []string{blind}, strings.Replace(blindDetail, "deadbeef", "5b5b5b5b", 1)},
+	{"one byte over it", typed("02", with(with(items2, 8, filler(128<<10-115)), 5, "83f00000")...), []string{ethereum.HazardOversize, blind},
 		"131073 bytes once signed are over 131072: nodes do not relay it"},
+
+	{"fee over the cap", typed("02", with(with(items2, 8, "80"), 4, "8809184e72a0000000")...), []string{ethereum.HazardHighFee},
+		"the fee is up to 39321.6 ETH, over 0.5"},
+
+	{"gas below 21000", typed("02", with(with(items2, 8, "80"), 5, "825207")...), []string{ethereum.HazardNeverIncluded},
+		"gas 20999 is below the 21000 that the transaction costs before it runs (Osaka)"},
+	{"gas of 12000, Sepolia", typed("02", with(with(with(items2, 8, "80"), 1, "83aa36a7"), 5, "822ee0")...), nil, ""},
+	{"gas below 12000, Sepolia", typed("02", with(with(with(items2, 8, "80"), 1, "83aa36a7"), 5, "822edf")...), []string{ethereum.HazardNeverIncluded},
+		"gas 11999 is below the 12000 that the transaction costs before it runs (Amsterdam)"},
+	{"init code over the limit", typed("02", with(with(with(items2, 6, "80"), 8, filler(49153)), 5, "83a00000")...), []string{ethereum.HazardNeverIncluded},
+		"49153 bytes of init code are over 49152 (Osaka)"},
+	{"blob fee of 0", typed("03", with(with(items3, 8, "80"), 10, "80")...), []string{ethereum.HazardNeverIncluded},
+		"maxFeePerBlobGas is 0: the fee of a blob is at least 1 wei"},
+	{"value on Tempo", "02ef82107980018504a817c800830186a094badbadbadbadbadbadbadbadbadbadbadbadbadb880de0b6b3a764000080c0", []string{ethereum.HazardNeverIncluded},
+		"there is no native asset on Tempo: no node takes a value"},
+	{"gas over the cap on Tempo", typed("02", with(with(with(with(items2, 7, "80"), 8, "80"), 1, "821079"), 5, "8401c9c381")...), []string{ethereum.HazardGasOverCap},
+		"gas 30000001 is over the cap of 30000000 (Tempo): the network does not include it"},
+
+	{"unlimited approval", calling("095ea7b3" + word(attacker) + word("1"+strings.Repeat("0", 24))), []string{unlimited},
+		"0xbaDBAdbADbaDBADBAdBaDbaDbadBAdbaDbaDbadb may take all of the token 0x1111111111111111111111111111111111111111 that 0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F has, now and later"},
+	{"approval below 2^96", calling("095ea7b3" + word(attacker) + word(strings.Repeat("f", 24))), nil, ""},
+	{"value to nobody", typed("02", with(with(items2, 6, "94"+strings.Repeat("00", 20)), 8, "80")...), []string{burn},
+		"what goes to 0x0000000000000000000000000000000000000000 is lost"},
+	{"token to itself", calling("a9059cbb" + word(strings.Repeat("11", 20)) + word("05")), []string{burn},
+		"what goes to 0x1111111111111111111111111111111111111111 is lost"},
+	{"ownership", calling("f2fde38b" + word(attacker)), []string{blind, authority}, ownershipDetail},
+	{"ownership to the signer", calling("f2fde38b" + word(signer)), []string{blind}, ownershipDetail},
+	{"permit of the signer", calling("d505accf" + word(signer) + word(attacker) + word(strings.Repeat("f", 64)) + word("01") + word("1b") + word("01") + word("01")), []string{unlimited},
+		"0xbaDBAdbADbaDBADBAdBaDbaDbadBAdbaDbaDbadb may take all of the token 0x1111111111111111111111111111111111111111 that 0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F has, now and later"},
+	{"permit of another account", calling("d505accf" + word(attacker) + word(signer) + word(strings.Repeat("f", 64)) + word("01") + word("1b") + word("01") + word("01")), nil, ""},
 }
 
 func TestHazards(t *testing.T) {
@@ -71,12 +134,12 @@ func TestHazards(t *testing.T) {
 
 // TestHazardLimits sets the bounds that are configurable.
 func TestHazardLimits(t *testing.T) {
-	limits := ethereum.Limits{GasCap: 59_999, MaxSize: 113}
-	names := []string{ethereum.HazardGasOverCap, ethereum.HazardOversize}
-	chaintest.CheckHazards(t, hazardsOf(t, limits, typed("02", items2...)), names,
-		"gas 60000 is over the cap of 59999 (EIP-7825): the network does not include it")
-	limits = ethereum.Limits{GasCap: 60_000, MaxSize: 114}
-	chaintest.CheckHazards(t, hazardsOf(t, limits, typed("02", items2...)), nil, "")
+	raw := typed("02", with(items2, 8, "80")...)
+	limits := ethereum.Limits{GasCap: 59_999, MaxSize: 109, MaxFee: 0.001}
+	names := []string{ethereum.HazardGasOverCap, ethereum.HazardOversize, ethereum.HazardHighFee}
+	chaintest.CheckHazards(t, hazardsOf(t, limits, raw), names, "gas 60000 is over the cap of 59999 (EIP-7825, Osaka): the network does not include it")
+	limits = ethereum.Limits{GasCap: 60_000, MaxSize: 110, MaxFee: 0.0012}
+	chaintest.CheckHazards(t, hazardsOf(t, limits, raw), nil, "")
 }
 
 // TestHazardNames makes sure that the closed list has every name there is.
@@ -88,11 +151,36 @@ func TestHazardNames(t *testing.T) {
 	chaintest.CheckAllSeen(t, ethereum.Chain{}, seen)
 }
 
+// TestHazardsWithoutKey: a transaction has the hazards that depend on no key, and
+// its signing has those too.
+func TestHazardsWithoutKey(t *testing.T) {
+	for _, c := range hazardCases {
+		tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, c.raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, name := range c.names {
+			if name != authority && name != ethereum.HazardDelegation && c.name != "permit of the signer" {
+				want = append(want, name)
+			}
+		}
+		if got := chaintest.Names(tx.Hazards()); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", c.name, got, want)
+		}
+	}
+}
+
 func hazardsOf(t *testing.T, limits ethereum.Limits, raw string) []chains.Hazard {
 	t.Helper()
 	tx, err := ethereum.New(limits).Parse(chaintest.Unhex(t, raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tx.Hazards(keystore.PublicKey{})
+	key := keyOf(t, signerSecret)
+	signing, err := chaintest.Ready(tx, key.ID(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signing.Hazards()
 }

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 )
 
@@ -50,7 +50,7 @@ func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
 	if err != nil {
 		return
 	}
-	signed, err := tx.AppendSigned(t.Context(), nil, key, "")
+	signed, err := sign(t, tx, key, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package ethereum
 
 import (
 	"iter"
+	"math"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
@@ -11,7 +12,8 @@ import (
 // are: the summary reads them again.
 type authorizations struct {
 	list     rlp.Span // header included; empty if the type has none
-	anyChain int32    // the first that holds on every chain, counted from 1; 0 if none does
+	count    int
+	anyChain int32 // the first that holds on every chain, counted from 1; 0 if none does
 }
 
 // authorization is one tuple: its signer lets the delegate's code run at the
@@ -40,7 +42,7 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	if count == 0 {
 		f.Fail("authorizationList", at, "is empty: a transaction of type 4 has at least one authorization")
 	}
-	tx.authorizations.list = rlp.Between(at, f.At())
+	tx.authorizations.list, tx.authorizations.count = rlp.Between(at, f.At()), int(count)
 }
 
 func readAuthorization(list *rlp.Fields) (a authorization) {
@@ -73,8 +75,20 @@ func (a authorizations) all(raw []byte) iter.Seq2[int, authorization] {
 // anyChain reports whether the authorization holds on every chain.
 func (a *authorization) anyChain() bool { return a.chainID.Len() == 0 }
 
-// authority recovers who signed the authorization. Not ok: nobody, and the
-// network skips the tuple.
+// skipped says why the network skips a tuple in a transaction of a chain, empty
+// if it does not for any reason that the bytes say (EIP-7702, "Behavior").
+func (a *authorization) skipped(chainID uint64, raw []byte) string {
+	switch id := a.chainID.Uint256(raw); {
+	case !a.anyChain() && (!id.IsUint64() || id.Uint64() != chainID):
+		return "for another chain: the network skips this authorization here"
+	case a.nonce == math.MaxUint64:
+		return "nonce 2^64−1: the network skips this authorization"
+	}
+	return ""
+}
+
+// authority recovers the address that signed the authorization. ok is false if
+// the signature is invalid; the network skips such a tuple.
 func (a *authorization) authority(raw []byte) (authority evm.Address, ok bool) {
 	return evm.Recover(evm.AuthorizationHash(a.signed.Of(raw)), a.yParity, a.r.Uint256(raw), a.s.Uint256(raw))
 }

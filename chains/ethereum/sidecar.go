@@ -41,6 +41,7 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 		}
 		proofs, number = cellsPerBlob, 3
 	}
+	tx.sidecarV0 = number == 2
 	sidecar := sidecar{
 		number:      number,
 		blobs:       tx.readList(f, "blobs", blobSize, tx.blobs),

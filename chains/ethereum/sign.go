@@ -4,34 +4,64 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// AppendSigned implements chains.Transaction.
-func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
-	signer, err := evm.Signer(Name, key, signWith)
+// Request implements chains.NewTransaction.
+func (tx *transaction) Request(signWith string) (chains.Request, error) {
+	with, err := evm.ReadSignWith(Name, signWith)
 	if err != nil {
 		return nil, err
 	}
-	signature, err := signer.SignECDSA(ctx, tx.preimageHash())
+	return &request{SignWith: with, tx: tx}, nil
+}
+
+type request struct {
+	*evm.SignWith
+	tx *transaction
+}
+
+// With implements chains.Request: any secp256k1 key can sign, and at an address
+// the one that is there.
+func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
+	signer, err := r.Signer(keys)
 	if err != nil {
 		return nil, err
 	}
-	return tx.splice(dst, &signature), nil
+	return &signing{tx: r.tx, signer: signer}, nil
+}
+
+type signing struct {
+	tx     *transaction
+	signer evm.SigningKey
+}
+
+// KeyIDs implements chains.Signing.
+func (s *signing) KeyIDs() []string { return []string{s.signer.ID} }
+
+// AppendSigned implements chains.Signing.
+func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
+	signature, err := s.signer.SignECDSA(ctx, s.tx.preimageHash())
+	if err != nil {
+		return nil, err
+	}
+	return s.tx.splice(dst, &signature), nil
 }
 
 // preimageHash is Keccak-256 over what is signed: the raw bytes where they are
 // just that, else type ‖ list header ‖ items, the items being those that came in.
 func (tx *transaction) preimageHash() [32]byte {
 	if tx.whole {
-		return keccak.SumHeap256(nil, tx.raw)
+		return crypto.Keccak256Hash(tx.raw)
 	}
 	var room [1 + rlp.MaxListHeader]byte
 	header := rlp.AppendListHeader(append(room[:0], tx.kind), tx.items.Len())
-	return keccak.SumHeap256(header, tx.items.Of(tx.raw))
+	return crypto.Keccak256Hash(header, tx.items.Of(tx.raw))
 }
 
 // splice appends the items with the signature r ‖ s ‖ v behind them, and headers

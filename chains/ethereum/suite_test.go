@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
@@ -22,6 +22,9 @@ var suiteHazards = map[string]bool{
 	ethereum.HazardNoChainID:     true,
 	ethereum.HazardGasOverCap:    true,
 	ethereum.HazardEmptyCreation: true,
+	ethereum.HazardHighFee:       true,
+	ethereum.HazardNeverIncluded: true,
+	blind:                        true,
 }
 
 // suiteCase is one transaction of a suite and what its authors signed.
@@ -41,12 +44,12 @@ func (c *suiteCase) run(t *testing.T) *chains.ParseError {
 		return parse
 	}
 	key := keyOf(t, c.privateKey)
-	for _, hazard := range tx.Hazards(key.PublicKey()) {
+	for _, hazard := range tx.Hazards() {
 		if !suiteHazards[hazard.Name] {
 			t.Errorf("%s: hazard %s", c.name, hazard.Name)
 		}
 	}
-	signed, err := tx.AppendSigned(t.Context(), nil, key, "")
+	signed, err := sign(t, tx, key, "")
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}

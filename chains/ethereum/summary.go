@@ -9,7 +9,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 var typeNames = [...]string{
@@ -20,7 +19,7 @@ var typeNames = [...]string{
 	typeSetCode:    "4 (EIP-7702, set code)",
 }
 
-// Summary implements chains.Transaction.
+// Summary implements chains.NewTransaction.
 func (tx *transaction) Summary() chains.Summary {
 	network := networkOf(tx.chainID)
 	fields := []chains.Field{chains.Text("type", typeNames[tx.kind]), tx.chainField()}
@@ -30,15 +29,15 @@ func (tx *transaction) Summary() chains.Summary {
 	fields = append(fields, tx.accessList.Summary()...)
 	fields = append(fields, tx.blobFields()...)
 	fields = append(fields, tx.authorizationFields()...)
-	return chains.Summary{Chain: Name, Fields: fields}
+	return chains.Summary{Chain: Name, Fields: fields, Effects: tx.Effects()}
 }
 
-// SignerView implements chains.Transaction.
-func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
-	from := evm.AddressOf(signer)
+// SignerView implements chains.Signing.
+func (s *signing) SignerView() []chains.Field {
+	from := s.signer.Address
 	fields := []chains.Field{chains.AddressField("from", from.String())}
-	if tx.creation {
-		created := crypto.CreateAddress(common.Address(from), tx.nonce)
+	if s.tx.creation {
+		created := crypto.CreateAddress(common.Address(from), s.tx.nonce)
 		fields = append(fields, chains.AddressField("creates", created.Hex()))
 	}
 	return fields
@@ -57,24 +56,21 @@ func (tx *transaction) callFields(network network) []chains.Field {
 	if tx.creation {
 		return []chains.Field{chains.Text("to", "none").WithNote("creates a contract"), value, chains.Bytes("init code", data)}
 	}
-	contracts := tx.contracts(network)
-	fields := []chains.Field{chains.AddressField("to", tx.to.String()).WithNote(contracts.KnownName(tx.to)), value}
-	return append(fields, contracts.Read(evm.Transaction{To: tx.to, Value: tx.value.Big(tx.raw), Data: data}).Fields()...)
-}
-
-// contracts has the contract calls of the transaction's chain.
-func (tx *transaction) contracts(network network) *evm.Network {
-	id := "eip155"
-	if tx.chainID > 0 {
-		id += ":" + strconv.FormatUint(tx.chainID, 10)
+	if isTempo(tx.chainID) && tx.value.Len() > 0 {
+		value = value.WithNote("no account holds a native coin here: the network refuses it")
 	}
-	return &evm.Network{ID: id, ChainID: tx.chainID, Symbol: network.symbol, Decimals: 18}
+	to := chains.AddressField("to", tx.to.String()).WithNote(tx.contracts().KnownName(tx.to))
+	return append([]chains.Field{to, value}, tx.call(tx.contracts()).Fields()...)
 }
 
 func (tx *transaction) feeFields(network network) []chains.Field {
 	fee, _ := tx.maximumFee()
+	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, network.symbol)
+	if opStack[tx.chainID] {
+		maximum = maximum.WithNote("and the L1 data fee, which is not in the transaction")
+	}
 	fields := []chains.Field{
-		chains.Amount("maximum fee", fee.ToBig(), 18, network.symbol),
+		maximum,
 		chains.Integer("gas", tx.gas),
 	}
 	if tx.kind == typeLegacy || tx.kind == typeAccessList {
@@ -107,15 +103,15 @@ func (tx *transaction) blobFields() []chains.Field {
 func (tx *transaction) authorizationFields() []chains.Field {
 	var fields []chains.Field
 	for number, a := range tx.authorizations.all(tx.raw) {
-		fields = append(fields, a.field(number, tx.raw))
+		fields = append(fields, tx.authorizationField(number, &a))
 	}
 	return fields
 }
 
-func (a *authorization) field(number int, raw []byte) chains.Field {
-	authority := chains.Text("authority", "nobody").WithNote("the signature is not valid: the network skips this authorization")
-	if signer, ok := a.authority(raw); ok {
-		authority = chains.AddressField("authority", signer.String())
+func (tx *transaction) authorizationField(number int, a *authorization) chains.Field {
+	authority := chains.Text("authority", "none").WithNote("the signature is not valid: the network skips this authorization")
+	if signer, ok := a.authority(tx.raw); ok {
+		authority = chains.AddressField("authority", signer.String()).WithNote(a.skipped(tx.chainID, tx.raw))
 	}
 	delegate := chains.AddressField("delegate", a.delegate.String())
 	if a.delegate == (evm.Address{}) {
@@ -123,7 +119,7 @@ func (a *authorization) field(number int, raw []byte) chains.Field {
 	}
 	chain := chains.Text("chain", "ANY").WithNote("valid on every chain")
 	if !a.anyChain() {
-		chain = chains.BigInteger("chain", a.chainID.Big(raw))
+		chain = chains.BigInteger("chain", a.chainID.Big(tx.raw))
 	}
 	return chains.List(fmt.Sprintf("authorization %d", number), authority, delegate, chain, chains.Integer("nonce", a.nonce))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 )
 
 // secret is the key that looks at the summaries: that of the vectors.
@@ -42,5 +42,5 @@ func TestSummary(t *testing.T) {
 	for name, v := range vectors(t) {
 		transactions[name] = chaintest.Unhex(t, v.Unsigned)
 	}
-	chaintest.Summaries(t, ethereum.Chain{}, transactions, keyOf(t, secret).PublicKey())
+	chaintest.Summaries(t, ethereum.Chain{}, transactions, keyOf(t, secret))
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Transaction types (EIP-2718). Legacy transactions have no type byte on the
@@ -38,6 +37,9 @@ type transaction struct {
 	// blob transaction, empty otherwise.
 	sidecar rlp.Span
 
+	// sidecarV0 says that the sidecar has one proof a blob (wrapper version 0).
+	sidecarV0 bool
+
 	kind       byte
 	chainID    uint64 // 0: legacy without chain id
 	nonce      uint64
@@ -55,20 +57,25 @@ type transaction struct {
 	blobs      uint64   // how many
 
 	authorizations authorizations
-
-	signer [1]keystore.Locator // room for what Signers returns
 }
 
-var (
-	_ chains.Transaction = (*transaction)(nil)
-	_ chains.Spelled     = (*transaction)(nil)
-)
+var _ chains.NewTransaction = (*transaction)(nil)
 
 // parse reads the raw bytes by their first one (EIP-2718).
 func (tx *transaction) parse() error {
 	if len(tx.raw) == 0 {
 		return malformed("", 0, "empty: the raw unsigned transaction is expected")
 	}
+	if err := tx.parseByType(); err != nil {
+		return err
+	}
+	if tx.kind == typeBlob && isTempo(tx.chainID) {
+		return unsupported(fmt.Sprintf("chain %d is Tempo, which takes no transactions of type 3", tx.chainID))
+	}
+	return nil
+}
+
+func (tx *transaction) parseByType() error {
 	switch first := tx.raw[0]; {
 	case first >= 0xc0:
 		return tx.parseLegacy()
@@ -84,23 +91,6 @@ func (tx *transaction) parse() error {
 	default:
 		return unsupported(fmt.Sprintf("type 0x%02x is unknown: legacy and types 1 to 4 are supported", first))
 	}
-}
-
-// Signers implements chains.Transaction.
-func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	return evm.Signers(Name, signWith, &tx.signer)
-}
-
-// CheckSpelling implements chains.Spelled.
-func (tx *transaction) CheckSpelling(signWith string) error {
-	return evm.CheckSpelling(Name, signWith)
-}
-
-// Check implements chains.Transaction: any secp256k1 key can sign it, and
-// at an address the one that is there.
-func (tx *transaction) Check(key keystore.Key, signWith string) error {
-	_, err := evm.Signer(Name, key, signWith)
-	return err
 }
 
 // maximumFee is the most that the transaction may cost beside its value, in

@@ -4,8 +4,8 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -46,7 +46,7 @@ func TestVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			key := keyOf(t, v.PrivateKey)
-			signed, err := tx.AppendSigned(t.Context(), nil, key, v.Address)
+			signed, err := sign(t, tx, key, v.Address)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,9 +28,9 @@ func main() {
 		log.Fatal(err)
 	}
 	for _, unsigned := range []string{
-		"02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0",   // a call on chain 1
-		"e407843b9aca0082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef",                     // one that names no chain: dangerous
-		"02ed0107843b9aca008504a817c8008300ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0", // gas with a leading zero: malformed
+		"02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0",   // a call on chain 1
+		"e007843b9aca0082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80",                     // one that names no chain: dangerous
+		"02e90107843b9aca008504a817c8008300ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0", // gas with a leading zero: malformed
 	} {
 		result, err := engine.SignTransaction(context.Background(), "my-organization", activity.SignTransactionIntent{
 			SignWith:            address.Address, // or key.ID

@@ -30,15 +30,16 @@ const (
 	OtherOrganization = "other"
 )
 
-// A transaction, who signs it and what comes out: from the vector eip1559.json.
+// A transaction, the key that signs it and the signed bytes: the vector
+// eip1559.json without its data.
 const (
 	Secret   = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
 	Address  = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
-	Unsigned = "02ec0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc0"
-	Signed   = "02f86f0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeefc001a07a7745bbe4fc2a70b0c0a7dfa2ddd858810acd9e62a28b971b66742ebd0d2bcca03b5d1bedf18aa6f426912942b55ffa5d504672c77547a3dfc6b628d24dbdcba8"
+	Unsigned = "02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0"
+	Signed   = "02f86a0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c001a04d4e7d89896385d9c45261ca8abf4d033f1a15b5e0164a5cc20baa16424d77429fd5199e526182f00ee7273a2ad38ea39e7c5235d297fa008931138cf04fde55"
 
 	// Hazardous is well-formed and has the hazard ethereum/no-chain-id.
-	Hazardous = "e5078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b84deadbeef"
+	Hazardous = "e1078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80"
 )
 
 // Fixture is an engine and what belongs to it.

@@ -46,6 +46,16 @@ func (d draw) bytes(size int) []byte {
 	return out
 }
 
+// calldata is call data of a length: if it is that of ERC-20's transfer, one.
+func (d draw) calldata(length int) []byte {
+	if length != tokenCalldata {
+		return d.bytes(length)
+	}
+	call := append([]byte{0xa9, 0x05, 0x9c, 0xbb}, make([]byte, 12)...)
+	call = append(append(call, d.bytes(20)...), make([]byte, 24)...)
+	return append(call, d.bytes(8)...)
+}
+
 func (d draw) address() common.Address { return common.Address(d.bytes(20)) }
 
 func dynamicFee(number, calldata int) types.TxData {
@@ -53,7 +63,7 @@ func dynamicFee(number, calldata int) types.TxData {
 	to := d.address()
 	return &types.DynamicFeeTx{
 		ChainID: EthereumChainID, Nonce: uint64(number), GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e10),
-		Gas: 100_000, To: &to, Value: new(big.Int), Data: d.bytes(calldata),
+		Gas: 100_000, To: &to, Value: new(big.Int), Data: d.calldata(calldata),
 	}
 }
 
@@ -63,7 +73,7 @@ func legacyTransfer(number int) types.TxData {
 	// Unsigned takes the chain id of a legacy transaction from its v.
 	return &types.LegacyTx{
 		Nonce: uint64(number), GasPrice: big.NewInt(2e10), Gas: 100_000, To: &to, Value: new(big.Int),
-		Data: d.bytes(tokenCalldata), V: big.NewInt(37), R: big.NewInt(1), S: big.NewInt(1),
+		Data: d.calldata(tokenCalldata), V: big.NewInt(37), R: big.NewInt(1), S: big.NewInt(1),
 	}
 }
 
@@ -76,7 +86,7 @@ func accessListTransfer(number int) types.TxData {
 	to := d.address()
 	return &types.AccessListTx{
 		ChainID: EthereumChainID, Nonce: uint64(number), GasPrice: big.NewInt(2e10), Gas: 100_000, To: &to,
-		Value: new(big.Int), Data: d.bytes(tokenCalldata), AccessList: d.accessList(),
+		Value: new(big.Int), Data: d.calldata(tokenCalldata), AccessList: d.accessList(),
 	}
 }
 
@@ -93,7 +103,7 @@ func blobTransfer(number int) types.TxData {
 
 func setCodeTransfer(number int) types.TxData {
 	d := drawing(number)
-	authority, err := crypto.ToECDSA(Secret(number))
+	authority, err := crypto.ToECDSA(Secret(number + 1)) // another account than the signer
 	if err != nil {
 		panic(err)
 	}
@@ -106,6 +116,6 @@ func setCodeTransfer(number int) types.TxData {
 	return &types.SetCodeTx{
 		ChainID: uint256.MustFromBig(EthereumChainID), Nonce: uint64(number), GasTipCap: uint256.NewInt(1e9),
 		GasFeeCap: uint256.NewInt(2e10), Gas: 100_000, To: d.address(), Value: new(uint256.Int),
-		Data: d.bytes(tokenCalldata), AuthList: []types.SetCodeAuthorization{authorization},
+		Data: d.calldata(tokenCalldata), AuthList: []types.SetCodeAuthorization{authorization},
 	}
 }

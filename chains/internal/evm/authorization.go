@@ -2,9 +2,9 @@ package evm
 
 import (
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // authorizationMagic is the byte in front of what an authorization's signature
@@ -17,5 +17,5 @@ const authorizationMagic = 0x05
 //	keccak256(05 ‖ rlp([chainId, address, nonce]))
 func AuthorizationHash(items []byte) common.Hash {
 	header := rlp.AppendListHeader([]byte{authorizationMagic}, len(items))
-	return keccak.Sum256(header, items)
+	return crypto.Keccak256Hash(header, items)
 }

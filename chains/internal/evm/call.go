@@ -2,6 +2,7 @@ package evm
 
 import (
 	"math/big"
+	"strconv"
 )
 
 // Calls hide in calls: how deep they are followed, how many of them in one
@@ -34,7 +35,9 @@ type Call struct {
 	data     []byte
 	depth    int
 	delegate bool // the code runs as self, which is another account
-	zero     bool // the bytes say address zero, which stands for the calling account
+	children int
+	path     string // "call", and behind it the number of the call in each call around it
+	zero     bool   // the bytes say address zero, which stands for the calling account
 
 	function *function // nil if it is not decoded
 	args     []value
@@ -57,7 +60,14 @@ func (n *Network) Read(tx Transaction) *Call {
 		value = new(big.Int)
 	}
 	r := reader{left: maxCalls}
-	return r.read(&Call{network: n, caller: account{signer: true}, self: tx.To, code: tx.To, value: value, data: tx.Data})
+	return r.read(&Call{network: n, caller: account{signer: true}, self: tx.To, code: tx.To, value: value, data: tx.Data, path: "call"})
+}
+
+// child is a call of a contract that stands in this one.
+func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
+	c.children++
+	return &Call{network: c.network, caller: caller, self: to, code: to, operator: c.operator, value: value, data: data,
+		depth: c.depth + 1, path: c.path + "/" + strconv.Itoa(c.children-1)}
 }
 
 // reader decodes a call with those that stand in it.

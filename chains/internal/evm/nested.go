@@ -18,12 +18,14 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.role == roleCall:
 			v.calls = []*Call{r.made(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative), sibling(values, roleOperation))}
 		case v.role == roleSelf:
-			v.calls = []*Call{r.read(&Call{network: c.network, caller: c.caller, self: c.self, code: c.code, operator: c.operator,
-				value: new(big.Int), data: v.bytes, depth: c.depth + 1})}
+			call := c.child(c.caller, c.self, new(big.Int), v.bytes)
+			call.code, call.delegate = c.code, c.delegate
+			v.calls = []*Call{r.read(call)}
 		case v.role == roleOp:
-			account := sibling(values, roleTarget).address()
-			v.calls = []*Call{r.read(&Call{network: c.network, caller: at(c.self), self: account, code: account, operator: &account,
-				value: new(big.Int), data: v.bytes, depth: c.depth + 1})}
+			sender := sibling(values, roleTarget).address()
+			call := c.child(at(c.self), sender, new(big.Int), v.bytes)
+			call.operator = &sender
+			v.calls = []*Call{r.read(call)}
 		case v.role == rolePacked:
 			v.calls = r.packed(c, v.bytes)
 		case v.role == roleExecutions:
@@ -71,7 +73,7 @@ func (r *reader) toSelf(c *Call, to Address, value *big.Int, data []byte, delega
 
 // onward decodes a call, or a delegatecall, that the called account makes.
 func (r *reader) onward(c *Call, to Address, value *big.Int, data []byte, delegate bool) *Call {
-	call := &Call{network: c.network, caller: at(c.self), self: to, code: to, operator: c.operator, value: value, data: data, depth: c.depth + 1}
+	call := c.child(at(c.self), to, value, data)
 	if call.delegate = delegate; delegate {
 		call.self = c.self
 	}
@@ -92,8 +94,9 @@ func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
 	for rest := packed; len(rest) > 0; {
 		size, ok := packedSize(rest)
 		if !ok || rest[0] > 1 || len(calls) == maxCalls {
-			return append(calls, &Call{network: c.network, caller: at(c.self), value: new(big.Int), data: rest, depth: c.depth + 1,
-				problem: "not a packed transaction: not decoded"})
+			call := c.child(at(c.self), Address{}, new(big.Int), rest)
+			call.problem = "not a packed transaction: not decoded"
+			return append(calls, call)
 		}
 		calls = append(calls, onward(c, Address(rest[1:21]), new(big.Int).SetBytes(rest[21:21+word]), rest[packedHead:size], rest[0] == 1))
 		rest = rest[size:]

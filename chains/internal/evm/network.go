@@ -20,6 +20,10 @@ type Network struct {
 	// an argument, such as Tron's 41; 0: none.
 	Tag byte
 
+	// Brief leaves the texts of addresses and the arguments of functions out of
+	// effects: for a decision that shows nothing.
+	Brief bool
+
 	// Standards has the names of standards that are called otherwise than on
 	// Ethereum.
 	Standards map[string]string
@@ -33,6 +37,9 @@ func (n *Network) standard(name string) string {
 }
 
 func (n *Network) text(a Address) string {
+	if n.Brief {
+		return ""
+	}
 	if n.Text == nil {
 		return a.String()
 	}

@@ -4,8 +4,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
-
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // halfOrder is (n−1)/2 of secp256k1: the largest s that the network takes
@@ -36,7 +34,7 @@ func Recover(digest common.Hash, yParity uint8, r, s uint256.Int) (signer Addres
 	if err != nil {
 		return signer, false
 	}
-	hash := keccak.Sum256(point[1:])
+	hash := crypto.Keccak256(point[1:])
 	copy(signer[:], hash[12:])
 	return signer, true
 }

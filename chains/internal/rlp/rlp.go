@@ -1,9 +1,7 @@
 // Package rlp reads the fields of an RLP list in place, strictly, and writes
 // the few things that a signature adds. Ethereum and Tempo share it.
 //
-// Items of up to 255 bytes are split off here; longer ones, and the word on what
-// is malformed, are go-ethereum's rlp.Split, and a test holds the two together.
-// The walk over named fields is ours: which one it is, where it begins, and what
+// go-ethereum's rlp.Split splits items and says what is malformed. The walk over named fields is ours: which one it is, where it begins, and what
 // is wrong with it.
 //
 // Format: the Ethereum yellow paper, appendix B.
@@ -131,18 +129,6 @@ func (f *Fields) Raw(name string) []byte {
 
 // Item reads an item of either kind. content is the span of what it holds.
 func (f *Fields) Item(name string) (content Span, isList bool) {
-	if f.More() {
-		if content, isList, short := splitShort(f.raw[:f.end], f.at); short {
-			f.number++
-			f.at = int(content.End)
-			return content, isList
-		}
-	}
-	return f.longItem(name)
-}
-
-// longItem is Item for what splitShort leaves.
-func (f *Fields) longItem(name string) (content Span, isList bool) {
 	if f.fault != nil {
 		return Span{}, false
 	}

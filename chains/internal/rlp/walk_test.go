@@ -3,8 +3,6 @@ package rlp
 import (
 	"strings"
 	"testing"
-
-	"github.com/ethereum/go-ethereum/rlp"
 )
 
 // TestDepth walks as deep as the lists of a transaction lie in one another, and
@@ -27,27 +25,6 @@ func TestDepth(t *testing.T) {
 	}
 	if err := walks[0].Close(); err == nil || err.Error() != want {
 		t.Errorf("\n got %v\nwant %s", err, want)
-	}
-}
-
-// TestSplitShort has every header, every byte behind it, and items of all lengths
-// around those that it knows: it says what go-ethereum's Split says, or nothing.
-func TestSplitShort(t *testing.T) {
-	for header := range 256 {
-		for second := range 256 {
-			for _, size := range []int{1, 2, 3, 32, 56, 57, 58, 59, 200, 256, 257, 258, 300} {
-				raw := append([]byte{byte(header), byte(second)}, make([]byte, 300)...)[:size]
-				kind, content, rest, err := rlp.Split(raw)
-				got, isList, ok := splitShort(raw, 0)
-				end := size - len(rest)
-				switch want := (Between(end-len(content), end)); {
-				case ok && (err != nil || got != want || isList != (kind == rlp.List)):
-					t.Fatalf("%x of %d bytes: %v, list %v; rlp.Split says %v, %v, %v", raw[:min(2, size)], size, got, isList, want, kind, err)
-				case !ok && err == nil && len(content) < 256:
-					t.Fatalf("%x of %d bytes: left to rlp.Split, which reads it", raw[:min(2, size)], size)
-				}
-			}
-		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package chaintest_test
+package roadtest_test
 
 import (
 	"bytes"
@@ -9,57 +9,82 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // broken is Ethereum with one fault. Each field replaces what it is named after.
 type broken struct {
-	chains.Chain
-	parse     func(raw []byte) (chains.Transaction, error)
+	chains.NewChain
+	parse     func(raw []byte) (chains.NewTransaction, error)
 	addresses func(pub keystore.PublicKey) []chains.Address
 	hazards   []string
 }
 
-func (b broken) Parse(raw []byte) (chains.Transaction, error) {
+func (b broken) Parse(raw []byte) (chains.NewTransaction, error) {
 	if b.parse != nil {
 		return b.parse(raw)
 	}
-	return b.Chain.Parse(raw)
+	return b.NewChain.Parse(raw)
 }
 
 func (b broken) Addresses(pub keystore.PublicKey) []chains.Address {
 	if b.addresses != nil {
 		return b.addresses(pub)
 	}
-	return b.Chain.Addresses(pub)
+	return b.NewChain.Addresses(pub)
 }
 
 func (b broken) HazardNames() []string {
 	if b.hazards != nil {
 		return b.hazards
 	}
-	return b.Chain.HazardNames()
+	return b.NewChain.HazardNames()
 }
 
-// signing is a transaction whose Sign has a fault.
-type signing struct {
-	chains.Transaction
-	sign func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error)
+// faulty is a transaction whose signing has a fault.
+type faulty struct {
+	chains.NewTransaction
+	sign signFunc
 }
 
-func (s signing) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, _ string) ([]byte, error) {
-	return s.sign(ctx, s.Transaction, key)
+type signFunc func(ctx context.Context, sound chains.Signing) ([]byte, error)
+
+func (f faulty) Request(signWith string) (chains.Request, error) {
+	request, err := f.NewTransaction.Request(signWith)
+	return faultyRequest{request, f.sign}, err
 }
 
-func signs(sign func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error)) broken {
-	return broken{Chain: ethereum.Chain{}, parse: func(raw []byte) (chains.Transaction, error) {
+type faultyRequest struct {
+	chains.Request
+	sign signFunc
+}
+
+func (f faultyRequest) With(keys ...keystore.Key) (chains.Signing, error) {
+	signing, err := f.Request.With(keys...)
+	if err != nil {
+		return nil, err
+	}
+	return faultySigning{signing, f.sign}, nil
+}
+
+type faultySigning struct {
+	chains.Signing
+	sign signFunc
+}
+
+func (f faultySigning) AppendSigned(ctx context.Context, _ []byte) ([]byte, error) {
+	return f.sign(ctx, f.Signing)
+}
+
+func signs(sign signFunc) broken {
+	return broken{NewChain: ethereum.Chain{}, parse: func(raw []byte) (chains.NewTransaction, error) {
 		tx, err := ethereum.Chain{}.Parse(raw)
 		if err != nil {
 			return nil, err
 		}
-		return signing{tx, sign}, nil
+		return faulty{tx, sign}, nil
 	}}
 }
 
@@ -71,35 +96,31 @@ var signatures byte
 // faults are chains that the suite must not let pass, by the part of it that must
 // notice.
 var faults = map[string]broken{
-	"HazardNames": {Chain: ethereum.Chain{}, hazards: []string{"solana/no-chain-id"}},
-	"Nothing":     {Chain: ethereum.Chain{}, parse: func([]byte) (chains.Transaction, error) { return nil, errors.New("no") }},
-	"transfer/Addresses": {Chain: ethereum.Chain{}, addresses: func(keystore.PublicKey) []chains.Address {
+	"HazardNames": {NewChain: ethereum.Chain{}, hazards: []string{"solana/no-chain-id"}},
+	"Nothing":     {NewChain: ethereum.Chain{}, parse: func([]byte) (chains.NewTransaction, error) { return nil, errors.New("no") }},
+	"transfer/Addresses": {NewChain: ethereum.Chain{}, addresses: func(keystore.PublicKey) []chains.Address {
 		return []chains.Address{{Format: "ADDRESS_FORMAT_ETHEREUM", Address: "0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7"}}
 	}},
-	"transfer/Trailing": {Chain: ethereum.Chain{}, parse: func(raw []byte) (chains.Transaction, error) {
+	"transfer/Trailing": {NewChain: ethereum.Chain{}, parse: func(raw []byte) (chains.NewTransaction, error) {
 		return ethereum.Chain{}.Parse(raw[:min(len(raw), len(transfer)/2)])
 	}},
-	"transfer/Cut": {Chain: ethereum.Chain{}, parse: func(raw []byte) (chains.Transaction, error) {
+	"transfer/Cut": {NewChain: ethereum.Chain{}, parse: func(raw []byte) (chains.NewTransaction, error) {
 		if len(raw) == len(transfer)/2-1 {
 			raw = append(bytes.Clone(raw), 0xc0)
 		}
 		return ethereum.Chain{}.Parse(raw)
 	}},
-	"transfer/Sign": signs(func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error) {
+	"transfer/Sign": signs(func(ctx context.Context, sound chains.Signing) ([]byte, error) {
 		signatures++
-		signed, err := tx.AppendSigned(ctx, nil, key, "")
+		signed, err := sound.AppendSigned(ctx, nil)
 		return append(signed, signatures), err
 	}),
-	"transfer/CancelledSign": signs(func(_ context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error) {
-		return tx.AppendSigned(context.Background(), nil, key, "")
+	"transfer/CancelledSign": signs(func(_ context.Context, sound chains.Signing) ([]byte, error) {
+		return sound.AppendSigned(context.Background(), nil)
 	}),
-	"transfer/FailingKey": signs(func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error) {
-		signed, err := tx.AppendSigned(ctx, nil, key, "")
+	"transfer/FailingKey": signs(func(ctx context.Context, sound chains.Signing) ([]byte, error) {
+		signed, err := sound.AppendSigned(ctx, nil)
 		return append(signed, 0), err
-	}),
-	"transfer/KeyOfOtherCurve": signs(func(ctx context.Context, tx chains.Transaction, key keystore.Key) ([]byte, error) {
-		signed, _ := tx.AppendSigned(ctx, nil, key, "")
-		return signed, nil
 	}),
 }
 
@@ -113,7 +134,7 @@ func samples(t *testing.T) map[string]chaintest.Sample {
 }
 
 // TestSound: without a fault the suite passes.
-func TestSound(t *testing.T) { chaintest.Run(t, broken{Chain: ethereum.Chain{}}, samples(t)) }
+func TestSound(t *testing.T) { chaintest.Run(t, broken{NewChain: ethereum.Chain{}}, samples(t)) }
 
 // TestFaultsAreNoticed runs the part of the suite that must notice a fault in a
 // process of its own: it has to fail there.

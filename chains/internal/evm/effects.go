@@ -1,0 +1,193 @@
+package evm
+
+import (
+	"encoding/hex"
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// Effects returns what the call does, with the calls in its arguments, as far as
+// the bytes say. What is not known is a KindCall that is not decoded.
+func (c *Call) Effects() []chains.Effect {
+	e := &emitter{}
+	e.call(c)
+	return e.effects
+}
+
+// emitter collects effects.
+type emitter struct {
+	effects []chains.Effect
+}
+
+// add adds an effect of a call: by the signature that authorizes the call,
+// unless the effect says otherwise.
+func (e *emitter) add(c *Call, effect chains.Effect) {
+	if effect.By == "" {
+		effect.By = chains.BySigner
+		if c.operator != nil {
+			effect.By, effect.OtherSigner = chains.ByOther, c.party(*c.operator)
+		}
+	}
+	effect.Path = c.path
+	if c.function != nil && effect.Function == "" && !c.network.Brief {
+		effect.Function, effect.Args = c.function.signature, c.arguments()
+	}
+	e.effects = append(e.effects, effect)
+}
+
+// undecoded adds that the code of a call does what is not known.
+func (e *emitter) undecoded(c *Call) {
+	effect := chains.Effect{Kind: chains.KindCall, From: c.callerParty(), To: c.codeParty(), Undecoded: true}
+	if c.function == nil && len(c.data) >= 4 {
+		effect.Function = "0x" + hex.EncodeToString(c.data[:4])
+	}
+	e.add(c, effect)
+}
+
+// call adds the effects of a call: the native value that goes with it, what its
+// function does, and the calls in its arguments.
+func (e *emitter) call(c *Call) {
+	if len(e.effects) > chains.MaxEffects {
+		return // the transaction cuts them off
+	}
+	f := c.function
+	if !c.delegate && (f == nil || !f.doing.holds) {
+		e.value(c)
+	}
+	switch {
+	case f == nil && len(c.data) == 0 && c.problem == "":
+		e.received(c)
+	case f == nil && c.problem == "":
+		e.raw(c)
+	case f == nil:
+		e.undecoded(c)
+	case c.delegate && f.where != atMultiSend:
+		e.undecoded(c) // the code of another contract, over the caller's own storage
+	default:
+		e.function(c)
+	}
+	e.inside(c.args)
+}
+
+// function adds what a function does that is decoded.
+func (e *emitter) function(c *Call) {
+	if f := c.function; f.where == asClaimed || c.value.Sign() > 0 && !f.doing.payable {
+		e.undecoded(c)
+	}
+	c.function.doing.effects(e, c)
+}
+
+// inside adds the effects of the calls that stand in arguments.
+func (e *emitter) inside(values []value) {
+	for i := range values {
+		for _, call := range values[i].calls {
+			e.call(call)
+		}
+		e.inside(values[i].list)
+	}
+}
+
+// value adds the native value that goes with a call. A transaction that does
+// nothing else still says to whom it goes.
+func (e *emitter) value(c *Call) {
+	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
+		return
+	}
+	kind := chains.KindTransfer
+	if c.self == (Address{}) {
+		kind = chains.KindBurn
+	}
+	e.add(c, chains.Effect{Kind: kind, From: c.callerParty(), To: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
+}
+
+// received adds what contracts do that are known and get value without a call.
+func (e *emitter) received(c *Call) {
+	switch {
+	case c.delegate:
+		e.undecoded(c)
+	case c.network.isKnown(c.code, atWETH):
+		wrap(e, c)
+	case c.network.isKnown(c.code, atEntryPoint):
+		depositFor(e, c, c.callerParty())
+	}
+}
+
+// nested is of functions that do nothing besides the calls in their arguments.
+func nested(*emitter, *Call) {}
+
+// settings is of functions that change something and move nothing.
+func settings(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: c.party(c.self)})
+}
+
+func (c *Call) native() chains.Asset { return chains.Native(c.network.ID) }
+
+// token is the called contract as an asset.
+func (c *Call) token(standard string) chains.Asset {
+	return chains.Token(c.network.ID, c.party(c.self), standard)
+}
+
+// tokenAt is the asset at an address.
+func (c *Call) tokenAt(at Address, standard string) chains.Asset {
+	return chains.Token(c.network.ID, c.party(at), standard)
+}
+
+// numbered is one token of a collection, or of a multi-token contract.
+func numbered(asset chains.Asset, id *big.Int) chains.Asset {
+	asset.NFT = id
+	return asset
+}
+
+// party is the account at an address.
+func (c *Call) party(at Address) chains.Party { return c.network.Party(at) }
+
+// Party is the account at an address.
+func (n *Network) Party(at Address) chains.Party { return chains.PartyAt(n.binary(at), n.text(at)) }
+
+// callerParty is the account that makes the call.
+func (c *Call) callerParty() chains.Party {
+	if c.caller.signer {
+		return chains.SignerParty()
+	}
+	return c.party(c.caller.address)
+}
+
+// codeParty is the account whose code runs; unknown if it cannot be read.
+func (c *Call) codeParty() chains.Party {
+	if c.code == (Address{}) && c.problem != "" && c.depth > 0 {
+		return chains.UnknownParty()
+	}
+	return c.party(c.code)
+}
+
+// addressOf is the account that an argument names.
+func (c *Call) addressOf(name string) chains.Party { return c.party(c.arg(name).address()) }
+
+// arguments are the arguments that are single values, as text.
+func (c *Call) arguments() (args []chains.Arg) {
+	for i := range c.args {
+		if v := &c.args[i]; v.kind != kindTuple && v.kind != kindArray && v.calls == nil {
+			args = append(args, chains.Arg{Name: v.name, Value: c.text(v)})
+		}
+	}
+	return args
+}
+
+// text writes a single value.
+func (c *Call) text(v *value) string {
+	switch v.kind {
+	case kindAddress:
+		return c.network.text(v.address())
+	case kindBool:
+		if v.yes() {
+			return "true"
+		}
+		return "false"
+	case kindBytes, kindString:
+		return chains.Bytes("", v.bytes).Value
+	case kindFixed:
+		return hex.EncodeToString(v.fixed())
+	}
+	return v.big().String()
+}

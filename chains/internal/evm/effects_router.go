@@ -1,0 +1,142 @@
+package evm
+
+import (
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// Addresses and amounts that stand for something else in the commands of a
+// Universal Router (universal-router contracts/libraries/Constants.sol,
+// ActionConstants.sol).
+var (
+	routerCaller    = hexAddress("0x1")
+	routerItself    = hexAddress("0x2")
+	contractBalance = new(big.Int).Lsh(big.NewInt(1), 255)
+)
+
+// recipient is the account that an argument of a command stands for.
+func (c *Call) recipient(name string) chains.Party {
+	switch to := c.arg(name).address(); to {
+	case routerCaller:
+		return c.callerParty()
+	case routerItself:
+		return c.party(c.self)
+	default:
+		return c.party(to)
+	}
+}
+
+// routerAsset is the asset at an address; zero stands for the native one.
+func (c *Call) routerAsset(at Address) chains.Asset {
+	if at == (Address{}) {
+		return c.native()
+	}
+	return c.tokenAt(at, erc20)
+}
+
+// balanceOr is an amount, or all that the router has.
+func balanceOr(amount *big.Int) chains.Quantity {
+	if amount.Cmp(contractBalance) == 0 {
+		return chains.All()
+	}
+	return chains.Exactly(amount)
+}
+
+// sent adds that something of the router goes to a party.
+func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount chains.Quantity) {
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: to, Asset: asset, Amount: amount})
+}
+
+// routerTransferFrom takes from the caller, over an allowance of Permit2.
+func routerTransferFrom(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.recipient("to"),
+		Asset: c.tokenAt(c.arg("token").address(), erc20), Amount: chains.Exactly(c.arg("amount").big())})
+}
+
+// routerPermit gives allowances of the caller. Its signature over them stands in
+// the bytes; the call is by the same account.
+func routerPermit(e *emitter, c *Call) { e.permit2Details(c, c.callerParty(), "") }
+
+func routerTransfer(e *emitter, c *Call) {
+	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient("to"), balanceOr(c.arg("amount").big()))
+}
+
+func sweep(e *emitter, c *Call) {
+	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient("to"), chains.AtLeast(c.arg("least amount").big()))
+}
+
+// payPortion sends hundredths of a percent of the router's balance.
+func payPortion(e *emitter, c *Call) {
+	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient("to"), chains.UnknownQuantity())
+}
+
+// wrapped is the token that wraps the chain's native asset; unknown if it is not
+// known here.
+func (c *Call) wrapped() (chains.Asset, chains.Party) {
+	for at := range contracts {
+		if c.network.isKnown(at, atWETH) {
+			return c.tokenAt(at, erc20), c.party(at)
+		}
+	}
+	return chains.UnknownAsset(c.network.ID), chains.UnknownParty()
+}
+
+func routerWrap(e *emitter, c *Call) {
+	token, contract := c.wrapped()
+	amount := balanceOr(c.arg("amount").big())
+	e.sent(c, c.native(), contract, amount)
+	e.add(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient("to"), Asset: token, Amount: amount})
+}
+
+func routerUnwrap(e *emitter, c *Call) {
+	token, _ := c.wrapped()
+	least := chains.AtLeast(c.arg("least amount").big())
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token, Amount: least})
+	e.sent(c, c.native(), c.recipient("to"), least)
+}
+
+// swap adds what goes into pools and what comes out of them. Which pools stands
+// in no argument.
+func (e *emitter) swap(c *Call, in, out Address, exactIn bool) {
+	paid, got := chains.Quantity{}, chains.Quantity{}
+	if exactIn {
+		paid, got = balanceOr(c.arg("amount in").big()), chains.AtLeast(c.arg("least amount out").big())
+	} else {
+		paid, got = chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big())
+	}
+	payer := c.party(c.self)
+	if c.arg("payer is caller").yes() {
+		payer = c.callerParty()
+	}
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: payer, To: chains.UnknownParty(), Asset: c.tokenAt(in, erc20), Amount: paid})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: c.recipient("to"), Asset: c.tokenAt(out, erc20), Amount: got})
+}
+
+func swapV2(exactIn bool) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		path := c.arg("path").list
+		if len(path) < 2 {
+			e.undecoded(c)
+			return
+		}
+		e.swap(c, path[0].address(), path[len(path)-1].address(), exactIn)
+	}
+}
+
+// A path of version 3 is tokens with the fee of the pool between them,
+// 20 ‖ (3 ‖ 20)…, backwards if the amount that comes out is exact.
+func swapV3(exactIn bool) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		path := c.arg("path").bytes
+		if len(path) < 43 || (len(path)-20)%23 != 0 {
+			e.undecoded(c)
+			return
+		}
+		first, last := Address(path[:20]), Address(path[len(path)-20:])
+		if !exactIn {
+			first, last = last, first
+		}
+		e.swap(c, first, last, exactIn)
+	}
+}

@@ -1,0 +1,233 @@
+package evm
+
+import (
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// The standards of tokens, as effects name them.
+const (
+	erc20        = "erc20"
+	erc20Or721   = "erc20-or-721"
+	erc721       = "erc721"
+	erc721Or1155 = "erc721-or-1155"
+	erc777       = "erc777"
+	erc1155      = "erc1155"
+	erc6909      = "erc6909"
+)
+
+var one = big.NewInt(1)
+
+// moved adds that a token goes from one party to another. A token that goes to
+// the zero address, or to its own contract, is burned.
+func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to Address, asset chains.Asset, amount chains.Quantity) {
+	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: c.party(to), Asset: asset, Amount: amount}
+	if to == (Address{}) || asset.Token.Equal(c.party(to)) {
+		effect.Kind = chains.KindBurn
+	}
+	if by == chains.ByOther {
+		effect.OtherSigner = from
+	}
+	e.add(c, effect)
+}
+
+// approved adds a permission over an asset, or that one is taken back.
+func (e *emitter) approved(c *Call, from, spender chains.Party, asset chains.Asset, amount chains.Quantity, signed bool) {
+	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: spender, Asset: asset, Amount: amount}
+	if amount.IsNone() {
+		effect.Kind = chains.KindRevoke
+	}
+	if signed {
+		effect.By, effect.OtherSigner = chains.ByOther, from
+	}
+	e.add(c, effect)
+}
+
+// allowance is an amount that another party may spend; none takes it back.
+func allowance(v *value, bound chains.Bound) chains.Quantity {
+	switch amount := v.big(); {
+	case amount.BitLen() >= unlimitedBits:
+		return chains.Unlimited(amount)
+	case amount.Sign() == 0:
+		return chains.Quantity{}
+	default:
+		return chains.Quantity{Bound: bound, Value: amount}
+	}
+}
+
+// operator is a permission over everything, or none.
+func operator(approved bool) chains.Quantity {
+	if approved {
+		return chains.Unlimited(nil)
+	}
+	return chains.Quantity{}
+}
+
+// handsData adds that the recipient gets bytes that are not read.
+func (e *emitter) handsData(c *Call, recipient string) {
+	for i := range c.args {
+		if v := &c.args[i]; v.kind == kindBytes && len(v.bytes) > 0 {
+			e.add(c, chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: c.addressOf(recipient), Undecoded: true})
+			return
+		}
+	}
+}
+
+func transfer(e *emitter, c *Call) {
+	e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+}
+
+// transferFrom reads ERC-20, where a number is an amount, and ERC-721, where it
+// is a token's id. It has its name from either parameter list.
+func transferFrom(e *emitter, c *Call) {
+	number, standard := &c.args[2], erc20
+	if number.name == "amount or token id" {
+		standard = erc20Or721
+	}
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(standard), chains.Exactly(number.big()))
+}
+
+// approve reads ERC-20 and ERC-721. Zero is an amount that takes an allowance
+// back, or the id of a token that is handed over: it counts as the latter, unless
+// the spender is nobody.
+func approve(e *emitter, c *Call) {
+	number := c.arg("amount or token id")
+	amount := allowance(number, chains.BoundExact)
+	switch {
+	case zeros(c.arg("spender").word):
+		amount = chains.Quantity{}
+	case amount.IsNone():
+		amount = chains.ExactlyUint(0)
+	}
+	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20Or721), amount, false)
+}
+
+func raiseAllowance(e *emitter, c *Call) {
+	if amount := allowance(c.arg("added amount"), chains.BoundAdded); !amount.IsNone() {
+		e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), amount, false)
+	}
+}
+
+func lowerAllowance(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf("spender"), Asset: c.token(erc20),
+		Amount: chains.AtMost(c.arg("removed amount").big())})
+}
+
+func permit(e *emitter, c *Call) {
+	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), true)
+}
+
+func permitDai(e *emitter, c *Call) {
+	e.approved(c, c.addressOf("holder"), c.addressOf("spender"), c.token(erc20), operator(c.arg("allowed").yes()), true)
+}
+
+func permitForAll(e *emitter, c *Call) {
+	e.approved(c, c.addressOf("owner"), c.addressOf("operator"), c.token(erc721Or1155), operator(true), true)
+}
+
+func transferWithAuthorization(e *emitter, c *Call) {
+	e.moved(c, c.addressOf("from"), chains.ByOther, c.arg("to").address(), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+}
+
+func cancelAuthorization(e *emitter, c *Call) {
+	authorizer := c.addressOf("authorizer")
+	e.add(c, chains.Effect{Kind: chains.KindSettings, From: authorizer, By: chains.ByOther, OtherSigner: authorizer, Account: c.party(c.self)})
+}
+
+func send777(e *emitter, c *Call) {
+	e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(erc777), chains.Exactly(c.arg("amount").big()))
+	e.handsData(c, "to")
+}
+
+func burn777(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), To: c.party(Address{}), Asset: c.token(erc777),
+		Amount: chains.Exactly(c.arg("amount").big())})
+}
+
+func authorizeOperator(e *emitter, c *Call) {
+	e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(true), false)
+}
+
+func revokeOperator(e *emitter, c *Call) {
+	e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(false), false)
+}
+
+func operatorSend(e *emitter, c *Call) {
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(erc777), chains.Exactly(c.arg("amount").big()))
+	e.handsData(c, "to")
+}
+
+func transferAndCall(e *emitter, c *Call) {
+	transfer(e, c)
+	e.handsData(c, "to")
+}
+
+func transferFromAndCall(e *emitter, c *Call) {
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+	e.handsData(c, "to")
+}
+
+func approveAndCall(e *emitter, c *Call) {
+	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), false)
+	e.handsData(c, "spender")
+}
+
+func transferNFT(e *emitter, c *Call) {
+	asset := numbered(c.token(erc721), c.arg("token id").big())
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(one))
+	e.handsData(c, "to")
+}
+
+func setApprovalForAll(e *emitter, c *Call) {
+	e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc721Or1155), operator(c.arg("approved").yes()), false)
+}
+
+func transferMulti(e *emitter, c *Call) {
+	asset := numbered(c.token(erc1155), c.arg("token id").big())
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
+	e.handsData(c, "to")
+}
+
+// transferBatch moves tokens pair by pair. Contracts refuse lists that differ in
+// length.
+func transferBatch(e *emitter, c *Call) {
+	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
+	for i := range min(len(ids), len(amounts), chains.MaxEffects) {
+		asset := numbered(c.token(erc1155), ids[i].big())
+		e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(amounts[i].big()))
+	}
+	e.handsData(c, "to")
+}
+
+func transfer6909(e *emitter, c *Call) {
+	asset := numbered(c.token(erc6909), c.arg("token id").big())
+	e.moved(c, c.callerParty(), "", c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
+}
+
+func transferFrom6909(e *emitter, c *Call) {
+	asset := numbered(c.token(erc6909), c.arg("token id").big())
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), asset, chains.Exactly(c.arg("amount").big()))
+}
+
+func approve6909(e *emitter, c *Call) {
+	asset := numbered(c.token(erc6909), c.arg("token id").big())
+	e.approved(c, c.callerParty(), c.addressOf("spender"), asset, allowance(c.arg("amount"), chains.BoundExact), false)
+}
+
+func setOperator(e *emitter, c *Call) {
+	e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc6909), operator(c.arg("approved").yes()), false)
+}
+
+// wrap turns the native value of the call into tokens of its sender.
+func wrap(e *emitter, c *Call) {
+	if c.value.Sign() > 0 {
+		e.add(c, chains.Effect{Kind: chains.KindMint, From: c.party(c.self), To: c.callerParty(), Asset: c.token(erc20), Amount: chains.Exactly(c.value)})
+	}
+}
+
+func unwrap(e *emitter, c *Call) {
+	amount := chains.Exactly(c.arg("amount").big())
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), Asset: c.token(erc20), Amount: amount})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.callerParty(), Asset: c.native(), Amount: amount})
+}

@@ -1,0 +1,96 @@
+package evm
+
+import (
+	"fmt"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// The hazards that follow from effects, behind the chain's name and a slash.
+const (
+	BlindCall         = "blind-call"         // a call that is not decoded
+	AuthorityChange   = "authority-change"   // control goes to a party other than the signer
+	UnlimitedApproval = "unlimited-approval" // an operator, or an allowance from 2^96
+	Burn              = "burn"               // an asset goes to nobody
+)
+
+// HazardNames are the names of all of them on a chain.
+func HazardNames(chain string) []string {
+	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval, chain + "/" + Burn}
+}
+
+// Hazards returns the dangers of effects that the signer authorizes, now or by
+// an earlier permission. With a signer of none it returns those that depend on
+// no key. Effects by another signature are dangers if that is the signer's.
+func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chains.Hazard {
+	var hazards []chains.Hazard
+	for i, effect := range effects {
+		if effect.By == chains.ByOther && !effect.OtherSigner.Equal(signer) {
+			continue
+		}
+		if name, detail := danger(effect, signer); name != "" {
+			hazards = append(hazards, chains.Hazard{Name: chain + "/" + name, Detail: detail}.OnEffect(i))
+		}
+	}
+	return hazards
+}
+
+// danger returns the hazard of an effect, empty if it has none.
+func danger(effect chains.Effect, signer chains.Party) (name, detail string) {
+	switch {
+	case effect.Undecoded:
+		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the caller may",
+			effect.From, effect.To, ofFunction(effect))
+	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
+		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To, effect.Asset.Token, effect.From)
+	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
+		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
+	case signer.IsNone():
+		return "", ""
+	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer):
+		return AuthorityChange, fmt.Sprintf("%s gets control of %s", effect.To, controlled(effect))
+	case effect.Kind == chains.KindStake && !effect.To.Equal(signer):
+		return AuthorityChange, fmt.Sprintf("%s, not the signer, can withdraw what is staked", effect.To)
+	}
+	return "", ""
+}
+
+func ofFunction(effect chains.Effect) string {
+	if effect.Function == "" {
+		return ""
+	}
+	return " (function " + effect.Function + ")"
+}
+
+func controlled(effect chains.Effect) chains.Party {
+	if effect.Account.IsNone() {
+		return effect.From
+	}
+	return effect.Account
+}
+
+// Resolve puts the signer's address in place of its symbol, and returns the
+// effects.
+func Resolve(effects []chains.Effect, signer chains.Party) []chains.Effect {
+	for i := range effects {
+		effect := &effects[i]
+		for _, party := range [...]*chains.Party{&effect.From, &effect.OtherSigner, &effect.To, &effect.Account} {
+			if party.IsSigner() {
+				*party = signer
+			}
+		}
+	}
+	return effects
+}
+
+// Cut returns effects of a transaction, at most most of them: the last one then
+// stands for all that were left out, and is not decoded.
+func Cut(effects []chains.Effect, most int) []chains.Effect {
+	if len(effects) <= most {
+		return effects
+	}
+	effects = effects[:most]
+	effects[most-1] = chains.Effect{Kind: chains.KindCall, From: chains.SignerParty(), By: chains.BySigner,
+		To: chains.UnknownParty(), Undecoded: true}
+	return effects
+}
