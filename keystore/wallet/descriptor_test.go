@@ -1,0 +1,123 @@
+package wallet_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// TestDescriptorChecksum: the vectors of BIP-380.
+func TestDescriptorChecksum(t *testing.T) {
+	for descriptor, want := range map[string]bool{
+		"raw(deadbeef)#89f8spxm":  true,
+		"raw(deadbeef)":           false,
+		"raw(deadbeef)#":          false,
+		"raw(deadbeef)#89f8spxmx": false,
+		"raw(deadbeef)#89f8spx":   false,
+		"raw(deedbeef)#89f8spxm":  false,
+		"raw(deedbeef)##9f8spxm":  false,
+		"raw(Ü)#00000000":         false,
+	} {
+		err := wallet.CheckDescriptor(descriptor)
+		if ok := err == nil; ok != want || !ok && !errors.Is(err, wallet.ErrDescriptor) {
+			t.Errorf("%s: %v", descriptor, err)
+		}
+	}
+}
+
+// TestWatch: the accounts that BIP-84 and BIP-86 publish, and BIP-44 and BIP-49
+// of the same words. The addresses are derived from the descriptors alone, as a
+// watch-only wallet does, and published in BIP-84 and BIP-86.
+func TestWatch(t *testing.T) {
+	seed, err := wallet.Seed([]byte(strings.Repeat("abandon ", 11)+"about"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, opens, kind string
+		network           bitcoin.Network
+		xpub              string
+		receive, change   string
+	}{
+		{"m/84'/0'/0'", "wpkh([73c5da0a/84h/0h/0h]xpub", "P2WPKH", bitcoin.Mainnet, "",
+			"bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "bc1q8c6fshw2dlwun7ekn9qwf37cu2rn755upcp6el"},
+		{"m/86'/0'/0'", "tr([73c5da0a/86h/0h/0h]xpub", "P2TR", bitcoin.Mainnet,
+			"xpub6BgBgsespWvERF3LHQu6CnqdvfEvtMcQjYrcRzx53QJjSxarj2afYWcLteoGVky7D3UKDP9QyrLprQ3VCECoY49yfdDEHGCtMMj92pReUsQ",
+			"bc1p5cyxnuxmeuwuvkwfem96lqzszd02n6xdcjrs20cac6yqjjwudpxqkedrcr", "bc1p3qkhfews2uk44qtvauqyr2ttdsw7svhkl9nkm9s9c3x4ax5h60wqwruhk7"},
+		{"m/44'/0'/0'", "pkh([73c5da0a/44h/0h/0h]xpub", "P2PKH", bitcoin.Mainnet, "", "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA", ""},
+		{"m/49'/1'/0'", "sh(wpkh([73c5da0a/49h/1h/0h]tpub", "P2SH", bitcoin.Testnet, "", "2Mww8dCYPUpKHofjgcXcBCEGmniw9CoaiD2", ""},
+	} {
+		path, err := wallet.ParsePath(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watch, err := wallet.Watch(seed, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.xpub != "" && watch.XPub != c.xpub {
+			t.Errorf("%s: %s", c.path, watch.XPub)
+		}
+		for descriptor, want := range map[string]string{watch.Receive: c.receive, watch.Change: c.change} {
+			if err := wallet.CheckDescriptor(descriptor); err != nil || !strings.HasPrefix(descriptor, c.opens) {
+				t.Errorf("%s: %s, %v", c.path, descriptor, err)
+			}
+			if got := firstAddress(t, descriptor, c.kind, c.network); want != "" && got != want {
+				t.Errorf("%s: %s gives %s, want %s", c.path, descriptor, got, want)
+			}
+		}
+	}
+}
+
+// firstAddress derives from a descriptor what a watch-only wallet shows first.
+func firstAddress(t *testing.T, descriptor, kind string, network bitcoin.Network) string {
+	t.Helper()
+	parts := regexp.MustCompile(`\]([xt]pub[0-9A-Za-z]+)/([01])/\*\)`).FindStringSubmatch(descriptor)
+	if parts == nil {
+		t.Fatalf("%s has no extended key", descriptor)
+	}
+	node, err := hdkeychain.NewKeyFromString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, index := range []uint32{uint32(parts[2][0] - '0'), 0} {
+		if node, err = node.Derive(index); err != nil {
+			t.Fatal(err)
+		}
+	}
+	point, err := node.ECPubKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, point.SerializeCompressed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range (bitcoin.Chain{}).Addresses(pub) {
+		if strings.HasSuffix(address.Format, strings.ToUpper(network.String())+"_"+kind) {
+			return address.Address
+		}
+	}
+	t.Fatalf("no address of kind %s", kind)
+	return ""
+}
+
+// TestWatchRefuses what is no Bitcoin account.
+func TestWatchRefuses(t *testing.T) {
+	for _, text := range []string{"m", "m/84'/0'", "m/84'/0'/0'/0", "m/84/0'/0'", "m/84'/60'/0'", "m/84'/0'/0", "m/45'/0'/0'"} {
+		path, err := wallet.ParsePath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := wallet.Watch(make([]byte, 32), path); !errors.Is(err, wallet.ErrPath) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
