@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
@@ -24,6 +27,21 @@ func readTransaction(cmd *cobra.Command) (string, error) {
 		return "", fmt.Errorf("read the transaction from standard input: %w", err)
 	}
 	return string(bytes.TrimSpace(text)), nil
+}
+
+// readTransactionOf reads one transaction of a type. A PSBT may be in hex, base64
+// or binary: it is returned in hex, with the encoding in which it came. What is in
+// none of them is returned as it is, for the engine to explain.
+func readTransactionOf(cmd *cobra.Command, kind activity.TransactionType) (string, bitcoin.Encoding, error) {
+	unsigned, err := readTransaction(cmd)
+	if err != nil || kind != activity.TransactionTypeBitcoin {
+		return unsigned, bitcoin.Hex, err
+	}
+	raw, encoding, err := bitcoin.Decode([]byte(unsigned))
+	if err != nil || encoding == bitcoin.Hex {
+		return unsigned, bitcoin.Hex, nil
+	}
+	return hex.EncodeToString(raw), encoding, nil
 }
 
 // readAll reads all of the input if it is not longer than most bytes. It does

@@ -17,7 +17,8 @@ func newInspectCommand() *cobra.Command {
 		Use:   "inspect",
 		Short: "Show what a transaction does, without any key",
 		Long: paragraphs(`
-Read a transaction from standard input in hex, as strictly as sign does, and show
+Read a transaction from standard input in hex (a PSBT also in base64 or binary), as
+strictly as sign does, and show
 what it does and its hazards (those that do not depend on who signs). Hazards are
 no failure here: the exit status is 0 if the transaction can be read.
 
@@ -43,7 +44,7 @@ func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool) 
 	if err != nil {
 		return err
 	}
-	unsigned, err := readTransaction(cmd)
+	unsigned, _, err := readTransactionOf(cmd, ofType)
 	if err != nil {
 		return err
 	}

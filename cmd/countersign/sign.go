@@ -30,6 +30,7 @@ type signCommand struct {
 	workers  int
 	network  networkFlag
 	finalize bool
+	encoding bitcoin.Encoding // of the PSBT that came, and of the one that is printed
 	request  requestFlags
 }
 
@@ -40,7 +41,8 @@ func newSignCommand() *cobra.Command {
 		Short: "Sign transactions",
 		Long: paragraphs(`
 Sign one transaction: its hex comes from standard input, the signed hex goes to
-standard output. Its summary is shown on standard error, and it asks for
+standard output. A PSBT may be in hex, base64 or binary, and goes out in the
+encoding in which it came. Its summary is shown on standard error, and it asks for
 confirmation on the terminal; --yes skips the question. Without a terminal, as in
 a job, it refuses unless --yes is passed.
 
@@ -125,10 +127,11 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if c.signWith == "" {
 		return usagef("--sign-with is missing: an address of the key, or its id")
 	}
-	unsigned, err := readTransaction(cmd)
+	unsigned, encoding, err := readTransactionOf(cmd, kind)
 	if err != nil {
 		return err
 	}
+	c.encoding = encoding
 	return c.signOne(cmd, activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned})
 }
 
@@ -186,13 +189,33 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 	if err != nil {
 		return err
 	}
-	signed := result.SignedTransaction
+	return c.print(cmd.OutOrStdout(), result.SignedTransaction)
+}
+
+// print writes a signed transaction: a PSBT in the encoding in which it came, all
+// else, and what is finalized, in hex.
+func (c *signCommand) print(out io.Writer, signed string) error {
 	if c.finalize {
-		if signed, err = finalized(signed); err != nil {
+		final, err := finalized(signed)
+		if err != nil {
 			return err
 		}
+		_, err = fmt.Fprintln(out, final)
+		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), signed)
+	if c.encoding == bitcoin.Hex {
+		_, err := fmt.Fprintln(out, signed)
+		return err
+	}
+	raw, err := hex.DecodeString(signed)
+	if err != nil {
+		return err
+	}
+	content := c.encoding.Encode(raw)
+	if c.encoding != bitcoin.Binary {
+		content = append(content, '\n')
+	}
+	_, err = out.Write(content)
 	return err
 }
 
