@@ -32,7 +32,7 @@ type Limits struct {
 func Chains(limits Limits) []chains.NewChain {
 	return []chains.NewChain{
 		ethereum.New(limits.Ethereum),
-		chains.Adapt(solana.New(limits.Solana)),
+		solana.New(limits.Solana),
 		chains.Adapt(tron.New(limits.Tron)),
 		bitcoin.New(limits.Bitcoin),
 		chains.Adapt(tempo.New(limits.Tempo)),

@@ -11,7 +11,7 @@ import (
 // public key in base58.
 const AddressFormat = "ADDRESS_FORMAT_SOLANA"
 
-// Addresses implements chains.Chain: an Ed25519 key has one address, other keys
+// Addresses implements chains.NewChain: an Ed25519 key has one address, other keys
 // have none.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	if pub.Curve() != keystore.CurveEd25519 {
@@ -20,29 +20,13 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	return []chains.Address{{Format: AddressFormat, Address: encode58(pub.Bytes())}}
 }
 
-// target is what a signWith means.
-type target struct {
-	signWith  string
-	isAddress bool
-	key       [keySize]byte // if isAddress
-}
-
-// targetOf reads signWith: an address, if it is base58 of exactly 32 bytes, or
-// else a key's id. What only looks like an address is an error, so that nobody
-// who mistyped one is told that there is no such key.
-func (t *Transaction) targetOf(signWith string) (target, error) {
-	if signWith != "" && t.target.signWith == signWith {
-		return t.target, nil
+// Owner implements chains.NewChain: the key whose address it is. An address that
+// a program derived is no key's, and leads to none.
+func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
+	if len(address) != keySize {
+		return at, false
 	}
-	read := target{signWith: signWith}
-	read.key, read.isAddress = decodeKey(signWith)
-	if !read.isAddress {
-		if problem := likeAddress(signWith); problem != "" {
-			return target{}, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: problem}
-		}
-	}
-	t.target = read
-	return read, nil
+	return keystore.ByEd25519([keySize]byte(address)), true
 }
 
 // likeAddress says what is wrong with a text that was meant to be an address;

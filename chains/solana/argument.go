@@ -13,6 +13,10 @@ import (
 
 // The numbers of instruction data are little-endian.
 
+// argument reads one argument from the data, shows it, and keeps its value for
+// the effects.
+type argument func(r *reading) error
+
 // solDecimals is how many decimals of a SOL a lamport is.
 const solDecimals = 9
 
@@ -20,49 +24,56 @@ func lamportsField(label string, amount uint64) chains.Field {
 	return chains.AmountUint(label, amount, solDecimals, "SOL")
 }
 
-func one(field chains.Field, err error) ([]chains.Field, error) {
-	return []chains.Field{field}, err
-}
-
 // lamports is a u64 amount of SOL's smallest unit.
 func lamports(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		amount, err := c.uint64(label)
-		return one(lamportsField(label, amount), err)
+	return func(r *reading) error {
+		amount, err := r.uint64(label)
+		r.set(value{label: label, number: amount})
+		r.show(func() chains.Field { return lamportsField(label, amount) })
+		return err
 	}
 }
 
 // tokens is a u64 amount of a token whose decimals the instruction does not say.
 func tokens(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		amount, err := c.uint64(label)
-		field := chains.AmountUint(label, amount, 0, "").WithNote("in the token's smallest unit: its decimals are not in the transaction")
-		return one(markUnlimited(field, amount), err)
+	return func(r *reading) error {
+		amount, err := r.uint64(label)
+		r.set(value{label: label, number: amount})
+		r.show(func() chains.Field {
+			field := chains.AmountUint(label, amount, 0, "").WithNote("in the token's smallest unit: its decimals are not in the transaction")
+			return markUnlimited(field, amount)
+		})
+		return err
 	}
 }
 
 // checkedTokens is a u64 amount followed by a u8 of the mint's decimals, which
-// the program holds against the mint.
+// the program checks against the mint.
 func checkedTokens(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		amount, err := c.uint64(label)
+	return func(r *reading) error {
+		amount, err := r.uint64(label)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		decimals, err := c.uint8("decimals")
-		field := chains.AmountUint(label, amount, int(decimals), "")
-		return []chains.Field{markUnlimited(field, amount), chains.Integer("decimals", uint64(decimals))}, err
+		decimals, err := r.uint8("decimals")
+		r.set(value{label: label, number: amount})
+		r.set(value{label: "decimals", number: uint64(decimals)})
+		r.show(func() chains.Field { return markUnlimited(chains.AmountUint(label, amount, int(decimals), ""), amount) })
+		r.show(func() chains.Field { return chains.Integer("decimals", uint64(decimals)) })
+		return err
 	}
 }
 
 // checkedWithFee is checkedTokens with a u64 transfer fee behind it.
-func checkedWithFee(c *cursor) ([]chains.Field, error) {
-	fields, err := checkedTokens("amount")(c)
-	if err != nil {
-		return nil, err
+func checkedWithFee(r *reading) error {
+	if err := checkedTokens("amount")(r); err != nil {
+		return err
 	}
-	fee, err := c.uint64("fee")
-	return append(fields, chains.AmountUint("fee", fee, fields[0].Decimals, "")), err
+	decimals, _ := r.number("decimals")
+	fee, err := r.uint64("fee")
+	r.set(value{label: "fee", number: fee})
+	r.show(func() chains.Field { return chains.AmountUint("fee", fee, int(decimals), "") })
+	return err
 }
 
 func markUnlimited(field chains.Field, amount uint64) chains.Field {
@@ -72,47 +83,69 @@ func markUnlimited(field chains.Field, amount uint64) chains.Field {
 	return field
 }
 
-func u8(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		value, err := c.uint8(label)
-		return one(chains.Integer(label, uint64(value)), err)
+// integer is a number of size bytes.
+func integer(label string, size int) argument {
+	return func(r *reading) error {
+		at, err := r.skip(size, label)
+		if err != nil {
+			return err
+		}
+		var wide [8]byte
+		copy(wide[:], r.raw[at:r.cursor.at])
+		number := binary.LittleEndian.Uint64(wide[:])
+		r.set(value{label: label, number: number})
+		r.show(func() chains.Field { return chains.Integer(label, number) })
+		return nil
 	}
 }
 
-func u16(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		value, err := c.uint16(label)
-		return one(chains.Integer(label, uint64(value)), err)
+func u8(label string) argument  { return integer(label, 1) }
+func u16(label string) argument { return integer(label, 2) }
+func u32(label string) argument { return integer(label, 4) }
+func u64(label string) argument { return integer(label, 8) }
+
+// i8 is a signed 8-bit number.
+func i8(label string) argument {
+	return func(r *reading) error {
+		number, err := r.uint8(label)
+		r.show(func() chains.Field { return chains.BigInteger(label, big.NewInt(int64(int8(number)))) })
+		return err
 	}
 }
 
 // i16 is a signed 16-bit number.
 func i16(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		value, err := c.uint16(label)
-		return one(chains.BigInteger(label, big.NewInt(int64(int16(value)))), err)
+	return func(r *reading) error {
+		number, err := r.uint16(label)
+		r.show(func() chains.Field { return chains.BigInteger(label, big.NewInt(int64(int16(number)))) })
+		return err
 	}
 }
 
-func u32(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		value, err := c.uint32(label)
-		return one(chains.Integer(label, uint64(value)), err)
-	}
-}
-
-func u64(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		value, err := c.uint64(label)
-		return one(chains.Integer(label, value), err)
+// boolean is a u8, 0 for no and anything else for yes.
+func boolean(label string) argument {
+	return func(r *reading) error {
+		number, err := r.uint8(label)
+		r.set(value{label: label, number: uint64(number)})
+		r.show(func() chains.Field {
+			switch number {
+			case 0:
+				return chains.Text(label, "no")
+			case 1:
+				return chains.Text(label, "yes")
+			}
+			return chains.Text(label, fmt.Sprintf("yes (%d)", number))
+		})
+		return err
 	}
 }
 
 // f64 is a floating-point number of IEEE 754.
 func f64(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		value, err := c.uint64(label)
-		return one(chains.Text(label, fmt.Sprint(math.Float64frombits(value))), err)
+	return func(r *reading) error {
+		number, err := r.uint64(label)
+		r.show(func() chains.Field { return chains.Text(label, fmt.Sprint(math.Float64frombits(number))) })
+		return err
 	}
 }
 
@@ -121,144 +154,183 @@ const lastSecond = 253402300799
 
 // unixTime is an i64 of seconds since 1970.
 func unixTime(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		value, err := c.uint64(label)
-		seconds := int64(value)
-		if seconds < 0 || seconds > lastSecond {
-			return one(chains.BigInteger(label, big.NewInt(seconds)).WithNote("seconds since 1970"), err)
-		}
-		return one(chains.Time(label, time.Unix(seconds, 0)), err)
+	return func(r *reading) error {
+		number, err := r.uint64(label)
+		seconds := int64(number)
+		r.set(value{label: label, number: number})
+		r.show(func() chains.Field {
+			if seconds < 0 || seconds > lastSecond {
+				return chains.BigInteger(label, big.NewInt(seconds)).WithNote("seconds since 1970")
+			}
+			return chains.Time(label, time.Unix(seconds, 0))
+		})
+		return err
 	}
 }
 
 // key is an address of 32 bytes.
 func key(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		at, err := c.skip(keySize, label)
+	return func(r *reading) error {
+		at, err := r.skip(keySize, label)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return one(chains.AddressField(label, encode58(c.raw[at:c.at])), nil)
+		address := r.raw[at:r.cursor.at]
+		r.set(value{label: label, key: address})
+		r.show(func() chains.Field { return chains.AddressField(label, encode58(address)) })
+		return nil
 	}
 }
 
 // nonZeroKey is an address of 32 bytes, of which all zero means none.
 func nonZeroKey(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		at, err := c.skip(keySize, label)
-		if err != nil {
-			return nil, err
+	return func(r *reading) error {
+		if len(r.raw)-r.cursor.at >= keySize && allZero(r.raw[r.cursor.at:][:keySize]) {
+			r.cursor.at += keySize
+			r.setNone(label)
+			return nil
 		}
-		if allZero(c.raw[at:c.at]) {
-			return one(chains.Text(label, "none"), nil)
-		}
-		return one(chains.AddressField(label, encode58(c.raw[at:c.at])), nil)
+		return key(label)(r)
 	}
+}
+
+func (r *reading) setNone(label string) {
+	r.set(value{label: label, none: true})
+	r.show(func() chains.Field { return chains.Text(label, "none") })
 }
 
 // optional is a u8, 0 for none or 1, and what follows it if it is 1.
 func optional(label string, some argument) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		present, err := c.uint8(label)
+	return func(r *reading) error {
+		present, err := r.uint8(label)
 		switch {
 		case err != nil:
-			return nil, err
+			return err
 		case present == 0:
-			return one(chains.Text(label, "none"), nil)
+			r.setNone(label)
+			return nil
 		case present > 1:
-			return nil, fmt.Errorf("%s: %d says neither that there is one nor that there is none", label, present)
+			return fmt.Errorf("%s: %d says neither that there is one nor that there is none", label, present)
 		}
-		return some(c)
+		return some(r)
 	}
 }
 
 // text is a u64 length and as many bytes of UTF-8.
 func text(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		size, err := c.uint64(label)
+	return func(r *reading) error {
+		size, err := r.uint64(label)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if left := uint64(len(c.raw) - c.at); size > left {
-			return nil, malformed(label, c.at, "cut off: %d bytes are needed, %d are left", size, left)
+		return r.textOf(label, size)
+	}
+}
+
+// shortText is a u32 length and as many bytes of UTF-8.
+func shortText(label string) argument {
+	return func(r *reading) error {
+		size, err := r.uint32(label)
+		if err != nil {
+			return err
 		}
-		return showText(label, c, int(size))
+		return r.textOf(label, uint64(size))
 	}
 }
 
 // restText is UTF-8 to the end of the data.
 func restText(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) { return showText(label, c, len(c.raw)-c.at) }
+	return func(r *reading) error { return r.textOf(label, uint64(len(r.raw)-r.cursor.at)) }
 }
 
-func showText(label string, c *cursor, size int) ([]chains.Field, error) {
-	at, err := c.skip(size, label)
-	if err != nil {
-		return nil, err
+func (r *reading) textOf(label string, size uint64) error {
+	if left := uint64(len(r.raw) - r.cursor.at); size > left {
+		return malformed(label, r.cursor.at, "cut off: %d bytes are needed, %d are left", size, left)
 	}
-	if value := c.raw[at:c.at]; utf8.Valid(value) {
-		return one(chains.Text(label, string(value)), nil)
+	content := r.raw[r.cursor.at:][:size]
+	r.cursor.at += int(size)
+	if !utf8.Valid(content) {
+		return fmt.Errorf("%s is not UTF-8", label)
 	}
-	return nil, fmt.Errorf("%s is not UTF-8", label)
+	r.show(func() chains.Field { return chains.Text(label, string(content)) })
+	return nil
 }
 
 // restBytes is all there is to the end of the data.
 func restBytes(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) { return fixedBytes(label, len(c.raw)-c.at)(c) }
+	return func(r *reading) error { return fixedBytes(label, len(r.raw)-r.cursor.at)(r) }
 }
 
 // fixedBytes is size bytes.
 func fixedBytes(label string, size int) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		at, err := c.skip(size, label)
+	return func(r *reading) error {
+		at, err := r.skip(size, label)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return one(chains.Bytes(label, c.raw[at:c.at]), nil)
+		content := r.raw[at:r.cursor.at]
+		r.show(func() chains.Field { return chains.Bytes(label, content) })
+		return nil
+	}
+}
+
+// sizedBytes is a u64 length and as many bytes.
+func sizedBytes(label string) argument {
+	return func(r *reading) error {
+		size, err := r.uint64(label)
+		if err != nil {
+			return err
+		}
+		if left := uint64(len(r.raw) - r.cursor.at); size > left {
+			return malformed(label, r.cursor.at, "cut off: %d bytes are needed, %d are left", size, left)
+		}
+		return fixedBytes(label, int(size))(r)
 	}
 }
 
 // keys is a u64 count and as many addresses.
 func keys(label string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		count, err := c.uint64(label)
+	return func(r *reading) error {
+		count, err := r.uint64(label)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if count > uint64(len(c.raw)-c.at)/keySize {
-			return nil, malformed(label, c.at, "cut off: %d addresses are announced, %d bytes are left", count, len(c.raw)-c.at)
+		if count > uint64(len(r.raw)-r.cursor.at)/keySize {
+			return malformed(label, r.cursor.at, "cut off: %d addresses are announced, %d bytes are left", count, len(r.raw)-r.cursor.at)
 		}
-		var fields []chains.Field
 		for i := range int(count) {
-			at := c.at + i*keySize
-			fields = append(fields, chains.AddressField(fmt.Sprintf("%s %d", label, i), encode58(c.raw[at:at+keySize])))
+			if err := key(fmt.Sprintf("%s %d", label, i))(r); err != nil {
+				return err
+			}
 		}
-		c.at += int(count) * keySize
-		return fields, nil
+		return nil
 	}
 }
 
 // restU16s is 16-bit numbers to the end of the data.
 func restU16s(label string) argument {
-	return func(c *cursor) (fields []chains.Field, err error) {
-		for len(c.raw)-c.at >= 2 {
-			fields = append(fields, chains.Integer(label, uint64(binary.LittleEndian.Uint16(c.raw[c.at:]))))
-			c.at += 2
+	return func(r *reading) error {
+		for len(r.raw)-r.cursor.at >= 2 {
+			if err := u16(label)(r); err != nil {
+				return err
+			}
 		}
-		return fields, nil
+		return nil
 	}
 }
 
 // oneOf is a number of size bytes, 1 or 4, that stands for a name.
 func oneOf(label string, size int, names ...string) argument {
-	return func(c *cursor) ([]chains.Field, error) {
-		number, err := readTag(c, size)
+	return func(r *reading) error {
+		number, err := readTag(&r.cursor, size)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if int64(number) >= int64(len(names)) {
-			return nil, fmt.Errorf("%s %d is not known", label, number)
+			return fmt.Errorf("%s %d is not known", label, number)
 		}
-		return one(chains.Text(label, names[number]), nil)
+		r.set(value{label: label, number: uint64(number), name: names[number]})
+		r.show(func() chains.Field { return chains.Text(label, names[number]) })
+		return nil
 	}
 }

@@ -82,7 +82,7 @@ func TestSmallOrderPoints(t *testing.T) {
 func TestPriorityFee(t *testing.T) {
 	tests := []struct{ limit, price, want uint64 }{
 		{0, 0, 0}, {1, 1, 1}, {1_000_000, 1, 1}, {200_000, 5, 1}, {200_000, 6, 2},
-		{1_400_000, 1_000_000, 1_400_000}, {1 << 32, 1_000_000, 1_400_000}, {1_400_000, 1<<64 - 1, 1<<64 - 1},
+		{1_400_000, 1_000_000, 1_400_000}, {1 << 32, 1_000_000, 1 << 32}, {1_400_000, 1<<64 - 1, 1<<64 - 1},
 	}
 	for _, test := range tests {
 		if got := priorityFee(test.limit, test.price); got != test.want {

@@ -1,80 +1,72 @@
 package solana
 
-import (
-	"math"
-	"math/bits"
+import "fmt"
 
-	"github.com/countersign-dev/countersign/chains"
+// The instructions of the Compute Budget program that legacy and v0 transactions
+// may have, each once.
+const (
+	requestHeapFrame    = 1
+	setComputeUnitLimit = 2
+	setComputeUnitPrice = 3
+	setLoadedDataLimit  = 4
 )
 
-// configField shows what a v1 message asks for. What it leaves out is shown as
-// the zero that it means.
-func (t *Transaction) configField() chains.Field {
-	limit := func(label, unit string, bit uint32, value uint32) chains.Field {
-		field := chains.Integer(label, uint64(value))
-		field.Symbol = unit
-		if t.config.mask&bit == 0 {
-			field.Note = "not set"
-		}
-		return field
-	}
-	heap := limit("heap size", "bytes", maskHeapSize, max(t.config.heapSize, minHeapSize))
-	return chains.List("compute budget",
-		lamportsField("priority fee", t.config.priorityFee),
-		limit("compute unit limit", "", maskComputeUnitLimit, t.config.computeUnitLimit),
-		limit("loaded accounts data size limit", "bytes", maskLoadedDataLimit, t.config.loadedDataLimit),
-		heap,
-	)
-}
+// computeProgram sets what a legacy or v0 transaction may use and pays. The
+// number of an instruction is a u8.
+var computeProgram = &program{name: "Compute Budget", tagSize: 1, layouts: layouts(map[uint32]*layout{
+	0:                   {name: "RequestUnitsDeprecated", inert: true, arguments: []argument{u32("compute units"), u32("additional fee in lamports")}},
+	requestHeapFrame:    {name: "RequestHeapFrame", inert: true, arguments: []argument{u32("heap bytes")}},
+	setComputeUnitLimit: {name: "SetComputeUnitLimit", inert: true, arguments: []argument{u32("compute units")}},
+	setComputeUnitPrice: {name: "SetComputeUnitPrice", inert: true, arguments: []argument{u64("micro-lamports for a unit")}},
+	setLoadedDataLimit:  {name: "SetLoadedAccountsDataSizeLimit", inert: true, arguments: []argument{u32("loaded data bytes")}},
+})}
 
-// maxComputeUnits is the most that a transaction gets, whatever it asks for.
-const maxComputeUnits = 1_400_000
-
-// budgetField shows the limit and the price that instructions of the Compute
-// Budget program set in a legacy or v0 transaction.
-func (t *Transaction) budgetField() (chains.Field, bool) {
-	limit, hasLimit := t.budget(setComputeUnitLimit, 4)
-	price, hasPrice := t.budget(setComputeUnitPrice, 8)
-	budget := chains.List("compute budget")
-	if hasLimit {
-		budget.Fields = append(budget.Fields, chains.Integer("compute unit limit", limit))
+// checkBudget refuses what every node refuses before it executes anything: an
+// instruction of the Compute Budget program that is not one, that comes a second
+// time, or whose value is out of range. In v1 these instructions do nothing.
+func (t *Transaction) checkBudget() error {
+	if t.version == Version1 {
+		return nil
 	}
-	if hasPrice {
-		field := chains.Integer("compute unit price", price)
-		field.Symbol = "micro-lamports"
-		budget.Fields = append(budget.Fields, field)
-	}
-	if hasLimit && hasPrice {
-		budget.Fields = append(budget.Fields, lamportsField("priority fee", priorityFee(limit, price)))
-	}
-	return budget, hasLimit || hasPrice
-}
-
-// budget returns the value, of size bytes, that an instruction of the Compute
-// Budget program sets. There can be one such instruction: the network refuses
-// two.
-func (t *Transaction) budget(number byte, size int) (value uint64, ok bool) {
-	for _, in := range t.instructions {
-		data := t.data(in)
-		if t.programID(in) != computeID || len(data) < 1+size || data[0] != number {
+	var seen [setLoadedDataLimit + 1]bool
+	for i, in := range t.instructions {
+		if t.programID(in) != computeID {
 			continue
 		}
-		for i := range size {
-			value |= uint64(data[1+i]) << (8 * i)
+		number, problem := checkBudgetData(t.data(in))
+		if problem == "" && seen[number] {
+			problem = fmt.Sprintf("is number %d of the Compute Budget program a second time", number)
 		}
-		return value, true
+		if problem != "" {
+			return within(malformed("data", in.dataAt, "%s: every node refuses it", problem), "instructions", i)
+		}
+		seen[number] = true
 	}
-	return 0, false
+	return nil
 }
 
-// priorityFee is limit·price, rounded up from micro-lamports to lamports.
-func priorityFee(limit, price uint64) uint64 {
-	high, low := bits.Mul64(min(limit, maxComputeUnits), price)
-	low, carry := bits.Add64(low, 999_999, 0)
-	high += carry
-	if high >= 1_000_000 {
-		return math.MaxUint64
+func checkBudgetData(data []byte) (number byte, problem string) {
+	if len(data) == 0 {
+		return 0, "is empty"
 	}
-	fee, _ := bits.Div64(high, low, 1_000_000)
-	return fee
+	number = data[0]
+	sizes := [...]int{requestHeapFrame: 4, setComputeUnitLimit: 4, setComputeUnitPrice: 8, setLoadedDataLimit: 4}
+	if number == 0 || int(number) >= len(sizes) {
+		return 0, fmt.Sprintf("is number %d of the Compute Budget program, which it does not have", number)
+	}
+	if len(data) <= sizes[number] {
+		return 0, fmt.Sprintf("has %d bytes, and number %d of the Compute Budget program needs %d", len(data), number, 1+sizes[number])
+	}
+	value := uint32(data[1]) | uint32(data[2])<<8 | uint32(data[3])<<16 | uint32(data[4])<<24
+	switch {
+	case number == requestHeapFrame && !validHeapSize(value):
+		return 0, fmt.Sprintf("asks for a heap of %d bytes: it must be a multiple of %d from %d to %d", value, heapSizeUnit, minHeapSize, maxHeapSize)
+	case number == setLoadedDataLimit && value == 0:
+		return 0, "sets a loaded accounts data size limit of 0"
+	}
+	return number, ""
+}
+
+func validHeapSize(size uint32) bool {
+	return size >= minHeapSize && size <= maxHeapSize && size%heapSizeUnit == 0
 }

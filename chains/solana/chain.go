@@ -25,26 +25,41 @@
 // the header's, no signers or more signers than keys, signers that are all
 // read-only (the first pays the fee), duplicate keys, indexes out of range, a
 // program that is the fee payer or comes from a lookup table, lookups that are
-// empty or load the same twice, more than 256 accounts, more bytes than the
-// network takes, a v1 configuration that it would not take, and other versions.
-// A slot that is filled must hold a valid signature, by the strict rules that
-// the network's nodes apply. The signer's own slot must be empty.
+// empty or load the same twice, a v1 configuration that the network would not
+// take, and other versions. A slot that is filled must hold a valid signature, by
+// the strict rules that the network's nodes apply. The signer's own slot must be
+// empty.
 //
-// # Hazards
-//
-// [HazardZeroBlockhash] and [HazardNoComputeBudget] are well-formed and still
-// not what anybody wants to sign.
+// Also refused is what every node refuses before executing anything: more bytes
+// than the network takes, more than 64 instructions or 64 accounts, and
+// instructions of the Compute Budget program that are none, come twice, or are out
+// of range.
 //
 // # What is shown
 //
-// The summary decodes the instructions of the System, SPL Token, Token-2022,
-// Associated Token Account, Memo, Compute Budget, Stake, Vote and Address Lookup
-// Table programs. Whatever it cannot decode it shows whole: program, accounts
-// and data. What an address lookup table holds is not in the transaction; such
-// accounts are shown as unresolved.
+// [Transaction.Effects] accounts for what the instructions do. Decoded are the
+// System program, SPL Token and Token-2022 with its extensions, Associated Token
+// Account, Stake, Vote, Address Lookup Table, the loaders v3 and v4, the
+// precompiles, Compute Budget and Memo. The roles of accounts are checked: a
+// sysvar or a program is called that only if it has its address, a signer only if
+// it signs. Of whatever cannot be decoded the effect is a call that is not, and the
+// summary shows program, accounts and data whole.
+//
+// What an address lookup table holds is not in the transaction; such accounts are
+// shown as unresolved, and are unknown in effects.
+//
+// # How old the rules are
+//
+// The layouts and roles follow the sources of solana-program/stake 4459fcf
+// (program v5), solana-program/token eb074cf (p-token), solana-program/token-2022
+// 426400f (program v11), and of agave 035f9f0 (vote, system, compute budget), as
+// of August 2026; tests execute them with LiteSVM 1.5.0. Where the program is not
+// among LiteSVM's (loader v4, confidential transfers), only the sources were read.
 package solana
 
 import (
+	"math/big"
+
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -68,14 +83,20 @@ const (
 type Limits struct {
 	MaxSize   int // bytes of a legacy or v0 transaction; DefaultMaxSize if zero
 	MaxSizeV1 int // bytes of a v1 transaction; DefaultMaxSizeV1 if zero
+
+	// MaxFee is the fee in lamports above which a transaction carries
+	// HazardHighFee; DefaultMaxFee if zero.
+	MaxFee uint64
 }
 
-// Chain is Solana. It implements chains.Chain.
+// Chain is Solana. It implements chains.NewChain.
 type Chain struct {
 	limits Limits
 }
 
-var _ chains.Chain = Chain{}
+var _ chains.NewChain = Chain{}
+
+var defaultMaxFee = big.NewInt(DefaultMaxFee)
 
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
@@ -83,19 +104,17 @@ func New(limits Limits) Chain { return Chain{limits: limits} }
 // Name returns "solana".
 func (Chain) Name() string { return Name }
 
-// Expects implements chains.Chain.
+// Expects implements chains.NewChain.
 func (Chain) Expects() string { return "hex of the whole wire transaction, with zeroed signatures" }
-
-// HazardNames implements chains.Chain.
-func (Chain) HazardNames() []string {
-	return []string{HazardZeroBlockhash, HazardNoComputeBudget}
-}
 
 // Parse reads the wire form of a transaction. The transaction is a *Transaction
 // and keeps raw, which the caller must not change afterwards. The error is a
 // *chains.ParseError.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
-	t := &Transaction{raw: raw}
+func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
+	t := &Transaction{raw: raw, maxFee: defaultMaxFee}
+	if c.limits.MaxFee != 0 {
+		t.maxFee = new(big.Int).SetUint64(c.limits.MaxFee)
+	}
 	t.instructions, t.lookups = t.fewInstructions[:0], t.fewLookups[:0]
 	if err := t.read(c.limits); err != nil {
 		return nil, err

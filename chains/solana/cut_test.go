@@ -147,7 +147,7 @@ func TestMoreKeysThanIndexes(t *testing.T) {
 	s.keys = append(s.keys, accounts(300)...)
 	raw := s.bytes()
 	_, err := solana.New(solana.Limits{MaxSize: len(raw)}).Parse(raw)
-	if got, ok := errors.AsType[*chains.ParseError](err); !ok || got.Field != "account_keys" || got.Problem != "303 keys, of at most 256" {
+	if got, ok := errors.AsType[*chains.ParseError](err); !ok || got.Field != "account_keys" || got.Problem != "303 keys, of at most 64" {
 		t.Errorf("%v, want it refused for its 303 keys", err)
 	}
 }

@@ -48,6 +48,16 @@ func (b *builder) add(word string) {
 	case "u8", "u16", "u32", "u64":
 		fmt.Sscanf(word, "u%d", &size)
 		b.number(b.Uint64()>>(64-size), size/8)
+	case "bool":
+		value := b.IntN(2)
+		b.data, b.values = append(b.data, byte(value)), append(b.values, []string{"no", "yes"}[value])
+	case "i8":
+		value := int8(b.Uint32())
+		b.data, b.values = append(b.data, byte(value)), append(b.values, fmt.Sprint(value))
+	case "sized":
+		size := b.IntN(40) + 1
+		b.data = binary.LittleEndian.AppendUint64(b.data, uint64(size))
+		b.values = append(b.values, hex.EncodeToString(b.fill(size)))
 	case "i16":
 		value := int16(b.Uint32())
 		b.data = binary.LittleEndian.AppendUint16(b.data, uint16(value))

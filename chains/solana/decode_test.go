@@ -42,10 +42,10 @@ var encodings = []struct {
 }{
 	{systemID, decoderOf(system.DecodeInstruction), `
 		0 u64 u64 key; 1 key; 2 u64; 3 key string u64 u64 key; 4; 5 u64; 6 key; 7 key; 8 u64;
-		9 key string u64 key; 10 key string key; 11 u64 string key; 12`},
+		9 key string u64 key; 10 key string key; 11 u64 string key; 12; 13 u64 u64 key`},
 	{stakeID, decoderOf(stake.DecodeInstruction), `
 		0 key key i64 u64 key; 1 key choice2x4; 2; 3 u64; 4 u64; 5; 6 opt:i64 opt:u64 opt:key; 7;
-		8 key choice2x4 string key; 9; 10 choice2x4; 11 choice2x4 string key; 12 opt:i64 opt:u64; 13; 14; 15; 16 u64; 17 u64`},
+		8 key choice2x4 string key; 9; 10 choice2x4; 11 choice2x4 string key; 12 opt:i64 opt:u64; 13; 14; 16 u64; 17 u64`},
 	{voteID, decoderOf(vote.DecodeInstruction), `
 		0 key key key u8; 1 key choice2x4; 3 u64; 4; 5 u8; 7 choice2x4; 10 choice2x4 key string key;
 		11 choice2x4 key string; 16 key key bytes48 bytes96 key u16 u16; 17 choice2x1; 18 u16 choice2x1; 19 u64`},
@@ -61,7 +61,14 @@ var encodings = []struct {
 		25 opt:key; 26.0 opt:key opt:key u16 u64; 26.1 u64 u8 u64; 26.2; 26.3 u8; 26.4; 26.5 u16 u64;
 		28.0 choice3x1; 28.1 choice3x1; 29 u16; 30.0; 30.1; 31; 32; 33.0 nzkey i16; 33.1 i16; 34.0; 34.1; 35 key;
 		36.0 nzkey nzkey; 36.1 nzkey; 38; 39.0 nzkey nzkey; 39.1 nzkey; 40.0 nzkey nzkey; 40.1 nzkey;
-		41.0 nzkey nzkey; 41.1 nzkey; 43.0 nzkey f64; 43.1 f64 i64; 44.0 nzkey; 44.1; 44.2; 45 opt:u64`},
+		41.0 nzkey nzkey; 41.1 nzkey; 43.0 nzkey f64; 43.1 f64 i64; 44.0 nzkey; 44.1; 44.2; 45 opt:u64;
+		27.0 nzkey bool bytes32; 27.1 bool bytes32; 27.2 bytes36 u64 i8; 27.3; 27.4 i8; 27.5 u64 u8; 27.6 u64 u8 bytes36 i8 i8;
+		27.7 bytes36 bytes64 bytes64 i8 i8 i8; 27.8 u64 bytes36; 27.9; 27.10; 27.11; 27.12;
+		27.13 bytes36 bytes64 bytes64 i8 i8 i8 i8 i8; 27.14; 37.0 nzkey bytes32; 37.1 i8 bytes36; 37.2 u8 i8 bytes36; 37.3; 37.4; 37.5;
+		42.0 bytes32 bytes36; 42.1 bytes32 i8; 42.2 bytes36; 42.3 bytes36 bytes64 bytes64 i8 i8 i8;
+		42.4 bytes36 bytes64 bytes64 i8 i8 i8; 42.5; 46.0 key; 46.1 u64; 46.2 u64 u8; 46.3 bytes36 bytes64 bytes64 i8 i8 i8`},
+	{loaderV3ID, nil, `0; 1 u32 sized; 2 u64; 3; 4; 5; 6 u32; 7; 8; 9 u32`},
+	{loaderV4ID, nil, `0 u32 sized; 1 u32 u32 u32; 2 u32; 3; 4; 5; 6`},
 }
 
 // solana-go v1.24.0 has a decoder for Token-2022 that does not compile (its
@@ -83,7 +90,7 @@ var oursAlone = map[[keySize]byte][]uint32{
 func TestDecodesAsSolanaGo(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, of := range encodings {
-		known, _ := findProgram(of.id)
+		known := findProgram(of.id)
 		seen := slices.Clone(oursAlone[of.id])
 		for _, encoding := range strings.Split(of.instructions, ";") {
 			words := strings.Fields(encoding)
@@ -99,9 +106,9 @@ func TestDecodesAsSolanaGo(t *testing.T) {
 						t.Fatalf("%s %x:\n got %q\nwant %q", ours.operation, data, got, values)
 					}
 					switch {
-					case of.decode != nil:
+					case of.decode != nil && !(of.id == systemID && tag == 13): // SIMD-0312
 						compareDecoding(t, ours, data, of.decode)
-					case tag <= 20 && words[0] != "6": // it knows fewer authorities
+					case of.id == token2022ID && tag <= 20 && words[0] != "6": // it knows fewer authorities
 						compareDecoding(t, ours, data, decoderOf(token.DecodeInstruction))
 					}
 				}
@@ -116,13 +123,11 @@ func TestDecodesAsSolanaGo(t *testing.T) {
 }
 
 // decodeAll decodes an instruction that is given 14 accounts.
-func decodeAll(t *testing.T, id [keySize]byte, data []byte) decoded {
+func decodeAll(t *testing.T, id [keySize]byte, data []byte) *instructionReading {
 	t.Helper()
-	tx := instructionWith(t, id, data, 14)
-	known, _ := findProgram(id)
-	ours, err := tx.decode(known, tx.instructions[0])
-	if err != nil {
-		t.Fatalf("%v\n%x", err, data)
+	ours := dataOnly(t, id, data)
+	if ours.problem != nil {
+		t.Fatalf("%v\n%x", ours.problem, data)
 	}
 	if len(ours.accounts) != 14 {
 		t.Errorf("%s: %d of 14 accounts are shown", ours.operation, len(ours.accounts))
@@ -130,7 +135,49 @@ func decodeAll(t *testing.T, id [keySize]byte, data []byte) decoded {
 	return ours
 }
 
-func compareDecoding(t *testing.T, ours decoded, data []byte, decode func([]*sdk.AccountMeta, []byte) (sdkInstruction, error)) {
+// dataOnly reads an instruction that is given 14 accounts, each of which is what
+// its place asks for.
+func dataOnly(t *testing.T, id [keySize]byte, data []byte) *instructionReading {
+	t.Helper()
+	return readFirst(instructionFor(t, id, data))
+}
+
+func readFirst(tx *Transaction) *instructionReading { return tx.read1(tx.instructions[0], 0, true) }
+
+// instructionFor returns a transaction of one instruction whose 14 accounts all
+// sign and are at the addresses that the layout asks for.
+func instructionFor(t *testing.T, id [keySize]byte, data []byte) *Transaction {
+	t.Helper()
+	tx := instructionWith(t, id, data, 14)
+	r := &reading{cursor: cursor{raw: data}}
+	found, err := findProgram(id).find(&r.cursor)
+	if err != nil && id != tokenAccountID {
+		return tx
+	}
+	if id == tokenAccountID && len(data) == 0 {
+		found = findProgram(id).layouts[0]
+	}
+	if found == nil {
+		return tx
+	}
+	at := 0
+	for _, place := range found.places {
+		for _, name := range append([]string{place.name}, place.with...) {
+			if fixed, ok := fixedAddresses[name]; ok {
+				tx.withAccount(at, fixed[len(fixed)-1])
+			}
+			at++
+		}
+	}
+	return tx
+}
+
+// withAccount puts an account in a place.
+func (t *Transaction) withAccount(at int, address [keySize]byte) {
+	copy(t.raw[t.keysAt+at*keySize:], address[:])
+}
+
+func compareDecoding(t *testing.T, ours *instructionReading, data []byte, decode func([]*sdk.AccountMeta, []byte) (sdkInstruction, error)) {
 	t.Helper()
 	metas := make([]*sdk.AccountMeta, 14)
 	for i := range metas {
@@ -230,17 +277,17 @@ func structValues(v reflect.Value) (values []string) {
 }
 
 // instructionWith returns a transaction of one instruction, which is given all
-// accounts but the program.
+// accounts but the program. They all sign.
 func instructionWith(t *testing.T, id [keySize]byte, data []byte, accounts int) *Transaction {
 	t.Helper()
-	raw := append([]byte{1}, make([]byte, 64)...)
-	raw = append(raw, 1, 0, 1, byte(accounts+1))
+	raw := append([]byte{byte(accounts)}, make([]byte, 64*accounts)...)
+	raw = append(raw, byte(accounts), 0, 1, byte(accounts+1))
 	var indexes []byte
 	for i := range accounts {
 		raw = append(raw, bytes.Repeat([]byte{byte(i + 100)}, keySize)...)
 		indexes = append(indexes, byte(i))
 	}
-	raw = append(raw, id[:]...)
+	raw = append(raw, bytes.Repeat([]byte{8}, keySize)...)
 	raw = append(raw, bytes.Repeat([]byte{9}, keySize)...)
 	raw = append(raw, 1, byte(accounts), byte(accounts))
 	raw = append(raw, indexes...)
@@ -254,15 +301,17 @@ func instructionWith(t *testing.T, id [keySize]byte, data []byte, accounts int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tx.(*Transaction)
+	result := tx.(*Transaction)
+	result.withAccount(accounts, id) // behind the parser's back: it refuses some of the Compute Budget program's
+	return result
 }
 
 func TestMemoAsSolanaGo(t *testing.T) {
 	for _, id := range [][keySize]byte{memoID, memoV1ID} {
 		tx := instructionWith(t, id, []byte("héllo"), 2)
-		result, err := tx.decode(memoProgram, tx.instructions[0])
-		if err != nil || result.operation != "Memo" || len(result.arguments) != 1 || result.arguments[0].Value != "héllo" || len(result.accounts) != 2 {
-			t.Errorf("got %+v, %v", result, err)
+		result := readFirst(tx)
+		if err := result.problem; err != nil || result.operation != "Memo" || len(result.arguments) != 1 || result.arguments[0].Value != "héllo" || len(result.accounts) != 2 {
+			t.Errorf("got %+v", result)
 		}
 	}
 	theirs, err := memo.DecodeInstruction([]*sdk.AccountMeta{sdk.Meta(sdk.PublicKey{1})}, []byte("héllo"))
@@ -308,12 +357,11 @@ func TestNotDecoded(t *testing.T) {
 		{"a batch cut off in its data", tokenID, []byte{255, 1, 9, 17}, 3, "instruction 0 of the batch: solana: batch at byte"},
 		{"a batch of what is not known", tokenID, []byte{255, 1, 1, 99}, 1, "instruction 0 of the batch: instruction 99 of the SPL Token program is not known"},
 		{"an account made for too few", tokenAccountID, nil, 2, `Create needs an account`},
-		{"a batch with accounts left over", tokenID, []byte{255, 1, 1, 17}, 3, "the batch leaves 2 accounts over"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			tx := instructionWith(t, test.id, test.data, test.accounts)
-			fields := tx.instructionFields(tx.instructions[0])
+			fields := tx.instructionFields(tx.instructions[0], 0)
 			if fields[1].Label != "not decoded" || !strings.Contains(fields[1].Value, test.why) {
 				t.Errorf("got %+v, want …%s…", fields[1], test.why)
 			}
@@ -328,9 +376,9 @@ func TestNotDecoded(t *testing.T) {
 // sees them.
 func TestTrailingDataIsShown(t *testing.T) {
 	tx := instructionWith(t, systemID, []byte{2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xaa, 0xbb}, 2)
-	result, err := tx.decode(systemProgram, tx.instructions[0])
-	if err != nil || len(result.arguments) != 2 || result.arguments[1].Label != "trailing data" || result.arguments[1].Value != "aabb" {
-		t.Errorf("got %+v, %v", result, err)
+	result := readFirst(tx)
+	if err := result.problem; err != nil || len(result.arguments) != 2 || result.arguments[1].Label != "trailing data" || result.arguments[1].Value != "aabb" {
+		t.Errorf("got %+v", result)
 	}
 }
 
@@ -340,7 +388,7 @@ func TestTrailingDataIsShown(t *testing.T) {
 func TestCutInstructions(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, of := range encodings {
-		known, _ := findProgram(of.id)
+		known := findProgram(of.id)
 		for _, encoding := range strings.Split(of.instructions, ";") {
 			words := strings.Fields(encoding)
 			if last := words[len(words)-1]; last == "rest" || last == "u16" && of.id == token2022ID {
@@ -359,10 +407,10 @@ func TestCutInstructions(t *testing.T) {
 	}
 }
 
-func checkCutInstruction(t *testing.T, known program, id [keySize]byte, data []byte) {
+func checkCutInstruction(t *testing.T, known *program, id [keySize]byte, data []byte) {
 	t.Helper()
-	tx := instructionWith(t, id, data, 14)
-	result, err := tx.decode(known, tx.instructions[0])
+	result := dataOnly(t, id, data)
+	err := result.problem
 	if err == nil {
 		t.Errorf("%s %x is taken as %s: %v", known.name, data, result.operation, result.arguments)
 		return

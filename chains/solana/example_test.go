@@ -42,6 +42,12 @@ func ExampleChain_Parse() {
 	// signers
 	//   signer 0  AYqgi6uEZJd8KdGLymSMY8AigtTqNcCjAbFGm232RxM9 [missing]
 	// recent blockhash  GZSq3KvoFVhE22CQsaWSAxBoAvRiZSs7xVNa6yPecMUu
+	// fee
+	//   at most             0.000005 SOL
+	//   base fee            0.000005 SOL
+	//   paid signatures     1
+	//   priority fee        0 SOL
+	//   compute unit limit  3000 [not set: the network's default, at most]
 	// instructions
 	//   instruction 0
 	//     program    11111111111111111111111111111111 [System program]
@@ -51,7 +57,7 @@ func ExampleChain_Parse() {
 	//     to         tkhqC9QX2gkqJtUFk2QKhBmQfFyyqZXSpr73VFRi35C [writable]
 }
 
-func ExampleTransaction_Sign() {
+func ExampleTransaction_Request() {
 	ctx := context.Background()
 	store := memory.New()
 	defer store.Close()
@@ -66,15 +72,19 @@ func ExampleTransaction_Sign() {
 		log.Fatal(err)
 	}
 	const signWith = "AYqgi6uEZJd8KdGLymSMY8AigtTqNcCjAbFGm232RxM9"
-	locators, err := tx.Signers(signWith)
+	request, err := tx.Request(signWith)
 	if err != nil {
 		log.Fatal(err)
 	}
-	key, err := store.Find(ctx, "org", locators[0])
+	key, err := store.Find(ctx, "org", request.Locators()[0])
 	if err != nil {
 		log.Fatal(err)
 	}
-	signed, err := tx.AppendSigned(ctx, nil, keystore.Verified(key), signWith)
+	signing, err := request.With(keystore.Verified(key))
+	if err != nil {
+		log.Fatal(err)
+	}
+	signed, err := signing.AppendSigned(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -48,7 +48,8 @@ func TestHazards(t *testing.T) {
 }
 
 func TestHazardNames(t *testing.T) {
-	want := []string{"solana/zero-blockhash", "solana/no-compute-budget"}
+	want := []string{"solana/zero-blockhash", "solana/no-compute-budget", "solana/durable-nonce", "solana/high-fee", "solana/blind-call",
+		"solana/authority-change", "solana/unlimited-approval", "solana/unresolved-account", "solana/burn"}
 	if got := (solana.Chain{}).HazardNames(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -57,7 +58,7 @@ func TestHazardNames(t *testing.T) {
 func TestHazardSaysWhichLimit(t *testing.T) {
 	s := simple(solana.Version1, 1)
 	s.mask, s.values = 0b100, []byte{1, 0, 0, 0}
-	hazards := parse(t, s.bytes()).Hazards(ed25519Key(t, 0).PublicKey())
+	hazards := ready(t, s.bytes(), ed25519Key(t, 0)).Hazards()
 	if len(hazards) != 1 || !strings.HasPrefix(hazards[0].Detail, "no loaded accounts data size limit:") {
 		t.Errorf("got %+v", hazards)
 	}

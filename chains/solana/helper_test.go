@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"testing"
 
+	sdk "github.com/gagliardetto/solana-go"
+
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -25,11 +27,13 @@ func private(i int) ed25519.PrivateKey { return ed25519.NewKeyFromSeed(seed(i)) 
 
 func public(i int) [32]byte { return [32]byte(private(i).Public().(ed25519.PublicKey)) }
 
+var memo = [32]byte(sdk.MemoProgramID)
+
 // account returns an address that nobody has the key of.
 func account(i int) [32]byte { return sha256.Sum256(fmt.Appendf(nil, "solana test account %d", i)) }
 
 func ed25519Key(t testing.TB, i int) keystore.Key {
-	return chaintest.Key(t, keystore.CurveEd25519, seed(i))
+	return roadtest.Key(t, keystore.CurveEd25519, seed(i))
 }
 
 func address(key keystore.Key) string {
@@ -47,11 +51,7 @@ func sign(t testing.TB, raw []byte, key keystore.Key) []byte {
 }
 
 func trySign(raw []byte, key keystore.Key) ([]byte, error) {
-	tx, err := solana.New(solana.Limits{}).Parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	return tx.AppendSigned(context.Background(), nil, key, address(key))
+	return roadtest.Sign(context.Background(), solana.Chain{}, raw, address(key), key)
 }
 
 func parse(t testing.TB, raw []byte) *solana.Transaction {
@@ -87,13 +87,13 @@ type table struct {
 	writable, readonly []byte
 }
 
-// simple is a shape with so many signers, a program and one instruction.
+// simple is a shape with so many signers, the Memo program and one instruction.
 func simple(version solana.Version, signers int) shape {
 	s := shape{version: version, slots: make([][64]byte, signers), header: [3]byte{byte(signers), 0, 1}, blockhash: account(99)}
 	for i := range signers {
 		s.keys = append(s.keys, public(i))
 	}
-	s.keys = append(s.keys, account(1), account(0))
+	s.keys = append(s.keys, account(1), memo)
 	s.instructions = []part{{program: byte(signers + 1), accounts: []byte{0, byte(signers)}, data: []byte("data")}}
 	if version == solana.Version1 {
 		s.mask, s.values = 0b1100, []byte{0x40, 0x0d, 3, 0, 0, 0, 1, 0}
@@ -177,6 +177,20 @@ func each[From, To any](list []From, convert func(From) To) []To {
 	return out
 }
 
-func hazardNames(tx chains.Transaction) []string {
-	return chaintest.Names(tx.Hazards(keystore.PublicKey{}))
+// check returns what Request or With refuses.
+func check(tx chains.NewTransaction, key keystore.Key, signWith string) error {
+	_, err := roadtest.Ready(tx, signWith, key)
+	return err
 }
+
+// ready is a transaction at the point where only the key can fail.
+func ready(t testing.TB, raw []byte, keys ...keystore.Key) chains.Signing {
+	t.Helper()
+	signing, err := roadtest.Ready(parse(t, raw), "wallet", keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signing
+}
+
+func hazardNames(tx chains.NewTransaction) []string { return roadtest.Names(tx.Hazards()) }

@@ -2,8 +2,11 @@ package solana
 
 import "fmt"
 
-// maxAccounts is how many accounts an instruction's indexes of one byte reach.
-const maxAccounts = 256
+// What a node takes of a legacy or v0 transaction at most.
+const (
+	MaxAccounts     = 64 // that are locked: keys of the message and entries of lookup tables
+	MaxInstructions = 64 // SIMD-0160
+)
 
 // readMessage reads a legacy or v0 message. Counts are compact-u16.
 //
@@ -26,8 +29,8 @@ func (t *Transaction) readMessage(c *cursor) (err error) {
 	if t.keysAt, t.keys, err = c.counted(keySize, "account_keys"); err != nil {
 		return err
 	}
-	if t.keys > maxAccounts {
-		return malformed("account_keys", countAt, "%d keys, of at most %d", t.keys, maxAccounts)
+	if t.keys > MaxAccounts {
+		return malformed("account_keys", countAt, "%d keys, of at most %d", t.keys, MaxAccounts)
 	}
 	if err := t.checkHeader(); err != nil {
 		return err
@@ -84,9 +87,13 @@ func (t *Transaction) readHeader(c *cursor) error {
 }
 
 func (t *Transaction) readInstructions(c *cursor) error {
+	at := c.at
 	count, err := c.compactU16("instructions")
 	if err != nil {
 		return err
+	}
+	if count > MaxInstructions {
+		return malformed("instructions", at, "%d instructions, of at most %d", count, MaxInstructions)
 	}
 	for i := range count {
 		in, err := readInstruction(c)

@@ -34,9 +34,9 @@ func (t *Transaction) readLookups(c *cursor) error {
 		t.loaded += next.writable + next.readonly
 		t.loadedWritable += next.writable
 	}
-	if all := t.keys + t.loaded; all > maxAccounts {
+	if all := t.keys + t.loaded; all > MaxAccounts {
 		return malformed("address_table_lookups", begin, "%d keys and %d loaded accounts, of at most %d together",
-			t.keys, t.loaded, maxAccounts)
+			t.keys, t.loaded, MaxAccounts)
 	}
 	return nil
 }

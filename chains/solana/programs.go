@@ -1,5 +1,11 @@
 package solana
 
+import (
+	"errors"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
 // The addresses of the programs whose instructions are decoded.
 var (
 	systemID       = mustKey("11111111111111111111111111111111")
@@ -7,6 +13,11 @@ var (
 	stakeID        = mustKey("Stake11111111111111111111111111111111111111")
 	voteID         = mustKey("Vote111111111111111111111111111111111111111")
 	lookupTableID  = mustKey("AddressLookupTab1e1111111111111111111111111")
+	loaderV3ID     = mustKey("BPFLoaderUpgradeab1e11111111111111111111111")
+	loaderV4ID     = mustKey("LoaderV411111111111111111111111111111111111")
+	ed25519ID      = mustKey("Ed25519SigVerify111111111111111111111111111")
+	secp256k1ID    = mustKey("KeccakSecp256k11111111111111111111111111111")
+	secp256r1ID    = mustKey("Secp256r1SigVerify1111111111111111111111111")
 	tokenID        = mustKey("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 	token2022ID    = mustKey("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
 	tokenAccountID = mustKey("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
@@ -14,86 +25,95 @@ var (
 	memoV1ID       = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
 )
 
-// findProgram returns what is known of a program.
-func findProgram(id [keySize]byte) (known program, ok bool) {
-	switch id {
-	case systemID:
-		return systemProgram, true
-	case computeID:
-		return computeProgram, true
-	case stakeID:
-		return stakeProgram, true
-	case voteID:
-		return voteProgram, true
-	case lookupTableID:
-		return lookupTableProgram, true
-	case tokenID:
-		return tokenProgram, true
-	case token2022ID:
-		return token2022Program, true
-	case tokenAccountID:
-		return tokenAccountProgram, true
-	case memoID, memoV1ID:
-		return memoProgram, true
-	}
-	return program{}, false
+// fixedAddresses are the roles that only one of these addresses can have.
+var fixedAddresses = map[string][][keySize]byte{
+	clockSysvar:          {mustKey("SysvarC1ock11111111111111111111111111111111")},
+	rentSysvar:           {mustKey("SysvarRent111111111111111111111111111111111")},
+	hashesSysvar:         {mustKey("SysvarRecentB1ockHashes11111111111111111111")},
+	historySysvar:        {mustKey("SysvarStakeHistory1111111111111111111111111")},
+	"slot hashes sysvar": {mustKey("SysvarS1otHashes111111111111111111111111111")},
+	stakeConfig:          {mustKey("StakeConfig11111111111111111111111111111111")},
+	systemRole:           {systemID},
+	tokenProgramRole:     {tokenID, token2022ID},
 }
 
-// The instructions of the Compute Budget program that its summary adds up.
-const (
-	setComputeUnitLimit = 2
-	setComputeUnitPrice = 3
+// unspendable are addresses whose SOL nobody can spend: the System program's,
+// and the one at which SOL is burned at the end of each block.
+var unspendable = [][keySize]byte{systemID, mustKey("1nc1nerator11111111111111111111111111111111")}
+
+// known are the programs that are decoded.
+var known map[[keySize]byte]*program
+
+func init() {
+	known = map[[keySize]byte]*program{
+		systemID: systemProgram, computeID: computeProgram, stakeID: stakeProgram, voteID: voteProgram,
+		lookupTableID: lookupTableProgram, loaderV3ID: loaderV3Program, loaderV4ID: loaderV4Program,
+		ed25519ID: ed25519Program, secp256k1ID: secp256k1Program, secp256r1ID: secp256r1Program,
+		tokenID: tokenProgram, token2022ID: token2022Program, tokenAccountID: tokenAccountProgram,
+		memoID: memoProgram, memoV1ID: memoProgram,
+	}
+}
+
+// findProgram returns what is known of a program, nil if that is nothing.
+func findProgram(id [keySize]byte) *program { return known[id] }
+
+// errNotDecoded is why an instruction of a program without a table is not decoded.
+var errNotDecoded = errors.New("not a program that is decoded")
+
+// isBuiltin reports whether the network charges a builtin program's units.
+func isBuiltin(id [keySize]byte) bool {
+	switch id {
+	case systemID, computeID, voteID, loaderV3ID, loaderV4ID, ed25519ID, secp256k1ID:
+		return true
+	}
+	return false
+}
+
+func isPrecompile(id [keySize]byte) bool {
+	return id == ed25519ID || id == secp256k1ID || id == secp256r1ID
+}
+
+// The precompiles verify signatures that stand in instructions. They change
+// nothing, and every signature that they announce is paid for.
+var (
+	ed25519Program   = precompile("Ed25519 verification")
+	secp256k1Program = precompile("secp256k1 verification")
+	secp256r1Program = precompile("secp256r1 verification")
 )
 
-// computeProgram sets what a legacy or v0 transaction may use and pays. The
-// number of an instruction is a u8.
-var computeProgram = program{name: "Compute Budget", tagSize: 1, layouts: map[uint32]layout{
-	0:                   {name: "RequestUnitsDeprecated", arguments: []argument{u32("compute units"), u32("additional fee in lamports")}},
-	1:                   {name: "RequestHeapFrame", arguments: []argument{u32("heap bytes")}},
-	setComputeUnitLimit: {name: "SetComputeUnitLimit", arguments: []argument{u32("compute units")}},
-	setComputeUnitPrice: {name: "SetComputeUnitPrice", arguments: []argument{u64("micro-lamports for a unit")}},
-	4:                   {name: "SetLoadedAccountsDataSizeLimit", arguments: []argument{u32("loaded data bytes")}},
-}}
-
-// lookupTableProgram keeps address lookup tables. The number of an instruction
-// is a u32.
-var lookupTableProgram = program{name: "Address Lookup Table", tagSize: 4, layouts: map[uint32]layout{
-	0: {name: "CreateLookupTable", accounts: "table, authority, payer, system program",
-		arguments: []argument{u64("recent slot"), u8("bump seed")}},
-	1: {name: "FreezeLookupTable", accounts: "table, authority"},
-	2: {name: "ExtendLookupTable", accounts: "table, authority, ?payer, ?system program",
-		arguments: []argument{keys("address")}},
-	3: {name: "DeactivateLookupTable", accounts: "table, authority"},
-	4: {name: "CloseLookupTable", accounts: "table, authority, lamports to"},
-}}
-
-// tokenAccountProgram makes the account that a wallet has for a mint. The number
-// of an instruction is a u8; none at all means Create.
-var tokenAccountProgram = program{name: "Associated Token Account", tagSize: 1, decode: decodeTokenAccount, layouts: map[uint32]layout{
-	0: {name: "Create", accounts: createAccounts},
-	1: {name: "CreateIdempotent", accounts: createAccounts},
-	2: {name: "RecoverNested", accounts: "nested account, nested mint, to, owner account, owner mint, wallet, token program"},
-}}
-
-const createAccounts = "payer, token account, wallet, mint, system program, token program, ?" + rentSysvar
-
-func decodeTokenAccount(p program, t *Transaction, accounts []byte, c *cursor) (decoded, error) {
-	if c.at < len(c.raw) {
-		return p.decodeLayout(t, accounts, c)
-	}
-	roles, err := t.roles(layout{name: "Create", accounts: createAccounts}, accounts)
-	return decoded{operation: "Create", accounts: roles}, err
+func precompile(name string) *program {
+	verify := &layout{name: "Verify", inert: true, accounts: "further account*",
+		arguments: []argument{u8("signatures"), restBytes("offsets and data")}}
+	verify.prepare()
+	return &program{name: name, decode: func(r *reading) error { return r.decodeAs(verify) }}
 }
 
 // memoProgram writes text into the ledger. All the data is the text; who signs
 // it stands in the accounts.
-var memoProgram = program{name: "Memo", decode: decodeMemo}
+var memoProgram = &program{name: "Memo", decode: func(r *reading) error { return r.decodeAs(memoLayout) }}
 
-func decodeMemo(_ program, t *Transaction, accounts []byte, c *cursor) (decoded, error) {
-	memo, err := restText("memo")(c)
-	if err != nil {
-		return decoded{}, err
-	}
-	roles, err := t.roles(layout{name: "Memo", accounts: "signer*"}, accounts)
-	return decoded{operation: "Memo", arguments: memo, accounts: roles}, err
+var memoLayout = (&layout{name: "Memo", inert: true, accounts: "signer*", arguments: []argument{restText("memo")}}).prepare()
+
+// What accounts that are paid for hold at most, in bytes.
+const (
+	tokenAccountData = 165
+	mostAccountData  = 512 // of Token-2022, with the extensions that a mint can ask for
+	mintData         = 512
+	tableData        = 56 + 256*keySize
+)
+
+// rent is the most that an account of a size has to have, in lamports: two years
+// of 3,480 lamports a byte and year, with 128 bytes of overhead.
+func rent(size uint64) uint64 { return (size + 128) * 6_960 }
+
+// pays is what making or enlarging an account costs a payer at most.
+func pays(payer, account string, size uint64) doing {
+	return doing{kind: chains.KindCreate, from: payer, to: account, asset: native, amount: allOfIt, by: payer,
+		with: func(_ *reading, e *effect) { e.Amount = atMostUint(rent(size)) }}
+}
+
+func paysIfGiven(payer, account string, size uint64) doing {
+	d := pays(payer, account, size)
+	d.given = payer
+	return d
 }

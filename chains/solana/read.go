@@ -26,6 +26,9 @@ func (t *Transaction) read(limits Limits) error {
 	if err := t.checkIndexes(); err != nil {
 		return err
 	}
+	if err := t.checkBudget(); err != nil {
+		return err
+	}
 	return t.checkSignatures()
 }
 

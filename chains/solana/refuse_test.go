@@ -81,9 +81,9 @@ var refusals = []struct {
 	{"an entry writable and read-only", solana.Version0, func(s *shape) {
 		s.lookups = []table{{key: account(7), writable: []byte{5}, readonly: []byte{6, 5}}}
 	}, "address_table_lookups[0].readonly_indexes[1]", v0Lookups + 1 + 36, "loads 5 of the table a second time"},
-	{"over 256 accounts", solana.Version0, func(s *shape) {
+	{"over 64 accounts", solana.Version0, func(s *shape) {
 		s.lookups = []table{{key: account(7), writable: upTo(254)}}
-	}, "address_table_lookups", v0Lookups, "3 keys and 254 loaded accounts, of at most 256"},
+	}, "address_table_lookups", v0Lookups, "3 keys and 254 loaded accounts, of at most 64"},
 	{"an unknown mask bit", solana.Version1, func(s *shape) { s.mask |= 1 << 5 },
 		"config.mask", 4, "bit 5 is not known"},
 	{"the highest mask bit", solana.Version1, func(s *shape) { s.mask |= 1 << 31 },

@@ -6,98 +6,58 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Signers implements chains.Transaction: one place to look.
-func (t *Transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	read, err := t.targetOf(signWith)
-	if err != nil {
-		return nil, err
-	}
-	if read.isAddress {
-		t.signer[0] = keystore.ByEd25519(read.key)
-	} else {
-		t.signer[0] = keystore.ByID(signWith)
-	}
-	return t.signer[:], nil
+// signing is a transaction and the keys that sign it now.
+type signing struct {
+	t     *Transaction
+	hands []hand
+	slots []int // of the hands
 }
 
-// Check implements chains.Transaction.
-func (t *Transaction) Check(key keystore.Key, signWith string) error {
-	_, _, err := t.prepare(key, signWith)
-	return err
+// KeyIDs implements chains.Signing.
+func (s *signing) KeyIDs() (ids []string) {
+	for _, hand := range s.hands {
+		ids = append(ids, hand.id)
+	}
+	return ids
 }
 
-// AppendSigned implements chains.Transaction. It signs the message bytes as they
-// came and fills the key's slot; every other byte is that of the raw transaction.
-func (t *Transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
-	signer, slot, err := t.prepare(key, signWith)
-	if err != nil {
-		return nil, err
-	}
-	signature, err := signer.SignEd25519(ctx, t.Message())
-	if err != nil {
-		return nil, err
-	}
-	start := len(dst)
-	dst = append(dst, t.raw...)
-	copy(dst[start+t.signatureAt(slot):], signature[:])
-	return dst, nil
-}
-
-// prepare returns what the key signs with and the slot that is its own.
-func (t *Transaction) prepare(key keystore.Key, signWith string) (keystore.Ed25519Signer, int, error) {
-	signer, err := keystore.AsEd25519(key)
-	if err != nil {
-		return nil, 0, err
-	}
-	pub := key.PublicKey()
-	if pub.Curve() != keystore.CurveEd25519 {
-		return nil, 0, fmt.Errorf("%w: key %s is of %s, and Solana signs with %s",
-			keystore.ErrUnsupported, key.ID(), pub.Curve(), keystore.CurveEd25519)
-	}
-	raw := pub.Ed25519()
-	if read, err := t.targetOf(signWith); err != nil {
-		return nil, 0, err
-	} else if read.isAddress && read.key != raw {
-		return nil, 0, t.notSigner("key %s has the address %s, not %s", key.ID(), encode58(raw[:]), signWith)
-	}
-	slot := t.slotOf(raw)
-	if slot < 0 {
-		return nil, 0, t.notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]), t.signerList())
-	}
-	if t.filled(slot) {
-		return nil, 0, malformed(item("signatures", slot), t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
-	}
-	return signer, slot, nil
-}
-
-// slotOf returns the slot of a signer, −1 if the key is none.
-func (t *Transaction) slotOf(key [keySize]byte) int {
-	for i := range t.header.required {
-		if string(t.key(i)) == string(key[:]) {
-			return i
+// SignerView implements chains.Signing: what each key is in this transaction.
+func (s *signing) SignerView() (fields []chains.Field) {
+	for _, slot := range s.slots {
+		role := fmt.Sprintf("signer %d, %s", slot, s.t.slotState(slot))
+		if slot == 0 {
+			role += ", pays the fee"
+		}
+		fields = append(fields, chains.AddressField("ours", encode58(s.t.key(slot))).WithNote(role))
+		if used := s.t.instructionsWith(slot); len(used) > 0 {
+			fields = append(fields, chains.Text("ours is an account of", strings.Join(used, ", ")))
 		}
 	}
-	return -1
+	return fields
 }
 
-func (t *Transaction) notSigner(format string, arguments ...any) error {
-	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, arguments...)}
+// Effects implements chains.Signing. What another signer authorizes is by that
+// one, whether or not its signature is there yet.
+func (s *signing) Effects() []chains.Effect { return publish(s.t.resolved(s.slots, true)) }
+
+// Hazards implements chains.Signing.
+func (s *signing) Hazards() []chains.Hazard {
+	return append(s.t.messageHazards(), s.t.hazardsFor(s.slots)...)
 }
 
-func (t *Transaction) signerList() string {
-	var signers []string
-	for i := range t.header.required {
-		signers = append(signers, fmt.Sprintf("%s (%s)", encode58(t.key(i)), t.slotState(i)))
+// AppendSigned implements chains.Signing. It signs the message bytes as they came
+// and fills the slots of its keys; every other byte is that of the raw transaction.
+func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, s.t.raw...)
+	for _, hand := range s.hands {
+		signature, err := hand.signer.SignEd25519(ctx, s.t.Message())
+		if err != nil {
+			return nil, err
+		}
+		copy(dst[start+s.t.signatureAt(hand.slot):], signature[:])
 	}
-	return strings.Join(signers, ", ")
-}
-
-func (t *Transaction) slotState(i int) string {
-	if t.filled(i) {
-		return "signed"
-	}
-	return "missing"
+	return dst, nil
 }

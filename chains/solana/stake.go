@@ -1,46 +1,99 @@
 package solana
 
+import "github.com/countersign-dev/countersign/chains"
+
 var stakeAuthorize = oneOf("authority type", 4, "Staker", "Withdrawer")
 
-const historySysvar = "stake history sysvar"
+const (
+	historySysvar = "stake history sysvar"
+	stakeConfig   = "stake config"
+
+	// Since version 5 (SIMD-0490) the stake program looks whether the account in
+	// the place of the first sysvar is that sysvar; if it is not, the sysvars were
+	// left out and every account behind them moves up.
+	clockIfAny   = "~" + clockSysvar
+	rentIfAny    = "~" + rentSysvar
+	historyIfAny = clockIfAny + "+" + historySysvar
+	configIfAny  = historyIfAny + "+" + stakeConfig
+)
+
+// hands is what giving control of an account to another does.
+func hands(account, from, to string) doing {
+	return doing{kind: chains.KindAuthority, from: from, account: account, to: to, args: []string{"authority type"}}
+}
+
+// initializes is what giving a stake account its authorities does: all of it can
+// be withdrawn by one of them.
+var initializes = []doing{
+	{kind: chains.KindStake, from: "stake account", account: "stake account", to: "withdrawer", asset: native, amount: allOfIt},
+	{kind: chains.KindAuthority, account: "stake account", to: "staker"},
+}
+
+// locks is what setting a lockup does: until then, or until the custodian
+// agrees, nothing can be withdrawn.
+func locks(custodian string) []doing {
+	return []doing{
+		{kind: chains.KindFreeze, from: "authority", account: "stake account", args: []string{"lockup until", "lockup until epoch"}},
+		{kind: chains.KindAuthority, from: "authority", account: "stake account", to: custodian, given: custodian},
+	}
+}
+
+func stakeMoves(amount string) []doing {
+	return []doing{sends("from stake account", "to stake account", amount)}
+}
 
 // stakeProgram delegates SOL to validators. The number of an instruction is a
-// u32; the layouts are those of solana-stake-interface, in bincode.
-var stakeProgram = program{name: "Stake", tagSize: 4, layouts: map[uint32]layout{
-	0: {name: "Initialize", accounts: "stake account, " + rentSysvar,
-		arguments: []argument{key("staker"), key("withdrawer"), unixTime("lockup until"), u64("lockup until epoch"), key("lockup custodian")}},
-	1: {name: "Authorize", accounts: "stake account, " + clockSysvar + ", authority, ?lockup custodian",
-		arguments: []argument{key("new authority"), stakeAuthorize}},
-	2: {name: "DelegateStake", accounts: "stake account, vote account, " + clockSysvar + ", " + historySysvar + ", stake config, stake authority"},
-	3: {name: "Split", accounts: "stake account, new stake account, stake authority",
-		arguments: []argument{lamports("amount")}},
-	4: {name: "Withdraw", accounts: "stake account, to, " + clockSysvar + ", " + historySysvar + ", withdraw authority, ?lockup custodian",
-		arguments: []argument{lamports("amount")}},
-	5: {name: "Deactivate", accounts: "stake account, " + clockSysvar + ", stake authority"},
-	6: {name: "SetLockup", accounts: "stake account, authority",
+// u32; the layouts are those of solana-stake-interface, in bincode, the roles
+// those of version 5 of the program.
+var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint32]*layout{
+	0: {name: "Initialize", accounts: "stake account, ?further account*",
+		arguments: []argument{key("staker"), key("withdrawer"), unixTime("lockup until"), u64("lockup until epoch"), key("lockup custodian")},
+		does: append(initializes[:2:2], doing{kind: chains.KindFreeze, account: "stake account", args: []string{"lockup until", "lockup until epoch", "lockup custodian"},
+			when: hasLockup})},
+	1: {name: "Authorize", accounts: "stake account, " + clockIfAny + ", !authority, ?lockup custodian", anySigner: true,
+		arguments: []argument{key("new authority"), stakeAuthorize}, does: []doing{hands("stake account", "authority", "new authority")}},
+	2: {name: "DelegateStake", accounts: "stake account, vote account, " + configIfAny + ", !stake authority", anySigner: true,
+		does: []doing{{kind: chains.KindStake, from: "stake account", account: "stake account", asset: native, amount: allOfIt, args: []string{"vote account"}}}},
+	3: {name: "Split", accounts: "from stake account, to stake account, !stake authority", anySigner: true,
+		arguments: []argument{lamports("amount")}, does: stakeMoves("amount")},
+	4: {name: "Withdraw", accounts: "stake account, to, " + historyIfAny + ", !withdraw authority, ?!lockup custodian",
+		arguments: []argument{lamports("amount")}, does: []doing{sends("stake account", "to", "amount")}},
+	5: {name: "Deactivate", accounts: "stake account, " + clockIfAny + ", !stake authority", anySigner: true,
+		does: []doing{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: allOfIt}}},
+	6: {name: "SetLockup", accounts: "stake account, !authority", anySigner: true,
 		arguments: []argument{
 			optional("lockup until", unixTime("lockup until")),
 			optional("lockup until epoch", u64("lockup until epoch")),
 			optional("lockup custodian", key("lockup custodian")),
-		}},
-	7: {name: "Merge", accounts: "to stake account, from stake account, " + clockSysvar + ", " + historySysvar + ", stake authority"},
-	8: {name: "AuthorizeWithSeed", accounts: "stake account, authority base, ?" + clockSysvar + ", ?lockup custodian",
-		arguments: []argument{key("new authority"), stakeAuthorize, text("authority seed"), key("authority owner")}},
-	9: {name: "InitializeChecked", accounts: "stake account, " + rentSysvar + ", staker, withdrawer"},
-	10: {name: "AuthorizeChecked", accounts: "stake account, " + clockSysvar + ", authority, new authority, ?lockup custodian",
-		arguments: []argument{stakeAuthorize}},
-	11: {name: "AuthorizeCheckedWithSeed", accounts: "stake account, authority base, " + clockSysvar + ", new authority, ?lockup custodian",
-		arguments: []argument{stakeAuthorize, text("authority seed"), key("authority owner")}},
-	12: {name: "SetLockupChecked", accounts: "stake account, authority, ?new lockup custodian",
+		}, does: locks("lockup custodian")},
+	7: {name: "Merge", accounts: "to stake account, from stake account, " + historyIfAny + ", !stake authority", anySigner: true,
+		does: stakeMoves(allOfIt)},
+	8: {name: "AuthorizeWithSeed", accounts: "stake account, !authority base, " + clockIfAny + ", ?!lockup custodian",
+		arguments: []argument{key("new authority"), stakeAuthorize, text("authority seed"), key("authority owner")},
+		does:      []doing{hands("stake account", "authority base", "new authority")}},
+	9: {name: "InitializeChecked", accounts: "stake account, " + rentIfAny + ", staker, withdrawer", does: initializes},
+	10: {name: "AuthorizeChecked", accounts: "stake account, " + clockIfAny + ", !authority, new authority, ?lockup custodian", anySigner: true,
+		arguments: []argument{stakeAuthorize}, does: []doing{hands("stake account", "authority", "new authority")}},
+	11: {name: "AuthorizeCheckedWithSeed", accounts: "stake account, !authority base, " + clockIfAny + ", new authority, ?!lockup custodian",
+		arguments: []argument{stakeAuthorize, text("authority seed"), key("authority owner")},
+		does:      []doing{hands("stake account", "authority base", "new authority")}},
+	12: {name: "SetLockupChecked", accounts: "stake account, !authority, ?new lockup custodian", anySigner: true,
 		arguments: []argument{
 			optional("lockup until", unixTime("lockup until")),
 			optional("lockup until epoch", u64("lockup until epoch")),
-		}},
-	13: {name: "GetMinimumDelegation"},
-	14: {name: "DeactivateDelinquent", accounts: "stake account, delinquent vote account, reference vote account"},
-	15: {name: "Redelegate", accounts: "stake account, new stake account, vote account, stake config, stake authority"},
-	16: {name: "MoveStake", accounts: "from stake account, to stake account, stake authority",
-		arguments: []argument{lamports("amount")}},
-	17: {name: "MoveLamports", accounts: "from stake account, to stake account, stake authority",
-		arguments: []argument{lamports("amount")}},
-}}
+		}, does: locks("new lockup custodian")},
+	13: {name: "GetMinimumDelegation", inert: true},
+	14: {name: "DeactivateDelinquent", accounts: "stake account, delinquent vote account, reference vote account",
+		does: []doing{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: allOfIt}}},
+	16: {name: "MoveStake", accounts: "from stake account, to stake account, !stake authority",
+		arguments: []argument{lamports("amount")}, does: stakeMoves("amount")},
+	17: {name: "MoveLamports", accounts: "from stake account, to stake account, !stake authority",
+		arguments: []argument{lamports("amount")}, does: stakeMoves("amount")},
+})}
+
+// hasLockup reports whether Initialize locks the stake.
+func hasLockup(r *reading) bool {
+	until, _ := r.number("lockup until")
+	epoch, _ := r.number("lockup until epoch")
+	return until != 0 || epoch != 0
+}

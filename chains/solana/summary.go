@@ -5,21 +5,16 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Summary implements chains.Transaction.
+// Summary implements chains.NewTransaction.
 func (t *Transaction) Summary() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("version", t.version.String()),
 		chains.AddressField("fee payer", encode58(t.key(0))),
 		t.signersField(),
 		t.lifetimeField(),
-	}
-	if t.version == Version1 {
-		fields = append(fields, t.configField())
-	} else if budget, ok := t.budgetField(); ok {
-		fields = append(fields, budget)
+		t.feeField(),
 	}
 	if len(t.lookups) > 0 {
 		fields = append(fields, t.lookupsField())
@@ -28,29 +23,7 @@ func (t *Transaction) Summary() chains.Summary {
 	if unused := t.unusedField(); len(unused.Fields) > 0 {
 		fields = append(fields, unused)
 	}
-	return chains.Summary{Chain: Name, Fields: fields}
-}
-
-// SignerView implements chains.Transaction: what the key is in this transaction.
-func (t *Transaction) SignerView(signer keystore.PublicKey) []chains.Field {
-	if signer.Curve() != keystore.CurveEd25519 {
-		return nil
-	}
-	raw := signer.Ed25519()
-	ours := chains.AddressField("ours", encode58(raw[:]))
-	slot := t.slotOf(raw)
-	if slot < 0 {
-		return []chains.Field{ours.WithNote("not a signer of this transaction")}
-	}
-	role := fmt.Sprintf("signer %d, %s", slot, t.slotState(slot))
-	if slot == 0 {
-		role += ", pays the fee"
-	}
-	fields := []chains.Field{ours.WithNote(role)}
-	if used := t.instructionsWith(slot); len(used) > 0 {
-		fields = append(fields, chains.Text("ours is an account of", strings.Join(used, ", ")))
-	}
-	return fields
+	return chains.Summary{Chain: Name, Effects: t.Effects(), Fields: fields}
 }
 
 // instructionsWith names the instructions that are given an account.
@@ -139,7 +112,7 @@ func joinNumbers(numbers []byte) string {
 func (t *Transaction) instructionsField() chains.Field {
 	list := chains.List("instructions")
 	for i, in := range t.instructions {
-		list.Fields = append(list.Fields, chains.List(fmt.Sprintf("instruction %d", i), t.instructionFields(in)...))
+		list.Fields = append(list.Fields, chains.List(fmt.Sprintf("instruction %d", i), t.instructionFields(in, i)...))
 	}
 	return list
 }
@@ -147,7 +120,7 @@ func (t *Transaction) instructionsField() chains.Field {
 // unusedField shows the message's keys that are neither signers nor used by an
 // instruction: the network locks those accounts all the same.
 func (t *Transaction) unusedField() chains.Field {
-	var used [maxAccounts]bool
+	var used [MaxAccounts]bool
 	for _, in := range t.instructions {
 		used[t.program(in)] = true
 		for _, account := range t.accounts(in) {
@@ -164,46 +137,35 @@ func (t *Transaction) unusedField() chains.Field {
 }
 
 // instructionFields shows one instruction: decoded if it can be, or whole.
-func (t *Transaction) instructionFields(in instruction) []chains.Field {
-	id := t.programID(in)
-	field := chains.AddressField("program", encode58(id[:]))
-	known, ok := findProgram(id)
-	field.Note = "not a program that is decoded"
-	if ok {
-		field.Note = known.name + " program"
+func (t *Transaction) instructionFields(in instruction, index int) []chains.Field {
+	r := t.read1(in, index, true)
+	field := chains.AddressField("program", encode58(r.id))
+	field.Note = errNotDecoded.Error()
+	if r.program != nil {
+		field.Note = r.program.name + " program"
 	}
-	if access := t.access(t.program(in)); access != "" {
+	if access := t.accountAt(t.program(in)).access(); access != "" {
 		field.Note += ", " + access
 	}
-	if !ok {
-		return append([]chains.Field{field}, t.undecoded(in)...)
-	}
-	if id == computeID && t.version == Version1 {
+	if r.program == computeProgram && t.version == Version1 {
 		field.Note += ": it does nothing in a v1 transaction"
 	}
-	result, err := t.decode(known, in)
-	if err != nil {
-		fields := []chains.Field{field, chains.Text("not decoded", err.Error())}
-		return append(fields, t.undecoded(in)...)
+	switch {
+	case r.problem == nil:
+		return append([]chains.Field{field}, r.fields()...)
+	case r.program != nil:
+		return append([]chains.Field{field, chains.Text("not decoded", r.problem.Error())}, r.undecodedFields(t.data(in))...)
 	}
-	return append([]chains.Field{field}, result.fields()...)
+	return append([]chains.Field{field}, r.undecodedFields(t.data(in))...)
 }
 
-func (t *Transaction) decode(known program, in instruction) (decoded, error) {
-	data := &cursor{raw: t.raw[:in.dataAt+in.size], at: in.dataAt}
-	if known.decode != nil {
-		return known.decode(known, t, t.accounts(in), data)
-	}
-	return known.decodeLayout(t, t.accounts(in), data)
-}
-
-// undecoded shows an instruction's accounts and data as they are.
-func (t *Transaction) undecoded(in instruction) []chains.Field {
+// undecodedFields shows an instruction's accounts and data as they are.
+func (r *reading) undecodedFields(data []byte) []chains.Field {
 	accounts := chains.List("accounts")
-	for i, account := range t.accounts(in) {
-		accounts.Fields = append(accounts.Fields, t.accountField(fmt.Sprintf("account %d", i), int(account)))
+	for i, given := range r.given {
+		accounts.Fields = append(accounts.Fields, given.field(fmt.Sprintf("account %d", i)))
 	}
-	fields := []chains.Field{chains.Bytes("data", t.data(in))}
+	fields := []chains.Field{chains.Bytes("data", data)}
 	if len(accounts.Fields) > 0 {
 		fields = append(fields, accounts)
 	}

@@ -2,7 +2,6 @@ package solana
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -17,71 +16,131 @@ var authorityTypes = []string{
 	"GroupMemberPointer", "ScaledUiAmount", "Pause", "PermissionedBurn",
 }
 
-// batchTag is the number of SPL Token's Batch.
+// closeAuthority is the number of CloseAccount: without one it is the owner's.
+const closeAuthority = 3
+
+// batchTag is the number of Batch.
 const batchTag = 255
 
 // tokenProgram is SPL Token. The number of an instruction is a u8; an optional
 // address is a u8 and, if that is 1, 32 bytes. An authority that is a multisig
 // account is followed by its signers.
-var tokenProgram = program{
-	name: "SPL Token", tagSize: 1, layouts: tokenLayouts(4),
-	decode: decodeToken,
-}
+var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: layouts(tokenLayouts(4)), decode: decodeToken}
 
-// tokenLayouts are the instructions that SPL Token and Token-2022 share. They
-// differ in how many types of authority they know.
-func tokenLayouts(authorities int) map[uint32]layout {
-	return map[uint32]layout{
-		0: {name: "InitializeMint", accounts: "mint, " + rentSysvar,
-			arguments: []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}},
-		1: {name: "InitializeAccount", accounts: "account, mint, owner, " + rentSysvar},
-		2: {name: "InitializeMultisig", accounts: "multisig, " + rentSysvar + ", signer*",
-			arguments: []argument{u8("required signers")}},
-		3: {name: "Transfer", accounts: "from, to, authority, signer*",
-			arguments: []argument{tokens("amount")}},
-		4: {name: "Approve", accounts: "account, delegate, owner, signer*",
-			arguments: []argument{tokens("amount")}},
-		5: {name: "Revoke", accounts: "account, owner, signer*"},
-		6: {name: "SetAuthority", accounts: "account or mint, authority, signer*",
-			arguments: []argument{oneOf("authority type", 1, authorityTypes[:authorities]...), optional("new authority", key("new authority"))}},
-		7: {name: "MintTo", accounts: "mint, to, mint authority, signer*",
-			arguments: []argument{tokens("amount")}},
-		8: {name: "Burn", accounts: "account, mint, authority, signer*",
-			arguments: []argument{tokens("amount")}},
-		9:  {name: "CloseAccount", accounts: "account, lamports to, authority, signer*"},
-		10: {name: "FreezeAccount", accounts: "account, mint, freeze authority, signer*"},
-		11: {name: "ThawAccount", accounts: "account, mint, freeze authority, signer*"},
-		12: {name: "TransferChecked", accounts: "from, mint, to, authority, signer*",
-			arguments: []argument{checkedTokens("amount")}},
-		13: {name: "ApproveChecked", accounts: "account, mint, delegate, owner, signer*",
-			arguments: []argument{checkedTokens("amount")}},
-		14: {name: "MintToChecked", accounts: "mint, to, mint authority, signer*",
-			arguments: []argument{checkedTokens("amount")}},
-		15: {name: "BurnChecked", accounts: "account, mint, authority, signer*",
-			arguments: []argument{checkedTokens("amount")}},
-		16: {name: "InitializeAccount2", accounts: "account, mint, " + rentSysvar,
-			arguments: []argument{key("owner")}},
-		17: {name: "SyncNative", accounts: "account"},
-		18: {name: "InitializeAccount3", accounts: "account, mint",
-			arguments: []argument{key("owner")}},
-		19: {name: "InitializeMultisig2", accounts: "multisig, signer*",
-			arguments: []argument{u8("required signers")}},
-		20: {name: "InitializeMint2", accounts: "mint",
-			arguments: []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}},
-		21: {name: "GetAccountDataSize", accounts: "mint",
-			arguments: []argument{restU16s("extension type")}},
-		22: {name: "InitializeImmutableOwner", accounts: "account"},
-		23: {name: "AmountToUiAmount", accounts: "mint",
-			arguments: []argument{tokens("amount")}},
-		24: {name: "UiAmountToAmount", accounts: "mint",
-			arguments: []argument{restText("amount")}},
-		38: {name: "WithdrawExcessLamports", accounts: "from, lamports to, authority, signer*"},
-		45: {name: "UnwrapLamports", accounts: "account, lamports to, authority, signer*",
-			arguments: []argument{optional("amount", lamports("amount"))}},
+// tokensMove moves tokens from an account to another.
+func tokensMove(asset string) []doing {
+	return []doing{
+		{kind: chains.KindTransfer, from: "from", to: "to", asset: asset, amount: "amount"},
+		hook,
 	}
 }
 
-// decodeToken reads an instruction of SPL Token: one of its table, or a Batch:
+// hook is that a transfer of Token-2022 may call another program: that of the
+// mint, which is not said, with accounts behind those of the transfer.
+var hook = doing{kind: chains.KindCall, when: mayCallHook, with: func(_ *reading, e *effect) {
+	e.To, e.Undecoded, e.Function = chains.UnknownParty(), true, "transfer hook"
+}}
+
+// mayCallHook reports whether a transfer has accounts that its own signers do
+// not explain: those behind an authority that signs itself, or that do not sign.
+func mayCallHook(r *reading) bool {
+	if r.program != token2022Program {
+		return false
+	}
+	authority, _ := r.at("authority")
+	_, cosigned := r.at("signer")
+	return len(r.further) > 0 || authority.signer && cosigned
+}
+
+func approves(asset string) []doing {
+	return []doing{{kind: chains.KindApprove, from: "account", to: "delegate", asset: asset, amount: "amount"}}
+}
+
+func mints() []doing {
+	return []doing{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
+}
+
+func burns() []doing {
+	return []doing{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
+}
+
+func freezes() []doing {
+	return []doing{{kind: chains.KindFreeze, from: "freeze authority", account: "account"}}
+}
+
+// owns is what giving a new token account its owner does.
+func owns() []doing { return []doing{{kind: chains.KindAuthority, account: "account", to: "owner"}} }
+
+// governs is what giving a new mint its authorities does.
+func governs(authorities ...string) (list []doing) {
+	for _, name := range authorities {
+		list = append(list, doing{kind: chains.KindAuthority, account: "mint", to: name, given: name})
+	}
+	return list
+}
+
+// setAuthority hands over one kind of authority. To take the close authority
+// away gives nobody anything: it falls back to the owner.
+var setAuthority = []doing{{
+	kind: chains.KindAuthority, from: "authority", account: "account or mint", to: "new authority", args: []string{"authority type"},
+	with: func(r *reading, e *effect) {
+		if number, _ := r.number("authority type"); number == closeAuthority && e.To.IsNone() {
+			e.Kind = chains.KindRevoke
+		}
+	},
+}}
+
+// members are the signers of a new multisig account.
+var members = []doing{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member", args: []string{"required signers"}}}
+
+// tokenLayouts are the instructions that SPL Token and Token-2022 share. They
+// differ in how many types of authority they know.
+func tokenLayouts(authorities int) map[uint32]*layout {
+	mint := []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}
+	return map[uint32]*layout{
+		0: {name: "InitializeMint", accounts: "mint, " + rentSysvar, arguments: mint, does: governs("mint authority", "freeze authority")},
+		1: {name: "InitializeAccount", accounts: "account, mint, owner, " + rentSysvar, does: owns()},
+		2: {name: "InitializeMultisig", accounts: "multisig, " + rentSysvar + ", member*",
+			arguments: []argument{u8("required signers")}, does: members},
+		3: {name: "Transfer", accounts: "from, to, !authority, signer*",
+			arguments: []argument{tokens("amount")}, does: tokensMove(unknownToken)},
+		4: {name: "Approve", accounts: "account, delegate, !owner, signer*",
+			arguments: []argument{tokens("amount")}, does: approves(unknownToken)},
+		5: {name: "Revoke", accounts: "account, !owner, signer*",
+			does: []doing{{kind: chains.KindRevoke, from: "account", asset: unknownToken}}},
+		6: {name: "SetAuthority", accounts: "account or mint, !authority, signer*",
+			arguments: []argument{oneOf("authority type", 1, authorityTypes[:authorities]...), optional("new authority", key("new authority"))},
+			does:      setAuthority},
+		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")}, does: mints()},
+		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")}, does: burns()},
+		9: {name: "CloseAccount", accounts: "account, lamports to, !authority, signer*",
+			does: []doing{sends("account", "lamports to", allOfIt)}},
+		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", does: freezes()},
+		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", does: freezes()},
+		12: {name: "TransferChecked", accounts: "from, mint, to, !authority, signer*",
+			arguments: []argument{checkedTokens("amount")}, does: tokensMove("mint")},
+		13: {name: "ApproveChecked", accounts: "account, mint, delegate, !owner, signer*",
+			arguments: []argument{checkedTokens("amount")}, does: approves("mint")},
+		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens("amount")}, does: mints()},
+		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens("amount")}, does: burns()},
+		16: {name: "InitializeAccount2", accounts: "account, mint, " + rentSysvar, arguments: []argument{key("owner")}, does: owns()},
+		17: {name: "SyncNative", accounts: "account", does: []doing{{kind: chains.KindSettings, account: "account"}}},
+		18: {name: "InitializeAccount3", accounts: "account, mint", arguments: []argument{key("owner")}, does: owns()},
+		19: {name: "InitializeMultisig2", accounts: "multisig, member*", arguments: []argument{u8("required signers")}, does: members},
+		20: {name: "InitializeMint2", accounts: "mint", arguments: mint, does: governs("mint authority", "freeze authority")},
+		21: {name: "GetAccountDataSize", inert: true, accounts: "mint", arguments: []argument{restU16s("extension type")}},
+		22: {name: "InitializeImmutableOwner", accounts: "account", does: []doing{{kind: chains.KindSettings, account: "account"}}},
+		23: {name: "AmountToUiAmount", inert: true, accounts: "mint", arguments: []argument{tokens("amount")}},
+		24: {name: "UiAmountToAmount", inert: true, accounts: "mint", arguments: []argument{restText("amount")}},
+		38: {name: "WithdrawExcessLamports", accounts: "from, lamports to, !authority, signer*",
+			does: []doing{sends("from", "lamports to", allOfIt)}},
+		45: {name: "UnwrapLamports", accounts: "account, lamports to, !authority, signer*",
+			arguments: []argument{optional("amount", lamports("amount"))}, does: []doing{sends("account", "lamports to", "amount")}},
+	}
+}
+
+// decodeToken reads an instruction of a token program: one of its table, or a
+// Batch:
 //
 //	u8 255                        Batch
 //	for each instruction:
@@ -89,57 +148,49 @@ func tokenLayouts(authorities int) map[uint32]layout {
 //	  u8                          length of its data
 //	  bytes                       its data
 //
-// whose accounts follow one another in those of the batch.
-func decodeToken(p program, t *Transaction, accounts []byte, c *cursor) (decoded, error) {
-	if c.at == len(c.raw) || c.raw[c.at] != batchTag {
-		return p.decodeLayout(t, accounts, c)
+// whose accounts follow one another in those of the batch. Accounts that are left
+// over are ignored.
+func decodeToken(r *reading) error {
+	if r.cursor.at == len(r.raw) || r.raw[r.cursor.at] != batchTag {
+		return r.decodeLayout()
 	}
-	c.at++
-	result := decoded{operation: "Batch"}
-	for i := 0; c.at < len(c.raw); i++ {
-		inner, used, err := p.decodeBatched(t, accounts, c)
+	r.cursor.at++
+	r.operation = "Batch"
+	rest := r.given
+	for i := 0; r.cursor.at < len(r.raw) || i == 0; i++ {
+		inner, err := r.batched(i, rest)
 		if err != nil {
-			return decoded{}, fmt.Errorf("instruction %d of the batch: %w", i, err)
+			return fmt.Errorf("instruction %d of the batch: %w", i, err)
 		}
-		accounts = accounts[used:]
-		result.arguments = append(result.arguments, chains.List(fmt.Sprintf("instruction %d", i), inner.fields()...))
+		rest = rest[len(inner.given):]
+		r.inner = append(r.inner, inner)
+		r.show(func() chains.Field { return chains.List(fmt.Sprintf("instruction %d", i), inner.fields()...) })
 	}
-	if len(accounts) > 0 {
-		return decoded{}, fmt.Errorf("the batch leaves %d accounts over", len(accounts))
+	for i, extra := range rest {
+		if r.shown {
+			r.accounts = append(r.accounts, extra.field(fmt.Sprintf("further account %d", i)))
+		}
 	}
-	return result, nil
+	return nil
 }
 
-func (p program) decodeBatched(t *Transaction, accounts []byte, c *cursor) (inner decoded, used int, err error) {
-	header, err := c.skip(2, "batch")
+// batched reads the next instruction of a batch.
+func (r *reading) batched(i int, accounts []account) (*reading, error) {
+	header, err := r.skip(2, "batch")
 	if err != nil {
-		return decoded{}, 0, err
+		return nil, err
 	}
-	used = int(c.raw[header])
-	at, err := c.skip(int(c.raw[header+1]), "batch")
+	used := int(r.raw[header])
+	at, err := r.skip(int(r.raw[header+1]), "batch")
 	if err != nil {
-		return decoded{}, 0, err
+		return nil, err
 	}
 	if used > len(accounts) {
-		return decoded{}, 0, fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts))
+		return nil, fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts))
 	}
-	inner, err = p.decodeLayout(t, accounts[:used], &cursor{raw: c.raw[:c.at], at: at})
-	return inner, used, err
-}
-
-// token2022Program is Token-2022: SPL Token's instructions and those of its
-// extensions. The confidential ones carry proofs and have no fixed layout.
-var token2022Program = program{name: "Token-2022", tagSize: 1, layouts: token2022Layouts()}
-
-func token2022Layouts() map[uint32]layout {
-	layouts := tokenLayouts(len(authorityTypes))
-	maps.Copy(layouts, token2022Extensions)
-	return layouts
-}
-
-// fields shows the instruction: what it does, its arguments, its accounts.
-func (d decoded) fields() []chains.Field {
-	fields := []chains.Field{chains.Text("operation", d.operation)}
-	fields = append(fields, d.arguments...)
-	return append(fields, d.accounts...)
+	inner := &reading{
+		cursor: cursor{raw: r.raw[:r.cursor.at], at: at}, given: accounts[:used], program: r.program,
+		path: fmt.Sprintf("%s/%d", r.path, i), shown: r.shown, nested: r.nested, depth: r.depth + 1,
+	}
+	return inner, inner.decodeLayout()
 }

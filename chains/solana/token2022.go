@@ -1,79 +1,133 @@
 package solana
 
+import (
+	"maps"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// token2022Program is Token-2022: SPL Token's instructions, those of its
+// extensions, and those of the token metadata and token group interfaces, which a
+// mint implements itself.
+var token2022Program = &program{name: "Token-2022", tagSize: 1}
+
+// The table is filled in here because its entries ask which program they are of.
+func init() {
+	table := tokenLayouts(len(authorityTypes))
+	maps.Copy(table, token2022Extensions)
+	token2022Program.layouts = layouts(table)
+	token2022Program.tagged = tokenInterfaces
+	token2022Program.decode = decodeToken
+}
+
+// changes is a change of settings of what stands in a role, by the authority.
+func changes(account string) []doing {
+	return []doing{{kind: chains.KindSettings, account: account}}
+}
+
+// sets is a change of settings by which an authority is given too.
+func sets(authorities ...string) []doing { return append(changes("mint"), governs(authorities...)...) }
+
 // token2022Extensions are the instructions of Token-2022 that SPL Token does
 // not have. An authority or address of 32 zero bytes means none.
-var token2022Extensions = map[uint32]layout{
+var token2022Extensions = map[uint32]*layout{
 	25: {name: "InitializeMintCloseAuthority", accounts: "mint",
-		arguments: []argument{optional("close authority", key("close authority"))}},
+		arguments: []argument{optional("close authority", key("close authority"))}, does: sets("close authority")},
 	26: {name: "TransferFeeExtension", nested: transferFee},
-	28: {name: "DefaultAccountStateExtension", nested: map[uint32]layout{
-		0: {name: "InitializeDefaultAccountState", accounts: "mint", arguments: []argument{accountState}},
-		1: {name: "UpdateDefaultAccountState", accounts: "mint, freeze authority, signer*", arguments: []argument{accountState}},
+	27: {name: "ConfidentialTransferExtension", nested: confidentialTransfer},
+	28: {name: "DefaultAccountStateExtension", nested: map[uint32]*layout{
+		0: {name: "InitializeDefaultAccountState", accounts: "mint", arguments: []argument{accountState}, does: sets()},
+		1: {name: "UpdateDefaultAccountState", accounts: "mint, !freeze authority, signer*", arguments: []argument{accountState}, does: sets()},
 	}},
-	29: {name: "Reallocate", accounts: "account, payer, system program, owner, signer*",
-		arguments: []argument{restU16s("extension type")}},
+	29: {name: "Reallocate", accounts: "account, !payer, " + systemRole + ", !owner, signer*",
+		arguments: []argument{restU16s("extension type")},
+		does:      append(changes("account"), pays("payer", "account", mostAccountData))},
 	30: {name: "MemoTransferExtension", nested: switchedOnAccount("RequiredMemoTransfers")},
-	31: {name: "CreateNativeMint", accounts: "payer, mint, system program"},
-	32: {name: "InitializeNonTransferableMint", accounts: "mint"},
-	33: {name: "InterestBearingMintExtension", nested: map[uint32]layout{
+	31: {name: "CreateNativeMint", accounts: "!payer, mint, " + systemRole, does: []doing{pays("payer", "mint", mintData)}},
+	32: {name: "InitializeNonTransferableMint", accounts: "mint", does: sets()},
+	33: {name: "InterestBearingMintExtension", nested: map[uint32]*layout{
 		0: {name: "InitializeInterestBearingMint", accounts: "mint",
-			arguments: []argument{nonZeroKey("rate authority"), i16("rate in basis points")}},
-		1: {name: "UpdateInterestRate", accounts: "mint, rate authority, signer*",
-			arguments: []argument{i16("rate in basis points")}},
+			arguments: []argument{nonZeroKey("rate authority"), i16("rate in basis points")}, does: sets("rate authority")},
+		1: {name: "UpdateInterestRate", accounts: "mint, !rate authority, signer*",
+			arguments: []argument{i16("rate in basis points")}, does: sets()},
 	}},
 	34: {name: "CpiGuardExtension", nested: switchedOnAccount("CpiGuard")},
 	35: {name: "InitializePermanentDelegate", accounts: "mint",
-		arguments: []argument{key("permanent delegate")}},
+		arguments: []argument{key("permanent delegate")}, does: sets("permanent delegate")},
 	36: {name: "TransferHookExtension", nested: pointer("TransferHook", "hook program")},
+	37: {name: "ConfidentialTransferFeeExtension", nested: confidentialTransferFee},
 	39: {name: "MetadataPointerExtension", nested: pointer("MetadataPointer", "metadata address")},
 	40: {name: "GroupPointerExtension", nested: pointer("GroupPointer", "group address")},
 	41: {name: "GroupMemberPointerExtension", nested: pointer("GroupMemberPointer", "member address")},
-	43: {name: "ScaledUiAmountExtension", nested: map[uint32]layout{
+	42: {name: "ConfidentialMintBurnExtension", nested: confidentialMintBurn},
+	43: {name: "ScaledUiAmountExtension", nested: map[uint32]*layout{
 		0: {name: "InitializeScaledUiAmount", accounts: "mint",
-			arguments: []argument{nonZeroKey("authority"), f64("multiplier")}},
-		1: {name: "UpdateMultiplier", accounts: "mint, authority, signer*",
-			arguments: []argument{f64("multiplier"), unixTime("effective from")}},
+			arguments: []argument{nonZeroKey("authority"), f64("multiplier")}, does: sets("authority")},
+		1: {name: "UpdateMultiplier", accounts: "mint, !authority, signer*",
+			arguments: []argument{f64("multiplier"), unixTime("effective from")}, does: sets()},
 	}},
-	44: {name: "PausableExtension", nested: map[uint32]layout{
-		0: {name: "InitializePausable", accounts: "mint", arguments: []argument{nonZeroKey("pause authority")}},
-		1: {name: "Pause", accounts: "mint, pause authority, signer*"},
-		2: {name: "Resume", accounts: "mint, pause authority, signer*"},
+	44: {name: "PausableExtension", nested: map[uint32]*layout{
+		0: {name: "InitializePausable", accounts: "mint", arguments: []argument{nonZeroKey("pause authority")}, does: sets("pause authority")},
+		1: {name: "Pause", accounts: "mint, !pause authority, signer*", does: pauses},
+		2: {name: "Resume", accounts: "mint, !pause authority, signer*", does: pauses},
+	}},
+	46: {name: "PermissionedBurnExtension", nested: map[uint32]*layout{
+		0: {name: "InitializePermissionedBurn", accounts: "mint", arguments: []argument{key("burn authority")}, does: sets("burn authority")},
+		1: {name: "PermissionedBurn", accounts: "account, mint, !burn authority, !authority, signer*", arguments: []argument{tokens("amount")}, does: burns()},
+		2: {name: "PermissionedBurnChecked", accounts: "account, mint, !burn authority, !authority, signer*",
+			arguments: []argument{checkedTokens("amount")}, does: burns()},
+		3: {name: "PermissionedConfidentialBurn", accounts: "account, mint, further account*", anySigner: true,
+			arguments: confidentialBurn, does: hiddenBurn},
 	}},
 }
 
-var transferFee = map[uint32]layout{
+var pauses = []doing{{kind: chains.KindFreeze, from: "pause authority", account: "mint"}}
+
+var transferFee = map[uint32]*layout{
 	0: {name: "InitializeTransferFeeConfig", accounts: "mint",
 		arguments: []argument{
 			optional("fee authority", key("fee authority")),
 			optional("withdraw authority", key("withdraw authority")),
 			u16("fee in basis points"), tokens("maximum fee"),
-		}},
-	1: {name: "TransferCheckedWithFee", accounts: "from, mint, to, authority, signer*",
-		arguments: []argument{checkedWithFee}},
-	2: {name: "WithdrawWithheldTokensFromMint", accounts: "mint, to, withdraw authority, signer*"},
-	3: {name: "WithdrawWithheldTokensFromAccounts", accounts: "mint, to, withdraw authority, signer or source*",
-		arguments: []argument{u8("number of sources")}},
-	4: {name: "HarvestWithheldTokensToMint", accounts: "mint, source*"},
-	5: {name: "SetTransferFee", accounts: "mint, fee authority, signer*",
-		arguments: []argument{u16("fee in basis points"), tokens("maximum fee")}},
+		}, does: sets("fee authority", "withdraw authority")},
+	1: {name: "TransferCheckedWithFee", accounts: "from, mint, to, !authority, signer*",
+		arguments: []argument{checkedWithFee}, does: tokensMove("mint")},
+	2: {name: "WithdrawWithheldTokensFromMint", accounts: "mint, to, !withdraw authority, signer*", does: withheld},
+	3: {name: "WithdrawWithheldTokensFromAccounts", accounts: "mint, to, !withdraw authority, signer or source*", anySigner: true,
+		arguments: []argument{u8("number of sources")}, does: withheld},
+	4: {name: "HarvestWithheldTokensToMint", accounts: "mint, source*", does: harvests},
+	5: {name: "SetTransferFee", accounts: "mint, !fee authority, signer*",
+		arguments: []argument{u16("fee in basis points"), tokens("maximum fee")}, does: sets()},
 }
+
+// withheld takes the fees that were kept back from transfers.
+var withheld = []doing{{kind: chains.KindTransfer, from: "mint", to: "to", asset: "mint", amount: allOfIt}}
+
+// harvests moves fees that were kept back, which nobody could spend, to the mint.
+var harvests = append(changes("mint"), doing{kind: chains.KindSettings, account: "source", each: "source"})
 
 var accountState = oneOf("account state", 1, "Uninitialized", "Initialized", "Frozen")
 
 // switchedOnAccount is an extension that an owner switches on and off.
-func switchedOnAccount(what string) map[uint32]layout {
-	return map[uint32]layout{
-		0: {name: "Enable" + what, accounts: "account, owner, signer*"},
-		1: {name: "Disable" + what, accounts: "account, owner, signer*"},
+func switchedOnAccount(what string) map[uint32]*layout {
+	return map[uint32]*layout{
+		0: {name: "Enable" + what, accounts: "account, !owner, signer*", does: changes("account")},
+		1: {name: "Disable" + what, accounts: "account, !owner, signer*", does: changes("account")},
 	}
 }
 
 // pointer is an extension by which a mint points to an address.
-func pointer(what, label string) map[uint32]layout {
-	return map[uint32]layout{
+func pointer(what, label string) map[uint32]*layout {
+	return map[uint32]*layout{
 		0: {name: "Initialize" + what, accounts: "mint",
-			arguments: []argument{nonZeroKey("authority"), nonZeroKey(label)}},
-		1: {name: "Update" + what, accounts: "mint, authority, signer*",
-			arguments: []argument{nonZeroKey(label)}},
+			arguments: []argument{nonZeroKey("authority"), nonZeroKey(label)}, does: pointed(sets("authority"), label)},
+		1: {name: "Update" + what, accounts: "mint, !authority, signer*",
+			arguments: []argument{nonZeroKey(label)}, does: pointed(sets(), label)},
 	}
+}
+
+// pointed says what the mint points to.
+func pointed(does []doing, label string) []doing {
+	does[0].args = []string{label}
+	return does
 }

@@ -2,9 +2,9 @@ package solana
 
 import (
 	"crypto/ed25519"
+	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Version is the version of a transaction's message.
@@ -30,7 +30,7 @@ func (v Version) String() string {
 }
 
 // Transaction is a view over the raw bytes of one transaction. It implements
-// chains.Transaction. It is used by one goroutine at a time.
+// chains.NewTransaction. It is used by one goroutine at a time.
 type Transaction struct {
 	raw     []byte
 	version Version
@@ -50,13 +50,10 @@ type Transaction struct {
 	fewInstructions [6]instruction
 	fewLookups      [2]lookup
 
-	// The last signWith that was read: it comes three times for each signature.
-	target target
-
-	signer [1]keystore.Locator // room for what Signers returns
+	maxFee *big.Int // lamports; shared, not to be changed
 }
 
-var _ chains.Transaction = (*Transaction)(nil)
+var _ chains.NewTransaction = (*Transaction)(nil)
 
 // header says what the account keys of the message are for. The signers come
 // first, the first of them pays the fee; in either group the writable ones come

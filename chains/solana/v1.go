@@ -146,7 +146,7 @@ func (t *Transaction) readHeapSize(c *cursor) error {
 	if err != nil {
 		return err
 	}
-	if size < minHeapSize || size > maxHeapSize || size%heapSizeUnit != 0 {
+	if !validHeapSize(size) {
 		return malformed("config.heap_size", at, "is %d: it must be a multiple of %d from %d to %d", size, heapSizeUnit, minHeapSize, maxHeapSize)
 	}
 	t.config.heapSize = size

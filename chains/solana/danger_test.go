@@ -1,0 +1,51 @@
+package solana_test
+
+import (
+	"crypto/ed25519"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// danger is a transaction that an attacker, or today's client, wrote for the key
+// whose secret is 11 in each byte.
+type danger struct {
+	Name    string   `json:"name"`
+	Hex     string   `json:"hex"`
+	Refused string   `json:"refused"` // part of the parser's error
+	Hazards []string `json:"hazards"` // else the hazards: none if it is to be signed
+	Why     string   `json:"why"`
+}
+
+// TestDangers: transactions that took money away with "hazards none" are refused
+// or carry the hazard that says why, and honest ones are signed.
+func TestDangers(t *testing.T) {
+	var dangers []danger
+	roadtest.ReadJSON(t, "testdata/dangers/dangers.json", &dangers)
+	key := roadtest.Key(t, keystore.CurveEd25519, slices.Repeat([]byte{0x11}, ed25519.SeedSize))
+	for _, d := range dangers {
+		t.Run(d.Name, func(t *testing.T) {
+			tx, err := solana.Chain{}.Parse(roadtest.Unhex(t, d.Hex))
+			if d.Refused != "" {
+				if err == nil || !strings.Contains(err.Error(), d.Refused) {
+					t.Errorf("got %v, want it refused: %s", err, d.Refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			signing, err := roadtest.Ready(tx, key.ID(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := roadtest.Names(signing.Hazards()); !slices.Equal(got, d.Hazards) {
+				t.Errorf("hazards %v, want %v: %s", got, d.Hazards, d.Why)
+			}
+		})
+	}
+}

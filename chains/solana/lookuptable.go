@@ -1,0 +1,18 @@
+package solana
+
+import "github.com/countersign-dev/countersign/chains"
+
+// lookupTableProgram keeps address lookup tables. The number of an instruction
+// is a u32. Whoever may extend a table decides what later transactions find in it.
+var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layouts: layouts(map[uint32]*layout{
+	0: {name: "CreateLookupTable", accounts: "table, authority, !payer, " + systemRole,
+		arguments: []argument{u64("recent slot"), u8("bump seed")},
+		does: []doing{pays("payer", "table", tableData),
+			{kind: chains.KindAuthority, account: "table", to: "authority"}}},
+	1: {name: "FreezeLookupTable", accounts: "table, !authority", does: changes("table")},
+	2: {name: "ExtendLookupTable", accounts: "table, !authority, ?!payer, ?" + systemRole,
+		arguments: []argument{keys("address")},
+		does:      append(changes("table"), paysIfGiven("payer", "table", tableData))},
+	3: {name: "DeactivateLookupTable", accounts: "table, !authority", does: changes("table")},
+	4: {name: "CloseLookupTable", accounts: "table, !authority, lamports to", does: []doing{sends("table", "lamports to", allOfIt)}},
+})}

@@ -1,0 +1,123 @@
+package solana
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// request is a transaction and what should sign it: an address, or else a key's
+// or a wallet's id.
+type request struct {
+	t        *Transaction
+	signWith string
+	at       [1]keystore.Locator
+
+	// address is set if signWith is one.
+	address   [keySize]byte
+	isAddress bool
+}
+
+// Request implements chains.NewTransaction. What only looks like an address is an
+// error, so that a mistyped one is not reported as a key that does not exist.
+func (t *Transaction) Request(signWith string) (chains.Request, error) {
+	r := &request{t: t, signWith: signWith}
+	if r.address, r.isAddress = decodeKey(signWith); r.isAddress {
+		r.at[0] = keystore.ByEd25519(r.address)
+		return r, nil
+	}
+	if problem := likeAddress(signWith); problem != "" {
+		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: problem}
+	}
+	r.at[0] = keystore.ByID(signWith)
+	return r, nil
+}
+
+// Locators implements chains.Request: one place to look.
+func (r *request) Locators() []keystore.Locator { return r.at[:] }
+
+// With implements chains.Request. Of a wallet's keys those sign that have an
+// empty slot; a key alone must have one.
+func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
+	s := &signing{t: r.t}
+	var refused error
+	for _, key := range keys {
+		hand, err := r.hand(key)
+		if err != nil {
+			if refused == nil {
+				refused = err
+			}
+			continue
+		}
+		s.hands = append(s.hands, hand)
+		s.slots = append(s.slots, hand.slot)
+	}
+	if len(s.hands) == 0 {
+		return nil, refused
+	}
+	return s, nil
+}
+
+// hand is a key and the slot that is its own.
+type hand struct {
+	id     string
+	signer keystore.Ed25519Signer
+	slot   int
+}
+
+// hand refuses a key that cannot sign, is not what signWith names, is no signer
+// of the transaction, or has signed already.
+func (r *request) hand(key keystore.Key) (hand, error) {
+	signer, err := keystore.AsEd25519(key)
+	if err != nil {
+		return hand{}, err
+	}
+	pub := key.PublicKey()
+	if pub.Curve() != keystore.CurveEd25519 {
+		return hand{}, fmt.Errorf("%w: key %s is of %s, and Solana signs with %s",
+			keystore.ErrUnsupported, key.ID(), pub.Curve(), keystore.CurveEd25519)
+	}
+	raw := pub.Ed25519()
+	if r.isAddress && r.address != raw {
+		return hand{}, notSigner("key %s has the address %s, not %s", key.ID(), encode58(raw[:]), r.signWith)
+	}
+	slot := r.t.slotOf(raw)
+	if slot < 0 {
+		return hand{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]), r.t.signerList())
+	}
+	if r.t.filled(slot) {
+		return hand{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
+	}
+	return hand{key.ID(), signer, slot}, nil
+}
+
+// slotOf returns the slot of a signer, −1 if the key is none.
+func (t *Transaction) slotOf(key [keySize]byte) int {
+	for i := range t.header.required {
+		if string(t.key(i)) == string(key[:]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func notSigner(format string, arguments ...any) error {
+	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, arguments...)}
+}
+
+func (t *Transaction) signerList() string {
+	var signers []string
+	for i := range t.header.required {
+		signers = append(signers, fmt.Sprintf("%s (%s)", encode58(t.key(i)), t.slotState(i)))
+	}
+	return strings.Join(signers, ", ")
+}
+
+func (t *Transaction) slotState(i int) string {
+	if t.filled(i) {
+		return "signed"
+	}
+	return "missing"
+}
