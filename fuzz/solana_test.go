@@ -10,8 +10,8 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/solana"
-
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -74,7 +74,14 @@ func FuzzSolanaParse(f *testing.F) {
 			t.Fatalf("the message is %x, solana-go says %x", parsed.(*solana.Transaction).Message(), message)
 		}
 		parsed.Summary().Digest()
-		parsed.Hazards(keystore.PublicKey{})
+		for i, effect := range parsed.Effects() {
+			roadtest.CheckEffect(t, i, effect)
+		}
+		for _, hazard := range parsed.Hazards() {
+			if index, ok := hazard.Effect(); ok && index >= len(parsed.Effects()) {
+				t.Fatalf("%s points at effect %d of %d", hazard.Name, index, len(parsed.Effects()))
+			}
+		}
 		if !bytes.Equal(raw, before) {
 			t.Fatal("the input was changed")
 		}
@@ -112,7 +119,12 @@ func FuzzSolanaSign(f *testing.F) {
 		if err != nil {
 			return
 		}
-		signed, err := parsed.AppendSigned(context.Background(), nil, key, info.ID)
+		signing, err := roadtest.Ready(parsed, info.ID, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signing.Hazards()
+		signed, err := signing.AppendSigned(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,15 +153,15 @@ func FuzzSolanaSignWith(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		locators, err := tx.Signers(text)
+		request, err := tx.Request(text)
 		_, isAddress := sdk.PublicKeyFromBase58(text)
 		switch {
 		case err != nil:
 			if !errors.Is(err, chains.ErrSignWith) || isAddress == nil {
 				t.Fatalf("%q: %v", text, err)
 			}
-		case len(locators) != 1 || (locators[0].Kind() == keystore.LocateByEd25519) != (isAddress == nil):
-			t.Fatalf("%q: %v, and solana-go says %v", text, locators, isAddress)
+		case len(request.Locators()) != 1 || (request.Locators()[0].Kind() == keystore.LocateByEd25519) != (isAddress == nil):
+			t.Fatalf("%q: %v, and solana-go says %v", text, request.Locators(), isAddress)
 		}
 	})
 }
