@@ -80,14 +80,23 @@ type instructionReading struct {
 	reading
 	id      []byte
 	problem error // nil if it is decoded
+
+	// What the slices are in most instructions, to spare allocations.
+	fewAccounts [4]account
+	fewValues   [3]value
+	fewRoles    [4]role
 }
 
 // read1 reads one of the transaction's instructions.
 func (t *Transaction) read1(in instruction, index int, shown bool) *instructionReading {
 	id := t.programID(in)
 	r := &instructionReading{id: t.key(t.program(in))}
-	r.path, r.shown = "instructions/"+strconv.Itoa(index), shown
-	r.given = t.accountsOf(in, make([]account, 0, 8))
+	r.shown = shown
+	if shown {
+		r.path = "instructions/" + strconv.Itoa(index)
+	}
+	r.given = t.accountsOf(in, r.fewAccounts[:0])
+	r.values, r.roles = r.fewValues[:0], r.fewRoles[:0]
 	r.cursor = cursor{raw: t.raw[:in.dataAt+in.size], at: in.dataAt}
 	r.problem = r.as(id)
 	return r

@@ -151,7 +151,7 @@ func (t *Transaction) effectHazards(e effect, slots []int) (hazards []chains.Haz
 	}
 	switch {
 	case e.Undecoded:
-		add(HazardBlindCall, "%s is not decoded: what program %s does is not known, and it is given the signature", e.Path, spell(e.To))
+		add(HazardBlindCall, "program %s is called, and what it does is not known: it is given the signature", spell(e.To))
 		return hazards
 	case e.Kind == chains.KindFee && e.Amount.Value.Cmp(t.maxFee) > 0:
 		add(HazardHighFee, "the fee may be %s lamports, above the limit of %s", e.Amount.Value, t.maxFee)
@@ -166,7 +166,7 @@ func (t *Transaction) effectHazards(e effect, slots []int) (hazards []chains.Haz
 		add(e.danger, "%s", e.detail)
 	}
 	if len(e.Unresolved) > 0 {
-		add(HazardUnresolvedAccount, "%s of %s is an entry of a lookup table, which is not in the transaction", strings.Join(e.Unresolved, " and "), e.Path)
+		add(HazardUnresolvedAccount, "%s: an entry of a lookup table, which is not in the transaction", strings.Join(e.Unresolved, " and "))
 	}
 	return hazards
 }

@@ -14,8 +14,8 @@ var (
 	solanaBlockhash = sdk.Hash{0xbb, 1, 2, 3}
 )
 
-// Solana is the kind of transactions of so many bytes with one signer: v0 while
-// it fits, or else v1.
+// Solana is the kind of transactions of so many bytes with one signer: v0, or
+// what fits where that does not: legacy, v1.
 func Solana(size int) Kind {
 	made := sync.OnceValue(func() []byte { return solanaTemplate(size) })
 	return Kind{Chain: "solana", Type: solanaType(size), Scheme: Ed25519, Transaction: func(number int, signer keystore.PublicKey) []byte {
@@ -32,9 +32,9 @@ func solanaTemplate(size int) []byte {
 		m.AccountKeys = append(m.AccountKeys, sdk.PublicKey{0xee, byte(i)})
 	}
 	for range size / 250 {
-		m.Instructions = append(m.Instructions, sdk.CompiledInstruction{ProgramIDIndex: 2, Accounts: []uint16{0, 1}, Data: make([]byte, 12)})
+		m.Instructions = append(m.Instructions, sdk.CompiledInstruction{ProgramIDIndex: 2, Accounts: []uint16{0, 1}, Data: oneLamport()})
 	}
-	last := sdk.CompiledInstruction{ProgramIDIndex: 2, Accounts: []uint16{0, 1}}
+	last := sdk.CompiledInstruction{ProgramIDIndex: 2, Accounts: []uint16{0, 1}, Data: oneLamport()}
 	m.Instructions = append(m.Instructions, last)
 	for {
 		raw, err := (&sdk.Transaction{Message: m}).MarshalBinary()
@@ -51,9 +51,15 @@ func solanaTemplate(size int) []byte {
 	}
 }
 
+// oneLamport is the data of a transfer; what stands behind it is ignored.
+func oneLamport() []byte { return []byte{2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0} }
+
 func solanaMessage(size int) (m sdk.Message) {
 	version := sdk.MessageVersionV0
-	if size > solana.DefaultMaxSize {
+	switch {
+	case size < 216: // the shortest transfer of v0
+		version = sdk.MessageVersionLegacy
+	case size > solana.DefaultMaxSize:
 		version = sdk.MessageVersionV1
 	}
 	if _, err := m.SetVersion(version); err != nil {
