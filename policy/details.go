@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/hex"
 	"math/big"
 	"slices"
 	"strconv"
@@ -123,6 +124,10 @@ func detailAddress(path ...string) field {
 	return detailField(addressType, func(d *details, f *chains.Field) (ref.Val, error) {
 		if f.Type != chains.TypeAddress {
 			return nil, unknown(f.Label) // an entry of a lookup table
+		}
+		if d.namespace == "bip122" { // a scriptPubKey, whatever network is shown
+			script, err := hex.DecodeString(f.Value)
+			return &address{namespace: d.namespace, bytes: string(script), text: f.Shown}, err
 		}
 		return parseAddress(f.Value)
 	}, path...)
@@ -329,7 +334,7 @@ func tronContractFields() map[string]field {
 
 func bitcoinFields() map[string]field {
 	return map[string]field{
-		"fee": detailAmount("fee"), "network": detailText("network"),
+		"fee":     detailAmount("fee"),
 		"inputs":  detailParts("bitcoin.input", "inputs", ""),
 		"outputs": detailParts("bitcoin.output", "outputs", ""),
 	}

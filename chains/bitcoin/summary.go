@@ -110,7 +110,7 @@ func (t *transaction) summarizeOutput(index int) chains.Field {
 // lockedBy is an output script: shown as its address, if it has one.
 func (t *transaction) lockedBy(script []byte) chains.Field {
 	if text, ok := addressOf(script, t.network); ok {
-		return chains.Bytes("address", script).ShownAs(text)
+		return chains.AddressField("address", hexString(script)).ShownAs(text)
 	}
 	return chains.Bytes("script", script)
 }
