@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // InitOTPAuth sends a one-time password, for embedders who do not submit
@@ -92,7 +93,7 @@ func (i *issuing) summary() *chains.Summary { return nil }
 
 func (i *issuing) hazards() []chains.Hazard { return nil }
 
-func (i *issuing) begin(now time.Time) otp.Change { return i.issue.Reserve(now) }
+func (i *issuing) begin(now time.Time) store.Change { return i.issue.Reserve(now) }
 
 // perform delivers the message. If the result cannot be recorded then, the code
 // stays pending, which is as good as dead, and the message stays counted.
@@ -128,7 +129,7 @@ func (v *verifying) summary() *chains.Summary { return nil }
 
 func (v *verifying) hazards() []chains.Hazard { return nil }
 
-func (v *verifying) begin(now time.Time) otp.Change { return v.verification.Attempt(now) }
+func (v *verifying) begin(now time.Time) store.Change { return v.verification.Attempt(now) }
 
 // perform makes the token. The code is used up as it is recorded.
 func (v *verifying) perform(context.Context) (outcome, error) {

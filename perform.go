@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -104,7 +103,7 @@ func (e *Engine) prove(record *activity.Record, task work) error {
 func hexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
 
 // complete records the activity. Only if it returns nil may anything leave.
-func (s *submitted) complete(ctx context.Context, lease store.Lease, record *activity.Record, change otp.Change) error {
+func (s *submitted) complete(ctx context.Context, lease store.Lease, record *activity.Record, change store.Change) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
 	err := s.Store.Complete(ctx, lease, store.Activity{
@@ -123,7 +122,7 @@ func (s *submitted) complete(ctx context.Context, lease store.Lease, record *act
 
 // release lets the same body be tried again. That it fails is no news for the
 // caller: the lease runs out by itself.
-func (s *submitted) release(ctx context.Context, lease store.Lease, change otp.Change) {
+func (s *submitted) release(ctx context.Context, lease store.Lease, change store.Change) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
 	if err := s.Store.Release(ctx, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {

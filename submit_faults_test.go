@@ -37,7 +37,7 @@ type faultyActivities struct {
 	leases          atomic.Int64 // taken and not given back
 }
 
-func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change otp.Change) (store.Begun, error) {
+func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.Begun, error) {
 	if s.begin != nil {
 		return store.Begun{}, s.begin
 	}
@@ -48,14 +48,14 @@ func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change 
 	return begun, err
 }
 
-func (s *faultyActivities) Complete(ctx context.Context, lease store.Lease, made store.Activity, change otp.Change) error {
+func (s *faultyActivities) Complete(ctx context.Context, lease store.Lease, made store.Activity, change store.Change) error {
 	if s.complete != nil {
 		return s.complete
 	}
 	return s.Store.Complete(ctx, lease, made, change)
 }
 
-func (s *faultyActivities) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+func (s *faultyActivities) Release(ctx context.Context, lease store.Lease, change store.Change) error {
 	s.leases.Add(-1)
 	return s.Store.Release(ctx, lease, change)
 }
@@ -196,7 +196,7 @@ func TestOTPWithoutStore(t *testing.T) {
 // lostStore changes no one-time passwords.
 type lostStore struct{ store.Store }
 
-func (lostStore) ChangeOTP(context.Context, string, otp.Change) error {
+func (lostStore) Change(context.Context, string, store.Change) error {
 	return fmt.Errorf("%w: secret-host: no disk", store.ErrUnavailable)
 }
 
@@ -233,7 +233,7 @@ func (stolenLease) Renew(context.Context, store.Lease, time.Duration, time.Time)
 	return store.Lease{}, store.ErrLeaseLost
 }
 
-func (stolenLease) Complete(context.Context, store.Lease, store.Activity, otp.Change) error {
+func (stolenLease) Complete(context.Context, store.Lease, store.Activity, store.Change) error {
 	return store.ErrLeaseLost
 }
 
@@ -278,7 +278,7 @@ type leavingStore struct {
 	leave func()
 }
 
-func (s *leavingStore) Complete(ctx context.Context, lease store.Lease, made store.Activity, change otp.Change) error {
+func (s *leavingStore) Complete(ctx context.Context, lease store.Lease, made store.Activity, change store.Change) error {
 	s.leave()
 	if err := ctx.Err(); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // work is one request that is ready to be carried out: whatever can be refused
@@ -17,7 +17,7 @@ type work interface {
 
 	// begin returns what happens to one-time passwords as the lease is taken;
 	// nil if nothing.
-	begin(now time.Time) otp.Change
+	begin(now time.Time) store.Change
 
 	// perform does it.
 	perform(ctx context.Context) (outcome, error)
@@ -26,8 +26,8 @@ type work interface {
 // outcome is what came of some work.
 type outcome struct {
 	result   activity.Result
-	complete otp.Change // happens as the activity is recorded
-	release  otp.Change // happens if it is not
+	complete store.Change // happens as the activity is recorded
+	release  store.Change // happens if it is not
 }
 
 // prepareWork is step 4.
@@ -67,7 +67,7 @@ func (s *signing) summary() *chains.Summary {
 
 func (s *signing) hazards() []chains.Hazard { return s.prepared.Hazards() }
 
-func (s *signing) begin(time.Time) otp.Change { return nil }
+func (s *signing) begin(time.Time) store.Change { return nil }
 
 func (s *signing) perform(ctx context.Context) (outcome, error) {
 	result, err := s.prepared.Sign(ctx)

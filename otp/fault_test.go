@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -33,64 +33,43 @@ type faultyStore struct {
 	fuse *fuse
 }
 
-func (s faultyStore) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
-	return s.Store.ChangeOTP(ctx, organizationID, faultyChange{change, s.fuse})
+func (s faultyStore) Change(ctx context.Context, organizationID string, change store.Change) error {
+	return s.Store.Change(ctx, organizationID, faultyChange{change, s.fuse})
 }
 
 type faultyChange struct {
-	change otp.Change
+	change store.Change
 	fuse   *fuse
 }
 
-func (c faultyChange) Apply(ledger otp.Ledger) (refusal, err error) {
+func (c faultyChange) Apply(ledger store.Ledger) (refusal, err error) {
 	return c.change.Apply(faultyLedger{ledger, c.fuse})
 }
 
 type faultyLedger struct {
-	otp.Ledger
+	store.Ledger
 	fuse *fuse
 }
 
-func (l faultyLedger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
+func (l faultyLedger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	if err := l.fuse.step(); err != nil {
 		return nil, err
 	}
-	return l.Ledger.Meters(keys...)
+	return l.Ledger.Lock(keys...)
 }
 
-func (l faultyLedger) SetMeter(key otp.MeterKey, meter otp.Meter) error {
+func (l faultyLedger) Read(key store.Key) (store.Entry, error) {
+	if err := l.fuse.step(); err != nil {
+		return store.Entry{}, err
+	}
+	return l.Ledger.Read(key)
+}
+
+func (l faultyLedger) Write(key store.Key, entry store.Entry) error {
 	if err := l.fuse.step(); err != nil {
 		return err
 	}
-	return l.Ledger.SetMeter(key, meter)
-}
-
-func (l faultyLedger) Code(id string) (otp.Code, error) {
-	if err := l.fuse.step(); err != nil {
-		return otp.Code{}, err
-	}
-	return l.Ledger.Code(id)
-}
-
-func (l faultyLedger) Insert(code otp.Code) error {
-	if err := l.fuse.step(); err != nil {
-		return err
-	}
-	return l.Ledger.Insert(code)
-}
-
-func (l faultyLedger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
-	if err := l.fuse.step(); err != nil {
-		return otp.Code{}, otp.TryRefused, err
-	}
-	return l.Ledger.Try(id, by, most, now)
-}
-
-func (l faultyLedger) Move(id string, from, to otp.State) (bool, error) {
-	if err := l.fuse.step(); err != nil {
-		return false, err
-	}
-	return l.Ledger.Move(id, from, to)
+	return l.Ledger.Write(key, entry)
 }
 
 // faultySecret is a secret that cannot be read at a step.
@@ -191,8 +170,8 @@ func TestNotVerified(t *testing.T) {
 	if verified, err := verification.Verified(); err == nil || verified != (otp.Verified{}) {
 		t.Errorf("%+v is verified before it was tried", verified)
 	}
-	store := memory.New(0)
-	if err := store.ChangeOTP(t.Context(), org, verification.Consume()); !errors.Is(err, otp.ErrUsed) {
+	kept := memory.New(0)
+	if err := kept.Change(t.Context(), org, verification.Consume()); !errors.Is(err, otp.ErrUsed) {
 		t.Errorf("consumed before it was tried: %v", err)
 	}
 	g.expect(g.verify(id, code), nil)

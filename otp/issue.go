@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Issue is a one-time password on its way: prepared, reserved, delivered, live.
@@ -105,10 +107,10 @@ func (i *Issue) ID() string { return i.code.ID }
 
 // Reserve counts the message as sent and stores the code, not live yet. Its
 // life begins now. It refuses with a *LimitError.
-func (i *Issue) Reserve(now time.Time) Change {
+func (i *Issue) Reserve(now time.Time) store.Change {
 	i.code.CreatedAt = now.UTC().Truncate(time.Millisecond)
 	i.code.ExpiresAt = i.code.CreatedAt.Add(i.set.expiration)
-	return &reserve{limits: i.service.limits, organization: i.organization, code: i.code, now: i.code.CreatedAt}
+	return stored{&reserve{limits: i.service.limits, organization: i.organization, code: i.code, now: i.code.CreatedAt}}
 }
 
 // Deliver hands the message to the sender. Its error wraps ErrDelivery.
@@ -123,14 +125,14 @@ func (i *Issue) Deliver(ctx context.Context) error {
 
 // Activate makes a delivered code live. If its user or its contact has too many
 // live codes then, the oldest dies.
-func (i *Issue) Activate(now time.Time) Change {
-	return &activate{limits: i.service.limits, code: i.code, now: now}
+func (i *Issue) Activate(now time.Time) store.Change {
+	return stored{&activate{limits: i.service.limits, code: i.code, now: now}}
 }
 
 // Failed takes the reservation back: the message could not be delivered.
-func (i *Issue) Failed(now time.Time) Change {
-	return &deliveryFailed{
+func (i *Issue) Failed(now time.Time) store.Change {
+	return stored{&deliveryFailed{
 		limits: i.service.limits, organization: i.organization, code: i.code,
 		reservedAt: i.code.CreatedAt, now: now.UTC().Truncate(time.Millisecond),
-	}
+	}}
 }

@@ -117,16 +117,16 @@ func (s *Service) Issue(ctx context.Context, organizationID, organizationName st
 	if err != nil {
 		return "", err
 	}
-	if err := s.store.ChangeOTP(ctx, organizationID, issue.Reserve(s.clock())); err != nil {
+	if err := s.store.Change(ctx, organizationID, issue.Reserve(s.clock())); err != nil {
 		return "", err
 	}
 	if err := issue.Deliver(ctx); err != nil {
 		// The request may be over: what has happened is written all the same.
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 		defer cancel()
-		return "", errors.Join(err, s.store.ChangeOTP(after, organizationID, issue.Failed(s.clock())))
+		return "", errors.Join(err, s.store.Change(after, organizationID, issue.Failed(s.clock())))
 	}
-	if err := s.store.ChangeOTP(ctx, organizationID, issue.Activate(s.clock())); err != nil {
+	if err := s.store.Change(ctx, organizationID, issue.Activate(s.clock())); err != nil {
 		return "", err
 	}
 	return issue.ID(), nil
@@ -144,10 +144,10 @@ func (s *Service) Verify(ctx context.Context, organizationID, id, typed string) 
 	if err != nil {
 		return Verified{}, err
 	}
-	if err := s.store.ChangeOTP(ctx, organizationID, verification.Attempt(s.clock())); err != nil {
+	if err := s.store.Change(ctx, organizationID, verification.Attempt(s.clock())); err != nil {
 		return Verified{}, err
 	}
-	if err := s.store.ChangeOTP(ctx, organizationID, verification.Consume()); err != nil {
+	if err := s.store.Change(ctx, organizationID, verification.Consume()); err != nil {
 		return Verified{}, err
 	}
 	return verification.Verified()

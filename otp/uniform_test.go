@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -26,52 +27,45 @@ type witness struct {
 	written []any
 }
 
-func (w *witness) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
-	return w.Store.ChangeOTP(ctx, organizationID, witnessed{w, change})
+func (w *witness) Change(ctx context.Context, organizationID string, change store.Change) error {
+	return w.Store.Change(ctx, organizationID, witnessed{w, change})
 }
 
 type witnessed struct {
 	witness *witness
-	change  otp.Change
+	change  store.Change
 }
 
-func (c witnessed) Apply(ledger otp.Ledger) (refusal, err error) {
+func (c witnessed) Apply(ledger store.Ledger) (refusal, err error) {
 	return c.change.Apply(&witnessLedger{ledger, c.witness})
 }
 
 type witnessLedger struct {
-	otp.Ledger
+	store.Ledger
 	witness *witness
 }
 
-func (l *witnessLedger) note(call string, args ...any) {
+func (l *witnessLedger) note(call string, keys ...store.Key) {
+	for _, key := range keys {
+		call += " " + string(rune(key.Kind))
+	}
 	l.witness.calls = append(l.witness.calls, call)
-	l.witness.written = append(l.witness.written, args...)
 }
 
-func (l *witnessLedger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
-	l.note(fmt.Sprintf("Meters(%d)", len(keys)))
-	return l.Ledger.Meters(keys...)
+func (l *witnessLedger) Lock(keys ...store.Key) ([]store.Entry, error) {
+	l.note("Lock", keys...)
+	return l.Ledger.Lock(keys...)
 }
 
-func (l *witnessLedger) SetMeter(key otp.MeterKey, meter otp.Meter) error {
-	l.note("SetMeter", key, meter)
-	return l.Ledger.SetMeter(key, meter)
+func (l *witnessLedger) Read(key store.Key) (store.Entry, error) {
+	l.note("Read", key)
+	return l.Ledger.Read(key)
 }
 
-func (l *witnessLedger) Code(id string) (otp.Code, error) {
-	l.note("Code")
-	return l.Ledger.Code(id)
-}
-
-func (l *witnessLedger) Insert(code otp.Code) error {
-	l.note("Insert", code)
-	return l.Ledger.Insert(code)
-}
-
-func (l *witnessLedger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
-	l.note("Try")
-	return l.Ledger.Try(id, by, most, now)
+func (l *witnessLedger) Write(key store.Key, entry store.Entry) error {
+	l.note("Write", key)
+	l.witness.written = append(l.witness.written, key, entry, string(entry.Value))
+	return l.Ledger.Write(key, entry)
 }
 
 // TestSamePath: a wrong code, an unknown id, an expired, a used, a dead and an
@@ -111,7 +105,7 @@ func TestSamePath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.ChangeOTP(t.Context(), org, undelivered.Reserve(now)); err != nil {
+	if err := w.Change(t.Context(), org, undelivered.Reserve(now)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -163,8 +157,8 @@ func TestUnusedCodeIsNowhere(t *testing.T) {
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
 		slog.New(handler).Info("sent", "issue", issue, "message", sent, "error", failed)
 	}
-	for _, change := range []otp.Change{issue.Reserve(time.Now()), issue.Activate(time.Now()), issue.Failed(time.Now())} {
-		if err := w.ChangeOTP(t.Context(), org, change); err != nil {
+	for _, change := range []store.Change{issue.Reserve(time.Now()), issue.Activate(time.Now()), issue.Failed(time.Now())} {
+		if err := w.Change(t.Context(), org, change); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&log, "%v %+v\n", change, change)

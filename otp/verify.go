@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/countersign-dev/countersign/store"
 )
 
 // maxTyped bounds what is hashed; no code is longer by far.
@@ -56,9 +58,9 @@ func (s *Service) PrepareVerification(organizationID, id, typed string, by Finge
 
 // Attempt counts a try and compares, in one step. It refuses with a *CodeError
 // or a *LimitError. A right code stays live until Consume.
-func (v *Verification) Attempt(now time.Time) Change {
+func (v *Verification) Attempt(now time.Time) store.Change {
 	v.attempt.now = now.UTC().Truncate(time.Millisecond)
-	return &v.attempt
+	return stored{&v.attempt}
 }
 
 // Verified returns what the code proves, after Attempt has found it right.
@@ -72,9 +74,9 @@ func (v *Verification) Verified() (Verified, error) {
 
 // Consume uses the code up. It refuses with a *CodeError if it was used or died
 // since Attempt, or if Attempt did not find it right.
-func (v *Verification) Consume() Change {
+func (v *Verification) Consume() store.Change {
 	if v.attempt.matched == nil {
-		return &consume{}
+		return stored{&consume{}}
 	}
-	return &consume{id: v.attempt.matched.ID}
+	return stored{&consume{id: v.attempt.matched.ID}}
 }

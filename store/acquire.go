@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"time"
-
-	"github.com/countersign-dev/countersign/otp"
 )
 
 // Acquire calls Begin until the work is the caller's or done: while somebody
@@ -13,10 +11,10 @@ import (
 //
 // The change is asked for before each Begin, since it may hold a time too; it
 // may be nil.
-func Acquire(ctx context.Context, s Store, claim Claim, clock func() time.Time, change func(now time.Time) otp.Change) (Begun, error) {
+func Acquire(ctx context.Context, s Store, claim Claim, clock func() time.Time, change func(now time.Time) Change) (Begun, error) {
 	for {
 		claim.Now = clock()
-		var made otp.Change
+		var made Change
 		if change != nil {
 			made = change(claim.Now)
 		}

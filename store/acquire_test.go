@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -23,7 +22,7 @@ func TestAcquireAsksAgain(t *testing.T) {
 			t.Fatal(first, err)
 		}
 		var asked []time.Time
-		change := func(now time.Time) otp.Change {
+		change := func(now time.Time) store.Change {
 			asked = append(asked, now)
 			return nil
 		}

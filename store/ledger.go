@@ -41,9 +41,11 @@ type Entry struct {
 // kept in it.
 type Ledger interface {
 	// Lock returns the entries in the order of the keys, and locks them until
-	// the transaction ends, whether they are there or not. A second call may
-	// only lock keys that come after those of the first. The values are the
-	// caller's to change.
+	// the transaction ends, whether they are there or not. A later call may not
+	// lock keys of an earlier kind; more keys of the same kind only if all who
+	// do so hold a key of an earlier kind in common, as one-time passwords are
+	// guarded by the counters of their user. The values are the caller's to
+	// change.
 	Lock(keys ...Key) ([]Entry, error)
 
 	// Read returns an entry as it was last committed or written here, without a

@@ -1,4 +1,4 @@
-// Package store is where activities and one-time passwords live: the contract,
+// Package store is where activities and ledgers live: the contract,
 // and what all stores share. The stores are in store/memory (default of the
 // library; bounded, forgets), store/bolt (one file on one machine) and
 // store/postgres (several machines on one database); store/storetest holds
@@ -20,8 +20,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"time"
-
-	"github.com/countersign-dev/countersign/otp"
 )
 
 // Errors that every store reports, for errors.Is.
@@ -117,7 +115,7 @@ type Begun struct {
 	Wait func(ctx context.Context) error
 }
 
-// Store keeps activities and one-time passwords. Implementations are safe for
+// Store keeps activities, and ledgers for one-time passwords and limits. Implementations are safe for
 // concurrent use. Organizations are walls: nothing of one is found from another.
 //
 // Errors other than those named are wrapped in ErrUnavailable, or they are the
@@ -138,7 +136,7 @@ type Store interface {
 	// recorded and claim.Now is after claim.LiveUntil, or a store that forgets
 	// has forgotten a record whose KeepUntil was not before LiveUntil. Whatever
 	// clocks do, no request is carried out twice.
-	Begin(ctx context.Context, claim Claim, change otp.Change) (Begun, error)
+	Begin(ctx context.Context, claim Claim, change Change) (Begun, error)
 
 	// Renew makes the lease last ttl from now on. It returns ErrLeaseLost if
 	// somebody else has it or it is over; a lease that ran out and that nobody
@@ -150,24 +148,27 @@ type Store interface {
 	// made in the same transaction; if it refuses or fails, nothing is written,
 	// the lease goes on, and its error is returned. Organization and
 	// fingerprint of the activity are those of the lease.
-	Complete(ctx context.Context, lease Lease, activity Activity, change otp.Change) error
+	Complete(ctx context.Context, lease Lease, activity Activity, change Change) error
 
 	// Release ends the lease without a result: the same body may be tried
 	// again. The change, if there is one, is made in the same transaction. A
 	// lease that was lost is not there to be released: ErrLeaseLost, and the
 	// change is not made. The context should not be that of a request that
 	// has ended.
-	Release(ctx context.Context, lease Lease, change otp.Change) error
+	Release(ctx context.Context, lease Lease, change Change) error
 
 	// Get returns an activity of an organization, or ErrNotFound. The caller
 	// must not change its Data.
 	Get(ctx context.Context, organizationID, id string) (Activity, error)
 
-	// ChangeOTP implements otp.Store.
-	otp.Store
+	// Change makes a change in a transaction of its own and returns its refusal
+	// or its error. A nil error means that it is durable.
+	Change(ctx context.Context, organizationID string, change Change) error
 
-	// Sweep removes what has expired at now: one-time passwords, meters, leases
-	// that ran out LeaseGrace ago; and activities, in a store that forgets.
+	// Sweep removes what has expired at now: entries of ledgers, leases that ran
+	// out LeaseGrace ago; and activities, in a store that forgets. A store that
+	// several processes share removes no entry before its own clock is past its
+	// KeepUntil.
 	Sweep(ctx context.Context, now time.Time) (Swept, error)
 
 	// Forgets tells whether completed activities are forgotten after their
@@ -186,6 +187,5 @@ type Store interface {
 type Swept struct {
 	Activities int
 	Leases     int
-	Codes      int
-	Meters     int
+	Entries    int // of ledgers
 }

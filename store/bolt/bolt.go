@@ -1,4 +1,4 @@
-// Package bolt keeps activities and one-time passwords in one file of
+// Package bolt keeps activities and ledgers in one file of
 // go.etcd.io/bbolt, for one process on one machine. What it has answered
 // survives kill -9 and the loss of power.
 //
@@ -11,12 +11,11 @@
 // at once.
 //
 //	buckets
-//	  meta          "version"             → 1
+//	  meta          "version"             → 2
 //	  activities    organization ‖ id     → version 1 ‖ fingerprint 32 ‖ keepUntil 8 ‖ length, submittedBy ‖ data
 //	  fingerprints  organization ‖ 32     → id
-//	  codes         organization ‖ id     → JSON of otp.Code
-//	  meters        organization ‖ 32     → otp.Meter.Append
-//	  expiry        time 8 ‖ kind 1 ‖ key → nothing
+//	  ledgers       organization ‖ key 33 → keepUntil 8 ‖ value
+//	  expiry        time 8 ‖ the key of a ledger → nothing
 //
 // An organization in a key has its length before it, as a uvarint; times are
 // milliseconds since the epoch, big-endian.
@@ -32,7 +31,6 @@ import (
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/internal/leases"
 )
@@ -74,7 +72,7 @@ func Open(path string) (*Store, error) {
 }
 
 // Begin implements store.Store.
-func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change) (store.Begun, error) {
+func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.Begun, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Begun{}, err
 	}
@@ -91,7 +89,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change)
 	// Again, now that nobody else can complete it.
 	recorded, err := s.recorded(claim)
 	if err == nil && recorded == nil && change != nil {
-		err = s.ChangeOTP(ctx, claim.OrganizationID, change)
+		err = s.Change(ctx, claim.OrganizationID, change)
 	}
 	if recorded != nil || err != nil {
 		s.leases.End(*begun.Lease)
@@ -109,7 +107,7 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 }
 
 // Complete implements store.Store.
-func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change otp.Change) error {
+func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
 	return s.end(ctx, lease, func(tx *transaction) error {
 		if change != nil {
@@ -122,7 +120,7 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 }
 
 // Release implements store.Store.
-func (s *Store) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
 	if change == nil {
 		return s.end(ctx, lease, nil, nil)
 	}
@@ -171,8 +169,8 @@ func (s *Store) recorded(claim store.Claim) (recorded *store.Activity, err error
 	return recorded, err
 }
 
-// ChangeOTP implements otp.Store.
-func (s *Store) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
+// Change implements store.Store.
+func (s *Store) Change(ctx context.Context, organizationID string, change store.Change) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func TestClosedAtThatInstant(t *testing.T) {
 			return err
 		},
 		"ChangeOTP": func(ctx context.Context, s *bolt.Store, _ store.Lease) error {
-			return s.ChangeOTP(ctx, "org", nothing)
+			return s.Change(ctx, "org", nothing)
 		},
 		"Sweep": func(ctx context.Context, s *bolt.Store, _ store.Lease) error {
 			_, err := s.Sweep(ctx, time.Now())

@@ -202,7 +202,7 @@ func occupy(t *testing.T, s *bolt.Store, all *sync.WaitGroup) (release func()) {
 	started, released := make(chan struct{}), make(chan struct{})
 	start := sync.OnceFunc(func() { close(started) })
 	all.Go(func() {
-		err := s.ChangeOTP(t.Context(), "org", changeFunc(func(otp.Ledger) (error, error) {
+		err := s.Change(t.Context(), "org", changeFunc(func(otp.Ledger) (error, error) {
 			start()
 			<-released
 			return nil, nil
@@ -224,7 +224,7 @@ func TestFailingChangeIsAlone(t *testing.T) {
 	for i := range 100 {
 		all.Go(func() {
 			key := otp.MeterKey{byte(i)}
-			err := s.ChangeOTP(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
+			err := s.Change(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
 				if err := ledger.SetMeter(key, otp.Meter{Sent: []otp.Event{{At: 1, N: 1}}}); err != nil {
 					return nil, err
 				}
@@ -239,7 +239,7 @@ func TestFailingChangeIsAlone(t *testing.T) {
 		})
 	}
 	all.Wait()
-	err := s.ChangeOTP(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
+	err := s.Change(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
 		for i := range 100 {
 			meters, err := ledger.Meters(otp.MeterKey{byte(i)})
 			if err != nil {
@@ -258,4 +258,4 @@ func TestFailingChangeIsAlone(t *testing.T) {
 
 type changeFunc func(otp.Ledger) (refusal, err error)
 
-func (f changeFunc) Apply(ledger otp.Ledger) (refusal, err error) { return f(ledger) }
+func (f changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return f(otp.Over(ledger)) }

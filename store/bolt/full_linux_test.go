@@ -67,7 +67,7 @@ func writeNothing(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	insert := func(id string) otp.Change {
+	insert := func(id string) store.Change {
 		return without(func(ledger otp.Ledger) error { return ledger.Insert(otp.Code{ID: id, ExpiresAt: later}) })
 	}
 	calls := []struct {
@@ -75,7 +75,7 @@ func writeNothing(t *testing.T, path string) {
 		do   func() error
 	}{
 		{"Begin", func() error { _, err := s.Begin(ctx, claimOf("another"), insert("begun")); return err }},
-		{"ChangeOTP", func() error { return s.ChangeOTP(ctx, "org", insert("changed")) }},
+		{"ChangeOTP", func() error { return s.Change(ctx, "org", insert("changed")) }},
 		{"Complete", func() error { return s.Complete(ctx, *begun.Lease, activityOf("new"), insert("completed")) }},
 		{"Sweep", func() error { _, err := s.Sweep(ctx, later); return err }},
 	}

@@ -2,120 +2,83 @@ package bolt
 
 import (
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// ledger is an otp.Ledger over a transaction. The writer makes one change after
+// ledger is a store.Ledger over a transaction. The writer makes one change after
 // the other: what is read stays so.
 type ledger struct {
 	*transaction
 	organization string
 }
 
-var _ otp.Ledger = ledger{}
+var _ store.Ledger = ledger{}
 
 func (t *transaction) ledger(organizationID string) ledger { return ledger{t, organizationID} }
 
-// Meters implements otp.Ledger.
-func (l ledger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
-	meters := make([]otp.Meter, len(keys))
+// Lock implements store.Ledger.
+func (l ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
+	entries := make([]store.Entry, len(keys))
 	for i, key := range keys {
-		meter, err := otp.ParseMeter(l.get(bucketMeters, within(l.organization, key[:])))
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		var err error
+		if entries[i], err = l.Read(key); err != nil {
+			return nil, err
 		}
-		meters[i] = meter
 	}
-	return meters, nil
+	return entries, nil
 }
 
-// SetMeter implements otp.Ledger.
-func (l ledger) SetMeter(key otp.MeterKey, meter otp.Meter) error {
-	at := within(l.organization, key[:])
-	if l.get(bucketMeters, at) == nil {
-		if err := l.expireAt(meter.KeepUntil(), expireMeter, at); err != nil {
+// Read implements store.Ledger. The file's memory is not ours after the
+// transaction.
+func (l ledger) Read(key store.Key) (store.Entry, error) {
+	return decodeEntry(l.get(bucketLedgers, within(l.organization, key.Bytes())))
+}
+
+// keepUntilSize is the length of what stands before an entry's value.
+const keepUntilSize = 8
+
+func decodeEntry(in []byte) (entry store.Entry, err error) {
+	if in == nil {
+		return entry, nil
+	}
+	if len(in) < keepUntilSize {
+		return entry, fmt.Errorf("%w: an entry of a ledger is damaged: it has %d bytes", store.ErrUnavailable, len(in))
+	}
+	entry.KeepUntil = time.UnixMilli(int64(binary.BigEndian.Uint64(in))).UTC()
+	entry.Value = slices.Clone(in[keepUntilSize:])
+	return entry, nil
+}
+
+// Write implements store.Ledger. What is to be kept longer is found by Sweep
+// when it is due.
+func (l ledger) Write(key store.Key, entry store.Entry) error {
+	at := within(l.organization, key.Bytes())
+	before := l.get(bucketLedgers, at)
+	if entry.Value == nil {
+		if before == nil {
+			return nil
+		}
+		return l.remove(bucketLedgers, at)
+	}
+	until := milliseconds(entry.KeepUntil)
+	if len(before) < keepUntilSize || until < binary.BigEndian.Uint64(before) {
+		if err := l.expireAt(until, at); err != nil {
 			return err
 		}
 	}
-	return l.put(bucketMeters, at, meter.Append(nil))
+	return l.put(bucketLedgers, at, append(binary.BigEndian.AppendUint64(nil, until), entry.Value...))
 }
 
-// Code implements otp.Ledger.
-func (l ledger) Code(id string) (code otp.Code, err error) {
-	value := l.get(bucketCodes, within(l.organization, []byte(id)))
-	if value == nil {
-		return code, otp.ErrUnknown
-	}
-	if err := json.Unmarshal(value, &code); err != nil {
-		return code, fmt.Errorf("%w: one-time password %s: %w", store.ErrUnavailable, id, err)
-	}
-	return code, nil
+// Now implements store.Ledger.
+func (l ledger) Now(caller time.Time) time.Time { return caller }
+
+// expireAt notes when an entry is to be swept: time 8 ‖ key.
+func (t *transaction) expireAt(until uint64, key []byte) error {
+	return t.put(bucketExpiry, append(binary.BigEndian.AppendUint64(nil, until), key...), nil)
 }
 
-// Insert implements otp.Ledger.
-func (l ledger) Insert(code otp.Code) error {
-	if err := l.expireAt(code.KeepUntil(), expireCode, within(l.organization, []byte(code.ID))); err != nil {
-		return err
-	}
-	return l.putCode(&code)
-}
-
-func (l ledger) putCode(code *otp.Code) error {
-	value, err := json.Marshal(code)
-	if err != nil {
-		return err
-	}
-	return l.put(bucketCodes, within(l.organization, []byte(code.ID)), value)
-}
-
-// Try implements otp.Ledger.
-func (l ledger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
-	code, err := l.Code(id)
-	if errors.Is(err, otp.ErrUnknown) {
-		return otp.Code{}, otp.TryRefused, nil
-	}
-	if err != nil {
-		return otp.Code{}, otp.TryRefused, err
-	}
-	try := code.Take(by, most, now)
-	if try == otp.TryCounted {
-		err = l.putCode(&code)
-	}
-	return code, try, err
-}
-
-// Move implements otp.Ledger.
-func (l ledger) Move(id string, from, to otp.State) (bool, error) {
-	code, err := l.Code(id)
-	if errors.Is(err, otp.ErrUnknown) || err == nil && code.State != from {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	code.State = to
-	return true, l.putCode(&code)
-}
-
-// What expires.
-const (
-	expireCode  = 'c'
-	expireMeter = 'm'
-)
-
-// expireAt notes when something is to be swept: time 8 ‖ kind 1 ‖ key. A meter
-// may be extended later; Sweep asks it again.
-func (t *transaction) expireAt(at time.Time, kind byte, key []byte) error {
-	return t.put(bucketExpiry, expiryKey(at, kind, key), nil)
-}
-
-func expiryKey(at time.Time, kind byte, key []byte) []byte {
-	out := binary.BigEndian.AppendUint64(nil, uint64(max(0, at.UnixMilli())))
-	return append(append(out, kind), key...)
-}
+func milliseconds(at time.Time) uint64 { return uint64(max(0, at.UnixMilli())) }

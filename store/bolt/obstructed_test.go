@@ -1,6 +1,7 @@
 package bolt_test
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -50,9 +51,17 @@ func clearAway(t *testing.T, path, bucket, key string) {
 // inOrg is the key of something of the organization "org".
 func inOrg(rest string) string { return "\x03org" + rest }
 
-func expiryOf(at time.Time, kind, key string) string {
-	return string(binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli()))) + kind + key
+func expiryOf(at time.Time, key string) string {
+	return string(binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli()))) + key
 }
+
+// codeAt and meterAt are keys of entries of the organization "org".
+func codeAt(id string) string {
+	hash := sha256.Sum256([]byte(id))
+	return inOrg(string(rune(store.KindCode)) + string(hash[:]))
+}
+
+func meterAt(key otp.MeterKey) string { return inOrg(string(rune(store.KindMeter)) + string(key[:])) }
 
 // TestObstructed has single values of a file that cannot be written: whatever
 // needs them says so, does nothing by halves, and works when they can be.
@@ -68,10 +77,10 @@ func TestObstructed(t *testing.T) {
 		return s.Complete(t.Context(), *begun.Lease, activityOf("new"), without(func(ledger otp.Ledger) error { return ledger.Insert(code) }))
 	}
 	insert := func(t *testing.T, s *bolt.Store) error {
-		return s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error { return ledger.Insert(code) }))
+		return s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error { return ledger.Insert(code) }))
 	}
 	count := func(t *testing.T, s *bolt.Store) error {
-		return s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error { return ledger.SetMeter(meterKey, meter) }))
+		return s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error { return ledger.SetMeter(meterKey, meter) }))
 	}
 	sweep := func(t *testing.T, s *bolt.Store) error {
 		_, err := s.Sweep(t.Context(), later.Add(time.Hour))
@@ -84,14 +93,14 @@ func TestObstructed(t *testing.T) {
 	}{
 		"complete: activity":    {"activities", inOrg("new"), complete},
 		"complete: fingerprint": {"fingerprints", inOrg(string(fingerprint[:])), complete},
-		"complete: code":        {"codes", inOrg(code.ID), complete},
-		"insert: code":          {"codes", inOrg(code.ID), insert},
-		"insert: expiry":        {"expiry", expiryOf(code.KeepUntil(), "c", inOrg(code.ID)), insert},
-		"count: meter":          {"meters", inOrg(string(meterKey[:])), count},
-		"count: expiry":         {"expiry", expiryOf(meter.KeepUntil(), "m", inOrg(string(meterKey[:]))), count},
-		"sweep: expiry":         {"expiry", expiryOf(later, "c", inOrg(codeID)), sweep},
-		"sweep: code":           {"codes", inOrg(codeID), sweep},
-		"sweep: meter":          {"meters", inOrg(string(make([]byte, len(otp.MeterKey{})))), sweep},
+		"complete: code":        {"ledgers", codeAt(code.ID), complete},
+		"insert: code":          {"ledgers", codeAt(code.ID), insert},
+		"insert: expiry":        {"expiry", expiryOf(code.KeepUntil(), codeAt(code.ID)), insert},
+		"count: meter":          {"ledgers", meterAt(meterKey), count},
+		"count: expiry":         {"expiry", expiryOf(meter.KeepUntil(), meterAt(meterKey)), count},
+		"sweep: expiry":         {"expiry", expiryOf(later, meterAt(otp.MeterKey{})), sweep},
+		"sweep: code":           {"ledgers", codeAt(codeID), sweep},
+		"sweep: meter":          {"ledgers", meterAt(otp.MeterKey{}), sweep},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filled(t)
@@ -139,7 +148,7 @@ func TestObstructedLayout(t *testing.T) {
 			}
 		}
 	}
-	for _, bucket := range []string{"meta", "activities", "fingerprints", "codes", "meters", "expiry"} {
+	for _, bucket := range []string{"meta", "activities", "fingerprints", "ledgers", "expiry"} {
 		path := filled(t)
 		bucketToValue(t, path, bucket)
 		refused(bucket, path)

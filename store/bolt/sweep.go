@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -29,8 +28,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.Swept, er
 		if err != nil {
 			return swept, err
 		}
-		swept.Codes += step.Codes
-		swept.Meters += step.Meters
+		swept.Entries += step.Entries
 	}
 	return swept, nil
 }
@@ -39,22 +37,14 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.Swept, er
 func (t *transaction) sweep(now time.Time) (swept store.Swept, more bool, err error) {
 	all := t.due(now)
 	for _, due := range all {
-		kind, key := due[8], due[9:]
 		if err := t.remove(bucketExpiry, due); err != nil {
 			return swept, false, err
 		}
-		switch kind {
-		case expireCode:
-			swept.Codes++
-			err = t.remove(bucketCodes, key)
-		case expireMeter:
-			var removed int
-			removed, err = t.sweepMeter(key, now)
-			swept.Meters += removed
-		}
+		removed, err := t.sweepEntry(due[keepUntilSize:], now)
 		if err != nil {
 			return swept, false, err
 		}
+		swept.Entries += removed
 	}
 	return swept, len(all) == sweepStep, nil
 }
@@ -62,7 +52,7 @@ func (t *transaction) sweep(now time.Time) (swept store.Swept, more bool, err er
 // due returns copies of the keys that are due: strictly before now, since what
 // is kept until now is still kept.
 func (t *transaction) due(now time.Time) (keys [][]byte) {
-	end := binary.BigEndian.AppendUint64(nil, uint64(max(0, now.UnixMilli())))
+	end := binary.BigEndian.AppendUint64(nil, milliseconds(now))
 	cursor := t.tx.Bucket(bucketExpiry).Cursor()
 	for key, _ := cursor.First(); key != nil && bytes.Compare(key[:8], end) < 0 && len(keys) < sweepStep; key, _ = cursor.Next() {
 		keys = append(keys, slices.Clone(key))
@@ -70,11 +60,17 @@ func (t *transaction) due(now time.Time) (keys [][]byte) {
 	return keys
 }
 
-// sweepMeter removes a meter, unless it was extended: then it is due later.
-func (t *transaction) sweepMeter(key []byte, now time.Time) (removed int, err error) {
-	meter, err := otp.ParseMeter(t.get(bucketMeters, key))
-	if err == nil && !now.After(meter.KeepUntil()) {
-		return 0, t.expireAt(meter.KeepUntil(), expireMeter, key)
+// sweepEntry removes an entry, unless it is to be kept longer: then it is due
+// later.
+func (t *transaction) sweepEntry(key []byte, now time.Time) (removed int, err error) {
+	value := t.get(bucketLedgers, key)
+	entry, err := decodeEntry(value)
+	switch {
+	case value == nil: // removed since
+	case err == nil && !now.After(entry.KeepUntil):
+		return 0, t.expireAt(milliseconds(entry.KeepUntil), key)
+	default:
+		removed = 1
 	}
-	return 1, t.remove(bucketMeters, key)
+	return removed, t.remove(bucketLedgers, key)
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -18,25 +18,35 @@ var (
 	bucketMeta         = []byte("meta")
 	bucketActivities   = []byte("activities")
 	bucketFingerprints = []byte("fingerprints")
-	bucketCodes        = []byte("codes")
-	bucketMeters       = []byte("meters")
+	bucketLedgers      = []byte("ledgers")
 	bucketExpiry       = []byte("expiry")
 	keyVersion         = []byte("version")
 )
 
-// fileVersion is the layout that this program writes, and the only one it reads.
-const fileVersion = 1
+// fileVersion is the layout that this program writes. It brings version 1 up to
+// date, which had one-time passwords, minutes old at most, in buckets of their
+// own: they are dropped.
+const fileVersion = 2
 
-// layOut makes the buckets of a new file and checks the version of an old one.
+// layOut makes the buckets of a new file, checks the version of an old one, and
+// brings it up to date.
 func layOut(tx *bbolt.Tx) error {
 	meta, err := tx.CreateBucketIfNotExists(bucketMeta)
 	if err != nil {
 		return err
 	}
-	if version := meta.Get(keyVersion); version != nil && !slices.Equal(version, []byte{fileVersion}) {
+	version := meta.Get(keyVersion)
+	switch {
+	case slices.Equal(version, []byte{1}):
+		for _, name := range [][]byte{[]byte("codes"), []byte("meters"), bucketExpiry} {
+			if err := tx.DeleteBucket(name); err != nil && !errors.Is(err, bbolterrors.ErrBucketNotFound) {
+				return err
+			}
+		}
+	case version != nil && !slices.Equal(version, []byte{fileVersion}):
 		return fmt.Errorf("the file has layout version %x; this program knows %d: use a newer program", version, fileVersion)
 	}
-	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketCodes, bucketMeters, bucketExpiry} {
+	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketLedgers, bucketExpiry} {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}
@@ -78,7 +88,7 @@ func within(organizationID string, rest []byte) []byte {
 }
 
 // applyWhole makes a change to which a refusal is an error like any other.
-func (t *transaction) applyWhole(organizationID string, change otp.Change) error {
+func (t *transaction) applyWhole(organizationID string, change store.Change) error {
 	refusal, err := change.Apply(t.ledger(organizationID))
 	if err != nil {
 		return err

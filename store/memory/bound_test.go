@@ -120,7 +120,7 @@ func TestAccounting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if swept.Activities != 1000 || swept.Codes != 1000 || s.Used() != 0 {
+	if swept.Activities != 1000 || swept.Entries != 3000 || s.Used() != 0 {
 		t.Fatalf("swept %+v, and %d bytes are still taken", swept, s.Used())
 	}
 }
@@ -141,8 +141,9 @@ func issueMany(t testing.TB, s otp.Store, n int) {
 			Live:  []otp.LiveCode{{ID: code.ID, ExpiresAt: code.ExpiresAt.UnixMilli()}},
 			Until: start.Add(3 * time.Minute).UnixMilli(),
 		}
-		err := s.ChangeOTP(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
-			return nil, errors.Join(ledger.SetMeter(user, meter), ledger.SetMeter(to, meter), ledger.Insert(code))
+		err := s.Change(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
+			_, err := ledger.Meters(user, to)
+			return nil, errors.Join(err, ledger.SetMeter(user, meter), ledger.SetMeter(to, meter), ledger.Insert(code))
 		}))
 		if err != nil {
 			t.Fatal(err)
@@ -152,7 +153,7 @@ func issueMany(t testing.TB, s otp.Store, n int) {
 
 type changeFunc func(otp.Ledger) (refusal, err error)
 
-func (f changeFunc) Apply(ledger otp.Ledger) (refusal, err error) { return f(ledger) }
+func (f changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return f(otp.Over(ledger)) }
 
 // TestCost holds the costs that the bound is computed from against what is
 // really allocated: 100,000 live codes, and 50,000 activities.
@@ -206,7 +207,7 @@ func TestCodesTakeRoom(t *testing.T) {
 		var err error
 		added := 0
 		for ; err == nil && added < 10_000; added++ {
-			err = s.ChangeOTP(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (refusal, err error) { return nil, add(ledger, added) }))
+			err = s.Change(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (refusal, err error) { return nil, add(ledger, added) }))
 		}
 		if !errors.Is(err, store.ErrFull) || added < 2 {
 			t.Errorf("%d %s were taken, and then: %v", added, name, err)

@@ -8,22 +8,17 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-type kind uint8
+// kindActivity is the kind of an activity in the heap, where that of an entry is
+// the kind of its key.
+const kindActivity store.Kind = 0
 
-const (
-	kindActivity kind = iota
-	kindCode
-	kindMeter
-)
-
-// expiring says when something was to expire when it was put in. A meter may
-// have been extended since: it is asked again when its time comes.
+// expiring says when something is due. An entry may be kept longer since: it is
+// asked when its time comes.
 type expiring struct {
 	at           time.Time
-	kind         kind
+	kind         store.Kind
 	organization string
-	id           string   // of a code
-	key          [32]byte // of a meter or an activity
+	key          [32]byte // the fingerprint of an activity, or the ID of an entry
 }
 
 type expiryHeap []expiring
@@ -62,13 +57,10 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (store.Swept, error) {
 func (s *Store) sweep(now time.Time, most int) (swept store.Swept) {
 	for ; most > 0 && len(s.expiry) > 0 && now.After(s.expiry[0].at); most-- {
 		first := heap.Pop(&s.expiry).(expiring)
-		switch first.kind {
-		case kindActivity:
+		if first.kind == kindActivity {
 			swept.Activities += s.sweepActivity(first)
-		case kindCode:
-			swept.Codes += s.sweepCode(first)
-		case kindMeter:
-			swept.Meters += s.sweepMeter(first, now)
+		} else {
+			swept.Entries += s.sweepEntry(first, now)
 		}
 	}
 	return swept
@@ -85,29 +77,21 @@ func (s *Store) sweepActivity(e expiring) int {
 	return 1
 }
 
-func (s *Store) sweepCode(e expiring) int {
-	at := idKey{e.organization, e.id}
-	code := s.codes[at]
-	if code == nil || code.KeepUntil().After(e.at) {
-		return 0 // taken back, or inserted again since: then it is due by another entry
-	}
-	delete(s.codes, at)
-	s.used -= codeCost
-	return 1
-}
-
-func (s *Store) sweepMeter(e expiring, now time.Time) int {
-	at := meterKey{e.organization, e.key}
-	meter := s.meters[at]
-	if meter == nil {
-		return 0
-	}
-	if until := meter.KeepUntil(); !now.After(until) {
-		e.at = until
+func (s *Store) sweepEntry(e expiring, now time.Time) int {
+	at := entryKey{e.organization, store.Key{Kind: e.kind, ID: e.key}}
+	kept := s.entries[at]
+	switch {
+	case kept == nil || !kept.due.Equal(e.at):
+		return 0 // it was to be kept shorter since: another element of the heap asks for it
+	case kept.Value != nil && !now.After(kept.KeepUntil):
+		kept.due, e.at = kept.KeepUntil, kept.KeepUntil
 		s.expiry.add(e)
 		return 0
 	}
-	delete(s.meters, at)
-	s.used -= meterSize(meter)
+	delete(s.entries, at)
+	s.used -= kept.cost()
+	if kept.Value == nil {
+		return 0
+	}
 	return 1
 }

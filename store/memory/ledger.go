@@ -4,20 +4,29 @@ import (
 	"slices"
 	"time"
 
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
 )
 
-// ledger is an otp.Ledger over the maps. It notes how to undo what it did.
+// entry is an entry of a ledger. One that was removed stays, without a value,
+// until its time in the heap comes: the heap has each entry once.
+type entry struct {
+	store.Entry
+	due time.Time // when the heap asks for it
+}
+
+func (e *entry) cost() int { return entryCost + cap(e.Value) }
+
+// ledger is a store.Ledger over the map. It notes how to undo what it did.
 type ledger struct {
 	store        *Store
 	organization string
 	undo         []func()
 }
 
-var _ otp.Ledger = (*ledger)(nil)
+var _ store.Ledger = (*ledger)(nil)
 
 // apply makes a change. With an error nothing is written.
-func (s *Store) apply(organizationID string, change otp.Change) (refusal, err error) {
+func (s *Store) apply(organizationID string, change store.Change) (refusal, err error) {
 	l := &ledger{store: s, organization: organizationID}
 	refusal, err = change.Apply(l)
 	if err != nil {
@@ -27,7 +36,7 @@ func (s *Store) apply(organizationID string, change otp.Change) (refusal, err er
 }
 
 // applyWhole makes a change to which a refusal is an error like any other.
-func (s *Store) applyWhole(organizationID string, change otp.Change) error {
+func (s *Store) applyWhole(organizationID string, change store.Change) error {
 	l := &ledger{store: s, organization: organizationID}
 	refusal, err := change.Apply(l)
 	if err == nil {
@@ -45,101 +54,62 @@ func (l *ledger) rollback() {
 	}
 }
 
-// Meters implements otp.Ledger.
-func (l *ledger) Meters(keys ...otp.MeterKey) ([]otp.Meter, error) {
-	meters := make([]otp.Meter, len(keys))
+// Lock implements store.Ledger: the store is locked as a whole.
+func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
+	entries := make([]store.Entry, len(keys))
 	for i, key := range keys {
-		if meter := l.store.meters[meterKey{l.organization, key}]; meter != nil {
-			meters[i] = *meter
-			// Changes append to the slices: not into ours.
-			for _, list := range []*[]otp.Event{&meters[i].Sent, &meters[i].Failed, &meters[i].Tried} {
-				*list = slices.Clone(*list)
-			}
-			meters[i].Live = slices.Clone(meter.Live)
-		}
+		entries[i], _ = l.Read(key)
 	}
-	return meters, nil
+	return entries, nil
 }
 
-// SetMeter implements otp.Ledger. Growth is bounded by the limits, so that only
-// a meter that is new asks for room.
-func (l *ledger) SetMeter(key otp.MeterKey, meter otp.Meter) error {
-	at := meterKey{l.organization, key}
-	before := l.store.meters[at]
-	if before == nil {
-		if err := l.store.room(meterCost); err != nil {
+// Read implements store.Ledger.
+func (l *ledger) Read(key store.Key) (store.Entry, error) {
+	kept := l.store.entries[entryKey{l.organization, key}]
+	if kept == nil {
+		return store.Entry{}, nil
+	}
+	return store.Entry{Value: slices.Clone(kept.Value), KeepUntil: kept.KeepUntil}, nil
+}
+
+// Write implements store.Ledger. Growth is bounded by the limits, so that only an
+// entry that is new asks for room.
+func (l *ledger) Write(key store.Key, written store.Entry) error {
+	at := entryKey{l.organization, key}
+	kept := l.store.entries[at]
+	if kept == nil {
+		if written.Value == nil {
+			return nil
+		}
+		kept = &entry{}
+		if err := l.store.room(entryCost + cap(written.Value)); err != nil {
 			return err
 		}
-		l.store.expiry.add(expiring{at: meter.KeepUntil(), kind: kindMeter, organization: l.organization, key: key})
+		l.store.entries[at] = kept
+		l.store.used += kept.cost()
 	}
-	l.putMeter(at, &meter)
-	l.undo = append(l.undo, func() { l.putMeter(at, before) })
+	before := kept.Entry
+	l.set(at, kept, written)
+	l.undo = append(l.undo, func() { l.set(at, kept, before) })
 	return nil
 }
 
-func (l *ledger) putMeter(at meterKey, meter *otp.Meter) {
-	l.store.used -= meterSize(l.store.meters[at])
-	l.store.used += meterSize(meter)
-	if meter == nil {
-		delete(l.store.meters, at)
-	} else {
-		l.store.meters[at] = meter
+// set replaces what an entry holds, and has the heap ask for it in time.
+func (l *ledger) set(at entryKey, kept *entry, written store.Entry) {
+	l.store.used -= kept.cost()
+	kept.Entry = written
+	if written.Value == nil {
+		kept.KeepUntil = time.Time{}
+	}
+	l.store.used += kept.cost()
+	if kept.due.IsZero() || written.Value != nil && kept.KeepUntil.Before(kept.due) {
+		kept.due = kept.KeepUntil
+		l.store.expiry.add(expiring{at: kept.due, organization: at.organization, key: at.key.ID, kind: at.key.Kind})
 	}
 }
 
-func meterSize(meter *otp.Meter) int {
-	if meter == nil {
-		return 0
-	}
-	return meterCost + eventCost*(len(meter.Sent)+len(meter.Failed)+len(meter.Tried)+2*len(meter.Live))
-}
-
-// Code implements otp.Ledger.
-func (l *ledger) Code(id string) (otp.Code, error) {
-	code := l.store.codes[idKey{l.organization, id}]
-	if code == nil {
-		return otp.Code{}, otp.ErrUnknown
-	}
-	return *code, nil
-}
-
-// Insert implements otp.Ledger. An insert is also the time to forget what has
-// expired before it.
-func (l *ledger) Insert(code otp.Code) error {
-	l.store.sweepSome(code.CreatedAt)
-	if err := l.store.room(codeCost); err != nil {
-		return err
-	}
-	at := idKey{l.organization, code.ID}
-	l.store.codes[at] = &code
-	l.store.used += codeCost
-	l.store.expiry.add(expiring{at: code.KeepUntil(), kind: kindCode, organization: l.organization, id: code.ID})
-	l.undo = append(l.undo, func() {
-		delete(l.store.codes, at)
-		l.store.used -= codeCost
-	})
-	return nil
-}
-
-// Try implements otp.Ledger.
-func (l *ledger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
-	code := l.store.codes[idKey{l.organization, id}]
-	if code == nil {
-		return otp.Code{}, otp.TryRefused, nil
-	}
-	before := code.Tried
-	try := code.Take(by, most, now)
-	l.undo = append(l.undo, func() { code.Tried = before })
-	return *code, try, nil
-}
-
-// Move implements otp.Ledger.
-func (l *ledger) Move(id string, from, to otp.State) (bool, error) {
-	code := l.store.codes[idKey{l.organization, id}]
-	if code == nil || code.State != from {
-		return false, nil
-	}
-	code.State = to
-	l.undo = append(l.undo, func() { code.State = from })
-	return true, nil
+// Now implements store.Ledger.
+func (l *ledger) Now(caller time.Time) time.Time {
+	l.store.seen = caller
+	return caller
 }

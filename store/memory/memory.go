@@ -1,4 +1,4 @@
-// Package memory keeps activities and one-time passwords in memory: for
+// Package memory keeps activities and ledgers in memory: for
 // embedders of one process that can lose them, and for tests.
 //
 // It forgets a completed activity after its KeepUntil, and takes no request from
@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/internal/leases"
 )
@@ -33,11 +32,11 @@ type Store struct {
 	mu         sync.Mutex
 	closed     bool
 	used       int
+	seen       time.Time // what a caller's clock showed last
 	forgotten  time.Time // the latest KeepUntil of what was forgotten
 	activities map[requestKey]*store.Activity
 	ids        map[idKey]*store.Activity
-	codes      map[idKey]*otp.Code
-	meters     map[meterKey]*otp.Meter
+	entries    map[entryKey]*entry
 	expiry     expiryHeap
 }
 
@@ -52,9 +51,9 @@ type (
 		organization string
 		id           string
 	}
-	meterKey struct {
+	entryKey struct {
 		organization string
-		key          otp.MeterKey
+		key          store.Key
 	}
 )
 
@@ -62,9 +61,7 @@ type (
 // and of the heap. TestCost holds them against what is really allocated.
 const (
 	activityCost = 640
-	codeCost     = 512
-	meterCost    = 320
-	eventCost    = 24
+	entryCost    = 512
 )
 
 // New makes an empty store that keeps at most maxBytes; zero means
@@ -78,13 +75,12 @@ func New(maxBytes int) *Store {
 		leases:     leases.New(),
 		activities: map[requestKey]*store.Activity{},
 		ids:        map[idKey]*store.Activity{},
-		codes:      map[idKey]*otp.Code{},
-		meters:     map[meterKey]*otp.Meter{},
+		entries:    map[entryKey]*entry{},
 	}
 }
 
 // Begin implements store.Store.
-func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change) (store.Begun, error) {
+func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.Begun, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.Begun{}, err
 	}
@@ -109,7 +105,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change)
 	return begun, nil
 }
 
-func (s *Store) beginChange(claim store.Claim, change otp.Change) error {
+func (s *Store) beginChange(claim store.Claim, change store.Change) error {
 	if err := s.room(0); err != nil {
 		s.sweepAll(claim.Now)
 		if err := s.room(0); err != nil {
@@ -143,7 +139,7 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 }
 
 // Complete implements store.Store.
-func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change otp.Change) error {
+func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
@@ -159,12 +155,13 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 	return nil
 }
 
-func (s *Store) record(lease store.Lease, activity store.Activity, change otp.Change) error {
+func (s *Store) record(lease store.Lease, activity store.Activity, change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
 	at := idKey{activity.OrganizationID, activity.ID}
 	if s.ids[at] != nil {
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
+	activity.Data = fitted(activity.Data)
 	cost := costOf(&activity)
 	if err := s.room(cost - s.leases.Size(lease)); err != nil {
 		return err
@@ -181,12 +178,21 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change otp.Ch
 	return nil
 }
 
+// fitted returns data without the room that it was built with, if there is much.
+func fitted(data []byte) []byte {
+	const spare = 8
+	if cap(data)-len(data) > len(data)/spare {
+		return append(make([]byte, 0, len(data)), data...)
+	}
+	return data
+}
+
 func costOf(activity *store.Activity) int {
-	return activityCost + len(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) + len(activity.OrganizationID)
+	return activityCost + cap(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) + len(activity.OrganizationID)
 }
 
 // Release implements store.Store.
-func (s *Store) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
@@ -217,12 +223,13 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 	return *activity, nil
 }
 
-// ChangeOTP implements otp.Store.
-func (s *Store) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
+// Change implements store.Store.
+func (s *Store) Change(ctx context.Context, organizationID string, change store.Change) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
+	s.sweepSome(s.seen)
 	refusal, err := s.apply(organizationID, change)
 	if err != nil {
 		return err
@@ -255,7 +262,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.activities, s.ids, s.codes, s.meters, s.expiry = nil, nil, nil, nil, nil
+	s.activities, s.ids, s.entries, s.expiry = nil, nil, nil, nil
 	return nil
 }
 

@@ -8,12 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
 // Begin implements store.Store.
-func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change) (begun store.Begun, err error) {
+func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.Begun, err error) {
 	if change == nil {
 		err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
 			begun, err = s.take(ctx, q, claim)
@@ -27,7 +26,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change otp.Change)
 		if begun, err = s.take(ctx, q, claim); err != nil || begun.Lease == nil {
 			return err
 		}
-		refusal, err = change.Apply(&ledger{ctx, q, claim.OrganizationID})
+		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: claim.OrganizationID})
 		if err == nil && refusal != nil {
 			err = giveBack(ctx, q, begun.Lease)
 		}

@@ -100,7 +100,7 @@ type redemption struct {
 
 func (r redemption) insert(t *testing.T, s *postgres.Store) {
 	t.Helper()
-	if err := s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error {
+	if err := s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
 		return ledger.Insert(codeOf(r.id, otp.StateLive))
 	})); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func (r redemption) once(t *testing.T, s *postgres.Store) {
 	if got, err := s.Get(t.Context(), "org", r.id); err != nil || string(got.Data) != string(activityOf(r.id).Data) {
 		t.Errorf("the record is %q, %v", got.Data, err)
 	}
-	if err := s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error {
+	if err := s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
 		meters, err := ledger.Meters(r.meter())
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (r redemption) once(t *testing.T, s *postgres.Store) {
 // not lost with it.
 func sweptBetween(t *testing.T, p *proxy, s, sweeper *postgres.Store) {
 	count := func(at time.Time) error {
-		return s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error {
+		return s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
 			meters, err := ledger.Meters(meterKey)
 			if err != nil {
 				return err
@@ -205,7 +205,7 @@ func sweptBetween(t *testing.T, p *proxy, s, sweeper *postgres.Store) {
 			return
 		}
 		meter := otp.Meter{}
-		if err := errors.Join(err, s.ChangeOTP(t.Context(), "org", without(func(ledger otp.Ledger) error {
+		if err := errors.Join(err, s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
 			meters, err := ledger.Meters(meterKey)
 			if err == nil {
 				meter = meters[0]

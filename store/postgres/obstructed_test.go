@@ -15,14 +15,14 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// changeFunc is an otp.Change made of a function.
+// changeFunc is an store.Change made of a function.
 type changeFunc func(ledger otp.Ledger) (refusal, err error)
 
-// Apply implements otp.Change.
-func (c changeFunc) Apply(ledger otp.Ledger) (refusal, err error) { return c(ledger) }
+// Apply implements store.Change.
+func (c changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return c(otp.Over(ledger)) }
 
 // without makes a change that never refuses.
-func without(change func(ledger otp.Ledger) error) otp.Change {
+func without(change func(ledger otp.Ledger) error) store.Change {
 	return changeFunc(func(ledger otp.Ledger) (refusal, err error) { return nil, change(ledger) })
 }
 
@@ -74,7 +74,7 @@ func get(ctx context.Context, s *postgres.Store) error {
 }
 
 func asking(ask func(ledger otp.Ledger) error) call {
-	return func(ctx context.Context, s *postgres.Store) error { return s.ChangeOTP(ctx, "org", without(ask)) }
+	return func(ctx context.Context, s *postgres.Store) error { return s.Change(ctx, "org", without(ask)) }
 }
 
 func try(id string) call {
@@ -121,21 +121,18 @@ func TestObstructed(t *testing.T) {
 			"BEGIN; LOCK countersign_activities IN EXCLUSIVE MODE", "ROLLBACK",
 			"canceling statement due to lock timeout"}, []call{begin("new"), begin("held")}},
 
-		"no right to make meters": {obstacle{
-			"REVOKE INSERT ON countersign_otp_meters FROM clerk", "GRANT INSERT ON countersign_otp_meters TO clerk",
-			"permission denied for table countersign_otp_meters"}, []call{readMeter}},
-		"meter locked": {obstacle{
-			"BEGIN; SELECT FROM countersign_otp_meters FOR UPDATE", "ROLLBACK",
-			"canceling statement due to lock timeout"}, []call{readMeter}},
-		"no right to read codes": {obstacle{
-			"REVOKE SELECT ON countersign_otp_codes FROM clerk", "GRANT SELECT ON countersign_otp_codes TO clerk",
-			"permission denied for table countersign_otp_codes"}, []call{readCode, try("live"), try("dead")}},
-		"no right to count tries": {obstacle{
-			"REVOKE UPDATE ON countersign_otp_codes FROM clerk", "GRANT UPDATE ON countersign_otp_codes TO clerk",
-			"permission denied for table countersign_otp_codes"}, []call{try("live"), try("dead")}},
-		"code locked": {obstacle{
-			"BEGIN; SELECT FROM countersign_otp_codes FOR UPDATE", "ROLLBACK",
-			"canceling statement due to lock timeout"}, []call{try("live")}},
+		"no right to make entries": {obstacle{
+			"REVOKE INSERT ON countersign_ledgers FROM clerk", "GRANT INSERT ON countersign_ledgers TO clerk",
+			"permission denied for table countersign_ledgers"}, []call{readMeter, try("live"), try("dead")}},
+		"entries locked": {obstacle{
+			"BEGIN; SELECT FROM countersign_ledgers FOR UPDATE", "ROLLBACK",
+			"canceling statement due to lock timeout"}, []call{readMeter, try("live")}},
+		"no right to read entries": {obstacle{
+			"REVOKE SELECT ON countersign_ledgers FROM clerk", "GRANT SELECT ON countersign_ledgers TO clerk",
+			"permission denied for table countersign_ledgers"}, []call{readMeter, readCode, try("live"), try("dead")}},
+		"no right to write entries": {obstacle{
+			"REVOKE UPDATE ON countersign_ledgers FROM clerk", "GRANT UPDATE ON countersign_ledgers TO clerk",
+			"permission denied for table countersign_ledgers"}, []call{readMeter, try("live"), try("dead")}},
 	}
 	damaged := func(name, table, column, from, to, says string, do ...call) {
 		set := "UPDATE countersign_" + table + " SET " + column + " = "
@@ -145,16 +142,8 @@ func TestObstructed(t *testing.T) {
 	damaged("activity without an end", "activities", "keep_until", "'epoch'", "NULL", "keep_until", begin("done"), get)
 	damaged("activity for ever", "activities", "keep_until", "'epoch'", "'infinity'", "(col: keep_until)", begin("done"), get)
 	damaged("activity of no request", "activities", "fingerprint", `fingerprint || '\x00'`, "substring(fingerprint for 31)", "(col: fingerprint): damaged: it has 31 bytes", get)
-	damaged("meter of a newer program", "otp_meters", "meter", "''", `'\x02'`, "otp: meter has version 2", readMeter)
-	damaged("meter cut off", "otp_meters", "meter", "''", `'\x01'`, "otp: meter is damaged", readMeter)
-	for _, column := range []string{"hash", "user_key", "to_key"} {
-		damaged("code with "+column+" cut off", "otp_codes", column, column+` || '\x00'`, "substring("+column+" for 31)",
-			"(col: "+column+"): damaged: it has 31 bytes", readCode, try("live"), try("dead"))
-	}
-	damaged("try cut off", "otp_codes", "tried", "'{}'", `ARRAY['\x01'::bytea]`, "damaged: it has 1 bytes", readCode, try("live"), try("dead"))
-	damaged("try by nobody", "otp_codes", "tried", "'{}'", `ARRAY[NULL]::bytea[]`, "damaged: it has 0 bytes", readCode, try("live"), try("dead"))
-	damaged("code of no state", "otp_codes", "state", fmt.Sprint(otp.StateLive), "300", "(col: state)", readCode, try("live"))
-	damaged("code of no time", "otp_codes", "created_at", "'epoch'", "'-infinity'", "(col: created_at)", readCode, try("live"), try("dead"))
+	damaged("meter of a newer program", "ledgers", "value", `'\x01'||substring(value from 2)`, `'\x02'||substring(value from 2)`, "otp: meter has version 2", readMeter)
+	damaged("entry without an end", "ledgers", "keep_until", "'epoch'", "'infinity'", "keep_until", readMeter, readCode, try("live"))
 
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +187,7 @@ func refusedByStore(t *testing.T, s *postgres.Store) {
 		"complete":           {s.Complete(t.Context(), lost, activityOf("lost"), nil), store.ErrLeaseLost, ""},
 		"release":            {s.Release(t.Context(), lost, nil), store.ErrLeaseLost, ""},
 		"id of an activity":  {s.Complete(t.Context(), held, activityOf("done"), nil), nil, "store: activity id done is taken"},
-		"id of a code":       {s.Complete(t.Context(), held, activityOf("other"), insert), store.ErrUnavailable, "countersign_otp_codes_pkey"},
+		"id of a code":       {s.Complete(t.Context(), held, activityOf("other"), insert), nil, "otp: the id live is taken"},
 		"id that is no text": {s.Complete(t.Context(), held, activityOf("\x00"), nil), store.ErrUnavailable, "invalid byte sequence"},
 	} {
 		switch {

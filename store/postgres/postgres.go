@@ -1,4 +1,4 @@
-// Package postgres keeps activities and one-time passwords in PostgreSQL, for
+// Package postgres keeps activities and ledgers in PostgreSQL, for
 // several nodes that share a database. It makes its tables itself, and brings
 // them up to date; it keeps every activity for ever.
 //
@@ -20,7 +20,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -71,7 +70,7 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 }
 
 // Complete implements store.Store.
-func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change otp.Change) error {
+func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	complete := func(ctx context.Context, q querier) error {
 		tag, err := q.Exec(ctx, `
 			UPDATE countersign_activities
@@ -93,7 +92,7 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 }
 
 // Release implements store.Store.
-func (s *Store) Release(ctx context.Context, lease store.Lease, change otp.Change) error {
+func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
 	release := func(ctx context.Context, q querier) error {
 		tag, err := q.Exec(ctx, `
 			DELETE FROM countersign_activities
@@ -109,7 +108,7 @@ func (s *Store) Release(ctx context.Context, lease store.Lease, change otp.Chang
 
 // end ends a lease by a statement, with the change in the same transaction, and
 // wakes who waits on this node.
-func (s *Store) end(ctx context.Context, lease store.Lease, statement work, change otp.Change) error {
+func (s *Store) end(ctx context.Context, lease store.Lease, statement work, change store.Change) error {
 	var err error
 	if change == nil {
 		err = s.run(ctx, statement)
@@ -122,13 +121,13 @@ func (s *Store) end(ctx context.Context, lease store.Lease, statement work, chan
 	return err
 }
 
-func (s *Store) endWith(ctx context.Context, lease store.Lease, statement work, change otp.Change) error {
+func (s *Store) endWith(ctx context.Context, lease store.Lease, statement work, change store.Change) error {
 	var refusal error
 	err := s.transact(ctx, func(ctx context.Context, q querier) (err error) {
 		if err = statement(ctx, q); err != nil {
 			return err
 		}
-		refusal, err = change.Apply(&ledger{ctx, q, lease.OrganizationID})
+		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: lease.OrganizationID})
 		if err == nil && refusal != nil {
 			err = errRollBack
 		}
@@ -163,11 +162,11 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 // what is not there.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// ChangeOTP implements otp.Store.
-func (s *Store) ChangeOTP(ctx context.Context, organizationID string, change otp.Change) error {
+// Change implements store.Store.
+func (s *Store) Change(ctx context.Context, organizationID string, change store.Change) error {
 	var refusal error
 	err := s.transact(ctx, func(ctx context.Context, q querier) (err error) {
-		refusal, err = change.Apply(&ledger{ctx, q, organizationID})
+		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: organizationID})
 		return err
 	})
 	if err != nil {
@@ -184,8 +183,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.Swept, er
 		argument  any
 	}{
 		{&swept.Leases, `DELETE FROM countersign_activities WHERE id IS NULL AND lease_until <= clock_timestamp() - $1::interval`, store.LeaseGrace},
-		{&swept.Codes, `DELETE FROM countersign_otp_codes WHERE keep_until < $1`, now},
-		{&swept.Meters, `DELETE FROM countersign_otp_meters WHERE keep_until < $1`, now},
+		// One node's clock that runs ahead must not forget for all.
+		{&swept.Entries, `DELETE FROM countersign_ledgers WHERE keep_until < least($1, clock_timestamp())`, now},
 	} {
 		err := s.run(ctx, func(ctx context.Context, q querier) error {
 			tag, err := q.Exec(ctx, one.statement, one.argument)

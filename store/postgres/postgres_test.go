@@ -81,7 +81,7 @@ func dump(t testing.TB, dsn string) (all []byte) {
 	t.Helper()
 	connection := connect(t, dsn)
 	defer func() { _ = connection.Close(context.Background()) }()
-	for _, table := range []string{"countersign_activities", "countersign_otp_codes", "countersign_otp_meters"} {
+	for _, table := range []string{"countersign_activities", "countersign_ledgers"} {
 		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text AS line FROM "+table+" r ORDER BY line")
 		if err != nil {
 			t.Fatal(err)

@@ -53,6 +53,19 @@ var migrations = []string{
 		PRIMARY KEY (organization_id, key)
 	);
 	CREATE INDEX ON countersign_otp_meters (keep_until);`,
+
+	// One-time passwords, minutes old at most, are dropped: they are in the
+	// ledgers from now on.
+	`DROP TABLE countersign_otp_codes, countersign_otp_meters;
+
+	CREATE TABLE countersign_ledgers (
+		organization_id text COLLATE "C" NOT NULL,
+		key             bytea NOT NULL,             -- kind 1 ‖ id 32
+		value           bytea,                      -- null: not there, the row is a lock
+		keep_until      timestamptz NOT NULL,
+		PRIMARY KEY (organization_id, key)
+	);
+	CREATE INDEX ON countersign_ledgers (keep_until);`,
 }
 
 // migrationLock keeps nodes that start at the same time from migrating at the

@@ -38,7 +38,7 @@ var (
 var testKey = otp.MeterKey{1, 2, 3}
 
 // bump counts one up in a meter, and then ends as it is told.
-func bump(refusal, err error) otp.Change {
+func bump(refusal, err error) store.Change {
 	return change(func(ledger otp.Ledger) (error, error) {
 		if err := bumpMeter(ledger, testKey); err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func completeChange(b *bench) {
 func completeRefusal(b *bench) { completeFails(b, bump(errRefused, nil), errRefused) }
 func completeError(b *bench)   { completeFails(b, bump(nil, errFailed), errFailed) }
 
-func completeFails(b *bench, failing otp.Change, want error) {
+func completeFails(b *bench, failing store.Change, want error) {
 	b.ttl = time.Minute
 	lease := b.lease("a")
 	b.is(b.Complete(b.t.Context(), lease, b.activity("a"), failing), want)
@@ -186,16 +186,16 @@ func releaseLost(b *bench) {
 }
 
 func aloneChange(b *bench) {
-	b.noError(b.ChangeOTP(b.t.Context(), organization, bump(nil, nil)))
-	b.is(b.ChangeOTP(b.t.Context(), organization, bump(errRefused, nil)), errRefused)
-	b.is(b.ChangeOTP(b.t.Context(), organization, bump(nil, errFailed)), errFailed)
+	b.noError(b.Change(b.t.Context(), organization, bump(nil, nil)))
+	b.is(b.Change(b.t.Context(), organization, bump(errRefused, nil)), errRefused)
+	b.is(b.Change(b.t.Context(), organization, bump(nil, errFailed)), errFailed)
 	b.bumped(2)
 }
 
 // wholeOrNot makes a change that does all there is to do, and then fails.
 func wholeOrNot(b *bench) {
 	b.do(func(ledger otp.Ledger) error { return ledger.Insert(testCode("old", otp.StateLive)) })
-	err := b.ChangeOTP(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
+	err := b.Change(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
 		_, _, tryErr := ledger.Try("old", fingerprint("try"), 3, epoch)
 		_, moveErr := ledger.Move("old", otp.StateLive, otp.StateUsed)
 		return nil, errors.Join(

@@ -168,7 +168,7 @@ func ledgerWalls(b *bench) {
 		b.noError(bumpMeter(ledger, testKey))
 		return ledger.Insert(testCode("a", otp.StateLive))
 	})
-	b.noError(b.ChangeOTP(b.t.Context(), "another", change(func(ledger otp.Ledger) (error, error) {
+	b.noError(b.Change(b.t.Context(), "another", change(func(ledger otp.Ledger) (error, error) {
 		_, err := ledger.Code("a")
 		b.is(err, otp.ErrUnknown)
 		_, try, err := ledger.Try("a", fingerprint("1"), 3, epoch)
@@ -193,7 +193,7 @@ func (b *bench) atOnce(n int, f func(ledger otp.Ledger, i int) (counts bool, err
 	for i := range n {
 		all.Go(func() {
 			var counts bool
-			err := b.ChangeOTP(b.t.Context(), organization, change(func(ledger otp.Ledger) (_, err error) {
+			err := b.Change(b.t.Context(), organization, change(func(ledger otp.Ledger) (_, err error) {
 				counts, err = f(ledger, i)
 				return nil, err
 			}))

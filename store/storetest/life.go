@@ -90,14 +90,14 @@ func sweepCodes(b *bench) {
 	b.do(func(ledger otp.Ledger) error { return ledger.Insert(code) })
 	b.do(func(ledger otp.Ledger) error { return ledger.Insert(later) })
 	b.same(store.Swept{}, b.sweep(code.KeepUntil()))
-	b.same(store.Swept{Codes: 1}, b.sweep(code.KeepUntil().Add(time.Millisecond)))
+	b.same(store.Swept{Entries: 1}, b.sweep(code.KeepUntil().Add(time.Millisecond)))
 	b.do(func(ledger otp.Ledger) error {
 		_, err := ledger.Code("a")
 		b.is(err, otp.ErrUnknown)
 		_, err = ledger.Code("b")
 		return err
 	})
-	b.same(store.Swept{Codes: 1}, b.sweep(later.KeepUntil().Add(time.Millisecond)))
+	b.same(store.Swept{Entries: 1}, b.sweep(later.KeepUntil().Add(time.Millisecond)))
 	b.same(store.Swept{}, b.sweep(later.KeepUntil().Add(time.Hour)))
 }
 
@@ -105,7 +105,7 @@ func sweepCodes(b *bench) {
 // could sweep the code too early which comes under the same id afterwards.
 func sweepInsertedAgain(b *bench) {
 	code := testCode("a", otp.StateLive)
-	b.is(b.ChangeOTP(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
+	b.is(b.Change(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
 		return nil, errors.Join(ledger.Insert(code), errFailed)
 	})), errFailed)
 	early := code.KeepUntil().Add(time.Millisecond)
@@ -135,7 +135,7 @@ func sweepMeters(b *bench) {
 	b.same(store.Swept{}, b.sweep(first.Add(time.Millisecond)))
 	b.same(store.Swept{}, b.sweep(last))
 	b.same(1, len(b.meter(testKey).Tried))
-	b.same(store.Swept{Meters: 1}, b.sweep(last.Add(time.Millisecond)))
+	b.same(store.Swept{Entries: 1}, b.sweep(last.Add(time.Millisecond)))
 	b.same(0, len(b.meter(testKey).Tried))
 }
 
@@ -171,7 +171,7 @@ func runClose(t *testing.T, h Harness) {
 	b.is(err, store.ErrClosed)
 	b.is(b.Complete(t.Context(), lease, b.activity("a"), nil), store.ErrClosed)
 	b.is(b.Release(t.Context(), lease, nil), store.ErrClosed)
-	b.is(b.ChangeOTP(t.Context(), organization, bump(nil, nil)), store.ErrClosed)
+	b.is(b.Change(t.Context(), organization, bump(nil, nil)), store.ErrClosed)
 	_, err = b.Get(t.Context(), organization, "id")
 	b.is(err, store.ErrClosed)
 	_, err = b.Sweep(t.Context(), b.now)

@@ -219,7 +219,7 @@ func (p *player) playRelease(lease store.Lease) {
 func (p *player) playChange() {
 	organizationID := tape.Pick(p.tape, organizations...)
 	script := p.script(organizationID)
-	p.is(p.ChangeOTP(p.t.Context(), organizationID, script), script.end)
+	p.is(p.Change(p.t.Context(), organizationID, script), script.end)
 	p.settle(organizationID, script, !script.fails())
 }
 
@@ -264,7 +264,7 @@ func (p *player) checkAll() {
 			}
 		}
 		all := &script{steps: p.readAll(organizationID)}
-		p.noError(p.ChangeOTP(p.t.Context(), organizationID, all))
+		p.noError(p.Change(p.t.Context(), organizationID, all))
 		p.settle(organizationID, all, true)
 	}
 }
@@ -275,7 +275,7 @@ func (p *player) settle(organizationID string, made *script, kept bool) {
 	p.t.Helper()
 	ledger := p.model.ledger(organizationID).clone()
 	expected := &script{steps: made.steps}
-	_, err := expected.Apply(ledger)
+	_, err := expected.run(ledger)
 	p.noError(err)
 	if diff := differences(expected.answers, made.answers, cmpopts.EquateEmpty()); diff != "" {
 		p.t.Fatalf("the ledger answered otherwise (-want +got):\n%s", diff)

@@ -6,9 +6,10 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/tape"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
 )
 
-// script is an otp.Change that does some things, notes what it is answered, and
+// script is an store.Change that does some things, notes what it is answered, and
 // ends as it is told.
 type script struct {
 	steps   []func(otp.Ledger) (any, error)
@@ -16,8 +17,10 @@ type script struct {
 	answers []any
 }
 
-// Apply implements otp.Change.
-func (s *script) Apply(ledger otp.Ledger) (refusal, err error) {
+// Apply implements store.Change.
+func (s *script) Apply(ledger store.Ledger) (refusal, err error) { return s.run(otp.Over(ledger)) }
+
+func (s *script) run(ledger otp.Ledger) (refusal, err error) {
 	s.answers = nil
 	for _, step := range s.steps {
 		answer, err := step(ledger)
@@ -35,8 +38,8 @@ func (s *script) Apply(ledger otp.Ledger) (refusal, err error) {
 // fails reports whether the script ends in an error, which takes back what it did.
 func (s *script) fails() bool { return errors.Is(s.end, errFailed) }
 
-// change is the script as an otp.Change, none if it does nothing.
-func (s *script) change() otp.Change {
+// change is the script as an store.Change, none if it does nothing.
+func (s *script) change() store.Change {
 	if len(s.steps) == 0 && s.end == nil {
 		return nil
 	}

@@ -203,16 +203,16 @@ func differences(want, got any, options ...cmp.Option) string {
 	return cmp.Diff(want, got, options...)
 }
 
-// change is an otp.Change made of a function.
+// change is an store.Change made of a function.
 type change func(ledger otp.Ledger) (refusal, err error)
 
-// Apply implements otp.Change.
-func (c change) Apply(ledger otp.Ledger) (refusal, err error) { return c(ledger) }
+// Apply implements store.Change.
+func (c change) Apply(ledger store.Ledger) (refusal, err error) { return c(otp.Over(ledger)) }
 
 // do makes a change of which nothing is refused and fails if it has an error.
 func (b *bench) do(f func(ledger otp.Ledger) error) {
 	b.t.Helper()
-	b.noError(b.ChangeOTP(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
+	b.noError(b.Change(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
 		return nil, f(ledger)
 	})))
 }
