@@ -2,18 +2,20 @@ package countersign
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/store"
 )
 
 // decide is step 5: it asks the policy, if there is one, and refuses hazards that
 // neither the configuration, nor the organization, nor the rules that cover them
 // allow. A plain Policy is asked only about hazards that are allowed.
-func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work) (Decision, error) {
+//
+// The ledger is not read for the first question: the charges are made in the
+// transaction that takes the lease, or not at all. A Decider whose charges were
+// over a limit there is asked again, with the ledger.
+func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work, spent SpentReader) (Decision, error) {
 	if e.submitted.Policy == nil {
 		return Decision{}, e.refuseHazards(by.organization, task.hazards(), nil)
 	}
@@ -32,6 +34,7 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 		Keys:         keys,
 		Votes:        []Vote{{User: by.member.User, Credential: by.member.Credential, At: e.submitted.Now()}},
 		Now:          e.submitted.Now(),
+		Spent:        spent,
 	})
 }
 
@@ -48,7 +51,7 @@ func (e *Engine) decideAbout(ctx context.Context, asked Authorization) (Decision
 	asked.Hazards = e.notAllowed(asked.Organization, all)
 	decision, err := decider.Decide(ctx, asked)
 	if err != nil {
-		return Decision{}, refusePolicy(err)
+		return Decision{}, e.refusePolicy(err)
 	}
 	if err := e.refuseHazards(asked.Organization, all, decision.Hazards); err != nil {
 		return Decision{}, err
@@ -89,7 +92,7 @@ func (e *Engine) authorize(ctx context.Context, asked Authorization) error {
 	if e.submitted.Policy == nil {
 		return nil
 	}
-	return refusePolicy(e.submitted.Policy.Authorize(ctx, asked))
+	return e.refusePolicy(e.submitted.Policy.Authorize(ctx, asked))
 }
 
 // concerned returns the effects of a request and the keys that would sign.
@@ -164,13 +167,4 @@ func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User
 	}
 	prepared.decision = decision
 	return nil
-}
-
-// refuseCharges turns a limit that the store found exceeded into the caller's error.
-func refuseCharges(err error) error {
-	var exceeded *store.LimitError
-	if errors.As(err, &exceeded) {
-		return refusePolicy(&LimitExceeded{Limit: exceeded.Charge.Limit, Left: exceeded.Left, Text: exceeded.Error()})
-	}
-	return err
 }

@@ -51,6 +51,9 @@ type PasskeyConfig struct {
 	Origins      []string        `yaml:"origins"` // empty: any
 	ExpiresAt    time.Time       `yaml:"expiresAt"`
 	Activities   []activity.Type `yaml:"activities"`
+
+	UserVerification string `yaml:"userVerification"` // "required", or empty: as the authenticator likes
+	AllowCrossOrigin bool   `yaml:"allowCrossOrigin"` // also in a page that another origin has embedded
 }
 
 // configuredDirectory is a Directory that does not change.
@@ -198,10 +201,16 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	if err != nil {
 		return nil, fmt.Errorf("publicKey: %w", err)
 	}
+	const required = "required"
+	if k.UserVerification != "" && k.UserVerification != required {
+		return nil, fmt.Errorf("userVerification: %q is not known: use %s, or leave it out", shorten(k.UserVerification), required)
+	}
 	credential, err := stamp.NewPasskey(credentialID, publicKey, k.RPID, k.Origins...)
 	if err != nil {
 		return nil, err
 	}
+	credential.RequireUserVerification = k.UserVerification == required
+	credential.AllowCrossOrigin = k.AllowCrossOrigin
 	credential.ExpiresAt, credential.Activities = k.ExpiresAt, typeNames(k.Activities)
 	return credential, nil
 }

@@ -42,8 +42,9 @@ type Config struct {
 	// calls that take an intent.
 	Directory Directory
 
-	// Policy decides who may do what. Default: whoever has a credential for
-	// the activity type may.
+	// Policy decides who may do what. It needs a Directory or a Submitter: the
+	// users that it judges. Default: a credential may submit the activity types
+	// that it is registered for.
 	Policy Policy
 
 	// Submitter is the user that calls without a stamp are judged as:
@@ -107,6 +108,9 @@ type Engine struct {
 func New(config Config) (*Engine, error) {
 	if config.Keystore == nil {
 		return nil, errors.New("countersign: Config.Keystore is missing: use keystore/memory or keystore/file")
+	}
+	if config.Policy != nil && config.Directory == nil && config.Submitter == nil {
+		return nil, errors.New("countersign: Config.Policy could never be asked: it judges users, who come from Config.Directory or Config.Submitter")
 	}
 	table, err := newChainTable(config.Chains)
 	if err != nil {

@@ -215,7 +215,7 @@ func ExampleEngine_InitOTPAuth() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	token, err := otp.VerifyToken(redeemed.VerificationToken, &proofKey.PublicKey, time.Now())
+	token, err := otp.VerifyToken(redeemed.VerificationToken, &proofKey.PublicKey, "my-organization", time.Now())
 	fmt.Println(token.Contact, err)
 	// Output: ann@example.com <nil>
 }

@@ -60,7 +60,7 @@ func TestOTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := record.Result.(activity.VerifyOTPResult).VerificationToken
-	token, err := otp.VerifyToken(text, &f.ProofKey.PublicKey, f.Clock.Now())
+	token, err := otp.VerifyToken(text, &f.ProofKey.PublicKey, enginetest.Organization, f.Clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestOTPForEmbedders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := otp.VerifyToken(verified.VerificationToken, &f.ProofKey.PublicKey, f.Clock.Now()); err != nil {
+	if _, err := otp.VerifyToken(verified.VerificationToken, &f.ProofKey.PublicKey, "org", f.Clock.Now()); err != nil {
 		t.Error(err)
 	}
 	without := enginetest.New(t, func(c *countersign.Config) { c.ProofSigner = nil })

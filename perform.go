@@ -20,14 +20,16 @@ const completeTimeout = 10 * time.Second
 
 // perform is steps 7 and 8: it does the work under the lease, and records it
 // before it returns it.
-func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Request, task work, lease store.Lease, seen *Observation) (*activity.Record, error) {
+func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Request, task work, charges *store.Charges, lease store.Lease, seen *Observation) (*activity.Record, error) {
 	done, lease, err := e.performHeld(ctx, task, lease, seen)
-	var record *activity.Record
-	if err == nil {
-		record, err = e.newRecord(by, request, task, done.result)
+	if err != nil {
+		e.submitted.release(ctx, lease, charges.Refund(e.submitted.Now(), done.release))
+		return nil, err
 	}
+	// From here on there is a signature: the charge stays, whatever becomes of it.
+	record, err := e.newRecord(by, request, task, done.result)
 	if err == nil {
-		err = e.submitted.complete(ctx, lease, record, done.complete)
+		err = e.submitted.complete(ctx, lease, record, charges.Confirm(e.submitted.Now(), done.complete))
 	}
 	if err != nil {
 		e.submitted.release(ctx, lease, done.release)
@@ -191,7 +193,14 @@ func refuseStore(err error) error {
 	if refused := otpRefusal(err); refused != nil {
 		return refused
 	}
+	var limit *store.LimitError
 	switch {
+	case errors.As(err, &limit):
+		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "%v", limit)
+		refused.RetryAfter = limit.RetryAfter
+		return refused
+	case errors.Is(err, store.ErrUncharged):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the request took longer than the window of its limit: send the same body again")
 	case errors.Is(err, store.ErrFull):
 		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "the store of activities is full: try again later")
 	case errors.Is(err, store.ErrStale):

@@ -181,13 +181,17 @@ type PolicyFunc func(ctx context.Context, asked Authorization) error
 func (f PolicyFunc) Authorize(ctx context.Context, asked Authorization) error { return f(ctx, asked) }
 
 // refusePolicy translates an error of a policy into the caller's.
-func refusePolicy(err error) error {
+func (e *Engine) refusePolicy(err error) error {
 	var exceeded *LimitExceeded
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &exceeded):
-		return activity.NewError(activity.ReasonLimitExceeded, "", err, "not authorized: %v", err)
+		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "not authorized: %v", err)
+		if !exceeded.Frees.IsZero() {
+			refused.RetryAfter = max(0, exceeded.Frees.Sub(e.submitted.Now()))
+		}
+		return refused
 	case errors.Is(err, ErrDenied):
 		return activity.NewError(activity.ReasonNotAuthorized, "", err, "not authorized: %v", err)
 	}

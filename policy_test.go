@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
@@ -63,5 +64,25 @@ func TestPolicyThatCannotDecide(t *testing.T) {
 	}
 	if made := f.Signing.Signatures.Load(); made != 0 {
 		t.Errorf("%d signatures were made", made)
+	}
+}
+
+// TestPolicyIsNotBypassed: a policy that could never be asked is refused, and
+// calls that have no user to ask it about do not go round it.
+func TestPolicyIsNotBypassed(t *testing.T) {
+	deny := countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return countersign.ErrDenied })
+	config := enginetest.New(t).Config
+	config.Policy, config.Directory = deny, nil
+	if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), "could never be asked") {
+		t.Errorf("without a directory: %v", err)
+	}
+	f := enginetest.New(t, func(c *countersign.Config) { c.Policy = deny })
+	intent := ethereumIntent(enginetest.Address, enginetest.Unsigned)
+	_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent)
+	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
+	_, err = f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, intent)
+	refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
+	if n := f.Signing.Signatures.Load(); n != 0 {
+		t.Errorf("%d signatures", n)
 	}
 }

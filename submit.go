@@ -2,6 +2,7 @@ package countersign
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -56,7 +57,11 @@ func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = e.admit(ctx, request, sent.Stamps)
+	by, task, err := e.admit(ctx, request, sent.Stamps)
+	if err != nil {
+		return err
+	}
+	_, err = e.decide(ctx, by, request.Intent, task, e.submitted.spent())
 	return err
 }
 
@@ -79,13 +84,10 @@ func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, h
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseUncharged(&by.decision); err != nil {
-		return nil, err
-	}
 	e.submitted.sweep()
-	begun, err := store.Acquire(ctx, e.submitted.Store, e.submitted.claim(request), e.submitted.Now, task.begin)
+	begun, charges, err := e.begin(ctx, by, request, task)
 	if err != nil {
-		return nil, refuseStore(err)
+		return nil, err
 	}
 	if begun.Recorded != nil {
 		seen.Repeated = true
@@ -95,10 +97,10 @@ func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, h
 		}
 		return e.submitted.shownTo(by, record), nil
 	}
-	return e.perform(ctx, by, request, task, *begun.Lease, seen)
+	return e.perform(ctx, by, request, task, &charges, *begun.Lease, seen)
 }
 
-// admit is steps 2 to 5.
+// admit is steps 2 to 4.
 func (e *Engine) admit(ctx context.Context, request *activity.Request, headers []stamp.Header) (*caller, work, error) {
 	by, err := e.authenticate(ctx, request.OrganizationID, headers, request.Body)
 	if err != nil {
@@ -112,13 +114,56 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 		return nil, nil, err
 	}
 	task, err := e.prepareWork(ctx, by, request)
-	if err != nil {
-		return nil, nil, err
+	return by, task, err
+}
+
+// beginAttempts bounds how often a Decider is asked about one request: others
+// may use a limit up between its answer and the lease.
+const beginAttempts = 3
+
+// begin is steps 5 and 6. The lease comes with its charges, or not at all.
+func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Request, task work) (begun store.Begun, charges store.Charges, err error) {
+	claim, clock := e.submitted.claim(request), e.submitted.Now
+	var spent SpentReader
+	var limited error
+	for range beginAttempts {
+		decision, err := e.decide(ctx, by, request.Intent, task, spent)
+		if err != nil {
+			begun, recorded := e.recorded(ctx, claim, by)
+			if recorded {
+				return begun, charges, nil
+			}
+			return store.Begun{}, charges, err
+		}
+		by.decision = decision
+		charges = store.Charges{By: request.Fingerprint, List: decision.Charges}
+		begun, err = store.Acquire(ctx, e.submitted.Store, claim, clock, func(now time.Time) store.Change {
+			return charges.Take(now, task.begin(now))
+		})
+		if err == nil {
+			return begun, charges, nil
+		}
+		if !errors.Is(err, store.ErrLimit) {
+			return store.Begun{}, charges, refuseStore(err)
+		}
+		limited, spent = err, e.submitted.spent()
 	}
-	if by.decision, err = e.decide(ctx, by, request.Intent, task); err != nil {
-		return nil, nil, err
+	return store.Begun{}, charges, refuseStore(limited)
+}
+
+// errNotRecorded refuses the lease of a request that is only looked for.
+var errNotRecorded = errors.New("countersign: not recorded")
+
+// recorded looks for the record of a request that a Decider refuses: an answer
+// that was lost stays readable, whatever limits, times and approvals say now. A
+// plain Policy is asked for each reading.
+func (e *Engine) recorded(ctx context.Context, claim store.Claim, by *caller) (store.Begun, bool) {
+	if _, ok := e.submitted.Policy.(Decider); !ok {
+		return store.Begun{}, false
 	}
-	return by, task, nil
+	claim.Now = e.submitted.Now()
+	begun, err := e.submitted.Store.Begin(ctx, claim, store.ChangeFunc(func(store.Ledger) (error, error) { return errNotRecorded, nil }))
+	return begun, err == nil && begun.Recorded != nil && begun.Recorded.SubmittedBy == string(by.member.Credential.ID())
 }
 
 // ready refuses what an engine without a directory cannot do.

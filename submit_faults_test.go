@@ -174,7 +174,7 @@ func TestProofKeyFails(t *testing.T) {
 		t.Fatalf("the same body with a key that works: %v", err)
 	}
 	token := record.Result.(activity.VerifyOTPResult).VerificationToken
-	if _, err := otp.VerifyToken(token, &f.ProofKey.PublicKey, f.Clock.Now()); err != nil {
+	if _, err := otp.VerifyToken(token, &f.ProofKey.PublicKey, enginetest.Organization, f.Clock.Now()); err != nil {
 		t.Error(err)
 	}
 }

@@ -82,7 +82,7 @@ type Error struct {
 	Message string // whole, lower case, says what to do; never a secret
 	Field   string // the member of the request that is at fault, such as "unsignedTransaction"; may be empty
 
-	// RetryAfter is when to come back, for RATE_LIMIT_EXCEEDED,
+	// RetryAfter is when to come back, for LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED,
 	// MAX_OTP_INITIATED and UNAVAILABLE; 0 if that is not known.
 	RetryAfter time.Duration
 

@@ -136,7 +136,7 @@ func FuzzOTPToken(f *testing.F) {
 		encode := base64.RawURLEncoding.EncodeToString
 		signing := encode([]byte(header)) + "." + encode([]byte(claims))
 		now := time.Unix(5, 0)
-		token, err := otp.VerifyToken(signing+"."+encode(signRaw(t, key, []byte(signing))), &key.PublicKey, now)
+		token, err := otp.VerifyToken(signing+"."+encode(signRaw(t, key, []byte(signing))), &key.PublicKey, "o", now)
 		if err != nil {
 			if !errors.Is(err, otp.ErrToken) {
 				t.Fatalf("refused with %v", err)

@@ -182,7 +182,7 @@ func testOTPTokens(t *testing.T, c *clients) {
 		got, token := served.verifyAt(t, client, at, parameters)
 		expectSuccess(t, client, got)
 		now := served.fixture.Clock.Now()
-		said, err := otp.VerifyToken(token, &served.fixture.ProofKey.PublicKey, now)
+		said, err := otp.VerifyToken(token, &served.fixture.ProofKey.PublicKey, enginetest.Organization, now)
 		if err != nil {
 			t.Fatalf("%s: %v", client, err)
 		}

@@ -39,6 +39,9 @@ func canonicalContact(kind Type, contact string) (canonical, counted string, err
 // canonicalEmail returns a bare address with its domain in the ASCII form of
 // IDNA, or the rule that it breaks.
 func canonicalEmail(address string) (canonical, rule string) {
+	if len(address) > maxAddress {
+		return "", "not an e-mail address: it has more than 254 bytes"
+	}
 	parsed, err := mail.ParseAddress(address)
 	if err != nil || parsed.Address != address || parsed.Name != "" {
 		return "", "not an e-mail address: one without a display name, comments or quotes is expected, such as ann@example.com"
@@ -48,8 +51,9 @@ func canonicalEmail(address string) (canonical, rule string) {
 	if len(local) > maxLocalPart || !isDotAtom(local) {
 		return "", "not an e-mail address that we send to: before the @ at most 64 ASCII letters, digits and !#$%&'*+-/=?^_`{|}~. are expected"
 	}
-	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(domain, "."))
-	if err != nil || !strings.Contains(ascii, ".") || len(local)+1+len(ascii) > maxAddress {
+	ascii, err := idna.Lookup.ToASCII(domain)
+	ascii = strings.TrimSuffix(ascii, ".") // behind it: IDNA knows other full stops
+	if err != nil || strings.HasSuffix(ascii, ".") || !strings.Contains(ascii, ".") || len(local)+1+len(ascii) > maxAddress {
 		return "", "not an e-mail address: behind the @ the name of a domain is expected, such as example.com, and at most 254 bytes in all"
 	}
 	return local + "@" + ascii, ""

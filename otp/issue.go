@@ -99,6 +99,9 @@ func (i *Issue) compose(organizationID, typed string) (err error) {
 	}
 	i.message.Subject, err = fill(set.template.Subject, variables)
 	i.message.Subject = strings.Join(strings.Fields(i.message.Subject), " ") // one line, whatever was filled in
+	if hasEncodedWord(i.message.Subject) {
+		return badParameter("emailCustomization.templateVariables", "the subject has =? in it, which a mail reader decodes")
+	}
 	return err
 }
 

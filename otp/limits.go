@@ -88,14 +88,17 @@ const longestWindow = 24 * time.Hour
 const maxTriesPerCode = 100
 
 func (l Limits) check() error {
-	for name, rate := range map[LimitName]Rate{
-		LimitSends: l.Sends, LimitOrganizationSends: l.OrganizationSends,
-		LimitFailures: l.Failures, LimitOrganizationFailures: l.OrganizationFailures,
-		LimitHourlyTries: l.HourlyTries, LimitDailyTries: l.DailyTries,
+	for _, one := range []struct {
+		name LimitName
+		rate Rate
+	}{
+		{LimitSends, l.Sends}, {LimitOrganizationSends, l.OrganizationSends},
+		{LimitFailures, l.Failures}, {LimitOrganizationFailures, l.OrganizationFailures},
+		{LimitHourlyTries, l.HourlyTries}, {LimitDailyTries, l.DailyTries},
 	} {
-		if rate.Count < 1 || rate.Window < time.Second || rate.Window > longestWindow {
+		if one.rate.Count < 1 || one.rate.Window < time.Second || one.rate.Window > longestWindow {
 			return fmt.Errorf("otp: limit of %s: %d in %v: a count of at least 1 in a window between a second and %v is expected",
-				name, rate.Count, rate.Window, longestWindow)
+				one.name, one.rate.Count, one.rate.Window, longestWindow)
 		}
 	}
 	if l.LiveCodes < 1 || l.TriesPerCode < 1 || l.TriesPerCode > maxTriesPerCode || l.MaxExpiration < time.Second {

@@ -3,6 +3,7 @@ package otp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -68,7 +69,7 @@ func (s *Service) check(organizationName string, r *Request) (set settings, err 
 func (s *Service) checkType(kind Type) error {
 	switch {
 	case kind != TypeEmail && kind != TypeSMS:
-		return badParameter("otpType", "%q is not known: %s or %s is expected", kind, TypeEmail, TypeSMS)
+		return badParameter("otpType", "%.100q is not known: %s or %s is expected", string(kind), TypeEmail, TypeSMS)
 	case s.sender(kind) == nil:
 		return badParameter("otpType", "%s is not served here: no sender is configured for it", kind)
 	}
@@ -114,9 +115,9 @@ func (s *Service) checkNames(organizationName string, r *Request, set *settings)
 	if set.fromName == "" {
 		set.fromName = DefaultSenderName
 	}
-	for parameter, name := range map[string]string{"appName": set.appName, "sendFromEmailSenderName": set.fromName} {
-		if utf8.RuneCountInString(name) > maxNameRunes || !printable(name, "") {
-			return badParameter(parameter, "one line of at most %d printable characters is expected", maxNameRunes)
+	for _, one := range []struct{ parameter, name string }{{"appName", set.appName}, {"sendFromEmailSenderName", set.fromName}} {
+		if utf8.RuneCountInString(one.name) > maxNameRunes || !printable(one.name, "") || hasEncodedWord(one.name) {
+			return badParameter(one.parameter, "one line of at most %d printable characters without =? is expected", maxNameRunes)
 		}
 	}
 	if len(r.UserIdentifier) > maxIdentifier {
@@ -133,20 +134,24 @@ func printable(text, exceptions string) bool {
 	})
 }
 
+// hasEncodedWord reports whether a mail reader could decode text of a header to
+// something else than it shows (RFC 2047).
+func hasEncodedWord(text string) bool { return strings.Contains(text, "=?") }
+
 func (s *Service) checkAddresses(_ string, r *Request, set *settings) error {
-	for parameter, field := range map[string]struct {
-		given string
-		into  *string
+	for _, field := range []struct {
+		parameter, given string
+		into             *string
 	}{
-		"sendFromEmailAddress": {r.SendFromEmailAddress, &set.from},
-		"replyToEmailAddress":  {r.ReplyToEmailAddress, &set.replyTo},
+		{"sendFromEmailAddress", r.SendFromEmailAddress, &set.from},
+		{"replyToEmailAddress", r.ReplyToEmailAddress, &set.replyTo},
 	} {
 		if field.given == "" {
 			continue
 		}
 		canonical, rule := canonicalEmail(field.given)
 		if rule != "" {
-			return badParameter(parameter, "%s", rule)
+			return badParameter(field.parameter, "%s", rule)
 		}
 		*field.into = canonical
 	}
@@ -178,7 +183,7 @@ func (s *Service) checkEmail(_ string, r *Request, set *settings) (err error) {
 	}
 	named, known := s.templates[custom.TemplateID]
 	if !known {
-		return badParameter("emailCustomization.templateId", "no template %q is configured", custom.TemplateID)
+		return badParameter("emailCustomization.templateId", "no template %.100q is configured", custom.TemplateID)
 	}
 	set.template = named
 	return nil
@@ -220,10 +225,11 @@ func readVariables(text string) (map[string]string, error) {
 	if err := decodeStrings(text, variables); err != nil {
 		return nil, badParameter(parameter, "a JSON object of strings is expected, as a string: %v", err)
 	}
-	for name, value := range variables {
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		value := variables[name]
 		switch {
 		case !identifier.MatchString(name):
-			return nil, badParameter(parameter, "%q is not the name of a variable: letters, digits and _ are expected", name)
+			return nil, badParameter(parameter, "%.100q is not the name of a variable: letters, digits and _ are expected", name)
 		case slices.Contains(builtIn, name):
 			return nil, badParameter(parameter, "%s is a variable that every template has; it cannot be given", name)
 		case len(value) > maxVariable || !printable(value, "\n\t"):
@@ -250,10 +256,10 @@ func decodeStrings(text string, into map[string]string) error {
 		}
 		text, isString := value.(string)
 		if !isString {
-			return fmt.Errorf("%v is not a string", name)
+			return fmt.Errorf("%.100q is not a string", name)
 		}
 		if _, twice := into[name.(string)]; twice {
-			return fmt.Errorf("%v is there twice", name)
+			return fmt.Errorf("%.100q is there twice", name)
 		}
 		into[name.(string)] = text
 	}

@@ -140,9 +140,9 @@ func TestParameters(t *testing.T) {
 
 		"variables":           {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"Name":"Jürgen","a":"b\nc"}` }), "", ""},
 		"variables no object": {email(func(r *otp.Request) { r.Email.TemplateVariables = `["a"]` }), "emailCustomization.templateVariables", "begin with {"},
-		"variables number":    {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":1}` }), "emailCustomization.templateVariables", "a is not a string"},
-		"variables nested":    {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":{"b":"c"}}` }), "emailCustomization.templateVariables", "a is not a string"},
-		"variables twice":     {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b","a":"c"}` }), "emailCustomization.templateVariables", "a is there twice"},
+		"variables number":    {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":1}` }), "emailCustomization.templateVariables", `"a" is not a string`},
+		"variables nested":    {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":{"b":"c"}}` }), "emailCustomization.templateVariables", `"a" is not a string`},
+		"variables twice":     {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b","a":"c"}` }), "emailCustomization.templateVariables", `"a" is there twice`},
 		"variables trailing":  {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b"} {}` }), "emailCustomization.templateVariables", "something follows"},
 		"variables value":     {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":x}` }), "emailCustomization.templateVariables", "invalid character 'x'"},
 		"variables cut":       {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b"` }), "emailCustomization.templateVariables", "JSON object"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -74,7 +75,8 @@ func New(config Config) (*Service, error) {
 	if err := errors.Join(checkSecret(s.secret), s.limits.check(), s.setDomains(config.SenderDomains)); err != nil {
 		return nil, err
 	}
-	for id, template := range s.templates {
+	for _, id := range slices.Sorted(maps.Keys(s.templates)) {
+		template := s.templates[id]
 		if err := template.check(); err != nil {
 			return nil, fmt.Errorf("otp: template %q: %w", id, err)
 		}

@@ -146,9 +146,9 @@ func fillHTML(source string, variables map[string]string) (string, error) {
 
 // check refuses a template that could not be used.
 func (t *Template) check() error {
-	for part, source := range map[string]string{"subject": t.Subject, "text": t.Text, "html": t.HTML} {
-		if _, err := parseTemplate(source, nil); err != nil {
-			return fmt.Errorf("%s %w", part, err)
+	for _, one := range []struct{ part, source string }{{"subject", t.Subject}, {"text", t.Text}, {"html", t.HTML}} {
+		if _, err := parseTemplate(one.source, nil); err != nil {
+			return fmt.Errorf("%s %w", one.part, err)
 		}
 	}
 	if pieces, _ := parseTemplate(t.Text, nil); !has(pieces, VariableCode) {

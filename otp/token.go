@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -83,11 +84,18 @@ func (t Token) Sign(signer crypto.Signer) (string, error) {
 	return token.SignedString(signer)
 }
 
-// VerifyToken verifies a token against the key that the caller trusts, at a
-// time: it expires at its ExpiresAt. The error wraps ErrToken.
-func VerifyToken(token string, trusted *ecdsa.PublicKey, now time.Time) (Token, error) {
+// TokenLeeway is how far the clock of the engine may be ahead of a verifier's.
+const TokenLeeway = 5 * time.Minute
+
+// VerifyToken verifies a token of an organization against the key that the
+// caller trusts, at a time: it expires at its ExpiresAt. A token has one
+// spelling: white space is refused. The error wraps ErrToken.
+func VerifyToken(token string, trusted *ecdsa.PublicKey, organizationID string, now time.Time) (Token, error) {
 	if trusted == nil || trusted.Curve != elliptic.P256() {
 		return Token{}, fmt.Errorf("%w: the trusted key is not on P-256", ErrToken)
+	}
+	if strings.ContainsAny(token, " \t\r\n") { // which base64 skips
+		return Token{}, fmt.Errorf("%w: white space", ErrToken)
 	}
 	var said claims
 	_, err := jwt.ParseWithClaims(token, &said,
@@ -95,7 +103,6 @@ func VerifyToken(token string, trusted *ecdsa.PublicKey, now time.Time) (Token, 
 		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}),
 		jwt.WithTimeFunc(func() time.Time { return now }),
 		jwt.WithExpirationRequired(),
-		jwt.WithIssuedAt(),
 		jwt.WithStrictDecoding(),
 	)
 	if err != nil {
@@ -103,6 +110,12 @@ func VerifyToken(token string, trusted *ecdsa.PublicKey, now time.Time) (Token, 
 	}
 	if said.ID == "" || said.OrganizationID == "" || said.Contact == "" || said.IssuedAt == nil {
 		return Token{}, fmt.Errorf("%w: it is signed by this key, but is no verification token", ErrToken)
+	}
+	switch {
+	case said.IssuedAt.After(now.Add(TokenLeeway)):
+		return Token{}, fmt.Errorf("%w: used before issued", ErrToken)
+	case said.OrganizationID != organizationID:
+		return Token{}, fmt.Errorf("%w: it is of another organization", ErrToken)
 	}
 	return Token{
 		ID: said.ID, Type: said.Type, Contact: said.Contact, OrganizationID: said.OrganizationID, PublicKey: said.PublicKey,

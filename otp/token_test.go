@@ -54,7 +54,7 @@ func TestToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := otp.VerifyToken(signed, &key.PublicKey, issuedAt)
+		got, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, issuedAt)
 		if err != nil || got != token {
 			t.Fatalf("%+v, %v; %+v was signed", got, err, token)
 		}
@@ -75,11 +75,22 @@ func TestTokenExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := otp.VerifyToken(signed, &key.PublicKey, token.ExpiresAt.Add(-time.Millisecond)); err != nil {
+	if _, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, token.ExpiresAt.Add(-time.Millisecond)); err != nil {
 		t.Errorf("a moment before: %v", err)
 	}
-	for name, now := range map[string]time.Time{"at its end": token.ExpiresAt, "before it was made": token.IssuedAt.Add(-time.Second)} {
-		if _, err := otp.VerifyToken(signed, &key.PublicKey, now); !errors.Is(err, otp.ErrToken) {
+	if _, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, token.IssuedAt.Add(-otp.TokenLeeway)); err != nil {
+		t.Errorf("by a clock that is behind: %v", err)
+	}
+	if _, err := otp.VerifyToken(signed, &key.PublicKey, "another", issuedAt); !errors.Is(err, otp.ErrToken) {
+		t.Errorf("of another organization: %v", err)
+	}
+	for _, spelled := range []string{signed + "\n", "\r" + signed, strings.Replace(signed, ".", "\n.", 1)} {
+		if _, err := otp.VerifyToken(spelled, &key.PublicKey, verified.OrganizationID, issuedAt); !errors.Is(err, otp.ErrToken) {
+			t.Errorf("with a line break: %v", err)
+		}
+	}
+	for name, now := range map[string]time.Time{"at its end": token.ExpiresAt, "before it was made": token.IssuedAt.Add(-otp.TokenLeeway - time.Second)} {
+		if _, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, now); !errors.Is(err, otp.ErrToken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -102,7 +113,7 @@ func TestTokenChanged(t *testing.T) {
 			if changed == signed {
 				continue
 			}
-			if _, err := otp.VerifyToken(changed, &key.PublicKey, issuedAt); !errors.Is(err, otp.ErrToken) {
+			if _, err := otp.VerifyToken(changed, &key.PublicKey, verified.OrganizationID, issuedAt); !errors.Is(err, otp.ErrToken) {
 				t.Fatalf("character %d as %q: %v", i, to, err)
 			}
 		}
@@ -110,7 +121,7 @@ func TestTokenChanged(t *testing.T) {
 	for name, trusted := range map[string]*ecdsa.PublicKey{
 		"another key": &newKey(t, elliptic.P256()).PublicKey, "another curve": &newKey(t, elliptic.P384()).PublicKey, "no key": nil,
 	} {
-		if _, err := otp.VerifyToken(signed, trusted, issuedAt); !errors.Is(err, otp.ErrToken) {
+		if _, err := otp.VerifyToken(signed, trusted, verified.OrganizationID, issuedAt); !errors.Is(err, otp.ErrToken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -154,7 +165,7 @@ func TestTokenOfAnotherKind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := otp.VerifyToken(signed, &key.PublicKey, issuedAt); one.ok != (err == nil) || !one.ok && !errors.Is(err, otp.ErrToken) {
+		if _, err := otp.VerifyToken(signed, &key.PublicKey, "c", issuedAt); one.ok != (err == nil) || !one.ok && !errors.Is(err, otp.ErrToken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -320,13 +320,13 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestVerifyNobody(t *testing.T) {
+func TestVerifyDummy(t *testing.T) {
 	for name, vector := range vectors(t) {
 		sent, err := stamp.Parse(vector.header())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := stamp.VerifyNobody(sent, []byte(vector.Body)); !errors.Is(err, stamp.ErrMismatch) {
+		if err := stamp.VerifyDummy(sent, []byte(vector.Body)); !errors.Is(err, stamp.ErrMismatch) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -345,7 +345,7 @@ func TestVerifyNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stamp.VerifyNobody(sent, []byte(body)); err == nil {
+	if err := stamp.VerifyDummy(sent, []byte(body)); err == nil {
 		t.Error("a decoy let somebody in")
 	}
 }

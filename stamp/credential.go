@@ -1,10 +1,13 @@
 package stamp
 
 import (
+	"crypto/ed25519"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +24,14 @@ type Credential struct {
 	// Activities are the activity types that the credential may submit. Empty:
 	// all.
 	Activities []string
+
+	// RequireUserVerification takes a passkey's stamp only if its authenticator
+	// has verified the user, by a PIN or biometrics (WebAuthn, flag UV).
+	RequireUserVerification bool
+
+	// AllowCrossOrigin takes stamps of a passkey that were made in a page that
+	// another origin has embedded.
+	AllowCrossOrigin bool
 
 	id        ID
 	curve     Curve
@@ -98,33 +109,66 @@ func (c *Credential) verifySignature(sent *Stamp, body []byte) error {
 	case sent.id != c.id:
 		return fmt.Errorf("%w: the stamp is of %s, the credential is %s", ErrMismatch, sent.id, c.id)
 	case sent.curve != c.curve:
+		_ = VerifyDummy(sent, body) // for the time that it takes
 		return fmt.Errorf("%w: scheme %s, but the key is registered on %s", ErrMismatch, sent.scheme, c.curve)
 	case c.passkey != nil:
-		return c.passkey.verify(c.key, sent, body)
+		return c.passkey.verify(c.key, passkeyRules{c.RequireUserVerification, c.AllowCrossOrigin}, sent, body)
 	case !c.key.verify(sent.scheme, body, sent.signature):
 		return fmt.Errorf("%w: %s over the body of %d bytes", ErrSignature, sent.scheme, len(body))
 	}
 	return nil
 }
 
-// VerifyNobody takes as long as Verify does, and never succeeds: for a stamp
-// whose organization or credential is not known, so that the time an answer
-// takes does not tell.
-func VerifyNobody(sent *Stamp, body []byte) error {
-	nobody := decoys()[sent.curve]
+// VerifyDummy does the work of Verify and always fails: for a stamp whose
+// organization or credential is not registered, so that timing does not reveal
+// whether it is.
+func VerifyDummy(sent *Stamp, body []byte) error {
 	if sent.assertion != nil {
-		_ = nobody.passkey.verify(nobody.key, sent, body)
+		_ = dummyParty.verify(passkeyDecoy(sent.signature), passkeyRules{}, sent, body)
 	} else {
-		_ = nobody.key.verify(sent.scheme, body, sent.signature)
+		_ = decoys()[sent.curve].verify(sent.scheme, body, sent.signature)
 	}
 	return fmt.Errorf("%w: %s is not registered", ErrMismatch, sent.id)
 }
 
-// decoys returns a credential of each kind; those of API keys by their curve.
-// Their keys are the generators of the curves, whose secret, 1, proves nothing
-// here.
-var decoys = sync.OnceValue(func() map[Curve]*Credential {
-	made := map[Curve]*Credential{}
+var dummyParty = newRelyingParty("unregistered.invalid", nil)
+
+// verifyAs verifies with a key, and with the decoy as well if the signature does
+// not look like one of that key, which then fails at once: the time depends on
+// the stamp, not on the key that was registered.
+func verifyAs(key, decoy verifier, scheme Scheme, message, signature []byte) bool {
+	if kindOf(key) != kindOf(decoy) {
+		_ = decoy.verify(scheme, message, signature)
+	}
+	return key.verify(scheme, message, signature)
+}
+
+// kindOf is the algorithm and, of RSA, the size of its signatures.
+func kindOf(key verifier) string {
+	if public, ok := key.(rsaKey); ok {
+		return fmt.Sprintf("RSA %d", public.pub.Size())
+	}
+	return fmt.Sprintf("%T", key)
+}
+
+// passkeyDecoy returns a key of the algorithm that makes signatures like this
+// one: RSA from 256 bytes on, Ed25519 of 64, ECDSA of any other length.
+func passkeyDecoy(signature []byte) verifier {
+	switch n := len(signature); {
+	case n >= minRSABits/8 && n <= maxRSABits/8:
+		// All ones: greater than whatever signature a real key could have made.
+		modulus := new(big.Int).Lsh(big.NewInt(1), uint(8*n))
+		return rsaKey{&rsa.PublicKey{N: modulus.Sub(modulus, big.NewInt(1)), E: 65537}}
+	case n == ed25519.SignatureSize:
+		return decoys()[CurveEd25519]
+	}
+	return decoys()[CurveP256]
+}
+
+// decoys returns a key on each curve: their generators, whose secret, 1, proves
+// nothing here.
+var decoys = sync.OnceValue(func() map[Curve]verifier {
+	keys := map[Curve]verifier{}
 	for curve, generator := range map[Curve]string{
 		CurveP256:      "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
 		CurveSecp256k1: "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
@@ -134,12 +178,9 @@ var decoys = sync.OnceValue(func() map[Curve]*Credential {
 		if err != nil {
 			panic("stamp: a decoy is not hex")
 		}
-		credential, err := NewAPIKey(curve, publicKey)
-		if err != nil {
+		if keys[curve], err = newVerifier(curve, publicKey); err != nil {
 			panic("stamp: a decoy is no key: " + err.Error())
 		}
-		made[curve] = credential
 	}
-	made[""] = &Credential{key: made[CurveP256].key, passkey: newRelyingParty("nobody.invalid", nil)}
-	return made
+	return keys
 })

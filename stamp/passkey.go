@@ -20,6 +20,7 @@ type assertion struct {
 	clientDataJSON    []byte
 
 	kind, challenge, origin string // of clientDataJSON
+	framed                  bool   // it was made in a page that another origin has embedded
 }
 
 // read reads the client data (WebAuthn, section 5.8.1). Browsers may add
@@ -32,12 +33,22 @@ func (a *assertion) read() error {
 	if err := json.Unmarshal(a.clientDataJSON, &members); err != nil {
 		return fmt.Errorf("%w: clientDataJson: %w", ErrMalformed, err)
 	}
-	for name, into := range map[string]*string{"type": &a.kind, "challenge": &a.challenge, "origin": &a.origin} {
-		if err := json.Unmarshal(members[name], into); err != nil || *into == "" {
-			return fmt.Errorf("%w: clientDataJson: %s: a string is expected", ErrMalformed, name)
+	for _, one := range []struct {
+		name string
+		into *string
+	}{{"type", &a.kind}, {"challenge", &a.challenge}, {"origin", &a.origin}} {
+		if err := json.Unmarshal(members[one.name], one.into); err != nil || *one.into == "" {
+			return fmt.Errorf("%w: clientDataJson: %s: a string is expected", ErrMalformed, one.name)
 		}
 	}
+	a.framed = sentOther(members["crossOrigin"], "false") || sentOther(members["topOrigin"], "null")
 	return nil
+}
+
+// sentOther reports whether a member is there with another value than the one
+// that means no.
+func sentOther(value json.RawMessage, no string) bool {
+	return value != nil && string(value) != no
 }
 
 // relyingParty is whom a passkey was made for.
@@ -46,16 +57,22 @@ type relyingParty struct {
 	origins []string // empty: any
 }
 
+// passkeyRules are what a credential asks of its assertions besides.
+type passkeyRules struct {
+	verifiedUser bool // the authenticator has verified the user
+	framed       bool // pages that another origin embeds may ask
+}
+
 func newRelyingParty(id string, origins []string) *relyingParty {
 	return &relyingParty{idHash: sha256.Sum256([]byte(id)), origins: slices.Clone(origins)}
 }
 
 // verify checks an assertion (WebAuthn, section 7.2).
-func (p *relyingParty) verify(key verifier, sent *Stamp, body []byte) error {
-	problem := p.problem(sent.assertion, body)
+func (p *relyingParty) verify(key verifier, rules passkeyRules, sent *Stamp, body []byte) error {
+	problem := p.problem(sent.assertion, rules, body)
 	clientDataHash := sha256.Sum256(sent.assertion.clientDataJSON)
 	message := slices.Concat(sent.assertion.authenticatorData, clientDataHash[:])
-	valid := key.verify(SchemeWebAuthn, message, sent.signature)
+	valid := verifyAs(key, passkeyDecoy(sent.signature), SchemeWebAuthn, message, sent.signature)
 	switch {
 	case problem != "":
 		return fmt.Errorf("%w: passkey: %s", ErrSignature, problem)
@@ -67,7 +84,7 @@ func (p *relyingParty) verify(key verifier, sent *Stamp, body []byte) error {
 
 // problem says what of the assertion is not as it has to be for this body, ""
 // if nothing.
-func (p *relyingParty) problem(sent *assertion, body []byte) string {
+func (p *relyingParty) problem(sent *assertion, rules passkeyRules, body []byte) string {
 	digest := sha256.Sum256(body)
 	challenge := base64.RawURLEncoding.EncodeToString([]byte(hex.EncodeToString(digest[:])))
 	switch {
@@ -76,14 +93,19 @@ func (p *relyingParty) problem(sent *assertion, body []byte) string {
 	case sent.challenge != challenge:
 		return "the challenge is not that of this body"
 	case len(p.origins) > 0 && !slices.Contains(p.origins, sent.origin):
-		return fmt.Sprintf("origin %.255q is not on the credential's list", sent.origin)
+		return fmt.Sprintf("origin %.100q is not on the credential's list", sent.origin)
+	case sent.framed && !rules.framed:
+		return "made in a page that another origin has embedded (crossOrigin)"
 	}
-	return p.authenticatorProblem(sent.authenticatorData)
+	return p.authenticatorProblem(sent.authenticatorData, rules)
 }
 
 // Flags of the authenticator data.
 const (
 	flagUserPresent = 0x01
+	flagVerified    = 0x04
+	flagBackupable  = 0x08
+	flagBackedUp    = 0x10
 	flagAttested    = 0x40 // attested credential data follows: only when a passkey is made
 	flagExtensions  = 0x80 // a CBOR map of extensions follows
 )
@@ -91,7 +113,7 @@ const (
 // authenticatorProblem looks at the authenticator data (WebAuthn, section 6.1):
 //
 //	rpIdHash (32) ‖ flags (1) ‖ signCount (4) [‖ extensions (CBOR map)]
-func (p *relyingParty) authenticatorProblem(data []byte) string {
+func (p *relyingParty) authenticatorProblem(data []byte, rules passkeyRules) string {
 	const size = 32 + 1 + 4
 	if len(data) < size {
 		return fmt.Sprintf("authenticator data of %d bytes, want %d", len(data), size)
@@ -103,6 +125,10 @@ func (p *relyingParty) authenticatorProblem(data []byte) string {
 		return "made for another relying party"
 	case flags&flagUserPresent == 0:
 		return "no user was present"
+	case rules.verifiedUser && flags&flagVerified == 0:
+		return "the user was not verified, and this credential asks for it"
+	case flags&flagBackedUp != 0 && flags&flagBackupable == 0:
+		return "backed up without being eligible for it"
 	case flags&flagAttested != 0:
 		return "attested credential data in an assertion"
 	case flags&flagExtensions == 0 && len(rest) > 0:

@@ -132,6 +132,9 @@ func TestPasskeyRefused(t *testing.T) {
 		"origin as a prefix":     {clientData("example.com", "example.com.evil.org"), "not on the credential's list"},
 		"origin in another case": {clientData("https://app", "https://App"), "not on the credential's list"},
 		"another relying party":  {func(a *authenticator) { a.data[0] ^= 1 }, "another relying party"},
+		"embedded by a page":     {clientData(`"crossOrigin":false`, `"crossOrigin":true`), "another origin has embedded"},
+		"embedded, and by which": {clientData(`"crossOrigin":false`, `"topOrigin":"https://evil.example"`), "another origin has embedded"},
+		"backed up, ineligible":  {func(a *authenticator) { a.data[32] |= 0x10 }, "backed up without being eligible"},
 		"no user present":        {func(a *authenticator) { a.data[32] = 0x04 }, "no user was present"},
 		"attested data":          {func(a *authenticator) { a.data[32] |= 0x40 }, "attested credential data"},
 		"bytes behind the data":  {func(a *authenticator) { a.data = append(a.data, 0xa0) }, "1 bytes follow"},
@@ -169,6 +172,18 @@ func TestPasskeyAccepted(t *testing.T) {
 		if err := verify(passkey(t, []byte("id"), one.coseKey, rpID, origin), one.header(t), body); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	present := passkeys(t, body)["ES256"]
+	present.data[32] = 0x01
+	clientData(`"crossOrigin":false`, `"crossOrigin":true`)(present)
+	credential := passkey(t, []byte("id"), present.coseKey, rpID, origin)
+	credential.AllowCrossOrigin = true
+	if err := verify(credential, present.header(t), body); err != nil {
+		t.Errorf("embedded, where that is allowed: %v", err)
+	}
+	credential.RequireUserVerification = true
+	if err := verify(credential, present.header(t), body); !errors.Is(err, stamp.ErrSignature) || !strings.Contains(err.Error(), "the user was not verified") {
+		t.Errorf("present but not verified: %v", err)
 	}
 	one := passkeys(t, body)["ES256"]
 	clientData("https://app", "https://elsewhere")(one)

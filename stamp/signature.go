@@ -71,6 +71,9 @@ func (k ed25519Key) verify(_ Scheme, message, signature []byte) bool {
 type rsaKey struct{ pub *rsa.PublicKey }
 
 func (k rsaKey) verify(_ Scheme, message, signature []byte) bool {
+	if len(signature) != k.pub.Size() {
+		return false
+	}
 	digest := sha256.Sum256(message)
 	return rsa.VerifyPKCS1v15(k.pub, crypto.SHA256, digest[:], signature) == nil
 }

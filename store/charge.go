@@ -190,3 +190,22 @@ func (c *Charge) key() Key {
 	named = append(append(named, c.Limit...), c.Subject...)
 	return Key{KindLimit, sha256.Sum256(named)}
 }
+
+// Spent reads what a limit has counted within its window, and when the next of
+// it leaves the window: zero if nothing is counted. Of the charge it looks at
+// Limit, Subject and Window. It locks nothing.
+func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
+	entry, err := ledger.Read(charge.key())
+	if err != nil {
+		return nil, frees, err
+	}
+	counted, err := parseTally(entry.Value)
+	if err != nil {
+		return nil, frees, err
+	}
+	counted.prune(max(ledger.Now(now).UnixMilli(), counted.last), charge.Window)
+	if len(counted.counts) > 0 {
+		frees = time.UnixMilli(counted.counts[0].at).Add(charge.Window).UTC()
+	}
+	return counted.sum(), frees, nil
+}

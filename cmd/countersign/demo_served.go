@@ -203,7 +203,7 @@ func (s *demoServed) showRedeemed(ctx context.Context, id, code string, tell *na
 		return err
 	}
 	tell.line("token", redeemed.VerificationToken[:maxShown]+"…")
-	token, err := otp.VerifyToken(redeemed.VerificationToken, &s.proofKey.PublicKey, time.Now())
+	token, err := otp.VerifyToken(redeemed.VerificationToken, &s.proofKey.PublicKey, defaultOrganization, time.Now())
 	if err != nil {
 		return err
 	}

@@ -65,9 +65,9 @@ func (s settings) checkNew(organization, name string) error {
 	case len(s.label(organization, name)) > MaxLabel:
 		return fmt.Errorf("organization and name together are longer than %d bytes", MaxLabel)
 	}
-	for what, text := range map[string]string{"organization": organization, "name": name} {
-		if at := strings.IndexFunc(text, unicode.IsControl); at >= 0 {
-			return fmt.Errorf("%s has a control character at byte %d", what, at)
+	for _, one := range []struct{ what, text string }{{"organization", organization}, {"name", name}} {
+		if at := strings.IndexFunc(one.text, unicode.IsControl); at >= 0 {
+			return fmt.Errorf("%s has a control character at byte %d", one.what, at)
 		}
 	}
 	return nil

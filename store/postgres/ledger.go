@@ -33,7 +33,7 @@ func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 		INSERT INTO countersign_ledgers AS held (organization_id, key, value, keep_until)
 		SELECT DISTINCT $1, key, NULL::bytea, '-infinity'::timestamptz FROM unnest($2::bytea[]) AS key ORDER BY key
 		ON CONFLICT (organization_id, key) DO UPDATE SET value = held.value
-		RETURNING key, value, nullif(keep_until, '-infinity')`, l.organization, raw) // ForEachRow has the error
+		RETURNING key, value, nullif(held.keep_until, '-infinity') AS keep_until`, l.organization, raw) // ForEachRow has the error
 	found := map[string]store.Entry{}
 	var key, value []byte
 	var until *time.Time
@@ -64,7 +64,7 @@ func (l *ledger) Read(key store.Key) (store.Entry, error) {
 	var value []byte
 	var until *time.Time
 	err := l.q.QueryRow(l.ctx, `
-		SELECT value, nullif(keep_until, '-infinity') FROM countersign_ledgers
+		SELECT value, nullif(keep_until, '-infinity') AS keep_until FROM countersign_ledgers
 		WHERE organization_id = $1 AND key = $2`, l.organization, key.Bytes()).Scan(&value, &until)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return store.Entry{}, nil

@@ -187,7 +187,7 @@ func refusedByStore(t *testing.T, s *postgres.Store) {
 		"complete":           {s.Complete(t.Context(), lost, activityOf("lost"), nil), store.ErrLeaseLost, ""},
 		"release":            {s.Release(t.Context(), lost, nil), store.ErrLeaseLost, ""},
 		"id of an activity":  {s.Complete(t.Context(), held, activityOf("done"), nil), nil, "store: activity id done is taken"},
-		"id of a code":       {s.Complete(t.Context(), held, activityOf("other"), insert), nil, "otp: the id live is taken"},
+		"id of a code":       {s.Complete(t.Context(), held, activityOf("other"), insert), store.ErrUnavailable, "otp: the id live is taken"},
 		"id that is no text": {s.Complete(t.Context(), held, activityOf("\x00"), nil), store.ErrUnavailable, "invalid byte sequence"},
 	} {
 		switch {

@@ -81,8 +81,9 @@ func dump(t testing.TB, dsn string) (all []byte) {
 	t.Helper()
 	connection := connect(t, dsn)
 	defer func() { _ = connection.Close(context.Background()) }()
-	for _, table := range []string{"countersign_activities", "countersign_ledgers"} {
-		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text AS line FROM "+table+" r ORDER BY line")
+	for _, from := range [][2]string{{"countersign_activities", "data"}, {"countersign_ledgers", "value"}} {
+		table, value := from[0], from[1]
+		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text || coalesce(encode("+value+", 'escape'), '') AS line FROM "+table+" r ORDER BY line")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -215,7 +215,7 @@ func runNodes(t *testing.T, h Harness) {
 	t.Run("the work of a dead node is taken over", func(t *testing.T) {
 		b, nodes := openNodes(t, h)
 		lease := b.lease("a")
-		begun, err := store.Acquire(t.Context(), nodes[1], b.claim("a"), time.Now, nil)
+		begun, err := store.Acquire(t.Context(), nodes[1], b.claim("a"), func() time.Time { return b.now }, nil)
 		b.noError(err)
 		b.same(true, begun.Lease != nil)
 		b.lost(lease)
@@ -233,6 +233,10 @@ func runNodes(t *testing.T, h Harness) {
 		p := b.passwords()
 		p.node = func(i int) store.Store { return nodes[i%2] }
 		threeOfManyWrong(p)
+	})
+	t.Run("64 charges at once on two nodes never exceed the limit", func(t *testing.T) {
+		b, nodes := openNodes(t, h)
+		chargeAtOnce(b, func(i int) store.Store { return nodes[i%2] })
 	})
 	t.Run("one node wakes the other", func(t *testing.T) {
 		b, nodes := openNodes(t, h)

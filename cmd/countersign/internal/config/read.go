@@ -58,6 +58,11 @@ func decode(text []byte, config *Config) error {
 	if err != nil {
 		return err
 	}
+	// A time that is null is not asked for as one, and would be none: a key
+	// that was to expire never would.
+	if lineOfNoTime(text) > 0 {
+		return noTimeError{"null"}
+	}
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return errors.New("one document is expected: remove what follows ---")
 	}
@@ -72,7 +77,7 @@ func unmarshalTime(at *time.Time, text []byte) error {
 		return noTimeError{string(text)}
 	}
 	parsed, err := time.Parse(time.RFC3339, written)
-	if err != nil {
+	if err != nil || parsed.IsZero() {
 		return noTimeError{written}
 	}
 	*at = parsed
