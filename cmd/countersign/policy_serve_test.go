@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// TestReloadKeepsThePolicy: a policy that is wrong, or whose tests fail, does not
+// replace the one that is served, and one that is right does.
+func TestReloadKeepsThePolicy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	const first = "schema: countersign.policy/1\nrules:\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('1')\"}\n"
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(first)
+	configured := &config.Config{Organizations: []countersign.OrganizationConfig{{ID: "org", Policy: path}, {ID: "free"}}}
+	policies, err := openPolicies(t.Context(), configured, memory.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	organization := &countersign.Organization{ID: "org"}
+	served := policies.File(organization).Digest()
+	for name, text := range map[string]string{
+		"wrong":        strings.Replace(first, "amount", "amuont", 1),
+		"failing":      first + "tests:\n  - {effects: [{kind: fee, asset: \"eip155:1\", amount: \"2\"}], expect: allow}\n",
+		"unknown user": first + "  - {name: ann, allow: transfer, who: {user: ann}}\n",
+		"unknown key":  first + "  - {name: hot, allow: transfer, key: hot}\n",
+	} {
+		var log bytes.Buffer
+		write(text)
+		policies.reload(t.Context(), slog.New(slog.NewJSONHandler(&log, nil)))
+		if policies.File(organization).Digest() != served || !strings.Contains(log.String(), "the old one stays") {
+			t.Errorf("%s: %s", name, log.String())
+		}
+	}
+	write(first + "# new\n")
+	policies.reload(t.Context(), slog.New(slog.DiscardHandler))
+	if policies.File(organization).Digest() == served {
+		t.Error("the new policy is not served")
+	}
+	if policies.File(&countersign.Organization{ID: "free"}) != nil {
+		t.Error("an organization without a policy has one")
+	}
+	write("rules: []\n")
+	if _, err := openPolicies(t.Context(), configured, memory.New()); err == nil {
+		t.Error("a policy that is wrong is served from the start")
+	}
+}

@@ -1,0 +1,58 @@
+package policy_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// fiftyRules is a file of 50 rules over five chains, as an organization with
+// several teams has it.
+func fiftyRules() string {
+	var text strings.Builder
+	text.WriteString(head + "rules:\n")
+	chain := []string{"ethereum", "solana", "tron", "bitcoin", "tempo"}
+	kinds := []string{"transfer", "approve", "stake", "call", "authority"}
+	for i := range 48 {
+		fmt.Fprintf(&text, "  - {name: r%d, %s: %s, on: %s, who: {tag: team-%d}, when: 'effect.to in treasury'}\n",
+			i, []string{"allow", "allow", "allow", "deny"}[i%4], kinds[i/5%5], chain[i%5], i%7)
+	}
+	text.WriteString("  - {name: agent, allow: transfer, who: {tag: agent}, when: \"effect.asset == usdc && effect.to in treasury && effect.amount <= amount(usdc, '1000')\"}\n")
+	text.WriteString("  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}\n")
+	return text.String()
+}
+
+// BenchmarkDecide is the decision of a 50-rule file about a token transfer and
+// its fee; BenchmarkVerifiedSignature is what it is measured beside.
+func BenchmarkDecide(b *testing.B) {
+	file := load(b, fiftyRules())
+	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: chains.Native("eip155:1"), Amount: chains.AtMost(big.NewInt(1e15))}
+	asked := ask(tokens(b, treasury, chains.Exactly(big.NewInt(5))), fee)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := file.Decide(b.Context(), asked); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkVerifiedSignature(b *testing.B) {
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		b.Fatal(err)
+	}
+	public := crypto.CompressPubkey(&key.PublicKey)
+	digest := sha256.Sum256([]byte("transaction"))
+	for b.Loop() {
+		signature, err := crypto.Sign(digest[:], key)
+		if err != nil || !crypto.VerifySignature(public, digest[:], signature[:64]) {
+			b.Fatal(err)
+		}
+	}
+}
