@@ -174,7 +174,7 @@ func (c *compiler) lintAllow(r *rule, n node) {
 	if slices.Contains(r.kinds, chains.KindCall) && len(r.hazards) > 0 && r.when == nil {
 		warn("this allows calls that are not understood to any contract: name the contracts in when")
 	}
-	if r.loops("@exists") {
+	if r.existsOverEffects() {
 		warn("exists over effects holds if one of them is as it says, whatever the others are: an allow covers one effect at a time, so ask for effect instead")
 	}
 }
@@ -190,8 +190,8 @@ func (r *rule) mentions(name string) bool {
 	return found
 }
 
-// loops reports whether the condition has the macro exists over effects.
-func (r *rule) loops(string) bool {
+// existsOverEffects reports whether the condition has that macro.
+func (r *rule) existsOverEffects() bool {
 	if r.when == nil {
 		return false
 	}

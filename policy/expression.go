@@ -7,7 +7,6 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 )
 
@@ -202,5 +201,3 @@ func textOf(e ast.Expr) (string, bool) {
 	text, ok := e.AsLiteral().(types.String)
 	return string(text), ok
 }
-
-var _ ref.Val = (*amount)(nil)

@@ -55,12 +55,12 @@ func (f field) fieldType() *types.FieldType {
 	}
 }
 
-// fieldsOf is a table of the fields of a Go type.
+// member is a field whose getter takes the Go type of the object.
 func member[T any](kind *types.Type, get func(of T) (ref.Val, error)) field {
 	return field{kind, func(of any) (ref.Val, error) { return get(of.(T)) }}
 }
 
-// plain is a member that is always there.
+// plain is a field that is always there.
 func plain[T any](kind *types.Type, get func(of T) ref.Val) field {
 	return field{kind, func(of any) (ref.Val, error) { return get(of.(T)), nil }}
 }

@@ -6,7 +6,6 @@ import (
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
@@ -279,6 +278,3 @@ func objectFields() map[*types.Type]map[string]field {
 func textList(texts []string) ref.Val { return types.NewStringList(types.DefaultTypeAdapter, texts) }
 
 func hexText(value []byte) string { return "0x" + hex.EncodeToString(value) }
-
-// isUUID reports whether a text is the id of a key, wallet or user, as they are made.
-func isUUID(text string) bool { _, err := uuid.Parse(text); return err == nil && len(text) == 36 }
