@@ -48,6 +48,10 @@ type Options struct {
 	// (CORS), such as "https://app.example.com". Default: none.
 	Origins []string
 
+	// Observer counts requests whose path or method is not served, with the
+	// reason NotServed; the engine has its own for the others. Default: none.
+	Observer countersign.Observer
+
 	// Logger gets what does not come to the engine, which has its own.
 	// Default: none.
 	Logger *slog.Logger
@@ -97,6 +101,20 @@ func orDefault[T int | time.Duration](value, other T) T {
 	return value
 }
 
+// NotServed is the outcome, in Options.Observer, of a request whose path or
+// method is not served.
+const NotServed = "NOT_SERVED"
+
+// notServed logs and counts a request whose path or method is not served.
+func (h *handler) notServed(r *http.Request, id string, cause error) {
+	const most = 200 // bytes of the path: a stranger chose it
+	h.options.Logger.InfoContext(r.Context(), "not served", "request", id, "method", r.Method,
+		"path", r.URL.Path[:min(len(r.URL.Path), most)], "remote", r.RemoteAddr, "cause", cause)
+	if h.options.Observer != nil {
+		h.options.Observer.Observe(countersign.Observation{Reason: NotServed})
+	}
+}
+
 // RequestIDHeader holds the id under which a request stands in the log.
 const RequestIDHeader = "X-Request-Id"
 
@@ -110,6 +128,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	operation, err := route(r)
 	if err != nil {
+		h.notServed(r, id, err)
 		h.refuse(w, id, err)
 		return
 	}

@@ -302,3 +302,29 @@ func TestAdmin(t *testing.T) {
 	check("/healthz", 200)
 	check("/readyz", 503)
 }
+
+// counted counts outcomes.
+type counted map[string]int
+
+// Observe implements countersign.Observer.
+func (c counted) Observe(seen countersign.Observation) { c[string(seen.Reason)]++ }
+
+// TestNotServedIsLoggedAndCounted: a client that asks for what is not served
+// leaves a trace, however long the path is that it asks for.
+func TestNotServedIsLoggedAndCounted(t *testing.T) {
+	f := enginetest.New(t)
+	var log bytes.Buffer
+	seen := counted{}
+	api := httpapi.New(f.Engine, httpapi.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil)), Observer: seen})
+	for _, asked := range [][2]string{
+		{http.MethodPost, "/public/v1/submit/sign_nothing"}, {http.MethodGet, "/public/v1/query/whoami"}, {http.MethodGet, "/" + strings.Repeat("x", 5000)},
+	} {
+		api.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), asked[0], asked[1], http.NoBody))
+	}
+	if seen[httpapi.NotServed] != 3 || strings.Count(log.String(), `"msg":"not served"`) != 3 || log.Len() > 2000 {
+		t.Errorf("counted %v, logged %s", seen, log.String())
+	}
+	if !strings.Contains(log.String(), `"path":"/public/v1/submit/sign_nothing","remote":`) {
+		t.Errorf("no path or remote address: %s", log.String())
+	}
+}

@@ -18,6 +18,7 @@ package metrics
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -80,6 +81,28 @@ func outcome(seen *countersign.Observation) string {
 		return "repeated"
 	}
 	return "completed"
+}
+
+// Describe adds what is known of the process:
+//
+//	countersign_build_info{version,commit,go}       1
+//	countersign_tls_certificate_expiry_seconds      Unix time; 0 without TLS
+//
+// Expiry is called at each scrape. Describe may be called once.
+func (m *Metrics) Describe(version, commit, goVersion string, expiry func() time.Time) {
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "countersign_build_info", Help: "The build, as labels; always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "commit": commit, "go": goVersion},
+	})
+	build.Set(1)
+	m.registry.MustRegister(build, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "countersign_tls_certificate_expiry_seconds", Help: "When the TLS certificate expires, as Unix time; 0 without TLS.",
+	}, func() float64 {
+		if at := expiry(); !at.IsZero() {
+			return float64(at.Unix())
+		}
+		return 0
+	}))
 }
 
 // Handler serves the metrics.

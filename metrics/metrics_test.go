@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/internal/enginetest"
@@ -41,5 +42,20 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(text, "stranger") || strings.Contains(text, enginetest.Organization) {
 		t.Error("something of a request stands in a label")
+	}
+}
+
+// TestDescribe shows the build, and when the certificate expires at each scrape.
+func TestDescribe(t *testing.T) {
+	seen := metrics.New()
+	var expiry time.Time
+	seen.Describe("v1.2.3", "abc", "go1.26", func() time.Time { return expiry })
+	for _, want := range []string{"countersign_tls_certificate_expiry_seconds 0\n", "countersign_tls_certificate_expiry_seconds 1.7e+09\n"} {
+		answer := httptest.NewRecorder()
+		seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+		if text := answer.Body.String(); !strings.Contains(text, want) || !strings.Contains(text, `countersign_build_info{commit="abc",go="go1.26",version="v1.2.3"} 1`) {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+		expiry = time.Unix(1_700_000_000, 0)
 	}
 }

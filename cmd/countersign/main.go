@@ -53,6 +53,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func newRoot() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "countersign",
 		Short: "Sign transactions with keys kept on this machine",
@@ -78,12 +79,20 @@ never from an argument or the environment.`),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          chooseCommand,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if version {
+				return printVersion(cmd)
+			}
+			return chooseCommand(cmd, args)
+		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version, as 'countersign version' does")
 	root.AddCommand(
 		newDemoCommand(),
 		newInitCommand(),
 		newServeCommand(),
+		newHealthCommand(),
+		newAPIKeyCommand(),
 		newStampCommand(),
 		newSubmitCommand(),
 		newOTPCommand(),

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
@@ -84,20 +81,35 @@ func uniqueUsers(users []countersign.User) []countersign.User {
 	return unique
 }
 
-// reload reads every file anew. One that is wrong leaves the old one in place.
-func (p *loadedPolicies) reload(ctx context.Context, log *slog.Logger) {
-	for i := range p.configured.Organizations {
-		organization := &p.configured.Organizations[i]
+// read reads every policy file that a configuration names, and changes nothing.
+// The result replaces the current ones with replace.
+func (p *loadedPolicies) read(ctx context.Context, configured *config.Config) (map[string]*policy.File, error) {
+	files := map[string]*policy.File{}
+	for i := range configured.Organizations {
+		organization := &configured.Organizations[i]
 		if organization.Policy == "" {
 			continue
 		}
+		if p == nil || p.File(&countersign.Organization{ID: organization.ID}) == nil {
+			return nil, fmt.Errorf("policy of organization %s: its first policy takes a restart", organization.ID)
+		}
 		read, err := loadPolicy(ctx, organization, p.keys)
 		if err != nil {
-			log.Error("the policy was not reloaded: the old one stays", "organization", organization.ID, "cause", err.Error())
-			continue
+			return nil, fmt.Errorf("policy of organization %s: %w", organization.ID, err)
 		}
-		p.Replace(organization.ID, read)
-		p.logFile(log, organization.ID)
+		files[organization.ID] = read
+	}
+	return files, nil
+}
+
+// replace puts files in force. A policy that the configuration no longer names
+// stays in force until a restart.
+func (p *loadedPolicies) replace(files map[string]*policy.File, configured *config.Config) {
+	for organizationID, file := range files {
+		p.Replace(organizationID, file)
+	}
+	if p != nil {
+		p.configured = configured
 	}
 }
 
@@ -109,31 +121,14 @@ func (p *loadedPolicies) logFile(log *slog.Logger, organizationID string) {
 	}
 }
 
-// reloadOnHangup reads the files anew on each SIGHUP, until the function that it
-// returns is called.
-func (p *loadedPolicies) reloadOnHangup(ctx context.Context, log *slog.Logger) func() {
+// log logs which policies are in force.
+func (p *loadedPolicies) log(log *slog.Logger) {
 	if p == nil {
-		return func() {}
+		return
 	}
 	for i := range p.configured.Organizations {
 		if p.configured.Organizations[i].Policy != "" {
 			p.logFile(log, p.configured.Organizations[i].ID)
 		}
 	}
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-hangups:
-				p.reload(ctx, log)
-			}
-		}
-	}()
-	return func() { signal.Stop(hangups); stop(); <-done }
 }

@@ -9,7 +9,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +35,9 @@ type serveCommand struct {
 	leaveOut   bool
 	retryPIN   bool
 	level      slog.Level
+	check      bool
+	drain      time.Duration
+	draining   atomic.Bool
 	log        *slog.Logger
 }
 
@@ -44,11 +51,15 @@ Serve the HTTP API as the configuration says. When it is ready it prints
 
   {"listening":"HOST:PORT"}
 
-and it logs, one JSON object a line, to standard error. SIGTERM and
-an interrupt finish the requests that are under way, and end it; a second one
-ends it at once. The admin address serves /healthz (200 while the process is
-there), /readyz (200 while a request could be carried out) and /metrics
-(Prometheus). If --listen moves the API, and the configuration's admin address is
+and it logs, one JSON object a line, to standard error. On SIGTERM or an
+interrupt /readyz answers 503 for --drain-delay; then it stops accepting requests,
+finishes those in flight and exits. A second signal exits at once. On SIGHUP it
+re-reads organizations, users, credentials and the TLS certificate, all or
+nothing: on an error it logs that and goes on with the old ones. --check checks
+them without serving.
+
+The admin address serves /healthz (200 while the process is there), /readyz (200
+while a request could be carried out) and /metrics (Prometheus). If --listen moves the API, and the configuration's admin address is
 taken, a free port is used for it, and logged.
 
 If the HSM refuses the PIN, the exit status is 77: restarting it would use up the
@@ -67,6 +78,8 @@ altered, and nothing keeps it, or the answer, from being read.`),
 	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address, instead of the one of the configuration; none for none")
 	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, where whoever is on the way can read")
 	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of not starting")
+	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
+	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` between /readyz turning 503 and the end of listening, for load balancers to notice")
 	registerRetryPIN(command, &c.retryPIN)
 	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "`LEVEL` from which on is logged: debug, info (each request), warn, error")
 	return command
@@ -80,21 +93,35 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	current, err := newSnapshot(configured)
+	if err != nil {
+		return err
+	}
+	if c.check {
+		return printJSON(cmd.OutOrStdout(), struct {
+			Config        string `json:"config"`
+			Organizations int    `json:"organizations"`
+		}{configured.Path, len(configured.Organizations)})
+	}
+	reloads := make(chan os.Signal, 1)
+	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
+	defer signal.Stop(reloads)
+	var changing live
+	changing.current.Store(current)
 	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
 	seen := metrics.New()
 	// The addresses first: they cost nothing, and who must not listen there
 	// need not type a passphrase.
-	at, err := c.bind(configured)
+	at, err := c.bind(configured, changing.tlsConfig())
 	if err != nil {
 		return err
 	}
 	defer at.close()
 	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
 	keys.use(configured)
-	var policies *loadedPolicies
 	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
-		made.Logger, made.Observer = c.log, seen
-		policies, _ = made.Policy.(*loadedPolicies)
+		made.Logger, made.Observer, made.Directory = c.log, seen, &changing
+		changing.policies, _ = made.Policy.(*loadedPolicies)
 	})
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil // told to stop before it began: nothing is under way
@@ -106,15 +133,18 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	defer policies.reloadOnHangup(cmd.Context(), c.log)()
-	api := httpapi.NewServer(httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log}))
+	changing.policies.log(c.log)
+	api := httpapi.NewServer(httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log, Observer: seen}))
 	api.TLSConfig = at.tls
-	admin := httpapi.NewServer(httpapi.Admin(engine, seen.Handler()))
-	return c.serve(cmd, at, api, admin)
+	info, _ := debug.ReadBuildInfo()
+	build := versionOf(info)
+	seen.Describe(build.Version, build.Commit, build.Go, changing.expiry)
+	admin := httpapi.NewServer(c.unlessDraining(httpapi.Admin(engine, seen.Handler())))
+	return c.serve(cmd, at, api, admin, reloads, &changing)
 }
 
-// serve serves until the context ends, and then finishes what is under way.
-func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http.Server) error {
+// serve serves until the context ends, and then finishes the requests in flight.
+func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http.Server, reloads <-chan os.Signal, changing *live) error {
 	failed := make(chan error, 2)
 	start := func(server *http.Server, on net.Listener) {
 		server.ErrorLog = log.New(serverLog{c.log}, "", 0)
@@ -136,13 +166,44 @@ func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http
 	}{at.api.Addr().String()}); err != nil {
 		return err
 	}
-	select {
-	case err := <-failed:
-		return errors.Join(err, c.shutDown(api, admin))
-	case <-cmd.Context().Done():
-		c.log.Info("finishing what is under way")
-		return c.shutDown(api, admin)
+	for {
+		select {
+		case err := <-failed:
+			return errors.Join(err, c.shutDown(api, admin))
+		case <-reloads:
+			c.reload(cmd.Context(), changing)
+		case <-cmd.Context().Done():
+			c.draining.Store(true)
+			c.log.Info("shutting down, draining", "delay", c.drain.String())
+			time.Sleep(c.drain)
+			return c.shutDown(api, admin)
+		}
 	}
+}
+
+// reload re-reads the configuration and logs what came of it.
+func (c *serveCommand) reload(ctx context.Context, changing *live) {
+	needRestart, err := changing.reload(ctx, c.configFile)
+	if err != nil {
+		c.log.Error("reload refused, the old configuration stays", "cause", shown(err))
+		return
+	}
+	changing.policies.log(c.log)
+	c.log.Info("reloaded", "organizations", len(changing.current.Load().configured.Organizations))
+	if len(needRestart) > 0 {
+		c.log.Warn("some changes take effect at the next start only", "members", needRestart)
+	}
+}
+
+// unlessDraining answers /readyz with 503 while the server drains.
+func (c *serveCommand) unlessDraining(admin http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" && c.draining.Load() {
+			http.Error(w, `{"status":"draining"}`, http.StatusServiceUnavailable)
+			return
+		}
+		admin.ServeHTTP(w, r)
+	})
 }
 
 // serverLog logs what a server complains about: that it cannot accept

@@ -25,17 +25,13 @@ func (a *addresses) close() {
 }
 
 // bind binds the addresses of the configuration, or of the flags.
-func (c *serveCommand) bind(configured *config.Config) (*addresses, error) {
+func (c *serveCommand) bind(configured *config.Config, protocol *tls.Config) (*addresses, error) {
 	listen := configured.Listen
 	if c.listen != "" {
 		listen = c.listen
 	}
 	if listen == "" {
 		return nil, errors.New("listen is missing: name an address in the configuration, or with --listen")
-	}
-	protocol, err := loadTLS(configured.TLS)
-	if err != nil {
-		return nil, fmt.Errorf("tls: %w", err)
 	}
 	api, err := c.bindOne(listen, protocol != nil)
 	if err != nil {
@@ -78,18 +74,6 @@ func (c *serveCommand) bindAdmin(configured *config.Config) (net.Listener, error
 	return c.bindOne(net.JoinHostPort(host, "0"), false)
 }
 
-// loadTLS loads the certificate; nil if there is none.
-func loadTLS(configured *config.TLS) (*tls.Config, error) {
-	if configured == nil {
-		return nil, nil
-	}
-	certificate, err := tls.LoadX509KeyPair(configured.CertFile, configured.KeyFile)
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, nil
-}
-
 // bindOne binds one address. Unless it is secured, it must be loopback.
 func (c *serveCommand) bindOne(address string, secured bool) (net.Listener, error) {
 	bound, err := net.Listen("tcp", address)
@@ -101,6 +85,6 @@ func (c *serveCommand) bindOne(address string, secured bool) (net.Listener, erro
 		return bound, nil
 	}
 	return nil, errors.Join(
-		fmt.Errorf("%s is not a loopback address, and there is no TLS: configure tls, or say --plaintext-beyond-loopback", address),
+		fmt.Errorf("%s is not a loopback address, and there is no TLS: configure tls, or pass --plaintext-beyond-loopback", address),
 		bound.Close())
 }

@@ -111,7 +111,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if _, err := c.network.limits(); err != nil {
 		return err
 	}
-	if c.finalize && (c.jsonl || c.kind != string(activity.TransactionTypeBitcoin)) {
+	if c.finalize && (c.jsonl || !isBitcoin(c.kind)) {
 		return usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
 	}
 	if c.jsonl {
@@ -300,15 +300,28 @@ func checkHazardNames(names []string) error {
 	return nil
 }
 
+// typePrefix begins the name of every type; it may be left out.
+const typePrefix = "TRANSACTION_TYPE_"
+
+// parseType reads a type, in full or in short: "ethereum".
 func parseType(name string) (activity.TransactionType, error) {
 	if name == "" {
 		return "", usagef("--type is missing: use %s", typeNames())
 	}
 	kind := activity.TransactionType(name)
+	if !strings.HasPrefix(name, typePrefix) {
+		kind = activity.TransactionType(typePrefix + strings.ToUpper(name))
+	}
 	if !slices.Contains(countersign.TransactionTypes(), kind) {
 		return "", usagef("--type: unknown transaction type %q: use %s", name, typeNames())
 	}
 	return kind, nil
+}
+
+// isBitcoin reports whether --type names Bitcoin.
+func isBitcoin(name string) bool {
+	kind, err := parseType(name)
+	return err == nil && kind == activity.TransactionTypeBitcoin
 }
 
 func typeNames() string {

@@ -20,11 +20,13 @@ All of it is what the Go tools put into the binary: 'go version -m' reads it
 without running it, and shows the modules, too.`),
 		Example: "  countersign version",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, _ := debug.ReadBuildInfo()
-			return printJSON(cmd.OutOrStdout(), versionOf(info))
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return printVersion(cmd) },
 	}
+}
+
+func printVersion(cmd *cobra.Command) error {
+	info, _ := debug.ReadBuildInfo()
+	return printJSON(cmd.OutOrStdout(), versionOf(info))
 }
 
 // versionLine is what version prints.

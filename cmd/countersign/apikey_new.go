@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
+)
+
+func newAPIKeyCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "apikey",
+		Short: "Make API keys",
+		Args:  cobra.NoArgs,
+		RunE:  chooseCommand,
+	}
+	command.AddCommand(newAPIKeyNewCommand())
+	return command
+}
+
+// apiKeyNewCommand is one call of apikey new.
+type apiKeyNewCommand struct {
+	name, organization, out, expires string
+}
+
+func newAPIKeyNewCommand() *cobra.Command {
+	var c apiKeyNewCommand
+	command := &cobra.Command{
+		Use:   "new",
+		Short: "Make an API key for a user",
+		Long: paragraphs(`
+Make an API key on P-256. The key goes to a new file (mode 0600) for the client.
+Standard output gets the lines for the configuration, to stand under "users:" of
+the organization; a running server re-reads them on SIGHUP.`),
+		Example: "  countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
+	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, as in the configuration")
+	flags.StringVar(&c.out, "out", "", "new `FILE` for the key")
+	flags.StringVar(&c.expires, "expires", "", "`TIME` that the key is accepted for, such as 90d or 12h (default: for ever)")
+	return command
+}
+
+func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
+	switch {
+	case c.name == "":
+		return usagef("--name is missing: the name of the user")
+	case c.organization == "":
+		return usagef("--org is missing: the id of the organization")
+	case c.out == "":
+		return usagef("--out is missing: a new file for the key")
+	}
+	expiry := ""
+	if c.expires != "" {
+		after, err := parseDays(c.expires)
+		if err != nil {
+			return err
+		}
+		expiry = ", expiresAt: " + time.Now().Add(after).UTC().Format(time.RFC3339)
+	}
+	if err := harden.NoCoreDumps(); err != nil {
+		return err
+	}
+	key, err := newAPIKey(c.organization)
+	if err != nil {
+		return err
+	}
+	if err := writeNew(c.out, append(jsonLine(key), '\n')); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "      - name: %s\n        apiKeys:\n          - {curve: %s, publicKey: %q%s}\n",
+		jsonLine(c.name), key.Curve, key.PublicKey, expiry)
+	return err
+}
+
+// parseDays reads a duration of Go, or a number of days such as 90d.
+func parseDays(text string) (time.Duration, error) {
+	const longest = 100 * 365 // days
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= longest {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	} else if after, err := time.ParseDuration(text); err == nil && after > 0 {
+		return after, nil
+	}
+	return 0, usagef("--expires %q: a time such as 90d or 12h is expected", text)
+}

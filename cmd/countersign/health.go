@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// healthTimeout bounds a probe.
+const healthTimeout = 5 * time.Second
+
+func newHealthCommand() *cobra.Command {
+	var base string
+	command := &cobra.Command{
+		Use:   "health",
+		Short: "Probe a server's readiness, for containers",
+		Long: paragraphs(`
+Ask the admin address of a server whether it could carry out a request. The exit
+status is 0 if it could and 1 if not: while it starts, while its store or HSM is
+away, and while it drains before it stops.`),
+		Example: "  countersign health --url http://127.0.0.1:8081",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return health(cmd.Context(), base) },
+	}
+	command.Flags().StringVar(&base, "url", "http://127.0.0.1:8081", "`URL` of the admin address")
+	return command
+}
+
+func health(ctx context.Context, base string) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/readyz", http.NoBody)
+	if err != nil {
+		return usagef("--url: %v", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: %s", response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// newLive is what a server of this configuration would change.
+func newLive(t *testing.T, s *served) *live {
+	t.Helper()
+	configured, err := config.Read(s.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := newSnapshot(configured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := new(live)
+	l.current.Store(first)
+	return l
+}
+
+// TestReloadIsAllOrNothing: a certificate that cannot be read keeps new users out
+// too, and the old certificate and users stay.
+func TestReloadIsAllOrNothing(t *testing.T) {
+	s := newServed(t)
+	first := writeCertificate(t, s.dir)
+	s.edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")
+	l := newLive(t, s)
+	protocol := l.tlsConfig()
+	served := func() string {
+		certificate, err := protocol.GetCertificate(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return certificate.Leaf.SerialNumber.String() + string(certificate.Leaf.Signature)
+	}
+	serial := func() string { return first.SerialNumber.String() + string(first.Signature) }
+	if served() != serial() || !l.expiry().Equal(first.NotAfter) {
+		t.Error("the first certificate is not served")
+	}
+	before := l.current.Load()
+	s.edit(t, "name: Example", "name: Renamed")
+	writePrivate(t, filepath.Join(s.dir, "cert.pem"), "not a certificate")
+	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "tls: ") || l.current.Load() != before || served() != serial() {
+		t.Errorf("a bad certificate: %v", err)
+	}
+	if err := os.Remove(filepath.Join(s.dir, "cert.pem")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(s.dir, "key.pem")); err != nil {
+		t.Fatal(err)
+	}
+	first = writeCertificate(t, s.dir)
+	if _, err := l.reload(t.Context(), s.config()); err != nil || served() != serial() {
+		t.Errorf("the renewed certificate is not served: %v", err)
+	}
+	organization, err := l.Organization(t.Context(), s.by.organizationID)
+	if err != nil || organization.Name != "Renamed" {
+		t.Errorf("%v, %v", organization, err)
+	}
+	s.edit(t, "name: Renamed", "nme: Renamed")
+	if _, err := l.reload(t.Context(), s.config()); err == nil || served() != serial() {
+		t.Errorf("an unknown member: %v", err)
+	}
+}
+
+// TestReloadNamesWhatNeedsARestart: members that are fixed while it serves.
+func TestReloadNamesWhatNeedsARestart(t *testing.T) {
+	s := newServed(t)
+	l := newLive(t, s)
+	writeCertificate(t, s.dir)
+	s.edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")
+	s.edit(t, "store: bolt:state.db", "store: bolt:other.db")
+	members, err := l.reload(t.Context(), s.config())
+	if err != nil || !slices.Equal(members, []string{"tls", "store"}) {
+		t.Errorf("%q, %v", members, err)
+	}
+	if l.tlsConfig() != nil {
+		t.Error("TLS began while it listens without")
+	}
+}
+
+// TestPolicyThatIsWrongKeepsNewUsersOut: users and policies change together.
+func TestPolicyThatIsWrongKeepsNewUsersOut(t *testing.T) {
+	s := newServed(t)
+	l := newLive(t, s)
+	before := l.current.Load()
+	s.edit(t, "name: Example", "name: Renamed\n    policy: policy.yaml")
+	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "takes a restart") || l.current.Load() != before {
+		t.Errorf("the first policy: %v", err)
+	}
+	had := policy.NewOrganizations(map[string]*policy.File{s.by.organizationID: {}})
+	l.policies = &loadedPolicies{had, before.configured, memory.New()}
+	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "policy of organization") || l.current.Load() != before {
+		t.Errorf("a policy that is not there: %v", err)
+	}
+}
+
+// TestHangup: a server that gets SIGHUP lets a new user in without a restart, and
+// goes on with the old configuration if the new one is wrong.
+func TestHangup(t *testing.T) {
+	s := newServed(t)
+	n := s.start(t, "--admin", "none")
+	file := filepath.Join(s.dir, "ci.json")
+	lines := s.run(t, "apikey", "new", "--name", "ci", "--org", s.by.organizationID, "--out", file, "--expires", "90d")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := n.client
+	if added.by, err = newStamper([]byte(strings.TrimSpace(string(content)))); err != nil {
+		t.Fatal(err)
+	}
+	whoami := func(c client) error {
+		_, err := c.post(t.Context(), "query/whoami", []byte(`{"organizationId":"`+s.by.organizationID+`"}`))
+		return err
+	}
+	if err := whoami(added); err == nil {
+		t.Error("a user was let in before the configuration was read again")
+	}
+	s.edit(t, "    users:\n", "    users:\n"+string(lines))
+	hangUp := func() {
+		if err := n.command.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hangUp()
+	for end := time.Now().Add(20 * time.Second); whoami(added) != nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the new user is not let in")
+		}
+	}
+	s.edit(t, "    users:\n", "    usrs:\n")
+	hangUp()
+	if err := whoami(n.client); err != nil {
+		t.Errorf("the old user: %v", err)
+	}
+	if status := n.end(t, syscall.SIGTERM); status != exitSuccess || !strings.Contains(n.log.String(), `"msg":"reloaded"`) {
+		t.Errorf("exit status %d: %s", status, n.log)
+	}
+}
+
+// TestReadinessWhileDraining: a load balancer sees 503 before the listener
+// closes, while the process is still alive.
+func TestReadinessWhileDraining(t *testing.T) {
+	var c serveCommand
+	admin := c.unlessDraining(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	status := func(path string) int {
+		answer := httptest.NewRecorder()
+		admin.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return answer.Code
+	}
+	if status("/readyz") != http.StatusOK {
+		t.Error("not ready before")
+	}
+	c.draining.Store(true)
+	if ready, health := status("/readyz"), status("/healthz"); ready != http.StatusServiceUnavailable || health != http.StatusOK {
+		t.Errorf("/readyz %d, /healthz %d", ready, health)
+	}
+}
+
+// TestHealth: the probe of a container.
+func TestHealth(t *testing.T) {
+	code := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+	defer server.Close()
+	if err := health(t.Context(), server.URL+"/"); err != nil {
+		t.Error(err)
+	}
+	code = http.StatusServiceUnavailable
+	if err := health(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "503") {
+		t.Error(err)
+	}
+}
+
+// TestParseDays reads days and Go's durations.
+func TestParseDays(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90d": 90 * 24 * time.Hour, "12h": 12 * time.Hour, "0d": 0, "-1h": 0, "d": 0, "": 0, "99999999d": 0, "1w": 0} {
+		if got, err := parseDays(text); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+// TestCheckConfiguration: serve --check reads everything a reload does, and serves nothing.
+func TestCheckConfiguration(t *testing.T) {
+	s := newServed(t)
+	if out := s.run(t, "serve", "--check", "--config", s.config()); !strings.Contains(string(out), `"organizations":1`) {
+		t.Errorf("%s", out)
+	}
+	s.edit(t, "name: Example", "nme: Example")
+	session := newSession(t)
+	if _, stderr, status := session.run(nil, "serve", "--check", "--config", s.config()); status != exitFailure || !strings.Contains(string(stderr), "nme") {
+		t.Errorf("exit status %d: %s", status, stderr)
+	}
+}
