@@ -28,6 +28,7 @@ quick:
 # The promises that are held by executing drawn transactions, over many of them.
 prove:
 	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
+	cd interop/evm && COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -v .
 
 # Installs system packages, with sudo if need be, and the npm packages of interop/.
 test-deps:
@@ -43,6 +44,7 @@ full:
 # Without cgo: the same over the pure-Go curve code.
 nocgo:
 	CGO_ENABLED=0 go test -short -timeout 20m ./...
+	cd interop/evm && go test .
 
 # The packages that start goroutines or share memory between callers.
 RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
