@@ -1,0 +1,27 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// TestBitcoinAddressesAreScripts: the details of a Bitcoin transaction have
+// scripts, and an address of a rule is compared as the script that it stands for.
+func TestBitcoinAddressesAreScripts(t *testing.T) {
+	const address, script = "bc1q86sdxfzdwas2hr6n428jyg5up3u7vj5chdx0ug", "00143ea0d3244d7760ab8f53aa8f22229c0c79e64a98"
+	for shown, want := range map[string]bool{address: true, "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu": false} {
+		asked := ask(chains.Effect{
+			Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyAt([]byte(script), script),
+			Asset: chains.Native("bip122"), Amount: chains.ExactlyUint(90_000),
+		})
+		asked.Summary = &chains.Summary{Chain: "bitcoin", Effects: asked.Effects, Fields: []chains.Field{
+			chains.List("outputs", chains.List("output 0",
+				chains.AmountUint("amount", 90_000, 8, "BTC"), chains.AddressField("address", script).ShownAs(address))),
+		}}
+		text := "schema: countersign.policy/1\nrules:\n  - {name: rule, allow: transfer, on: bitcoin, when: \"bitcoin.tx.outputs.all(o, o.address == address('" + shown + "'))\"}\n"
+		if got, _ := decide(t, text, asked); (got == "allowed by rule") != want {
+			t.Errorf("%s: %s", shown, got)
+		}
+	}
+}
