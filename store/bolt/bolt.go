@@ -188,11 +188,18 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 // Forgets implements store.Store: it does not.
 func (s *Store) Forgets() bool { return false }
 
-// Ping implements store.Store. It writes nothing: a full disk is found by the
-// next change.
+// probe is what Ping writes to find out whether a disk that was full has room
+// again: as much as a usual record.
+var probe = make([]byte, 16<<10)
+
+// Ping implements store.Store. It reads; after a commit that could not be
+// written it writes too, and so says that the disk is full for as long as it is.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
+	}
+	if s.writer.failed.Load() {
+		return s.writer.write(func(tx *transaction) error { return tx.put(bucketMeta, keyProbe, probe) }, nil)
 	}
 	return s.view(func(*transaction) error { return nil })
 }

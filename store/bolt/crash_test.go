@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,12 +55,71 @@ func victim(path string) {
 }
 
 func completeOne(ctx context.Context, s store.Store, body string) error {
-	claim := claimOf(body)
-	begun, err := s.Begin(ctx, claim, nil)
+	claim, charges := claimOf(body), chargesOf(body)
+	begun, err := s.Begin(ctx, claim, charges.Take(claim.Now, nil))
 	if err != nil {
 		return err
 	}
-	return s.Complete(ctx, *begun.Lease, activityOf(body), nil)
+	return s.Complete(ctx, *begun.Lease, activityOf(body), charges.Confirm(claim.Now, nil))
+}
+
+// chargesOf is one of two limits: one that is never reached, and one that is
+// reached while processes are killed.
+func chargesOf(body string) *store.Charges {
+	never, reached := big.NewInt(1<<40), big.NewInt(limitOfVictims)
+	one := store.Charge{Limit: "never", Subject: "all", Amount: big.NewInt(1), Max: never, Window: store.MaxWindow}
+	if os.Getenv(limitedVariable) != "" {
+		one.Limit, one.Max = "reached", reached
+	}
+	return &store.Charges{By: fingerprint(body), List: []store.Charge{one}}
+}
+
+// limitedVariable makes victims charge a limit of limitOfVictims.
+const (
+	limitedVariable = "COUNTERSIGN_TEST_LIMITED"
+	limitOfVictims  = 700
+)
+
+// TestKillNeverExceedsALimit kills processes that charge one limit: what they
+// said to have completed is never more than the limit, all of it is counted, and
+// a body that comes again is not charged again.
+func TestKillNeverExceedsALimit(t *testing.T) {
+	testenv.Slow(t)
+	t.Setenv(limitedVariable, "1")
+	path := filepath.Join(t.TempDir(), "store")
+	var completed []string
+	for range 12 {
+		completed = append(completed, killAfterSome(t, path)...)
+	}
+	s := open(t, path)
+	for range 2 * limitOfVictims { // the rest, and more
+		if err := completeOne(t.Context(), s, fmt.Sprint("after ", len(completed))); errors.Is(err, store.ErrLimit) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		completed = append(completed, fmt.Sprint("after ", len(completed)))
+	}
+	if len(completed) > limitOfVictims || len(completed) < limitOfVictims/2 {
+		t.Errorf("%d of %d were completed", len(completed), limitOfVictims)
+	}
+	for _, body := range completed {
+		charges := chargesOf(body)
+		if begun, err := s.Begin(t.Context(), claimOf(body), charges.Take(time.Now(), nil)); err != nil || begun.Recorded == nil {
+			t.Fatalf("%s again: %+v, %v", body, begun, err)
+		}
+	}
+	err := s.Change(t.Context(), "org", store.ChangeFunc(func(ledger store.Ledger) (error, error) {
+		sum, _, err := store.Spent(ledger, chargesOf("").List[0], time.Now())
+		if err == nil && sum.Cmp(big.NewInt(limitOfVictims)) != 0 {
+			t.Errorf("%s of %d are counted", sum, limitOfVictims)
+		}
+		return nil, err
+	}))
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d of %d were completed, the others died with their processes", len(completed), limitOfVictims)
 }
 
 func claimOf(body string) store.Claim {

@@ -169,3 +169,32 @@ func TestFileOfAnotherVersion(t *testing.T) {
 		return version
 	})
 }
+
+// TestFileOfTheFirstVersion is brought up to date: what had been completed is
+// there, and one-time passwords of minutes ago are not.
+func TestFileOfTheFirstVersion(t *testing.T) {
+	path := filled(t)
+	edit(t, path, func(tx *bbolt.Tx) error {
+		codes, err := tx.CreateBucket([]byte("codes"))
+		return errors.Join(err, codes.Put([]byte("a"), []byte("b")), tx.DeleteBucket([]byte("ledgers")),
+			tx.Bucket([]byte("meta")).Put([]byte("version"), []byte{1}))
+	})
+	for range 2 {
+		s := open(t, path)
+		if _, err := s.Get(t.Context(), "org", activityID); err != nil {
+			t.Error(err)
+		}
+		if err := s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
+			_, err := ledger.Code(codeID)
+			if !errors.Is(err, otp.ErrUnknown) {
+				return errors.Join(errors.New("a code is there"), err)
+			}
+			return nil
+		})); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -89,6 +89,9 @@ func writeNothing(t *testing.T, path string) {
 		if err := s.Release(ctx, *begun.Lease, insert("released")); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("Release: %v, want ErrUnavailable", err)
 		}
+		if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("Ping, while nothing can be written: %v", err)
+		}
 		if _, err := s.Get(ctx, "org", "new"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("what could not be written: %v", err)
 		}
@@ -97,6 +100,11 @@ func writeNothing(t *testing.T, path string) {
 		}
 	}
 	limitFiles(t, math.MaxUint64)
+	for range 2 {
+		if err := s.Ping(ctx); err != nil {
+			t.Errorf("Ping, once it can be written: %v", err)
+		}
+	}
 	for _, call := range calls {
 		if err := call.do(); err != nil {
 			t.Errorf("%s, once it can be written: %v", call.name, err)

@@ -21,6 +21,7 @@ var (
 	bucketLedgers      = []byte("ledgers")
 	bucketExpiry       = []byte("expiry")
 	keyVersion         = []byte("version")
+	keyProbe           = []byte("probe")
 )
 
 // fileVersion is the layout that this program writes. It brings version 1 up to

@@ -35,6 +35,7 @@ type writer struct {
 	commits   counter
 	changes   counter
 	completed counter
+	failed    atomic.Bool // the last commit could not be written
 }
 
 // write is one change: it is made whole or not at all.
@@ -112,7 +113,10 @@ func (w *writer) commit(batch []*write) {
 		case errors.Is(err, errNothing):
 			err = nil
 		case err == nil:
+			w.failed.Store(false)
 			w.commits.Add(1)
+		default:
+			w.failed.Store(true)
 		}
 		w.answer(batch, unavailable(err))
 		return
