@@ -3,7 +3,6 @@ package tron
 import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -27,16 +26,3 @@ func addressOf(pub keystore.PublicKey) address { return pub.KeccakAddress() }
 
 // readAddress returns the address in a field that was read: 21 bytes.
 func readAddress(field []byte) address { return address(field[1:addressSize]) }
-
-// SignerView implements chains.Transaction: who signs, and whether that is the
-// owner.
-func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
-	if signer.Curve() != keystore.CurveSecp256k1 {
-		return nil
-	}
-	field := chains.AddressField("signer", addressOf(signer).String())
-	if addressOf(signer) == tx.owner() {
-		return []chains.Field{field.WithNote("the owner")}
-	}
-	return []chains.Field{field.WithNote("not the owner: a co-signer, if the account's permission names it")}
-}

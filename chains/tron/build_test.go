@@ -6,7 +6,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -67,7 +68,7 @@ func rawOf(number int64, message []byte) []byte {
 // transfer is a TransferContract of 100 sun.
 func transfer(t testing.TB) []byte {
 	t.Helper()
-	return join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, otherHex)), varintField(3, 100))
+	return join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, otherHex)), varintField(3, 100))
 }
 
 // wholeOf is a Transaction with signatures.
@@ -77,6 +78,16 @@ func wholeOf(raw []byte, signatures ...[]byte) []byte {
 		out = append(out, lengthField(2, signature)...)
 	}
 	return out
+}
+
+// ready takes a transaction to where only the key can fail.
+func ready(t testing.TB, tx *transaction, key keystore.Key, signWith string) chains.Signing {
+	t.Helper()
+	signing, err := roadtest.Ready(tx, signWith, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signing
 }
 
 func parse(t testing.TB, raw []byte) *transaction {
@@ -97,7 +108,7 @@ const (
 
 func keyOf(t testing.TB, secret string) keystore.Key {
 	t.Helper()
-	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, secret))
+	return roadtest.Key(t, keystore.CurveSecp256k1, roadtest.Unhex(t, secret))
 }
 
 // vector is a transaction that TronWeb made.
@@ -106,7 +117,7 @@ type vector struct{ Type, RawDataHex, TxID, Signature, Signed string }
 func tronWebVectors(t testing.TB) []vector {
 	t.Helper()
 	var file struct{ Transactions []vector }
-	chaintest.ReadJSON(t, "testdata/tronweb.json", &file)
+	roadtest.ReadJSON(t, "testdata/tronweb.json", &file)
 	return file.Transactions
 }
 

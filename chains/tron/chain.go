@@ -62,6 +62,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -109,20 +110,20 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Chain implements chains.Chain. The zero Chain has the default limits.
+// Chain implements chains.NewChain. The zero Chain has the default limits.
 type Chain struct {
 	limits Limits
 }
 
-var _ chains.Chain = Chain{}
+var _ chains.NewChain = Chain{}
 
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Name implements chains.Chain.
+// Name implements chains.NewChain.
 func (Chain) Name() string { return Name }
 
-// Addresses implements chains.Chain: one address in base58check.
+// Addresses implements chains.NewChain: one address in base58check.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	if pub.Curve() != keystore.CurveSecp256k1 {
 		return nil
@@ -130,19 +131,25 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	return []chains.Address{{Format: AddressFormat, Address: addressOf(pub).String()}}
 }
 
-// HazardNames implements chains.Chain.
-func (Chain) HazardNames() []string {
-	return []string{
-		HazardAccountPermissionUpdate, HazardForeignOwner, HazardLongExpiration,
-		HazardFeeLimit, HazardExpiredBeforeTimestamp,
+// Owner implements chains.NewChain: a key at an address of 21 bytes controls it
+// alone, as far as the address says. An account's permissions may name others.
+func (Chain) Owner(at []byte) (keystore.Locator, bool) {
+	if len(at) != addressSize || at[0] != addressPrefix {
+		return keystore.Locator{}, false
 	}
+	return keystore.ByKeccak(readAddress(at)), true
 }
 
-// Expects implements chains.Chain.
+// HazardNames implements chains.NewChain.
+func (Chain) HazardNames() []string {
+	return append(evm.HazardNames(Name), HazardForeignOwner, HazardLongExpiration, HazardFeeLimit, HazardExpiredBeforeTimestamp)
+}
+
+// Expects implements chains.NewChain.
 func (Chain) Expects() string { return "raw_data_hex, or hex of a whole Transaction" }
 
-// Parse implements chains.Chain.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+// Parse implements chains.NewChain.
+func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
 	tx := &transaction{limits: c.limits.orDefaults(), raw: raw}
 	if err := tx.parse(); err != nil {
 		return nil, err

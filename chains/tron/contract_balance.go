@@ -44,7 +44,7 @@ var delegateResourceContract = &message{name: "DelegateResourceContract", rule: 
 const (
 	_ = iota
 	_
-	delegateAmount
+	delegateAmount // as in unDelegateResourceContract
 	delegateReceiver
 	delegateLock
 	delegatePeriod

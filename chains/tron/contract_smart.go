@@ -15,8 +15,9 @@ var triggerSmartContract = &message{name: "TriggerSmartContract", rule: ruleToke
 const (
 	_ = iota
 	triggerContract
-	_
+	triggerValue
 	triggerData
+	triggerTokenValue
 )
 
 var createSmartContract = &message{name: "CreateSmartContract", rule: ruleCreation, fields: []field{
@@ -26,7 +27,11 @@ var createSmartContract = &message{name: "CreateSmartContract", rule: ruleCreati
 	count(4, "token_id", "token id", "").optional(),
 }}
 
-const createNewContract = 1 // where new_contract is in the table of createSmartContract
+// Where the fields of createSmartContract are in its table.
+const (
+	createNewContract = 1
+	createTokenValue  = 2
+)
 
 var smartContractMessage = (&message{name: "SmartContract", fields: []field{
 	addr(1, "origin_address", "origin"),
@@ -42,7 +47,11 @@ var smartContractMessage = (&message{name: "SmartContract", fields: []field{
 	count32(11, "version", "version", "").optional(),
 }}).named()
 
-const smartOrigin = 0 // where origin_address is in the table of smartContractMessage
+// Where the fields of smartContractMessage are in its table.
+const (
+	smartOrigin = 0
+	smartValue  = 4
+)
 
 var abiMessage = (&message{name: "ABI", fields: []field{
 	many(1, "entrys", "entry", abiEntryMessage).optional(),

@@ -63,17 +63,22 @@ func ExampleChain() {
 		return
 	}
 	const signWith = "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"
-	at, err := tx.Signers(signWith)
+	request, err := tx.Request(signWith)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	key, err := keys.Find(ctx, "org", at[0])
+	key, err := keys.Find(ctx, "org", request.Locators()[0])
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	signed, err := tx.AppendSigned(ctx, nil, keystore.Verified(key), signWith)
+	signing, err := request.With(keystore.Verified(key))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	signed, err := signing.AppendSigned(ctx, nil)
 	fmt.Printf("%d bytes in, %d bytes out, %v\n", len(raw), len(signed), err)
 	fmt.Printf("the signature starts with %x\n", signed[len(signed)-65:][:4])
 	// Output:

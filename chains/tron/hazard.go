@@ -5,16 +5,12 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// The hazards of this chain.
+// The hazards of this chain, besides those of effects: tron/authority-change,
+// tron/blind-call, tron/unlimited-approval and tron/burn.
 const (
-	// HazardAccountPermissionUpdate: the transaction replaces the account's
-	// permissions. Whoever it names controls the account from then on; who it
-	// does not name, the owner's own key included, has lost it.
-	HazardAccountPermissionUpdate = "tron/account-permission-update"
-
 	// HazardForeignOwner: the owner is not the key's address. Usual for one who
 	// signs under another account's permission, never malformed.
 	HazardForeignOwner = "tron/foreign-owner"
@@ -24,8 +20,9 @@ const (
 	// broadcast long after it was meant to be.
 	HazardLongExpiration = "tron/long-expiration"
 
-	// HazardFeeLimit: fee_limit is above Limits.FeeLimit, or missing where a
-	// smart contract is called or made.
+	// HazardFeeLimit: fee_limit, or what a contract that runs no code costs, is above
+	// Limits.FeeLimit; or fee_limit is missing where a smart contract is called or
+	// created.
 	HazardFeeLimit = "tron/fee-limit"
 
 	// HazardExpiredBeforeTimestamp: the transaction expires before it was made,
@@ -33,19 +30,21 @@ const (
 	HazardExpiredBeforeTimestamp = "tron/expired-before-timestamp"
 )
 
-// Hazards implements chains.Transaction.
-func (tx *transaction) Hazards(signer keystore.PublicKey) []chains.Hazard {
-	var found []chains.Hazard
-	if tx.contract.message == accountPermissionUpdateContract {
-		found = append(found, chains.Hazard{Name: HazardAccountPermissionUpdate,
-			Detail: fmt.Sprintf("replaces the permissions of %s: only the keys it names can sign for that account from then on", tx.owner())})
+// Hazards implements chains.NewTransaction. An authority that goes to another party
+// than the owner is one whoever signs.
+func (tx *transaction) Hazards() []chains.Hazard {
+	effects := tx.Effects()
+	found := tx.appendTimeHazard(evm.Hazards(Name, effects, tx.ownerParty()))
+	return tx.appendFeeHazard(found, len(effects)-1)
+}
+
+// Hazards implements chains.Signing.
+func (s *signing) Hazards() []chains.Hazard {
+	found := s.tx.Hazards()
+	if owner := s.tx.owner(); s.address != owner {
+		found = append(found, chains.Hazard{Name: HazardForeignOwner, Detail: fmt.Sprintf("the owner is %s, the key is at %s", owner, s.address)})
 	}
-	if signer.Curve() == keystore.CurveSecp256k1 && addressOf(signer) != tx.owner() {
-		found = append(found, chains.Hazard{Name: HazardForeignOwner,
-			Detail: fmt.Sprintf("the owner is %s, the key is at %s", tx.owner(), addressOf(signer))})
-	}
-	found = tx.appendTimeHazard(found)
-	return tx.appendFeeHazard(found)
+	return found
 }
 
 func (tx *transaction) appendTimeHazard(found []chains.Hazard) []chains.Hazard {
@@ -71,17 +70,21 @@ func milliseconds(span int64) string {
 	return (time.Duration(span) * time.Millisecond).String()
 }
 
-func (tx *transaction) appendFeeHazard(found []chains.Hazard) []chains.Hazard {
+// appendFeeHazard points at the effect of the fee.
+func (tx *transaction) appendFeeHazard(found []chains.Hazard, index int) []chains.Hazard {
 	limit := tx.frame[rawFeeLimit]
-	switch {
+	switch fee := tx.maximumFee(); {
 	case !limit.present() && tx.contract.runsCode():
-		return append(found, chains.Hazard{Name: HazardFeeLimit, Detail: "fee_limit is missing, which is 0: the contract can run only on energy that is staked for"})
+		return append(found, chains.Hazard{Name: HazardFeeLimit, Detail: "fee_limit is missing, which is 0: the contract can run only on energy that is staked for"}.OnEffect(index))
 	case limit.number > tx.limits.FeeLimit:
 		return append(found, chains.Hazard{Name: HazardFeeLimit,
-			Detail: fmt.Sprintf("fee_limit is %s TRX, the cap is %s TRX", trx(limit.number), trx(tx.limits.FeeLimit))})
+			Detail: fmt.Sprintf("fee_limit is %s TRX, the cap is %s TRX", trx(uint64(limit.number)), trx(uint64(tx.limits.FeeLimit)))}.OnEffect(index))
+	case !tx.contract.runsCode() && fee > uint64(tx.limits.FeeLimit):
+		return append(found, chains.Hazard{Name: HazardFeeLimit,
+			Detail: fmt.Sprintf("the fee is up to %s TRX, the cap is %s TRX", trx(fee), trx(uint64(tx.limits.FeeLimit)))}.OnEffect(index))
 	}
 	return found
 }
 
 // trx writes an amount in sun as TRX.
-func trx(sun int64) string { return chains.Decimal(fmt.Sprint(sun), sunDecimals) }
+func trx(sun uint64) string { return chains.Decimal(fmt.Sprint(sun), sunDecimals) }

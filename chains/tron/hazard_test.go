@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 )
 
 func TestHazards(t *testing.T) {
 	const at = 1_900_000_000_000
 	day := (24 * time.Hour).Milliseconds()
-	trigger := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)))))
+	trigger := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, contractHex)))))
 	capped, over, negative := trigger, trigger, newFrame(wrapped(1, "TransferContract", transfer(t)))
 	capped.feeLimit, over.feeLimit = varintField(18, 15_000_000_000), varintField(18, 15_000_000_001)
 	negative.feeLimit = varintField(18, math.MaxInt64)
@@ -35,25 +34,49 @@ func TestHazards(t *testing.T) {
 		{"expires when made", expires(at), "tron/expired-before-timestamp: expiration 1900000000000 is not after timestamp 1900000000000"},
 		{"expired before", expires(1), "tron/expired-before-timestamp: expiration 1 is not after timestamp 1900000000000"},
 		{"call without fee limit", trigger.bytes(), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
-		{"creation without fee limit", rawOf(30, join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(8, 1))))), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
+		{"creation without fee limit", rawOf(30, join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, join(lengthField(1, roadtest.Unhex(t, ownerHex)), varintField(8, 1))))), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
 		{"fee limit at the cap", capped.bytes(), ""},
 		{"fee limit over the cap", over.bytes(), "tron/fee-limit: fee_limit is 15000.000001 TRX, the cap is 15000 TRX"},
 		{"fee limit of a transfer", negative.bytes(), "tron/fee-limit: fee_limit is 9223372036854.775807 TRX, the cap is 15000 TRX"},
-		{"permissions", permissionUpdate(t), "tron/account-permission-update: replaces the permissions of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn: only the keys it names can sign for that account from then on"},
+		{"permissions to others", permissionUpdate(t), "tron/authority-change: TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ gets control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn; tron/authority-change: TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf gets control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn; tron/authority-change: TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ gets control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn; tron/authority-change: TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf gets control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"},
+		{"permissions to the owner alone", ownPermissions(t, ownerHex), ""},
+		{"an operator", call(t, "a22cb465"+word(otherHex)+strings.Repeat("0", 63)+"1"), "tron/unlimited-approval: TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ may take all of the token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf that TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn has, now and later"},
+		{"an allowance of 2^96", call(t, "095ea7b3"+word(otherHex)+strings.Repeat("0", 39)+"1"+strings.Repeat("0", 24)), "tron/unlimited-approval: TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ may take all of the token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf that TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn has, now and later"},
+		{"an allowance below it", call(t, "095ea7b3"+word(otherHex)+strings.Repeat("0", 40)+strings.Repeat("f", 24)), ""},
+		{"an unknown function", call(t, "12345678"), "tron/blind-call: TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn calls TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf (function 0x12345678): what that does is not known, and it may do anything that the caller may"},
+		{"a transfer to nobody", rawOf(1, join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, "41"+strings.Repeat("00", 20))), varintField(3, 1))), "tron/burn: what goes to T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb is lost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tx := parse(t, c.raw)
-			for _, signer := range []keystore.PublicKey{{}, keyOf(t, ownerSecret).PublicKey()} {
-				if got := hazardText(tx.Hazards(signer)); got != c.want {
+			for _, found := range [][]chains.Hazard{tx.Hazards(), ready(t, tx, keyOf(t, ownerSecret), "id").Hazards()} {
+				if got := hazardText(found); got != c.want {
 					t.Errorf("%q, want %q", got, c.want)
 				}
 			}
-			foreign := tx.Hazards(keyOf(t, oneSecret).PublicKey())
-			if !slices.Contains(chaintest.Names(foreign), HazardForeignOwner) {
+			foreign := ready(t, tx, keyOf(t, oneSecret), "id").Hazards()
+			if !slices.Contains(roadtest.Names(foreign), HazardForeignOwner) {
 				t.Errorf("another key: %v", foreign)
 			}
 		})
 	}
+}
+
+// call is a TriggerSmartContract with a fee limit.
+func call(t testing.TB, data string) []byte {
+	f := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, contractHex)),
+		lengthField(4, roadtest.Unhex(t, data)))))
+	f.feeLimit = varintField(18, 100_000_000)
+	return f.bytes()
+}
+
+// word is an address as an argument.
+func word(address string) string { return strings.Repeat("0", 24) + address[2:] }
+
+// ownPermissions gives one key all permissions of the owner's account.
+func ownPermissions(t testing.TB, holder string) []byte {
+	key := lengthField(7, join(lengthField(1, roadtest.Unhex(t, holder)), varintField(2, 1)))
+	active := lengthField(4, join(varintField(1, 2), varintField(4, 1), lengthField(6, make([]byte, 32)), key))
+	return rawOf(46, join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, join(varintField(4, 1), key)), active))
 }
 
 func hazardText(found []chains.Hazard) string {
@@ -68,7 +91,7 @@ func permissionUpdate(t *testing.T) []byte {
 	t.Helper()
 	for _, v := range tronWebVectors(t) {
 		if v.Type == "AccountPermissionUpdateContract" {
-			return chaintest.Unhex(t, v.RawDataHex)
+			return roadtest.Unhex(t, v.RawDataHex)
 		}
 	}
 	t.Fatal("there is no vector")
@@ -78,19 +101,16 @@ func permissionUpdate(t *testing.T) []byte {
 func TestForeignOwner(t *testing.T) {
 	tx := parse(t, rawOf(1, transfer(t)))
 	want := "tron/foreign-owner: the owner is TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn, the key is at TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC"
-	if got := hazardText(tx.Hazards(keyOf(t, oneSecret).PublicKey())); got != want {
+	if got := hazardText(ready(t, tx, keyOf(t, oneSecret), "id").Hazards()); got != want {
 		t.Errorf("%q, want %q", got, want)
-	}
-	if got := tx.Hazards(chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32)).PublicKey()); got != nil {
-		t.Errorf("a key that has no address here: %v", got)
 	}
 }
 
 // TestEveryHazardIsListed: what the chain lists is what the constants name.
 func TestEveryHazardIsListed(t *testing.T) {
 	want := []string{
-		"tron/account-permission-update", "tron/foreign-owner", "tron/long-expiration",
-		"tron/fee-limit", "tron/expired-before-timestamp",
+		"tron/blind-call", "tron/authority-change", "tron/unlimited-approval", "tron/burn",
+		"tron/foreign-owner", "tron/long-expiration", "tron/fee-limit", "tron/expired-before-timestamp",
 	}
 	if got := (Chain{}).HazardNames(); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -117,7 +137,7 @@ func TestLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := hazardText(tx.Hazards(keystore.PublicKey{})); got != c.want {
+		if got := hazardText(tx.Hazards()); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -120,7 +120,7 @@ const (
 // $other and $contract are addresses and $text(…) is bytes.
 func encoded(t testing.TB, name, json string) []byte {
 	t.Helper()
-	in64 := func(text string) string { return base64.StdEncoding.EncodeToString(chaintest.Unhex(t, text)) }
+	in64 := func(text string) string { return base64.StdEncoding.EncodeToString(roadtest.Unhex(t, text)) }
 	json = strings.NewReplacer("$owner", in64(ownerHex), "$other", in64(otherHex), "$contract", in64(contractHex)).Replace(json)
 	m := newOracle(name)
 	if err := protojson.Unmarshal([]byte(json), m); err != nil {

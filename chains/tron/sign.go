@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -66,49 +67,37 @@ func recoverSigner(id [32]byte, made []byte) (signer address, err error) {
 	return signer, nil
 }
 
-// Check implements chains.Transaction. It refuses a key that has signed
-// already, and one that is not at the address that signWith names.
-func (tx *transaction) Check(key keystore.Key, signWith string) error {
-	_, err := tx.ready(key, signWith)
-	return err
+// signing is a transaction with the key that signs it.
+type signing struct {
+	tx      *transaction
+	key     keystore.ECDSASigner
+	id      string
+	address address
 }
 
-func (tx *transaction) ready(key keystore.Key, signWith string) (keystore.ECDSASigner, error) {
-	signer, err := keystore.AsECDSA(key)
-	if err != nil {
-		return nil, err
+// KeyIDs implements chains.Signing.
+func (s *signing) KeyIDs() []string { return []string{s.id} }
+
+// Effects implements chains.Signing: the bytes name every party.
+func (s *signing) Effects() []chains.Effect { return s.tx.Effects() }
+
+// SignerView implements chains.Signing: who signs, and whether that is the owner.
+func (s *signing) SignerView() []chains.Field {
+	field := chains.AddressField("signer", s.address.String())
+	if s.address == s.tx.owner() {
+		return []chains.Field{field.WithNote("the owner")}
 	}
-	meant, err := tx.resolve(signWith)
-	if err != nil {
-		return nil, err
-	}
-	pub := key.PublicKey()
-	if meant.form != formKeyID && !pub.IsTronAddress(&meant.decoded) {
-		if err := meant.checkIsAt(key); err != nil {
-			return nil, err
-		}
-	}
-	ours := addressOf(pub)
-	for _, made := range tx.signatures {
-		if made.signer == ours {
-			return nil, malformed("Transaction.signature", made.at, "%s has signed already: each signer signs once", ours)
-		}
-	}
-	return signer, nil
+	return []chains.Field{field.WithNote("not the owner: a co-signer, if the account's permission names it")}
 }
 
-// AppendSigned implements chains.Transaction.
-func (tx *transaction) AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error) {
-	signer, err := tx.ready(key, signWith)
+// AppendSigned implements chains.Signing.
+func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
+	signature, err := s.key.SignECDSA(ctx, s.tx.id)
 	if err != nil {
 		return nil, err
 	}
-	made, err := signer.SignECDSA(ctx, tx.id)
-	if err != nil {
-		return nil, err
-	}
-	made[64] += vOffset
-	return tx.splice(dst, made), nil
+	signature[64] += vOffset
+	return s.tx.splice(dst, signature), nil
 }
 
 // splice appends the signed Transaction:

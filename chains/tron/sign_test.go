@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -54,7 +54,7 @@ func bareV(signature []byte) []byte {
 // an HSM, say, that takes nonces at random.
 func otherNonce(t testing.TB, tx *transaction, secret string) []byte {
 	t.Helper()
-	private := secp256k1.PrivKeyFromBytes(chaintest.Unhex(t, secret))
+	private := secp256k1.PrivKeyFromBytes(roadtest.Unhex(t, secret))
 	nonce := sha256.Sum256([]byte("another nonce"))
 	var k, e, r, s secp256k1.ModNScalar
 	var point secp256k1.JacobianPoint
@@ -95,7 +95,7 @@ func TestTwoOfThree(t *testing.T) {
 				t.Errorf("signers %v", both.signatures)
 			}
 			for _, key := range []keystore.Key{one, two} {
-				names := chaintest.Names(tx.Hazards(key.PublicKey()))
+				names := roadtest.Names(ready(t, tx, key, "id").Hazards())
 				if strings.Join(names, " ") != HazardForeignOwner {
 					t.Errorf("hazards %v, want %s alone", names, HazardForeignOwner)
 				}
@@ -108,7 +108,7 @@ func TestTwoOfThree(t *testing.T) {
 // whatever the bytes of a length look like, our own output is read again.
 func TestEveryLength(t *testing.T) {
 	one, two := keyOf(t, oneSecret), keyOf(t, twoSecret)
-	bare := join(lengthField(1, chaintest.Unhex(t, ownerHex)))
+	bare := join(lengthField(1, roadtest.Unhex(t, ownerHex)))
 	for length := range 300 {
 		f := newFrame(wrapped(13, "WithdrawBalanceContract", bare))
 		if length > 0 {
@@ -124,11 +124,7 @@ func TestEveryLength(t *testing.T) {
 
 func sign(t *testing.T, raw []byte, key keystore.Key, signWith string) []byte {
 	t.Helper()
-	tx := parse(t, raw)
-	if err := tx.Check(key, signWith); err != nil {
-		t.Fatal(err)
-	}
-	signed, err := tx.AppendSigned(t.Context(), nil, key, signWith)
+	signed, err := ready(t, parse(t, raw), key, signWith).AppendSigned(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,11 +144,8 @@ func TestSignedAlready(t *testing.T) {
 		for _, signWith := range []string{"id", "TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC"} {
 			tx := parse(t, wholeOf(raw, signedBy(t, plain, twoSecret), signature))
 			want := "tron: Transaction.signature at byte 203: TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC has signed already: each signer signs once"
-			if err := tx.Check(key, signWith); !errors.Is(err, chains.ErrMalformed) || err.Error() != want {
-				t.Errorf("%s: check says %v", name, err)
-			}
-			if signed, err := tx.AppendSigned(t.Context(), nil, key, signWith); err == nil || err.Error() != want || signed != nil {
-				t.Errorf("%s: sign says %x, %v", name, signed, err)
+			if signing, err := roadtest.Ready(tx, signWith, key); signing != nil || !errors.Is(err, chains.ErrMalformed) || err.Error() != want {
+				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
@@ -160,16 +153,16 @@ func TestSignedAlready(t *testing.T) {
 
 func TestWrongKeys(t *testing.T) {
 	tx := parse(t, rawOf(1, transfer(t)))
-	if err := tx.Check(chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32)), "id"); !errors.Is(err, keystore.ErrUnsupported) {
+	if _, err := roadtest.Ready(tx, "id", roadtest.Key(t, keystore.CurveEd25519, make([]byte, 32))); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("an Ed25519 key: %v", err)
 	}
 	other := "TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC"
 	key := keyOf(t, ownerSecret)
-	_, err := tx.AppendSigned(t.Context(), nil, key, other)
+	_, err := roadtest.Ready(tx, other, key)
 	if !errors.Is(err, chains.ErrNotSigner) || !strings.HasSuffix(err.Error(), "is at TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn, not at "+other) {
 		t.Errorf("a key of another address: %v", err)
 	}
-	if err := tx.Check(key, "T0oqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"); !errors.Is(err, chains.ErrSignWith) {
+	if _, err := tx.Request("T0oqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"); !errors.Is(err, chains.ErrSignWith) {
 		t.Errorf("a malformed address: %v", err)
 	}
 }
@@ -177,7 +170,7 @@ func TestWrongKeys(t *testing.T) {
 func TestKeyThatFails(t *testing.T) {
 	want := errors.New("hsm: session lost")
 	tx := parse(t, rawOf(1, transfer(t)))
-	if signed, err := tx.AppendSigned(t.Context(), nil, failingKey{keyOf(t, ownerSecret), want}, "id"); !errors.Is(err, want) || signed != nil {
+	if signed, err := ready(t, tx, failingKey{keyOf(t, ownerSecret), want}, "id").AppendSigned(t.Context(), nil); !errors.Is(err, want) || signed != nil {
 		t.Errorf("%x, %v", signed, err)
 	}
 }

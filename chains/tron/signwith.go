@@ -12,42 +12,66 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Signers implements chains.Transaction. signWith is an address in base58check
+// Request implements chains.NewTransaction. signWith is an address in base58check
 // (T…), one in hex (41 and 40 digits), or a key's id.
-func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	meant, err := tx.resolve(signWith)
-	switch {
-	case err != nil:
-		return nil, err
-	case meant.form == formKeyID:
-		tx.locator[0] = keystore.ByID(signWith)
-	default:
-		tx.locator[0] = keystore.ByKeccak(meant.address())
-	}
-	return tx.locator[:], nil
-}
-
-// CheckSpelling implements chains.Spelled.
-func (tx *transaction) CheckSpelling(signWith string) error {
-	meant, err := tx.resolve(signWith)
-	if err != nil {
-		return err
-	}
-	return meant.checkSpelling()
-}
-
-// resolve reads a signWith, and remembers it for the calls that follow.
-func (tx *transaction) resolve(text string) (*signWith, error) {
-	meant := &tx.signWith
-	if meant.text == text {
-		return meant, nil
-	}
-	*meant = signWith{text: text}
+func (tx *transaction) Request(text string) (chains.Request, error) {
+	meant := signWith{text: text}
 	if err := meant.read(); err != nil {
-		*meant = signWith{}
 		return nil, err
 	}
-	return meant, nil
+	request := &request{tx: tx, signWith: meant}
+	if request.at[0] = keystore.ByID(text); meant.form != formKeyID {
+		request.at[0] = keystore.ByKeccak(meant.address())
+	}
+	return request, nil
+}
+
+// request is a transaction with what should sign it.
+type request struct {
+	tx       *transaction
+	signWith signWith
+	at       [1]keystore.Locator
+}
+
+// Locators implements chains.Request.
+func (r *request) Locators() []keystore.Locator { return r.at[:] }
+
+// With implements chains.Request. Of several keys the owner's signs, else the first
+// that can. It refuses a key that has signed already, and one that is not at the
+// address that signWith names.
+func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
+	var best *signing
+	var problem error
+	for _, key := range keys {
+		switch found, err := r.ready(key); {
+		case err != nil && problem == nil:
+			problem = err
+		case err == nil && (best == nil || found.address == r.tx.owner()):
+			best = found
+		}
+	}
+	if best == nil {
+		return nil, problem
+	}
+	return best, nil
+}
+
+func (r *request) ready(key keystore.Key) (*signing, error) {
+	signer, err := keystore.AsECDSA(key)
+	if err != nil {
+		return nil, err
+	}
+	ours := addressOf(key.PublicKey())
+	if r.signWith.form != formKeyID && ours != r.signWith.address() {
+		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
+			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, r.signWith.address())}
+	}
+	for _, earlier := range r.tx.signatures {
+		if earlier.signer == ours {
+			return nil, malformed("Transaction.signature", earlier.at, "%s has signed already: each signer signs once", ours)
+		}
+	}
+	return &signing{tx: r.tx, key: signer, id: key.ID(), address: ours}, nil
 }
 
 // signWith is what a signWith says. The zero signWith is that of an empty text.
@@ -72,9 +96,7 @@ const (
 func (s *signWith) address() address { return readAddress(s.decoded[:addressSize]) }
 
 // read takes what is one character short or long for an address too, so that a
-// slip is called a malformed address and not an unknown key. It leaves the
-// checksum to checkSpelling: to hash an address costs as much as to hash a
-// transaction, and the key that is found knows its own.
+// slip is called a malformed address and not an unknown key.
 func (s *signWith) read() (err error) {
 	switch text := s.text; {
 	case len(text) >= 33 && len(text) <= 35 && text[0] == 'T':
@@ -101,18 +123,12 @@ func (s *signWith) readBase58() (err error) {
 	}
 	s.form = formBase58
 	copy(s.decoded[len(s.decoded)-len(decoded):], decoded)
-	if s.decoded[0] != addressPrefix {
-		return s.checkSpelling()
-	}
-	return nil
+	return s.checkSpelling()
 }
 
 // checkSpelling refuses an address in base58check with a wrong checksum, or with
 // another first byte.
 func (s *signWith) checkSpelling() error {
-	if s.form != formBase58 {
-		return nil
-	}
 	checksum := chainhash.DoubleHashB(s.decoded[:addressSize])
 	switch {
 	case [checksumSize]byte(checksum) != [checksumSize]byte(s.decoded[addressSize:]):
@@ -128,18 +144,6 @@ func isAlphanumeric(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) < 0
-}
-
-// checkIsAt refuses a misspelled address, and a key that is at another one.
-func (s *signWith) checkIsAt(key keystore.Key) error {
-	if err := s.checkSpelling(); err != nil {
-		return err
-	}
-	if ours := addressOf(key.PublicKey()); ours != s.address() {
-		return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
-			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, s.address())}
-	}
-	return nil
 }
 
 func isHex(text string) bool {

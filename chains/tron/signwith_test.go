@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -28,9 +29,9 @@ func TestSigners(t *testing.T) {
 		ownerHex[:41]:                 keystore.ByID(ownerHex[:41]),
 		"The key of all the payments": keystore.ByID("The key of all the payments"),
 	} {
-		got, err := tx.Signers(signWith)
-		if err != nil || len(got) != 1 || got[0] != want {
-			t.Errorf("%q: %v, %v", signWith, got, err)
+		request, err := tx.Request(signWith)
+		if err != nil || len(request.Locators()) != 1 || request.Locators()[0] != want {
+			t.Errorf("%q: %v", signWith, err)
 		}
 	}
 }
@@ -45,7 +46,7 @@ func TestMalformedAddresses(t *testing.T) {
 		"0x97cc56300c36f60c7fb7c50babc6c5cdf59d5c56": "tron: signWith: this looks like an Ethereum address; an address of Tron starts with T, or in hex with 41 and has 42 digits without 0x",
 	} {
 		tx := parse(t, rawOf(1, transfer(t)))
-		err := tx.CheckSpelling(signWith)
+		_, err := tx.Request(signWith)
 		if want == "" {
 			if err != nil {
 				t.Errorf("%s is a key's id: %v", signWith, err)
@@ -55,16 +56,36 @@ func TestMalformedAddresses(t *testing.T) {
 		if !errors.Is(err, chains.ErrSignWith) || err.Error() != want {
 			t.Errorf("%s: %v", signWith, err)
 		}
-		// Asked again, the answer is the same, whoever is asked.
-		if again := tx.CheckSpelling(signWith); again == nil || again.Error() != want {
-			t.Errorf("%s, again: %v", signWith, again)
+	}
+}
+
+// TestSlips: of every slip in one character of an address, none is taken for another
+// address, and none for a key's id.
+func TestSlips(t *testing.T) {
+	const address = "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"
+	tx := parse(t, rawOf(1, transfer(t)))
+	for at := 1; at < len(address); at++ {
+		for _, char := range "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz" {
+			slip := address[:at] + string(char) + address[at+1:]
+			if _, err := tx.Request(slip); slip != address && !errors.Is(err, chains.ErrSignWith) {
+				t.Errorf("%s: %v", slip, err)
+			}
 		}
-		if _, err := tx.Signers(signWith); err != nil && err.Error() != want || err == nil && !strings.Contains(want, "checksum") {
-			t.Errorf("%s, looked for: %v", signWith, err)
+	}
+}
+
+// TestOwnersKeyFirst: of a wallet's keys the owner's signs, whatever their order.
+func TestOwnersKeyFirst(t *testing.T) {
+	tx := parse(t, rawOf(1, transfer(t)))
+	owner, one := keyOf(t, ownerSecret), keyOf(t, oneSecret)
+	for _, keys := range [][]keystore.Key{{owner, one}, {one, owner}} {
+		signing, err := roadtest.Ready(tx, "wallet", keys...)
+		if err != nil || signing.Hazards() != nil {
+			t.Errorf("%v, hazards %v", err, signing.Hazards())
 		}
-		if err := tx.Check(keyOf(t, ownerSecret), signWith); err == nil || err.Error() != want {
-			t.Errorf("%s, with a key: %v", signWith, err)
-		}
+	}
+	if signing, err := roadtest.Ready(tx, "wallet", one); err != nil || len(signing.Hazards()) != 1 {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -75,7 +96,7 @@ func TestAnotherVersion(t *testing.T) {
 		text := base58.CheckEncode(bytes.Repeat([]byte{filler}, 20), version)
 		tx := parse(t, rawOf(1, transfer(t)))
 		want := "tron: signWith: " + text + " is not an address of Tron: 21 bytes with 41 in front are expected"
-		if _, err := tx.Signers(text); !errors.Is(err, chains.ErrSignWith) || err.Error() != want {
+		if _, err := tx.Request(text); !errors.Is(err, chains.ErrSignWith) || err.Error() != want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

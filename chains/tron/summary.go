@@ -17,10 +17,10 @@ import (
 // sunDecimals: one TRX is 10^6 sun.
 const sunDecimals = 6
 
-// Summary implements chains.Transaction: the contract by its table, then what
+// Summary implements chains.NewTransaction: the contract by its table, then what
 // stands around it.
 func (tx *transaction) Summary() chains.Summary {
-	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.does)}
+	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.title)}
 	fields = append(fields, chains.AddressField("owner", tx.owner().String()))
 	fields = append(fields, tx.contractSummary()...)
 	fields = append(fields, tx.callSummary()...)
@@ -29,7 +29,7 @@ func (tx *transaction) Summary() chains.Summary {
 		fields = append(fields, chains.AddressField("creates", tx.createdAddress().String()))
 	}
 	fields = append(fields, tx.frameSummary()...)
-	return chains.Summary{Chain: Name, Fields: fields}
+	return chains.Summary{Chain: Name, Effects: tx.Effects(), Fields: fields}
 }
 
 // contractSummary shows the contract's fields, with what the network makes of

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // transaction is a view over raw. Values are where the fields lie in it.
@@ -24,15 +23,9 @@ type transaction struct {
 	few      [8]value                      // what values is made of, where that is enough
 
 	signatures []signature // of other parties, in the order they came
-
-	signWith signWith            // the last one that was read, for the calls that follow
-	locator  [1]keystore.Locator // room for what Signers returns
 }
 
-var (
-	_ chains.Transaction = (*transaction)(nil)
-	_ chains.Spelled     = (*transaction)(nil)
-)
+var _ chains.NewTransaction = (*transaction)(nil)
 
 // resultRoom is what the network adds to the size of a transaction before it
 // compares it with its limit: twice MAX_RESULT_SIZE_IN_TX.

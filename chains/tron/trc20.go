@@ -1,6 +1,8 @@
 package tron
 
 import (
+	"math/big"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
@@ -22,13 +24,19 @@ var network = &evm.Network{
 	},
 }
 
+// call is the call of a TriggerSmartContract.
+func (tx *transaction) call() *evm.Call {
+	return network.Read(evm.Transaction{
+		To:    evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),
+		Value: big.NewInt(tx.values[triggerValue].number),
+		Data:  tx.bytes(tx.values[triggerData]),
+	})
+}
+
 // callSummary shows the call of a TriggerSmartContract.
 func (tx *transaction) callSummary() []chains.Field {
 	if tx.contract.message != triggerSmartContract {
 		return nil
 	}
-	return network.Read(evm.Transaction{
-		To:   evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),
-		Data: tx.bytes(tx.values[triggerData]),
-	}).Fields()
+	return tx.call().Fields()
 }

@@ -1,0 +1,212 @@
+package tron
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+)
+
+// Effects implements chains.NewTransaction: what the contract does, by its type,
+// and the fee. Nothing depends on who signs: the bytes name the owner.
+func (tx *transaction) Effects() []chains.Effect {
+	effects := tx.contract.does(tx)
+	for i := range effects {
+		effect := &effects[i]
+		if effect.By == "" {
+			effect.By = chains.BySigner
+		}
+		if effect.Function == "" && (effect.Kind == chains.KindSettings || effect.Kind == chains.KindAuthority) {
+			effect.Function = tx.contract.message.name
+		}
+	}
+	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect())
+}
+
+// feeEffect is the most that can be paid for inclusion, with what the contract's
+// type burns.
+func (tx *transaction) feeEffect() chains.Effect {
+	return chains.Effect{Kind: chains.KindFee, From: tx.ownerParty(), By: chains.BySigner, Asset: trxAsset,
+		Amount: chains.AtMost(new(big.Int).SetUint64(tx.maximumFee())), Path: "fee"}
+}
+
+var trxAsset = chains.Native(Name)
+
+// party is the account at an address.
+func party(a address) chains.Party { return network.Party(evm.Address(a)) }
+
+func (tx *transaction) ownerParty() chains.Party { return party(tx.owner()) }
+
+// addressAt is the account in a field of the contract; none if it is not there.
+func (tx *transaction) addressAt(field int) chains.Party {
+	if !tx.values[field].present() {
+		return chains.Party{}
+	}
+	return party(readAddress(tx.bytes(tx.values[field])))
+}
+
+// sunAt is the amount in a field of the contract.
+func (tx *transaction) amountAt(field int) chains.Quantity {
+	return chains.Exactly(big.NewInt(tx.values[field].number))
+}
+
+// assetAt is the token in a field of the contract, or TRX.
+func (tx *transaction) assetAt(field int) chains.Asset {
+	return tokenAsset(string(tx.bytes(tx.values[field])))
+}
+
+func tokenAsset(id string) chains.Asset {
+	if id == trxToken {
+		return trxAsset
+	}
+	return chains.Asset{Chain: Name, TokenID: id, Standard: "trc10"}
+}
+
+// label is the field's in the summary.
+func (tx *transaction) label(field int) string { return tx.contract.message.fields[field].label }
+
+// moves is that an asset goes from the owner to another account. What goes to the
+// zero address is lost.
+func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
+	effect := chains.Effect{Kind: chains.KindTransfer, From: tx.ownerParty(), To: to, Asset: asset, Amount: amount, Path: path}
+	if to.Equal(party(address{})) {
+		effect.Kind = chains.KindBurn
+	}
+	return effect
+}
+
+// received is that the owner gets an asset in turn, which its other party has
+// authorized.
+func (tx *transaction) received(from chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
+	return chains.Effect{Kind: chains.KindTransfer, From: from, By: chains.ByOther, OtherSigner: from, To: tx.ownerParty(), Asset: asset, Amount: amount, Path: path}
+}
+
+// locked and unlocked are that the owner stakes, or gets back, an asset.
+func (tx *transaction) locked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
+	return chains.Effect{Kind: chains.KindStake, From: tx.ownerParty(), To: tx.ownerParty(), Asset: asset, Amount: amount, Path: path}
+}
+
+func (tx *transaction) unlocked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
+	return chains.Effect{Kind: chains.KindUnstake, From: tx.ownerParty(), To: tx.ownerParty(), Asset: asset, Amount: amount, Path: path}
+}
+
+// settings is a change that moves nothing, of the owner or of an account beside it.
+func (tx *transaction) settings(account chains.Party) []chains.Effect {
+	if account.IsNone() {
+		account = tx.ownerParty()
+	}
+	return []chains.Effect{{Kind: chains.KindSettings, From: tx.ownerParty(), Account: account, Path: "type"}}
+}
+
+// callEffects are of a TriggerSmartContract: TRX and tokens that go with the call,
+// and what the function does.
+func (tx *transaction) callEffects() []chains.Effect {
+	effects := evm.Resolve(tx.call().Effects(), tx.ownerParty())
+	blind := false
+	for i := range effects {
+		effects[i].Asset.Standard = strings.Replace(effects[i].Asset.Standard, "erc", "trc", 1)
+		blind = blind || effects[i].Undecoded
+	}
+	if amount := tx.values[triggerTokenValue]; amount.present() {
+		effects = append(effects, tx.tokenValue(triggerTokenValue, tx.addressAt(triggerContract)))
+		if !blind && tx.values[triggerData].present() { // no standard says what becomes of the token
+			effects = append(effects, chains.Effect{Kind: chains.KindCall, From: tx.ownerParty(), To: tx.addressAt(triggerContract), Undecoded: true, Path: "call"})
+		}
+	}
+	return effects
+}
+
+// tokenValue is a TRC-10 token that goes with a call or a creation: the amount in a
+// field, the id in the one behind it.
+func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
+	asset := tokenAsset(strconv.FormatInt(tx.values[field+1].number, 10))
+	return tx.moves(to, asset, tx.amountAt(field), tx.label(field))
+}
+
+// creationEffects are of a CreateSmartContract.
+func (tx *transaction) creationEffects() []chains.Effect {
+	created := party(tx.createdAddress())
+	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty(), To: created, Path: "creates"}
+	var contract values
+	at := tx.values[createNewContract]
+	if err := smartContractMessage.read(tx.raw, at.from(), at.to(), contract[:]); err != nil {
+		panic("tron: a message that was read is read again: " + err.Error())
+	}
+	if value := contract[smartValue]; value.present() {
+		effect.Asset, effect.Amount = trxAsset, chains.Exactly(big.NewInt(value.number))
+	}
+	effects := []chains.Effect{effect}
+	if tx.values[createTokenValue].present() {
+		effects = append(effects, tx.tokenValue(createTokenValue, created))
+	}
+	return effects
+}
+
+// permissionEffects are that each key of a permission controls the account from now
+// on, alone or with others.
+func (tx *transaction) permissionEffects() (effects []chains.Effect) {
+	for _, field := range []int{updateOwner, updateWitness, updateActives} {
+		if at := tx.values[field]; !at.present() {
+			continue
+		} else if field != updateActives {
+			effects = tx.appendHolders(effects, at, tx.label(field))
+			continue
+		}
+		number := 0
+		for active := range entries(tx.raw, tx.values[field]) {
+			number++
+			effects = tx.appendHolders(effects, active, tx.label(field)+" "+strconv.Itoa(number))
+		}
+	}
+	return effects
+}
+
+func (tx *transaction) appendHolders(effects []chains.Effect, at value, path string) []chains.Effect {
+	var permission values
+	if err := permissionMessage.read(tx.raw, at.from(), at.to(), permission[:]); err != nil {
+		panic("tron: a message that was read is read again: " + err.Error())
+	}
+	threshold := strconv.FormatInt(permission[permissionThreshold].number, 10)
+	for entry := range entries(tx.raw, permission[permissionKeys]) {
+		var key values
+		if err := keyMessage.read(tx.raw, entry.from(), entry.to(), key[:]); err != nil {
+			panic("tron: a message that was read is read again: " + err.Error())
+		}
+		effects = append(effects, chains.Effect{Kind: chains.KindAuthority, From: tx.ownerParty(), Account: tx.ownerParty(),
+			To: party(readAddress(key[0].of(tx.raw))), Path: path,
+			Args: []chains.Arg{{Name: "permission", Value: path}, {Name: "weight", Value: strconv.FormatInt(key[1].number, 10)}, {Name: "threshold", Value: threshold}}})
+	}
+	return effects
+}
+
+// voteEffects are a change for each candidate: votes move and lock nothing.
+func (tx *transaction) voteEffects() (effects []chains.Effect) {
+	number := 0
+	for entry := range entries(tx.raw, tx.values[voteVotes]) {
+		var vote values
+		if err := voteMessage.read(tx.raw, entry.from(), entry.to(), vote[:]); err != nil {
+			panic("tron: a message that was read is read again: " + err.Error())
+		}
+		number++
+		effects = append(effects, chains.Effect{Kind: chains.KindSettings, From: tx.ownerParty(), To: party(readAddress(vote[0].of(tx.raw))), Account: tx.ownerParty(),
+			Args: []chains.Arg{{Name: "votes", Value: strconv.FormatInt(vote[1].number, 10)}}, Path: "vote " + strconv.Itoa(number)})
+	}
+	return effects
+}
+
+// delegationEffects are that the owner's staked TRX yields resources to another
+// account, or no longer does. The stake stays the owner's.
+func (tx *transaction) delegationEffects() []chains.Effect {
+	effects := tx.settings(chains.Party{})
+	effects[0].To, effects[0].Asset, effects[0].Amount = tx.addressAt(delegateReceiver), trxAsset, tx.amountAt(delegateAmount)
+	if tx.contract.message == delegateResourceContract && tx.values[delegateLock].present() {
+		period := tx.values[delegatePeriod].number
+		if period == 0 {
+			period = defaultLock
+		}
+		effects[0].Args = []chains.Arg{{Name: "locked for blocks", Value: strconv.FormatInt(period, 10)}}
+	}
+	return effects
+}

@@ -1,0 +1,114 @@
+package tron
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/roadtest"
+)
+
+// TestKinds holds the table of every contract type, the kinds of its effects and
+// the actuator of java-tron that they are taken from: testdata/kinds.txt, which go
+// test -update writes. All transactions of TronWeb, and those that it cannot build,
+// are in it.
+func TestKinds(t *testing.T) {
+	kinds := map[string][]string{}
+	add := func(raw []byte) {
+		tx := parse(t, raw)
+		name := tx.contract.message.name
+		for _, effect := range tx.Effects() {
+			kind := string(effect.Kind)
+			if effect.Undecoded {
+				kind += " (not decoded)"
+			}
+			if !slices.Contains(kinds[name], kind) {
+				kinds[name] = append(kinds[name], kind)
+			}
+		}
+	}
+	for _, v := range tronWebVectors(t) {
+		add(roadtest.Unhex(t, v.RawDataHex))
+	}
+	for _, raw := range handMade(t) {
+		add(raw)
+	}
+	var table strings.Builder
+	for number, known := range contracts {
+		if known == nil {
+			continue
+		}
+		name := known.message.name
+		fmt.Fprintf(&table, "%2d  %-33s %-60s %s\n", number, name, strings.Join(kinds[name], ", "), actuator(name))
+	}
+	const path = "testdata/kinds.txt"
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || table.String() != string(want) {
+		t.Errorf("%s differs (%v):\n%s", path, err, table.String())
+	}
+}
+
+// actuator is the class of java-tron that executes a contract type.
+func actuator(name string) string {
+	switch name {
+	case "CreateSmartContract", "TriggerSmartContract":
+		return "VMActuator"
+	case "AccountCreateContract":
+		return "CreateAccountActuator"
+	case "AccountUpdateContract":
+		return "UpdateAccountActuator"
+	case "UpdateSettingContract", "UpdateEnergyLimitContract", "ClearABIContract":
+		return name + "Actuator"
+	}
+	return strings.TrimSuffix(name, "Contract") + "Actuator"
+}
+
+// TestEffects writes down the effects that are not plain from their kind.
+func TestEffects(t *testing.T) {
+	const burn = "410000000000000000000000000000000000000000"
+	owner := lengthField(1, roadtest.Unhex(t, ownerHex))
+	token := join(owner, lengthField(2, roadtest.Unhex(t, contractHex)), lengthField(4, roadtest.Unhex(t, "a9059cbb"+word(otherHex)+strings.Repeat("0", 63)+"1")),
+		varintField(5, 7), varintField(6, 1_002_000))
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want []string
+	}{
+		{"token value with a call that takes none", rawOf(31, token), []string{
+			"send 1 units of token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ",
+			"send 7 units of token 1002000 to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+			"! call TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf: what it does is unknown, it may do anything",
+		}},
+		{"value to a contract", rawOf(31, join(owner, lengthField(2, roadtest.Unhex(t, contractHex)), varintField(3, 5))), []string{
+			"send 0.000005 TRX to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+		}},
+		{"tokens to nobody", rawOf(2, join(lengthField(1, []byte("1002000")), lengthField(2, roadtest.Unhex(t, ownerHex)), lengthField(3, roadtest.Unhex(t, burn)), varintField(4, 1))), []string{
+			"destroy 1 units of token 1002000",
+		}},
+		{"permissions of the owner alone", ownPermissions(t, ownerHex), []string{
+			"give control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
+			"give control of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, effect := range parse(t, c.raw).Effects() {
+				if effect.Kind != chains.KindFee {
+					got = append(got, chains.Sentence(effect, nil))
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s\nwant %s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
