@@ -207,6 +207,9 @@ func parseFunction(standard, text string) *function {
 // functionAt returns the function that call data with a selector calls on a
 // contract; nil if none is known there.
 func (n *Network) functionAt(code Address, selector [4]byte) *function {
+	if f := n.precompileFunction(code, selector); f != nil {
+		return f
+	}
 	for _, f := range functions()[selector] {
 		if f.where == atAny || f.where == asClaimed || n.isKnown(code, f.where) {
 			return f

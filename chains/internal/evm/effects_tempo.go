@@ -1,0 +1,191 @@
+package evm
+
+import (
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+const tip20 = "tip20"
+
+// controlOwn is of functions that give control of the calling account to the key in
+// an argument.
+func controlOwn(name string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: c.addressOf(name), Account: c.callerParty()})
+	}
+}
+
+// controlToUnknown is of functions that give control of the called contract to
+// parties that the bytes do not name.
+func controlToUnknown(e *emitter, c *Call) { e.control(c, c.self, chains.UnknownParty()) }
+
+// revokeFrom is of functions that take permissions of the account in an argument
+// back.
+func revokeFrom(name string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf(name), Account: c.callerParty()})
+	}
+}
+
+// amountTo adds that a token goes from one party to another; a party other than the
+// caller has authorized it.
+func (e *emitter) amountTo(c *Call, from, to chains.Party, asset chains.Asset, amount chains.Quantity) {
+	effect := chains.Effect{Kind: chains.KindTransfer, From: from, To: to, Asset: asset, Amount: amount}
+	if !from.Equal(c.callerParty()) {
+		effect.By, effect.OtherSigner = chains.ByOther, from
+	}
+	e.add(c, effect)
+}
+
+func moveTIP20(e *emitter, c *Call) {
+	e.moved(c, c.callerParty(), "", c.arg("to").address(), c.token(tip20), chains.Exactly(c.arg("amount").big()))
+}
+
+func moveTIP20From(e *emitter, c *Call) {
+	e.moved(c, c.addressOf("from"), chains.ByStanding, c.arg("to").address(), c.token(tip20), chains.Exactly(c.arg("amount").big()))
+}
+
+func approveTIP20(e *emitter, c *Call) {
+	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), boundedTIP20(c.arg("amount").big(), chains.BoundExact), false)
+}
+
+func permitTIP20(e *emitter, c *Call) {
+	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(tip20), boundedTIP20(c.arg("amount").big(), chains.BoundExact), true)
+}
+
+func mintTIP20(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindMint, From: c.callerParty(), To: c.addressOf("to"), Asset: c.token(tip20), Amount: chains.Exactly(c.arg("amount").big())})
+}
+
+func burnTIP20(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), Asset: c.token(tip20), Amount: chains.Exactly(c.arg("amount").big())})
+}
+
+// burnTIP20From destroys what another account has, by a role of the caller's.
+func burnTIP20From(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.addressOf("from"), By: chains.ByStanding, Asset: c.token(tip20), Amount: chains.Exactly(c.arg("amount").big())})
+}
+
+func freezeToken(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindFreeze, From: c.callerParty(), Account: c.party(c.self)})
+}
+
+func distributeReward(e *emitter, c *Call) {
+	e.amountTo(c, c.callerParty(), c.party(c.self), c.token(tip20), chains.Exactly(c.arg("amount").big()))
+}
+
+// setRewardRecipient lets another account take the rewards that the caller's
+// holdings yield from now on.
+func setRewardRecipient(e *emitter, c *Call) {
+	amount := chains.UnknownQuantity()
+	if zeros(c.arg("recipient").word) {
+		amount = chains.Quantity{} // ends it
+	}
+	e.approved(c, c.callerParty(), c.addressOf("recipient"), c.token(tip20), amount, false)
+}
+
+func claimRewards(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Asset: c.token(tip20), Amount: chains.UnknownQuantity()})
+}
+
+func createToken(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: chains.UnknownParty()})
+}
+
+// setReceivePolicy decides what the caller may be sent. What is held back then the
+// recovery authority can take.
+func setReceivePolicy(e *emitter, c *Call) {
+	settings(e, c)
+	if recovery := c.arg("recovery authority"); !zeros(recovery.word) {
+		e.approved(c, c.callerParty(), c.party(recovery.address()), chains.UnknownAsset(c.network.ID), chains.UnknownQuantity(), false)
+	}
+}
+
+func addLiquidity(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: c.addressOf("to"), Account: c.party(c.self),
+		Asset: c.tokenAt(c.arg("validator token").address(), tip20), Amount: chains.Exactly(c.arg("amount").big())})
+}
+
+func removeLiquidity(e *emitter, c *Call) {
+	for _, token := range []string{"user token", "validator token"} {
+		e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.addressOf("to"), Account: c.party(c.self),
+			Asset: c.tokenAt(c.arg(token).address(), tip20), Amount: chains.UnknownQuantity()})
+	}
+}
+
+// rebalanceSwap pays 0.9985 of what it gets, and a unit for rounding.
+func rebalanceSwap(e *emitter, c *Call) {
+	out := c.arg("amount out").big()
+	e.amountTo(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("validator token").address(), tip20), chains.AtMost(new(big.Int).Add(out, one)))
+	e.amountTo(c, c.party(c.self), c.addressOf("to"), c.tokenAt(c.arg("user token").address(), tip20), chains.Exactly(out))
+}
+
+// placeOrder hands over what an order is for: of a token that is sold the amount, of
+// one that is bought so much of its quote token, which the bytes do not name.
+func placeOrder(e *emitter, c *Call) {
+	asset, amount := c.tokenAt(c.arg("token").address(), tip20), chains.Exactly(c.arg("amount").big())
+	if c.arg("is bid").yes() {
+		asset, amount = chains.UnknownAsset(c.network.ID), chains.UnknownQuantity()
+	}
+	e.amountTo(c, c.callerParty(), c.party(c.self), asset, amount)
+}
+
+func releaseUnknown(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: c.party(c.self),
+		Asset: chains.UnknownAsset(c.network.ID), Amount: chains.UnknownQuantity()})
+}
+
+func swapExactIn(e *emitter, c *Call) {
+	e.trade(c, chains.Exactly(c.arg("amount in").big()), chains.AtLeast(c.arg("least amount out").big()))
+}
+
+func swapExactOut(e *emitter, c *Call) {
+	e.trade(c, chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big()))
+}
+
+func (e *emitter) trade(c *Call, in, out chains.Quantity) {
+	e.amountTo(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("token in").address(), tip20), in)
+	e.amountTo(c, c.party(c.self), c.callerParty(), c.tokenAt(c.arg("token out").address(), tip20), out)
+}
+
+func withdrawBalance(e *emitter, c *Call) {
+	e.amountTo(c, c.party(c.self), c.callerParty(), c.tokenAt(c.arg("token").address(), tip20), chains.Exactly(c.arg("amount").big()))
+}
+
+// openChannel deposits what the payee can draw with the signatures of the payer, or
+// of the key that the payer names.
+func openChannel(e *emitter, c *Call) {
+	e.amountTo(c, c.callerParty(), c.addressOf("payee"), c.tokenAt(c.arg("token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
+}
+
+func topUpChannel(e *emitter, c *Call) {
+	to := c.arg("channel").list
+	e.amountTo(c, c.callerParty(), c.party(member(to, "payee").address()), c.tokenAt(member(to, "token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
+}
+
+// settleChannel draws from a channel with the payer's signature, which stands in the
+// bytes.
+func settleChannel(amount string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		of := c.arg("channel").list
+		payer := c.party(member(of, "payer").address())
+		e.add(c, chains.Effect{Kind: chains.KindTransfer, From: payer, By: chains.ByOther, OtherSigner: payer, To: c.party(member(of, "payee").address()),
+			Asset: c.tokenAt(member(of, "token").address(), tip20), Amount: chains.AtMost(c.arg(amount).big())})
+	}
+}
+
+func withdrawChannel(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: c.party(c.self),
+		Asset: c.tokenAt(member(c.arg("channel").list, "token").address(), tip20), Amount: chains.UnknownQuantity()})
+}
+
+// claimBlocked takes what was held back by a receive policy; the receipt, which is
+// not read, says what.
+func claimBlocked(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.addressOf("to"), Asset: chains.UnknownAsset(c.network.ID), Amount: chains.UnknownQuantity()})
+}
+
+func burnBlocked(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: chains.UnknownParty(), By: chains.ByStanding, Asset: chains.UnknownAsset(c.network.ID), Amount: chains.UnknownQuantity()})
+}

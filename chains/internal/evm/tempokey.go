@@ -1,0 +1,198 @@
+package evm
+
+import (
+	"encoding/hex"
+	"math"
+	"math/big"
+	"strconv"
+	"time"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// KeyGrant is what another key may do for an account of Tempo from now on: by a key
+// authorization in a transaction, or by a call of the AccountKeychain.
+type KeyGrant struct {
+	Key     Address
+	Admin   bool   // may authorize and revoke keys (TIP-1049)
+	Expires uint64 // seconds since 1970; 0: never
+	Limited bool   // spends no more than Limits say of TIP-20 tokens
+	Limits  []KeyLimit
+	Scoped  bool // makes no other calls than Scopes say
+	Scopes  []KeyScope
+}
+
+// KeyLimit is what a key may spend of a token, in all or in each period of seconds.
+type KeyLimit struct {
+	Token  Address
+	Amount *big.Int
+	Period uint64
+}
+
+// KeyScope is a contract that a key may call (TIP-1011). Without selectors it may
+// call every function.
+type KeyScope struct {
+	Target    Address
+	Selectors [][4]byte
+}
+
+const secondsPerYear = 365 * 24 * 60 * 60
+
+// Yearly is the most that may be spent within a year.
+func (l KeyLimit) Yearly() *big.Int {
+	if l.Period == 0 || l.Period >= secondsPerYear {
+		return l.Amount
+	}
+	periods := (secondsPerYear + l.Period - 1) / l.Period
+	return new(big.Int).Mul(l.Amount, new(big.Int).SetUint64(periods))
+}
+
+// Unlimited reports whether nothing exhausts the limit: a billion US dollars within
+// a year do not.
+func (l KeyLimit) Unlimited() bool { return l.Yearly().Cmp(maxTIP20) > 0 }
+
+// GrantFunction is the function of a grant's effects that come from a key
+// authorization.
+const GrantFunction = "key authorization"
+
+// Effects returns what the grant lets the key do. A key that may make any call has
+// control of the account, whatever its limits: these bind TIP-20 spending only.
+func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.Effect) {
+	add := func(effect chains.Effect) {
+		effect.From, effect.To, effect.By, effect.Until = account, n.Party(g.Key), chains.BySigner, g.until()
+		effects = append(effects, effect)
+	}
+	if g.Admin || !g.Scoped {
+		add(chains.Effect{Kind: chains.KindAuthority, Account: account, Args: []chains.Arg{{Name: "admin", Value: strconv.FormatBool(g.Admin)}}})
+	}
+	if !g.Limited {
+		add(chains.Effect{Kind: chains.KindApprove, Asset: chains.UnknownAsset(n.ID), Amount: chains.Unlimited(nil)})
+	}
+	for _, limit := range g.Limits {
+		add(limit.effect(n))
+	}
+	for _, scope := range g.Scopes {
+		for _, effect := range scope.effects(n) {
+			add(effect)
+		}
+	}
+	return effects
+}
+
+// until is when the key expires. Times beyond the year 9999 are never.
+func (g *KeyGrant) until() chains.Until {
+	const maxTime = 253402300799
+	if g.Expires == 0 || g.Expires > maxTime {
+		return chains.Until{}
+	}
+	return chains.Until{Time: time.Unix(int64(g.Expires), 0).UTC()}
+}
+
+// effect is what a limit lets the key spend; with periods it is counted by the year.
+func (l KeyLimit) effect(n *Network) chains.Effect {
+	effect := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(l.Token), tip20), Amount: chains.Exactly(l.Amount)}
+	switch {
+	case l.Unlimited():
+		effect.Amount = chains.Unlimited(l.Amount)
+	case l.Period > 0:
+		effect.Amount = chains.AtMost(l.Yearly())
+	}
+	if l.Period > 0 {
+		effect.Args = []chains.Arg{{Name: "limit", Value: l.Amount.String()}, {Name: "period in seconds", Value: strconv.FormatUint(l.Period, 10)}}
+	}
+	return effect
+}
+
+// effects are what a scope allows that no limit binds: calls of what is no TIP-20
+// token, and of other functions of one than those that spend it.
+func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
+	call := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(s.Target), ""), Amount: chains.UnknownQuantity()}
+	if len(s.Selectors) == 0 {
+		call.Args = []chains.Arg{{Name: "calls", Value: "any"}}
+		return []chains.Effect{call}
+	}
+	for _, selector := range s.Selectors {
+		if IsTIP20(s.Target) && spendsTIP20(selector) {
+			continue
+		}
+		call.Args = []chains.Arg{{Name: "calls", Value: "0x" + hex.EncodeToString(selector[:])}}
+		effects = append(effects, call)
+	}
+	return effects
+}
+
+// spendsTIP20 reports whether a function is one of those that limits bind, and whose
+// recipients a scope can name: transfer, approve and transferWithMemo.
+func spendsTIP20(selector [4]byte) bool {
+	switch selector {
+	case [4]byte{0xa9, 0x05, 0x9c, 0xbb}, [4]byte{0x09, 0x5e, 0xa7, 0xb3}, [4]byte{0x95, 0x77, 0x7d, 0x59}:
+		return true
+	}
+	return false
+}
+
+// SpendsTIP20 is spendsTIP20 for a selector in bytes.
+func SpendsTIP20(selector []byte) bool { return len(selector) == 4 && spendsTIP20([4]byte(selector)) }
+
+func (e *emitter) grant(c *Call, g *KeyGrant) {
+	for _, effect := range g.Effects(c.network, c.callerParty()) {
+		effect.By = "" // as the call's
+		effect.Function = c.function.signature
+		e.add(c, effect)
+	}
+}
+
+func authorizeKey(e *emitter, c *Call) {
+	restrictions := c.arg("restrictions").list
+	g := &KeyGrant{Key: c.arg("key").address(), Expires: expiry(member(restrictions, "expires")),
+		Limited: member(restrictions, "enforce limits").yes(), Scoped: !member(restrictions, "any call").yes()}
+	g.readLimits(member(restrictions, "limits").list)
+	if g.Scoped {
+		for _, scope := range member(restrictions, "scopes").list {
+			read := KeyScope{Target: member(scope.list, "target").address()}
+			for _, rule := range member(scope.list, "rules").list {
+				read.Selectors = append(read.Selectors, [4]byte(member(rule.list, "selector").fixed()))
+			}
+			g.Scopes = append(g.Scopes, read)
+		}
+	}
+	e.grant(c, g)
+}
+
+func authorizeKeyLegacy(e *emitter, c *Call) {
+	g := &KeyGrant{Key: c.arg("key").address(), Expires: expiry(c.arg("expires")), Limited: c.arg("enforce limits").yes()}
+	g.readLimits(c.arg("limits").list)
+	e.grant(c, g)
+}
+
+// readLimits reads limits, of which there are none if they are not enforced.
+func (g *KeyGrant) readLimits(limits []value) {
+	for i := range limits {
+		if !g.Limited {
+			return
+		}
+		limit := KeyLimit{Token: member(limits[i].list, "token").address(), Amount: member(limits[i].list, "limit").big()}
+		if len(limits[i].list) > 2 {
+			limit.Period = member(limits[i].list, "period").big().Uint64()
+		}
+		g.Limits = append(g.Limits, limit)
+	}
+}
+
+// expiry is 2^64−1 where a key never expires.
+func expiry(v *value) uint64 {
+	if seconds := v.big().Uint64(); seconds != math.MaxUint64 {
+		return seconds
+	}
+	return 0
+}
+
+func updateSpendingLimit(e *emitter, c *Call) {
+	limit := KeyLimit{Token: c.arg("token").address(), Amount: c.arg("limit").big()}
+	effect := limit.effect(c.network)
+	if limit.Amount.Sign() == 0 {
+		effect.Kind, effect.Amount = chains.KindRevoke, chains.Quantity{}
+	}
+	effect.From, effect.To = c.callerParty(), c.addressOf("key")
+	e.add(c, effect)
+}
