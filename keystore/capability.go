@@ -74,3 +74,18 @@ func InfoOf(key Key) KeyInfo {
 	}
 	return KeyInfo{ID: key.ID(), PublicKey: key.PublicKey()}
 }
+
+// Delegate is implemented by keys that sign for another account than their own: an
+// access key of Tempo, whose account has authorized it.
+type Delegate interface {
+	// ActsFor returns the address of that account, in the chain's binary form.
+	ActsFor() []byte
+}
+
+// ActsFor returns the account that the key signs for, nil if it is its own.
+func ActsFor(key Key) []byte {
+	if delegate, ok := key.(Delegate); ok {
+		return delegate.ActsFor()
+	}
+	return nil
+}

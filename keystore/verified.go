@@ -63,6 +63,9 @@ func (k *verifiedECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byt
 // Info implements Described with what the key beneath says.
 func (k *verifiedSchnorr) Info() KeyInfo { return InfoOf(k.Key) }
 
+// ActsFor implements Delegate: what the key beneath says.
+func (k *verifiedECDSA) ActsFor() []byte { return ActsFor(k.Key) }
+
 type verifiedSchnorr struct {
 	Key
 	signer SchnorrSigner

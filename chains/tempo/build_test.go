@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
@@ -33,7 +33,7 @@ const (
 var (
 	someone   = "94" + "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"
 	alphaUSD  = "94" + "20c0000000000000000000000000000000000001"
-	transfer  = list(someone, "80", "84deadbeef")
+	transfer  = list(alphaUSD, "80", "84372500ab") // claimRewards()
 	creation  = list("80", "80", "8260fe")
 	secp256k1 = "b841" + rBytes + sBytes + "1b" // over nothing in particular
 	rBytes    = "1989e8aa75838068e4a79a4ab483fea0ec164036c4a90722369108a8b34a23f5"
@@ -100,10 +100,10 @@ func TestBuildersAreValid(t *testing.T) {
 		"plain key":     typed(withKey(plainKey...)...),
 		"full key":      typed(withKey(fullKey...)...),
 	} {
-		if _, err := (tempo.Chain{}).Parse(chaintest.Unhex(t, text)); err != nil {
+		if _, err := (tempo.Chain{}).Parse(roadtest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := tempomodel.Refuses(chaintest.Unhex(t, text)); err != nil {
+		if err := tempomodel.Refuses(roadtest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: the model refuses it: %v", name, err)
 		}
 	}

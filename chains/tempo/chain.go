@@ -80,40 +80,53 @@ const Name = "tempo"
 type Limits struct {
 	// GasCap is the gas that a transaction may have. Default: DefaultGasCap.
 	GasCap uint64
+
+	// MaxFee is the fee in US dollars above which a transaction is a hazard.
+	// Default: DefaultMaxFee.
+	MaxFee float64
 }
 
-// DefaultGasCap is the network's cap for one transaction.
-const DefaultGasCap = 30_000_000
+// Defaults of Limits.
+const (
+	DefaultGasCap = 30_000_000 // the network's cap for one transaction
+	DefaultMaxFee = 100        // US dollars
+)
 
-// Chain implements chains.Chain. The zero Chain has the default limits.
+// Chain implements chains.NewChain. The zero Chain has the default limits.
 type Chain struct {
 	limits Limits
 }
 
-var _ chains.Chain = Chain{}
+var _ chains.NewChain = Chain{}
 
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Name implements chains.Chain.
+// Name implements chains.NewChain.
 func (Chain) Name() string { return Name }
 
-// Expects implements chains.Chain.
+// Expects implements chains.NewChain.
 func (Chain) Expects() string { return "hex of the raw unsigned transaction, type 0x76" }
 
-// Addresses implements chains.Chain: the same as on Ethereum.
+// Addresses implements chains.NewChain: the same as on Ethereum.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
 
-// HazardNames implements chains.Chain.
-func (Chain) HazardNames() []string {
-	return []string{
-		HazardReservedNonceKey, HazardGasOverCap, HazardForeignFeeToken, HazardUnlimitedKey, HazardUnscopedKey,
-		HazardAuthorityChange, HazardAnyChainAuthorization,
+// Owner implements chains.NewChain. The account may have given other keys access.
+func (Chain) Owner(address []byte) (keystore.Locator, bool) {
+	if len(address) != len(evm.Address{}) {
+		return keystore.Locator{}, false
 	}
+	return keystore.ByKeccak([20]byte(address)), true
 }
 
-// Parse implements chains.Chain.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+// HazardNames implements chains.NewChain.
+func (Chain) HazardNames() []string {
+	return append(evm.HazardNames(Name), HazardReservedNonceKey, HazardGasOverCap, HazardForeignFeeToken, HazardHighFee,
+		HazardUnlimitedKey, HazardUnscopedKey, HazardAnyChainAuthorization, HazardNeverIncluded)
+}
+
+// Parse implements chains.NewChain.
+func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
 	tx := &transaction{limits: c.limits, raw: raw}
 	if err := tx.parse(); err != nil {
 		return nil, err

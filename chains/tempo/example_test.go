@@ -40,17 +40,22 @@ func ExampleChain() {
 		return
 	}
 	signWith := "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
-	locators, err := tx.Signers(signWith)
+	request, err := tx.Request(signWith)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	key, err := keys.Find(context.Background(), "acme", locators[0])
+	key, err := keys.Find(context.Background(), "acme", request.Locators()[0])
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	signed, err := tx.AppendSigned(context.Background(), nil, keystore.Verified(key), signWith)
+	signing, err := request.With(keystore.Verified(key))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	signed, err := signing.AppendSigned(context.Background(), nil)
 	fmt.Printf("signed: %d bytes, %v\n", len(signed), err)
 
 	// Output:
@@ -59,9 +64,9 @@ func ExampleChain() {
 	// call 1 of 1
 	//   to  0x20C0000000000000000000000000000000000001
 	//   call
-	//     function  transfer(address,uint256) [ERC-20]
+	//     function  transfer(address,uint256) [TIP-20]
 	//     to        0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7
-	//     amount    1000000 [in the token's smallest unit]
+	//     amount    1
 	// maximum fee               0.002 USD
 	// gas                       100000
 	// max fee per gas           0.00000002 USD

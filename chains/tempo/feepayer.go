@@ -1,14 +1,16 @@
 package tempo
 
 import (
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // feePayer is who pays the fee, if it is not the sender.
 type feePayer struct {
 	form    feePayerForm
+	sender  evm.Address // of payerSender
 	yParity uint8
 	r, s    rlp.Span
 }
@@ -19,10 +21,11 @@ const (
 	payerNone        feePayerForm = iota // 80: the sender pays
 	payerPlaceholder                     // 00: somebody will pay, and has not signed
 	payerSigned                          // [yParity, r, s]
+	payerSender                          // the sender's address: what a fee payer is to sign (0x78)
 )
 
 func (tx *transaction) readFeePayer(f *rlp.Fields) {
-	if f.NextIsList() {
+	if f.NextIsList() && tx.raw[0] == typeTempo {
 		tx.readPayerSignature(f)
 		return
 	}
@@ -30,6 +33,10 @@ func (tx *transaction) readFeePayer(f *rlp.Fields) {
 	item := f.Raw("feePayer")
 	switch {
 	case f.Err() != nil:
+	case tx.raw[0] == typeFeePayer && len(item) == 1+20 && item[0] == 0x80+20:
+		tx.feePayer.form, tx.feePayer.sender = payerSender, evm.Address(item[1:])
+	case tx.raw[0] == typeFeePayer:
+		f.Fail("feePayer", at, "is not the sender's address, which stands here in what a fee payer signs (0x78)")
 	case len(item) == 1 && item[0] == 0x80:
 	case len(item) == 1 && item[0] == 0x00:
 		tx.feePayer.form = payerPlaceholder
@@ -63,9 +70,14 @@ func (tx *transaction) readPayerSignature(f *rlp.Fields) {
 //
 //	keccak256(78 ‖ rlp([…items, with the sender's address as feePayer]))
 func (tx *transaction) payer(sender evm.Address) (payer evm.Address, ok bool) {
+	return evm.Recover(tx.payerHash(sender), tx.feePayer.yParity, tx.feePayer.r.Uint256(tx.raw), tx.feePayer.s.Uint256(tx.raw))
+}
+
+// payerHash is Keccak-256 over what the fee payer of a sender signs. It commits to
+// the fee token.
+func (tx *transaction) payerHash(sender evm.Address) [32]byte {
 	before := tx.raw[tx.items.Start:tx.feePayerItem.Start]
-	after := tx.raw[tx.feePayerItem.End:tx.items.End]
+	after := tx.raw[tx.feePayerItem.End:tx.unsignedEnd()]
 	header := rlp.AppendListHeader([]byte{typeFeePayer}, len(before)+21+len(after))
-	digest := keccak.Sum256(header, before, append([]byte{0x80 + 20}, sender[:]...), after)
-	return evm.Recover(digest, tx.feePayer.yParity, tx.feePayer.r.Uint256(tx.raw), tx.feePayer.s.Uint256(tx.raw))
+	return crypto.Keccak256Hash(header, before, append([]byte{0x80 + 20}, sender[:]...), after)
 }

@@ -3,18 +3,21 @@ package tempo
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"math/big"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
-// The hazards of Tempo transactions.
+// The hazards of Tempo transactions, besides those of effects: tempo/blind-call,
+// tempo/authority-change, tempo/unlimited-approval and tempo/burn.
 const (
 	HazardReservedNonceKey = "tempo/reserved-nonce-key" // first byte 0x5b: the validators' subblocks
 	HazardGasOverCap       = "tempo/gas-over-cap"       // over Limits.GasCap
 	HazardForeignFeeToken  = "tempo/foreign-fee-token"  // fee token that is no TIP-20 token
+	HazardHighFee          = "tempo/high-fee"           // over Limits.MaxFee
+	HazardNeverIncluded    = "tempo/never-included"     // what no node takes: a call with a value
 
 	// HazardUnlimitedKey: an access key may spend without a limit, or with one that
 	// nothing exhausts.
@@ -24,73 +27,134 @@ const (
 	// bind what it spends of TIP-20 tokens and nothing else.
 	HazardUnscopedKey = "tempo/unscoped-key"
 
-	// HazardAuthorityChange: control of the account goes to another key, such as an
-	// admin key (TIP-1049).
-	HazardAuthorityChange = "tempo/authority-change"
-
 	// HazardAnyChainAuthorization: a delegation without a chain id. Its signature is
 	// EIP-7702's, and valid on every chain.
 	HazardAnyChainAuthorization = "tempo/any-chain-authorization"
 )
 
+// authorityChange is the hazard of effects that give control away.
+const authorityChange = Name + "/" + evm.AuthorityChange
+
 // subblockPrefix is the first byte of nonce keys that belong to subblocks.
 const subblockPrefix = 0x5b
 
-// tip20Prefix begins the address of every TIP-20 token: 20c0 and ten zeros.
-var tip20Prefix = [12]byte{0x20, 0xc0}
+type hazards []chains.Hazard
 
-// Hazards implements chains.Transaction. None depends on the signer.
-func (tx *transaction) Hazards(keystore.PublicKey) []chains.Hazard {
-	var hazards []chains.Hazard
-	add := func(name, detail string, args ...any) {
-		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)})
-	}
+func (h *hazards) add(name, detail string, args ...any) {
+	*h = append(*h, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)})
+}
+
+// on adds a hazard that points at an effect.
+func (h *hazards) on(index int, name, detail string, args ...any) {
+	*h = append(*h, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)}.OnEffect(index))
+}
+
+// Hazards implements chains.NewTransaction.
+func (tx *transaction) Hazards() []chains.Hazard { return tx.hazards(tx.Effects(), chains.Party{}) }
+
+// Hazards implements chains.Signing.
+func (s *signing) Hazards() []chains.Hazard {
+	return s.tx.hazards(s.Effects(), s.tx.network().Party(s.account))
+}
+
+func (tx *transaction) hazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+	var found hazards
 	if nonceKey := tx.nonceKey.Of(tx.raw); len(nonceKey) == 32 && nonceKey[0] == subblockPrefix {
-		add(HazardReservedNonceKey, "the nonce key begins with 0x5b, which belongs to the subblocks of validators")
+		found.add(HazardReservedNonceKey, "the nonce key begins with 0x5b, which belongs to the subblocks of validators")
 	}
 	if gasCap := cmp.Or(tx.limits.GasCap, DefaultGasCap); tx.gas > gasCap {
-		add(HazardGasOverCap, "gas %d is over the cap of %d: the network does not include it", tx.gas, gasCap)
+		found.add(HazardGasOverCap, "gas %d is over the cap of %d: the network does not include it", tx.gas, gasCap)
 	}
-	hazards = append(hazards, tx.keyHazards()...)
-	hazards = append(hazards, tx.callHazards()...)
-	for i := range tx.authorizations {
-		if a := &tx.authorizations[i]; a.chainID.Len() == 0 && !a.signature.keychain {
-			add(HazardAnyChainAuthorization, "authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702", i+1, a.delegate)
+	for number, c := range tx.calls.all(tx.raw) {
+		if c.value.Len() > 0 {
+			found.add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it", number)
+			break
 		}
 	}
-	if tx.hasFeeToken && !isTIP20(tx.feeToken) {
-		add(HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
+	tx.delegationHazards(&found)
+	tx.feeHazards(&found, len(effects)-1)
+	keyHazards(&found, effects)
+	for _, hazard := range evm.Hazards(Name, effects, signer) {
+		if index, ok := hazard.Effect(); !ok || !namedOtherwise(effects[index]) {
+			found = append(found, hazard)
+		}
 	}
-	return hazards
+	return found
 }
 
-// keyHazards are those of the key authorization.
-func (tx *transaction) keyHazards() (hazards []chains.Hazard) {
-	key := tx.key
-	if key == nil {
-		return nil
+// delegationHazards are those of authorizations that other chains take too, by the
+// same signature.
+func (tx *transaction) delegationHazards(found *hazards) {
+	for i := range tx.authorizations {
+		if a := &tx.authorizations[i]; a.chainID.Len() == 0 && !a.signature.keychain {
+			found.add(HazardAnyChainAuthorization, "authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702", i+1, a.delegate)
+		}
 	}
-	add := func(name, detail string) {
-		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf("key %v %s", key.keyID, detail)})
-	}
-	if key.admin {
-		add(HazardAuthorityChange, "becomes an admin of the account: it can authorize and revoke other keys")
-	}
-	switch unlimited := slices.IndexFunc(key.limits, func(l tokenLimit) bool { return l.unlimited(tx.raw) }); {
-	case !key.limited:
-		add(HazardUnlimitedKey, "may spend all that the account has: its authorization sets no limits")
-	case unlimited >= 0:
-		add(HazardUnlimitedKey, fmt.Sprintf("has a limit for %v that nothing exhausts", key.limits[unlimited].token))
-	}
-	switch {
-	case key.expiry == 0 && !key.scoped:
-		add(HazardUnscopedKey, "never expires, and may make any call")
-	case key.expiry == 0:
-		add(HazardUnscopedKey, "never expires")
-	case !key.scoped:
-		add(HazardUnscopedKey, "may make any call: limits bind TIP-20 spending only")
-	}
-	return hazards
 }
 
-func isTIP20(token evm.Address) bool { return [12]byte(token[:12]) == tip20Prefix }
+// feeHazards point at the effect of the fee. A sponsored sender does not pay it.
+func (tx *transaction) feeHazards(found *hazards, index int) {
+	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
+		found.on(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
+	}
+	most := cmp.Or(tx.limits.MaxFee, DefaultMaxFee)
+	limit, _ := new(big.Float).Mul(big.NewFloat(most), big.NewFloat(1e18)).Int(nil)
+	if fee := tx.maximumFee(); fee.Cmp(limit) > 0 && (tx.sender != nil || tx.feePayer.form == payerNone) {
+		found.on(index, HazardHighFee, "the fee is up to %s USD, over %v", chains.Decimal(fee.String(), 18), most)
+	}
+}
+
+// keyHazards are those of what another key may do from now on, whichever way it is
+// granted: by a key authorization or by a call of the AccountKeychain. Each name is
+// there once for each key.
+func keyHazards(found *hazards, effects []chains.Effect) {
+	named := map[string]bool{}
+	once := func(index int, name, detail string, args ...any) {
+		if key := name + effects[index].To.String(); !named[key] {
+			named[key] = true
+			found.on(index, name, detail, args...)
+		}
+	}
+	for i, effect := range effects {
+		switch {
+		case effect.By == chains.ByOther || !grantsKey(effect):
+		case effect.Kind == chains.KindAuthority && isAdmin(effect):
+			once(i, authorityChange, "key %v becomes an admin of the account: it can authorize and revoke other keys", effect.To)
+		case effect.Kind == chains.KindAuthority && strings.HasPrefix(effect.Function, "setAllowedCalls("):
+			once(i, authorityChange, "key %v may make more calls for the account", effect.To)
+		case effect.Kind == chains.KindAuthority:
+			once(i, HazardUnscopedKey, "key %v may make any call%s: limits bind TIP-20 spending only", effect.To, neverExpires(effect))
+		case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited && effect.Asset.IsUnknown():
+			once(i, HazardUnlimitedKey, "key %v may spend all that the account has: it has no limits", effect.To)
+		case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
+			once(i, HazardUnlimitedKey, "key %v has a limit for %v that nothing exhausts", effect.To, effect.Asset.Token)
+		case (effect.Kind == chains.KindApprove || effect.Kind == chains.KindSettings) && effect.Until.IsNone() && !strings.HasPrefix(effect.Function, "updateSpendingLimit("):
+			once(i, HazardUnscopedKey, "key %v never expires", effect.To)
+		}
+	}
+}
+
+func neverExpires(effect chains.Effect) string {
+	if effect.Until.IsNone() {
+		return ", and never expires"
+	}
+	return ""
+}
+
+// isAdmin reports whether the authority of a key is that of an admin.
+func isAdmin(effect chains.Effect) bool {
+	if strings.HasPrefix(effect.Function, "authorizeAdminKey(") {
+		return true
+	}
+	for _, arg := range effect.Args {
+		if arg.Name == "admin" {
+			return arg.Value == "true"
+		}
+	}
+	return false
+}
+
+// namedOtherwise reports whether keyHazards has the effect's hazard.
+func namedOtherwise(effect chains.Effect) bool {
+	return grantsKey(effect) && (effect.Kind == chains.KindApprove || effect.Kind == chains.KindAuthority)
+}

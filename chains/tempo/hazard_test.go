@@ -1,13 +1,13 @@
 package tempo_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // hazardCases are well-formed transactions, each with the hazards it carries
@@ -31,8 +31,8 @@ var hazardCases = []struct {
 	{"gas over the cap", typed(with(items, gas, "8401c9c381")...),
 		[]string{tempo.HazardGasOverCap}, "gas 30000001 is over the cap of 30000000: the network does not include it"},
 
-	{"key without restrictions", plus(), []string{tempo.HazardUnlimitedKey, tempo.HazardUnscopedKey}, unlimited},
-	{"key with limits left out, expiry there", plus("01"), []string{tempo.HazardUnlimitedKey, tempo.HazardUnscopedKey}, unlimited},
+	{"key without restrictions", plus(), []string{tempo.HazardUnscopedKey, tempo.HazardUnlimitedKey}, anyCall},
+	{"key with limits left out, expiry there", plus("01"), []string{tempo.HazardUnscopedKey, tempo.HazardUnlimitedKey}, anyCallUntil},
 	{"key with limits 80", plus("01", "80", "c0"), []string{tempo.HazardUnlimitedKey}, unlimited},
 	{"key that may spend nothing and call anything", plus("01", "c0"), []string{tempo.HazardUnscopedKey},
 		"key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may make any call: limits bind TIP-20 spending only"},
@@ -49,20 +49,37 @@ var hazardCases = []struct {
 	{"a limit among others", plus("01", list(list(someone, "64"), list(alphaUSD, "8d01"+strings.Repeat("00", 12))), "c0"),
 		[]string{tempo.HazardUnlimitedKey}, exhausts},
 
-	{"admin key", key(adminKey...), []string{tempo.HazardAuthorityChange, tempo.HazardUnlimitedKey, tempo.HazardUnscopedKey},
+	{"admin key", key(adminKey...), []string{authorityChange, tempo.HazardUnlimitedKey},
 		"key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 becomes an admin of the account: it can authorize and revoke other keys"},
 
-	{"authorizeAdminKey by a call", calling("9a424307"), []string{tempo.HazardAuthorityChange}, byKeychain},
-	{"authorizeKey by a call, before T3", calling("54063a55"), []string{tempo.HazardAuthorityChange}, byKeychain},
-	{"authorizeKey by a call", calling("980a6025"), []string{tempo.HazardAuthorityChange}, byKeychain},
-	{"authorizeKey with a witness by a call", calling("e3c154d2"), []string{tempo.HazardAuthorityChange}, byKeychain},
-	{"updateSpendingLimit", calling("cbbb4480"), []string{tempo.HazardAuthorityChange}, byKeychain},
-	{"setAllowedCalls", calling("f5456703"), []string{tempo.HazardAuthorityChange}, byKeychain},
-	{"unknown function of the keychain", calling("12345678"), []string{tempo.HazardAuthorityChange}, byKeychain},
-	{"no function of the keychain", calling(""), []string{tempo.HazardAuthorityChange}, byKeychain},
-	{"revokeKey", calling("5ae7ab32"), nil, ""},
-	{"behind a transfer", typed(with(items, calls, list(transfer, list(keychain, "80", str("9a424307"))))...),
-		[]string{tempo.HazardAuthorityChange}, "call 2 changes the account's keys by the AccountKeychain"},
+	{"authorizeAdminKey by a call", calling("9a424307" + argument(someone) + number(0) + number(0)), []string{authorityChange},
+		"key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 becomes an admin of the account: it can authorize and revoke other keys"},
+	{"authorizeKey by a call, before T3, without limits", calling("54063a55" + argument(someone) + number(0) + number(9) + number(0) + number(0xa0) + number(0)),
+		[]string{tempo.HazardUnscopedKey, tempo.HazardUnlimitedKey}, anyCallUntil},
+	{"authorizeKey by a call, restricted", calling("980a6025" + argument(someone) + number(0) + restrictions(1, 100)), nil, ""},
+	{"authorizeKey by a call, with a limit that nothing exhausts", calling("980a6025" + argument(someone) + number(0) + restrictions(1, 1_000_000_000_000_001)),
+		[]string{tempo.HazardUnlimitedKey}, exhausts},
+	{"authorizeKey by a call, without limits", calling("980a6025" + argument(someone) + number(0) + restrictions(0, 100)), []string{tempo.HazardUnlimitedKey}, unlimited},
+	{"updateSpendingLimit", calling("cbbb4480" + argument(someone) + argument(alphaUSD) + number(100)), nil, ""},
+	{"updateSpendingLimit to what nothing exhausts", calling("cbbb4480" + argument(someone) + argument(alphaUSD) + number(1_000_000_000_000_001)),
+		[]string{tempo.HazardUnlimitedKey}, exhausts},
+	{"setAllowedCalls", calling("f5456703" + argument(someone) + number(0x40) + number(0)), []string{authorityChange},
+		"key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may make more calls for the account"},
+	{"cut off arguments", calling("9a424307"), []string{blindCall}, blind("0x9a424307")},
+	{"unknown function of the keychain", calling("12345678"), []string{blindCall}, blind("0x12345678")},
+	{"revokeKey", calling("5ae7ab32" + argument(someone)), nil, ""},
+	{"removeAllowedCalls", calling("f3941811" + argument(someone) + argument(someone)), nil, ""},
+	{"behind a transfer", typed(with(items, calls, list(transfer, list(keychain, "80", str("9a424307"+argument(someone)+number(0)+number(0)))))...),
+		[]string{authorityChange}, "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 becomes an admin of the account: it can authorize and revoke other keys"},
+	{"by a delegate", typed(with(items, calls, list(list(alphaUSD, "80", str("095ea7b3"+argument(someone)+number(1_000_000_000_000_001)))))...), []string{"tempo/unlimited-approval"},
+		"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may take all of the token 0x20C0000000000000000000000000000000000001 that signer has, now and later"},
+	{"to nobody", typed(with(items, calls, list(list(alphaUSD, "80", str("a9059cbb"+number(0)+number(1)))))...), []string{"tempo/burn"},
+		"what goes to 0x0000000000000000000000000000000000000000 is lost"},
+	{"with a value", typed(with(items, calls, list(list(someone, "01", "80")))...), []string{tempo.HazardNeverIncluded},
+		"call 1 has a value: no account holds a native coin here, and no node takes it"},
+	{"fee of a hundred dollars", typed(with(with(items, maxFeePerGas, "87038d7ea4c68000"), gas, "830186a0")...), nil, ""},
+	{"fee of more", typed(with(with(items, maxFeePerGas, "87038d7ea4c68001"), gas, "830186a0")...), []string{tempo.HazardHighFee}, "the fee is up to 100.0000000000001 USD, over 100"},
+	{"fee of more, sponsored", typed(with(with(with(items, maxFeePerGas, "87038d7ea4c68001"), gas, "830186a0"), feePayer, "00")...), nil, ""},
 
 	{"delegation on one chain", typed(with(items, authorizationList, list(authorization))...), nil, ""},
 	{"delegation on every chain", typed(with(items, authorizationList, list(authorization, list("80", someone, "08", secp256k1)))...),
@@ -81,16 +98,17 @@ var hazardCases = []struct {
 
 	{"several", typed(append(with(with(with(items, nonceKey, "a05b"+strings.Repeat("00", 31)), gas, "8401c9c381"), feeToken, someone),
 		list(list(plainKey...), secp256k1))...),
-		[]string{tempo.HazardReservedNonceKey, tempo.HazardGasOverCap, tempo.HazardUnlimitedKey, tempo.HazardUnscopedKey, tempo.HazardForeignFeeToken},
+		[]string{tempo.HazardReservedNonceKey, tempo.HazardGasOverCap, tempo.HazardForeignFeeToken, tempo.HazardUnscopedKey, tempo.HazardUnlimitedKey},
 		"the nonce key begins with 0x5b, which belongs to the subblocks of validators"},
 }
 
-const unlimited = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may spend all that the account has: its authorization sets no limits"
+const unlimited = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may spend all that the account has: it has no limits"
 
 const (
-	exhausts   = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 has a limit for 0x20C0000000000000000000000000000000000001 that nothing exhausts"
-	byKeychain = "call 1 changes the account's keys by the AccountKeychain"
-	keychain   = "94" + "aaaaaaaa00000000000000000000000000000000"
+	exhausts     = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 has a limit for 0x20C0000000000000000000000000000000000001 that nothing exhausts"
+	anyCall      = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may make any call, and never expires: limits bind TIP-20 spending only"
+	anyCallUntil = "key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7 may make any call: limits bind TIP-20 spending only"
+	keychain     = "94" + "aaaaaaaa00000000000000000000000000000000"
 )
 
 // limitedTo is a key with an expiry, a limit and no allowed call.
@@ -99,27 +117,43 @@ func limitedTo(limit ...string) string {
 }
 
 // calling is a call of the AccountKeychain.
-func calling(selector string) string {
-	input := "80"
-	if selector != "" {
-		input = str(selector)
-	}
-	return typed(with(items, calls, list(list(keychain, "80", input)))...)
+func calling(input string) string {
+	return typed(with(items, calls, list(list(keychain, "80", str(input))))...)
 }
+
+func blind(function string) string {
+	return "signer calls 0xaAAAaaAA00000000000000000000000000000000 (function " + function + "): what that does is not known, and it may do anything that the caller may"
+}
+
+// argument is an item with an address as an argument of a call, number one of a number.
+func argument(item string) string { return strings.Repeat("00", 12) + item[2:] }
+func number(n uint64) string      { return fmt.Sprintf("%064x", n) }
+
+// restrictions are those of authorizeKey: until second 9, one limit, no call.
+func restrictions(enforced, limit uint64) string {
+	return number(0x60) + number(9) + number(enforced) + number(0xa0) + number(0) + number(0x120) +
+		number(1) + argument(alphaUSD) + number(limit) + number(0) + number(0)
+}
+
+// The hazards of effects.
+const (
+	authorityChange = "tempo/authority-change"
+	blindCall       = "tempo/blind-call"
+)
 
 func TestHazards(t *testing.T) {
 	for _, c := range hazardCases {
 		t.Run(c.name, func(t *testing.T) {
-			chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{}, c.raw), c.names, c.detail)
+			roadtest.CheckHazards(t, hazardsOf(t, tempo.Limits{}, c.raw), c.names, c.detail)
 		})
 	}
 }
 
 // TestHazardLimits sets the bound that is configurable.
 func TestHazardLimits(t *testing.T) {
-	chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 59_999}, typed(items...)), []string{tempo.HazardGasOverCap},
+	roadtest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 59_999}, typed(items...)), []string{tempo.HazardGasOverCap},
 		"gas 60000 is over the cap of 59999: the network does not include it")
-	chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 60_000}, typed(items...)), nil, "")
+	roadtest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 60_000}, typed(items...)), nil, "")
 }
 
 // TestHazardNames makes sure that the closed list has every name there is.
@@ -128,14 +162,14 @@ func TestHazardNames(t *testing.T) {
 	for _, c := range hazardCases {
 		seen = append(seen, c.names...)
 	}
-	chaintest.CheckAllSeen(t, tempo.Chain{}, seen)
+	roadtest.CheckAllSeen(t, tempo.Chain{}, seen)
 }
 
 func hazardsOf(t *testing.T, limits tempo.Limits, raw string) []chains.Hazard {
 	t.Helper()
-	tx, err := tempo.New(limits).Parse(chaintest.Unhex(t, raw))
+	tx, err := tempo.New(limits).Parse(roadtest.Unhex(t, raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tx.Hazards(keystore.PublicKey{})
+	return tx.Hazards()
 }

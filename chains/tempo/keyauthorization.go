@@ -1,9 +1,10 @@
 package tempo
 
 import (
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // keyAuthorization gives another key access to the account:
@@ -31,11 +32,6 @@ type keyAuthorization struct {
 var keyTypes = [...]string{kindSecp256k1, kindP256, kindWebAuthn}
 
 func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
-	if at := f.At(); !f.NextIsList() {
-		f.Raw("keyAuthorization")
-		f.Fail("keyAuthorization", at, "is not a list: a key authorization is expected here, or nothing; is the transaction signed already?")
-		return
-	}
 	key := &keyAuthorization{}
 	outer := f.List("keyAuthorization")
 	start := outer.At()
@@ -113,5 +109,5 @@ func readOption(f *rlp.Fields, name string) bool {
 }
 
 func (key *keyAuthorization) digest(raw []byte) [32]byte {
-	return keccak.Sum256(key.signed.Of(raw))
+	return crypto.Keccak256Hash(key.signed.Of(raw))
 }

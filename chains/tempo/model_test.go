@@ -10,6 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
@@ -32,13 +33,9 @@ func TestGenerated(t *testing.T) {
 func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
 	t.Helper()
 	before := bytes.Clone(raw)
-	tx, err := tempo.Chain{}.Parse(raw)
+	signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, raw, "", key)
 	if err != nil {
 		t.Fatalf("%x: %v", raw, err)
-	}
-	signed, err := tx.AppendSigned(t.Context(), nil, key, "")
-	if err != nil {
-		t.Fatal(err)
 	}
 	if !bytes.Equal(raw, before) {
 		t.Fatalf("%x: the input was written to: %x", before, raw)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
@@ -18,7 +18,7 @@ func TestMutations(t *testing.T) {
 	key := newFixedKey(t)
 	for name, v := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
-			for mutant := range chaintest.Mutants(chaintest.Unhex(t, v.Unsigned), chaintest.EveryByte) {
+			for mutant := range roadtest.Mutants(roadtest.Unhex(t, v.Unsigned), roadtest.EveryByte) {
 				checkMutant(t, mutant, key)
 			}
 		})
@@ -35,7 +35,7 @@ func TestMutationsOfAuthorizations(t *testing.T) {
 		"authorization": typed(with(items, authorizationList, list(authorization))...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for mutant := range chaintest.Mutants(chaintest.Unhex(t, raw), chaintest.Boundaries) {
+			for mutant := range roadtest.Mutants(roadtest.Unhex(t, raw), roadtest.Boundaries) {
 				checkMutant(t, mutant, key)
 			}
 		})
@@ -71,12 +71,16 @@ func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := tx.AppendSigned(t.Context(), nil, key, "")
+	signing, err := roadtest.Ready(tx, "", key)
 	if refuses := decoded.RefusesSender(key.PublicKey().KeccakAddress()); (err == nil) != (refuses == nil) {
 		t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)
 	}
 	if err != nil {
 		return
+	}
+	signed, err := signing.AppendSigned(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if want := tempomodel.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
 		t.Errorf("%x\n got %x\nwant %x", raw, signed, want)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
@@ -30,7 +30,7 @@ var refusedEnvelopes = []refusal{
 	{"empty", "",
 		"tempo: at byte 0: empty: the raw unsigned transaction is expected"},
 	{"type 0x78", "78" + list(items...),
-		"tempo: type at byte 0: type 0x78 is what a fee payer signs, not a transaction"},
+		"tempo: field 12 (feePayer) at byte 66: is not the sender's address, which stands here in what a fee payer signs (0x78)"},
 	{"type 2", "02" + list(items...),
 		"tempo: type at byte 0: a native Tempo transaction has type 0x76: use TRANSACTION_TYPE_ETHEREUM for this one"},
 	{"legacy", list(items...),
@@ -54,15 +54,15 @@ var refusedEnvelopes = []refusal{
 	{"length of 8 bytes, huge", "76ff" + strings.Repeat("ff", 8),
 		"tempo: at byte 1: the length reaches past the end: cut off, or a byte is wrong"},
 	{"12 items", typed(items[:12]...),
-		"tempo: at byte 3: 12 items: an unsigned transaction has 13, or 14 with a key authorization"},
+		"tempo: at byte 3: 12 items: an unsigned transaction has 13, one more with a key authorization, and one more with the sender's signature"},
 	{"15 items", typed(append(withKey(plainKey...), "c0")...),
-		"tempo: at byte 3: 15 items: an unsigned transaction has 13, or 14 with a key authorization"},
+		"tempo: field 15 (signature) at byte 163: a list where a string should be"},
 	{"signed", typed(append(slices.Clone(items), secp256k1)...),
-		"tempo: field 14 (keyAuthorization) at byte 68: is not a list: a key authorization is expected here, or nothing; is the transaction signed already?"},
+		"tempo: signature at byte 68: is there: the transaction is signed already"},
 	{"signed, with a key authorization", typed(append(withKey(plainKey...), secp256k1)...),
-		"tempo: at byte 3: 15 items: an unsigned transaction has 13, or 14 with a key authorization"},
+		"tempo: signature at byte 163: is there: the transaction is signed already"},
 	{"14th item empty", typed(append(slices.Clone(items), "80")...),
-		"tempo: field 14 (keyAuthorization) at byte 68: is not a list: a key authorization is expected here, or nothing; is the transaction signed already?"},
+		"tempo: field 14 (signature) at byte 68: is not a signature: 0 bytes of no known kind"},
 	{"14th item reaches past the end", typed(append(slices.Clone(items), "c1")...),
 		"tempo: field 14 (keyAuthorization) at byte 68: the length reaches past the end: cut off, or a byte is wrong"},
 	{"item reaches past the end", typed(with(items, nonce, "b8")...),
@@ -225,7 +225,7 @@ func TestRefused(t *testing.T) {
 
 func checkRefused(t *testing.T, c refusal) {
 	t.Helper()
-	raw := chaintest.Unhex(t, c.raw)
+	raw := roadtest.Unhex(t, c.raw)
 	if tempomodel.Refuses(raw) == nil {
 		t.Error("the model accepts it")
 	}

@@ -1,7 +1,6 @@
 package tempo
 
 import (
-	"math/big"
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
@@ -63,24 +62,6 @@ func checkCount(list *rlp.Fields, most int) bool {
 	return count <= most
 }
 
-// maxYearly is what a key may spend of a token within a year, in the token's
-// smallest unit, without that its limit counts as none: a billion US dollars, for
-// TIP-20 tokens have 6 decimals.
-var maxYearly = big.NewInt(1e15)
-
-const secondsPerYear = 365 * 24 * 60 * 60
-
-// unlimited reports whether nothing exhausts the limit: what may be spent in all,
-// or with periods within a year, is over maxYearly.
-func (l tokenLimit) unlimited(raw []byte) bool {
-	yearly := l.limit.Big(raw)
-	if l.period > 0 && l.period < secondsPerYear {
-		periods := (secondsPerYear + l.period - 1) / l.period
-		yearly = new(big.Int).Mul(yearly, new(big.Int).SetUint64(periods))
-	}
-	return yearly.Cmp(maxYearly) > 0
-}
-
 // scope is [target, [[selector, [recipient…]]…]]: which calls are allowed
 // (TIP-1011). No rules: any call to the target. No recipients: any.
 type scope struct {
@@ -133,7 +114,7 @@ func (s *scope) readRules(list *rlp.Fields) {
 		recipients := tuple.List("recipients")
 		rule.readRecipients(&recipients)
 		tuple.Join(&recipients)
-		if len(rule.recipients) > 0 && !(isTIP20(s.target) && namesRecipient(rule.selector)) {
+		if len(rule.recipients) > 0 && !(evm.IsTIP20(s.target) && evm.SpendsTIP20(rule.selector)) {
 			tuple.Fail("recipients", at, "only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
 		}
 		list.Join(&tuple)
@@ -158,16 +139,4 @@ func (r *selectorRule) readRecipients(list *rlp.Fields) {
 		}
 		r.recipients = append(r.recipients, recipient)
 	}
-}
-
-// namesRecipient reports whether a function's first argument is a recipient that
-// a scope can bind: is_constrained_tip20_selector of the node.
-func namesRecipient(selector []byte) bool {
-	switch string(selector) {
-	case "\xa9\x05\x9c\xbb", // transfer(address,uint256)
-		"\x09\x5e\xa7\xb3", // approve(address,uint256)
-		"\x95\x77\x7d\x59": // transferWithMemo(address,uint256,bytes32)
-		return true
-	}
-	return false
 }

@@ -6,28 +6,28 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // TestSigners: an address in any case but with the right checksum, or a key's id.
 func TestSigners(t *testing.T) {
-	tx := parse(t, chaintest.Unhex(t, typed(items...)))
+	tx := parse(t, roadtest.Unhex(t, typed(items...)))
 	const checksummed = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
-	byAddress := keystore.ByKeccak([20]byte(chaintest.Unhex(t, checksummed)))
+	byAddress := keystore.ByKeccak([20]byte(roadtest.Unhex(t, checksummed)))
 	for signWith, want := range map[string]keystore.Locator{
 		checksummed:                  byAddress,
 		strings.ToLower(checksummed): byAddress,
 		"treasury":                   keystore.ByID("treasury"),
 	} {
-		got, err := tx.Signers(signWith)
-		if err != nil || len(got) != 1 || got[0] != want {
-			t.Errorf("%s: %v (%v), want %v", signWith, got, err, want)
+		request, err := tx.Request(signWith)
+		if err != nil || len(request.Locators()) != 1 || request.Locators()[0] != want {
+			t.Errorf("%s: %v", signWith, err)
 		}
 	}
 	for _, signWith := range []string{strings.Replace(checksummed, "cC", "CC", 1), checksummed[:40], "0x"} {
-		err := tx.(chains.Spelled).CheckSpelling(signWith)
+		_, err := tx.Request(signWith)
 		if refused, ok := errors.AsType[*chains.SignerError](err); !ok || refused.Chain != tempo.Name || !errors.Is(err, chains.ErrSignWith) {
 			t.Errorf("%s: %v", signWith, err)
 		}

@@ -2,12 +2,12 @@ package tempo
 
 import (
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // The signatures that authorizations carry. All but the first begin with a type
@@ -120,7 +120,7 @@ func (e envelope) address(raw []byte, digest common.Hash) (signer evm.Address, o
 	signature := e.bytes.Of(raw)
 	if e.kind == kindSecp256k1 {
 		if e.keychain {
-			digest = keccak.Sum256([]byte{signatureKeychain2}, digest[:], e.account[:])
+			digest = crypto.Keccak256Hash([]byte{signatureKeychain2}, digest[:], e.account[:])
 		}
 		var r, s uint256.Int
 		r.SetBytes(signature[:32])
@@ -131,6 +131,6 @@ func (e envelope) address(raw []byte, digest common.Hash) (signer evm.Address, o
 	if e.kind == kindP256 {
 		end-- // preHash
 	}
-	hash := keccak.Sum256(signature[end-64 : end])
+	hash := crypto.Keccak256Hash(signature[end-64 : end])
 	return evm.Address(hash[12:]), true
 }

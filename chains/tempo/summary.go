@@ -3,7 +3,6 @@ package tempo
 import (
 	"fmt"
 	"math/big"
-	"strconv"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -11,13 +10,12 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // networks are the chain ids of Tempo.
 var networks = map[uint64]string{4217: "Tempo", 42431: "Tempo testnet"}
 
-// Summary implements chains.Transaction.
+// Summary implements chains.NewTransaction.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("type", "0x76 (Tempo)"),
@@ -31,23 +29,47 @@ func (tx *transaction) Summary() chains.Summary {
 	fields = append(fields, windowField("valid after", tx.validAfter, "at once"), windowField("valid before", tx.validBefore, "for ever"))
 	fields = append(fields, tx.accessList.Summary()...)
 	for i := range tx.authorizations {
-		fields = append(fields, tx.authorizations[i].field(i+1, tx.raw))
+		fields = append(fields, tx.authorizations[i].field(i+1, tx.chainID, tx.raw))
 	}
 	if tx.key != nil {
 		fields = append(fields, tx.key.field(tx.raw))
 	}
-	return chains.Summary{Chain: Name, Fields: fields}
+	if tx.sender != nil {
+		fields = append(fields, chains.List("sender", chains.AddressField("account", tx.sender.address.String()), tx.sender.signature.field(tx.raw, tx.senderHash())))
+	}
+	noteVirtual(fields)
+	return chains.Summary{Chain: Name, Effects: tx.Effects(), Fields: fields}
 }
 
-// SignerView implements chains.Transaction.
-func (tx *transaction) SignerView(signer keystore.PublicKey) []chains.Field {
-	from := evm.AddressOf(signer)
-	fields := []chains.Field{chains.AddressField("from", from.String())}
-	if tx.calls.creates {
-		fields = append(fields, tx.createdField(from))
+// noteVirtual says of virtual addresses (TIP-1022) where what is sent there goes. The
+// account is the network's to look up.
+func noteVirtual(fields []chains.Field) {
+	for i := range fields {
+		field := &fields[i]
+		noteVirtual(field.Fields)
+		if field.Type != chains.TypeAddress || !common.IsHexAddress(field.Value) {
+			continue
+		}
+		if address := evm.Address(common.HexToAddress(field.Value)); evm.IsVirtual(address) && field.Note == "" {
+			field.Note = fmt.Sprintf("virtual: goes to the account that has registered %x, with tag %x", address[:4], address[14:])
+		}
 	}
-	if tx.feePayer.form == payerSigned {
-		fields = append(fields, tx.recoveredPayerField(from))
+}
+
+// SignerView implements chains.Signing.
+func (s *signing) SignerView() []chains.Field {
+	if s.tx.sender != nil {
+		return []chains.Field{chains.AddressField("fee payer", s.account.String()), chains.AddressField("sender", s.tx.sender.address.String())}
+	}
+	fields := []chains.Field{chains.AddressField("from", s.account.String())}
+	if s.accessKey {
+		fields = append(fields, chains.AddressField("signed by", s.signer.Address.String()).WithNote("an access key of the account"))
+	}
+	if s.tx.calls.creates {
+		fields = append(fields, s.tx.createdField(s.account))
+	}
+	if s.tx.feePayer.form == payerSigned {
+		fields = append(fields, s.tx.recoveredPayerField(s.account))
 	}
 	return fields
 }
@@ -73,11 +95,6 @@ func (tx *transaction) recoveredPayerField(from evm.Address) chains.Field {
 	return chains.AddressField("fee payer", payer.String())
 }
 
-// network has the contract calls of the chain. It has no native asset.
-func (tx *transaction) network() *evm.Network {
-	return &evm.Network{ID: "eip155:" + strconv.FormatUint(tx.chainID, 10), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
-}
-
 func (tx *transaction) callField(number int, c call) chains.Field {
 	input := c.input.Of(tx.raw)
 	var fields []chains.Field
@@ -85,7 +102,7 @@ func (tx *transaction) callField(number int, c call) chains.Field {
 		fields = append(fields, chains.Text("to", "none").WithNote("creates a contract"), chains.Bytes("init code", input))
 	} else {
 		fields = append(fields, chains.AddressField("to", c.to.String()))
-		fields = append(fields, tx.network().Read(evm.Transaction{To: c.to, Value: c.value.Big(tx.raw), Data: input}).Fields()...)
+		fields = append(fields, tx.readCall(tx.network(), c).Fields()...)
 	}
 	if c.value.Len() > 0 {
 		fields = append(fields, chains.BigInteger("value", c.value.Big(tx.raw)).
@@ -97,8 +114,7 @@ func (tx *transaction) callField(number int, c call) chains.Field {
 // feeFields tells of the fee. Gas is priced in 10⁻¹⁸ US dollars, whichever
 // token it is paid in; the fee in a token of 6 decimals is rounded up.
 func (tx *transaction) feeFields() []chains.Field {
-	price := tx.maxFeePerGas.Big(tx.raw)
-	fee := new(big.Int).Mul(new(big.Int).SetUint64(tx.gas), price)
+	price, fee := tx.maxFeePerGas.Big(tx.raw), tx.maximumFee()
 	fields := []chains.Field{
 		chains.Amount("maximum fee", fee, 18, "USD"),
 		chains.Integer("gas", tx.gas),
@@ -109,12 +125,15 @@ func (tx *transaction) feeFields() []chains.Field {
 }
 
 func (tx *transaction) payerField() chains.Field {
+	if tx.sender != nil {
+		return chains.Text("fee paid by", "the fee payer").WithNote("whose signature this one is to be")
+	}
 	switch tx.feePayer.form {
 	case payerPlaceholder:
 		return chains.Text("fee paid by", "somebody else").WithNote("a fee payer who has yet to sign")
 	case payerSigned:
 		return chains.Text("fee paid by", "somebody else").WithNote("a fee payer who has signed")
-	case payerNone:
+	case payerNone, payerSender:
 	}
 	return chains.Text("fee paid by", "the sender")
 }
@@ -124,7 +143,7 @@ func (tx *transaction) feeTokenField() chains.Field {
 	if tx.hasFeeToken {
 		token = chains.AddressField("fee token", tx.feeToken.String())
 	}
-	if tx.feePayer.form != payerNone {
+	if tx.sender == nil && tx.feePayer.form != payerNone {
 		token = token.WithNote("NOT COMMITTED TO by the sender's signature: the fee payer chooses it")
 	}
 	return token
@@ -152,7 +171,7 @@ func windowField(label string, seconds uint64, none string) chains.Field {
 // maxTime is the last second that RFC 3339 can write: the end of year 9999.
 const maxTime = 253402300799
 
-func (a *authorization) field(number int, raw []byte) chains.Field {
+func (a *authorization) field(number int, txChain uint64, raw []byte) chains.Field {
 	chain := chains.Text("chain", "ANY").WithNote("valid on every chain")
 	if a.chainID.Len() > 0 {
 		chain = chains.BigInteger("chain", a.chainID.Big(raw))
@@ -163,8 +182,10 @@ func (a *authorization) field(number int, raw []byte) chains.Field {
 	}
 	fields := []chains.Field{delegate, chain, chains.Integer("nonce", a.nonce)}
 	if a.signature.keychain {
-		fields = append(fields, chains.AddressField("account", a.signature.account.String()).
-			WithNote("by a key of its keychain: the network skips this authorization, and nothing is delegated"))
+		fields = append(fields, chains.AddressField("account", a.signature.account.String()))
+	}
+	if skipped := a.skipped(txChain, raw); skipped != "" {
+		fields[0] = fields[0].WithNote(skipped)
 	}
 	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.field(raw, evm.AuthorizationHash(a.signed.Of(raw))))...)
 }
@@ -211,7 +232,7 @@ func (l tokenLimit) field(raw []byte) chains.Field {
 	if l.period > 0 {
 		note = fmt.Sprintf("in the token's smallest unit, every %d seconds", l.period)
 	}
-	if l.unlimited(raw) {
+	if l.grant(raw).Unlimited() {
 		note = "UNLIMITED: " + note
 	}
 	return chains.BigInteger(l.token.String(), l.limit.Big(raw)).WithNote(note)

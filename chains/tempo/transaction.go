@@ -8,13 +8,12 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/chains/internal/rlp"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Type bytes (EIP-2718).
 const (
 	typeTempo    = 0x76
-	typeFeePayer = 0x78 // what a fee payer signs; not a transaction
+	typeFeePayer = 0x78 // what a fee payer signs
 )
 
 // The network's bounds.
@@ -27,11 +26,8 @@ const (
 	maxCallInput          = 128 << 10 // bytes
 )
 
-// Number of items: without and with a key authorization.
-const (
-	itemsPlain   = 13
-	itemsWithKey = 14
-)
+// itemsPlain is the number of items without a key authorization and a signature.
+const itemsPlain = 13
 
 // transaction is a view over the raw bytes, and what was read from them.
 type transaction struct {
@@ -58,24 +54,19 @@ type transaction struct {
 	feePayer             feePayer
 	authorizations       []authorization
 	key                  *keyAuthorization // nil if there is none
-
-	signer [1]keystore.Locator // room for what Signers returns
+	sender               *sender           // nil if the sender has not signed yet
 }
 
-var (
-	_ chains.Transaction = (*transaction)(nil)
-	_ chains.Spelled     = (*transaction)(nil)
-)
+var _ chains.NewTransaction = (*transaction)(nil)
 
 func (tx *transaction) parse() error {
 	switch {
 	case len(tx.raw) == 0:
 		return malformed("", 0, "empty: the raw unsigned transaction is expected")
-	case tx.raw[0] == typeFeePayer:
-		return unsupported("type 0x78 is what a fee payer signs, not a transaction")
-	case tx.raw[0] != typeTempo && (tx.raw[0] <= 4 || tx.raw[0] >= 0xc0):
+	case tx.raw[0] == typeTempo || tx.raw[0] == typeFeePayer:
+	case tx.raw[0] <= 4 || tx.raw[0] >= 0xc0:
 		return unsupported("a native Tempo transaction has type 0x76: use TRANSACTION_TYPE_ETHEREUM for this one")
-	case tx.raw[0] != typeTempo:
+	default:
 		return unsupported(fmt.Sprintf("type 0x%02x is unknown: a native Tempo transaction has type 0x76", tx.raw[0]))
 	}
 	f := rlp.Open(Name, tx.raw, 1)
@@ -83,7 +74,7 @@ func (tx *transaction) parse() error {
 	if err := tx.readItems(f); err != nil {
 		return cmp.Or(wrongCount(f), err)
 	}
-	return nil
+	return tx.checkSigned()
 }
 
 // wrongCount is the fault of a list with another number of items, of which any
@@ -91,8 +82,8 @@ func (tx *transaction) parse() error {
 // told.
 func wrongCount(f rlp.Fields) error {
 	count, start := f.Count(), f.At()
-	if count >= 0 && count != itemsPlain && count != itemsWithKey {
-		f.Fail("", start, "%d items: an unsigned transaction has 13, or 14 with a key authorization", count)
+	if count >= 0 && (count < itemsPlain || count > itemsPlain+2) {
+		f.Fail("", start, "%d items: an unsigned transaction has 13, one more with a key authorization, and one more with the sender's signature", count)
 		return f.Err()
 	}
 	return nil
@@ -107,8 +98,11 @@ func (tx *transaction) readItems(f rlp.Fields) error {
 	tx.readWindow(&f)
 	tx.readPayment(&f)
 	tx.readAuthorizations(&f)
-	if f.More() {
+	if f.NextIsList() {
 		tx.readKeyAuthorization(&f)
+	}
+	if f.More() {
+		tx.readSender(&f)
 	}
 	return f.Close()
 }
@@ -190,16 +184,6 @@ func (tx *transaction) readPayment(f *rlp.Fields) {
 	tx.feeTokenItem = rlp.Between(start, f.At())
 	tx.readFeePayer(f)
 	tx.feePayerItem = rlp.Between(int(tx.feeTokenItem.End), f.At())
-}
-
-// Signers implements chains.Transaction.
-func (tx *transaction) Signers(signWith string) ([]keystore.Locator, error) {
-	return evm.Signers(Name, signWith, &tx.signer)
-}
-
-// CheckSpelling implements chains.Spelled.
-func (tx *transaction) CheckSpelling(signWith string) error {
-	return evm.CheckSpelling(Name, signWith)
 }
 
 func malformed(field string, at int, problem string) error {

@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -20,33 +20,29 @@ type vector struct {
 
 func vectors(t testing.TB) map[string]vector {
 	t.Helper()
-	return chaintest.Vectors[vector](t, "testdata/*.json")
+	return roadtest.Vectors[vector](t, "testdata/*.json")
 }
 
 // keyOf returns a handle to a private key given in hex.
 func keyOf(t testing.TB, privateKey string) keystore.Key {
 	t.Helper()
-	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, privateKey))
+	return roadtest.Key(t, keystore.CurveSecp256k1, roadtest.Unhex(t, privateKey))
 }
 
 // TestContract holds the chain against the contract of all chains.
 func TestContract(t *testing.T) {
-	samples := map[string]chaintest.Sample{}
+	samples := map[string]roadtest.Sample{}
 	for name, v := range vectors(t) {
-		samples[name] = chaintest.Sample{Raw: chaintest.Unhex(t, v.Unsigned), Key: keyOf(t, v.PrivateKey)}
+		samples[name] = roadtest.Sample{Raw: roadtest.Unhex(t, v.Unsigned), Key: keyOf(t, v.PrivateKey)}
 	}
-	chaintest.Run(t, tempo.Chain{}, samples)
+	roadtest.Run(t, tempo.Chain{}, samples)
 }
 
 func TestVectors(t *testing.T) {
 	for name, v := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
-			tx, err := tempo.Chain{}.Parse(chaintest.Unhex(t, v.Unsigned))
-			if err != nil {
-				t.Fatal(err)
-			}
 			key := keyOf(t, v.PrivateKey)
-			signed, err := tx.AppendSigned(t.Context(), nil, key, v.Address)
+			signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, roadtest.Unhex(t, v.Unsigned), v.Address, key)
 			if err != nil {
 				t.Fatal(err)
 			}

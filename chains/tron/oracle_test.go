@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -20,6 +19,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	_ "google.golang.org/protobuf/types/known/anypb" // Transaction.raw uses it
+
+	"github.com/countersign-dev/countersign/chains/roadtest"
 )
 
 // The oracle is Google's implementation of Protocol Buffers, with the messages

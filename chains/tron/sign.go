@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/keccak"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -62,7 +61,7 @@ func recoverSigner(id [32]byte, made []byte) (signer address, err error) {
 	if err != nil {
 		return signer, errors.New("no key can have made it")
 	}
-	hash := keccak.Sum256(point[1:])
+	hash := crypto.Keccak256Hash(point[1:])
 	copy(signer[:], hash[12:])
 	return signer, nil
 }

@@ -10,8 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // sunDecimals: one TRX is 10^6 sun.
@@ -110,7 +111,7 @@ func (tx *transaction) frameSummary() []chains.Field {
 // transaction's id and the owner's 21 bytes.
 func (tx *transaction) createdAddress() (created address) {
 	creator := tx.owner()
-	hash := keccak.Sum256(tx.id[:], []byte{addressPrefix}, creator[:])
+	hash := crypto.Keccak256Hash(tx.id[:], []byte{addressPrefix}, creator[:])
 	copy(created[:], hash[12:])
 	return created
 }

@@ -23,23 +23,95 @@ func Refuses(raw []byte) error {
 	if !bytes.Equal(tx.Encode(), raw) {
 		return errors.New("not the canonical encoding")
 	}
-	return errors.Join(tx.refusesNumbers(), tx.refusesCalls(), tx.refusesAccessList(), tx.refusesPayer(), tx.refusesSignatures(), tx.refusesKey())
+	return errors.Join(tx.refusesSender(), tx.refusesNumbers(), tx.refusesCalls(), tx.refusesAccessList(), tx.refusesPayer(), tx.refusesSignatures(), tx.refusesKey())
 }
 
-// Decode reads an unsigned transaction.
+// Decode reads an unsigned transaction, or one that its sender has signed.
 func Decode(raw []byte) (*Transaction, error) {
-	if len(raw) == 0 || raw[0] != TypeTempo {
-		return nil, errors.New("not of type 0x76")
+	if len(raw) == 0 || raw[0] != TypeTempo && raw[0] != TypeFeePayer {
+		return nil, errors.New("of neither type 0x76 nor 0x78")
 	}
-	tx := &Transaction{}
-	if err := rlp.DecodeBytes(raw[1:], tx); err != nil {
+	tx := &Transaction{ForPayer: raw[0] == TypeFeePayer}
+	var items []rlp.RawValue
+	if err := rlp.DecodeBytes(raw[1:], &items); err != nil {
+		return nil, err
+	}
+	if last := len(items) - 1; last >= 13 && items[last][0] < 0xc0 {
+		if err := rlp.DecodeBytes(items[last], &tx.Sender); err != nil {
+			return nil, err
+		}
+		if tx.Sender == nil {
+			tx.Sender = []byte{}
+		}
+		items = items[:last]
+	}
+	if err := rlp.DecodeBytes(encode(items), tx); err != nil {
 		return nil, err
 	}
 	return tx, nil
 }
 
-// Encode writes an unsigned transaction.
-func (tx *Transaction) Encode() []byte { return append([]byte{TypeTempo}, encode(tx)...) }
+// Encode writes an unsigned transaction, or one that its sender has signed.
+func (tx *Transaction) Encode() []byte {
+	kind := byte(TypeTempo)
+	if tx.ForPayer {
+		kind = TypeFeePayer
+	}
+	unsigned := append([]byte{kind}, encode(tx)...)
+	if tx.Sender == nil {
+		return unsigned
+	}
+	return WithSignature(unsigned, tx.Sender)
+}
+
+// refusesSender: only a transaction that waits for a fee payer is signed already, by
+// the account that it names if it names one.
+func (tx *Transaction) refusesSender() error {
+	placeholder := bytes.Equal(tx.FeePayer, []byte{0})
+	switch {
+	case tx.Sender == nil && !tx.ForPayer:
+		return nil
+	case tx.Sender == nil || !tx.ForPayer && !placeholder:
+		return errors.New("not signed by its sender, or waits for no fee payer")
+	}
+	sender, err := tx.SenderAddress()
+	if err != nil {
+		return err
+	}
+	if tx.ForPayer && !bytes.Equal(tx.FeePayer, encode(sender)) {
+		return errors.New("names another sender")
+	}
+	return nil
+}
+
+// SenderAddress is the account of the sender's signature.
+func (tx *Transaction) SenderAddress() (sender common.Address, err error) {
+	signature, digest := tx.Sender, tx.SigningHash()
+	inKeychain := len(signature) > 21 && len(signature) != 65 && signature[0] == 4
+	if inKeychain {
+		digest = crypto.Keccak256([]byte{4}, digest, signature[1:21])
+		sender, signature = common.Address(signature[1:21]), signature[21:]
+	}
+	if !isSignature(signature) {
+		return sender, errors.New("sender's signature is none")
+	}
+	if len(signature) != 65 {
+		if end := len(signature); !inKeychain {
+			if signature[0] == 1 {
+				end-- // preHash
+			}
+			sender = common.Address(crypto.Keccak256(signature[end-64 : end])[12:])
+		}
+		return sender, nil
+	}
+	plain := bytes.Clone(signature)
+	plain[64] -= 27
+	pub, err := crypto.SigToPub(digest, plain)
+	if err == nil && !inKeychain {
+		sender = crypto.PubkeyToAddress(*pub)
+	}
+	return sender, err
+}
 
 func encode(value any) []byte {
 	out, err := rlp.EncodeToBytes(value)
@@ -108,8 +180,8 @@ func (tx *Transaction) refusesPayer() error {
 	if len(tx.FeeToken) != 0 && len(tx.FeeToken) != 20 {
 		return errors.New("fee token is of another length")
 	}
-	if bytes.Equal(tx.FeePayer, []byte{0x80}) || bytes.Equal(tx.FeePayer, []byte{0}) {
-		return nil
+	if bytes.Equal(tx.FeePayer, []byte{0x80}) || bytes.Equal(tx.FeePayer, []byte{0}) || tx.ForPayer {
+		return nil // of ForPayer it is held against the sender
 	}
 	var signature PayerSignature
 	if err := rlp.DecodeBytes(tx.FeePayer, &signature); err != nil {

@@ -13,6 +13,7 @@ import (
 // SigningHash is what the sender signs.
 func (tx *Transaction) SigningHash() []byte {
 	preimage := *tx
+	preimage.Sender, preimage.ForPayer = nil, false
 	if !bytes.Equal(tx.FeePayer, []byte{0x80}) {
 		preimage.FeeToken, preimage.FeePayer = nil, []byte{0}
 	}
@@ -22,7 +23,7 @@ func (tx *Transaction) SigningHash() []byte {
 // PayerHash is what the fee payer of a sender signs.
 func (tx *Transaction) PayerHash(sender common.Address) []byte {
 	preimage := *tx
-	preimage.FeePayer = encode(sender)
+	preimage.Sender, preimage.FeePayer = nil, encode(sender)
 	return crypto.Keccak256([]byte{TypeFeePayer}, encode(&preimage))
 }
 
@@ -37,7 +38,7 @@ func WithSignature(unsigned, signature []byte) []byte {
 	if err := rlp.DecodeBytes(unsigned[1:], &items); err != nil {
 		panic(err)
 	}
-	return append([]byte{TypeTempo}, encode(append(items, encode(signature)))...)
+	return append([]byte{unsigned[0]}, encode(append(items, encode(signature)))...)
 }
 
 // sign returns r ‖ s ‖ v, v 27 or 28.
@@ -82,10 +83,58 @@ func Open(signed []byte) (sender common.Address, unsigned []byte, err error) {
 	return crypto.PubkeyToAddress(*pub), unsigned, nil
 }
 
+// Countersign returns the transaction with a fee payer's signature.
+func (tx *Transaction) Countersign(payer *ecdsa.PrivateKey) []byte {
+	sender, err := tx.SenderAddress()
+	if err != nil {
+		panic(err)
+	}
+	signed := *tx
+	signed.ForPayer, signed.FeePayer = false, SignPayer(payer, tx.PayerHash(sender))
+	return signed.Encode()
+}
+
+// SignFor returns the transaction with the signature of an account's access key.
+func (tx *Transaction) SignFor(account common.Address, key *ecdsa.PrivateKey) []byte {
+	return WithSignature(tx.Encode(), tx.KeychainSignature(account, key))
+}
+
+// KeychainSignature is the sender's signature by an access key of an account.
+func (tx *Transaction) KeychainSignature(account common.Address, key *ecdsa.PrivateKey) []byte {
+	digest := crypto.Keccak256([]byte{4}, tx.SigningHash(), account[:])
+	return append(append([]byte{4}, account[:]...), sign(key, digest)...)
+}
+
+// ToCountersign returns what a fee payer is given: the transaction with its sender's
+// signature and a placeholder, or what the fee payer signs, with the signature.
+func (tx *Transaction) ToCountersign(signature []byte, forPayer bool) *Transaction {
+	signed := *tx
+	signed.Sender, signed.ForPayer, signed.FeePayer = signature, forPayer, []byte{0}
+	if forPayer {
+		sender, err := signed.SenderAddress()
+		if err != nil {
+			panic(err)
+		}
+		signed.FeePayer = encode(sender)
+	}
+	return &signed
+}
+
+// SenderSignature is the sender's own signature.
+func (tx *Transaction) SenderSignature(key *ecdsa.PrivateKey) []byte {
+	return sign(key, tx.SigningHash())
+}
+
 // RefusesSender returns why the network takes no signature of a sender's own key
 // under the transaction, or nil: its key authorization is not by that account's
 // key.
 func (tx *Transaction) RefusesSender(sender common.Address) error {
+	if tx.Sender != nil {
+		if has, err := tx.SenderAddress(); err != nil || has == sender {
+			return errors.New("the fee payer is the sender")
+		}
+		return nil
+	}
 	if len(tx.Key) == 0 {
 		return nil
 	}

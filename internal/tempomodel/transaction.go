@@ -23,6 +23,11 @@ const (
 
 // Transaction is the items of an unsigned transaction, in their order.
 type Transaction struct {
+	// Of what a fee payer is to countersign: the sender's signature, and whether it
+	// comes as what the fee payer signs (0x78) with the sender's address as FeePayer.
+	Sender   []byte `rlp:"-"`
+	ForPayer bool   `rlp:"-"`
+
 	ChainID                 uint64
 	Tip, Cap                *big.Int
 	Gas                     uint64

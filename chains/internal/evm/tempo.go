@@ -209,3 +209,12 @@ func boundedTIP20(amount *big.Int, bound chains.Bound) chains.Quantity {
 	}
 	return chains.Quantity{Bound: bound, Value: amount}
 }
+
+// tip20Field shows an amount of a TIP-20 token, which has 6 decimals always.
+func tip20Field(label string, r role, amount *big.Int) chains.Field {
+	field := chains.Amount(label, amount, 6, "")
+	if r == roleAllowance && amount.Cmp(maxTIP20) > 0 {
+		return field.WithNote("UNLIMITED: all of this token, now and later")
+	}
+	return field
+}

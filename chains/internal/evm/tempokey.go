@@ -76,6 +76,9 @@ func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.E
 			add(effect)
 		}
 	}
+	if len(effects) == 0 { // it may do nothing
+		add(chains.Effect{Kind: chains.KindSettings, Account: account})
+	}
 	return effects
 }
 

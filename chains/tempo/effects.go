@@ -1,0 +1,152 @@
+package tempo
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+)
+
+// network has the contract calls of the transaction's chain.
+func (tx *transaction) network() *evm.Network {
+	return &evm.Network{ID: "eip155:" + strconv.FormatUint(tx.chainID, 10), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
+}
+
+// Effects implements chains.NewTransaction: what the calls do, the delegations, what
+// another key may do from now on, and the fee. Where the sender has signed, all but
+// the fee is by the sender's signature.
+func (tx *transaction) Effects() []chains.Effect {
+	network := tx.network()
+	var effects []chains.Effect
+	for number, c := range tx.calls.all(tx.raw) {
+		effects = append(effects, tx.callEffects(network, number, c)...)
+	}
+	if tx.key != nil {
+		for _, effect := range tx.key.grant(tx.raw).Effects(network, chains.SignerParty()) {
+			effect.Function, effect.Path = evm.GrantFunction, "key authorization"
+			effects = append(effects, effect)
+		}
+	}
+	effects = append(effects, tx.delegations(network)...)
+	if tx.sender != nil {
+		effects = tx.bySender(effects, network.Party(tx.sender.address))
+	}
+	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect(network))
+}
+
+func (tx *transaction) callEffects(network *evm.Network, number int, c call) []chains.Effect {
+	path := fmt.Sprintf("call %d of %d", number, tx.calls.count)
+	if c.creation {
+		return []chains.Effect{{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: path + "/init code"}}
+	}
+	effects := tx.readCall(network, c).Effects()
+	for i := range effects {
+		effects[i].Path = path + "/" + effects[i].Path
+	}
+	return effects
+}
+
+// readCall decodes a call of a contract.
+func (tx *transaction) readCall(network *evm.Network, c call) *evm.Call {
+	return network.Read(evm.Transaction{To: c.to, Value: c.value.Big(tx.raw), Data: c.input.Of(tx.raw)})
+}
+
+// bySender gives effects to the account whose signature stands in the bytes.
+func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []chains.Effect {
+	effects = evm.Resolve(effects, sender)
+	for i := range effects {
+		if effects[i].By == chains.BySigner || effects[i].By == chains.ByStanding {
+			effects[i].By, effects[i].OtherSigner = chains.ByOther, sender
+		}
+	}
+	return effects
+}
+
+// delegations are that the code of a delegate gets control of an account, for each
+// authorization that the network does not skip. It stands by the account's
+// signature, which is in the bytes.
+func (tx *transaction) delegations(network *evm.Network) (effects []chains.Effect) {
+	for i := range tx.authorizations {
+		a := &tx.authorizations[i]
+		signer, ok := a.signature.address(tx.raw, evm.AuthorizationHash(a.signed.Of(tx.raw)))
+		if !ok || a.skipped(tx.chainID, tx.raw) != "" {
+			continue
+		}
+		account := network.Party(signer)
+		effect := chains.Effect{Kind: chains.KindAuthority, From: account, By: chains.ByOther, OtherSigner: account,
+			To: network.Party(a.delegate), Account: account, Path: fmt.Sprintf("authorization %d", i+1)}
+		if a.delegate == (evm.Address{}) {
+			effect.Kind, effect.To = chains.KindRevoke, chains.Party{}
+		}
+		effects = append(effects, effect)
+	}
+	return effects
+}
+
+// skipped says why the network skips an authorization, empty if it does not.
+func (a *authorization) skipped(chainID uint64, raw []byte) string {
+	switch {
+	case a.signature.keychain:
+		return "by a key of its keychain: the network skips this authorization, and nothing is delegated"
+	case a.chainID.Len() > 0 && a.chainID.Big(raw).Cmp(new(big.Int).SetUint64(chainID)) != 0:
+		return "for another chain: the network skips this authorization here"
+	}
+	return ""
+}
+
+// grant is what the key authorization lets the key do.
+func (key *keyAuthorization) grant(raw []byte) *evm.KeyGrant {
+	g := &evm.KeyGrant{Key: key.keyID, Admin: key.admin, Expires: key.expiry, Limited: key.limited, Scoped: key.scoped}
+	for _, limit := range key.limits {
+		g.Limits = append(g.Limits, limit.grant(raw))
+	}
+	for _, s := range key.scopes {
+		read := evm.KeyScope{Target: s.target}
+		for _, rule := range s.rules {
+			read.Selectors = append(read.Selectors, [4]byte(rule.selector))
+		}
+		g.Scopes = append(g.Scopes, read)
+	}
+	return g
+}
+
+func (l tokenLimit) grant(raw []byte) evm.KeyLimit {
+	return evm.KeyLimit{Token: l.token, Amount: l.limit.Big(raw), Period: l.period}
+}
+
+// attodollars are 10⁻¹⁸ US dollars, in which gas is priced, in the smallest unit of a
+// TIP-20 token, which has 6 decimals.
+var attodollars = big.NewInt(1e12)
+
+// maximumFee is the most that gas costs, in 10⁻¹⁸ US dollars.
+func (tx *transaction) maximumFee() *big.Int {
+	return new(big.Int).Mul(new(big.Int).SetUint64(tx.gas), tx.maxFeePerGas.Big(tx.raw))
+}
+
+// feeEffect is the most that can be paid for inclusion, in a token of 6 decimals,
+// rounded up. A sponsored sender knows neither who pays nor in which token.
+func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
+	fee := new(big.Int).Add(tx.maximumFee(), new(big.Int).Sub(attodollars, big.NewInt(1)))
+	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner, Asset: chains.UnknownAsset(network.ID),
+		Amount: chains.AtMost(fee.Div(fee, attodollars)), Path: "maximum fee"}
+	switch sponsored := tx.sender == nil && tx.feePayer.form != payerNone; {
+	case sponsored:
+		effect.From, effect.By, effect.OtherSigner = chains.UnknownParty(), chains.ByOther, chains.UnknownParty()
+	case tx.hasFeeToken:
+		effect.Asset = chains.Token(network.ID, network.Party(tx.feeToken), "tip20")
+	}
+	return effect
+}
+
+// grantsKey reports whether an effect is what another key may do.
+func grantsKey(effect chains.Effect) bool {
+	name, _, _ := strings.Cut(effect.Function, "(")
+	switch name {
+	case evm.GrantFunction, "authorizeKey", "authorizeAdminKey", "updateSpendingLimit", "setAllowedCalls":
+		return true
+	}
+	return false
+}

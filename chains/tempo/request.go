@@ -1,0 +1,140 @@
+package tempo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Request implements chains.NewTransaction.
+func (tx *transaction) Request(signWith string) (chains.Request, error) {
+	with, err := evm.ReadSignWith(Name, signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &request{SignWith: with, tx: tx}, nil
+}
+
+type request struct {
+	*evm.SignWith
+	tx *transaction
+}
+
+// With implements chains.Request. A secp256k1 key signs as the sender, for its own
+// account or for the one that it is an access key of; or, where the sender has
+// signed, as the fee payer. It refuses what the network would not take.
+func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
+	signer, err := r.Signer(keys)
+	if err != nil {
+		return nil, err
+	}
+	s := &signing{tx: r.tx, signer: signer, account: signer.Address}
+	if root := actsFor(signer.ECDSASigner); root != nil && r.tx.sender == nil {
+		if len(root) != len(s.account) {
+			return nil, notSigner("key %s acts for %x, which is no address of 20 bytes", signer.ID, root)
+		}
+		s.account, s.accessKey = evm.Address(root), true
+	}
+	return s, s.check()
+}
+
+// actsFor is the account that a signer is an access key of, nil if of none.
+func actsFor(signer keystore.ECDSASigner) []byte {
+	if delegate, ok := signer.(keystore.Delegate); ok {
+		return delegate.ActsFor()
+	}
+	return nil
+}
+
+// signing is a transaction with the key that signs it.
+type signing struct {
+	tx        *transaction
+	signer    evm.SigningKey
+	account   evm.Address // for which it signs
+	accessKey bool        // it is an access key of the account
+}
+
+func (s *signing) check() error {
+	switch {
+	case s.tx.sender != nil && s.tx.sender.address == s.account:
+		return notSigner("%v is the sender: the network takes another account as its fee payer", s.account)
+	case s.tx.sender != nil:
+		return nil
+	case s.accessKey && s.tx.calls.creates:
+		return notSigner("key %s is an access key: the network lets none create contracts", s.signer.ID)
+	}
+	return s.checkKeyAuthorization()
+}
+
+// checkKeyAuthorization refuses a sender under whose signature the network does not
+// take the key authorization: it names another account, or is not signed by the
+// account's own key, or by the access key that signs the transaction as an admin.
+func (s *signing) checkKeyAuthorization() error {
+	key := s.tx.key
+	if key == nil {
+		return nil
+	}
+	if key.bound && key.account != s.account {
+		return notSigner("the key authorization is for account %v, not for %v: the network refuses it", key.account, s.account)
+	}
+	by, ok := key.signature.address(s.tx.raw, key.digest(s.tx.raw))
+	switch {
+	case !ok:
+		return notSigner("the key authorization's signature is not valid: the network refuses it")
+	case by == s.account && (!s.accessKey || key.keyID == s.signer.Address && key.keyType == 0):
+		return nil // by the account's own key, to which it is bound
+	case by == s.account:
+		return notSigner("the key authorization is for another key than the access key %v that signs: the network refuses it", s.signer.Address)
+	case s.accessKey && by == s.signer.Address && key.bound:
+		return nil // by an admin
+	}
+	return notSigner("the key authorization is signed by %v, not by the account %v: the network refuses it", by, s.account)
+}
+
+func notSigner(format string, args ...any) error {
+	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, args...)}
+}
+
+// KeyIDs implements chains.Signing.
+func (s *signing) KeyIDs() []string { return []string{s.signer.ID} }
+
+// Effects implements chains.Signing.
+func (s *signing) Effects() []chains.Effect {
+	return evm.Resolve(s.tx.Effects(), s.tx.network().Party(s.account))
+}
+
+// AppendSigned implements chains.Signing.
+func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
+	signature, err := s.signer.SignECDSA(ctx, s.digest())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s.tx.sender != nil:
+		return s.tx.splicePayer(dst, &signature), nil
+	case s.accessKey:
+		return s.tx.splice(dst, slices.Concat([]byte{signatureKeychain2}, s.account[:], signature[:64], []byte{27 + signature[64]})), nil
+	}
+	signature[64] += 27
+	return s.tx.splice(dst, signature[:]), nil
+}
+
+// digest is what the key signs: as an access key it commits to the account.
+//
+//	keccak256(04 ‖ hash ‖ account)
+func (s *signing) digest() [32]byte {
+	switch {
+	case s.tx.sender != nil:
+		return s.tx.payerHash(s.tx.sender.address)
+	case s.accessKey:
+		hash := s.tx.senderHash()
+		return crypto.Keccak256Hash([]byte{signatureKeychain2}, hash[:], s.account[:])
+	}
+	return s.tx.senderHash()
+}
