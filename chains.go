@@ -33,9 +33,9 @@ func Chains(limits Limits) []chains.NewChain {
 	return []chains.NewChain{
 		ethereum.New(limits.Ethereum),
 		solana.New(limits.Solana),
-		chains.Adapt(tron.New(limits.Tron)),
+		tron.New(limits.Tron),
 		bitcoin.New(limits.Bitcoin),
-		chains.Adapt(tempo.New(limits.Tempo)),
+		tempo.New(limits.Tempo),
 	}
 }
 

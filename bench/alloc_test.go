@@ -15,7 +15,7 @@ import (
 // number is another.
 var maxAllocations = map[string]float64{
 	"ethereum": 48, "ethereum/eip7702": 130, // each authorization is recovered, for it may be the signer's
-	"tron": 32, "tempo": 32, "solana": 16, "bitcoin": 200,
+	"tron": 96, "tempo": 120, "solana": 16, "bitcoin": 200,
 }
 
 func TestAllocations(t *testing.T) {

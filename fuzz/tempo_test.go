@@ -9,7 +9,6 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
@@ -21,22 +20,30 @@ func tempoSeeds(f *testing.F) [][]byte {
 	seeds := transactionsOf(f, "tempo")
 	random := rand.New(rand.NewPCG(24, 25))
 	for number := range 6 * len(tempomodel.Kinds) {
-		seeds = append(seeds, tempomodel.Generate(random, number).Unsigned)
+		c := tempomodel.Generate(random, number)
+		seeds = append(seeds, c.Unsigned)
+		c.Tx.FeePayer = []byte{0}
+		seeds = append(seeds, c.Tx.ToCountersign(c.Tx.SenderSignature(c.Key), number%2 == 0).Encode())
 	}
 	return seeds
 }
 
 // FuzzTempoParse: the reader agrees with the model on what is valid, so that
 // what it accepts is the canonical encoding; what is signed keeps the items, and
-// its signature recovers to our address.
+// its signature recovers to our address. What the sender has signed is countersigned
+// as the model does.
 func FuzzTempoParse(f *testing.F) {
 	for _, seed := range tempoSeeds(f) {
 		f.Add(seed)
 	}
 	key := ethereumKey(f)
+	payer, err := crypto.HexToECDSA(ethereumSecret)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		before := bytes.Clone(raw)
-		tx, err := chains.Adapt(tempo.Chain{}).Parse(raw)
+		tx, err := tempo.Chain{}.Parse(raw)
 		if refuses := tempomodel.Refuses(raw); (err == nil) != (refuses == nil) {
 			t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)
 		}
@@ -58,6 +65,12 @@ func FuzzTempoParse(f *testing.F) {
 		}
 		if !bytes.Equal(raw, before) {
 			t.Fatalf("%x: the input was written to", before)
+		}
+		if decoded.Sender != nil {
+			if want := decoded.Countersign(payer); !bytes.Equal(signed, want) {
+				t.Fatalf("%x: countersigned %x, want %x", raw, signed, want)
+			}
+			return
 		}
 		sender, unsigned, err := tempomodel.Open(signed)
 		if want := common.Address(key.PublicKey().KeccakAddress()); err != nil || sender != want || !bytes.Equal(unsigned, raw) {

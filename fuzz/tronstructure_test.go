@@ -108,16 +108,16 @@ func FuzzTronStructure(f *testing.F) {
 				break // a further change might mend it
 			}
 		}
-		checkTronChanged(t, message.encode(), rule, func(tx chains.Transaction, raw []byte) {
+		checkTronChanged(t, message.encode(), rule, func(tx chains.NewTransaction, raw []byte) {
 			checkTronCanonical(t, raw)
 			tx.Summary().Digest()
-			tx.Hazards(key.PublicKey())
+			showEverything(t, tx, key)
 			checkTronSigned(t, tx, key, raw)
 		})
 	})
 }
 
-func checkTronChanged(t *testing.T, raw []byte, rule string, accepted func(chains.Transaction, []byte)) {
+func checkTronChanged(t *testing.T, raw []byte, rule string, accepted func(chains.NewTransaction, []byte)) {
 	t.Helper()
 	tx, err := tron.New(tron.Limits{}).Parse(raw)
 	refused, ok := errors.AsType[*chains.ParseError](err)

@@ -305,15 +305,19 @@ func signTron(t *testing.T, store *memory.Store, number int, unsigned string) st
 		t.Fatal(err)
 	}
 	signWith := fmt.Sprintf("key-%d", number)
-	at, err := tx.Signers(signWith)
+	request, err := tx.Request(signWith)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := store.Find(context.Background(), "org", at[0])
+	key, err := store.Find(context.Background(), "org", request.Locators()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := tx.AppendSigned(t.Context(), nil, keystore.Verified(key), signWith)
+	signing, err := request.With(keystore.Verified(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := signing.AppendSigned(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
