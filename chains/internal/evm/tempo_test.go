@@ -1,0 +1,111 @@
+package evm
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// tempo is Tempo's mainnet.
+var tempo = &Network{ID: "eip155:4217", ChainID: TempoMainnet, Symbol: "native", Decimals: 18}
+
+// addressAt is where a precompile is; of TIP-20 tokens pathUSD.
+func addressAt(w where) Address {
+	for at, is := range precompiles {
+		if is == w {
+			return at
+		}
+	}
+	return hexAddress("0x20C0000000000000000000000000000000000000")
+}
+
+// encodeZero encodes a call with zeros, and empty lists, for all of its arguments;
+// but of addresses with 0x11…, for nobody is a case of its own.
+func encodeZero(types []abiType) []byte {
+	head, tail := make([]byte, 0, heads(types)), []byte(nil)
+	for i := range types {
+		t := &types[i]
+		switch {
+		case t.dynamic():
+			offset := make([]byte, word)
+			size := heads(types) + len(tail)
+			offset[word-2], offset[word-1] = byte(size>>8), byte(size)
+			head = append(head, offset...)
+			if t.kind == kindTuple {
+				tail = append(tail, encodeZero(t.members)...)
+			} else {
+				tail = append(tail, make([]byte, word)...)
+			}
+		case t.kind == kindTuple:
+			head = append(head, encodeZero(t.members)...)
+		case t.kind == kindAddress:
+			head = append(head, append(make([]byte, 12), slices.Repeat([]byte{0x11}, 20)...)...)
+		default:
+			head = append(head, make([]byte, word)...)
+		}
+	}
+	return append(head, tail...)
+}
+
+// TestPrecompileKinds writes down what each function of Tempo's precompiles does:
+// testdata/tempo.txt, which COUNTERSIGN_UPDATE=1 writes.
+func TestPrecompileKinds(t *testing.T) {
+	var table strings.Builder
+	for _, row := range tempoStandards {
+		f := parseFunction(string(row.where), row.function)
+		selector := crypto.Keccak256([]byte(f.signature))[:4]
+		call := tempo.Read(Transaction{To: addressAt(row.where), Data: append(selector, encodeZero(f.parameters)...)})
+		if call.function == nil || call.function.where != row.where || call.function.signature != f.signature {
+			t.Errorf("%s of %s is read as %+v (%s)", f.signature, row.where, call.function, call.problem)
+			continue
+		}
+		var kinds []string
+		for _, effect := range call.Effects() {
+			if effect.Undecoded {
+				t.Errorf("%s is not decoded", f.signature)
+			}
+			kinds = append(kinds, string(effect.Kind))
+		}
+		if len(kinds) == 0 {
+			t.Errorf("%s does nothing", f.signature)
+		}
+		fmt.Fprintf(&table, "%-22s %x  %-28s %s\n", row.where, selector, strings.Join(kinds, ", "), f.signature)
+	}
+	const path = "testdata/tempo.txt"
+	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || table.String() != string(want) {
+		t.Errorf("%s differs (%v):\n%s", path, err, table.String())
+	}
+}
+
+// TestPrecompilesAreTempos: on other chains nothing is known at these addresses, and
+// what a precompile does not have is not decoded.
+func TestPrecompilesAreTempos(t *testing.T) {
+	ethereum := &Network{ID: "eip155:1", ChainID: 1, Symbol: "ETH", Decimals: 18}
+	revoke := append(crypto.Keccak256([]byte("revokeKey(address)"))[:4], make([]byte, 32)...)
+	for name, call := range map[string]*Call{
+		"on Ethereum":          ethereum.Read(Transaction{To: addressAt(atKeychain), Data: revoke}),
+		"another precompile":   tempo.Read(Transaction{To: addressAt(atExchange), Data: revoke}),
+		"no such function":     tempo.Read(Transaction{To: addressAt(atKeychain), Data: []byte{1, 2, 3, 4}}),
+		"validators' settings": tempo.Read(Transaction{To: addressAt(atValidators), Data: []byte{1, 2, 3, 4}}),
+	} {
+		effects := call.Effects()
+		if len(effects) != 1 || !effects[0].Undecoded || effects[0].Kind != chains.KindCall {
+			t.Errorf("%s: %+v", name, effects)
+		}
+	}
+}
