@@ -46,19 +46,29 @@ type SigningKey struct {
 	Address   Address
 }
 
-// Signer returns the first of the keys that signs with ECDSA and, if signWith is
-// an address, is there. If there is none, the error is that of the first key.
+// Signer returns the key that signs with ECDSA and, if signWith is an address, is
+// there. Several, such as the accounts of a wallet, are refused: one transaction
+// has one sender. If there is none, the error is that of the first key.
 func (s *SignWith) Signer(keys []keystore.Key) (signer SigningKey, err error) {
+	found := 0
 	for i, key := range keys {
-		signer, problem := s.signer(key)
-		if problem == nil {
-			return signer, nil
-		}
-		if i == 0 {
+		candidate, problem := s.signer(key)
+		switch {
+		case problem == nil:
+			signer = candidate
+			found++
+		case i == 0:
 			err = problem
 		}
 	}
-	return SigningKey{}, err
+	switch found {
+	case 0:
+		return SigningKey{}, err
+	case 1:
+		return signer, nil
+	}
+	return SigningKey{}, &chains.SignerError{Kind: chains.ErrSignWith, Chain: s.chain,
+		Problem: fmt.Sprintf("%d of the wallet's keys could sign: name one by its address or id", found)}
 }
 
 func (s *SignWith) signer(key keystore.Key) (SigningKey, error) {

@@ -38,6 +38,12 @@ func (k *secp256k1Handle) PublicKey() keystore.PublicKey { return k.public }
 func (k *ed25519Handle) ID() string                      { return k.id }
 func (k *ed25519Handle) PublicKey() keystore.PublicKey   { return k.public }
 
+// Info implements keystore.Described.
+func (k *secp256k1Handle) Info() keystore.KeyInfo { return (*Key)(k).Info() }
+
+// Info implements keystore.Described.
+func (k *ed25519Handle) Info() keystore.KeyInfo { return (*Key)(k).Info() }
+
 // Format writes which key it is, whatever the verb.
 func (k *secp256k1Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "key "+k.id) }
 
