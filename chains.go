@@ -29,8 +29,8 @@ type Limits struct {
 
 // Chains returns the five chains with limits, in the order in which addresses
 // are listed. Chains(Limits{}) is the default of Config.Chains.
-func Chains(limits Limits) []chains.NewChain {
-	return []chains.NewChain{
+func Chains(limits Limits) []chains.Chain {
+	return []chains.Chain{
 		ethereum.New(limits.Ethereum),
 		solana.New(limits.Solana),
 		tron.New(limits.Tron),
@@ -41,9 +41,9 @@ func Chains(limits Limits) []chains.NewChain {
 
 // chainTable is the chains that the engine signs for, in the order in which
 // addresses are listed.
-type chainTable []chains.NewChain
+type chainTable []chains.Chain
 
-func newChainTable(configured []chains.NewChain) (chainTable, error) {
+func newChainTable(configured []chains.Chain) (chainTable, error) {
 	if configured == nil {
 		return Chains(Limits{}), nil
 	}
@@ -58,12 +58,12 @@ func newChainTable(configured []chains.NewChain) (chainTable, error) {
 }
 
 // transactionType is the type by which the API names a chain's transactions.
-func transactionType(chain chains.NewChain) activity.TransactionType {
+func transactionType(chain chains.Chain) activity.TransactionType {
 	return activity.TransactionType("TRANSACTION_TYPE_" + strings.ToUpper(chain.Name()))
 }
 
 // of returns the chain of a transaction type.
-func (t chainTable) of(kind activity.TransactionType) (chains.NewChain, error) {
+func (t chainTable) of(kind activity.TransactionType) (chains.Chain, error) {
 	for _, chain := range t {
 		if transactionType(chain) == kind {
 			return chain, nil

@@ -27,7 +27,7 @@ type Config struct {
 	// Chains are the chains that the engine signs for. A chain's transactions
 	// have the type TRANSACTION_TYPE_ and its name in upper case.
 	// Default: Chains(Limits{}).
-	Chains []chains.NewChain
+	Chains []chains.Chain
 
 	// ReleaseUnverifiedSignatures turns off the check of every signature under
 	// its public key before it is released, which costs more than making it.

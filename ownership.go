@@ -15,7 +15,7 @@ import (
 type owners struct {
 	engine         *Engine
 	organizationID string
-	chain          chains.NewChain
+	chain          chains.Chain
 }
 
 // Owned is a key of the organization at an address.

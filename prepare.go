@@ -24,7 +24,7 @@ const (
 // that are signed are the bytes that were shown. It is used by one goroutine at
 // a time.
 type PreparedTransaction struct {
-	tx      chains.NewTransaction
+	tx      chains.Transaction
 	signing chains.Signing
 	hazards []chains.Hazard
 	keys    []keystore.Key // those that will sign
@@ -128,7 +128,7 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 }
 
 // parse reads a transaction of a type from hex, and returns its chain.
-func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chains.NewTransaction, chains.NewChain, error) {
+func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chains.Transaction, chains.Chain, error) {
 	chain, err := t.of(kind)
 	if err != nil {
 		return nil, nil, err

@@ -36,7 +36,7 @@ type part struct {
 
 func parts(b *testing.B, w *workload.Workload) []part {
 	chain, ctx := workload.Chain(w.Chain), b.Context()
-	transactions, requests := make([]chains.NewTransaction, workload.Keys), make([]chains.Request, workload.Keys)
+	transactions, requests := make([]chains.Transaction, workload.Keys), make([]chains.Request, workload.Keys)
 	keys, canned, echo := make([]keystore.Key, workload.Keys), make([]chains.Signing, workload.Keys), make([]chains.Signing, workload.Keys)
 	refusing, ready := make([]chains.Signing, workload.Keys), make([]chains.Signing, workload.Keys)
 	locators := make([]keystore.Locator, workload.Keys)

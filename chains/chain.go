@@ -13,8 +13,8 @@ type Chain interface {
 	// such as "ethereum".
 	Name() string
 
-	// Expects says what an unsigned transaction is here, for messages to who has
-	// given something else: "hex of a PSBT".
+	// Expects describes an unsigned transaction of this chain, for messages to
+	// callers that sent something else: "hex of a PSBT".
 	Expects() string
 
 	// Parse reads an unsigned transaction strictly. The transaction keeps raw,
@@ -25,58 +25,81 @@ type Chain interface {
 	// and formats; none if the chain does not use keys of that curve.
 	Addresses(pub keystore.PublicKey) []Address
 
+	// Owner returns where to look for the key that alone controls an address,
+	// given in the chain's binary form (see PartyAt). ok is false if no single
+	// key does, as for a contract's address in a form of its own or a script.
+	Owner(address []byte) (at keystore.Locator, ok bool)
+
 	// HazardNames is the closed list of hazards that the chain knows.
 	HazardNames() []string
 }
 
 // Transaction is a transaction that was read strictly: a view over the raw
-// bytes. It is used by one goroutine at a time.
+// bytes. Its methods are functions of those bytes alone. It is used by one
+// goroutine at a time.
 type Transaction interface {
-	// Summary tells what the transaction does. It is built when asked for,
-	// from the bytes alone.
+	// Summary describes the transaction. It is built when asked for. Its effects
+	// are those of Effects.
 	Summary() Summary
 
-	// SignerView tells what of the transaction depends on who signs, for a
-	// person to see beside the summary: "from", which outputs are ours.
-	SignerView(signer keystore.PublicKey) []Field
+	// Effects returns everything that signing the transaction does, at most
+	// MaxEffects. It is built when asked for and must not be changed.
+	Effects() []Effect
 
-	// Hazards returns the dangers of signing it, none if there are none. With
-	// the zero PublicKey it returns those that depend on no key.
-	Hazards(signer keystore.PublicKey) []Hazard
+	// Hazards returns the dangers that depend on no key, none if there are none.
+	Hazards() []Hazard
 
-	// Signers returns where to look for a key that signWith can mean here, in
-	// order of preference: signWith is an address in one of the chain's forms
-	// or a key's id. The error is a *SignerError: a malformed address. See
-	// [Spelled] for checksums.
-	Signers(signWith string) ([]keystore.Locator, error)
+	// Request reads signWith, an address in one of the chain's forms or a key's
+	// id, and verifies an address's checksum. The error is a *SignerError.
+	Request(signWith string) (Request, error)
+}
 
-	// Check returns what of AppendSigned's refusals can be known without signing:
-	// a *ParseError, a *SignerError, or one that wraps keystore.ErrUnsupported.
-	Check(key keystore.Key, signWith string) error
+// Request is a transaction together with what should sign it.
+type Request interface {
+	// Locators returns where to look for keys that can sign: several if a
+	// script names several keys. Never empty.
+	Locators() []keystore.Locator
+
+	// With takes the keys that were found, at least one, in the order of
+	// Locators, or all keys of a wallet, and refuses everything that can be
+	// refused without signing. Keys that the transaction has no use for are
+	// ignored as long as one is left. The error is a *ParseError, a *SignerError,
+	// or one that wraps keystore.ErrUnsupported.
+	With(keys ...keystore.Key) (Signing, error)
+}
+
+// Signing is a transaction that is ready to be signed: nothing but the key can
+// fail any more.
+type Signing interface {
+	// KeyIDs returns the ids of the keys that will sign, each once.
+	KeyIDs() []string
+
+	// SignerView returns what depends on who signs, to be shown beside the
+	// summary: the sender's address, which inputs and outputs are the signer's.
+	SignerView() []Field
+
+	// Effects returns the transaction's effects, in the same order, with
+	// SignerParty replaced by the signer's address.
+	Effects() []Effect
+
+	// Hazards returns all dangers of signing, those of the transaction first.
+	Hazards() []Hazard
 
 	// AppendSigned appends the signed transaction in raw bytes to dst, which may
-	// be nil and has nothing in common with them, and returns the extended slice;
-	// nil with an error. It refuses what Check refuses. Otherwise its errors are
-	// the key's.
-	AppendSigned(ctx context.Context, dst []byte, key keystore.Key, signWith string) ([]byte, error)
+	// be nil and shares no memory with the transaction, and returns the extended
+	// slice; nil with an error. Its errors are the key's.
+	AppendSigned(ctx context.Context, dst []byte) ([]byte, error)
 }
 
-// Networked is implemented by transactions whose bytes do not say for which of
-// their chain's networks they are, where that decides how addresses are written.
-type Networked interface {
-	// ShownFor returns the transaction with addresses as on the network of
-	// signWith, if that is an address; else as they are. The network is part of
-	// the summary.
-	ShownFor(signWith string) Transaction
-}
-
-// Spelled is implemented by transactions whose Signers takes an address without
-// its checksum. Check has it from the key that was found; only where there is no
-// such key has it to be computed, to tell a mistyped address from an unknown one.
-type Spelled interface {
-	// CheckSpelling returns a *SignerError if signWith is an address with a wrong
-	// checksum, or one that Signers refuses.
-	CheckSpelling(signWith string) error
+// Balancer is implemented by signings of chains on which effects do not say what
+// leaves the signer: the outputs of a Bitcoin transaction are paid by all of its
+// inputs together. It is what limits count there.
+type Balancer interface {
+	// Balance returns how much of the native asset leaves the keys that were
+	// given to With, net of what comes back and fee included; unknown if the bytes
+	// do not bound it. yours reports whether an address, in binary form, belongs
+	// to another key of the same wallet; it may be nil.
+	Balance(yours func(address []byte) bool) Quantity
 }
 
 // Address is one address of a key.

@@ -13,9 +13,6 @@ import (
 // SummarySchema is the version of the canonical form of a summary.
 const SummarySchema = "countersign.summary/2"
 
-// summarySchema1 is the form without effects, of chains that do not yield them yet.
-const summarySchema1 = "countersign.summary/1"
-
 // SummaryTables is the version of the tables by which effects and fields are
 // decoded. It is part of the canonical form, so that two machines that decode
 // differently report another version and not a difference in the transaction.
@@ -134,16 +131,16 @@ func (f Field) ShownAs(text string) Field {
 func (s Summary) MarshalJSON() ([]byte, error) {
 	form := struct {
 		Schema  string   `json:"schema"`
-		Tables  int      `json:"tables,omitempty"`
+		Tables  int      `json:"tables"`
 		Chain   string   `json:"chain"`
-		Effects []Effect `json:"effects,omitempty"`
+		Effects []Effect `json:"effects"`
 		Fields  []Field  `json:"fields"`
 	}{SummarySchema, SummaryTables, s.Chain, s.Effects, s.Fields}
 	if form.Fields == nil {
 		form.Fields = []Field{}
 	}
 	if form.Effects == nil {
-		form.Schema, form.Tables = summarySchema1, 0
+		form.Effects = []Effect{}
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -144,7 +144,7 @@ func ethereumOracle(signWith string) (address [20]byte, isAddress, refused bool)
 
 // checkSignWith holds what a transaction says of a signWith against what an oracle
 // says.
-func checkSignWith(t *testing.T, tx chains.NewTransaction, key keystore.Key, signWith string, address [20]byte, isAddress, refused bool) {
+func checkSignWith(t *testing.T, tx chains.Transaction, key keystore.Key, signWith string, address [20]byte, isAddress, refused bool) {
 	t.Helper()
 	request, err := tx.Request(signWith)
 	if (err != nil) != refused || refused && !errors.Is(err, chains.ErrSignWith) {
@@ -167,7 +167,7 @@ func checkSignWith(t *testing.T, tx chains.NewTransaction, key keystore.Key, sig
 }
 
 // signed walks from a transaction to its signed bytes.
-func signed(t *testing.T, tx chains.NewTransaction, key keystore.Key, signWith string) ([]byte, error) {
+func signed(t *testing.T, tx chains.Transaction, key keystore.Key, signWith string) ([]byte, error) {
 	t.Helper()
 	request, err := tx.Request(signWith)
 	if err != nil {
@@ -205,7 +205,7 @@ func checkParseError(t *testing.T, raw []byte, err error) {
 }
 
 // showEverything makes all that is shown of a transaction: the same twice.
-func showEverything(t *testing.T, tx chains.NewTransaction, key keystore.Key) {
+func showEverything(t *testing.T, tx chains.Transaction, key keystore.Key) {
 	t.Helper()
 	if first, second := tx.Summary().Digest(), tx.Summary().Digest(); first != second {
 		t.Fatal("two summaries of a transaction differ")

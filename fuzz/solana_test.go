@@ -10,7 +10,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -75,7 +75,7 @@ func FuzzSolanaParse(f *testing.F) {
 		}
 		parsed.Summary().Digest()
 		for i, effect := range parsed.Effects() {
-			roadtest.CheckEffect(t, i, effect)
+			chaintest.CheckEffect(t, i, effect)
 		}
 		for _, hazard := range parsed.Hazards() {
 			if index, ok := hazard.Effect(); ok && index >= len(parsed.Effects()) {
@@ -119,7 +119,7 @@ func FuzzSolanaSign(f *testing.F) {
 		if err != nil {
 			return
 		}
-		signing, err := roadtest.Ready(parsed, info.ID, key)
+		signing, err := chaintest.Ready(parsed, info.ID, key)
 		if err != nil {
 			t.Fatal(err)
 		}

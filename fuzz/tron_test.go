@@ -145,7 +145,7 @@ func FuzzTronParse(f *testing.F) {
 	})
 }
 
-func checkTronSigned(t *testing.T, tx chains.NewTransaction, key keystore.Key, raw []byte) {
+func checkTronSigned(t *testing.T, tx chains.Transaction, key keystore.Key, raw []byte) {
 	t.Helper()
 	signed, err := signed(t, tx, key, "key")
 	if err != nil {

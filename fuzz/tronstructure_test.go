@@ -108,7 +108,7 @@ func FuzzTronStructure(f *testing.F) {
 				break // a further change might mend it
 			}
 		}
-		checkTronChanged(t, message.encode(), rule, func(tx chains.NewTransaction, raw []byte) {
+		checkTronChanged(t, message.encode(), rule, func(tx chains.Transaction, raw []byte) {
 			checkTronCanonical(t, raw)
 			tx.Summary().Digest()
 			showEverything(t, tx, key)
@@ -117,7 +117,7 @@ func FuzzTronStructure(f *testing.F) {
 	})
 }
 
-func checkTronChanged(t *testing.T, raw []byte, rule string, accepted func(chains.NewTransaction, []byte)) {
+func checkTronChanged(t *testing.T, raw []byte, rule string, accepted func(chains.Transaction, []byte)) {
 	t.Helper()
 	tx, err := tron.New(tron.Limits{}).Parse(raw)
 	refused, ok := errors.AsType[*chains.ParseError](err)

@@ -14,7 +14,7 @@ import (
 
 	sdk "github.com/gagliardetto/solana-go"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
@@ -185,7 +185,7 @@ func signSolana(t *testing.T, raw []byte, signers int, keys map[string]keystore.
 	}
 	for _, i := range random.Perm(signers) {
 		address := tx.Message.AccountKeys[i].String()
-		if raw, err = roadtest.Sign(context.Background(), solana.Chain{}, raw, address, keys[address]); err != nil {
+		if raw, err = chaintest.Sign(context.Background(), solana.Chain{}, raw, address, keys[address]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // Addresses returns the key's addresses on the four networks, of four kinds
 // each: P2PKH (BIP-44), P2SH holding P2WPKH (BIP-49), P2WPKH (BIP-84) and P2TR
-// (BIP-86). It implements chains.NewChain.
+// (BIP-86). It implements chains.Chain.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	scripts, err := keyScripts(pub)
 	if err != nil {

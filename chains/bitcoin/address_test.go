@@ -14,13 +14,13 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // TestAddresses: four kinds on four networks, those of the vectors among them.
 func TestAddresses(t *testing.T) {
-	key := keyOf(t, roadtest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
+	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	got := map[string]string{}
 	for _, own := range (bitcoin.Chain{}).Addresses(key) {
 		if _, twice := got[own.Format]; twice {
@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%s: %x (%v), want %s", text, got, err, want)
 		}
 	}
-	key := keyOf(t, roadtest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
+	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	for _, own := range (bitcoin.Chain{}).Addresses(key) {
 		parsed, err := address.DecodeAddress(own.Address, paramsOf(own.Address))
 		if err != nil {

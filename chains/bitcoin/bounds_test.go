@@ -11,7 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
@@ -19,7 +19,7 @@ import (
 // TestNullPrevout: an input that spends no transaction is a coinbase's. The
 // bytes are those of an audit, and were signed.
 func TestNullPrevout(t *testing.T) {
-	err := refused(t, roadtest.Unhex(t, "70736274ff01005202000000010000000000000000000000000000000000000000000000000000000000000000ffffffff00ffffffff01f0b9f5050000000016001492a01e34e09d999339ee9f2e4991e1c2571e7e95000000000001012b00e1f50500000000225120624fff658880e6c942efcc527d29597f16e576137b88b3f267ac54685c5f582d0000"))
+	err := refused(t, chaintest.Unhex(t, "70736274ff01005202000000010000000000000000000000000000000000000000000000000000000000000000ffffffff00ffffffff01f0b9f5050000000016001492a01e34e09d999339ee9f2e4991e1c2571e7e95000000000001012b00e1f50500000000225120624fff658880e6c942efcc527d29597f16e576137b88b3f267ac54685c5f582d0000"))
 	if err.Field != "input 0" {
 		t.Error(err)
 	}

@@ -109,20 +109,20 @@ type Chain struct {
 	keys   *outputKeys
 }
 
-var _ chains.NewChain = Chain{}
+var _ chains.Chain = Chain{}
 
 // New makes a chain with limits.
 func New(limits Limits) Chain { return Chain{limits, new(outputKeys)} }
 
-// Name implements chains.NewChain.
+// Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
-// Expects implements chains.NewChain.
+// Expects implements chains.Chain.
 func (Chain) Expects() string { return "hex of a PSBT, which starts 70736274ff" }
 
 // Parse reads a PSBT and checks all that depends on no key. It keeps raw,
 // which the caller must not change afterwards. The result is a *transaction.
-func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	tx, err := c.parse(raw)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (c Chain) parse(raw []byte) (*transaction, error) {
 	return tx, nil
 }
 
-// HazardNames implements chains.NewChain.
+// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return []string{
 		HazardSighashNone, HazardSighashSingle, HazardSighashAnyoneCanPay, HazardUnprovenAmount, HazardHighFee,

@@ -3,17 +3,17 @@ package bitcoin_test
 import (
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // TestDanger: transactions that an audit found signed, or refused, wrongly, and
 // what must become of them with nothing allowed. The key's secret is 22 32 times.
 func TestDanger(t *testing.T) {
 	var cases []struct{ Name, Want, PSBT string }
-	roadtest.ReadJSON(t, "testdata/danger/danger.json", &cases)
+	chaintest.ReadJSON(t, "testdata/danger/danger.json", &cases)
 	key := keyOf(t, secretOf(0x22))
 	for _, c := range cases {
-		_, _, signed := signDefault(t, roadtest.Unhex(t, c.PSBT), key, key.ID())
+		_, _, signed := signDefault(t, chaintest.Unhex(t, c.PSBT), key, key.ID())
 		if want := c.Want == "sign"; signed != want {
 			t.Errorf("%s: signed %t, want %t", c.Name, signed, want)
 		}

@@ -12,7 +12,7 @@ import (
 // asset is satoshi. The bytes of a PSBT name no network.
 var asset = chains.Native("bip122")
 
-// Effects implements chains.NewTransaction: one effect for each output with value,
+// Effects implements chains.Transaction: one effect for each output with value,
 // paid by all inputs together, so that From is none; and the fee. Without a key
 // every input that is not final counts as signed: an output that one of them
 // does not commit to goes to an unknown party.

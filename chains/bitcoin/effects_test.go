@@ -13,7 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -34,7 +34,7 @@ func TestEffectsHoldInExecution(t *testing.T) {
 	for n := range combinationCases(t) {
 		raw := drawSpend(random, keys)
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			signing, err := roadtest.Ready(parse(t, raw), "wallet", keys[0], keys[1])
+			signing, err := chaintest.Ready(parse(t, raw), "wallet", keys[0], keys[1])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -274,7 +274,7 @@ func TestTokenProtocols(t *testing.T) {
 // change to any of them is change. Keys without a use do no harm.
 func TestWalletSigns(t *testing.T) {
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
-	ed25519 := roadtest.Key(t, keystore.CurveEd25519, secretOf(4))
+	ed25519 := chaintest.Key(t, keystore.CurveEd25519, secretOf(4))
 	raw := bitcointest.PSBT{
 		Inputs: []bitcointest.Input{
 			bitcointest.P2WPKH(a.PublicKey()).Input(10_000, 1), bitcointest.BIP86(b.PublicKey()).Input(20_000, 2),
@@ -285,7 +285,7 @@ func TestWalletSigns(t *testing.T) {
 			bitcointest.BIP86(b.PublicKey()).Output(15_000), bitcointest.P2WPKH(c.PublicKey()).Output(80_000),
 		},
 	}.Encode()
-	signing, err := roadtest.Ready(parse(t, raw), "treasury", ed25519, a, b, a)
+	signing, err := chaintest.Ready(parse(t, raw), "treasury", ed25519, a, b, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,9 +331,9 @@ func TestWalletSignsAllOrNothing(t *testing.T) {
 		Inputs:  []bitcointest.Input{bitcointest.P2WPKH(b.PublicKey()).Input(10_000, 1), bitcointest.BIP86(a.PublicKey()).Input(20_000, 2)},
 		Outputs: []bitcointest.Output{bitcointest.P2WPKH(b.PublicKey()).Output(25_000)},
 	}.Encode()
-	if signing, err := roadtest.Ready(parse(t, raw), "treasury", b, hsm); signing != nil || err == nil || calls != 0 {
+	if signing, err := chaintest.Ready(parse(t, raw), "treasury", b, hsm); signing != nil || err == nil || calls != 0 {
 		t.Errorf("%v, %v, %d signatures made", signing, err, calls)
 	}
-	_, err := roadtest.Ready(parse(t, raw), "treasury", keyOf(t, secretOf(8)), keyOf(t, secretOf(9)))
+	_, err := chaintest.Ready(parse(t, raw), "treasury", keyOf(t, secretOf(8)), keyOf(t, secretOf(9)))
 	wantNotSigner(t, err, "nothing to sign for any of 2 keys")
 }

@@ -39,7 +39,7 @@ const (
 	HazardBlindCall = "bitcoin/blind-call"
 )
 
-// Hazards implements chains.NewTransaction: what any signer would have to allow.
+// Hazards implements chains.Transaction: what any signer would have to allow.
 // Every input that is not final counts as signed.
 func (t *transaction) Hazards() []chains.Hazard { return t.hazards(t.openInputs()) }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/keystore"
@@ -16,7 +16,7 @@ import (
 func wantHazards(t *testing.T, raw []byte, signer keystore.PublicKey, want ...string) []chains.Hazard {
 	t.Helper()
 	got := hazardsFor(parse(t, raw), signer)
-	if !slices.Equal(roadtest.Names(got), want) {
+	if !slices.Equal(chaintest.Names(got), want) {
 		t.Errorf("hazards %v, want %v", got, want)
 	}
 	for _, hazard := range got {
@@ -96,7 +96,7 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := roadtest.Names(tx.Hazards()); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
+	if got := chaintest.Names(tx.Hazards()); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
 		t.Error(got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -24,13 +24,13 @@ type vector struct {
 
 func vectors(t testing.TB) map[string]vector {
 	t.Helper()
-	return roadtest.Vectors[vector](t, "testdata/*.json")
+	return chaintest.Vectors[vector](t, "testdata/*.json")
 }
 
 // keyOf makes a key from a secret, with all its capabilities, checked.
 func keyOf(t testing.TB, secret []byte) keystore.Key {
 	t.Helper()
-	return roadtest.Key(t, keystore.CurveSecp256k1, secret)
+	return chaintest.Key(t, keystore.CurveSecp256k1, secret)
 }
 
 // secretOf is a test key's secret: all bytes the same.
@@ -63,8 +63,8 @@ func refused(t testing.TB, raw []byte) *chains.ParseError {
 }
 
 // sign takes a transaction down the road to its end.
-func sign(ctx context.Context, tx chains.NewTransaction, signWith string, keys ...keystore.Key) ([]byte, error) {
-	signing, err := roadtest.Ready(tx, signWith, keys...)
+func sign(ctx context.Context, tx chains.Transaction, signWith string, keys ...keystore.Key) ([]byte, error) {
+	signing, err := chaintest.Ready(tx, signWith, keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func sign(ctx context.Context, tx chains.NewTransaction, signWith string, keys .
 }
 
 // locate returns where to look for the keys that signWith means.
-func locate(tx chains.NewTransaction, signWith string) ([]keystore.Locator, error) {
+func locate(tx chains.Transaction, signWith string) ([]keystore.Locator, error) {
 	request, err := tx.Request(signWith)
 	if err != nil {
 		return nil, err
@@ -95,8 +95,8 @@ func (k looking) SignSchnorr(context.Context, [32]byte, keystore.TaprootTweak) (
 
 // hazardsFor are those of signing with a key, or of the transaction if the key is
 // the zero key or signs nothing in it.
-func hazardsFor(tx chains.NewTransaction, pub keystore.PublicKey) []chains.Hazard {
-	if signing, err := roadtest.Ready(tx, "key", looking{pub}); err == nil {
+func hazardsFor(tx chains.Transaction, pub keystore.PublicKey) []chains.Hazard {
+	if signing, err := chaintest.Ready(tx, "key", looking{pub}); err == nil {
 		return signing.Hazards()
 	}
 	return tx.Hazards()
@@ -111,7 +111,7 @@ func signDefault(t testing.TB, raw []byte, key keystore.Key, signWith string, al
 	if err != nil {
 		return nil, 0, false
 	}
-	signing, err := roadtest.Ready(tx, signWith, key)
+	signing, err := chaintest.Ready(tx, signWith, key)
 	if err != nil {
 		return nil, 0, false
 	}

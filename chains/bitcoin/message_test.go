@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/keystore"
@@ -23,7 +23,7 @@ func TestToSpend(t *testing.T) {
 			ToSpend          string `json:"to_spend_tx_hash"`
 		} `json:"tx_hashes"`
 	}
-	roadtest.ReadJSON(t, "testdata/bip322/basic.json", &vectors)
+	chaintest.ReadJSON(t, "testdata/bip322/basic.json", &vectors)
 	for _, vector := range vectors.Hashes {
 		script, err := bitcoin.ScriptOf(vector.Address)
 		if err != nil {

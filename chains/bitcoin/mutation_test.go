@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
@@ -18,7 +18,7 @@ func seeds(t testing.TB) [][]byte {
 	t.Helper()
 	var all [][]byte
 	for _, vector := range vectors(t) {
-		all = append(all, roadtest.Unhex(t, vector.UnsignedTransaction), roadtest.Unhex(t, vector.SignedTransaction))
+		all = append(all, chaintest.Unhex(t, vector.UnsignedTransaction), chaintest.Unhex(t, vector.SignedTransaction))
 	}
 	return slices.AppendSeq(all, maps.Values(mixedInputs(t)))
 }
@@ -44,7 +44,7 @@ func TestMutations(t *testing.T) {
 	chain := bitcoin.New(bitcoin.Limits{})
 	tried, accepted := 0, 0
 	for _, raw := range seeds(t) {
-		for changed := range roadtest.Mutants(raw, []byte{0}) {
+		for changed := range chaintest.Mutants(raw, []byte{0}) {
 			tried++
 			tx, err := chain.Parse(changed)
 			if err != nil {
@@ -76,7 +76,7 @@ func TestMutatedSignature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for changed := range roadtest.Mutants(signed, []byte{0}) {
+	for changed := range chaintest.Mutants(signed, []byte{0}) {
 		tx, err := bitcoin.New(bitcoin.Limits{}).Parse(changed)
 		if err != nil {
 			continue

@@ -20,7 +20,7 @@ type request struct {
 	at     []keystore.Locator
 }
 
-// Request implements chains.NewTransaction. An address of a key names the key.
+// Request implements chains.Transaction. An address of a key names the key.
 // An address of a script names the keys in the scripts of the inputs that are
 // locked to it, those that have not signed first. Anything else is the id of a
 // key, or the name of a wallet.
@@ -73,7 +73,7 @@ func (t *transaction) locate(target *target, signWith string) ([]keystore.Locato
 	return all, nil
 }
 
-// Owner implements chains.NewChain for output scripts: of P2PKH, P2WPKH, and
+// Owner implements chains.Chain for output scripts: of P2PKH, P2WPKH, and
 // P2TR that is locked to a key by BIP-86. P2SH could be a key's too (BIP-49),
 // and does not say so.
 func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {

@@ -307,7 +307,7 @@ func TestSigners(t *testing.T) {
 }
 
 // addressIn is the address of the first input, as shown.
-func addressIn(t *testing.T, tx chains.NewTransaction) string {
+func addressIn(t *testing.T, tx chains.Transaction) string {
 	t.Helper()
 	for _, field := range tx.Summary().Fields[1].Fields[0].Fields {
 		if field.Label == "address" {

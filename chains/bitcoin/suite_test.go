@@ -14,7 +14,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil/v2"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -69,7 +69,7 @@ func TestSignerChecks(t *testing.T) {
 			continue
 		}
 		delete(want, vector.Case)
-		raw := roadtest.Unhex(t, vector.Hex)
+		raw := chaintest.Unhex(t, vector.Hex)
 		if _, err := psbt.Read(raw); err != nil {
 			t.Errorf("%s: the reader refuses: %v", vector.Case, err)
 		}
@@ -241,11 +241,11 @@ func TestBIP340(t *testing.T) {
 		if row[1] == "" || strings.Trim(row[3], "0") != "" || len(row[4]) != 64 {
 			continue
 		}
-		signer, err := keystore.AsSchnorr(keyOf(t, roadtest.Unhex(t, row[1])))
+		signer, err := keystore.AsSchnorr(keyOf(t, chaintest.Unhex(t, row[1])))
 		if err != nil {
 			t.Fatal(err)
 		}
-		signature, err := signer.SignSchnorr(t.Context(), [32]byte(roadtest.Unhex(t, row[4])), keystore.ScriptPath())
+		signature, err := signer.SignSchnorr(t.Context(), [32]byte(chaintest.Unhex(t, row[4])), keystore.ScriptPath())
 		if err != nil || !strings.EqualFold(hex.EncodeToString(signature[:]), row[5]) {
 			t.Errorf("%s: %x %v", row[0], signature, err)
 		}
@@ -305,7 +305,7 @@ func TestBIP341Spending(t *testing.T) {
 			t.Fatal("the PSBT has another transaction")
 		}
 		for _, in := range spending.InputSpending {
-			key := keyOf(t, roadtest.Unhex(t, in.Given.InternalPrivkey))
+			key := keyOf(t, chaintest.Unhex(t, in.Given.InternalPrivkey))
 			signed, err := sign(t.Context(), tx, key.ID(), key)
 			if err != nil {
 				t.Fatalf("input %d: %v", in.Given.TxInIndex, err)
@@ -327,18 +327,18 @@ func TestBIP341Spending(t *testing.T) {
 func psbtOfBIP341(t *testing.T, vectors *bip341) []byte {
 	t.Helper()
 	spending := vectors.KeyPathSpending[0]
-	unsigned := roadtest.Unhex(t, spending.Given.RawUnsignedTx)
+	unsigned := chaintest.Unhex(t, spending.Given.RawUnsignedTx)
 	out := psbt.AppendRecord([]byte("psbt\xff"), []byte{psbt.GlobalUnsignedTx}, unsigned)
 	out = append(out, 0)
 	for i, utxo := range spending.Given.UTXOsSpent {
-		out = psbt.AppendRecord(out, []byte{psbt.InWitnessUTXO}, bitcointest.AppendTxOut(nil, utxo.AmountSats, roadtest.Unhex(t, utxo.ScriptPubKey)))
+		out = psbt.AppendRecord(out, []byte{psbt.InWitnessUTXO}, bitcointest.AppendTxOut(nil, utxo.AmountSats, chaintest.Unhex(t, utxo.ScriptPubKey)))
 		for _, in := range spending.InputSpending {
 			if in.Given.TxInIndex != i {
 				continue
 			}
 			out = psbt.AppendRecord(out, []byte{psbt.InSighashType}, []byte{byte(in.Given.HashType), 0, 0, 0})
 			if in.Given.MerkleRoot != "" {
-				out = psbt.AppendRecord(out, []byte{psbt.InTapMerkleRoot}, roadtest.Unhex(t, in.Given.MerkleRoot))
+				out = psbt.AppendRecord(out, []byte{psbt.InTapMerkleRoot}, chaintest.Unhex(t, in.Given.MerkleRoot))
 			}
 		}
 		out = append(out, 0)
@@ -353,18 +353,18 @@ func TestBIP341Outputs(t *testing.T) {
 	suite(t, "bip341_wallet.json", &vectors)
 	for i, vector := range vectors.ScriptPubKey {
 		scripts := leafScripts(vector.Given.ScriptTree)
-		spend := bitcointest.Spend{Script: roadtest.Unhex(t, vector.Expected.ScriptPubKey)}
-		internal := roadtest.Unhex(t, vector.Given.InternalPubkey)
+		spend := bitcointest.Spend{Script: chaintest.Unhex(t, vector.Expected.ScriptPubKey)}
+		internal := chaintest.Unhex(t, vector.Given.InternalPubkey)
 		if _, err := schnorr.ParsePubKey(internal); err != nil {
 			t.Fatal(err)
 		}
 		spend.Records = []bitcointest.Record{{Key: []byte{psbt.InTapInternalKey}, Value: internal}}
 		if root := vector.Intermediary.MerkleRoot; root != "" {
-			spend.Records = append(spend.Records, bitcointest.Record{Key: []byte{psbt.InTapMerkleRoot}, Value: roadtest.Unhex(t, root)})
+			spend.Records = append(spend.Records, bitcointest.Record{Key: []byte{psbt.InTapMerkleRoot}, Value: chaintest.Unhex(t, root)})
 		}
 		for j, control := range vector.Expected.ScriptPathControlBlocks {
 			spend.Records = append(spend.Records, bitcointest.Record{
-				Key: append([]byte{psbt.InTapLeafScript}, roadtest.Unhex(t, control)...), Value: scripts[j],
+				Key: append([]byte{psbt.InTapLeafScript}, chaintest.Unhex(t, control)...), Value: scripts[j],
 			})
 		}
 		tx := parse(t, spending(t, spend, nil))

@@ -24,7 +24,7 @@ func (n Network) writes(testnetAddress string) bool {
 	return n == Signet || n == Regtest && !segwit
 }
 
-// Summary implements chains.NewTransaction. Its canonical form has scripts; a
+// Summary implements chains.Transaction. Its canonical form has scripts; a
 // person sees addresses of the network that is shown.
 func (t *transaction) Summary() chains.Summary {
 	if t.message != nil {

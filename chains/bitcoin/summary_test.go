@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
@@ -16,7 +16,7 @@ func shown(t *testing.T) map[string][]byte {
 	a, b, c := keyOf(t, secretOf(1)), keyOf(t, secretOf(2)), keyOf(t, secretOf(3))
 	all := map[string][]byte{}
 	for name, vector := range vectors(t) {
-		all["vector_"+name] = roadtest.Unhex(t, vector.UnsignedTransaction)
+		all["vector_"+name] = chaintest.Unhex(t, vector.UnsignedTransaction)
 	}
 	mixed := bitcointest.PSBT{Version: psbt.Version2, LockTime: 800_000, Outputs: []bitcointest.Output{
 		bitcointest.P2WPKH(a.PublicKey()).Output(10_000), {Script: bitcointest.Nulldata("invoice 17\x1b[31m")},
@@ -47,7 +47,7 @@ func shown(t *testing.T) map[string][]byte {
 // TestSummaries holds what is shown of each transaction, and its digest, against
 // testdata/summary.
 func TestSummaries(t *testing.T) {
-	roadtest.Summaries(t, bitcoin.Chain{}, shown(t), keyOf(t, secretOf(1)))
+	chaintest.Summaries(t, bitcoin.Chain{}, shown(t), keyOf(t, secretOf(1)))
 }
 
 // TestSummaryIsStable: the same bytes give the same digest, and signing changes

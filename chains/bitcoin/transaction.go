@@ -32,7 +32,7 @@ type transaction struct {
 	prefix   prefixHash            // of legacy digests
 }
 
-var _ chains.NewTransaction = (*transaction)(nil)
+var _ chains.Transaction = (*transaction)(nil)
 
 // input is one input with what it spends.
 type input struct {

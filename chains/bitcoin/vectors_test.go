@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -22,7 +22,7 @@ const (
 
 func withZeroAux(t testing.TB, text string) []byte {
 	t.Helper()
-	return roadtest.Unhex(t, strings.ReplaceAll(text, randomAux, zeroAux))
+	return chaintest.Unhex(t, strings.ReplaceAll(text, randomAux, zeroAux))
 }
 
 // TestVectors signs as the engine does, by address and by key id, and gets the
@@ -31,12 +31,12 @@ func TestVectors(t *testing.T) {
 	for name, vector := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New()
-			info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: roadtest.Unhex(t, vector.PrivateKey)})
+			info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: chaintest.Unhex(t, vector.PrivateKey)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, signWith := range []string{vector.Address, info.ID} {
-				tx := parse(t, roadtest.Unhex(t, vector.UnsignedTransaction))
+				tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
 				signed, err := sign(t.Context(), tx, signWith, find(t, store, tx, signWith))
 				if err != nil {
 					t.Fatal(err)
@@ -59,14 +59,14 @@ func TestVectors(t *testing.T) {
 // TestContract holds the chain against the contract of all chains: the vectors,
 // and one PSBT of each version with inputs of several types.
 func TestContract(t *testing.T) {
-	samples := map[string]roadtest.Sample{}
+	samples := map[string]chaintest.Sample{}
 	for name, v := range vectors(t) {
-		samples[name] = roadtest.Sample{Raw: roadtest.Unhex(t, v.UnsignedTransaction), Key: keyOf(t, roadtest.Unhex(t, v.PrivateKey))}
+		samples[name] = chaintest.Sample{Raw: chaintest.Unhex(t, v.UnsignedTransaction), Key: keyOf(t, chaintest.Unhex(t, v.PrivateKey))}
 	}
 	for version, raw := range mixedInputs(t) {
-		samples[fmt.Sprintf("version %d", version)] = roadtest.Sample{Raw: raw, Key: keyOf(t, secretOf(1))}
+		samples[fmt.Sprintf("version %d", version)] = chaintest.Sample{Raw: raw, Key: keyOf(t, secretOf(1))}
 	}
-	roadtest.Run(t, bitcoin.Chain{}, samples)
+	chaintest.Run(t, bitcoin.Chain{}, samples)
 }
 
 // find looks a key up as the engine does.
@@ -89,9 +89,9 @@ func find(t testing.TB, store keystore.Keystore, tx *bitcoin.Transaction, signWi
 // transaction that they spend, and their one signature commits to its amount.
 func TestVectorHazards(t *testing.T) {
 	for name, vector := range vectors(t) {
-		tx := parse(t, roadtest.Unhex(t, vector.UnsignedTransaction))
-		pub := keyOf(t, roadtest.Unhex(t, vector.PrivateKey)).PublicKey()
-		if got := roadtest.Names(hazardsFor(tx, pub)); len(got) > 0 {
+		tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
+		pub := keyOf(t, chaintest.Unhex(t, vector.PrivateKey)).PublicKey()
+		if got := chaintest.Names(hazardsFor(tx, pub)); len(got) > 0 {
 			t.Errorf("%s: hazards %v", name, got)
 		}
 	}
@@ -101,8 +101,8 @@ func TestVectorHazards(t *testing.T) {
 // comes back as it is.
 func TestSignAgain(t *testing.T) {
 	for name, vector := range vectors(t) {
-		signed := roadtest.Unhex(t, vector.SignedTransaction)
-		again, err := sign(t.Context(), parse(t, signed), vector.Address, keyOf(t, roadtest.Unhex(t, vector.PrivateKey)))
+		signed := chaintest.Unhex(t, vector.SignedTransaction)
+		again, err := sign(t.Context(), parse(t, signed), vector.Address, keyOf(t, chaintest.Unhex(t, vector.PrivateKey)))
 		if err != nil {
 			t.Fatal(err)
 		}

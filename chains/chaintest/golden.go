@@ -14,14 +14,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
-// Summaries holds what is shown of each transaction (Describe) against
+// Summaries compares what is shown of each transaction (Describe) with
 // testdata/summary/<name>.txt. go test -update writes those files. A file that
-// belongs to no transaction is a mistake.
-func Summaries(t *testing.T, chain chains.Chain, transactions map[string][]byte, signer keystore.PublicKey) {
+// belongs to no transaction is a failure.
+func Summaries(t *testing.T, chain chains.Chain, transactions map[string][]byte, key keystore.Key) {
 	t.Helper()
 	for name, raw := range transactions {
 		t.Run(name, func(t *testing.T) {
-			golden(t, summaryFile(name), Describe(t, chain, raw, signer))
+			golden(t, summaryFile(name), Describe(t, chain, raw, key))
 		})
 	}
 	files, err := filepath.Glob(summaryFile("*"))
@@ -35,21 +35,26 @@ func Summaries(t *testing.T, chain chains.Chain, transactions map[string][]byte,
 
 func summaryFile(name string) string { return filepath.Join("testdata", "summary", name+".txt") }
 
-// Describe writes all that a person is shown of a transaction: the summary, the
-// view of the signer, the hazards that the signer runs into; and below it the
-// canonical form of the summary, and its digest.
-func Describe(t testing.TB, chain chains.Chain, raw []byte, signer keystore.PublicKey) []byte {
+// Describe writes everything that a person is shown of a transaction: what it
+// does in sentences, the details, what depends on the signer, the hazards; and
+// below it the canonical form of the summary, and its digest. If the key cannot
+// sign it, what depends on the signer is left out.
+func Describe(t testing.TB, chain chains.Chain, raw []byte, key keystore.Key) []byte {
 	t.Helper()
 	tx := parse(t, chain, raw)
-	summary := tx.Summary()
+	summary, hazards := tx.Summary(), tx.Hazards()
 	var out bytes.Buffer
-	render(t, &out, summary.Fields)
-	if view := tx.SignerView(signer); len(view) > 0 {
-		fmt.Fprintf(&out, "\nsigner\n")
-		render(t, &out, view)
+	for _, effect := range summary.Effects {
+		fmt.Fprintln(&out, chains.Sentence(effect, nil))
 	}
-	for _, hazard := range tx.Hazards(signer) {
-		fmt.Fprintf(&out, "\nhazard %s\n%s\n", hazard.Name, hazard.Detail)
+	render(t, &out, summary.Fields)
+	if signing, err := Ready(tx, key.ID(), key); err == nil {
+		hazards = signing.Hazards()
+		fmt.Fprintf(&out, "\nsigner\n")
+		render(t, &out, signing.SignerView())
+	}
+	for _, hazard := range hazards {
+		fmt.Fprintf(&out, "\nhazard %s%s\n%s\n", hazard.Name, where(hazard), hazard.Detail)
 	}
 	form, err := summary.MarshalJSON()
 	if err != nil {
@@ -57,6 +62,13 @@ func Describe(t testing.TB, chain chains.Chain, raw []byte, signer keystore.Publ
 	}
 	fmt.Fprintf(&out, "\n%s\n%x\n", form, summary.Digest())
 	return out.Bytes()
+}
+
+func where(hazard chains.Hazard) string {
+	if index, ok := hazard.Effect(); ok {
+		return fmt.Sprintf(" (effect %d)", index)
+	}
+	return ""
 }
 
 func render(t testing.TB, out *bytes.Buffer, fields []chains.Field) {

@@ -11,14 +11,16 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// checkSummary: it is a function of the bytes alone, names its chain and its
-// schema, and can be rendered.
+// checkSummary checks that the summary is a function of the bytes: asking who
+// signs, and signing, does not change it.
 func checkSummary(t *testing.T, chain chains.Chain, sample Sample) {
 	unchanged(t, sample.Raw)
 	before := parse(t, chain, sample.Raw).Summary().Digest()
 	tx := parse(t, chain, bytes.Clone(sample.Raw))
-	tx.SignerView(sample.Key.PublicKey())
-	if _, err := tx.AppendSigned(t.Context(), nil, sample.Key, sample.Key.ID()); err != nil {
+	signing := ready(t, tx, sample)
+	signing.SignerView()
+	signing.Effects()
+	if _, err := signing.AppendSigned(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	summary := tx.Summary()
@@ -26,7 +28,7 @@ func checkSummary(t *testing.T, chain chains.Chain, sample Sample) {
 		t.Error("the summary depends on more than the bytes")
 	}
 	form, err := summary.MarshalJSON()
-	if want := `{"schema":"countersign.summary/1","chain":"` + chain.Name() + `","fields":[`; err != nil || !strings.HasPrefix(string(form), want) {
+	if want := `{"schema":"countersign.summary/`; err != nil || !strings.HasPrefix(string(form), want) || !strings.Contains(string(form), `"chain":"`+chain.Name()+`"`) {
 		t.Errorf("canonical form %s (%v), want %s…", form, err, want)
 	}
 	var out bytes.Buffer
@@ -35,10 +37,58 @@ func checkSummary(t *testing.T, chain chains.Chain, sample Sample) {
 	}
 }
 
-// checkAddresses: each of the key's addresses leads back to the key, or has
-// nothing to do with this transaction; one of them has.
-func checkAddresses(t *testing.T, chain chains.Chain, sample Sample) {
+// checkEffects checks that effects say who acts and what for, that the signing's
+// are the transaction's with the signer's address in place of the symbol, and that
+// hazards point at one of them.
+func checkEffects(t *testing.T, chain chains.Chain, sample Sample) {
 	tx := parse(t, chain, sample.Raw)
+	effects := tx.Effects()
+	if len(effects) > chains.MaxEffects {
+		t.Errorf("%d effects", len(effects))
+	}
+	for i, effect := range effects {
+		CheckEffect(t, i, effect)
+	}
+	signing := ready(t, tx, sample)
+	resolved := signing.Effects()
+	if len(resolved) != len(effects) {
+		t.Fatalf("%d effects with a key, %d without", len(resolved), len(effects))
+	}
+	for i, effect := range resolved {
+		if effect.Kind != effects[i].Kind || effect.From.IsSigner() || effect.To.IsSigner() || effect.Account.IsSigner() {
+			t.Errorf("effect %d of the signing is %+v", i, effect)
+		}
+	}
+	for _, hazard := range slices.Concat(tx.Hazards(), signing.Hazards()) {
+		if index, ok := hazard.Effect(); ok && index >= len(effects) {
+			t.Errorf("%s points at effect %d of %d", hazard.Name, index, len(effects))
+		}
+	}
+}
+
+// CheckEffect checks that an effect's members fit each other.
+func CheckEffect(t testing.TB, index int, effect chains.Effect) {
+	t.Helper()
+	amounts := effect.Amount.IsNone() == effect.Asset.IsNone()
+	switch {
+	case !slices.Contains(chains.Kinds(), effect.Kind):
+		t.Errorf("effect %d is of unknown kind %q", index, effect.Kind)
+	case effect.By != chains.BySigner && effect.By != chains.ByOther && effect.By != chains.ByStanding:
+		t.Errorf("effect %d (%s) is by %q", index, effect.Kind, effect.By)
+	case effect.Undecoded && effect.Kind != chains.KindCall && effect.Kind != chains.KindMessage:
+		t.Errorf("effect %d (%s) is not decoded: it must be a call", index, effect.Kind)
+	case effect.Kind == chains.KindTransfer && (effect.Asset.IsNone() || effect.To.IsNone() || !amounts):
+		t.Errorf("effect %d: a transfer without asset, amount or recipient: %+v", index, effect)
+	case effect.Kind == chains.KindFee && (effect.Asset.IsNone() || effect.Amount.IsNone()):
+		t.Errorf("effect %d: a fee without an amount", index)
+	case len(effect.Unresolved) > 0 && !effect.To.IsUnknown() && !effect.From.IsUnknown() && !effect.Account.IsUnknown():
+		t.Errorf("effect %d has unresolved roles %v and knows them all", index, effect.Unresolved)
+	}
+}
+
+// checkAddresses checks that each of the key's addresses, as signWith, leads to
+// the key and to no other, and that a slip in one is refused if it has a checksum.
+func checkAddresses(t *testing.T, chain chains.Chain, sample Sample) {
 	own, err := locators(sample.Key)
 	if err != nil {
 		t.Fatal(err)
@@ -48,12 +98,12 @@ func checkAddresses(t *testing.T, chain chains.Chain, sample Sample) {
 		if address.Format == "" || address.Address == "" {
 			t.Errorf("%+v says too little", address)
 		}
-		found, err := tx.Signers(address.Address)
+		request, err := parse(t, chain, sample.Raw).Request(address.Address)
 		switch {
 		case errors.Is(err, chains.ErrNotSigner):
 		case err != nil:
 			t.Errorf("%s: %v", address.Address, err)
-		case !slices.ContainsFunc(found, func(at keystore.Locator) bool { return slices.Contains(own, at) }):
+		case !slices.ContainsFunc(request.Locators(), func(at keystore.Locator) bool { return slices.Contains(own, at) }):
 			t.Errorf("%s does not lead to its key", address.Address)
 		default:
 			leading++
@@ -65,57 +115,15 @@ func checkAddresses(t *testing.T, chain chains.Chain, sample Sample) {
 	}
 }
 
-// checkSigner: with an address signs the key that is there, if the transaction
-// needs it by this address, and no other one that a backend may come up with.
+// checkSigner: a key signs at its own address, and no other key does.
 func checkSigner(t *testing.T, chain chains.Chain, sample Sample, address string) {
-	tx := parse(t, chain, sample.Raw)
-	refused := tx.Check(sample.Key, address)
-	if refused != nil && !errors.Is(refused, chains.ErrNotSigner) {
-		t.Errorf("%s: check: %v", address, refused)
-	}
-	if signed, err := tx.AppendSigned(t.Context(), nil, sample.Key, address); (err == nil) != (refused == nil) || (err == nil) != (signed != nil) {
-		t.Errorf("%s: sign: %x, %v, though check says %v", address, signed, err, refused)
+	signed, err := Sign(t.Context(), chain, sample.Raw, address, sample.Key)
+	if (err == nil) != (signed != nil) || err != nil && !errors.Is(err, chains.ErrNotSigner) {
+		t.Errorf("%s: %x, %v", address, signed, err)
 	}
 	other := Key(t, sample.Key.PublicKey().Curve(), bytes.Repeat([]byte{7}, keystore.SecretSize))
-	if err := tx.Check(other, address); !errors.Is(err, chains.ErrNotSigner) {
-		t.Errorf("another key than that of %s: check: %v", address, err)
-	}
-	if signed, err := tx.AppendSigned(t.Context(), nil, other, address); signed != nil || !errors.Is(err, chains.ErrNotSigner) {
-		t.Errorf("another key than that of %s: sign: %x, %v", address, signed, err)
-	}
-	if spelled, ok := tx.(chains.Spelled); ok {
-		checkSpelling(t, tx, spelled, sample.Key, address)
-	}
-}
-
-// checkSpelling: of all slips in one character, and letters in the other case, the
-// key signs for those that CheckSpelling lets pass.
-func checkSpelling(t *testing.T, tx chains.Transaction, spelled chains.Spelled, key keystore.Key, address string) {
-	if err := spelled.CheckSpelling(address); err != nil {
-		t.Errorf("%s: %v", address, err)
-	}
-	refused := 0
-	for at := range address {
-		for _, char := range []byte{address[at] ^ 0x20, '7', 'a', 'B'} {
-			slip := address[:at] + string(char) + address[at+1:]
-			found, err := tx.Signers(slip)
-			if slip == address || err != nil || found[0].Kind() == keystore.LocateByID {
-				continue
-			}
-			want, pub := spelled.CheckSpelling(slip), key.PublicKey()
-			switch err := tx.Check(key, slip); {
-			case want != nil && (!errors.Is(want, chains.ErrSignWith) || err == nil || err.Error() != want.Error()):
-				t.Errorf("%s: %v, though %v", slip, err, want)
-			case want == nil && (err == nil) != found[0].Locates(&pub):
-				t.Errorf("%s: %v, though it is spelled right", slip, err)
-			}
-			if want != nil {
-				refused++
-			}
-		}
-	}
-	if refused == 0 && strings.ToLower(address) != address {
-		t.Errorf("no slip in %s was refused", address)
+	if signed, err := Sign(t.Context(), chain, sample.Raw, address, other); signed != nil || !errors.Is(err, chains.ErrNotSigner) {
+		t.Errorf("another key than that of %s: %x, %v", address, signed, err)
 	}
 }
 
@@ -128,13 +136,12 @@ func locators(key keystore.Key) ([]keystore.Locator, error) {
 	return append(all, taproot), err
 }
 
-// checkKeyID: what is no address is the id of a key.
+// checkKeyID checks that a text that is no address is a key's id.
 func checkKeyID(t *testing.T, chain chains.Chain, sample Sample) {
-	tx := parse(t, chain, sample.Raw)
 	for _, id := range []string{sample.Key.ID(), "hot wallet", "01234567-89ab-cdef-0123-456789abcdef"} {
-		found, err := tx.Signers(id)
-		if err != nil || !slices.Contains(found, keystore.ByID(id)) {
-			t.Errorf("%q leads to %v (%v)", id, found, err)
+		request, err := parse(t, chain, sample.Raw).Request(id)
+		if err != nil || !slices.Contains(request.Locators(), keystore.ByID(id)) {
+			t.Errorf("%q: %v", id, err)
 		}
 	}
 }

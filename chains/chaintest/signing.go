@@ -11,61 +11,85 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// checkSign: signing the same bytes again gives the same bytes, whatever was
-// asked of the transaction before, and the input stays as it is. What is signed
-// is the caller's own.
+// Ready takes a transaction to the point where only the key can fail. The error
+// is that of Request or With.
+func Ready(tx chains.Transaction, signWith string, keys ...keystore.Key) (chains.Signing, error) {
+	request, err := tx.Request(signWith)
+	if err != nil {
+		return nil, err
+	}
+	return request.With(keys...)
+}
+
+// Sign parses and signs a transaction, and returns the signed bytes or the first
+// error.
+func Sign(ctx context.Context, chain chains.Chain, raw []byte, signWith string, keys ...keystore.Key) ([]byte, error) {
+	tx, err := chain.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	signing, err := Ready(tx, signWith, keys...)
+	if err != nil {
+		return nil, err
+	}
+	return signing.AppendSigned(ctx, nil)
+}
+
+// checkSign signs twice with one transaction, looks at everything in between,
+// and appends behind what is there, in a buffer that held something else.
 func checkSign(t *testing.T, chain chains.Chain, sample Sample) {
 	unchanged(t, sample.Raw)
 	first := sign(t, chain, sample)
-	asked := parse(t, chain, sample.Raw)
-	asked.Summary()
-	asked.Hazards(sample.Key.PublicKey())
-	asked.SignerView(sample.Key.PublicKey())
-	if _, err := asked.Signers(sample.Key.ID()); err != nil {
-		t.Error(err)
-	}
+	tx := parse(t, chain, sample.Raw)
+	tx.Summary()
+	tx.Hazards()
+	signing := ready(t, tx, sample)
+	signing.Hazards()
+	signing.SignerView()
 	for range 2 {
-		signed, err := asked.AppendSigned(t.Context(), nil, sample.Key, sample.Key.ID())
+		signed, err := signing.AppendSigned(t.Context(), nil)
 		if err != nil || !bytes.Equal(signed, first) {
 			t.Fatalf("signed again\n%x (%v), want\n%x", signed, err, first)
 		}
 		clear(signed)
 	}
-	// Behind what is there, in room where something else was.
 	dst := append([]byte("before"), bytes.Repeat([]byte{0xff}, len(first)+1)...)[:len("before")]
-	signed, err := asked.AppendSigned(t.Context(), dst, sample.Key, sample.Key.ID())
+	signed, err := signing.AppendSigned(t.Context(), dst)
 	if want := append([]byte("before"), first...); err != nil || !bytes.Equal(signed, want) {
 		t.Errorf("appended\n%x (%v), want\n%x", signed, err, want)
 	}
 }
 
-func sign(t testing.TB, chain chains.Chain, sample Sample) []byte {
+func ready(t testing.TB, tx chains.Transaction, sample Sample) chains.Signing {
 	t.Helper()
-	tx := parse(t, chain, sample.Raw)
-	if err := tx.Check(sample.Key, sample.Key.ID()); err != nil {
+	signing, err := Ready(tx, sample.Key.ID(), sample.Key)
+	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := tx.AppendSigned(t.Context(), nil, sample.Key, sample.Key.ID())
+	if ids := signing.KeyIDs(); len(ids) != 1 || ids[0] != sample.Key.ID() {
+		t.Errorf("keys %v will sign, not %s", ids, sample.Key.ID())
+	}
+	return signing
+}
+
+func sign(t testing.TB, chain chains.Chain, sample Sample) []byte {
+	t.Helper()
+	signed, err := ready(t, parse(t, chain, sample.Raw), sample).AppendSigned(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return signed
 }
 
-// checkParallel: chains are values without state, and many may read the same
-// bytes at once.
+// checkParallel signs the same bytes in several goroutines.
 func checkParallel(t *testing.T, chain chains.Chain, sample Sample) {
 	unchanged(t, sample.Raw)
 	want := sign(t, chain, sample)
 	var done sync.WaitGroup
 	for range 4 {
 		done.Go(func() {
-			tx, err := chain.Parse(sample.Raw)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if signed, err := tx.AppendSigned(t.Context(), nil, sample.Key, sample.Key.ID()); err != nil || !bytes.Equal(signed, want) {
+			signed, err := Sign(t.Context(), chain, sample.Raw, sample.Key.ID(), sample.Key)
+			if err != nil || !bytes.Equal(signed, want) {
 				t.Errorf("signed\n%x (%v), want\n%x", signed, err, want)
 			}
 		})
@@ -73,25 +97,22 @@ func checkParallel(t *testing.T, chain chains.Chain, sample Sample) {
 	done.Wait()
 }
 
-// checkCancelled: the context reaches the key.
 func checkCancelled(t *testing.T, chain chains.Chain, sample Sample) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	signed, err := parse(t, chain, sample.Raw).AppendSigned(ctx, nil, sample.Key, sample.Key.ID())
+	signed, err := ready(t, parse(t, chain, sample.Raw), sample).AppendSigned(ctx, nil)
 	if signed != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("%x, %v", signed, err)
 	}
 }
 
-// checkFailingKey: what a key's backend says comes through, and no bytes do.
 func checkFailingKey(t *testing.T, chain chains.Chain, sample Sample) {
-	signed, err := parse(t, chain, sample.Raw).AppendSigned(t.Context(), nil, failingKey{sample.Key}, sample.Key.ID())
+	signed, err := Sign(t.Context(), chain, sample.Raw, sample.Key.ID(), failingKey{sample.Key})
 	if signed != nil || !errors.Is(err, errBackend) {
 		t.Errorf("%x, %v", signed, err)
 	}
 }
 
-// checkOtherCurve: a key that cannot sign here is refused before it is asked.
 func checkOtherCurve(t *testing.T, chain chains.Chain, sample Sample) {
 	curve := keystore.CurveSecp256k1
 	if sample.Key.PublicKey().Curve() == curve {
@@ -101,22 +122,14 @@ func checkOtherCurve(t *testing.T, chain chains.Chain, sample Sample) {
 	if addresses := chain.Addresses(other.PublicKey()); addresses != nil {
 		t.Errorf("a key of %v has addresses %v", curve, addresses)
 	}
-	tx := parse(t, chain, sample.Raw)
-	if err := tx.Check(other, other.ID()); !notFor(err) {
-		t.Errorf("check: %v", err)
+	signing, err := Ready(parse(t, chain, sample.Raw), other.ID(), other)
+	if signing != nil || !errors.Is(err, keystore.ErrUnsupported) && !errors.Is(err, chains.ErrNotSigner) {
+		t.Errorf("%v, %v", signing, err)
 	}
-	if signed, err := tx.AppendSigned(t.Context(), nil, other, other.ID()); signed != nil || !notFor(err) {
-		t.Errorf("sign: %x, %v", signed, err)
-	}
-}
-
-func notFor(err error) bool {
-	return errors.Is(err, keystore.ErrUnsupported) || errors.Is(err, chains.ErrNotSigner)
 }
 
 var errBackend = errors.New("the backend fails")
 
-// failingKey has every capability, and fails.
 type failingKey struct{ keystore.Key }
 
 func (failingKey) SignECDSA(context.Context, [32]byte) (signature [65]byte, err error) {

@@ -16,8 +16,7 @@ type Sample struct {
 	Key keystore.Key
 }
 
-// Run holds a chain against the contract of chains.Chain and chains.Transaction,
-// with samples by name.
+// Run tests that a chain keeps the contract of chains.Chain, with samples by name.
 func Run(t *testing.T, chain chains.Chain, samples map[string]Sample) {
 	if len(samples) == 0 {
 		t.Fatal("no samples")
@@ -39,6 +38,7 @@ var checks = map[string]func(*testing.T, chains.Chain, Sample){
 	"KeyID":           checkKeyID,
 	"Summary":         checkSummary,
 	"Hazards":         checkHazards,
+	"Effects":         checkEffects,
 	"Sign":            checkSign,
 	"SignInParallel":  checkParallel,
 	"CancelledSign":   checkCancelled,
@@ -73,7 +73,7 @@ func checkHazardNames(t *testing.T, chain chains.Chain) {
 // they say what they mean.
 func checkHazards(t *testing.T, chain chains.Chain, sample Sample) {
 	tx := parse(t, chain, sample.Raw)
-	for _, hazard := range slices.Concat(tx.Hazards(keystore.PublicKey{}), tx.Hazards(sample.Key.PublicKey())) {
+	for _, hazard := range slices.Concat(tx.Hazards(), ready(t, tx, sample).Hazards()) {
 		if !slices.Contains(chain.HazardNames(), hazard.Name) {
 			t.Errorf("%s is not in the closed list", hazard.Name)
 		}

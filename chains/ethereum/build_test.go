@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 )
 
 // The items of a small valid transaction of each type, in hex, each with its

@@ -72,17 +72,17 @@ const (
 	DefaultMaxFee  = 0.5
 )
 
-// Chain implements chains.NewChain. The zero Chain has the default limits.
+// Chain implements chains.Chain. The zero Chain has the default limits.
 type Chain struct {
 	limits Limits
 }
 
-var _ chains.NewChain = Chain{}
+var _ chains.Chain = Chain{}
 
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Owner implements chains.NewChain: the key at an address of 20 bytes.
+// Owner implements chains.Chain: the key at an address of 20 bytes.
 func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
 	if len(address) != len(evm.Address{}) {
 		return at, false
@@ -90,24 +90,24 @@ func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
 	return keystore.ByKeccak([20]byte(address)), true
 }
 
-// Name implements chains.NewChain.
+// Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
-// Expects implements chains.NewChain.
+// Expects implements chains.Chain.
 func (Chain) Expects() string { return "hex of the raw unsigned transaction in RLP" }
 
-// Addresses implements chains.NewChain: one address with the checksum of EIP-55.
+// Addresses implements chains.Chain: one address with the checksum of EIP-55.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
 
-// HazardNames implements chains.NewChain.
+// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	own := []string{HazardNoChainID, HazardAnyChainAuthorization, HazardEmptyCreation, HazardGasOverCap, HazardOversize,
 		HazardDelegation, HazardHighFee, HazardNeverIncluded}
 	return append(own, evm.HazardNames(Name)...)
 }
 
-// Parse implements chains.NewChain.
-func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
+// Parse implements chains.Chain.
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	tx := &transaction{limits: c.limits, raw: raw}
 	if err := tx.parse(); err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 )
 
 // TestDanger: what must be refused by default is refused, and what is not refused

@@ -22,7 +22,7 @@ func (tx *transaction) call(network *evm.Network) *evm.Call {
 	return network.Read(evm.Transaction{To: tx.to, Value: tx.value.Big(tx.raw), Data: tx.data.Of(tx.raw)})
 }
 
-// Effects implements chains.NewTransaction: what the call does, the delegations
+// Effects implements chains.Transaction: what the call does, the delegations
 // of EIP-7702, and the fee.
 func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.contracts()) }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -44,7 +44,7 @@ func TestGeneratedAgainstGoEthereum(t *testing.T) {
 }
 
 // sign walks from a transaction to its signed bytes.
-func sign(t testing.TB, tx chains.NewTransaction, key keystore.Key, signWith string) ([]byte, error) {
+func sign(t testing.TB, tx chains.Transaction, key keystore.Key, signWith string) ([]byte, error) {
 	t.Helper()
 	signing, err := chaintest.Ready(tx, signWith, key)
 	if err != nil {

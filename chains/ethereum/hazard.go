@@ -29,7 +29,7 @@ func (h *hazards) add(name, detail string, args ...any) {
 	*h = append(*h, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)})
 }
 
-// Hazards implements chains.NewTransaction.
+// Hazards implements chains.Transaction.
 func (tx *transaction) Hazards() []chains.Hazard { return tx.hazardsFor(nil) }
 
 // Hazards implements chains.Signing.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 )
 
 // anyChain is an authorization for every chain (EIP-7702).

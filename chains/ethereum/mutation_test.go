@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 )
 
 // refusal is bytes that no configuration accepts, and the whole error.

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Request implements chains.NewTransaction.
+// Request implements chains.Transaction.
 func (tx *transaction) Request(signWith string) (chains.Request, error) {
 	with, err := evm.ReadSignWith(Name, signWith)
 	if err != nil {

@@ -19,7 +19,7 @@ var typeNames = [...]string{
 	typeSetCode:    "4 (EIP-7702, set code)",
 }
 
-// Summary implements chains.NewTransaction.
+// Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
 	network := networkOf(tx.chainID)
 	fields := []chains.Field{chains.Text("type", typeNames[tx.kind]), tx.chainField()}

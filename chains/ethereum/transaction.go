@@ -59,7 +59,7 @@ type transaction struct {
 	authorizations authorizations
 }
 
-var _ chains.NewTransaction = (*transaction)(nil)
+var _ chains.Transaction = (*transaction)(nil)
 
 // parse reads the raw bytes by their first one (EIP-2718).
 func (tx *transaction) parse() error {

@@ -4,8 +4,8 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 

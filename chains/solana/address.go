@@ -11,7 +11,7 @@ import (
 // public key in base58.
 const AddressFormat = "ADDRESS_FORMAT_SOLANA"
 
-// Addresses implements chains.NewChain: an Ed25519 key has one address, other keys
+// Addresses implements chains.Chain: an Ed25519 key has one address, other keys
 // have none.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	if pub.Curve() != keystore.CurveEd25519 {
@@ -20,7 +20,7 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	return []chains.Address{{Format: AddressFormat, Address: encode58(pub.Bytes())}}
 }
 
-// Owner implements chains.NewChain: the key whose address it is. An address that
+// Owner implements chains.Chain: the key whose address it is. An address that
 // a program derived is no key's, and leads to none.
 func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
 	if len(address) != keySize {

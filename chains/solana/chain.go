@@ -89,12 +89,12 @@ type Limits struct {
 	MaxFee uint64
 }
 
-// Chain is Solana. It implements chains.NewChain.
+// Chain is Solana. It implements chains.Chain.
 type Chain struct {
 	limits Limits
 }
 
-var _ chains.NewChain = Chain{}
+var _ chains.Chain = Chain{}
 
 var defaultMaxFee = big.NewInt(DefaultMaxFee)
 
@@ -104,13 +104,13 @@ func New(limits Limits) Chain { return Chain{limits: limits} }
 // Name returns "solana".
 func (Chain) Name() string { return Name }
 
-// Expects implements chains.NewChain.
+// Expects implements chains.Chain.
 func (Chain) Expects() string { return "hex of the whole wire transaction, with zeroed signatures" }
 
 // Parse reads the wire form of a transaction. The transaction is a *Transaction
 // and keeps raw, which the caller must not change afterwards. The error is a
 // *chains.ParseError.
-func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	t := &Transaction{raw: raw, maxFee: defaultMaxFee}
 	if c.limits.MaxFee != 0 {
 		t.maxFee = new(big.Int).SetUint64(c.limits.MaxFee)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -25,11 +25,11 @@ type danger struct {
 // or carry the hazard that says why, and honest ones are signed.
 func TestDangers(t *testing.T) {
 	var dangers []danger
-	roadtest.ReadJSON(t, "testdata/dangers/dangers.json", &dangers)
-	key := roadtest.Key(t, keystore.CurveEd25519, slices.Repeat([]byte{0x11}, ed25519.SeedSize))
+	chaintest.ReadJSON(t, "testdata/dangers/dangers.json", &dangers)
+	key := chaintest.Key(t, keystore.CurveEd25519, slices.Repeat([]byte{0x11}, ed25519.SeedSize))
 	for _, d := range dangers {
 		t.Run(d.Name, func(t *testing.T) {
-			tx, err := solana.Chain{}.Parse(roadtest.Unhex(t, d.Hex))
+			tx, err := solana.Chain{}.Parse(chaintest.Unhex(t, d.Hex))
 			if d.Refused != "" {
 				if err == nil || !strings.Contains(err.Error(), d.Refused) {
 					t.Errorf("got %v, want it refused: %s", err, d.Refused)
@@ -39,11 +39,11 @@ func TestDangers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			signing, err := roadtest.Ready(tx, key.ID(), key)
+			signing, err := chaintest.Ready(tx, key.ID(), key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := roadtest.Names(signing.Hazards()); !slices.Equal(got, d.Hazards) {
+			if got := chaintest.Names(signing.Hazards()); !slices.Equal(got, d.Hazards) {
 				t.Errorf("hazards %v, want %v: %s", got, d.Hazards, d.Why)
 			}
 		})

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Effects implements chains.NewTransaction. Parties are accounts: the token
+// Effects implements chains.Transaction. Parties are accounts: the token
 // accounts of a transfer, not their owners, which the bytes do not say. An effect
 // is by the signer unless the signature that authorizes it is there already.
 func (t *Transaction) Effects() []chains.Effect { return publish(t.resolved(nil, true)) }

@@ -46,13 +46,13 @@ const (
 	HazardBurn = "solana/burn"
 )
 
-// HazardNames implements chains.NewChain.
+// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return []string{HazardZeroBlockhash, HazardNoComputeBudget, HazardDurableNonce, HazardHighFee, HazardBlindCall,
 		HazardAuthorityChange, HazardUnlimitedApproval, HazardUnresolvedAccount, HazardBurn}
 }
 
-// Hazards implements chains.NewTransaction: those that there are whichever of the
+// Hazards implements chains.Transaction: those that there are whichever of the
 // missing signers signs.
 func (t *Transaction) Hazards() []chains.Hazard {
 	hazards := t.messageHazards()

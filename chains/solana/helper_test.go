@@ -12,7 +12,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -33,7 +33,7 @@ var memo = [32]byte(sdk.MemoProgramID)
 func account(i int) [32]byte { return sha256.Sum256(fmt.Appendf(nil, "solana test account %d", i)) }
 
 func ed25519Key(t testing.TB, i int) keystore.Key {
-	return roadtest.Key(t, keystore.CurveEd25519, seed(i))
+	return chaintest.Key(t, keystore.CurveEd25519, seed(i))
 }
 
 func address(key keystore.Key) string {
@@ -51,7 +51,7 @@ func sign(t testing.TB, raw []byte, key keystore.Key) []byte {
 }
 
 func trySign(raw []byte, key keystore.Key) ([]byte, error) {
-	return roadtest.Sign(context.Background(), solana.Chain{}, raw, address(key), key)
+	return chaintest.Sign(context.Background(), solana.Chain{}, raw, address(key), key)
 }
 
 func parse(t testing.TB, raw []byte) *solana.Transaction {
@@ -178,19 +178,19 @@ func each[From, To any](list []From, convert func(From) To) []To {
 }
 
 // check returns what Request or With refuses.
-func check(tx chains.NewTransaction, key keystore.Key, signWith string) error {
-	_, err := roadtest.Ready(tx, signWith, key)
+func check(tx chains.Transaction, key keystore.Key, signWith string) error {
+	_, err := chaintest.Ready(tx, signWith, key)
 	return err
 }
 
 // ready is a transaction at the point where only the key can fail.
 func ready(t testing.TB, raw []byte, keys ...keystore.Key) chains.Signing {
 	t.Helper()
-	signing, err := roadtest.Ready(parse(t, raw), "wallet", keys...)
+	signing, err := chaintest.Ready(parse(t, raw), "wallet", keys...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return signing
 }
 
-func hazardNames(tx chains.NewTransaction) []string { return roadtest.Names(tx.Hazards()) }
+func hazardNames(tx chains.Transaction) []string { return chaintest.Names(tx.Hazards()) }

@@ -6,7 +6,7 @@ import (
 
 	sdk "github.com/gagliardetto/solana-go"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
@@ -17,7 +17,7 @@ func TestMutations(t *testing.T) {
 	for name, raw := range scenes(t) {
 		t.Run(name, func(t *testing.T) {
 			accepted := 0
-			for mutant := range roadtest.Mutants(raw, []byte{0, 0x80, 0xff}) {
+			for mutant := range chaintest.Mutants(raw, []byte{0, 0x80, 0xff}) {
 				if checkMutation(t, mutant) {
 					accepted++
 				}

@@ -20,7 +20,7 @@ type request struct {
 	isAddress bool
 }
 
-// Request implements chains.NewTransaction. What only looks like an address is an
+// Request implements chains.Transaction. What only looks like an address is an
 // error, so that a mistyped one is not reported as a key that does not exist.
 func (t *Transaction) Request(signWith string) (chains.Request, error) {
 	r := &request{t: t, signWith: signWith}

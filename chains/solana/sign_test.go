@@ -12,7 +12,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -148,7 +148,7 @@ func TestNotASigner(t *testing.T) {
 
 func TestOtherCurve(t *testing.T) {
 	tx := parse(t, simple(solana.Version0, 1).bytes())
-	other := roadtest.Key(t, keystore.CurveSecp256k1, seed(0))
+	other := chaintest.Key(t, keystore.CurveSecp256k1, seed(0))
 	if err := check(tx, other, other.ID()); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}

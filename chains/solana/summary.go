@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Summary implements chains.NewTransaction.
+// Summary implements chains.Transaction.
 func (t *Transaction) Summary() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("version", t.version.String()),

@@ -8,7 +8,7 @@ import (
 
 	sdk "github.com/gagliardetto/solana-go"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
@@ -16,7 +16,7 @@ import (
 func scenes(t *testing.T) map[string][]byte {
 	scenes := map[string][]byte{}
 	for name, v := range vectors(t) {
-		scenes[name] = roadtest.Unhex(t, v.UnsignedTransaction)
+		scenes[name] = chaintest.Unhex(t, v.UnsignedTransaction)
 	}
 	units, price := u32(300_000), u64(1_500_001)
 	scenes["transfer_with_priority_fee"] = scene(solana.Legacy, 1, nil,
@@ -121,7 +121,7 @@ func parseShape(version solana.Version, signers int, tables []table, calls ...in
 // TestSummaries holds what is shown of each scene, to its first signer, and the
 // digest against testdata/summary.
 func TestSummaries(t *testing.T) {
-	roadtest.Summaries(t, solana.Chain{}, scenes(t), ed25519Key(t, 0))
+	chaintest.Summaries(t, solana.Chain{}, scenes(t), ed25519Key(t, 0))
 }
 
 // TestSummaryShowsEveryBit changes each bit of the transactions above. What is

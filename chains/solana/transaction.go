@@ -30,7 +30,7 @@ func (v Version) String() string {
 }
 
 // Transaction is a view over the raw bytes of one transaction. It implements
-// chains.NewTransaction. It is used by one goroutine at a time.
+// chains.Transaction. It is used by one goroutine at a time.
 type Transaction struct {
 	raw     []byte
 	version Version
@@ -53,7 +53,7 @@ type Transaction struct {
 	maxFee *big.Int // lamports; shared, not to be changed
 }
 
-var _ chains.NewTransaction = (*Transaction)(nil)
+var _ chains.Transaction = (*Transaction)(nil)
 
 // header says what the account keys of the message are for. The signers come
 // first, the first of them pays the fee; in either group the writable ones come

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
@@ -25,35 +25,35 @@ type vector struct {
 
 func vectors(t testing.TB) map[string]vector {
 	t.Helper()
-	return roadtest.Vectors[vector](t, "testdata/*.json")
+	return chaintest.Vectors[vector](t, "testdata/*.json")
 }
 
 // TestContract holds the chain against the contract of all chains.
 func TestContract(t *testing.T) {
-	samples := map[string]roadtest.Sample{}
+	samples := map[string]chaintest.Sample{}
 	for name, v := range vectors(t) {
-		samples[name] = roadtest.Sample{
-			Raw: roadtest.Unhex(t, v.UnsignedTransaction),
-			Key: roadtest.Key(t, keystore.CurveEd25519, roadtest.Unhex(t, v.SecretKeySeedHex)),
+		samples[name] = chaintest.Sample{
+			Raw: chaintest.Unhex(t, v.UnsignedTransaction),
+			Key: chaintest.Key(t, keystore.CurveEd25519, chaintest.Unhex(t, v.SecretKeySeedHex)),
 		}
 	}
-	samples["v1"] = roadtest.Sample{Raw: simple(solana.Version1, 1).bytes(), Key: ed25519Key(t, 0)}
-	roadtest.Run(t, solana.Chain{}, samples)
+	samples["v1"] = chaintest.Sample{Raw: simple(solana.Version1, 1).bytes(), Key: ed25519Key(t, 0)}
+	chaintest.Run(t, solana.Chain{}, samples)
 }
 
 func TestVectors(t *testing.T) {
 	for name, v := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
-			key := roadtest.Key(t, keystore.CurveEd25519, roadtest.Unhex(t, v.SecretKeySeedHex))
+			key := chaintest.Key(t, keystore.CurveEd25519, chaintest.Unhex(t, v.SecretKeySeedHex))
 			if got := (solana.Chain{}).Addresses(key.PublicKey()); !slices.Equal(got, []chains.Address{{Format: solana.AddressFormat, Address: v.Address}}) {
 				t.Errorf("addresses %v, want %s", got, v.Address)
 			}
-			raw := roadtest.Unhex(t, v.UnsignedTransaction)
+			raw := chaintest.Unhex(t, v.UnsignedTransaction)
 			if names := hazardNames(parse(t, raw)); names != nil {
 				t.Errorf("hazards %v", names)
 			}
 			for _, signWith := range []string{v.Address, key.ID()} {
-				signed, err := roadtest.Sign(t.Context(), solana.Chain{}, raw, signWith, key)
+				signed, err := chaintest.Sign(t.Context(), solana.Chain{}, raw, signWith, key)
 				if got := hex.EncodeToString(signed); err != nil || got != v.SignedTransaction {
 					t.Errorf("signed with %s: %v\n got %s\nwant %s", signWith, err, got, v.SignedTransaction)
 				}
@@ -83,7 +83,7 @@ func TestParserFixtures(t *testing.T) {
 	accepted := 0
 	for _, item := range suite.Items {
 		t.Run(item.Test, func(t *testing.T) {
-			raw := roadtest.Unhex(t, item.Hex)
+			raw := chaintest.Unhex(t, item.Hex)
 			tx, err := solana.New(solana.Limits{}).Parse(raw)
 			switch {
 			case len(item.Full) > 0 && strings.Contains(item.Full[0], "true"):

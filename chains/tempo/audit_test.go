@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
@@ -21,7 +21,7 @@ type finding struct {
 // TestFindings holds what an audit found, as bytes.
 func TestFindings(t *testing.T) {
 	var file struct{ Cases []finding }
-	roadtest.ReadJSON(t, "testdata/audit/findings.json", &file)
+	chaintest.ReadJSON(t, "testdata/audit/findings.json", &file)
 	if len(file.Cases) == 0 {
 		t.Fatal("there are none")
 	}
@@ -32,11 +32,11 @@ func TestFindings(t *testing.T) {
 
 func checkFinding(t *testing.T, c finding) {
 	key := keyOf(t, strings.Repeat("46", 32))
-	tx, err := tempo.Chain{}.Parse(roadtest.Unhex(t, c.Hex))
+	tx, err := tempo.Chain{}.Parse(chaintest.Unhex(t, c.Hex))
 	if err == nil {
-		signing, refused := roadtest.Ready(tx, "", key)
+		signing, refused := chaintest.Ready(tx, "", key)
 		if err = refused; err == nil {
-			if got := roadtest.Names(signing.Hazards()); !slices.Equal(got, c.Hazards) {
+			if got := chaintest.Names(signing.Hazards()); !slices.Equal(got, c.Hazards) {
 				t.Errorf("hazards %v, want %v", got, c.Hazards)
 			}
 			_, err = signing.AppendSigned(t.Context(), nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
 
@@ -21,8 +21,8 @@ import (
 func TestAuthorities(t *testing.T) {
 	authority, account := strings.Repeat("04", 32), strings.Repeat("22", 20)
 	tuple := []string{"82a5bf", someone, "08"}
-	digest := crypto.Keccak256(roadtest.Unhex(t, "05"+list(tuple...)))
-	inKeychain := crypto.Keccak256([]byte{4}, digest, roadtest.Unhex(t, account))
+	digest := crypto.Keccak256(chaintest.Unhex(t, "05"+list(tuple...)))
+	inKeychain := crypto.Keccak256([]byte{4}, digest, chaintest.Unhex(t, account))
 	tuples := [][]string{
 		append(slices.Clone(tuple), "b841"+signatureBy(t, authority, digest)),
 		append(slices.Clone(tuple), "b856"+"04"+account+signatureBy(t, authority, inKeychain)),
@@ -32,9 +32,9 @@ func TestAuthorities(t *testing.T) {
 		authorizations[i] = list(tuples[i]...)
 	}
 	raw := typed(append(with(items, authorizationList, list(authorizations...)),
-		list(list(plainKey...), "b841"+signatureBy(t, authority, crypto.Keccak256(roadtest.Unhex(t, list(plainKey...))))))...)
+		list(list(plainKey...), "b841"+signatureBy(t, authority, crypto.Keccak256(chaintest.Unhex(t, list(plainKey...))))))...)
 
-	fields, want := parse(t, roadtest.Unhex(t, raw)).Summary().Fields, address(t, authority)
+	fields, want := parse(t, chaintest.Unhex(t, raw)).Summary().Fields, address(t, authority)
 	for _, label := range []string{"authorization 1", "authorization 2", "key authorization"} {
 		if got := fieldOf(t, fieldOf(t, fields, label).Fields, "signed by").Value; got != want {
 			t.Errorf("%s is signed by %s, want %s", label, got, want)
@@ -45,7 +45,7 @@ func TestAuthorities(t *testing.T) {
 // TestNobodySigned: a signature of the right shape that no key can have made.
 func TestNobodySigned(t *testing.T) {
 	raw := authorizationWith("82a5bf", someone, "08", "b841"+noPoint+sBytes+"1b")
-	field := fieldOf(t, fieldOf(t, parse(t, roadtest.Unhex(t, raw)).Summary().Fields, "authorization 1").Fields, "signed by")
+	field := fieldOf(t, fieldOf(t, parse(t, chaintest.Unhex(t, raw)).Summary().Fields, "authorization 1").Fields, "signed by")
 	if field.Value != "nobody" || field.Type != chains.TypeText {
 		t.Errorf("%+v, want nobody", field)
 	}
@@ -57,7 +57,7 @@ const noPoint = "110000000000000000000000000000000000000000000000000000000000000
 // signatureBy is r ‖ s ‖ v by a key, in hex.
 func signatureBy(t *testing.T, secret string, digest []byte) string {
 	t.Helper()
-	key, err := crypto.ToECDSA(roadtest.Unhex(t, secret))
+	key, err := crypto.ToECDSA(chaintest.Unhex(t, secret))
 	if err != nil {
 		t.Fatal(err)
 	}

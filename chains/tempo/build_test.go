@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
@@ -100,10 +100,10 @@ func TestBuildersAreValid(t *testing.T) {
 		"plain key":     typed(withKey(plainKey...)...),
 		"full key":      typed(withKey(fullKey...)...),
 	} {
-		if _, err := (tempo.Chain{}).Parse(roadtest.Unhex(t, text)); err != nil {
+		if _, err := (tempo.Chain{}).Parse(chaintest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := tempomodel.Refuses(roadtest.Unhex(t, text)); err != nil {
+		if err := tempomodel.Refuses(chaintest.Unhex(t, text)); err != nil {
 			t.Errorf("%s: the model refuses it: %v", name, err)
 		}
 	}

@@ -92,26 +92,26 @@ const (
 	DefaultMaxFee = 100        // US dollars
 )
 
-// Chain implements chains.NewChain. The zero Chain has the default limits.
+// Chain implements chains.Chain. The zero Chain has the default limits.
 type Chain struct {
 	limits Limits
 }
 
-var _ chains.NewChain = Chain{}
+var _ chains.Chain = Chain{}
 
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Name implements chains.NewChain.
+// Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
-// Expects implements chains.NewChain.
+// Expects implements chains.Chain.
 func (Chain) Expects() string { return "hex of the raw unsigned transaction, type 0x76" }
 
-// Addresses implements chains.NewChain: the same as on Ethereum.
+// Addresses implements chains.Chain: the same as on Ethereum.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
 
-// Owner implements chains.NewChain. The account may have given other keys access.
+// Owner implements chains.Chain. The account may have given other keys access.
 func (Chain) Owner(address []byte) (keystore.Locator, bool) {
 	if len(address) != len(evm.Address{}) {
 		return keystore.Locator{}, false
@@ -119,14 +119,14 @@ func (Chain) Owner(address []byte) (keystore.Locator, bool) {
 	return keystore.ByKeccak([20]byte(address)), true
 }
 
-// HazardNames implements chains.NewChain.
+// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return append(evm.HazardNames(Name), HazardReservedNonceKey, HazardGasOverCap, HazardForeignFeeToken, HazardHighFee,
 		HazardUnlimitedKey, HazardUnscopedKey, HazardAnyChainAuthorization, HazardNeverIncluded)
 }
 
-// Parse implements chains.NewChain.
-func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
+// Parse implements chains.Chain.
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	tx := &transaction{limits: c.limits, raw: raw}
 	if err := tx.parse(); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
@@ -47,7 +47,7 @@ func TestCountersign(t *testing.T) {
 			for _, forPayer := range []bool{false, true} {
 				tx := c.Tx.ToCountersign(signature, forPayer)
 				raw := tx.Encode()
-				signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, raw, address(t, payerSecret), keyOf(t, payerSecret))
+				signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, raw, address(t, payerSecret), keyOf(t, payerSecret))
 				if want := tx.Countersign(payer); err != nil || !bytes.Equal(signed, want) {
 					t.Fatalf("%s, %x:\n got %x (%v)\nwant %x", kind, raw, signed, err, want)
 				}
@@ -77,7 +77,7 @@ func TestCountersignRefused(t *testing.T) {
 	c.Tx.FeePayer = []byte{0}
 	sponsored := c.Tx.SenderSignature(c.Key)
 	invalid := bytes.Clone(sponsored)
-	copy(invalid, roadtest.Unhex(t, noPoint))
+	copy(invalid, chaintest.Unhex(t, noPoint))
 	another := c.Tx.ToCountersign(sponsored, true)
 	another.FeePayer = append([]byte{0x94}, make([]byte, 20)...)
 	unsigned := c.Tx.ToCountersign(sponsored, true)
@@ -97,7 +97,7 @@ func TestCountersignRefused(t *testing.T) {
 		"the payer signed already": {c.Tx.ToCountersign(sponsored, false).Countersign(ecdsaKey(t, payerSecret)), payerSecret, "is signed already"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, test.raw, "id", keyOf(t, test.secret))
+			signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, test.raw, "id", keyOf(t, test.secret))
 			if signed != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%x, %v, want %q", signed, err, test.want)
 			}
@@ -131,7 +131,7 @@ func TestAccessKey(t *testing.T) {
 		compared++
 		plain := keyOf(t, hex.EncodeToString(crypto.FromECDSA(c.Key)))
 		for _, key := range []keystore.Key{accessKey{plain, root[:]}, keystore.Verified(accessKey{plain, root[:]})} {
-			signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, c.Unsigned, plain.ID(), key)
+			signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, c.Unsigned, plain.ID(), key)
 			if want := c.Tx.SignFor(root, c.Key); err != nil || !bytes.Equal(signed, want) {
 				t.Fatalf("%x:\n got %x (%v)\nwant %x", c.Unsigned, signed, err, want)
 			}
@@ -144,8 +144,8 @@ func TestAccessKey(t *testing.T) {
 
 // TestAccessKeyActsForTheAccount: effects and view are the account's.
 func TestAccessKeyActsForTheAccount(t *testing.T) {
-	root := roadtest.Unhex(t, someone[2:])
-	signing, err := roadtest.Ready(parse(t, roadtest.Unhex(t, typed(items...))), "id", accessKey{keyOf(t, payerSecret), root})
+	root := chaintest.Unhex(t, someone[2:])
+	signing, err := chaintest.Ready(parse(t, chaintest.Unhex(t, typed(items...))), "id", accessKey{keyOf(t, payerSecret), root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,11 +160,11 @@ func TestAccessKeyActsForTheAccount(t *testing.T) {
 // TestAccessKeyRefused: what the network does not take of an access key.
 func TestAccessKeyRefused(t *testing.T) {
 	root := strings.Repeat("05", 32)
-	rootAddress, access := roadtest.Unhex(t, address(t, root)[2:]), ecdsaKey(t, payerSecret)
+	rootAddress, access := chaintest.Unhex(t, address(t, root)[2:]), ecdsaKey(t, payerSecret)
 	own := "94" + hex.EncodeToString(crypto.PubkeyToAddress(access.PublicKey).Bytes())
 	bound := "94" + hex.EncodeToString(rootAddress)
 	byKey := func(signer string, inner ...string) string {
-		digest := crypto.Keccak256(roadtest.Unhex(t, list(inner...)))
+		digest := crypto.Keccak256(chaintest.Unhex(t, list(inner...)))
 		return typed(append(with(items, calls, list(transfer)), list(list(inner...), "b841"+signatureBy(t, signer, digest)))...)
 	}
 	for _, c := range []struct{ name, raw, want string }{
@@ -178,20 +178,20 @@ func TestAccessKeyRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			key := accessKey{keyOf(t, payerSecret), rootAddress}
-			_, err := roadtest.Sign(t.Context(), tempo.Chain{}, roadtest.Unhex(t, c.raw), "id", key)
+			_, err := chaintest.Sign(t.Context(), tempo.Chain{}, chaintest.Unhex(t, c.raw), "id", key)
 			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !errors.Is(err, chains.ErrNotSigner)) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}
-	if _, err := roadtest.Sign(t.Context(), tempo.Chain{}, roadtest.Unhex(t, typed(items...)), "id", accessKey{keyOf(t, payerSecret), []byte{1}}); !errors.Is(err, chains.ErrNotSigner) {
+	if _, err := chaintest.Sign(t.Context(), tempo.Chain{}, chaintest.Unhex(t, typed(items...)), "id", accessKey{keyOf(t, payerSecret), []byte{1}}); !errors.Is(err, chains.ErrNotSigner) {
 		t.Errorf("an account of one byte: %v", err)
 	}
 }
 
 func ecdsaKey(t testing.TB, secret string) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := crypto.ToECDSA(roadtest.Unhex(t, secret))
+	key, err := crypto.ToECDSA(chaintest.Unhex(t, secret))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func (tx *transaction) network() *evm.Network {
 	return &evm.Network{ID: "eip155:" + strconv.FormatUint(tx.chainID, 10), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
 }
 
-// Effects implements chains.NewTransaction: what the calls do, the delegations, what
+// Effects implements chains.Transaction: what the calls do, the delegations, what
 // another key may do from now on, and the fee. Where the sender has signed, all but
 // the fee is by the sender's signature.
 func (tx *transaction) Effects() []chains.Effect {

@@ -49,7 +49,7 @@ func (h *hazards) on(index int, name, detail string, args ...any) {
 	*h = append(*h, chains.Hazard{Name: name, Detail: fmt.Sprintf(detail, args...)}.OnEffect(index))
 }
 
-// Hazards implements chains.NewTransaction.
+// Hazards implements chains.Transaction.
 func (tx *transaction) Hazards() []chains.Hazard { return tx.hazards(tx.Effects(), chains.Party{}) }
 
 // Hazards implements chains.Signing.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
@@ -144,16 +144,16 @@ const (
 func TestHazards(t *testing.T) {
 	for _, c := range hazardCases {
 		t.Run(c.name, func(t *testing.T) {
-			roadtest.CheckHazards(t, hazardsOf(t, tempo.Limits{}, c.raw), c.names, c.detail)
+			chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{}, c.raw), c.names, c.detail)
 		})
 	}
 }
 
 // TestHazardLimits sets the bound that is configurable.
 func TestHazardLimits(t *testing.T) {
-	roadtest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 59_999}, typed(items...)), []string{tempo.HazardGasOverCap},
+	chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 59_999}, typed(items...)), []string{tempo.HazardGasOverCap},
 		"gas 60000 is over the cap of 59999: the network does not include it")
-	roadtest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 60_000}, typed(items...)), nil, "")
+	chaintest.CheckHazards(t, hazardsOf(t, tempo.Limits{GasCap: 60_000}, typed(items...)), nil, "")
 }
 
 // TestHazardNames makes sure that the closed list has every name there is.
@@ -162,12 +162,12 @@ func TestHazardNames(t *testing.T) {
 	for _, c := range hazardCases {
 		seen = append(seen, c.names...)
 	}
-	roadtest.CheckAllSeen(t, tempo.Chain{}, seen)
+	chaintest.CheckAllSeen(t, tempo.Chain{}, seen)
 }
 
 func hazardsOf(t *testing.T, limits tempo.Limits, raw string) []chains.Hazard {
 	t.Helper()
-	tx, err := tempo.New(limits).Parse(roadtest.Unhex(t, raw))
+	tx, err := tempo.New(limits).Parse(chaintest.Unhex(t, raw))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
@@ -33,7 +33,7 @@ func TestGenerated(t *testing.T) {
 func signRaw(t testing.TB, raw []byte, key keystore.Key) []byte {
 	t.Helper()
 	before := bytes.Clone(raw)
-	signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, raw, "", key)
+	signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, raw, "", key)
 	if err != nil {
 		t.Fatalf("%x: %v", raw, err)
 	}

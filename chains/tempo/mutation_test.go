@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
@@ -18,7 +18,7 @@ func TestMutations(t *testing.T) {
 	key := newFixedKey(t)
 	for name, v := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
-			for mutant := range roadtest.Mutants(roadtest.Unhex(t, v.Unsigned), roadtest.EveryByte) {
+			for mutant := range chaintest.Mutants(chaintest.Unhex(t, v.Unsigned), chaintest.EveryByte) {
 				checkMutant(t, mutant, key)
 			}
 		})
@@ -35,7 +35,7 @@ func TestMutationsOfAuthorizations(t *testing.T) {
 		"authorization": typed(with(items, authorizationList, list(authorization))...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for mutant := range roadtest.Mutants(roadtest.Unhex(t, raw), roadtest.Boundaries) {
+			for mutant := range chaintest.Mutants(chaintest.Unhex(t, raw), chaintest.Boundaries) {
 				checkMutant(t, mutant, key)
 			}
 		})
@@ -71,7 +71,7 @@ func checkMutant(t *testing.T, raw []byte, key *fixedKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signing, err := roadtest.Ready(tx, "", key)
+	signing, err := chaintest.Ready(tx, "", key)
 	if refuses := decoded.RefusesSender(key.PublicKey().KeccakAddress()); (err == nil) != (refuses == nil) {
 		t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 )
@@ -225,7 +225,7 @@ func TestRefused(t *testing.T) {
 
 func checkRefused(t *testing.T, c refusal) {
 	t.Helper()
-	raw := roadtest.Unhex(t, c.raw)
+	raw := chaintest.Unhex(t, c.raw)
 	if tempomodel.Refuses(raw) == nil {
 		t.Error("the model accepts it")
 	}

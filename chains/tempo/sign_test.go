@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // TestSigners: an address in any case but with the right checksum, or a key's id.
 func TestSigners(t *testing.T) {
-	tx := parse(t, roadtest.Unhex(t, typed(items...)))
+	tx := parse(t, chaintest.Unhex(t, typed(items...)))
 	const checksummed = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
-	byAddress := keystore.ByKeccak([20]byte(roadtest.Unhex(t, checksummed)))
+	byAddress := keystore.ByKeccak([20]byte(chaintest.Unhex(t, checksummed)))
 	for signWith, want := range map[string]keystore.Locator{
 		checksummed:                  byAddress,
 		strings.ToLower(checksummed): byAddress,

@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
@@ -28,9 +28,9 @@ func TestPreimage(t *testing.T) {
 		{"signed, no token", typed(with(with(items, feeToken, "80"), feePayer, payer)...), sponsored},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			key, raw := newFixedKey(t), roadtest.Unhex(t, c.raw)
+			key, raw := newFixedKey(t), chaintest.Unhex(t, c.raw)
 			signed := signRaw(t, raw, key)
-			if want := crypto.Keccak256(roadtest.Unhex(t, c.preimage)); !bytes.Equal(key.digest[:], want) {
+			if want := crypto.Keccak256(chaintest.Unhex(t, c.preimage)); !bytes.Equal(key.digest[:], want) {
 				t.Errorf("%x was signed, want %x", key.digest, want)
 			}
 			if want := tempomodel.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
@@ -54,7 +54,7 @@ func TestFeeTokenNotCommittedTo(t *testing.T) {
 		{"signed, none named", "80", payer, note},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tx, err := tempo.Chain{}.Parse(roadtest.Unhex(t, typed(with(with(items, feeToken, c.token), feePayer, c.payer)...)))
+			tx, err := tempo.Chain{}.Parse(chaintest.Unhex(t, typed(with(with(items, feeToken, c.token), feePayer, c.payer)...)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,19 +89,19 @@ func TestFeePayerShown(t *testing.T) {
 // sponsoredBy is a transaction that a fee payer has signed for a sender.
 func sponsoredBy(t *testing.T, payer, sender string) []byte {
 	t.Helper()
-	tx, err := tempomodel.Decode(roadtest.Unhex(t, typed(items...)))
+	tx, err := tempomodel.Decode(chaintest.Unhex(t, typed(items...)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := crypto.ToECDSA(roadtest.Unhex(t, payer))
+	key, err := crypto.ToECDSA(chaintest.Unhex(t, payer))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx.FeePayer = tempomodel.SignPayer(key, tx.PayerHash([20]byte(roadtest.Unhex(t, sender))))
+	tx.FeePayer = tempomodel.SignPayer(key, tx.PayerHash([20]byte(chaintest.Unhex(t, sender))))
 	return tx.Encode()
 }
 
-func parse(t *testing.T, raw []byte) chains.NewTransaction {
+func parse(t *testing.T, raw []byte) chains.Transaction {
 	t.Helper()
 	tx, err := tempo.Chain{}.Parse(raw)
 	if err != nil {
@@ -111,9 +111,9 @@ func parse(t *testing.T, raw []byte) chains.NewTransaction {
 }
 
 // view is what is shown to a signer.
-func view(t *testing.T, tx chains.NewTransaction, secret string) []chains.Field {
+func view(t *testing.T, tx chains.Transaction, secret string) []chains.Field {
 	t.Helper()
-	signing, err := roadtest.Ready(tx, "id", keyOf(t, secret))
+	signing, err := chaintest.Ready(tx, "id", keyOf(t, secret))
 	if err != nil {
 		t.Fatal(err)
 	}

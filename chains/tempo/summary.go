@@ -15,7 +15,7 @@ import (
 // networks are the chain ids of Tempo.
 var networks = map[uint64]string{4217: "Tempo", 42431: "Tempo testnet"}
 
-// Summary implements chains.NewTransaction.
+// Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("type", "0x76 (Tempo)"),

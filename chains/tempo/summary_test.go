@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
@@ -45,7 +45,7 @@ func shown(t *testing.T) map[string][]byte {
 		"authorization_ends":      with(items, authorizationList, list(list("82a5bf", "94"+strings.Repeat("00", 20), "08", secp256k1))),
 		"payer_nobody":            with(items, feePayer, list("80", "a0"+noPoint, "a0"+sBytes)),
 	} {
-		transactions[name] = roadtest.Unhex(t, typed(items...))
+		transactions[name] = chaintest.Unhex(t, typed(items...))
 	}
 	return transactions
 }
@@ -55,7 +55,7 @@ func shown(t *testing.T) map[string][]byte {
 func TestSummary(t *testing.T) {
 	transactions := shown(t)
 	for name, v := range vectors(t) {
-		transactions[name] = roadtest.Unhex(t, v.Unsigned)
+		transactions[name] = chaintest.Unhex(t, v.Unsigned)
 	}
-	roadtest.Summaries(t, tempo.Chain{}, transactions, keyOf(t, secret))
+	chaintest.Summaries(t, tempo.Chain{}, transactions, keyOf(t, secret))
 }

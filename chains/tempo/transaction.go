@@ -57,7 +57,7 @@ type transaction struct {
 	sender               *sender           // nil if the sender has not signed yet
 }
 
-var _ chains.NewTransaction = (*transaction)(nil)
+var _ chains.Transaction = (*transaction)(nil)
 
 func (tx *transaction) parse() error {
 	switch {

@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -20,29 +20,29 @@ type vector struct {
 
 func vectors(t testing.TB) map[string]vector {
 	t.Helper()
-	return roadtest.Vectors[vector](t, "testdata/*.json")
+	return chaintest.Vectors[vector](t, "testdata/*.json")
 }
 
 // keyOf returns a handle to a private key given in hex.
 func keyOf(t testing.TB, privateKey string) keystore.Key {
 	t.Helper()
-	return roadtest.Key(t, keystore.CurveSecp256k1, roadtest.Unhex(t, privateKey))
+	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, privateKey))
 }
 
 // TestContract holds the chain against the contract of all chains.
 func TestContract(t *testing.T) {
-	samples := map[string]roadtest.Sample{}
+	samples := map[string]chaintest.Sample{}
 	for name, v := range vectors(t) {
-		samples[name] = roadtest.Sample{Raw: roadtest.Unhex(t, v.Unsigned), Key: keyOf(t, v.PrivateKey)}
+		samples[name] = chaintest.Sample{Raw: chaintest.Unhex(t, v.Unsigned), Key: keyOf(t, v.PrivateKey)}
 	}
-	roadtest.Run(t, tempo.Chain{}, samples)
+	chaintest.Run(t, tempo.Chain{}, samples)
 }
 
 func TestVectors(t *testing.T) {
 	for name, v := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			key := keyOf(t, v.PrivateKey)
-			signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, roadtest.Unhex(t, v.Unsigned), v.Address, key)
+			signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, chaintest.Unhex(t, v.Unsigned), v.Address, key)
 			if err != nil {
 				t.Fatal(err)
 			}

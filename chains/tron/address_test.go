@@ -3,12 +3,12 @@ package tron
 import (
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 func TestAddressesOfOtherCurves(t *testing.T) {
-	if got := (Chain{}).Addresses(roadtest.Key(t, keystore.CurveEd25519, make([]byte, 32)).PublicKey()); got != nil {
+	if got := (Chain{}).Addresses(chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32)).PublicKey()); got != nil {
 		t.Errorf("%v", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // finding is a transaction of which an audit found that it was signed without a
@@ -21,7 +21,7 @@ type finding struct {
 // TestFindings holds what an audit found, as bytes.
 func TestFindings(t *testing.T) {
 	var file struct{ Cases []finding }
-	roadtest.ReadJSON(t, "testdata/audit/findings.json", &file)
+	chaintest.ReadJSON(t, "testdata/audit/findings.json", &file)
 	if len(file.Cases) == 0 {
 		t.Fatal("there are none")
 	}
@@ -31,14 +31,14 @@ func TestFindings(t *testing.T) {
 }
 
 func checkFinding(t *testing.T, c finding) {
-	tx, err := Chain{}.Parse(roadtest.Unhex(t, c.Hex))
+	tx, err := Chain{}.Parse(chaintest.Unhex(t, c.Hex))
 	if err != nil || c.Refused != "" {
 		if err == nil || c.Refused == "" || !strings.Contains(err.Error(), c.Refused) {
 			t.Errorf("%v, want a refusal that says %q", err, c.Refused)
 		}
 		return
 	}
-	if got := roadtest.Names(tx.Hazards()); !slices.Equal(got, c.Hazards) {
+	if got := chaintest.Names(tx.Hazards()); !slices.Equal(got, c.Hazards) {
 		t.Errorf("hazards %v, want %v", got, c.Hazards)
 	}
 	var shown strings.Builder
@@ -55,11 +55,11 @@ func checkFinding(t *testing.T, c finding) {
 // TestPermissionsAreNumbered: an active permission has the id that the network
 // gives it, whatever the transaction says.
 func TestPermissionsAreNumbered(t *testing.T) {
-	key := lengthField(7, join(lengthField(1, roadtest.Unhex(t, ownerHex)), varintField(2, 1)))
+	key := lengthField(7, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(2, 1)))
 	active := func(id int64) []byte {
 		return lengthField(4, join(varintField(1, 2), varintField(2, id), varintField(4, 1), lengthField(6, make([]byte, 32)), key))
 	}
-	raw := rawOf(46, join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, join(varintField(4, 1), key)), active(5), active(3)))
+	raw := rawOf(46, join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, join(varintField(4, 1), key)), active(5), active(3)))
 	var shown []string
 	for _, permission := range parse(t, raw).contractSummary() {
 		shown = append(shown, permission.Fields[1].Label+" "+permission.Fields[1].Value+" "+permission.Fields[1].Note)
@@ -83,7 +83,7 @@ func TestDelegationLocks(t *testing.T) {
 		"neither":         {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw := rawOf(57, join(lengthField(1, roadtest.Unhex(t, ownerHex)), varintField(3, leastStake), lengthField(4, roadtest.Unhex(t, otherHex)), c.fields))
+			raw := rawOf(57, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(3, leastStake), lengthField(4, chaintest.Unhex(t, otherHex)), c.fields))
 			got := ""
 			for _, field := range parse(t, raw).contractSummary() {
 				if field.Label == "lock period" {

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -68,7 +68,7 @@ func rawOf(number int64, message []byte) []byte {
 // transfer is a TransferContract of 100 sun.
 func transfer(t testing.TB) []byte {
 	t.Helper()
-	return join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, otherHex)), varintField(3, 100))
+	return join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, otherHex)), varintField(3, 100))
 }
 
 // wholeOf is a Transaction with signatures.
@@ -83,7 +83,7 @@ func wholeOf(raw []byte, signatures ...[]byte) []byte {
 // ready takes a transaction to where only the key can fail.
 func ready(t testing.TB, tx *transaction, key keystore.Key, signWith string) chains.Signing {
 	t.Helper()
-	signing, err := roadtest.Ready(tx, signWith, key)
+	signing, err := chaintest.Ready(tx, signWith, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ const (
 
 func keyOf(t testing.TB, secret string) keystore.Key {
 	t.Helper()
-	return roadtest.Key(t, keystore.CurveSecp256k1, roadtest.Unhex(t, secret))
+	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, secret))
 }
 
 // vector is a transaction that TronWeb made.
@@ -117,7 +117,7 @@ type vector struct{ Type, RawDataHex, TxID, Signature, Signed string }
 func tronWebVectors(t testing.TB) []vector {
 	t.Helper()
 	var file struct{ Transactions []vector }
-	roadtest.ReadJSON(t, "testdata/tronweb.json", &file)
+	chaintest.ReadJSON(t, "testdata/tronweb.json", &file)
 	return file.Transactions
 }
 

@@ -110,20 +110,20 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Chain implements chains.NewChain. The zero Chain has the default limits.
+// Chain implements chains.Chain. The zero Chain has the default limits.
 type Chain struct {
 	limits Limits
 }
 
-var _ chains.NewChain = Chain{}
+var _ chains.Chain = Chain{}
 
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Name implements chains.NewChain.
+// Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
-// Addresses implements chains.NewChain: one address in base58check.
+// Addresses implements chains.Chain: one address in base58check.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	if pub.Curve() != keystore.CurveSecp256k1 {
 		return nil
@@ -131,7 +131,7 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	return []chains.Address{{Format: AddressFormat, Address: addressOf(pub).String()}}
 }
 
-// Owner implements chains.NewChain: a key at an address of 21 bytes controls it
+// Owner implements chains.Chain: a key at an address of 21 bytes controls it
 // alone, as far as the address says. An account's permissions may name others.
 func (Chain) Owner(at []byte) (keystore.Locator, bool) {
 	if len(at) != addressSize || at[0] != addressPrefix {
@@ -140,16 +140,16 @@ func (Chain) Owner(at []byte) (keystore.Locator, bool) {
 	return keystore.ByKeccak(readAddress(at)), true
 }
 
-// HazardNames implements chains.NewChain.
+// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return append(evm.HazardNames(Name), HazardForeignOwner, HazardLongExpiration, HazardFeeLimit, HazardExpiredBeforeTimestamp)
 }
 
-// Expects implements chains.NewChain.
+// Expects implements chains.Chain.
 func (Chain) Expects() string { return "raw_data_hex, or hex of a whole Transaction" }
 
-// Parse implements chains.NewChain.
-func (c Chain) Parse(raw []byte) (chains.NewTransaction, error) {
+// Parse implements chains.Chain.
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	tx := &transaction{limits: c.limits.orDefaults(), raw: raw}
 	if err := tx.parse(); err != nil {
 		return nil, err

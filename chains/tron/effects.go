@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// Effects implements chains.NewTransaction: what the contract does, by its type,
+// Effects implements chains.Transaction: what the contract does, by its type,
 // and the fee. Nothing depends on who signs: the bytes name the owner.
 func (tx *transaction) Effects() []chains.Effect {
 	effects := tx.contract.does(tx)

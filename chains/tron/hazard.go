@@ -30,7 +30,7 @@ const (
 	HazardExpiredBeforeTimestamp = "tron/expired-before-timestamp"
 )
 
-// Hazards implements chains.NewTransaction. An authority that goes to another party
+// Hazards implements chains.Transaction. An authority that goes to another party
 // than the owner is one whoever signs.
 func (tx *transaction) Hazards() []chains.Hazard {
 	effects := tx.Effects()

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 func TestHazards(t *testing.T) {
 	const at = 1_900_000_000_000
 	day := (24 * time.Hour).Milliseconds()
-	trigger := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, contractHex)))))
+	trigger := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)))))
 	capped, over, negative := trigger, trigger, newFrame(wrapped(1, "TransferContract", transfer(t)))
 	capped.feeLimit, over.feeLimit = varintField(18, 15_000_000_000), varintField(18, 15_000_000_001)
 	negative.feeLimit = varintField(18, math.MaxInt64)
@@ -34,7 +34,7 @@ func TestHazards(t *testing.T) {
 		{"expires when made", expires(at), "tron/expired-before-timestamp: expiration 1900000000000 is not after timestamp 1900000000000"},
 		{"expired before", expires(1), "tron/expired-before-timestamp: expiration 1 is not after timestamp 1900000000000"},
 		{"call without fee limit", trigger.bytes(), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
-		{"creation without fee limit", rawOf(30, join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, join(lengthField(1, roadtest.Unhex(t, ownerHex)), varintField(8, 1))))), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
+		{"creation without fee limit", rawOf(30, join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(8, 1))))), "tron/fee-limit: fee_limit is missing, which is 0: the contract can run only on energy that is staked for"},
 		{"fee limit at the cap", capped.bytes(), ""},
 		{"fee limit over the cap", over.bytes(), "tron/fee-limit: fee_limit is 15000.000001 TRX, the cap is 15000 TRX"},
 		{"fee limit of a transfer", negative.bytes(), "tron/fee-limit: fee_limit is 9223372036854.775807 TRX, the cap is 15000 TRX"},
@@ -44,7 +44,7 @@ func TestHazards(t *testing.T) {
 		{"an allowance of 2^96", call(t, "095ea7b3"+word(otherHex)+strings.Repeat("0", 39)+"1"+strings.Repeat("0", 24)), "tron/unlimited-approval: TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ may take all of the token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf that TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn has, now and later"},
 		{"an allowance below it", call(t, "095ea7b3"+word(otherHex)+strings.Repeat("0", 40)+strings.Repeat("f", 24)), ""},
 		{"an unknown function", call(t, "12345678"), "tron/blind-call: TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn calls TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf (function 0x12345678): what that does is not known, and it may do anything that the caller may"},
-		{"a transfer to nobody", rawOf(1, join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, "41"+strings.Repeat("00", 20))), varintField(3, 1))), "tron/burn: what goes to T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb is lost"},
+		{"a transfer to nobody", rawOf(1, join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, "41"+strings.Repeat("00", 20))), varintField(3, 1))), "tron/burn: what goes to T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb is lost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tx := parse(t, c.raw)
@@ -54,7 +54,7 @@ func TestHazards(t *testing.T) {
 				}
 			}
 			foreign := ready(t, tx, keyOf(t, oneSecret), "id").Hazards()
-			if !slices.Contains(roadtest.Names(foreign), HazardForeignOwner) {
+			if !slices.Contains(chaintest.Names(foreign), HazardForeignOwner) {
 				t.Errorf("another key: %v", foreign)
 			}
 		})
@@ -63,8 +63,8 @@ func TestHazards(t *testing.T) {
 
 // call is a TriggerSmartContract with a fee limit.
 func call(t testing.TB, data string) []byte {
-	f := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, contractHex)),
-		lengthField(4, roadtest.Unhex(t, data)))))
+	f := newFrame(wrapped(31, "TriggerSmartContract", join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)),
+		lengthField(4, chaintest.Unhex(t, data)))))
 	f.feeLimit = varintField(18, 100_000_000)
 	return f.bytes()
 }
@@ -74,9 +74,9 @@ func word(address string) string { return strings.Repeat("0", 24) + address[2:] 
 
 // ownPermissions gives one key all permissions of the owner's account.
 func ownPermissions(t testing.TB, holder string) []byte {
-	key := lengthField(7, join(lengthField(1, roadtest.Unhex(t, holder)), varintField(2, 1)))
+	key := lengthField(7, join(lengthField(1, chaintest.Unhex(t, holder)), varintField(2, 1)))
 	active := lengthField(4, join(varintField(1, 2), varintField(4, 1), lengthField(6, make([]byte, 32)), key))
-	return rawOf(46, join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, join(varintField(4, 1), key)), active))
+	return rawOf(46, join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, join(varintField(4, 1), key)), active))
 }
 
 func hazardText(found []chains.Hazard) string {
@@ -91,7 +91,7 @@ func permissionUpdate(t *testing.T) []byte {
 	t.Helper()
 	for _, v := range tronWebVectors(t) {
 		if v.Type == "AccountPermissionUpdateContract" {
-			return roadtest.Unhex(t, v.RawDataHex)
+			return chaintest.Unhex(t, v.RawDataHex)
 		}
 	}
 	t.Fatal("there is no vector")

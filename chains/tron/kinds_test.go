@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // TestKinds holds the table of every contract type, the kinds of its effects and
@@ -32,7 +32,7 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	for _, v := range tronWebVectors(t) {
-		add(roadtest.Unhex(t, v.RawDataHex))
+		add(chaintest.Unhex(t, v.RawDataHex))
 	}
 	for _, raw := range handMade(t) {
 		add(raw)
@@ -75,8 +75,8 @@ func actuator(name string) string {
 // TestEffects writes down the effects that are not plain from their kind.
 func TestEffects(t *testing.T) {
 	const burn = "410000000000000000000000000000000000000000"
-	owner := lengthField(1, roadtest.Unhex(t, ownerHex))
-	token := join(owner, lengthField(2, roadtest.Unhex(t, contractHex)), lengthField(4, roadtest.Unhex(t, "a9059cbb"+word(otherHex)+strings.Repeat("0", 63)+"1")),
+	owner := lengthField(1, chaintest.Unhex(t, ownerHex))
+	token := join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), lengthField(4, chaintest.Unhex(t, "a9059cbb"+word(otherHex)+strings.Repeat("0", 63)+"1")),
 		varintField(5, 7), varintField(6, 1_002_000))
 	for _, c := range []struct {
 		name string
@@ -88,10 +88,10 @@ func TestEffects(t *testing.T) {
 			"send 7 units of token 1002000 to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
 			"! call TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf: what it does is unknown, it may do anything",
 		}},
-		{"value to a contract", rawOf(31, join(owner, lengthField(2, roadtest.Unhex(t, contractHex)), varintField(3, 5))), []string{
+		{"value to a contract", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5))), []string{
 			"send 0.000005 TRX to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
 		}},
-		{"tokens to nobody", rawOf(2, join(lengthField(1, []byte("1002000")), lengthField(2, roadtest.Unhex(t, ownerHex)), lengthField(3, roadtest.Unhex(t, burn)), varintField(4, 1))), []string{
+		{"tokens to nobody", rawOf(2, join(lengthField(1, []byte("1002000")), lengthField(2, chaintest.Unhex(t, ownerHex)), lengthField(3, chaintest.Unhex(t, burn)), varintField(4, 1))), []string{
 			"destroy 1 units of token 1002000",
 		}},
 		{"permissions of the owner alone", ownPermissions(t, ownerHex), []string{

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // TestMutations changes every byte of every vector: bits are flipped, bytes
@@ -15,7 +15,7 @@ func TestMutations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tried, accepted := 0, 0
-			for mutant := range roadtest.Mutants(raw, []byte{0, 0x80, 0xff}) {
+			for mutant := range chaintest.Mutants(raw, []byte{0, 0x80, 0xff}) {
 				tried++
 				tx, err := Chain{}.Parse(mutant)
 				if err != nil {
@@ -38,7 +38,7 @@ func mutated(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := handMade(t)
 	for i, v := range tronWebVectors(t) {
-		all[fmt.Sprintf("%d %s", i, v.Type)] = roadtest.Unhex(t, v.RawDataHex)
+		all[fmt.Sprintf("%d %s", i, v.Type)] = chaintest.Unhex(t, v.RawDataHex)
 	}
 	raw := rawOf(1, transfer(t))
 	tx := parse(t, raw)

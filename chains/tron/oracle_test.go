@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	_ "google.golang.org/protobuf/types/known/anypb" // Transaction.raw uses it
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // The oracle is Google's implementation of Protocol Buffers, with the messages
@@ -121,7 +121,7 @@ const (
 // $other and $contract are addresses and $text(…) is bytes.
 func encoded(t testing.TB, name, json string) []byte {
 	t.Helper()
-	in64 := func(text string) string { return base64.StdEncoding.EncodeToString(roadtest.Unhex(t, text)) }
+	in64 := func(text string) string { return base64.StdEncoding.EncodeToString(chaintest.Unhex(t, text)) }
 	json = strings.NewReplacer("$owner", in64(ownerHex), "$other", in64(otherHex), "$contract", in64(contractHex)).Replace(json)
 	m := newOracle(name)
 	if err := protojson.Unmarshal([]byte(json), m); err != nil {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // refusal is bytes that are refused, and the whole error: field and offset in
@@ -57,7 +57,7 @@ func TestRefusedInput(t *testing.T) {
 		{"cut off in the contract", good[:60], "tron: raw_data.contract at byte 22: its length is 101, but only 37 bytes are left"},
 		{"trailing byte", append(bytes.Clone(good), 0), "tron: raw_data at byte 131: field number 0 does not exist in Protocol Buffers"},
 		{"twice", join(good, good), "tron: raw_data.ref_block_bytes at byte 131: out of order: fields stand in ascending order, each once"},
-		{"an Ethereum transaction", roadtest.Unhex(t, "02e9018203e8843b9aca008504a817c800825208945555555555555555555555555555555555555555018080c0"), "tron: raw_data at byte 0: field number 0 does not exist in Protocol Buffers"},
+		{"an Ethereum transaction", chaintest.Unhex(t, "02e9018203e8843b9aca008504a817c800825208945555555555555555555555555555555555555555018080c0"), "tron: raw_data at byte 0: field number 0 does not exist in Protocol Buffers"},
 	})
 }
 
@@ -165,9 +165,9 @@ func TestRefusedContract(t *testing.T) {
 }
 
 func TestRefusedMessages(t *testing.T) {
-	owner, other := roadtest.Unhex(t, ownerHex), roadtest.Unhex(t, otherHex)
+	owner, other := chaintest.Unhex(t, ownerHex), chaintest.Unhex(t, otherHex)
 	from, to := lengthField(1, owner), lengthField(2, other)
-	trigger := join(from, lengthField(2, roadtest.Unhex(t, contractHex)))
+	trigger := join(from, lengthField(2, chaintest.Unhex(t, contractHex)))
 	vote := join(lengthField(1, other), varintField(2, 1))
 	from2, to3 := lengthField(2, owner), lengthField(3, other)
 	moments, site := join(varintField(9, 5), varintField(10, 6)), lengthField(21, []byte("https://example.org"))
@@ -187,7 +187,7 @@ func TestRefusedMessages(t *testing.T) {
 		{"amount twice, of which the last counts", rawOf(1, join(from, to, varintField(3, 1), varintField(3, 1_000_000))), "tron: TransferContract.amount at byte 124: repeated: this field comes once"},
 		{"amount packed", rawOf(1, join(from, to, lengthField(3, []byte{1, 2}))), "tron: TransferContract.amount at byte 122: wire type LEN, want VARINT"},
 		{"receiver before owner", rawOf(1, join(to, from, varintField(3, 1))), "tron: TransferContract.owner_address at byte 99: out of order: fields stand in ascending order, each once"},
-		{"receiver twice", rawOf(1, join(from, to, lengthField(2, roadtest.Unhex(t, contractHex)), varintField(3, 1))), "tron: TransferContract.to_address at byte 122: repeated: this field comes once"},
+		{"receiver twice", rawOf(1, join(from, to, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 1))), "tron: TransferContract.to_address at byte 122: repeated: this field comes once"},
 		{"unknown field", rawOf(1, join(transfer(t), varintField(4, 1))), "tron: TransferContract at byte 124: unknown field 4"},
 		{"to oneself", rawOf(1, join(from, lengthField(2, owner), varintField(3, 1))), "tron: TransferContract.to_address at byte 101: the same account as owner_address: the network refuses a transfer to oneself"},
 		{"token to oneself", rawOf(2, join(lengthField(1, []byte("1002000")), lengthField(2, owner), lengthField(3, owner), varintField(4, 1))), "tron: TransferAssetContract.to_address at byte 115: the same account as owner_address: the network refuses a transfer to oneself"},
@@ -211,8 +211,8 @@ func TestRefusedMessages(t *testing.T) {
 		{"token id too low", rawOf(31, join(trigger, varintField(5, 1), varintField(6, 1_000_000))), "tron: TriggerSmartContract.token_id at byte 129: 1000000: ids of tokens start at 1000001"},
 		{"commission over 100", rawOf(49, join(from, varintField(2, 101))), "tron: UpdateBrokerageContract.brokerage at byte 107: 101 is outside 0 to 100"},
 		{"commission over 32 bits", rawOf(49, join(from, varintField(2, 1<<32|20))), "tron: UpdateBrokerageContract.brokerage at byte 107: 4294967316 is outside 0 to 100"},
-		{"percentage over 100", rawOf(33, join(from, lengthField(2, roadtest.Unhex(t, contractHex)), varintField(3, 101))), "tron: UpdateSettingContract.consume_user_resource_percent at byte 128: 101 is outside 0 to 100"},
-		{"energy limit 0", rawOf(45, join(from, lengthField(2, roadtest.Unhex(t, contractHex)))), "tron: UpdateEnergyLimitContract.origin_energy_limit at byte 131: missing: the network wants a value above 0"},
+		{"percentage over 100", rawOf(33, join(from, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 101))), "tron: UpdateSettingContract.consume_user_resource_percent at byte 128: 101 is outside 0 to 100"},
+		{"energy limit 0", rawOf(45, join(from, lengthField(2, chaintest.Unhex(t, contractHex)))), "tron: UpdateEnergyLimitContract.origin_energy_limit at byte 131: missing: the network wants a value above 0"},
 		{"supply 0", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(6, 1), varintField(8, 1), moments, site)), "tron: AssetIssueContract.total_supply at byte 134: missing: the network wants a value above 0"},
 		{"11 frozen supplies", rawOf(6, join(from, lengthField(2, []byte("T")), varintField(4, 1), bytes.Repeat(lengthField(5, join(varintField(1, 1), varintField(2, 1))), 11), varintField(6, 1), varintField(8, 1), moments, site)), "tron: AssetIssueContract.frozen_supply at byte 170: more than 10 of them"},
 		{"stake of less than 1 TRX", rawOf(54, join(from, varintField(2, 999_999))), "tron: FreezeBalanceV2Contract.frozen_balance at byte 107: 999999 is below 1000000, the least that the network takes"},
@@ -240,7 +240,7 @@ func TestRefusedMessages(t *testing.T) {
 }
 
 func TestRefusedNestedMessages(t *testing.T) {
-	owner, other := roadtest.Unhex(t, ownerHex), roadtest.Unhex(t, otherHex)
+	owner, other := chaintest.Unhex(t, ownerHex), chaintest.Unhex(t, otherHex)
 	from, many := lengthField(1, owner), []byte{}
 	for key := range int64(257) {
 		many = append(many, lengthField(2, join(varintField(1, key), varintField(2, 1)))...)
@@ -270,7 +270,7 @@ func TestRefusedNestedMessages(t *testing.T) {
 }
 
 func TestRefusedPermissions(t *testing.T) {
-	owner, other := roadtest.Unhex(t, ownerHex), roadtest.Unhex(t, otherHex)
+	owner, other := chaintest.Unhex(t, ownerHex), chaintest.Unhex(t, otherHex)
 	from := lengthField(1, owner)
 	key := lengthField(7, join(lengthField(1, owner), varintField(2, 1)))
 	key2 := lengthField(7, join(lengthField(1, other), varintField(2, 1)))
@@ -347,7 +347,7 @@ func TestRefusedSignatures(t *testing.T) {
 // TestSwallowed: what proto.Unmarshal joins, reorders, replaces or keeps aside
 // without a word.
 func TestSwallowed(t *testing.T) {
-	from, to := lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, otherHex))
+	from, to := lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, otherHex))
 	amount, large := varintField(3, 1), varintField(3, 1_000_000_000)
 	contract := func(message []byte) []byte { return wrapped(1, "TransferContract", message) }
 	good := newFrame(contract(join(from, to, amount)))
@@ -360,7 +360,7 @@ func TestSwallowed(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"last amount counts":    newFrame(contract(join(from, to, amount, large))).bytes(),
 		"fields in any order":   newFrame(contract(join(amount, to, from))).bytes(),
-		"last receiver counts":  newFrame(contract(join(from, to, lengthField(2, roadtest.Unhex(t, contractHex)), amount))).bytes(),
+		"last receiver counts":  newFrame(contract(join(from, to, lengthField(2, chaintest.Unhex(t, contractHex)), amount))).bytes(),
 		"unknown field is kept": unknown.bytes(),
 		"frame in any order":    late.bytes(),
 		"contract in two":       split.bytes(),

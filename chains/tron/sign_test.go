@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -54,7 +54,7 @@ func bareV(signature []byte) []byte {
 // an HSM, say, that takes nonces at random.
 func otherNonce(t testing.TB, tx *transaction, secret string) []byte {
 	t.Helper()
-	private := secp256k1.PrivKeyFromBytes(roadtest.Unhex(t, secret))
+	private := secp256k1.PrivKeyFromBytes(chaintest.Unhex(t, secret))
 	nonce := sha256.Sum256([]byte("another nonce"))
 	var k, e, r, s secp256k1.ModNScalar
 	var point secp256k1.JacobianPoint
@@ -95,7 +95,7 @@ func TestTwoOfThree(t *testing.T) {
 				t.Errorf("signers %v", both.signatures)
 			}
 			for _, key := range []keystore.Key{one, two} {
-				names := roadtest.Names(ready(t, tx, key, "id").Hazards())
+				names := chaintest.Names(ready(t, tx, key, "id").Hazards())
 				if strings.Join(names, " ") != HazardForeignOwner {
 					t.Errorf("hazards %v, want %s alone", names, HazardForeignOwner)
 				}
@@ -108,7 +108,7 @@ func TestTwoOfThree(t *testing.T) {
 // whatever the bytes of a length look like, our own output is read again.
 func TestEveryLength(t *testing.T) {
 	one, two := keyOf(t, oneSecret), keyOf(t, twoSecret)
-	bare := join(lengthField(1, roadtest.Unhex(t, ownerHex)))
+	bare := join(lengthField(1, chaintest.Unhex(t, ownerHex)))
 	for length := range 300 {
 		f := newFrame(wrapped(13, "WithdrawBalanceContract", bare))
 		if length > 0 {
@@ -144,7 +144,7 @@ func TestSignedAlready(t *testing.T) {
 		for _, signWith := range []string{"id", "TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC"} {
 			tx := parse(t, wholeOf(raw, signedBy(t, plain, twoSecret), signature))
 			want := "tron: Transaction.signature at byte 203: TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC has signed already: each signer signs once"
-			if signing, err := roadtest.Ready(tx, signWith, key); signing != nil || !errors.Is(err, chains.ErrMalformed) || err.Error() != want {
+			if signing, err := chaintest.Ready(tx, signWith, key); signing != nil || !errors.Is(err, chains.ErrMalformed) || err.Error() != want {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -153,12 +153,12 @@ func TestSignedAlready(t *testing.T) {
 
 func TestWrongKeys(t *testing.T) {
 	tx := parse(t, rawOf(1, transfer(t)))
-	if _, err := roadtest.Ready(tx, "id", roadtest.Key(t, keystore.CurveEd25519, make([]byte, 32))); !errors.Is(err, keystore.ErrUnsupported) {
+	if _, err := chaintest.Ready(tx, "id", chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32))); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("an Ed25519 key: %v", err)
 	}
 	other := "TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC"
 	key := keyOf(t, ownerSecret)
-	_, err := roadtest.Ready(tx, other, key)
+	_, err := chaintest.Ready(tx, other, key)
 	if !errors.Is(err, chains.ErrNotSigner) || !strings.HasSuffix(err.Error(), "is at TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn, not at "+other) {
 		t.Errorf("a key of another address: %v", err)
 	}

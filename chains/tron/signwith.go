@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Request implements chains.NewTransaction. signWith is an address in base58check
+// Request implements chains.Transaction. signWith is an address in base58check
 // (T…), one in hex (41 and 40 digits), or a key's id.
 func (tx *transaction) Request(text string) (chains.Request, error) {
 	meant := signWith{text: text}

@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -79,12 +79,12 @@ func TestOwnersKeyFirst(t *testing.T) {
 	tx := parse(t, rawOf(1, transfer(t)))
 	owner, one := keyOf(t, ownerSecret), keyOf(t, oneSecret)
 	for _, keys := range [][]keystore.Key{{owner, one}, {one, owner}} {
-		signing, err := roadtest.Ready(tx, "wallet", keys...)
+		signing, err := chaintest.Ready(tx, "wallet", keys...)
 		if err != nil || signing.Hazards() != nil {
 			t.Errorf("%v, hazards %v", err, signing.Hazards())
 		}
 	}
-	if signing, err := roadtest.Ready(tx, "wallet", one); err != nil || len(signing.Hazards()) != 1 {
+	if signing, err := chaintest.Ready(tx, "wallet", one); err != nil || len(signing.Hazards()) != 1 {
 		t.Errorf("%v", err)
 	}
 }

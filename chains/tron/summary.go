@@ -18,7 +18,7 @@ import (
 // sunDecimals: one TRX is 10^6 sun.
 const sunDecimals = 6
 
-// Summary implements chains.NewTransaction: the contract by its table, then what
+// Summary implements chains.Transaction: the contract by its table, then what
 // stands around it.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.title)}

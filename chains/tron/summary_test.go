@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // TestSummaries holds what is shown of each transaction, and its digest, against
 // testdata/summary.
 func TestSummaries(t *testing.T) {
-	roadtest.Summaries(t, Chain{}, shownTransactions(t), keyOf(t, ownerSecret))
+	chaintest.Summaries(t, Chain{}, shownTransactions(t), keyOf(t, ownerSecret))
 }
 
 func shownTransactions(t *testing.T) map[string][]byte {
@@ -26,7 +26,7 @@ func shownTransactions(t *testing.T) map[string][]byte {
 		if seen[v.Type] > 1 {
 			name = fmt.Sprintf("%s%d", v.Type, seen[v.Type])
 		}
-		all[name] = roadtest.Unhex(t, v.RawDataHex)
+		all[name] = chaintest.Unhex(t, v.RawDataHex)
 	}
 	raw := rawOf(1, transfer(t))
 	tx := parse(t, raw)
@@ -74,7 +74,7 @@ func TestCalls(t *testing.T) {
 		{"three bytes", "a9059c", "[shorter than a function's selector: not decoded]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			message := join(lengthField(1, roadtest.Unhex(t, ownerHex)), lengthField(2, roadtest.Unhex(t, contractHex)), lengthField(4, roadtest.Unhex(t, c.data)))
+			message := join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)), lengthField(4, chaintest.Unhex(t, c.data)))
 			var shown []string
 			for _, call := range parse(t, rawOf(31, message)).callSummary() {
 				if call.Type == chains.TypeBytes {
@@ -102,7 +102,7 @@ func TestCreatedAddress(t *testing.T) {
 		if v.Type != "CreateSmartContract" {
 			continue
 		}
-		if got := parse(t, roadtest.Unhex(t, v.RawDataHex)).createdAddress().String(); len(want) == 0 || got != want[0] {
+		if got := parse(t, chaintest.Unhex(t, v.RawDataHex)).createdAddress().String(); len(want) == 0 || got != want[0] {
 			t.Fatalf("%s, want %v", got, want)
 		}
 		want = want[1:]

@@ -25,7 +25,7 @@ type transaction struct {
 	signatures []signature // of other parties, in the order they came
 }
 
-var _ chains.NewTransaction = (*transaction)(nil)
+var _ chains.Transaction = (*transaction)(nil)
 
 // resultRoom is what the network adds to the size of a transaction before it
 // compares it with its limit: twice MAX_RESULT_SIZE_IN_TX.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -19,7 +19,7 @@ func TestVectors(t *testing.T) {
 	for _, name := range []string{"trx.json", "trc20.json"} {
 		t.Run(name, func(t *testing.T) {
 			var vector struct{ Address, PrivateKey, UnsignedTransaction, TxID, SignedTransaction string }
-			roadtest.ReadJSON(t, filepath.Join("testdata", name), &vector)
+			chaintest.ReadJSON(t, filepath.Join("testdata", name), &vector)
 			key := keyOf(t, vector.PrivateKey[2:])
 			if got := (Chain{}).Addresses(key.PublicKey()); len(got) != 1 || got[0] != (chains.Address{Format: AddressFormat, Address: vector.Address}) {
 				t.Errorf("addresses %v, want %s", got, vector.Address)
@@ -32,13 +32,13 @@ func TestVectors(t *testing.T) {
 // TestContract holds the chain against the contract of all chains, with a
 // transaction of every type, and in both forms.
 func TestContract(t *testing.T) {
-	samples, key := map[string]roadtest.Sample{}, keyOf(t, ownerSecret)
+	samples, key := map[string]chaintest.Sample{}, keyOf(t, ownerSecret)
 	for _, v := range tronWebVectors(t) {
-		raw := roadtest.Unhex(t, v.RawDataHex)
-		samples[v.Type] = roadtest.Sample{Raw: raw, Key: key}
-		samples["whole "+v.Type] = roadtest.Sample{Raw: wholeOf(raw), Key: key}
+		raw := chaintest.Unhex(t, v.RawDataHex)
+		samples[v.Type] = chaintest.Sample{Raw: raw, Key: key}
+		samples["whole "+v.Type] = chaintest.Sample{Raw: wholeOf(raw), Key: key}
 	}
-	roadtest.Run(t, Chain{}, samples)
+	chaintest.Run(t, Chain{}, samples)
 }
 
 // TestTronWebVectors does the same for every type that TronWeb can build.
@@ -63,7 +63,7 @@ func TestTronWebVectors(t *testing.T) {
 
 func checkSigned(t *testing.T, key keystore.Key, signWith, unsigned, id, signed string) {
 	t.Helper()
-	raw := roadtest.Unhex(t, unsigned)
+	raw := chaintest.Unhex(t, unsigned)
 	for form, input := range map[string][]byte{"raw": raw, "whole": wholeOf(raw)} {
 		before := bytes.Clone(input)
 		tx := parse(t, input)
@@ -84,7 +84,7 @@ func checkSigned(t *testing.T, key keystore.Key, signWith, unsigned, id, signed 
 // TestRawDataLeavesAsItCame finds the very input in the output, also where the
 // free order of a map would let an encoder sort.
 func TestRawDataLeavesAsItCame(t *testing.T) {
-	descending := join(lengthField(1, roadtest.Unhex(t, ownerHex)),
+	descending := join(lengthField(1, chaintest.Unhex(t, ownerHex)),
 		lengthField(2, join(varintField(1, 9), varintField(2, -1))),
 		lengthField(2, join(varintField(1, 0), varintField(2, 0))))
 	raw := rawOf(16, descending)

@@ -8,7 +8,7 @@ import (
 )
 
 // Chain returns a chain by its name, with default limits.
-func Chain(name string) chains.NewChain {
+func Chain(name string) chains.Chain {
 	for _, chain := range countersign.Chains(countersign.Limits{}) {
 		if chain.Name() == name {
 			return chain

@@ -183,7 +183,7 @@ func (w *Workload) Ready(t testing.TB, i int, key keystore.Key) chains.Signing {
 }
 
 // Parse reads transaction i.
-func (w *Workload) Parse(t testing.TB, i int) chains.NewTransaction {
+func (w *Workload) Parse(t testing.TB, i int) chains.Transaction {
 	t.Helper()
 	tx, err := Chain(w.Chain).Parse(w.Raw[i%Keys])
 	if err != nil {

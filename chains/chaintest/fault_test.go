@@ -1,4 +1,4 @@
-package roadtest_test
+package chaintest_test
 
 import (
 	"bytes"
@@ -9,48 +9,48 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // broken is a sound chain with one fault.
 type broken struct {
-	chains.NewChain
-	parse     func(raw []byte) (chains.NewTransaction, error)
+	chains.Chain
+	parse     func(raw []byte) (chains.Transaction, error)
 	addresses func(pub keystore.PublicKey) []chains.Address
 	hazards   []string
 }
 
-func (b broken) Parse(raw []byte) (chains.NewTransaction, error) {
+func (b broken) Parse(raw []byte) (chains.Transaction, error) {
 	if b.parse != nil {
 		return b.parse(raw)
 	}
-	return b.NewChain.Parse(raw)
+	return b.Chain.Parse(raw)
 }
 
 func (b broken) Addresses(pub keystore.PublicKey) []chains.Address {
 	if b.addresses != nil {
 		return b.addresses(pub)
 	}
-	return b.NewChain.Addresses(pub)
+	return b.Chain.Addresses(pub)
 }
 
 func (b broken) HazardNames() []string {
 	if b.hazards != nil {
 		return b.hazards
 	}
-	return b.NewChain.HazardNames()
+	return b.Chain.HazardNames()
 }
 
 // altered is a transaction whose signing is replaced.
 type altered struct {
-	chains.NewTransaction
-	with func(tx chains.NewTransaction, signWith string, keys []keystore.Key) (chains.Signing, error)
+	chains.Transaction
+	with func(tx chains.Transaction, signWith string, keys []keystore.Key) (chains.Signing, error)
 }
 
 func (a altered) Request(signWith string) (chains.Request, error) {
-	request, err := a.NewTransaction.Request(signWith)
+	request, err := a.Transaction.Request(signWith)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ type alteredRequest struct {
 }
 
 func (a alteredRequest) With(keys ...keystore.Key) (chains.Signing, error) {
-	return a.tx.with(a.tx.NewTransaction, a.signWith, keys)
+	return a.tx.with(a.tx.Transaction, a.signWith, keys)
 }
 
 // alteredSigning changes what comes out.
@@ -88,12 +88,12 @@ func (a alteredSigning) Effects() []chains.Effect {
 	return a.Signing.Effects()
 }
 
-func parses(parse func(raw []byte) (chains.NewTransaction, error)) broken {
-	return broken{NewChain: ethereum.Chain{}, parse: parse}
+func parses(parse func(raw []byte) (chains.Transaction, error)) broken {
+	return broken{Chain: ethereum.Chain{}, parse: parse}
 }
 
-func signs(with func(tx chains.NewTransaction, signWith string, keys []keystore.Key) (chains.Signing, error)) broken {
-	return parses(func(raw []byte) (chains.NewTransaction, error) {
+func signs(with func(tx chains.Transaction, signWith string, keys []keystore.Key) (chains.Signing, error)) broken {
+	return parses(func(raw []byte) (chains.Transaction, error) {
 		tx, err := ethereum.Chain{}.Parse(raw)
 		if err != nil {
 			return nil, err
@@ -103,7 +103,7 @@ func signs(with func(tx chains.NewTransaction, signWith string, keys []keystore.
 }
 
 func signsAs(change alteredSigning) broken {
-	return signs(func(tx chains.NewTransaction, signWith string, keys []keystore.Key) (chains.Signing, error) {
+	return signs(func(tx chains.Transaction, signWith string, keys []keystore.Key) (chains.Signing, error) {
 		signing, err := chaintest.Ready(tx, signWith, keys...)
 		if err != nil {
 			return nil, err
@@ -117,15 +117,15 @@ var signatures byte
 
 // faults are chains that the suite must refuse, by the check that finds them.
 var faults = map[string]broken{
-	"HazardNames": {NewChain: ethereum.Chain{}, hazards: []string{"solana/no-chain-id"}},
-	"Nothing":     parses(func([]byte) (chains.NewTransaction, error) { return nil, errors.New("no") }),
-	"transfer/Addresses": {NewChain: ethereum.Chain{}, addresses: func(keystore.PublicKey) []chains.Address {
+	"HazardNames": {Chain: ethereum.Chain{}, hazards: []string{"solana/no-chain-id"}},
+	"Nothing":     parses(func([]byte) (chains.Transaction, error) { return nil, errors.New("no") }),
+	"transfer/Addresses": {Chain: ethereum.Chain{}, addresses: func(keystore.PublicKey) []chains.Address {
 		return []chains.Address{{Format: "ADDRESS_FORMAT_ETHEREUM", Address: "0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7"}}
 	}},
-	"transfer/Trailing": parses(func(raw []byte) (chains.NewTransaction, error) {
+	"transfer/Trailing": parses(func(raw []byte) (chains.Transaction, error) {
 		return ethereum.Chain{}.Parse(raw[:min(len(raw), len(transfer)/2)])
 	}),
-	"transfer/Cut": parses(func(raw []byte) (chains.NewTransaction, error) {
+	"transfer/Cut": parses(func(raw []byte) (chains.Transaction, error) {
 		if len(raw) == len(transfer)/2-1 {
 			raw = append(bytes.Clone(raw), 0xc0)
 		}
@@ -144,7 +144,7 @@ var faults = map[string]broken{
 		return append(signed, 0), err
 	}}),
 	"transfer/Effects": signsAs(alteredSigning{effects: func(effects []chains.Effect) []chains.Effect { return effects[1:] }}),
-	"transfer/KeyOfOtherCurve": signs(func(tx chains.NewTransaction, signWith string, keys []keystore.Key) (chains.Signing, error) {
+	"transfer/KeyOfOtherCurve": signs(func(tx chains.Transaction, signWith string, keys []keystore.Key) (chains.Signing, error) {
 		signing, err := chaintest.Ready(tx, signWith, keys...)
 		if err != nil {
 			return alteredSigning{}, nil

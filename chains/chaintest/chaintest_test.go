@@ -1,11 +1,11 @@
-package roadtest_test
+package chaintest_test
 
 import (
 	"bytes"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	chaintest "github.com/countersign-dev/countersign/chains/roadtest"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
