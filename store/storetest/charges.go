@@ -65,7 +65,7 @@ func (b *bench) mustCharge(body string, list []store.Charge) store.Lease {
 	return *begun.Lease
 }
 
-// left expects what a limit of the subject "key" has counted.
+// spent expects what a limit of the subject "key" has counted.
 func (b *bench) spent(limit string, want int64) {
 	b.t.Helper()
 	b.noError(b.Change(b.t.Context(), organization, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
@@ -107,14 +107,14 @@ func chargeAllOrNone(b *bench) {
 	huge := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 	list := slices.Concat(amounts("x", 5, 10), amounts("y", 2, 1), amounts("z", 1, 1))
 	_, err := b.charged(b.Store, "a", list)
-	b.over(err, "y", 1)
+	_ = b.over(err, "y", 1)
 	b.spent("x", 0)
 	b.spent("z", 0)
 	list[1].Amount, list[1].Max = huge, huge
 	b.mustCharge("a", append(list, amounts("x", 5, 10)...))
 	b.spent("x", 10)
 	_, err = b.charged(b.Store, "b", amounts("x", 1, 10))
-	b.over(err, "x", 0)
+	_ = b.over(err, "x", 0)
 }
 
 func chargeRefusedChange(b *bench) {
@@ -289,7 +289,7 @@ func chargeClockBack(b *bench) {
 	b.mustCharge("b", amounts("x", 10, 10))
 	b.now = epoch.Add(-10 * window)
 	_, err := b.charged(b.Store, "c", amounts("x", 1, 10))
-	b.over(err, "x", 0)
+	_ = b.over(err, "x", 0)
 }
 
 // chargeModel charges, gives back and lets time pass, a few thousand times, and
