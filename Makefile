@@ -27,6 +27,7 @@ quick:
 
 # The promises that are held by executing drawn transactions, over many of them.
 prove:
+	COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -run 'SolanaEffects' ./interop
 	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
 	cd interop/evm && COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -v .
 

@@ -15,7 +15,8 @@ import (
 // number is another.
 var maxAllocations = map[string]float64{
 	"ethereum": 48, "ethereum/eip7702": 130, // each authorization is recovered, for it may be the signer's
-	"tron": 96, "tempo": 120, "solana": 16, "bitcoin": 200,
+	"tron": 96, "tempo": 120, "bitcoin": 200,
+	"solana/215": 40, "solana/300": 48, "solana/812": 68, "solana/1232": 78, "solana/4096": 190, // hazards follow from each instruction
 }
 
 func TestAllocations(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// solanaPeer is the script solana.mjs.
+// solanaPeer is one of the scripts that run litesvm.
 type solanaPeer struct {
 	t   *testing.T
 	in  *json.Encoder
@@ -31,7 +31,12 @@ type solanaPeer struct {
 
 func startSolanaPeer(t *testing.T) *solanaPeer {
 	t.Helper()
-	command := testenv.Node(t, "solana.mjs")
+	return startSolanaScript(t, "solana.mjs")
+}
+
+func startSolanaScript(t *testing.T, script string) *solanaPeer {
+	t.Helper()
+	command := testenv.Node(t, script)
 	in, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,39 @@
+// Executes Solana transactions in litesvm, each over accounts of its own, and
+// answers what became of them. One JSON request a line, one JSON answer a line.
+//
+//   [{"accounts":[{address,owner,lamports,data}…],"transaction":hex,"watch":[address…]}…]
+//     → [{"error":""|text,"before":[null|{address,owner,lamports,data}…],"after":[…]}…]
+//
+// Data is hex, lamports are decimal text. Signatures and blockhashes are not
+// checked: what the programs do is what counts here.
+import { createInterface } from 'node:readline';
+import * as kit from '@solana/kit';
+import { LiteSVM } from 'litesvm';
+
+const hex = (bytes) => Buffer.from(bytes).toString('hex');
+const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
+svm.warpToSlot(5_000_000n);
+
+function state(address) {
+  const a = svm.getAccount(address);
+  if (!a?.exists) return null;
+  return { address, owner: a.programAddress, lamports: a.lamports.toString(), data: hex(a.data) };
+}
+
+function execute({ accounts, transaction, watch }) {
+  for (const a of accounts) {
+    const data = Buffer.from(a.data, 'hex');
+    svm.setAccount({ address: a.address, programAddress: a.owner, data, lamports: BigInt(a.lamports), executable: false, space: BigInt(data.length) });
+  }
+  const before = watch.map(state);
+  const result = svm.sendTransaction(kit.getTransactionDecoder().decode(Buffer.from(transaction, 'hex')));
+  const failed = typeof result.err === 'function';
+  return { error: failed ? result.toString() : '', before, after: watch.map(state) };
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const answer = JSON.parse(line).map((run) => {
+    try { return execute(run); } catch (error) { return { error: String(error), before: [], after: [] }; }
+  });
+  process.stdout.write(JSON.stringify(answer) + '\n');
+}

@@ -1,0 +1,222 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/solana"
+)
+
+// solanaRun is a transaction over accounts of its own.
+type solanaRun struct {
+	Accounts    []chainAccount `json:"accounts"`
+	Transaction string         `json:"transaction"`
+	Watch       []string       `json:"watch"`
+
+	specs []solanaSpec
+	raw   []byte
+}
+
+type solanaOutcome struct {
+	Error         string          `json:"error"`
+	Before, After []*chainAccount // of those that are watched; nil if there is none
+}
+
+// solanaRuns is how many runs have to succeed: COUNTERSIGN_PROVE, or 1,000.
+func solanaRuns(t *testing.T) (runs int, all bool) {
+	t.Helper()
+	text := os.Getenv("COUNTERSIGN_PROVE")
+	if text == "" {
+		return 1000, false
+	}
+	runs, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
+	}
+	return runs, true
+}
+
+// provenPerInstruction is how many successful runs each instruction has at least
+// when COUNTERSIGN_PROVE is set.
+const provenPerInstruction = 50
+
+// TestSolanaEffects executes drawn transactions in litesvm and compares what
+// became of every account with the effects: of a run that succeeds and has no call
+// that is not decoded, every change belongs to an effect, what leaves an account is
+// at most what the effects say, and amounts that are exact are exactly that.
+func TestSolanaEffects(t *testing.T) {
+	peer := startSolanaScript(t, "solanaeffects.mjs")
+	defer peer.end()
+	want, all := solanaRuns(t)
+	specs := parseSolanaSpecs()
+	random := rand.New(rand.NewPCG(11, uint64(want)))
+	succeeded, blind, failures := map[string]int{}, 0, map[string]string{}
+	covered, bites := 0, teeth{}
+	for number := 0; covered < want || all && fewest(specs, succeeded) < provenPerInstruction; {
+		if number > 60*want {
+			break
+		}
+		runs := make([]*solanaRun, 50)
+		for i := range runs {
+			runs[i] = drawSolanaRun(t, random, specs, number, succeeded)
+			number++
+		}
+		var outcomes []solanaOutcome
+		peer.ask(runs, &outcomes)
+		for i, outcome := range outcomes {
+			switch effects, ok := effectsOf(t, runs[i].raw); {
+			case !ok:
+				blind++
+			case outcome.Error != "":
+				failures[runs[i].specs[0].String()] = outcome.Error
+			default:
+				covered++
+				for _, spec := range runs[i].specs {
+					succeeded[spec.String()]++
+				}
+				for _, problem := range uncovered(effects, runs[i].Watch, outcome) {
+					t.Errorf("%v: %s\n%s%x", runs[i].specs, problem, describeEffects(effects), runs[i].raw)
+				}
+				bites.try(effects, runs[i].Watch, outcome)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d runs succeeded and were accounted for, %d were not decoded", covered, blind)
+	for _, name := range slices.Sorted(maps.Keys(succeeded)) {
+		t.Logf("%6d %s", succeeded[name], name)
+	}
+	for _, spec := range specs {
+		least := 1
+		if all {
+			least = provenPerInstruction
+		}
+		if n := succeeded[spec.String()]; n < least {
+			t.Errorf("%s succeeded %d times; litesvm says %.300s", spec, n, failures[spec.String()])
+		}
+	}
+	t.Logf("%d of %d effects are missed if they are left out", bites.noticed, bites.tried)
+	if bites.noticed*10 < bites.tried*7 {
+		t.Errorf("only %d of %d effects are missed if they are left out: the comparison does not tell", bites.noticed, bites.tried)
+	}
+	if covered < want {
+		t.Errorf("only %d runs succeeded, of %d", covered, want)
+	}
+}
+
+func fewest(specs []solanaSpec, succeeded map[string]int) int {
+	least := 1 << 30
+	for _, spec := range specs {
+		least = min(least, succeeded[spec.String()])
+	}
+	return least
+}
+
+// drawSolanaRun draws one to three instructions, the first among those that have
+// succeeded least, and now and then changes a byte.
+func drawSolanaRun(t *testing.T, random *rand.Rand, specs []solanaSpec, number int, succeeded map[string]int) *solanaRun {
+	t.Helper()
+	w := newWorld(random, number)
+	a, b := specs[random.IntN(len(specs))], specs[random.IntN(len(specs))]
+	if succeeded[b.String()] < succeeded[a.String()] {
+		a = b
+	}
+	run := &solanaRun{specs: []solanaSpec{a}}
+	for random.IntN(4) == 0 && len(run.specs) < 3 {
+		run.specs = append(run.specs, specs[random.IntN(len(specs))])
+	}
+	builder := sdk.NewTransactionBuilder().SetFeePayer(w.at("us")).SetRecentBlockHash(sdk.Hash(w.at("blockhash")))
+	for _, spec := range run.specs {
+		in := w.instruction(spec)
+		if random.IntN(8) == 0 && len(in.DataBytes) > 0 { // a mutation
+			in.DataBytes[random.IntN(len(in.DataBytes))] ^= 1 << random.IntN(8)
+		}
+		if random.IntN(12) == 0 && len(in.AccountValues) > 1 {
+			i, j := random.IntN(len(in.AccountValues)), random.IntN(len(in.AccountValues))
+			in.AccountValues[i], in.AccountValues[j] = in.AccountValues[j], in.AccountValues[i]
+		}
+		builder.AddInstruction(in)
+	}
+	tx, err := builder.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx.Signatures = make([]sdk.Signature, tx.Message.Header.NumRequiredSignatures)
+	if run.raw, err = tx.MarshalBinary(); err != nil {
+		t.Fatal(err)
+	}
+	run.Accounts, run.Transaction = w.accounts, hex.EncodeToString(run.raw)
+	for _, key := range tx.Message.AccountKeys {
+		run.Watch = append(run.Watch, key.String())
+	}
+	return run
+}
+
+// effectsOf returns the effects; ok is false if the transaction is refused, or
+// has something that is not decoded.
+func effectsOf(t *testing.T, raw []byte) (effects []chains.Effect, ok bool) {
+	t.Helper()
+	tx, err := solana.Chain{}.Parse(raw)
+	if err != nil {
+		return nil, false
+	}
+	effects = tx.Effects()
+	return effects, !slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded })
+}
+
+// uncovered compares the accounts before and after a run with its effects.
+func uncovered(effects []chains.Effect, watched []string, outcome solanaOutcome) (problems []string) {
+	for i, address := range watched {
+		if isSysvarAddress(address) {
+			continue
+		}
+		before, after := outcome.Before[i], outcome.After[i]
+		c := change{effects: effects, address: address, before: stateOf(before), after: stateOf(after)}
+		for _, problem := range c.problems() {
+			problems = append(problems, fmt.Sprintf("%s of %s\nbefore %+v\nafter  %+v", problem, address, before, after))
+		}
+	}
+	return problems
+}
+
+// teeth counts how many effects are missed when they are left out: a comparison
+// that explained everything would prove nothing.
+type teeth struct{ tried, noticed int }
+
+func (b *teeth) try(effects []chains.Effect, watched []string, outcome solanaOutcome) {
+	for i, e := range effects {
+		if e.Amount.Value != nil && e.Amount.Value.Sign() == 0 || e.Kind == chains.KindSettings {
+			continue // nothing to miss
+		}
+		b.tried++
+		if len(uncovered(slices.Delete(slices.Clone(effects), i, i+1), watched, outcome)) > 0 {
+			b.noticed++
+		}
+	}
+}
+
+func describeEffects(effects []chains.Effect) string {
+	var out bytes.Buffer
+	for _, effect := range effects {
+		form, _ := effect.MarshalJSON()
+		fmt.Fprintf(&out, "%s\n", form)
+	}
+	return out.String()
+}
+
+// isSysvarAddress reports whether an account is the network's own: its changes
+// are exempt.
+func isSysvarAddress(address string) bool { return strings.HasPrefix(address, "Sysvar") }
