@@ -20,7 +20,7 @@ type doing struct {
 	by   string   // what authorizes it, if it is not the layout's authority
 	args []string // arguments to say with it
 
-	each  string                // once for each account of this place
+	each  string                // once for each account or address of this name
 	given string                // only if this account or argument is there
 	when  func(r *reading) bool // only if this holds
 	with  func(r *reading, e *effect)
@@ -64,7 +64,7 @@ type effect struct {
 // effects appends what the instruction does.
 func (r *reading) effects(into []effect) []effect {
 	for _, inner := range r.inner {
-		into = inner.effects(into)
+		into = inner.all(into)
 	}
 	if r.layout == nil {
 		return into
@@ -82,7 +82,8 @@ func (r *reading) effects(into []effect) []effect {
 	return into
 }
 
-// eachEffect resolves a doing once for each account of a place.
+// eachEffect resolves a doing once for each account of a place, or for each of the
+// addresses that an argument lists.
 func (r *reading) eachEffect(d doing, into []effect) []effect {
 	for _, given := range r.roles {
 		if given.name != d.each {
@@ -90,6 +91,14 @@ func (r *reading) eachEffect(d doing, into []effect) []effect {
 		}
 		one := *r
 		one.roles = append([]role{given}, r.roles...)
+		into = append(into, one.effect(d))
+	}
+	for _, listed := range r.values {
+		if listed.label != d.each || listed.key == nil {
+			continue
+		}
+		one := *r
+		one.values = append([]value{listed}, r.values...)
 		into = append(into, one.effect(d))
 	}
 	return into

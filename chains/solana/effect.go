@@ -120,8 +120,9 @@ func (r *instructionReading) all(into []effect) []effect {
 	return r.effects(into)
 }
 
-// inherit gives accounts that come into being here to their funder: who says
-// then who controls them, gives away what the funder paid.
+// inherit gives accounts that come into being here to their funder: an
+// instruction that then says who controls them gives away what the funder put in.
+// Where only rent is paid there is nothing to give away.
 func inherit(effects []effect) {
 	for i := range effects {
 		e := &effects[i]
@@ -129,7 +130,7 @@ func inherit(effects []effect) {
 			continue
 		}
 		for _, earlier := range effects[:i] {
-			if earlier.Kind == chains.KindCreate && earlier.To.Equal(e.Account) {
+			if earlier.Kind == chains.KindCreate && earlier.Amount.Bound == chains.BoundExact && earlier.To.Equal(e.Account) {
 				e.slots, e.owned = earlier.slots, true
 				if e.Kind == chains.KindAuthority {
 					e.From = earlier.From

@@ -26,7 +26,7 @@ type reading struct {
 	values  []value // arguments by name, for effects
 	roles   []role  // accounts by name
 	further []account
-	inner   []*reading // the instructions of a batch
+	inner   []*instructionReading // the instructions of a batch, or that are stored
 }
 
 // role is an account with the name that the layout gives to its place.
@@ -229,7 +229,7 @@ func (r *reading) checkAuthority() error {
 		if !place.authority {
 			continue
 		}
-		if given, ok := r.at(place.name); ok && !given.signer && !r.nested {
+		if given, ok := r.at(place.name); ok && !given.signer {
 			return fmt.Errorf("%s, in the place of the %s, does not sign: any other signer is the authority", given, place.name)
 		}
 	}

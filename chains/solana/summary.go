@@ -139,24 +139,30 @@ func (t *Transaction) unusedField() chains.Field {
 // instructionFields shows one instruction: decoded if it can be, or whole.
 func (t *Transaction) instructionFields(in instruction, index int) []chains.Field {
 	r := t.read1(in, index, true)
-	field := chains.AddressField("program", encode58(r.id))
-	field.Note = errNotDecoded.Error()
-	if r.program != nil {
-		field.Note = r.program.name + " program"
-	}
+	fields := r.shownFields(t.data(in))
 	if access := t.accountAt(t.program(in)).access(); access != "" {
-		field.Note += ", " + access
+		fields[0].Note += ", " + access
 	}
 	if r.program == computeProgram && t.version == Version1 {
-		field.Note += ": it does nothing in a v1 transaction"
+		fields[0].Note += ": it does nothing in a v1 transaction"
 	}
-	switch {
-	case r.problem == nil:
-		return append([]chains.Field{field}, r.fields()...)
-	case r.program != nil:
-		return append([]chains.Field{field, chains.Text("not decoded", r.problem.Error())}, r.undecodedFields(t.data(in))...)
+	return fields
+}
+
+// shownFields shows the program first, then what the instruction does, or its
+// data and accounts.
+func (r *instructionReading) shownFields(data []byte) []chains.Field {
+	fields := []chains.Field{chains.AddressField("program", encode58(r.id))}
+	if r.program == nil {
+		fields[0].Note = errNotDecoded.Error()
+		return append(fields, r.undecodedFields(data)...)
 	}
-	return append([]chains.Field{field}, r.undecodedFields(t.data(in))...)
+	fields[0].Note = r.program.name + " program"
+	if r.problem == nil {
+		return append(fields, r.fields()...)
+	}
+	fields = append(fields, chains.Text("not decoded", r.problem.Error()))
+	return append(fields, r.undecodedFields(data)...)
 }
 
 // undecodedFields shows an instruction's accounts and data as they are.

@@ -175,7 +175,7 @@ func decodeToken(r *reading) error {
 }
 
 // batched reads the next instruction of a batch.
-func (r *reading) batched(i int, accounts []account) (*reading, error) {
+func (r *reading) batched(i int, accounts []account) (*instructionReading, error) {
 	header, err := r.skip(2, "batch")
 	if err != nil {
 		return nil, err
@@ -188,9 +188,14 @@ func (r *reading) batched(i int, accounts []account) (*reading, error) {
 	if used > len(accounts) {
 		return nil, fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts))
 	}
-	inner := &reading{
-		cursor: cursor{raw: r.raw[:r.cursor.at], at: at}, given: accounts[:used], program: r.program,
-		path: fmt.Sprintf("%s/%d", r.path, i), shown: r.shown, nested: r.nested, depth: r.depth + 1,
-	}
+	inner := r.within(i, cursor{raw: r.raw[:r.cursor.at], at: at}, accounts[:used])
+	inner.program = r.program
 	return inner, inner.decodeLayout()
+}
+
+// within returns the reading of an instruction inside another.
+func (r *reading) within(i int, data cursor, accounts []account) *instructionReading {
+	return &instructionReading{reading: reading{
+		cursor: data, given: accounts, path: fmt.Sprintf("%s/%d", r.path, i), shown: r.shown, nested: r.nested, depth: r.depth + 1,
+	}}
 }

@@ -1,0 +1,187 @@
+package solana_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// hazardCases are transactions of two signers, the first of which is ours, and
+// the hazards that ours, and the other's, signature has.
+var hazardCases = []struct {
+	name         string
+	calls        []instructionCall
+	tables       []table
+	ours, others []string
+}{
+	{"a transfer", []instructionCall{call(sdk.SystemProgramID, []byte{0, 2}, u32(2), u64(1))}, nil, nil, nil},
+	{"the other's wallet is assigned", []instructionCall{call(sdk.SystemProgramID, []byte{1}, u32(1), bytes32(9))}, nil,
+		nil, []string{solana.HazardAuthorityChange}},
+	{"our wallet is assigned", []instructionCall{call(sdk.SystemProgramID, []byte{0}, u32(1), bytes32(9))}, nil,
+		[]string{solana.HazardAuthorityChange}, nil},
+	{"data for our wallet", []instructionCall{call(sdk.SystemProgramID, []byte{0}, u32(8), u64(80))}, nil,
+		[]string{solana.HazardAuthorityChange}, nil},
+	{"an unknown program with our signature", []instructionCall{call(sdk.PublicKey(account(40)), []byte{0, 2})}, nil,
+		[]string{solana.HazardBlindCall}, nil},
+	{"an unknown program without a signature", []instructionCall{call(sdk.PublicKey(account(40)), []byte{2})}, nil,
+		[]string{solana.HazardBlindCall}, []string{solana.HazardBlindCall}},
+	{"SOL to the System program", []instructionCall{call(sdk.SystemProgramID, []byte{0}, u32(2), u64(5)).with(sdk.SystemProgramID)}, nil,
+		[]string{solana.HazardBurn}, nil},
+	{"tokens are burned", []instructionCall{call(sdk.TokenProgramID, []byte{2, 3, 0}, []byte{8}, u64(5))}, nil, []string{solana.HazardBurn}, nil},
+	{"half of all tokens approved", []instructionCall{call(sdk.TokenProgramID, []byte{2, 3, 0}, []byte{4}, u64(1<<63))}, nil,
+		[]string{solana.HazardUnlimitedApproval}, nil},
+	{"one less", []instructionCall{call(sdk.TokenProgramID, []byte{2, 3, 0}, []byte{4}, u64(1<<63-1))}, nil, nil, nil},
+	{"a recipient from a table", []instructionCall{call(sdk.SystemProgramID, []byte{0, 6}, u32(2), u64(1))},
+		[]table{{key: account(50), writable: []byte{200}}}, []string{solana.HazardUnresolvedAccount}, nil},
+	{"what may be the clock from a table", []instructionCall{call(sdk.StakeProgramID, []byte{2, 6, 0}, u32(5))},
+		[]table{{key: account(50), writable: []byte{200}}}, []string{solana.HazardBlindCall}, nil},
+	{"a nonce of ours", []instructionCall{call(sdk.SystemProgramID, []byte{2}, u32(4)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.PublicKey(public(0)))}, nil,
+		nil, []string{solana.HazardDurableNonce}},
+	{"a nonce that the other can advance too", []instructionCall{call(sdk.SystemProgramID, []byte{2}, u32(4)).
+		with(sdk.SysVarRecentBlockHashesPubkey, sdk.PublicKey(public(0)), sdk.PublicKey(public(1)))}, nil,
+		[]string{solana.HazardDurableNonce}, []string{solana.HazardDurableNonce}},
+	{"a priority fee", []instructionCall{call(sdk.ComputeBudget, nil, []byte{3}, u64(1_000_000_000_000))}, nil, []string{solana.HazardHighFee}, nil},
+	{"no compute units", []instructionCall{call(sdk.ComputeBudget, nil, []byte{2}, u32(0))}, nil,
+		[]string{solana.HazardNoComputeBudget}, []string{solana.HazardNoComputeBudget}},
+	{"a transfer hook", []instructionCall{call(sdk.Token2022ProgramID, []byte{2, 3, 4, 0, 5}, []byte{12}, u64(1), []byte{6})}, nil,
+		[]string{solana.HazardBlindCall}, nil},
+	{"an account of SPL Token left over", []instructionCall{call(sdk.TokenProgramID, []byte{2, 3, 4, 0, 5}, []byte{12}, u64(1), []byte{6})}, nil, nil, nil},
+	{"a multisig of Token-2022", []instructionCall{call(sdk.Token2022ProgramID, []byte{2, 3, 4, 5, 0, 1}, []byte{12}, u64(1), []byte{6})}, nil, nil, nil},
+	{"an authority that is not a signer", []instructionCall{call(sdk.StakeProgramID, []byte{2, 3}, u32(3), u64(1)).with(sdk.PublicKey(account(60)), sdk.PublicKey(public(0)))}, nil,
+		[]string{solana.HazardBlindCall}, nil},
+	{"a nonce account that we fund, for another", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(80), make([]byte, 32)),
+		call(sdk.SystemProgramID, []byte{1}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil,
+		[]string{solana.HazardAuthorityChange}, nil},
+}
+
+// TestHazardsFollowFromEffects: each hazard is there for the signer whose
+// signature does it, points at its effect, and is not there for the other.
+func TestHazardsFollowFromEffects(t *testing.T) {
+	seen := []string{solana.HazardZeroBlockhash} // TestHazards
+	for _, test := range hazardCases {
+		t.Run(test.name, func(t *testing.T) {
+			raw := scene(solana.Version0, 2, test.tables, test.calls...)
+			for who, want := range [][]string{test.ours, test.others} {
+				signing := ready(t, raw, ed25519Key(t, who))
+				hazards := signing.Hazards()
+				if got := roadtest.Names(hazards); !slices.Equal(got, want) {
+					t.Errorf("signer %d: %v, want %v", who, got, want)
+				}
+				for _, hazard := range hazards {
+					seen = append(seen, hazard.Name)
+					if index, ok := hazard.Effect(); ok && signing.Effects()[index].By == chains.ByOther {
+						t.Errorf("signer %d: %s points at what the other does", who, hazard.Name)
+					}
+				}
+			}
+		})
+	}
+	roadtest.CheckAllSeen(t, solana.Chain{}, seen)
+}
+
+// TestMostEffects: a batch can do more than can be listed; the rest is one call
+// that is not decoded.
+func TestMostEffects(t *testing.T) {
+	revoke := []byte{2, 1, 5}
+	batch := append([]byte{255}, slices.Repeat(revoke, 270)...)
+	var calls []instructionCall
+	for range 2 {
+		calls = append(calls, call(sdk.TokenProgramID, slices.Repeat([]byte{2, 0}, 250), batch))
+	}
+	for range 10 {
+		calls = append(calls, call(sdk.TokenProgramID, slices.Repeat([]byte{2, 0}, 100), batch[:1+3*100]))
+	}
+	s := parseShape(solana.Version1, 1, nil)
+	for _, c := range calls {
+		s.keys = append(s.keys[:6:6], c.program)
+		s.header[2] = 1
+		s.instructions = append(s.instructions, part{program: 6, accounts: c.accounts[:min(len(c.accounts), 200)], data: c.data[:min(len(c.data), 301)]})
+	}
+	tx, err := solana.New(solana.Limits{MaxSizeV1: 1 << 16}).Parse(s.bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	effects := tx.Effects()
+	if last := effects[len(effects)-1]; len(effects) != chains.MaxEffects || !last.Undecoded {
+		t.Errorf("%d effects, the last one %+v", len(effects), last)
+	}
+}
+
+// TestWalletSignsAllItsSlots: the keys of a wallet fill every slot that is theirs,
+// and what each authorizes is by the signer.
+func TestWalletSignsAllItsSlots(t *testing.T) {
+	raw := scene(solana.Version0, 3, nil, call(sdk.SystemProgramID, []byte{1, 3}, u32(2), u64(1)))
+	signing := ready(t, raw, ed25519Key(t, 7), ed25519Key(t, 0), ed25519Key(t, 1))
+	if ids := signing.KeyIDs(); len(ids) != 2 {
+		t.Errorf("keys %v", ids)
+	}
+	for _, effect := range signing.Effects() {
+		if effect.By != chains.BySigner {
+			t.Errorf("%+v", effect)
+		}
+	}
+	signed, err := signing.AppendSigned(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := sdk.TransactionFromBytes(signed)
+	if err != nil || tx.Signatures[0].IsZero() || tx.Signatures[1].IsZero() || !tx.Signatures[2].IsZero() {
+		t.Errorf("%v, %v", tx.Signatures, err)
+	}
+}
+
+// storedTransfer is a Squads vault transaction that stores a transfer of all the
+// vault has, or a call of an unknown program.
+func storedTransfer(program sdk.PublicKey) instructionCall {
+	vault, thief := account(70), account(71)
+	message := slices.Concat([]byte{1, 1, 1, 3}, vault[:], thief[:], program[:],
+		[]byte{1, 2, 2, 0, 1}, binary.LittleEndian.AppendUint16(nil, 12), u32(2), u64(7), []byte{0})
+	squads := sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
+	return call(squads, []byte{2, 3, 0, 0}, []byte{0x30, 0xfa, 0x4e, 0xa8, 0xd0, 0xe2, 0xda, 0xd3, 0, 0}, u32(uint32(len(message))), message, []byte{0}).
+		with(sdk.SystemProgramID)
+}
+
+// TestStoredTransactionIsDecoded: to store a transaction with Squads shows what it
+// does; to approve or execute what is stored is a blind call, as the attackers of
+// Drift had it.
+func TestStoredTransactionIsDecoded(t *testing.T) {
+	raw := scene(solana.Version0, 1, nil, storedTransfer(sdk.SystemProgramID))
+	effects := parse(t, raw).Effects()
+	vault, thief := account(70), account(71)
+	found := slices.ContainsFunc(effects, func(e chains.Effect) bool {
+		return e.Kind == chains.KindTransfer && e.By == chains.ByStanding && e.From.Is(vault[:]) && e.To.Is(thief[:]) && fmt.Sprint(e.Amount.Value) == "7"
+	})
+	if names := hazardNames(parse(t, raw)); !found || names != nil {
+		t.Errorf("hazards %v, effects %+v", names, effects)
+	}
+	for name, c := range map[string]instructionCall{
+		"an unknown program":   storedTransfer(sdk.PublicKey(account(72))),
+		"approving":            call(sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"), []byte{2, 0, 3}, []byte{0x90, 0x25, 0xa4, 0x88, 0xbc, 0xd8, 0x2a, 0xf8, 0}),
+		"executing":            call(sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"), []byte{2, 3, 4, 0}, []byte{0xc2, 0x08, 0xa1, 0x57, 0x99, 0xa4, 0x19, 0xab}),
+		"an unknown operation": call(sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"), []byte{2, 0}, bytes32(1)),
+	} {
+		if names := hazardNames(parse(t, scene(solana.Version0, 1, nil, c))); !slices.Contains(names, solana.HazardBlindCall) {
+			t.Errorf("%s: hazards %v", name, names)
+		}
+	}
+}
+
+// TestOwner: an address leads to its key.
+func TestOwner(t *testing.T) {
+	key := public(0)
+	if at, ok := (solana.Chain{}).Owner(key[:]); !ok || at != keystore.ByEd25519(key) {
+		t.Errorf("%v, %v", at, ok)
+	}
+	if _, ok := (solana.Chain{}).Owner(key[:31]); ok {
+		t.Error("31 bytes are no address")
+	}
+}

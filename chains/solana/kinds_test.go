@@ -1,0 +1,95 @@
+package solana
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const kindsFile = "testdata/kinds.txt"
+
+// TestKindsOfInstructions compares the table that maps every instruction to the
+// kinds of its effects with testdata/kinds.txt, which go test -update writes. An
+// instruction has a kind, or is marked as one that changes nothing.
+func TestKindsOfInstructions(t *testing.T) {
+	var out bytes.Buffer
+	for _, p := range programsByName() {
+		for _, tag := range slices.Sorted(maps.Keys(p.layouts)) {
+			writeKinds(t, &out, p.name, fmt.Sprint(tag), p.layouts[tag])
+		}
+		for _, tag := range slices.SortedFunc(maps.Keys(p.tagged), func(a, b [discriminatorSize]byte) int { return bytes.Compare(a[:], b[:]) }) {
+			writeKinds(t, &out, p.name, fmt.Sprintf("%x", tag), p.tagged[tag])
+		}
+	}
+	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
+		if err := os.WriteFile(kindsFile, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(kindsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("%s differs (go test -update writes it anew)", kindsFile)
+	}
+}
+
+func programsByName() []*program {
+	programs := slices.Collect(maps.Values(known))
+	slices.SortFunc(programs, func(a, b *program) int { return strings.Compare(a.name, b.name) })
+	return slices.Compact(programs)
+}
+
+func writeKinds(t *testing.T, out *bytes.Buffer, program, tag string, l *layout) {
+	t.Helper()
+	if l.nested != nil {
+		for _, sub := range slices.Sorted(maps.Keys(l.nested)) {
+			writeKinds(t, out, program, fmt.Sprintf("%s.%d", tag, sub), l.nested[sub])
+		}
+		return
+	}
+	var kinds []string
+	for _, d := range l.does {
+		if name := string(d.kind); !slices.Contains(kinds, name) {
+			kinds = append(kinds, name)
+		}
+		checkNames(t, program, l, d)
+	}
+	if (len(kinds) == 0) != l.inert && l.name != "vault_transaction_create" {
+		t.Errorf("%s %s: kinds %v, inert %v", program, l.name, kinds, l.inert)
+	}
+	if l.inert {
+		kinds = []string{"none"}
+	}
+	fmt.Fprintf(out, "%-24s %-16s %-60s %s\n", program, tag, l.name, strings.Join(kinds, " "))
+}
+
+// checkNames makes sure that a doing's accounts have a place in its layout, or
+// are arguments.
+func checkNames(t *testing.T, program string, l *layout, d doing) {
+	t.Helper()
+	places := map[string]bool{"": true, native: true, unknownToken: true}
+	for _, p := range l.places {
+		places[p.name] = true
+	}
+	for _, name := range []string{d.from, d.to, d.account, d.by, d.each, d.given, d.asset} {
+		if !places[name] && !namesArgument(name) {
+			t.Errorf("%s %s: %q is neither an account nor an argument", program, l.name, name)
+		}
+	}
+}
+
+// namesArgument reports whether a name is one of those that addresses among the
+// arguments have: it is read, and not known before.
+func namesArgument(name string) bool {
+	return slices.Contains([]string{"owner", "base", "nonce authority", "new nonce authority", "withdrawer", "staker", "new authority", "lockup custodian",
+		"node", "voter", "mint authority", "freeze authority", "close authority", "fee authority", "withdraw authority", "rate authority",
+		"permanent delegate", "authority", "pause authority", "burn authority", "new update authority", "update authority", "treasury",
+		"config authority", "new config authority", "member", "spender", "mint"}, name)
+}
