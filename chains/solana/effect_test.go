@@ -9,7 +9,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -73,7 +73,7 @@ func TestHazardsFollowFromEffects(t *testing.T) {
 			for who, want := range [][]string{test.ours, test.others} {
 				signing := ready(t, raw, ed25519Key(t, who))
 				hazards := signing.Hazards()
-				if got := roadtest.Names(hazards); !slices.Equal(got, want) {
+				if got := chaintest.Names(hazards); !slices.Equal(got, want) {
 					t.Errorf("signer %d: %v, want %v", who, got, want)
 				}
 				for _, hazard := range hazards {
@@ -85,7 +85,7 @@ func TestHazardsFollowFromEffects(t *testing.T) {
 			}
 		})
 	}
-	roadtest.CheckAllSeen(t, solana.Chain{}, seen)
+	chaintest.CheckAllSeen(t, solana.Chain{}, seen)
 }
 
 // TestMostEffects: a batch can do more than can be listed; the rest is one call
