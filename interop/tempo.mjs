@@ -3,14 +3,17 @@
 // Reads JSON lines {privateKey, tx} and answers, line by line,
 // {unsigned, signed, viem}: what ox serialises unsigned and signed, and what viem
 // signs. The tx has the names of ox's TxEnvelopeTempo; amounts are decimal
-// strings, signatures are hex. A line {unsigned} instead is decoded by ox and
-// encoded again: the answer is {again}.
+// strings, signatures are hex. With {payer, root} the answer has also what ox makes of
+// the sender's signature for a fee payer: {toPayer, forPayer, countersigned}, that is
+// the transaction with a placeholder, what the fee payer signs, and both signatures;
+// and {accessKey, accessKeyViem}, the signature of an access key for the account root.
+// A line {unsigned} instead is decoded by ox and encoded again: the answer is {again}.
 import { createInterface } from "node:readline";
-import { Secp256k1, Signature } from "ox";
+import { Address, Secp256k1, Signature } from "ox";
 import { SignatureEnvelope, TxEnvelopeTempo } from "ox/tempo";
 import { numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { Transaction } from "viem/tempo";
+import { Account, Transaction } from "viem/tempo";
 
 // The names of amounts, which JSON has as decimal strings.
 const amounts = ["gas", "maxFeePerGas", "maxPriorityFeePerGas", "nonce", "nonceKey"];
@@ -60,10 +63,37 @@ function withViem(privateKey, { feePayerSignature, nonce, ...envelope }) {
   return privateKeyToAccount(privateKey).signTransaction(transaction, { serializer: Transaction.serialize });
 }
 
-async function answerTo({ privateKey, tx, unsigned }) {
+// forPayer is what a fee payer is given, and what it makes of it.
+function forPayer(privateKey, payer, envelope) {
+  const sponsored = { ...envelope, feePayerSignature: null };
+  const signature = SignatureEnvelope.from(Secp256k1.sign({ payload: TxEnvelopeTempo.getSignPayload(sponsored), privateKey }));
+  const sender = Address.fromPublicKey(Secp256k1.getPublicKey({ privateKey }));
+  const payload = TxEnvelopeTempo.getFeePayerSignPayload(sponsored, { sender });
+  const feePayerSignature = Secp256k1.sign({ payload, privateKey: payer });
+  return {
+    toPayer: TxEnvelopeTempo.serialize(sponsored, { signature }),
+    forPayer: TxEnvelopeTempo.serialize(sponsored, { signature, sender, format: "feePayer" }),
+    countersigned: TxEnvelopeTempo.serialize({ ...envelope, feePayerSignature }, { signature }),
+  };
+}
+
+async function asAccessKey(privateKey, root, envelope) {
+  const inner = SignatureEnvelope.from(Secp256k1.sign({ payload: TxEnvelopeTempo.getSignPayload(envelope, { from: root }), privateKey }));
+  const signature = SignatureEnvelope.from({ type: "keychain", version: "v2", userAddress: root, inner });
+  const account = Account.fromSecp256k1(privateKey, { access: root });
+  const byViem = await account.sign({ hash: TxEnvelopeTempo.getSignPayload(envelope) });
+  return {
+    accessKey: TxEnvelopeTempo.serialize(envelope, { signature }),
+    accessKeyViem: TxEnvelopeTempo.serialize(envelope, { signature: SignatureEnvelope.deserialize(byViem) }),
+  };
+}
+
+async function answerTo({ privateKey, tx, unsigned, payer, root }) {
   if (unsigned) return { again: TxEnvelopeTempo.serialize(TxEnvelopeTempo.deserialize(unsigned)) };
   const envelope = envelopeOf(tx);
-  return { ...withOx(privateKey, envelope), viem: await withViem(privateKey, envelope) };
+  const answer = { ...withOx(privateKey, envelope), viem: await withViem(privateKey, envelope) };
+  if (!payer) return answer;
+  return { ...answer, ...forPayer(privateKey, payer, envelope), ...(await asAccessKey(privateKey, root, envelope)) };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -20,7 +20,11 @@ import (
 )
 
 // tempoAnswer is what tempo.mjs makes of a line.
-type tempoAnswer struct{ Unsigned, Signed, Viem, Again string }
+type tempoAnswer struct {
+	Unsigned, Signed, Viem, Again    string
+	ToPayer, ForPayer, Countersigned string
+	AccessKey, AccessKeyViem         string
+}
 
 // TestTempoLibraries generates transactions of all kinds, lets ox and viem
 // serialise and sign them, and signs what they serialised: their signed bytes

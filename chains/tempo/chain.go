@@ -23,10 +23,16 @@
 // Times are seconds since 1970, fees 10⁻¹⁸ US dollars per gas, amounts of a
 // token its smallest unit.
 //
+// For the fee payer to countersign: the same with feePayer 00 and the sender's
+// signature as one more item; or what it signs, 78 ‖ rlp([…]), with the sender's
+// address as feePayer and the sender's signature as one more item.
+//
 // # Out
 //
-// The same with one more item, the sender's signature: 65 bytes r ‖ s ‖ v,
-// v 27 or 28.
+// The same with one more item, the sender's signature: 65 bytes r ‖ s ‖ v, v 27 or
+// 28. An access key, one that says by [keystore.Delegate] which account it acts for,
+// signs for that account: 04 ‖ account ‖ 65 bytes, over keccak256(04 ‖ hash ‖ account).
+// A fee payer's signature goes into feePayer, and nothing else changes but the type.
 //
 // # Preimage
 //

@@ -1,0 +1,73 @@
+package interop
+
+import (
+	"context"
+	"encoding/hex"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/tempomodel"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// tempoAccessKey is a key that signs for another account.
+type tempoAccessKey struct {
+	keystore.Key
+	root common.Address
+}
+
+func (k tempoAccessKey) ActsFor() []byte { return k.root[:] }
+
+func (k tempoAccessKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	return k.Key.(keystore.ECDSASigner).SignECDSA(ctx, digest)
+}
+
+// TestTempoRoles compares the fee payer's countersignature, over both forms in which
+// ox hands a transaction to it, and the signature of an access key for its account
+// with those of ox and viem, byte for byte, over all kinds of transactions.
+func TestTempoRoles(t *testing.T) {
+	const count = 240
+	random := rand.New(rand.NewPCG(26, 27))
+	root, payer := common.Address{0xaa, 1}, crypto.Keccak256([]byte("the fee payer"))
+	cases, lines := make([]tempomodel.Case, count), make([]any, count)
+	for i := range cases {
+		c := tempomodel.Generate(random, i)
+		c.Tx.FeePayer = []byte{0x80}
+		cases[i] = c
+		lines[i] = map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx), "payer": hexutil.Encode(payer), "root": root.Hex()}
+	}
+	for i, answer := range askTempo(t, lines) {
+		payerKey := roadtest.Key(t, keystore.CurveSecp256k1, payer)
+		for _, given := range []string{answer.ToPayer, answer.ForPayer} {
+			// With a placeholder ox leaves out the fee token, which the payer commits to.
+			if given == answer.ToPayer && len(cases[i].Tx.FeeToken) > 0 {
+				continue
+			}
+			if got := signTempoRole(t, given, payerKey); got != answer.Countersigned {
+				t.Errorf("given %s\nox   %s\nours %s", given, answer.Countersigned, got)
+			}
+		}
+		if cases[i].Tx.Key != nil || len(cases[i].Tx.Calls[0].To) == 0 {
+			continue // an access key neither creates contracts nor authorizes other keys
+		}
+		key := tempoAccessKey{roadtest.Key(t, keystore.CurveSecp256k1, crypto.FromECDSA(cases[i].Key)), root}
+		if got := signTempoRole(t, answer.Unsigned, key); got != answer.AccessKey || got != answer.AccessKeyViem {
+			t.Errorf("access key\nox   %s\nviem %s\nours %s", answer.AccessKey, answer.AccessKeyViem, got)
+		}
+	}
+}
+
+func signTempoRole(t *testing.T, raw string, key keystore.Key) string {
+	t.Helper()
+	signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, hexutil.MustDecode(raw), key.ID(), key)
+	if err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return "0x" + hex.EncodeToString(signed)
+}
