@@ -114,7 +114,7 @@ func (s *scope) readRules(list *rlp.Fields) {
 		recipients := tuple.List("recipients")
 		rule.readRecipients(&recipients)
 		tuple.Join(&recipients)
-		if len(rule.recipients) > 0 && !(evm.IsTIP20(s.target) && evm.SpendsTIP20(rule.selector)) {
+		if len(rule.recipients) > 0 && (!evm.IsTIP20(s.target) || !evm.SpendsTIP20(rule.selector)) {
 			tuple.Fail("recipients", at, "only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
 		}
 		list.Join(&tuple)

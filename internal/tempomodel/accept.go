@@ -271,7 +271,7 @@ func (key Key) refusesScopes() error {
 			if len(recipients) != 1+len(rule.Recipients) || len(recipients) > 1+64 {
 				return errors.New("a recipient twice, zero, or too many")
 			}
-			if len(rule.Recipients) > 0 && !(IsTIP20(scope.Target) && slices.Contains(recipientSelectors, rule.Selector)) {
+			if len(rule.Recipients) > 0 && (!IsTIP20(scope.Target) || !slices.Contains(recipientSelectors, rule.Selector)) {
 				return errors.New("recipients of something else than a TIP-20 transfer")
 			}
 		}
