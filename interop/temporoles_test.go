@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/countersign-dev/countersign/chains/roadtest"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
@@ -43,7 +43,7 @@ func TestTempoRoles(t *testing.T) {
 		lines[i] = map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx), "payer": hexutil.Encode(payer), "root": root.Hex()}
 	}
 	for i, answer := range askTempo(t, lines) {
-		payerKey := roadtest.Key(t, keystore.CurveSecp256k1, payer)
+		payerKey := chaintest.Key(t, keystore.CurveSecp256k1, payer)
 		for _, given := range []string{answer.ToPayer, answer.ForPayer} {
 			// With a placeholder ox leaves out the fee token, which the payer commits to.
 			if given == answer.ToPayer && len(cases[i].Tx.FeeToken) > 0 {
@@ -56,7 +56,7 @@ func TestTempoRoles(t *testing.T) {
 		if cases[i].Tx.Key != nil || len(cases[i].Tx.Calls[0].To) == 0 {
 			continue // an access key neither creates contracts nor authorizes other keys
 		}
-		key := tempoAccessKey{roadtest.Key(t, keystore.CurveSecp256k1, crypto.FromECDSA(cases[i].Key)), root}
+		key := tempoAccessKey{chaintest.Key(t, keystore.CurveSecp256k1, crypto.FromECDSA(cases[i].Key)), root}
 		if got := signTempoRole(t, answer.Unsigned, key); got != answer.AccessKey || got != answer.AccessKeyViem {
 			t.Errorf("access key\nox   %s\nviem %s\nours %s", answer.AccessKey, answer.AccessKeyViem, got)
 		}
@@ -65,7 +65,7 @@ func TestTempoRoles(t *testing.T) {
 
 func signTempoRole(t *testing.T, raw string, key keystore.Key) string {
 	t.Helper()
-	signed, err := roadtest.Sign(t.Context(), tempo.Chain{}, hexutil.MustDecode(raw), key.ID(), key)
+	signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, hexutil.MustDecode(raw), key.ID(), key)
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
