@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestSignLeavesNoCoreDump looks at the limits of a process that holds keys.
@@ -45,5 +46,44 @@ func mustLeaveNoCoreDump(t *testing.T, pid int) {
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
 	if err != nil || !regexp.MustCompile(`(?m)^Max core file size +0 +0 `).Match(limits) {
 		t.Errorf("core dumps are on: %v\n%s", err, limits)
+	}
+}
+
+// TestSecretsAreReadByAHardenedProcess: an import and an export are out of reach of the
+// user's other processes before they read the first secret. What they read comes last,
+// from a pipe that stays empty until then.
+func TestSecretsAreReadByAHardenedProcess(t *testing.T) {
+	s := newSession(t)
+	for name, args := range map[string][]string{
+		"import":        {"keys", "import", "--curve", "CURVE_ED25519"},
+		"import v3":     {"keys", "import", "--format", "v3", "--secret-password-file", "/dev/stdin"},
+		"import words":  {"keys", "import", "--format", "mnemonic"},
+		"export to v3":  {"keys", "export", "--format", "v3", "--yes", "--secret-password-file", "/dev/fd/0", "id"},
+		"import --dir":  {"keys", "import", "--dir", ".", "--secret-password-file", "/dev/stdin"},
+		"import --json": {"keys", "import", "--jsonl"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := s.command(args...)
+			in, err := command.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			path := fmt.Sprintf("/proc/%d/limits", command.Process.Pid)
+			hardened := regexp.MustCompile(`(?m)^Max core file size +0 +0 `)
+			for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+				limits, err := os.ReadFile(path)
+				if err != nil || time.Now().After(end) {
+					t.Fatalf("it waits for the secret and is not hardened: %v", err)
+				}
+				if hardened.Match(limits) {
+					break
+				}
+			}
+			in.Close()
+			_ = command.Wait() // there is no secret
+		})
 	}
 }

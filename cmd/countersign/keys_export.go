@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -55,6 +56,9 @@ passphrase (BIP-39), that follows in a second line.`),
 
 func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
 	if err := c.check(); err != nil {
+		return err
+	}
+	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
 		return err
 	}
 	password, err := c.password(cmd.Context())

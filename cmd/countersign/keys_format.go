@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -152,11 +151,9 @@ func (s keySource) password(ctx context.Context) ([]byte, error) {
 	return password, err
 }
 
-// readPasswordFile reads the file that --secret-password-file names. It comes
-// before the keystore's passphrase, which hardens the process: both may be
-// something like /dev/fd/3.
+// readPasswordFile reads the file that --secret-password-file names.
 func readPasswordFile(ctx context.Context, path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := openSecret(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", passwordFlag, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -97,6 +98,9 @@ func (c *importCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := checkFormat(c.format); err != nil {
+		return err
+	}
+	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
 		return err
 	}
 	switch {

@@ -5,7 +5,6 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -88,8 +87,7 @@ func (f *keystoreFlags) pin(ctx context.Context, uri pkcs11.URI) ([]byte, error)
 		}
 		return askPIN(ctx)
 	}
-	// Hardening closes the way to /dev/fd/3 and its like.
-	file, err := os.Open(f.pinFile)
+	file, err := openSecret(f.pinFile)
 	if err != nil {
 		return nil, fmt.Errorf("--pin-file: %w", err)
 	}

@@ -25,8 +25,7 @@ func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, err
 		}
 		return askPassphrase(ctx, isNew)
 	}
-	// Hardening closes the way to /dev/fd/3 and its like.
-	file, err := os.Open(f.passphraseFile)
+	file, err := openSecret(f.passphraseFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.passphraseNamed, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/countersign-dev/countersign/internal/trust"
 )
@@ -17,7 +19,7 @@ const maxSecretFile = 64 << 10
 // readSecretFile reads a file that only its owner can read: all of it, but for
 // one line's end at its end. The caller wipes it.
 func readSecretFile(ctx context.Context, path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := openSecret(path)
 	if err != nil {
 		return nil, err
 	}
@@ -27,6 +29,21 @@ func readSecretFile(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return secret, nil
+}
+
+// openSecret opens a file with a secret. Paths such as /dev/fd/3 name what is open
+// already; the system does not open them again for a process that was hardened, which
+// comes before any secret is read.
+func openSecret(path string) (*os.File, error) {
+	if digits, ok := strings.CutPrefix(path, "/dev/fd/"); ok {
+		if number, err := strconv.Atoi(digits); err == nil && strconv.Itoa(number) == digits {
+			return duplicate(number, path)
+		}
+	}
+	if path == "/dev/stdin" {
+		return duplicate(0, path)
+	}
+	return os.Open(path)
 }
 
 func readSecretFrom(ctx context.Context, file *os.File, most int) ([]byte, error) {

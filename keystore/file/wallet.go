@@ -130,6 +130,7 @@ func (s *Store) Derive(organizationID, walletID string, account wallet.Account) 
 		if err != nil {
 			return err
 		}
+		showProgress(s.root)
 		if derived, err = s.deriveInto(organizationID, w, account); err != nil {
 			w.destroy()
 		}
@@ -149,6 +150,7 @@ func (s *Store) deriveInto(organizationID string, w *openWallet, account wallet.
 	if err := w.derive(); err != nil {
 		return Account{}, err
 	}
+	showProgress(s.root)
 	derived := w.Accounts[len(w.Accounts)-1]
 	if existing, err := s.existing(organizationID, derived.KeyInfo); err != nil {
 		return Account{KeyInfo: existing, Curve: existing.PublicKey.Curve()}, err
@@ -164,6 +166,7 @@ func (s *Store) writeWallet(organizationID string, w *openWallet) error {
 	if err != nil {
 		return err
 	}
+	showProgress(s.root)
 	name := w.ID + keySuffix
 	if err := replaceFile(s.keysRoot, name, sealed); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 // a file from a stranger must not be able to stop the machine.
 const (
 	MaxScryptMemory = 512 << 20  // bytes: 128·N·r
+	MaxScryptFactor = 64         // r and p: no program that makes files uses more than 8
 	MaxScryptWork   = 2048 << 20 // bytes mixed: 128·N·r·p
 	MaxRounds       = 10_000_000 // of PBKDF2
 	MaxSalt         = 1024       // bytes
@@ -28,7 +29,11 @@ func (c scryptCost) check() error {
 	if bits.OnesCount64(c.n) != 1 || c.n == 1 || c.r == 0 || c.p == 0 {
 		return fmt.Errorf("%w: scrypt with n=%d r=%d p=%d: n is a power of two above 1, r and p are at least 1", ErrMalformed, c.n, c.r, c.p)
 	}
-	// Dividing instead of multiplying: products of what a stranger wrote overflow.
+	if c.r > MaxScryptFactor || c.p > MaxScryptFactor {
+		return fmt.Errorf("%w: scrypt with r=%d p=%d, at most %d are done", ErrCost, c.r, c.p, MaxScryptFactor)
+	}
+	// Dividing instead of multiplying: products of what a stranger wrote overflow. Next to
+	// the N blocks, scrypt allocates p + 2: half a MiB at most.
 	if c.r > MaxScryptMemory/128/c.n {
 		return fmt.Errorf("%w: scrypt with n=%d r=%d asks for more than %d MiB of memory", ErrCost, c.n, c.r, MaxScryptMemory>>20)
 	}

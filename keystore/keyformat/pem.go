@@ -32,6 +32,9 @@ func ParsePKCS8(file, password []byte) (Key, error) {
 		}
 		return parseEncryptedPrivateKeyInfo(block.Bytes, password)
 	}
+	if block.Type == "OPENSSH PRIVATE KEY" {
+		return Key{}, fmt.Errorf("pkcs8: %w: the PEM block is in OpenSSH's own format: turn a copy into PKCS#8 with 'ssh-keygen -p -m pkcs8 -f COPY' (OpenSSH 9.6 or newer for Ed25519)", ErrUnsupported)
+	}
 	return Key{}, fmt.Errorf("pkcs8: %w: the PEM block is a %.32q: turn it into PKCS#8 with 'openssl pkcs8 -topk8'", ErrUnsupported, block.Type)
 }
 

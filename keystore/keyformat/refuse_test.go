@@ -108,6 +108,8 @@ func TestWeb3Refused(t *testing.T) {
 		{"scrypt with N 2^20", `"n":8`, `"n":1048576`, keyformat.ErrCost, "more than 512 MiB"},
 		{"scrypt with r 2^40", `"r":8`, `"r":1099511627776`, keyformat.ErrCost, "above the limit"},
 		{"scrypt with p 2^40", `"p":16`, `"p":1099511627776`, keyformat.ErrCost, "above the limit"},
+		{"scrypt with 2 GiB of r", `"n":8,"p":16,"r":8`, `"n":2,"p":4,"r":2097152`, keyformat.ErrCost, "r=2097152 p=4, at most 64"},
+		{"scrypt with 1 GiB of p", `"n":8,"p":16,"r":8`, `"n":2,"p":8388608,"r":1`, keyformat.ErrCost, "r=1 p=8388608, at most 64"},
 		{"scrypt whose product overflows", `"n":8,"p":16,"r":8`, `"n":4294967296,"p":4294967296,"r":4294967296`, keyformat.ErrCost, "above the limit"},
 		{"scrypt with N 3", `"n":8`, `"n":3`, keyformat.ErrMalformed, "power of two"},
 		{"scrypt with N 0", `"n":8`, `"n":0`, keyformat.ErrMalformed, "power of two"},

@@ -6,7 +6,6 @@
 package lines
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -57,12 +56,14 @@ func Read(ctx context.Context, in io.Reader) *Source {
 	s := &Source{lines: make(chan Line), budget: semaphore.NewWeighted(maxAhead)}
 	go func() {
 		defer close(s.lines)
-		s.err = s.read(ctx, bufio.NewReaderSize(in, 64<<10))
+		reader := &wipingReader{in: in, buffer: make([]byte, bufferSize)}
+		defer reader.wipe()
+		s.err = s.read(ctx, reader)
 	}()
 	return s
 }
 
-func (s *Source) read(ctx context.Context, in *bufio.Reader) error {
+func (s *Source) read(ctx context.Context, in *wipingReader) error {
 	for number := 1; ; number++ {
 		line, err := next(in)
 		if errors.Is(err, io.EOF) {
@@ -87,15 +88,15 @@ func (s *Source) read(ctx context.Context, in *bufio.Reader) error {
 func (s *Source) done(line Line) { s.budget.Release(line.weight) }
 
 // next reads one line. The last one may lack its end.
-func next(in *bufio.Reader) (Line, error) {
+func next(in *wipingReader) (Line, error) {
 	var line Line
 	for {
-		part, err := in.ReadSlice('\n')
+		part, err := in.readPart()
 		end := err == nil
 		if errors.Is(err, io.EOF) && (len(part) > 0 || len(line.Text) > 0 || line.Err != nil) {
 			end, err = true, nil
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		if err != nil && !errors.Is(err, errPart) {
 			return line, err
 		}
 		part = bytes.TrimSuffix(part, []byte("\n"))

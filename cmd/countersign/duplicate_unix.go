@@ -1,0 +1,18 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// duplicate returns another file for an open one.
+func duplicate(number int, path string) (*os.File, error) {
+	copied, err := syscall.Dup(number)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	syscall.CloseOnExec(copied)
+	return os.NewFile(uintptr(copied), path), nil
+}
