@@ -46,11 +46,11 @@ func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *m
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []memory.Key{
+	for _, key := range []keystore.NewKey{
 		{ID: "vector key", Curve: keystore.CurveSecp256k1, Secret: secret},
 		{ID: "ed key", Curve: keystore.CurveEd25519, Secret: secret},
 	} {
-		if _, err := keys.Add(org, key); err != nil {
+		if _, err := keys.Add(t.Context(), org, key); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -456,7 +456,7 @@ func TestSignWithWallet(t *testing.T) {
 	keys := memory.New()
 	wallet := keystore.Wallet{ID: "w", Name: "treasury"}
 	add := func(curve keystore.Curve, secret byte, path string) {
-		info, err := keys.Add(org, memory.Key{Name: path, Curve: curve, Secret: bytes.Repeat([]byte{secret}, keystore.SecretSize)})
+		info, err := keys.Add(t.Context(), org, keystore.NewKey{Name: path, Curve: curve, Secret: bytes.Repeat([]byte{secret}, keystore.SecretSize)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,7 @@ func exampleServer(policy countersign.Policy) *countersign.Engine {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := keys.Add("my-organization", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := keys.Add(context.Background(), "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{Keystore: keys, Directory: exampleDirectory(), Policy: policy})

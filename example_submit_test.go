@@ -25,7 +25,7 @@ func ExampleEngine_Submit() {
 		log.Fatal(err)
 	}
 	keys := memory.New()
-	if _, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := keys.Add(context.Background(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: "org", Name: "Example", Users: []countersign.UserConfig{{

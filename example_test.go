@@ -24,7 +24,7 @@ func exampleEngine() *countersign.Engine {
 	}
 	defer keystore.Wipe(secret)
 	keys := memory.New()
-	if _, err := keys.Add("my-organization", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := keys.Add(context.Background(), "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{Keystore: keys})

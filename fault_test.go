@@ -158,7 +158,7 @@ func TestConcurrency(t *testing.T) {
 	var cases []gethoracle.Case
 	for number := range 60 {
 		c := gethoracle.Generate(random, number%gethoracle.Kinds)
-		if _, err := keys.Add(orgOf(number), memory.Key{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {
+		if _, err := keys.Add(t.Context(), orgOf(number), keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {
 			t.Fatal(err)
 		}
 		cases = append(cases, c)
@@ -174,7 +174,7 @@ func TestConcurrency(t *testing.T) {
 	}
 	others.Go(func() {
 		for range 50 {
-			if _, err := keys.Generate(org, "", keystore.CurveSecp256k1); err != nil {
+			if _, err := keys.Generate(t.Context(), org, "", keystore.CurveSecp256k1); err != nil {
 				t.Error(err)
 			}
 		}

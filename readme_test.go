@@ -22,7 +22,7 @@ func Example() {
 	secret, _ := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
 
 	keys := memory.New()
-	if _, err := keys.Add("my-organization", memory.Key{
+	if _, err := keys.Add(ctx, "my-organization", keystore.NewKey{
 		Curve:  keystore.CurveSecp256k1,
 		Secret: secret, // 32 bytes; copied
 	}); err != nil {

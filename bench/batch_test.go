@@ -6,6 +6,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
@@ -33,7 +34,7 @@ func newMixed(b *testing.B) *mixed {
 	}
 	for number := range workload.Keys {
 		for _, scheme := range []workload.Scheme{workload.ECDSA, workload.Ed25519} {
-			if _, err := keys.Add(workload.Organization, memory.Key{Curve: scheme.Curve(), Secret: workload.Secret(number)}); err != nil {
+			if _, err := keys.Add(b.Context(), workload.Organization, keystore.NewKey{Curve: scheme.Curve(), Secret: workload.Secret(number)}); err != nil {
 				b.Fatal(err)
 			}
 		}

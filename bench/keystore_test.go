@@ -24,9 +24,9 @@ var keystorePassphrase = []byte("a passphrase for benchmarks")
 
 // keystoreKey returns the i-th of many keys, on secp256k1: those have the most
 // addresses.
-func keystoreKey(i int) memory.Key {
+func keystoreKey(i int) keystore.NewKey {
 	digest := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(i)))
-	return memory.Key{Curve: keystore.CurveSecp256k1, Secret: digest[:], ID: uuid.NewSHA1(uuid.Nil, digest[:]).String()}
+	return keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: digest[:], ID: uuid.NewSHA1(uuid.Nil, digest[:]).String()}
 }
 
 // fillKeystore adds keys from all processors.
@@ -38,7 +38,7 @@ func fillKeystore(b *testing.B, keys int) *memory.Store {
 	for range runtime.GOMAXPROCS(0) {
 		done.Go(func() {
 			for i := int(next.Add(1)) - 1; i < keys; i = int(next.Add(1)) - 1 {
-				if _, err := store.Add("org", keystoreKey(i)); err != nil {
+				if _, err := store.Add(b.Context(), "org", keystoreKey(i)); err != nil {
 					b.Error(err)
 				}
 			}
@@ -160,11 +160,11 @@ func createKeystore(b *testing.B, keys, workFactor int) (dir string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	batch := make([]file.Key, keys)
+	batch := make([]keystore.NewKey, keys)
 	for i := range batch {
 		batch[i] = keystoreKey(i)
 	}
-	_, errs := store.AddBatch("org", batch)
+	_, errs := store.AddBatch(b.Context(), "org", batch)
 	for _, err := range errs {
 		if err != nil {
 			b.Fatal(err)
@@ -209,13 +209,13 @@ func BenchmarkKeystoreFileAdd(b *testing.B) {
 			}
 			defer store.Close()
 			added := 0
-			batch := make([]file.Key, size)
+			batch := make([]keystore.NewKey, size)
 			for b.Loop() {
 				for i := range batch {
 					batch[i] = keystoreKey(added)
 					added++
 				}
-				_, errs := store.AddBatch("org", batch)
+				_, errs := store.AddBatch(b.Context(), "org", batch)
 				for _, err := range errs {
 					if err != nil {
 						b.Fatal(err)

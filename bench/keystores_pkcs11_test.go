@@ -8,7 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
 // pkcs11Backend is SoftHSM, in this process: a token for which signing is not
@@ -17,8 +16,8 @@ func pkcs11Backend(b *testing.B, w *workload.Workload, count int) keystore.Keyst
 	b.Helper()
 	store := openHSM(b, testenv.SoftHSM(b), "", 1)
 	for number := range count {
-		key := pkcs11.Key{Curve: w.Scheme.Curve(), Secret: workload.Secret(number)}
-		if _, err := store.Import(b.Context(), workload.Organization, key); err != nil {
+		key := keystore.NewKey{Curve: w.Scheme.Curve(), Secret: workload.Secret(number)}
+		if _, err := store.Add(b.Context(), workload.Organization, key); err != nil {
 			b.Fatal(err)
 		}
 	}

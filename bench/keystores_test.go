@@ -30,11 +30,11 @@ func fileBackend(b *testing.B, w *workload.Workload, count int) keystore.Keystor
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = store.Close() })
-	keys := make([]file.Key, count)
+	keys := make([]keystore.NewKey, count)
 	for number := range keys {
-		keys[number] = file.Key{Curve: w.Scheme.Curve(), Secret: workload.Secret(number)}
+		keys[number] = keystore.NewKey{Curve: w.Scheme.Curve(), Secret: workload.Secret(number)}
 	}
-	_, errs := store.AddBatch(workload.Organization, keys)
+	_, errs := store.AddBatch(b.Context(), workload.Organization, keys)
 	for _, err := range errs {
 		if err != nil {
 			b.Fatal(err)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"testing"
@@ -28,7 +29,7 @@ func submitEngine(key countersign.APIKeyConfig, kept store.Store) (*countersign.
 		return nil, err
 	}
 	signing := keys.New()
-	if _, err := signing.Add(enginetest.Organization, keys.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := signing.Add(context.Background(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		return nil, err
 	}
 	return countersign.New(countersign.Config{

@@ -153,7 +153,7 @@ func newService(t *testing.T, keys []keystoretest.Key) service {
 	made, store := service{}, memory.New()
 	t.Cleanup(func() { _ = store.Close() })
 	for _, key := range keys {
-		if _, err := store.Add(key.OrganizationID, memory.Key{ID: key.ID, Curve: key.Curve, Secret: key.Secret}); err != nil {
+		if _, err := store.Add(t.Context(), key.OrganizationID, keystore.NewKey{ID: key.ID, Curve: key.Curve, Secret: key.Secret}); err != nil {
 			t.Fatal(err)
 		}
 		found, err := store.Find(t.Context(), key.OrganizationID, keystore.ByID(key.ID))

@@ -87,7 +87,7 @@ func fillServerFolder(t *testing.T, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keys.Add(enginetest.Organization, file.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := keys.Add(t.Context(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	if err := keys.Close(); err != nil {

@@ -47,7 +47,7 @@ func bitcoinKey(f *testing.F) keystore.Key {
 		f.Fatal(err)
 	}
 	store := memory.New()
-	info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func FuzzBitcoinAddress(f *testing.F) {
 	chain := bitcoin.New(bitcoin.Limits{})
 	secret := bytes.Repeat([]byte{1}, 32)
 	store := memory.New()
-	info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func ethereumKey(f *testing.F) keystore.Key {
 	}
 	keys := memory.New()
 	f.Cleanup(func() { keys.Close() })
-	if _, err := keys.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := keys.Add(f.Context(), "org", keystore.NewKey{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		f.Fatal(err)
 	}
 	key, err := keys.Find(f.Context(), "org", keystore.ByID("key"))

@@ -37,7 +37,7 @@ func newSeedKeystore(f *testing.F) seedKeystore {
 	dir := filepath.Join(f.TempDir(), "keys")
 	store, err := file.Create(dir, keystorePassphrase, file.Options{WorkFactor: 1})
 	keystoreMust(f, err)
-	info, err := store.Add("org", file.Key{
+	info, err := store.Add(f.Context(), "org", keystore.NewKey{
 		ID: keystoreSeedID, Name: "seed", Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{7}, 32),
 	})
 	keystoreMust(f, err)
@@ -59,7 +59,7 @@ func keystoreMust(t testing.TB, err error) {
 func (s seedKeystore) open(t *testing.T, content []byte) *file.Store {
 	t.Helper()
 	keystoreMust(t, os.WriteFile(s.keyFile, content, 0o600))
-	store, err := file.Open(t.Context(), s.dir, keystorePassphrase, file.Options{LeaveOutBadFiles: true})
+	store, err := file.Open(t.Context(), s.dir, keystorePassphrase, file.Options{SkipInvalid: true})
 	keystoreMust(t, err)
 	t.Cleanup(func() { keystoreMust(t, store.Close()) })
 	return store
@@ -79,7 +79,7 @@ func FuzzKeystoreKeyFile(f *testing.F) {
 		if found := err == nil; found != bytes.Equal(content, seed.content) {
 			t.Errorf("found: %v, with %q", found, content)
 		}
-		for _, bad := range store.BadFiles() {
+		for _, bad := range store.Skipped() {
 			if !errors.Is(bad, file.ErrNotAuthentic) && !errors.Is(bad, file.ErrMalformed) {
 				t.Errorf("refused with %v, want ErrNotAuthentic or ErrMalformed", bad)
 			}
@@ -114,7 +114,7 @@ func FuzzKeystoreAuthenticFile(f *testing.F) {
 		_ = json.Unmarshal([]byte(metadata), &read)
 		found, err := store.Find(t.Context(), read.OrganizationID, keystore.ByID(keystoreSeedID))
 		if err != nil {
-			if len(store.BadFiles()) != 1 {
+			if len(store.Skipped()) != 1 {
 				t.Errorf("neither found nor refused: %v", err)
 			}
 			return

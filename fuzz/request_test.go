@@ -58,11 +58,11 @@ func FuzzSignRequest(f *testing.F) {
 // addKey adds the key of a vector, if it is not there from another one.
 func addKey(f *testing.F, keys *memory.Store, v vector) {
 	f.Helper()
-	key := memory.Key{Curve: keystore.CurveSecp256k1, Secret: unhex(f, strings.TrimPrefix(v.PrivateKey, "0x"))}
+	key := keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: unhex(f, strings.TrimPrefix(v.PrivateKey, "0x"))}
 	if v.SecretKeySeedHex != "" {
-		key = memory.Key{Curve: keystore.CurveEd25519, Secret: unhex(f, v.SecretKeySeedHex)}
+		key = keystore.NewKey{Curve: keystore.CurveEd25519, Secret: unhex(f, v.SecretKeySeedHex)}
 	}
-	if _, err := keys.Add("org", key); err != nil && !errors.Is(err, keystore.ErrKeyExists) {
+	if _, err := keys.Add(f.Context(), "org", key); err != nil && !errors.Is(err, keystore.ErrKeyExists) {
 		f.Fatal(err)
 	}
 }
@@ -72,7 +72,7 @@ func signsTo(t *testing.T, kind activity.TransactionType, secret, unsigned, want
 	t.Helper()
 	keys := memory.New()
 	defer keys.Close()
-	if _, err := keys.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := keys.Add(t.Context(), "org", keystore.NewKey{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})

@@ -96,7 +96,7 @@ func FuzzSolanaSign(f *testing.F) {
 	secret := []byte("thirty-two bytes for one fuzz key")[:32]
 	private := ed25519.NewKeyFromSeed(secret)
 	store := memory.New()
-	info, err := store.Add("org", memory.Key{Curve: keystore.CurveEd25519, Secret: secret})
+	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -244,7 +244,7 @@ func tronKey(f *testing.F) keystore.Key {
 	store := memory.New()
 	f.Cleanup(func() { _ = store.Close() })
 	secret := bytes.Repeat([]byte{7}, keystore.SecretSize)
-	if _, err := store.Add("org", memory.Key{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := store.Add(f.Context(), "org", keystore.NewKey{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		f.Fatal(err)
 	}
 	key, err := store.Find(f.Context(), "org", keystore.ByID("key"))

@@ -100,7 +100,7 @@ func bitcoinSecret(b byte) []byte { return bytes.Repeat([]byte{b}, keystore.Secr
 func bitcoinKey(t *testing.T, secret []byte) keystore.Key {
 	t.Helper()
 	store := memory.New()
-	info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}

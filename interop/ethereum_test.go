@@ -58,7 +58,7 @@ func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs se
 		t.Fatalf("%s serialises, unsigned\n%s\ngo-ethereum\n%s", library, theirs.Unsigned, want)
 	}
 	keys := memory.New()
-	info, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)})
+	info, err := keys.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)})
 	if err != nil {
 		t.Fatal(err)
 	}

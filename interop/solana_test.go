@@ -117,7 +117,7 @@ func solanaSigners(t *testing.T) map[string]keystore.Key {
 	keys := map[string]keystore.Key{}
 	for i := range 12 {
 		secret := sha256.Sum256(fmt.Appendf(nil, "interop signer %d", i))
-		info, err := store.Add("org", memory.Key{Curve: keystore.CurveEd25519, Secret: secret[:]})
+		info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret[:]})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -162,7 +162,7 @@ func askTempo(t *testing.T, lines []any) []tempoAnswer {
 func signTempo(t *testing.T, c *tempomodel.Case, unsigned []byte) string {
 	t.Helper()
 	keys := memory.New()
-	if _, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {
+	if _, err := keys.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)}); err != nil {
 		t.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})

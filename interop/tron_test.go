@@ -285,8 +285,8 @@ func tronStore(t *testing.T) *memory.Store {
 	store := memory.New()
 	t.Cleanup(func() { _ = store.Close() })
 	for number, secret := range tronKeys {
-		key := memory.Key{ID: fmt.Sprintf("key-%d", number), Curve: keystore.CurveSecp256k1, Secret: unhexTron(t, secret)}
-		if _, err := store.Add("org", key); err != nil {
+		key := keystore.NewKey{ID: fmt.Sprintf("key-%d", number), Curve: keystore.CurveSecp256k1, Secret: unhexTron(t, secret)}
+		if _, err := store.Add(t.Context(), "org", key); err != nil {
 			t.Fatal(err)
 		}
 	}

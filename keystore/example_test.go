@@ -15,7 +15,7 @@ import (
 func ExampleVerified() {
 	ctx, keys := context.Background(), memory.New()
 	defer keys.Close()
-	info, err := keys.Generate("my-organization", "hot", keystore.CurveSecp256k1)
+	info, err := keys.Generate(context.Background(), "my-organization", "hot", keystore.CurveSecp256k1)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 }
 
 // owned are the types whose secret is a slice of the caller's.
-var owned = map[string]bool{"keystore.SecretBytes": true, "memory.Key": true, "file.Key": true, "keystoretest.Key": true,
+var owned = map[string]bool{"keystore.SecretBytes": true, "keystore.NewKey": true, "keystoretest.Key": true,
 	"file.NewWallet": true, "keyformat.Key": true, "keyformat.WIF": true}
 
 // leakValues returns values that have got hold of leakSecret in every way there
@@ -60,18 +60,18 @@ func leakValues(t *testing.T) map[string]any {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = inMemory.Close(), inFile.Close() })
-	key := memory.Key{Curve: keystore.CurveEd25519, Secret: leakSecret}
-	info, err := inMemory.Add("org", key)
+	key := keystore.NewKey{Curve: keystore.CurveEd25519, Secret: leakSecret}
+	info, err := inMemory.Add(t.Context(), "org", key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inFile.Add("org", key); err != nil {
+	if _, err := inFile.Add(t.Context(), "org", key); err != nil {
 		t.Fatal(err)
 	}
 	wrongSize := key
 	wrongSize.Secret = leakSecret[:31]
-	_, sizeErr := inFile.Add("org", wrongSize)
-	_, existsErr := inFile.Add("org", key)
+	_, sizeErr := inFile.Add(t.Context(), "org", wrongSize)
+	_, existsErr := inFile.Add(t.Context(), "org", key)
 	handle, err := inMemory.Find(t.Context(), "org", keystore.ByID(info.ID))
 	if err != nil {
 		t.Fatal(err)
@@ -84,16 +84,25 @@ func leakValues(t *testing.T) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := inFile.AddWallet("org", file.NewWallet{Mnemonic: mnemonic})
+	stored, err := inFile.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: mnemonic})
 	if err != nil {
 		t.Fatal(err)
 	}
 	words := file.NewWallet{Mnemonic: leakSecret, Passphrase: leakSecret}
 	secret := keystore.NewSecret(leakSecret)
 	t.Cleanup(secret.Destroy)
+	account, err := wallet.ParsePath("m/84'/0'/0'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched, err := wallet.Watch(leakSecret, account)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return map[string]any{
+		"wallet.WatchOnly":      watched,
+		"keystore.Account":      keystore.Account{KeyInfo: info},
 		"keystore.Secret":       secret,
-		"keystore.SecretRoom":   roomOf(t, leakSecret),
 		"keystore.SecretBytes":  keystore.SecretBytes(leakSecret),
 		"keystore.PublicKey":    info.PublicKey,
 		"keystore.KeyInfo":      info,
@@ -102,9 +111,8 @@ func leakValues(t *testing.T) map[string]any {
 		"keystore.Curve":        keystore.CurveEd25519,
 		"keystore.LocatorKind":  keystore.LocateByID,
 		"memory.Store":          []any{inMemory, handle, keystore.Verified(handle)},
-		"memory.Key":            []any{key, &key},
+		"keystore.NewKey":       []any{key, &key},
 		"file.Store":            inFile,
-		"file.Key":              []any{key, &key},
 		"file.Options":          file.Options{Recovery: []string{"age1"}},
 		"file.Error":            &file.Error{Path: "path", Err: fmt.Errorf("%w, %w", sizeErr, existsErr)},
 		"file.BadFilesError":    &file.BadFilesError{Files: []*file.Error{{Path: "path", Err: sizeErr}}, Total: 1},
@@ -158,10 +166,4 @@ func TestStructWithASecret(t *testing.T) {
 	defer holder.secret.Destroy()
 	keystoretest.CheckNotPrinted(t, "a struct by pointer", holder, leakSecret)
 	keystoretest.CheckNotPrinted(t, "a struct", *holder, leakSecret)
-}
-
-func roomOf(t *testing.T, secret []byte) *keystore.SecretRoom {
-	room := new(keystore.SecretRoom)
-	t.Cleanup(keystore.NewSecretIn(room, secret).Destroy)
-	return room
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash/maphash"
 
 	"github.com/google/uuid"
 )
@@ -66,11 +65,6 @@ func (l Locator) UUID() (id uuid.UUID, ok bool) {
 	return id, l.kind == LocateByID && [16]byte(l.data[16:]) == [16]byte{}
 }
 
-// Hash returns a hash of the locator, for tables of keys.
-func (l *Locator) Hash(seed maphash.Seed) uint64 {
-	return maphash.Bytes(seed, l.data[:]) ^ uint64(l.kind)
-}
-
 // Kind returns what the locator holds.
 func (l Locator) Kind() LocatorKind { return l.kind }
 
@@ -93,21 +87,6 @@ func Locators(pub PublicKey) []Locator {
 		return []Locator{ByEd25519(pub.Ed25519())}
 	}
 	return nil
-}
-
-// Locates reports whether the locator is one of those that [Locators] returns for
-// the public key, without making them. Both are read where they lie: a table of
-// keys asks this at each look-up.
-func (l *Locator) Locates(pub *PublicKey) bool {
-	switch l.kind {
-	case LocateByKeccak:
-		return pub.curve == CurveSecp256k1 && [20]byte(l.data[:]) == pub.keccak
-	case LocateByHash160:
-		return pub.curve == CurveSecp256k1 && [20]byte(l.data[:]) == pub.hash160
-	case LocateByEd25519:
-		return pub.curve == CurveEd25519 && l.data == [32]byte(pub.point[:])
-	}
-	return false
 }
 
 // TaprootLocator returns the locator of a secp256k1 key's BIP-86 address. It

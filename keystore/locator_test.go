@@ -51,38 +51,6 @@ func TestLocators(t *testing.T) {
 	}
 }
 
-// TestLocates: what Locators returns for a key locates it and no other; a locator
-// of another kind with the same bytes does not, nor do the bytes of a key of
-// another curve.
-func TestLocates(t *testing.T) {
-	keys := []keystore.PublicKey{
-		parse(t, keystore.CurveSecp256k1, points[0].compressed), parse(t, keystore.CurveSecp256k1, points[1].compressed),
-		parse(t, keystore.CurveEd25519, strings.Repeat("01", 32)), {},
-	}
-	for i, pub := range keys {
-		for _, at := range keystore.Locators(pub) {
-			for j, other := range keys {
-				if got := at.Locates(&other); got != (i == j) {
-					t.Errorf("%v of key %d locates key %d: %v", at, i, j, got)
-				}
-			}
-		}
-		keccak, hash160 := pub.KeccakAddress(), pub.Hash160()
-		for _, at := range []keystore.Locator{
-			{}, keystore.ByKeccak(hash160), keystore.ByHash160(keccak), keystore.ByTaproot(pub.XOnly()), keystore.ByEd25519(pub.XOnly()),
-		} {
-			if at.Locates(&pub) {
-				t.Errorf("%v locates key %d", at, i)
-			}
-		}
-	}
-	for _, at := range []keystore.Locator{keystore.ByKeccak([20]byte{}), keystore.ByHash160([20]byte{}), keystore.ByEd25519([32]byte{})} {
-		if at.Locates(&keys[2]) || at.Locates(new(keystore.PublicKey)) {
-			t.Errorf("%v locates a key that has nothing of the kind", at)
-		}
-	}
-}
-
 // TestLocatorKinds: equal bytes of different kinds are different places.
 func TestLocatorKinds(t *testing.T) {
 	seen := map[keystore.Locator]string{{}: "zero"}

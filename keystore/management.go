@@ -1,6 +1,9 @@
 package keystore
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // What a keystore can do beside finding keys is found by type assertion, as what a
 // key can sign is.
@@ -17,4 +20,56 @@ type Readier interface {
 type Skipper interface {
 	// Skipped returns one error for each key that is not used, and says why.
 	Skipped() []error
+}
+
+// Generator is a keystore that makes new keys.
+type Generator interface {
+	// Generate makes a new key in an organization. When it returns without error the
+	// key is safe: on disk, or in the HSM.
+	Generate(ctx context.Context, organizationID, name string, curve Curve) (KeyInfo, error)
+}
+
+// NewKey is a key that is to be added to a keystore.
+type NewKey struct {
+	ID        string      // a UUID; a new one if empty
+	Name      string      // free text
+	Curve     Curve       // what the secret is for
+	Secret    SecretBytes // SecretSize bytes; copied, the caller still owns them
+	PublicKey PublicKey   // if not zero, a secret that belongs to another is refused
+	CreatedAt time.Time   // now if zero; kept to the second, by backends that keep it
+}
+
+// Importer is a keystore that takes secrets in.
+type Importer interface {
+	// AddBatch adds keys to an organization. Both slices have one element for each key,
+	// in order: infos[i] is safe if errs[i] is nil. The error of a key whose id or
+	// secret the organization has already is ErrKeyExists, together with what there is.
+	AddBatch(ctx context.Context, organizationID string, keys []NewKey) (infos []KeyInfo, errs []error)
+}
+
+// Exporter is a keystore that gives secrets out.
+type Exporter interface {
+	// RevealSecret calls use with the SecretSize bytes of a key, which use must not
+	// keep.
+	RevealSecret(ctx context.Context, organizationID, id string, use func(secret []byte) error) error
+}
+
+// Renamer is a keystore whose keys can be renamed.
+type Renamer interface {
+	// Rename gives a key another name. Its id stays.
+	Rename(ctx context.Context, organizationID, id, name string) error
+}
+
+// Deleter is a keystore whose keys can be deleted.
+type Deleter interface {
+	// Delete removes a key for good: there is no way back but a copy that was made
+	// before.
+	Delete(ctx context.Context, organizationID, id string) error
+}
+
+// SchnorrReporter is a keystore that says whether its keys make BIP-340 signatures. One
+// that says nothing has keys that do.
+type SchnorrReporter interface {
+	// SignsSchnorr returns false if none of its keys can spend from a taproot address.
+	SignsSchnorr() bool
 }

@@ -18,45 +18,28 @@ const redacted = "[redacted]"
 // with a Secret in an unexported field, which fmt prints without asking Secret,
 // shows no more than addresses.
 type Secret struct {
-	held *SecretRoom
+	held *heldSecret
 }
 
-// SecretRoom is what a Secret refers to, for who has it as part of a struct of his
-// own: see [NewSecretIn]. The zero SecretRoom is ready for one Secret, once. It must
-// not be copied.
-type SecretRoom struct {
+// heldSecret is what all copies of a Secret refer to.
+type heldSecret struct {
 	mu sync.RWMutex
 
 	// Where in the vault the bytes are, nil once they are destroyed, and how many:
 	// fmt follows slices, and some pointers, but not this one.
 	at   unsafe.Pointer
 	size int
-
-	used bool // by a Secret, whose copies may still be about
 }
 
 // bytes are the secret itself, nil once it is destroyed.
-func (r *SecretRoom) bytes() []byte { return unsafe.Slice((*byte)(r.at), r.size) }
+func (h *heldSecret) bytes() []byte { return unsafe.Slice((*byte)(h.at), h.size) }
 
 // NewSecret copies the bytes into a new Secret. The caller still owns what was
 // passed, and should [Wipe] it.
 func NewSecret(secret []byte) Secret {
-	return NewSecretIn(new(SecretRoom), secret)
-}
-
-// NewSecretIn is NewSecret with room of the caller's, which no other Secret has had,
-// not even one that is destroyed: its copies would reveal this one. It is for those
-// who keep very many secrets: one that lies beside its key is reached with one step
-// of memory less.
-func NewSecretIn(room *SecretRoom, secret []byte) Secret {
-	if room.used {
-		panic("keystore: another secret has had this room")
-	}
-	room.used = true
 	taken := vault.take(len(secret))
 	copy(taken, secret)
-	room.at, room.size = unsafe.Pointer(unsafe.SliceData(taken)), len(taken)
-	return Secret{held: room}
+	return Secret{held: &heldSecret{at: unsafe.Pointer(unsafe.SliceData(taken)), size: len(taken)}}
 }
 
 // Reveal calls use with the secret bytes. They are the secret itself, not a
@@ -74,8 +57,8 @@ func (s Secret) Reveal(use func(secret []byte) error) error {
 	return use(s.held.bytes())
 }
 
-// comparing is held by who holds two secrets at once: two who hold one each and
-// wait for the other's could wait for ever, if both are about to be destroyed.
+// comparing is held while two secrets are: two goroutines that hold one each and wait
+// for the other's could wait for ever, if both are about to be destroyed.
 var comparing sync.Mutex
 
 // Equal compares two secrets in constant time for equal lengths. A destroyed

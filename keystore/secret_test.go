@@ -135,24 +135,3 @@ func TestWipe(t *testing.T) {
 		t.Errorf("left %q", secret)
 	}
 }
-
-// TestSecretRoom: a room is for one secret. A second one would be lost to the first,
-// or be revealed by copies of the first when that is destroyed.
-func TestSecretRoom(t *testing.T) {
-	var room keystore.SecretRoom
-	first := keystore.NewSecretIn(&room, []byte("first"))
-	for range 2 {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("a second secret was put into the room of the first")
-				}
-			}()
-			keystore.NewSecretIn(&room, []byte("second"))
-		}()
-		first.Destroy()
-	}
-	if err := first.Reveal(func([]byte) error { return nil }); !errors.Is(err, keystore.ErrClosed) {
-		t.Errorf("revealed once destroyed: %v", err)
-	}
-}

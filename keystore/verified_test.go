@@ -22,7 +22,7 @@ func signers(t *testing.T) (one, other, solana keystore.Key) {
 	t.Cleanup(func() { _ = store.Close() })
 	var keys []keystore.Key
 	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveSecp256k1, keystore.CurveEd25519} {
-		info, err := store.Generate("org", "", curve)
+		info, err := store.Generate(t.Context(), "org", "", curve)
 		if err != nil {
 			t.Fatal(err)
 		}

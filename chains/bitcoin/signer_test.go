@@ -127,7 +127,7 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 		t.Errorf("%v, %d signatures made", err, calls)
 	}
 	ed25519 := memory.New()
-	info, err := ed25519.Add("org", memory.Key{Curve: keystore.CurveEd25519, Secret: secretOf(1)})
+	info, err := ed25519.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secretOf(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestSigners(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
 	store := memory.New()
 	for _, secret := range [][]byte{secretOf(1), secretOf(2)} {
-		if _, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+		if _, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -31,7 +31,7 @@ func TestVectors(t *testing.T) {
 	for name, vector := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New()
-			info, err := store.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: chaintest.Unhex(t, vector.PrivateKey)})
+			info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: chaintest.Unhex(t, vector.PrivateKey)})
 			if err != nil {
 				t.Fatal(err)
 			}

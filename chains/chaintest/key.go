@@ -18,7 +18,7 @@ func Key(t testing.TB, curve keystore.Curve, secret []byte) keystore.Key {
 	t.Helper()
 	store := memory.New()
 	t.Cleanup(func() { _ = store.Close() })
-	info, err := store.Add(organization, memory.Key{Curve: curve, Secret: secret})
+	info, err := store.Add(t.Context(), organization, keystore.NewKey{Curve: curve, Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}

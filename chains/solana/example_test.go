@@ -62,7 +62,7 @@ func ExampleTransaction_Request() {
 	store := memory.New()
 	defer store.Close()
 	secret, _ := hex.DecodeString("d122f80ccb77a579c4176894b3bd9642f37f3f316ccff3f024a53ad170d555be")
-	if _, err := store.Add("org", memory.Key{Curve: keystore.CurveEd25519, Secret: secret}); err != nil {
+	if _, err := store.Add(context.Background(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret}); err != nil {
 		log.Fatal(err)
 	}
 

@@ -35,7 +35,7 @@ func ExampleChain() {
 	keys := memory.New()
 	defer keys.Close()
 	secret, _ := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca") // for tests only
-	if _, err := keys.Add("acme", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := keys.Add(context.Background(), "acme", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -52,7 +52,7 @@ func ExampleChain() {
 	keys := memory.New()
 	defer keys.Close()
 	secret, _ := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
-	if _, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := keys.Add(context.Background(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		fmt.Println(err)
 		return
 	}

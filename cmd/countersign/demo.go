@@ -120,7 +120,7 @@ func demoKeystore(dir string, tell *narrator) (*file.Store, error) {
 // transaction refused.
 func (c demoChain) show(ctx context.Context, engine *countersign.Engine, keys *file.Store, tell *narrator) error {
 	tell.chapter(c.name + ": " + c.does)
-	key, err := keys.Generate(defaultOrganization, "demo "+c.name, c.curve)
+	key, err := keys.Generate(ctx, defaultOrganization, "demo "+c.name, c.curve)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (s *demoServed) post(ctx context.Context, path string, body []byte) (answer
 // showRequest has a transaction signed by request, twice, and the request
 // refused that was altered.
 func (s *demoServed) showRequest(ctx context.Context, keys *file.Store, tell *narrator) error {
-	key, err := keys.Generate(defaultOrganization, "demo HTTP", ethereumDemo.curve)
+	key, err := keys.Generate(ctx, defaultOrganization, "demo HTTP", ethereumDemo.curve)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func TestDemoChecksCanFail(t *testing.T) {
 
 func demoKey(t *testing.T, keys *memory.Store, chain demoChain) keystore.KeyInfo {
 	t.Helper()
-	key, err := keys.Generate(defaultOrganization, "", chain.curve)
+	key, err := keys.Generate(t.Context(), defaultOrganization, "", chain.curve)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -131,21 +132,41 @@ func newShowCommand() *cobra.Command {
 		Example: "  countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found := false
-			err := eachKey(cmd, &at, network, func(info keystore.KeyInfo) bool {
-				matches := keystore.ByID(info.ID) == keystore.ByID(args[0])
-				found = found || matches
-				return matches
-			})
-			if err == nil && !found {
-				return fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", at.organization, args[0])
-			}
-			return err
+			return showKey(cmd, &at, network, args[0])
 		},
 	}
 	at.register(command)
 	network.register(command)
 	return command
+}
+
+// showKey prints one key, without reading the others where the keystore can do so.
+func showKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, id string) (err error) {
+	if err := network.check(); err != nil {
+		return err
+	}
+	keys, err := at.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	key, err := keys.Find(cmd.Context(), at.organization, keystore.ByID(id))
+	if errors.Is(err, keystore.ErrKeyNotFound) {
+		tellSkipped(cmd, keys)
+		return fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", at.organization, id)
+	}
+	if err != nil {
+		return err
+	}
+	places, err := placesOf(cmd.Context(), keys, at.organization)
+	if err != nil {
+		return err
+	}
+	if err := printJSON(cmd.OutOrStdout(), spendable(keys, places.mark(network.line(keystore.InfoOf(key))))); err != nil {
+		return err
+	}
+	tellSkipped(cmd, keys)
+	return nil
 }
 
 // eachKey prints the keys that are wanted.
@@ -169,11 +190,11 @@ func eachKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, wanted 
 		if !wanted(info) {
 			continue
 		}
-		if err := printJSON(cmd.OutOrStdout(), at.shown(places.mark(network.line(info)))); err != nil {
+		if err := printJSON(cmd.OutOrStdout(), spendable(keys, places.mark(network.line(info)))); err != nil {
 			return err
 		}
 	}
-	tellLeftOut(cmd, keys)
+	tellSkipped(cmd, keys)
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
@@ -24,6 +23,14 @@ type exportCommand struct {
 	passwordFile string
 	yes          bool
 }
+
+// exporter is a keystore that gives secrets out.
+type exporter interface {
+	keystore.Keystore
+	keystore.Exporter
+}
+
+const noExport = "an HSM does not give keys away (CKA_EXTRACTABLE is false): back it up with the vendor's tools, or name a directory with --keystore file:DIR"
 
 func newExportCommand() *cobra.Command {
 	var c exportCommand
@@ -66,7 +73,7 @@ func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
 		return err
 	}
 	defer keystore.Wipe(password)
-	keys, err := c.at.openDirectory(cmd)
+	keys, err := openFor[exporter](&c.at, cmd, noExport)
 	if err != nil {
 		return err
 	}
@@ -88,8 +95,8 @@ func (c *exportCommand) check() error {
 	if err := c.at.check(); err != nil {
 		return err
 	}
-	if c.at.isHSM() {
-		return usagef("an HSM does not give keys away (CKA_EXTRACTABLE is false): back it up with the vendor's tools, or name a directory with --keystore file:DIR")
+	if !can[exporter](&c.at) {
+		return usagef("%s", noExport)
 	}
 	if err := c.network.check(); err != nil {
 		return err
@@ -134,9 +141,13 @@ func (c *exportCommand) password(ctx context.Context) ([]byte, error) {
 }
 
 // text returns what is to be printed. The caller wipes it.
-func (c *exportCommand) text(ctx context.Context, keys *file.Store, id string, password []byte) (text []byte, err error) {
+func (c *exportCommand) text(ctx context.Context, keys exporter, id string, password []byte) (text []byte, err error) {
 	if c.format == formatMnemonic {
-		return mnemonicText(ctx, keys, c.at.organization, id)
+		keeper, ok := keys.(walletKeeper)
+		if !ok {
+			return nil, errors.New("this keystore keeps no wallets")
+		}
+		return mnemonicText(ctx, keeper, c.at.organization, id)
 	}
 	handle, err := keys.Find(ctx, c.at.organization, keystore.ByID(id))
 	if errors.Is(err, keystore.ErrKeyNotFound) {
@@ -177,7 +188,7 @@ func (c *exportCommand) encode(key keyformat.Key, password []byte) ([]byte, erro
 	return key.Hex(), nil
 }
 
-func mnemonicText(ctx context.Context, keys *file.Store, organizationID, id string) (text []byte, err error) {
+func mnemonicText(ctx context.Context, keys walletKeeper, organizationID, id string) (text []byte, err error) {
 	err = keys.RevealMnemonic(ctx, organizationID, id, func(mnemonic, passphrase []byte) error {
 		text = make([]byte, 0, len(mnemonic)+len(passphrase)+2)
 		text = append(append(text, mnemonic...), '\n')

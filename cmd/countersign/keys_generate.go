@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/keystore"
@@ -10,6 +12,7 @@ func newGenerateCommand() *cobra.Command {
 	var at keystoreFlags
 	var network networkFlag
 	var curve, name string
+	var count int
 	command := &cobra.Command{
 		Use:   "generate",
 		Short: "Make a new key",
@@ -30,17 +33,46 @@ key is made inside, and never leaves it.`),
 			if err != nil {
 				return err
 			}
-			info, err := at.generate(cmd, name, onCurve)
-			if err != nil {
-				return err
-			}
-			return printJSON(cmd.OutOrStdout(), at.shown(network.line(info)))
+			return generateKeys(cmd, at, network, name, onCurve, count)
 		},
 	}
 	at.register(command)
 	network.register(command)
 	registerKeyFlags(command, &curve, &name)
+	command.Flags().IntVar(&count, "count", 1, "make `N` keys; with more than one, -1, -2 and so on is added to the name")
 	return command
+}
+
+// generator is a keystore that makes keys.
+type generator interface {
+	keystore.Keystore
+	keystore.Generator
+}
+
+// generateKeys makes keys and prints each when it is safe.
+func generateKeys(cmd *cobra.Command, at keystoreFlags, network networkFlag, name string, curve keystore.Curve, count int) (err error) {
+	if count < 1 {
+		return usagef("--count %d: at least 1", count)
+	}
+	keys, err := createFor[generator](&at, cmd, "this keystore makes no keys")
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	for number := 1; number <= count; number++ {
+		called := name
+		if count > 1 && name != "" {
+			called = fmt.Sprintf("%s-%d", name, number)
+		}
+		info, err := keys.Generate(cmd.Context(), at.organization, called, curve)
+		if err != nil {
+			return err
+		}
+		if err := printJSON(cmd.OutOrStdout(), spendable(keys, network.line(info))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // registerKeyFlags adds what is said of a new key.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/file"
 )
 
 // importCommand is one call of keys import.
@@ -21,8 +20,9 @@ type importCommand struct {
 	jsonl   bool
 	yes     bool // to an HSM
 
-	passwordFile string // of an encrypted secret
-	dir          string // of files in the format v3
+	into         importTarget // once it is open
+	passwordFile string       // of an encrypted secret
+	dir          string       // of files in the format v3
 }
 
 func newImportCommand() *cobra.Command {
@@ -130,7 +130,7 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	infos, errs := keys.add(cmd.Context(), c.at.organization, []file.Key{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
+	infos, errs := keys.AddBatch(cmd.Context(), c.at.organization, []keystore.NewKey{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
 	info, err := infos[0], errs[0]
 	if errors.Is(err, keystore.ErrKeyExists) {
 		if info, err = sameKey(info, c.name, err); err == nil {
@@ -140,7 +140,7 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	return printJSON(cmd.OutOrStdout(), c.at.shown(c.network.line(info)))
+	return printJSON(cmd.OutOrStdout(), spendable(keys, c.network.line(info)))
 }
 
 // sameKey answers for a key that is there already: with what is there, unless

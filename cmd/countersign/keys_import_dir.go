@@ -14,7 +14,6 @@ import (
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
@@ -100,7 +99,7 @@ func (c *importCommand) importFile(ctx context.Context, keys importTarget, direc
 		return info, err
 	}
 	defer key.Wipe()
-	infos, errs := keys.add(ctx, c.at.organization, []file.Key{{Curve: key.Curve, Secret: key.Secret}})
+	infos, errs := keys.AddBatch(ctx, c.at.organization, []keystore.NewKey{{Curve: key.Curve, Secret: key.Secret}})
 	return infos[0], errs[0]
 }
 

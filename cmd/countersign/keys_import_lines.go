@@ -46,7 +46,7 @@ func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
 // importBatch imports the keys of some lines and answers for each.
 func (c *importCommand) importBatch(ctx context.Context, keys importTarget, batch []lines.Line) []lines.Answer {
 	answers := make([]lines.Answer, len(batch))
-	var fresh []file.Key
+	var fresh []keystore.NewKey
 	var of []int // the line of each
 	for i, line := range batch {
 		key, err := readKey(line)
@@ -57,7 +57,7 @@ func (c *importCommand) importBatch(ctx context.Context, keys importTarget, batc
 		}
 		fresh, of = append(fresh, key), append(of, i)
 	}
-	infos, errs := keys.add(ctx, c.at.organization, fresh)
+	infos, errs := keys.AddBatch(ctx, c.at.organization, fresh)
 	for n, i := range of {
 		answers[i] = c.answer(fresh[n].Name, infos[n], errs[n])
 		keystore.Wipe(fresh[n].Secret)
@@ -66,7 +66,7 @@ func (c *importCommand) importBatch(ctx context.Context, keys importTarget, batc
 }
 
 // readKey reads the key of a line. The caller wipes its secret.
-func readKey(line lines.Line) (key file.Key, err error) {
+func readKey(line lines.Line) (key keystore.NewKey, err error) {
 	if line.Err != nil {
 		return key, line.Err
 	}
@@ -94,7 +94,7 @@ func (c *importCommand) answer(name string, info keystore.KeyInfo, err error) li
 	}
 	switch {
 	case err == nil:
-		return lines.Answer{Text: jsonLine(c.at.shown(c.network.line(info)))}
+		return lines.Answer{Text: jsonLine(spendable(c.into, c.network.line(info)))}
 	case isStorageError(err):
 		return refusedLine(activity.NewError(activity.ReasonUnavailable, "", err, "%v", err))
 	}

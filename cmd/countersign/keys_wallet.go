@@ -41,7 +41,7 @@ type places map[string]place
 
 // placesOf returns the places of a keystore's accounts, if it keeps wallets.
 func placesOf(ctx context.Context, keys keystore.Keystore, organizationID string) (places, error) {
-	store, ok := keys.(*file.Store)
+	store, ok := keys.(walletKeeper)
 	if !ok {
 		return nil, nil
 	}
@@ -65,10 +65,21 @@ func (p places) mark(line keyLine) keyLine {
 	return line
 }
 
+// walletKeeper is a keystore that keeps wallets.
+type walletKeeper interface {
+	keystore.Keystore
+	AddWallet(ctx context.Context, organizationID string, add file.NewWallet) (file.Wallet, error)
+	Derive(ctx context.Context, organizationID, walletID string, account wallet.Account) (file.Account, error)
+	Wallets(ctx context.Context, organizationID string) ([]file.Wallet, error)
+	RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error
+}
+
+const noWallets = "a wallet does not go into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can go, from 'countersign keys export --format hex' to 'countersign keys import'"
+
 // importWallet is keys import --format mnemonic.
 func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
-	if c.at.isHSM() {
-		return usagef("a wallet does not go into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can go, from 'countersign keys export --format hex' to 'countersign keys import'")
+	if !can[walletKeeper](&c.at) {
+		return usagef("%s", noWallets)
 	}
 	if c.curve != "" {
 		return usagef("--curve does not go with --format mnemonic: a wallet has accounts on both curves")
@@ -89,12 +100,12 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 		return err
 	}
 	keystore.Wipe(entropy)
-	keys, err := c.at.openOrCreate(cmd)
+	keys, err := createFor[walletKeeper](&c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	w, err := keys.AddWallet(c.at.organization, add)
+	w, err := keys.AddWallet(cmd.Context(), c.at.organization, add)
 	if errors.Is(err, keystore.ErrKeyExists) && w.ID != "" {
 		if w, err = sameWallet(w, c.name); err == nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "This wallet was in the keystore already.")
@@ -139,7 +150,7 @@ on CURVE_SECP256K1.`),
 			if err := at.check(); err != nil {
 				return err
 			}
-			if at.isHSM() {
+			if !can[walletKeeper](&at) {
 				return usagef("there are no wallets in an HSM, which derives no keys (BIP-32, SLIP-10): name the directory that has the wallet, with --keystore file:DIR")
 			}
 			if err := network.check(); err != nil {
@@ -179,12 +190,12 @@ func parseAccount(walletID, path, curve string) (account wallet.Account, err err
 }
 
 func derive(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, account wallet.Account) (err error) {
-	keys, err := at.openDirectory(cmd)
+	keys, err := openFor[walletKeeper](&at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	derived, err := keys.Derive(at.organization, walletID, account)
+	derived, err := keys.Derive(cmd.Context(), at.organization, walletID, account)
 	if errors.Is(err, keystore.ErrKeyExists) && derived.ID != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
 		err = nil

@@ -113,28 +113,8 @@ func (f *keystoreFlags) directory() (string, error) {
 	return filepath.Clean(rest), nil
 }
 
-// open opens a keystore that is there.
-func (f *keystoreFlags) open(cmd *cobra.Command) (keystore.Keystore, error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	if f.isHSM() {
-		keys, err := f.openHSM(cmd)
-		if err != nil {
-			return nil, err
-		}
-		return keys, nil
-	}
-	keys, err := f.openDirectory(cmd)
-	if err != nil {
-		return nil, err
-	}
-	return keys, nil
-}
-
-// openDirectory opens a file keystore that is there: for what an HSM does not
-// do, such as to give a secret away.
-func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (*file.Store, error) {
+// openDirectory opens a file keystore that is there.
+func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
 	dir, err := f.directory()
 	if err != nil {
 		return nil, err
@@ -154,8 +134,8 @@ func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (*file.Store, error) {
 	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
 }
 
-// openOrCreate opens a keystore, or makes one where nothing is.
-func (f *keystoreFlags) openOrCreate(cmd *cobra.Command) (*file.Store, error) {
+// createDirectory opens a file keystore, or makes one where nothing is.
+func (f *keystoreFlags) createDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
 	dir, err := f.directory()
 	if err != nil {
 		return nil, err
@@ -183,7 +163,7 @@ func (f *keystoreFlags) openOrCreate(cmd *cobra.Command) (*file.Store, error) {
 }
 
 func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
-	store, err := file.Open(ctx, dir, passphrase, file.Options{LeaveOutBadFiles: f.leaveOutBadFiles, Logger: f.log})
+	store, err := file.Open(ctx, dir, passphrase, file.Options{SkipInvalid: f.leaveOutBadFiles, Logger: f.log})
 	if errors.Is(err, context.Canceled) {
 		return nil, terminal.ErrInterrupted
 	}
@@ -193,7 +173,7 @@ func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 	if err != nil {
 		return nil, err
 	}
-	for _, bad := range store.BadFiles() {
+	for _, bad := range store.Skipped() {
 		if f.log != nil {
 			break // it has logged them
 		}

@@ -5,12 +5,9 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
@@ -19,22 +16,6 @@ import (
 
 // maxPIN is the longest PIN in bytes.
 const maxPIN = 255
-
-// isHSM reports whether the keystore is a token behind a PKCS#11 module.
-func (f *keystoreFlags) isHSM() bool { return strings.HasPrefix(f.uri, "pkcs11:") }
-
-// check refuses a call that names no keystore, or one that cannot be.
-func (f *keystoreFlags) check() error {
-	if err := f.resolve(); err != nil {
-		return err
-	}
-	if f.isHSM() {
-		_, err := f.token()
-		return err
-	}
-	_, err := f.directory()
-	return err
-}
 
 // token returns what --keystore pkcs11:… names.
 func (f *keystoreFlags) token() (pkcs11.URI, error) {
@@ -55,6 +36,15 @@ func (f *keystoreFlags) token() (pkcs11.URI, error) {
 		return pkcs11.URI{}, usagef("the URI gives the token to organization %q, and --org is %q: add --org %s", of, f.organization, of)
 	}
 	return uri, nil
+}
+
+// openToken is openHSM as the command opens any keystore.
+func (f *keystoreFlags) openToken(cmd *cobra.Command) (keystore.Keystore, error) {
+	store, err := f.openHSM(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
 }
 
 // openHSM logs in to a token. From here on the process leaves no core dump.
@@ -115,47 +105,6 @@ func askPIN(ctx context.Context) ([]byte, error) {
 	}
 	defer func() { _ = tty.Close() }()
 	return tty.Secret(ctx, "PIN of the token")
-}
-
-// generate makes a key, in the keystore that is there or that it makes.
-func (f *keystoreFlags) generate(cmd *cobra.Command, name string, curve keystore.Curve) (_ keystore.KeyInfo, err error) {
-	if err := f.check(); err != nil {
-		return keystore.KeyInfo{}, err
-	}
-	if !f.isHSM() {
-		keys, err := f.openOrCreate(cmd)
-		if err != nil {
-			return keystore.KeyInfo{}, err
-		}
-		defer closeKeystore(keys, &err)
-		return keys.Generate(f.organization, name, curve)
-	}
-	keys, err := f.openHSM(cmd)
-	if err != nil {
-		return keystore.KeyInfo{}, err
-	}
-	defer closeKeystore(keys, &err)
-	return keys.Generate(cmd.Context(), f.organization, name, curve)
-}
-
-// tellLeftOut says which keys on a token are not used, to who looks for them.
-func tellLeftOut(cmd *cobra.Command, keys keystore.Keystore) {
-	if token, ok := keys.(*pkcs11.Store); ok {
-		for _, why := range token.Skipped() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %v\n", why)
-		}
-	}
-}
-
-// shown leaves out the taproot addresses of a key on a token: PKCS#11 has no
-// BIP-340 signatures, so what is sent there could not be spent.
-func (f *keystoreFlags) shown(line keyLine) keyLine {
-	if f.isHSM() {
-		line.Addresses = slices.DeleteFunc(line.Addresses, func(address chains.Address) bool {
-			return strings.HasSuffix(address.Format, taprootFormat)
-		})
-	}
-	return line
 }
 
 // openHSMProofKey opens the app-proof key on a token. It stays open until the

@@ -116,12 +116,12 @@ func makeFixture(t testing.TB, dir string) {
 	}
 	defer keys.Close()
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for i, key := range []file.Key{
+	for i, key := range []keystore.NewKey{
 		{ID: fixtureID, Name: "vectors", Curve: keystore.CurveSecp256k1, Secret: mustHex(t, fixtureSecret)},
 		{ID: fixtureSeedID, Curve: keystore.CurveEd25519, Secret: mustHex(t, fixtureSeed)},
 	} {
 		key.CreatedAt = created.Add(time.Duration(i) * time.Second)
-		if _, err := keys.Add(defaultOrganization, key); err != nil {
+		if _, err := keys.Add(t.Context(), defaultOrganization, key); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ func main() {
 	secret := make([]byte, keystore.SecretSize)
 	_, _ = rand.Read(secret) // never fails
 	keys := memory.New()
-	key, err := keys.Add("my-organization", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+	key, err := keys.Add(context.Background(), "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 	if err != nil {
 		log.Fatal(err)
 	}

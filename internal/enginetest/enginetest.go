@@ -99,10 +99,10 @@ func keys(t testing.TB) *memory.Store {
 		t.Fatal(err)
 	}
 	store := memory.New()
-	if _, err := store.Add(Organization, memory.Key{ID: "key-1", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := store.Add(t.Context(), Organization, keystore.NewKey{ID: "key-1", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Add(Organization, memory.Key{ID: "key-2", Curve: keystore.CurveEd25519, Secret: secret}); err != nil {
+	if _, err := store.Add(t.Context(), Organization, keystore.NewKey{ID: "key-2", Curve: keystore.CurveEd25519, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	return store

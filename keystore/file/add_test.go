@@ -21,9 +21,9 @@ func secret(i int) []byte {
 	return digest[:]
 }
 
-func secp256k1Keys(from, to int) (keys []file.Key) {
+func secp256k1Keys(from, to int) (keys []keystore.NewKey) {
 	for i := from; i < to; i++ {
-		keys = append(keys, file.Key{Curve: keystore.CurveSecp256k1, Secret: secret(i)})
+		keys = append(keys, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(i)})
 	}
 	return keys
 }
@@ -49,15 +49,15 @@ func reopen(t *testing.T, dir string) *file.Store {
 
 func TestAddBatch(t *testing.T) {
 	store := create(t)
-	first, err := store.Add("org", file.Key{Name: "there", Curve: keystore.CurveSecp256k1, Secret: secret(3)})
+	first, err := store.Add(t.Context(), "org", keystore.NewKey{Name: "there", Curve: keystore.CurveSecp256k1, Secret: secret(3)})
 	must(t, err)
 	keys := secp256k1Keys(0, 8)
 	keys[5].Secret = secret(2)        // the same as an earlier one
 	keys[6].Secret = make([]byte, 32) // no scalar
 	keys[7].ID = "hot"                // no UUID
-	keys = append(keys, file.Key{ID: first.ID, Curve: keystore.CurveEd25519, Secret: secret(9)})
-	keys = append(keys, file.Key{Curve: keystore.CurveEd25519, Secret: secret(0)}) // another curve, another key
-	infos, errs := store.AddBatch("org", keys)
+	keys = append(keys, keystore.NewKey{ID: first.ID, Curve: keystore.CurveEd25519, Secret: secret(9)})
+	keys = append(keys, keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(0)}) // another curve, another key
+	infos, errs := store.AddBatch(t.Context(), "org", keys)
 	if len(infos) != len(keys) || len(errs) != len(keys) {
 		t.Fatalf("%d infos, %d errors for %d keys", len(infos), len(errs), len(keys))
 	}
@@ -89,10 +89,10 @@ func TestImportAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
 	must(t, err)
-	infos, errs := store.AddBatch("org", secp256k1Keys(0, 5))
+	infos, errs := store.AddBatch(t.Context(), "org", secp256k1Keys(0, 5))
 	must(t, errs...)
 	must(t, store.Close())
-	again, errs := reopen(t, dir).AddBatch("org", secp256k1Keys(0, 5))
+	again, errs := reopen(t, dir).AddBatch(t.Context(), "org", secp256k1Keys(0, 5))
 	for i := range again {
 		if !errors.Is(errs[i], keystore.ErrKeyExists) || again[i] != infos[i] {
 			t.Errorf("key %d: %v, %v, want ErrKeyExists and %v", i, again[i], errs[i], infos[i])
@@ -104,13 +104,13 @@ func TestListingOrderAcrossOpening(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
 	must(t, err)
-	infos, errs := store.AddBatch("org", secp256k1Keys(0, 20))
+	infos, errs := store.AddBatch(t.Context(), "org", secp256k1Keys(0, 20))
 	must(t, errs...)
 	var want []string
 	for _, info := range infos {
 		want = append(want, info.ID)
 	}
-	old, err := store.Add("org", file.Key{Curve: keystore.CurveEd25519, Secret: secret(0), CreatedAt: time.Date(2009, 1, 3, 18, 15, 5, 0, time.UTC)})
+	old, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(0), CreatedAt: time.Date(2009, 1, 3, 18, 15, 5, 0, time.UTC)})
 	must(t, err)
 	want = append([]string{old.ID}, want...)
 	if got := ids(t, store, "org"); !slices.Equal(got, want) {
@@ -123,44 +123,44 @@ func TestListingOrderAcrossOpening(t *testing.T) {
 
 func TestOrganizationsShareNoIDs(t *testing.T) {
 	store := create(t)
-	ours, err := store.Add("org", file.Key{Name: "ours", Curve: keystore.CurveEd25519, Secret: secret(1)})
+	ours, err := store.Add(t.Context(), "org", keystore.NewKey{Name: "ours", Curve: keystore.CurveEd25519, Secret: secret(1)})
 	must(t, err)
-	info, err := store.Add("other", file.Key{ID: strings.ToUpper(ours.ID), Curve: keystore.CurveEd25519, Secret: secret(2)})
+	info, err := store.Add(t.Context(), "other", keystore.NewKey{ID: strings.ToUpper(ours.ID), Curve: keystore.CurveEd25519, Secret: secret(2)})
 	if !errors.Is(err, keystore.ErrKeyExists) || info != (keystore.KeyInfo{}) {
 		t.Errorf("an id of another organization: %v, %v, want ErrKeyExists and nothing about that key", info, err)
 	}
-	if _, err := store.Add("other", file.Key{Curve: keystore.CurveEd25519, Secret: secret(1)}); err != nil {
+	if _, err := store.Add(t.Context(), "other", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(1)}); err != nil {
 		t.Errorf("a secret of another organization: %v", err)
 	}
 }
 
 func TestRefusedKeys(t *testing.T) {
 	store := create(t)
-	good := file.Key{Curve: keystore.CurveEd25519, Secret: secret(1)}
+	good := keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(1)}
 	for _, c := range []struct {
 		name, organizationID string
-		change               func(*file.Key)
+		change               func(*keystore.NewKey)
 		want                 string
 	}{
-		{"no organization", "", func(*file.Key) {}, "organization id is empty"},
-		{"long organization", strings.Repeat("o", 257), func(*file.Key) {}, "organization id has 257 bytes, at most 256 fit"},
-		{"long name", "org", func(k *file.Key) { k.Name = strings.Repeat("n", 257) }, "name has 257 bytes, at most 256 fit"},
-		{"name not in UTF-8", "org", func(k *file.Key) { k.Name = "a\xff" }, "name is not valid UTF-8"},
-		{"name that plays tricks", "org", func(k *file.Key) { k.Name = "a\x1b[2J" }, "name has a control character at byte 1"},
-		{"organization in two lines", "a\nb", func(*file.Key) {}, "organization id has a control character at byte 1"},
-		{"id that is a path", "org", func(k *file.Key) { k.ID = "../../../../../../../../etc/passwd..." }, "is not a UUID"},
-		{"id in braces", "org", func(k *file.Key) { k.ID = "{" + stranger + "}" }, "is not a UUID"},
-		{"id without hyphens", "org", func(k *file.Key) { k.ID = strings.ReplaceAll(stranger, "-", "") }, "is not a UUID"},
-		{"short secret", "org", func(k *file.Key) { k.Secret = k.Secret[:31] }, "31 bytes, want 32"},
-		{"zero scalar", "org", func(k *file.Key) { k.Curve, k.Secret = keystore.CurveSecp256k1, make([]byte, 32) }, "not between 1 and the group order"},
-		{"no curve", "org", func(k *file.Key) { k.Curve = 0 }, "use CURVE_SECP256K1 or CURVE_ED25519"},
-		{"another public key", "org", func(k *file.Key) { k.PublicKey = publicKey(t, 2) }, "the secret does not belong to the public key"},
-		{"far future", "org", func(k *file.Key) { k.CreatedAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, "creation time"},
+		{"no organization", "", func(*keystore.NewKey) {}, "organization id is empty"},
+		{"long organization", strings.Repeat("o", 257), func(*keystore.NewKey) {}, "organization id has 257 bytes, at most 256 fit"},
+		{"long name", "org", func(k *keystore.NewKey) { k.Name = strings.Repeat("n", 257) }, "name has 257 bytes, at most 256 fit"},
+		{"name not in UTF-8", "org", func(k *keystore.NewKey) { k.Name = "a\xff" }, "name is not valid UTF-8"},
+		{"name that plays tricks", "org", func(k *keystore.NewKey) { k.Name = "a\x1b[2J" }, "name has a control character at byte 1"},
+		{"organization in two lines", "a\nb", func(*keystore.NewKey) {}, "organization id has a control character at byte 1"},
+		{"id that is a path", "org", func(k *keystore.NewKey) { k.ID = "../../../../../../../../etc/passwd..." }, "is not a UUID"},
+		{"id in braces", "org", func(k *keystore.NewKey) { k.ID = "{" + stranger + "}" }, "is not a UUID"},
+		{"id without hyphens", "org", func(k *keystore.NewKey) { k.ID = strings.ReplaceAll(stranger, "-", "") }, "is not a UUID"},
+		{"short secret", "org", func(k *keystore.NewKey) { k.Secret = k.Secret[:31] }, "31 bytes, want 32"},
+		{"zero scalar", "org", func(k *keystore.NewKey) { k.Curve, k.Secret = keystore.CurveSecp256k1, make([]byte, 32) }, "not between 1 and the group order"},
+		{"no curve", "org", func(k *keystore.NewKey) { k.Curve = 0 }, "use CURVE_SECP256K1 or CURVE_ED25519"},
+		{"another public key", "org", func(k *keystore.NewKey) { k.PublicKey = publicKey(t, 2) }, "the secret does not belong to the public key"},
+		{"far future", "org", func(k *keystore.NewKey) { k.CreatedAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, "creation time"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			key := good
 			c.change(&key)
-			if info, err := store.Add(c.organizationID, key); err == nil || !strings.Contains(err.Error(), c.want) || info != (keystore.KeyInfo{}) {
+			if info, err := store.Add(t.Context(), c.organizationID, key); err == nil || !strings.Contains(err.Error(), c.want) || info != (keystore.KeyInfo{}) {
 				t.Errorf("added with %v, %v, want an error with %q", info, err, c.want)
 			}
 		})
@@ -174,7 +174,7 @@ func TestRefusedKeys(t *testing.T) {
 func publicKey(t *testing.T, i int) keystore.PublicKey {
 	t.Helper()
 	store := create(t)
-	info, err := store.Add("org", file.Key{Curve: keystore.CurveEd25519, Secret: secret(i)})
+	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(i)})
 	must(t, err)
 	return info.PublicKey
 }
@@ -206,7 +206,7 @@ func TestWrittenFiles(t *testing.T) {
 func TestRevealSecret(t *testing.T) {
 	store := create(t)
 	for i, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
-		info, err := store.Add("org", file.Key{Curve: curve, Secret: secret(i)})
+		info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: curve, Secret: secret(i)})
 		must(t, err)
 		var got []byte
 		must(t, store.RevealSecret(t.Context(), "org", info.ID, func(secret []byte) error {

@@ -27,7 +27,7 @@ func TestAgeCommand(t *testing.T) {
 	store, err := file.Create(dir, passphrase, options)
 	must(t, err)
 	defer store.Close()
-	info, err := store.Add("org", file.Key{Curve: keystore.CurveEd25519, Secret: secret(1)})
+	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(1)})
 	must(t, err)
 
 	sealed := filepath.Join(dir, "identity.age")

@@ -30,10 +30,10 @@ func newAttacked(t *testing.T) attacked {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if x.a, err = store.Generate("org", "a", keystore.CurveSecp256k1); err != nil {
+	if x.a, err = store.Generate(t.Context(), "org", "a", keystore.CurveSecp256k1); err != nil {
 		t.Fatal(err)
 	}
-	if x.b, err = store.Generate("org", "b", keystore.CurveEd25519); err != nil {
+	if x.b, err = store.Generate(t.Context(), "org", "b", keystore.CurveEd25519); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -102,13 +102,13 @@ func (x attacked) mustRefuse(t *testing.T, name string, reason error) {
 		t.Fatalf("refused with %v, want %v", err, reason)
 	}
 	lenient := fast
-	lenient.LeaveOutBadFiles = true
+	lenient.SkipInvalid = true
 	store, err := file.Open(t.Context(), x.dir, passphrase, lenient)
 	if err != nil {
 		t.Fatalf("leaving bad files out: %v", err)
 	}
 	defer store.Close()
-	if left := store.BadFiles(); len(left) != 1 || left[0].Path != path {
+	if left := store.Skipped(); len(left) != 1 || pathOf(left[0]) != path {
 		t.Fatalf("BadFiles: %v", left)
 	}
 	for _, info := range []keystore.KeyInfo{x.a, x.b} {
@@ -162,4 +162,13 @@ func macOf(t *testing.T, content []byte) string { t.Helper(); return headerOf(t,
 func metadataOf(t *testing.T, content []byte) string {
 	t.Helper()
 	return headerOf(t, content).metadata
+}
+
+// pathOf returns which file an error is about.
+func pathOf(err error) string {
+	bad, ok := errors.AsType[*file.Error](err)
+	if !ok {
+		return ""
+	}
+	return bad.Path
 }

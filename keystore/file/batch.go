@@ -47,13 +47,13 @@ func (k *newKey) fail(info keystore.KeyInfo, err error) {
 	k.made, k.info, k.err = nil, info, fmt.Errorf("add key: %w", err)
 }
 
-func (s *Store) addBatch(organizationID string, keys []Key) []newKey {
+func (s *Store) addBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) []newKey {
 	b := &batch{Store: s, organizationID: organizationID, keys: make([]newKey, len(keys))}
 	for i, key := range keys {
 		b.keys[i].describe(key)
 	}
 	inParallel(len(keys), writers, func(i int) { b.prepare(&b.keys[i], keys[i]) })
-	if err := b.commit(); err != nil {
+	if err := b.commit(ctx); err != nil {
 		err = s.errorf("write", err)
 		for i := range b.keys {
 			if b.keys[i].err == nil {
@@ -81,7 +81,7 @@ func (k *newKey) answerForTwin() {
 // describe fills in what a key was not given. New ids grow with time (UUID
 // version 7), so that keys of the same second are listed in the order of the
 // batch.
-func (k *newKey) describe(key Key) {
+func (k *newKey) describe(key keystore.NewKey) {
 	k.info = keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt}
 	if k.info.CreatedAt.IsZero() {
 		k.info.CreatedAt = time.Now()
@@ -96,7 +96,7 @@ func (k *newKey) describe(key Key) {
 	}
 }
 
-func (b *batch) prepare(k *newKey, key Key) {
+func (b *batch) prepare(k *newKey, key keystore.NewKey) {
 	if k.err != nil {
 		return
 	}
@@ -112,8 +112,8 @@ func (b *batch) prepare(k *newKey, key Key) {
 }
 
 // commit returns an error that concerns all keys that have none of their own.
-func (b *batch) commit() error {
-	return b.asWriter(func() error {
+func (b *batch) commit(ctx context.Context) error {
+	return b.asWriter(ctx, func() error {
 		b.sift()
 		inParallel(len(b.keys), writers, func(i int) { b.write(&b.keys[i]) })
 		if err := b.publish(); err != nil {
@@ -126,7 +126,7 @@ func (b *batch) commit() error {
 
 // asWriter calls do when it is our turn among the writers, and what the others
 // have added is taken in. s.mu is held.
-func (s *Store) asWriter(do func() error) error {
+func (s *Store) asWriter(ctx context.Context, do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -137,15 +137,15 @@ func (s *Store) asWriter(do func() error) error {
 	}
 	// What others have added before now is read before our turn begins, which
 	// leaves little to read in it.
-	if err := s.takeInAll(); err != nil {
+	if err := s.takeInAll(ctx); err != nil {
 		return err
 	}
-	unlock, err := lock(s.root, s.options.LockWait)
+	unlock, err := lock(ctx, s.root, s.options.LockWait)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := s.takeInAll(); err != nil {
+	if err := s.takeInAll(ctx); err != nil {
 		return err
 	}
 	return do()
@@ -153,8 +153,8 @@ func (s *Store) asWriter(do func() error) error {
 
 // takeInAll is takeIn for who is about to write: a file that could not be read
 // may hold the very key. s.mu is held.
-func (s *Store) takeInAll() error {
-	if err := s.takeIn(context.Background()); err != nil {
+func (s *Store) takeInAll(ctx context.Context) error {
+	if err := s.takeIn(ctx); err != nil {
 		return err
 	}
 	return s.unread()

@@ -2,7 +2,7 @@
 // with the age command.
 //
 //	keys, err := file.Create("keys", passphrase, file.Options{})
-//	info, err := keys.Generate("org", "hot wallet", keystore.CurveSecp256k1)
+//	info, err := keys.Generate(ctx, "org", "hot wallet", keystore.CurveSecp256k1)
 //	…
 //	keys, err := file.Open(ctx, "keys", passphrase, file.Options{})
 //	defer keys.Close()
@@ -64,8 +64,8 @@
 //
 // Open refuses a keystore with key files that do not verify, or that others can
 // read or write, and names each of them: a signer that silently lacks a key is
-// worse than one that does not start. With Options.LeaveOutBadFiles it goes on
-// without them; BadFiles tells which. Files in keys/ whose names do not end in
+// worse than one that does not start. With Options.SkipInvalid it goes on
+// without them; Skipped says which. Files in keys/ whose names do not end in
 // .age are not looked at.
 //
 // # Several processes

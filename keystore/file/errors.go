@@ -56,7 +56,7 @@ func (e *BadFilesError) Error() string {
 	for _, bad := range e.Files {
 		text.WriteString("\n\t" + bad.Error())
 	}
-	text.WriteString("\nrestore them from a backup or move them away; leaving them out takes an option that says so (LeaveOutBadFiles)")
+	text.WriteString("\nrestore them from a backup or move them away; leaving them out takes an option that says so (SkipInvalid)")
 	return text.String()
 }
 

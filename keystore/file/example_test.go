@@ -28,7 +28,7 @@ func ExampleCreate() {
 	defer keys.Close()
 	keystore.Wipe(passphrase)
 
-	info, err := keys.Generate("org", "hot wallet", keystore.CurveSecp256k1)
+	info, err := keys.Generate(context.Background(), "org", "hot wallet", keystore.CurveSecp256k1)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,11 +55,11 @@ func ExampleStore_AddBatch() {
 	}
 	defer keys.Close()
 
-	batch := []file.Key{
+	batch := []keystore.NewKey{
 		{Name: "one", Curve: keystore.CurveEd25519, Secret: make([]byte, 32)},
 		{Name: "again", Curve: keystore.CurveEd25519, Secret: make([]byte, 32)},
 	}
-	infos, errs := keys.AddBatch("org", batch)
+	infos, errs := keys.AddBatch(context.Background(), "org", batch)
 	fmt.Println(errs[0], errors.Is(errs[1], keystore.ErrKeyExists), infos[0].ID == infos[1].ID)
 	// Output:
 	// <nil> true true

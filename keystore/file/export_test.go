@@ -1,6 +1,7 @@
 package file
 
 import (
+	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
 	"testing"
@@ -11,7 +12,7 @@ import (
 // KeyFileReader opens a keystore and returns its reader of key files.
 func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []byte) error {
 	t.Helper()
-	store, err := Open(t.Context(), dir, passphrase, Options{LeaveOutBadFiles: true})
+	store, err := Open(t.Context(), dir, passphrase, Options{SkipInvalid: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []b
 // Seal returns a file of a keystore with its MAC, whatever is in it.
 func Seal(t testing.TB, dir string, passphrase []byte, wallet bool, metadata, text string) []byte {
 	t.Helper()
-	store, err := Open(t.Context(), dir, passphrase, Options{LeaveOutBadFiles: true})
+	store, err := Open(t.Context(), dir, passphrase, Options{SkipInvalid: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func Lock(t testing.TB, dir string) (unlock func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := lock(root, 0)
+	release, err := lock(context.Background(), root, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

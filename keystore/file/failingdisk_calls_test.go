@@ -43,7 +43,7 @@ var calls = []onDisk{
 		store := x.open(t)
 		x.addOther(t)
 		return func() error {
-			info, err := store.Add("org", file.Key{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)})
+			info, err := store.Add(t.Context(), "org", keystore.NewKey{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)})
 			if err == nil {
 				x.acknowledged = append(x.acknowledged, keyState(info))
 			}
@@ -55,7 +55,7 @@ var calls = []onDisk{
 		keys := secp256k1Keys(newSecret, newSecret+2)
 		keys = append(keys, keys[0])
 		return func() error {
-			infos, errs := store.AddBatch("org", keys)
+			infos, errs := store.AddBatch(t.Context(), "org", keys)
 			if errors.Is(errs[2], keystore.ErrKeyExists) {
 				if errs[0] != nil && !errors.Is(errs[0], keystore.ErrKeyExists) {
 					t.Errorf("the first of twins: %v, the second: %v", errs[0], errs[2])
@@ -73,14 +73,14 @@ var calls = []onDisk{
 	{name: "AddWallet", harmless: []string{"open lock", "lstat keys/*.age #2"}, prepare: func(t *testing.T, x *trial) func() error {
 		store := x.open(t)
 		return func() error {
-			_, err := store.AddWallet("org", file.NewWallet{Name: "new", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 9)}})
+			_, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "new", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 9)}})
 			return err
 		}
 	}},
 	{name: "Derive", wallet: true, harmless: []string{"open lock", "lstat keys/wallet.age #1", "lstat keys/wallet.age #2", "lstat keys/wallet.age #3", "lstat keys/wallet.age #5"}, prepare: func(t *testing.T, x *trial) func() error {
 		store := x.open(t)
 		return func() error {
-			account, err := store.Derive("org", x.wallet.ID, accountAt(t, 9))
+			account, err := store.Derive(t.Context(), "org", x.wallet.ID, accountAt(t, 9))
 			if err == nil {
 				x.acknowledged = append(x.acknowledged, keyState(account.KeyInfo))
 			}
@@ -175,7 +175,7 @@ func agePast(dir string) error {
 // left returns the error of a file that was left out, as BadFiles tells it, for
 // a key that is not found because of that.
 func (x *trial) left(err error) error {
-	if bad := x.store.BadFiles(); errors.Is(err, keystore.ErrKeyNotFound) && len(bad) > 0 {
+	if bad := x.store.Skipped(); errors.Is(err, keystore.ErrKeyNotFound) && len(bad) > 0 {
 		return bad[0]
 	}
 	return err

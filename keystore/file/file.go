@@ -40,7 +40,13 @@ type Store struct {
 	settled atomic.Int64
 }
 
-var _ keystore.Keystore = (*Store)(nil)
+var (
+	_ keystore.Keystore  = (*Store)(nil)
+	_ keystore.Skipper   = (*Store)(nil)
+	_ keystore.Generator = (*Store)(nil)
+	_ keystore.Importer  = (*Store)(nil)
+	_ keystore.Exporter  = (*Store)(nil)
+)
 
 const (
 	identityName = "identity.age"
@@ -110,12 +116,16 @@ func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use
 	return key.RevealSecret(use)
 }
 
-// BadFiles returns the key files that were left out because they are bad, by
-// path.
-func (s *Store) BadFiles() []*Error {
+// Skipped implements keystore.Skipper: it returns a *Error for each key file that is
+// not used, by path.
+func (s *Store) Skipped() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.badFiles()
+	var all []error
+	for _, bad := range s.badFiles() {
+		all = append(all, bad)
+	}
+	return all
 }
 
 // Dir returns the directory, as it was given.

@@ -19,7 +19,7 @@ func TestCreateAndOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := created.Generate("org", "hot", keystore.CurveSecp256k1)
+	info, err := created.Generate(t.Context(), "org", "hot", keystore.CurveSecp256k1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestContract(t *testing.T) {
 		Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {
 			store := create(t)
 			for _, key := range keys {
-				if _, err := store.Add(key.OrganizationID, file.Key{
+				if _, err := store.Add(t.Context(), key.OrganizationID, keystore.NewKey{
 					ID: key.ID, Name: key.Name, Curve: key.Curve, Secret: key.Secret, CreatedAt: key.CreatedAt,
 				}); err != nil {
 					t.Fatal(err)

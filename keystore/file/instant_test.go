@@ -73,8 +73,8 @@ func TestChangedWhileOpened(t *testing.T) {
 func TestRemovedWhileOpened(t *testing.T) {
 	x := newTemplate(t, false).trial(t)
 	x.at(t, "open keys/first.age #1", func() { must(t, os.Remove(x.path(x.first.ID))) })
-	if found := ids(t, x.open(t), "org"); len(found) > 0 || len(x.store.BadFiles()) > 0 {
-		t.Errorf("found %v, bad files %v", found, x.store.BadFiles())
+	if found := ids(t, x.open(t), "org"); len(found) > 0 || len(x.store.Skipped()) > 0 {
+		t.Errorf("found %v, bad files %v", found, x.store.Skipped())
 	}
 }
 
@@ -85,7 +85,7 @@ func TestCreatedAtOnce(t *testing.T) {
 	x.at(t, "open lock #1", func() {
 		first, err := file.Create(x.dir, passphrase, fast)
 		must(t, err)
-		_, err = first.Generate("org", "first", keystore.CurveEd25519)
+		_, err = first.Generate(t.Context(), "org", "first", keystore.CurveEd25519)
 		must(t, err, first.Close())
 	})
 	if _, err := file.CreateOn(x.disk, x.dir, newPassphrase, fast); !errors.Is(err, fs.ErrExist) {
@@ -101,14 +101,14 @@ func TestCreatedAtOnce(t *testing.T) {
 func TestAddedAtOnce(t *testing.T) {
 	x := newTemplate(t, false).trial(t)
 	store, other := x.open(t), reopen(t, x.dir)
-	key := file.Key{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)}
+	key := keystore.NewKey{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)}
 	var first keystore.KeyInfo
 	x.at(t, "open lock #1", func() {
 		var err error
-		first, err = other.Add("org", key)
+		first, err = other.Add(t.Context(), "org", key)
 		must(t, err)
 	})
-	if info, err := store.Add("org", key); !errors.Is(err, keystore.ErrKeyExists) || info != first {
+	if info, err := store.Add(t.Context(), "org", key); !errors.Is(err, keystore.ErrKeyExists) || info != first {
 		t.Errorf("the second: %v, %v, want ErrKeyExists and %v", info, err, first)
 	}
 	reopen(t, x.dir)
@@ -123,15 +123,15 @@ func TestClosedAtThatInstant(t *testing.T) {
 		call            func(x *trial) error
 	}{
 		{"Add", "rename keys/*.age #1", false, func(x *trial) error {
-			_, err := x.store.Add("org", file.Key{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)})
+			_, err := x.store.Add(t.Context(), "org", keystore.NewKey{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)})
 			return err
 		}},
 		{"AddWallet", "rename keys/*.age #1", true, func(x *trial) error {
-			_, err := x.store.AddWallet("org", file.NewWallet{Name: "new", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 9)}})
+			_, err := x.store.AddWallet(t.Context(), "org", file.NewWallet{Name: "new", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 9)}})
 			return err
 		}},
 		{"Derive", "rename keys/wallet.age #1", true, func(x *trial) error {
-			_, err := x.store.Derive("org", x.wallet.ID, accountAt(t, 9))
+			_, err := x.store.Derive(t.Context(), "org", x.wallet.ID, accountAt(t, 9))
 			return err
 		}},
 		{"Find", "read keys/other.age #1", false, func(x *trial) error {

@@ -25,7 +25,7 @@ func TestPassingFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	info, err := writer.Generate("org", "", keystore.CurveEd25519)
+	info, err := writer.Generate(t.Context(), "org", "", keystore.CurveEd25519)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,8 +18,9 @@ const lockPoll = 2 * time.Millisecond
 // holds it.
 //
 // Writers that take turns may have to wait for many of them. But if nobody shows
-// progress for as long as wait, it returns ErrLocked.
-func lock(root directory, wait time.Duration) (unlock func(), err error) {
+// progress for as long as wait, it returns ErrLocked; if the context ends first, its
+// error.
+func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(), err error) {
 	file, err := openLock(root)
 	if err != nil {
 		return nil, err
@@ -32,6 +34,9 @@ func lock(root directory, wait time.Duration) (unlock func(), err error) {
 		}
 		if info, err := file.Stat(); err == nil && !info.ModTime().Equal(seen) && wait > 0 {
 			seen, deadline = info.ModTime(), time.Now().Add(wait)
+		}
+		if err == nil {
+			err = ctx.Err()
 		}
 		if err == nil && time.Now().After(deadline) {
 			err = fmt.Errorf("%w, which has kept others from writing for %v", ErrLocked, wait)

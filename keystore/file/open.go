@@ -47,7 +47,7 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 	if err := s.takeIn(ctx); err != nil {
 		return err
 	}
-	if len(s.bad) > 0 && !s.options.LeaveOutBadFiles {
+	if len(s.bad) > 0 && !s.options.SkipInvalid {
 		return &BadFilesError{Files: s.badFiles(), Total: len(s.bad) + len(s.known)}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (s *Store) openKeysRoot() error {
 // sweep removes what crashed writers left behind, if nobody is writing now.
 // That it cannot do so hinders nobody.
 func (s *Store) sweep() {
-	unlock, err := lock(s.root, 0)
+	unlock, err := lock(context.Background(), s.root, 0)
 	if err != nil {
 		return
 	}

@@ -139,7 +139,7 @@ func TestRecovery(t *testing.T) {
 	store, err := file.Open(t.Context(), dir, []byte("another"), fast)
 	must(t, err)
 	defer store.Close()
-	info, err := store.Add("org", file.Key{Curve: keystore.CurveSecp256k1, Secret: secret(1)})
+	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(1)})
 	must(t, err)
 	content, err := os.ReadFile(filepath.Join(dir, "keys", info.ID+".age"))
 	must(t, err)
@@ -162,7 +162,7 @@ func TestReadOnly(t *testing.T) {
 func TestClosedStore(t *testing.T) {
 	store := create(t)
 	must(t, store.Close(), store.Close())
-	if _, err := store.Generate("org", "", keystore.CurveEd25519); !errors.Is(err, keystore.ErrClosed) {
+	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("Generate: %v, want ErrClosed", err)
 	}
 	if err := store.ChangePassphrase(passphrase); !errors.Is(err, keystore.ErrClosed) {

@@ -35,9 +35,9 @@ type Options struct {
 	// files as well, on Create. At most MaxRecovery.
 	Recovery []string
 
-	// LeaveOutBadFiles lets Open go on without key files that are bad. They
-	// are logged, and told by BadFiles.
-	LeaveOutBadFiles bool
+	// SkipInvalid lets Open go on without key files that are bad. They
+	// are logged, and returned by Skipped.
+	SkipInvalid bool
 
 	// LockWait is how long writing waits for another process or Store that has
 	// the lock and does not get on with its writing; those that take turns wait

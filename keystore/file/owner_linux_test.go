@@ -23,7 +23,7 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := store.Generate("org", "", keystore.CurveEd25519)
+	info, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = store.Generate("org", "", keystore.CurveEd25519)
+	_, err = store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
 	mustBeOwners(t, err)
 	mustBeOwners(t, store.ChangePassphrase([]byte("another")))
 	if _, err := store.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	from, _ := strconv.Atoi(os.Getenv(writerVariable + "_FROM"))
 	for ; ; from += batch {
-		infos, errs := store.AddBatch("org", secp256k1Keys(from, from+batch))
+		infos, errs := store.AddBatch(context.Background(), "org", secp256k1Keys(from, from+batch))
 		for i, info := range infos {
 			fmt.Println("added", info.ID, info.PublicKey, errs[i])
 		}
@@ -112,7 +112,7 @@ func TestTwoWriters(t *testing.T) {
 	add := func(store *file.Store, from int) {
 		var all []error
 		for i := from; i < from+20; i += 5 {
-			_, errs := store.AddBatch("org", secp256k1Keys(i, i+5))
+			_, errs := store.AddBatch(t.Context(), "org", secp256k1Keys(i, i+5))
 			all = append(all, errs...)
 		}
 		done <- all
@@ -157,13 +157,13 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 			}
 		}
 		for i := range 10 {
-			info, err := writer.Add("org", file.Key{Curve: keystore.CurveSecp256k1, Secret: secret(100*round + i)})
+			info, err := writer.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(100*round + i)})
 			must(t, err)
 			if _, err := reader.Find(t.Context(), "org", keystore.ByKeccak(info.PublicKey.KeccakAddress())); err != nil {
 				t.Fatalf("round %d, key %d: %v", round, i, err)
 			}
 		}
-		info, err := writer.Generate("org", "", keystore.CurveEd25519)
+		info, err := writer.Generate(t.Context(), "org", "", keystore.CurveEd25519)
 		must(t, err)
 		if !slices.Contains(ids(t, reader, "org"), info.ID) {
 			t.Errorf("round %d: not listed", round)
@@ -185,17 +185,17 @@ func TestBadFileWhileOpen(t *testing.T) {
 	if _, err := store.Find(t.Context(), "org", keystore.ByID(x.b.ID)); err != nil {
 		t.Errorf("another key: %v", err)
 	}
-	if bad := store.BadFiles(); len(bad) != 1 || bad[0].Path != x.path(x.a.ID) {
+	if bad := store.Skipped(); len(bad) != 1 || pathOf(bad[0]) != x.path(x.a.ID) {
 		t.Errorf("BadFiles: %v", bad)
 	}
-	if _, err := store.Add("org", file.Key{ID: x.a.ID, Curve: keystore.CurveEd25519, Secret: secret(1)}); !errors.Is(err, keystore.ErrKeyExists) {
+	if _, err := store.Add(t.Context(), "org", keystore.NewKey{ID: x.a.ID, Curve: keystore.CurveEd25519, Secret: secret(1)}); !errors.Is(err, keystore.ErrKeyExists) {
 		t.Errorf("added over a bad file: %v", err)
 	}
 	x.write(t, x.a.ID, content)
 	if _, err := store.Find(t.Context(), "org", keystore.ByID(x.a.ID)); err != nil {
 		t.Errorf("the key of the mended file: %v", err)
 	}
-	if bad := store.BadFiles(); len(bad) != 0 {
+	if bad := store.Skipped(); len(bad) != 0 {
 		t.Errorf("BadFiles: %v", bad)
 	}
 }
@@ -208,7 +208,7 @@ func TestLocked(t *testing.T) {
 	must(t, err)
 	defer store.Close()
 	unlock := file.Lock(t, x.dir)
-	_, err = store.Generate("org", "", keystore.CurveEd25519)
+	_, err = store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
 	if !errors.Is(err, file.ErrLocked) || !strings.Contains(err.Error(), x.dir) {
 		t.Errorf("added with %v, want ErrLocked", err)
 	}
@@ -218,7 +218,7 @@ func TestLocked(t *testing.T) {
 		must(t, other.Close())
 	}
 	unlock()
-	if _, err := store.Generate("org", "", keystore.CurveEd25519); err != nil {
+	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
 		t.Errorf("once the other is done: %v", err)
 	}
 }
@@ -239,7 +239,7 @@ func TestLockedByTheBusy(t *testing.T) {
 			_ = os.Chtimes(filepath.Join(x.dir, "lock"), now, now)
 		}
 	}()
-	if _, err := store.Generate("org", "", keystore.CurveEd25519); err != nil {
+	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
 		t.Error(err)
 	}
 	if waited := time.Since(begun); waited < file.DefaultLockWait {

@@ -52,19 +52,19 @@ func (x *trial) create() error {
 func newTemplate(t *testing.T, withWallet bool) *template {
 	t.Helper()
 	store := create(t)
-	first, err := store.Generate("org", "first", keystore.CurveEd25519)
+	first, err := store.Generate(t.Context(), "org", "first", keystore.CurveEd25519)
 	must(t, err)
 	base := &template{first: first, names: map[string]string{first.ID: "first"}}
 	if withWallet {
-		base.wallet, err = store.AddWallet("org", file.NewWallet{Name: "wallet", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 0)}})
+		base.wallet, err = store.AddWallet(t.Context(), "org", file.NewWallet{Name: "wallet", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 0)}})
 		must(t, err)
 		base.names[base.wallet.ID] = "wallet"
 	}
 	base.before = filesOf(t, store.Dir())
 	if withWallet {
-		base.other, err = store.Derive("org", base.wallet.ID, accountAt(t, 1))
+		base.other, err = store.Derive(t.Context(), "org", base.wallet.ID, accountAt(t, 1))
 	} else {
-		base.other.KeyInfo, err = store.Generate("org", "other", keystore.CurveSecp256k1)
+		base.other.KeyInfo, err = store.Generate(t.Context(), "org", "other", keystore.CurveSecp256k1)
 		base.names[base.other.ID] = "other"
 	}
 	must(t, err)

@@ -53,13 +53,13 @@ func accountName(walletName string, path wallet.Path) string {
 // the wallet is safe on disk: one file, whose one secret is the mnemonic. If the
 // organization has one of its accounts already, it returns
 // keystore.ErrKeyExists, and the wallet which has that account, if it is one.
-func (s *Store) AddWallet(organizationID string, add NewWallet) (Wallet, error) {
+func (s *Store) AddWallet(ctx context.Context, organizationID string, add NewWallet) (Wallet, error) {
 	w, err := newWallet(add)
 	if err != nil {
 		return Wallet{}, fmt.Errorf("add wallet: %w", err)
 	}
 	var existing Wallet
-	err = s.asWriter(func() error {
+	err = s.asWriter(ctx, func() error {
 		for _, account := range w.Accounts {
 			info, err := s.existing(organizationID, account.KeyInfo)
 			if err != nil {
@@ -123,9 +123,9 @@ func (w *openWallet) append(account wallet.Account) {
 // Derive adds an account to a wallet. When it returns without error, it is safe
 // on disk that the wallet has it. If the organization has the key already, it
 // returns keystore.ErrKeyExists together with what there is.
-func (s *Store) Derive(organizationID, walletID string, account wallet.Account) (Account, error) {
+func (s *Store) Derive(ctx context.Context, organizationID, walletID string, account wallet.Account) (Account, error) {
 	var derived Account
-	err := s.asWriter(func() error {
+	err := s.asWriter(ctx, func() error {
 		w, err := s.readWallet(organizationID, walletID)
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ const (
 
 func addWallet(t *testing.T, store *file.Store) file.Wallet {
 	t.Helper()
-	w, err := store.AddWallet("org", file.NewWallet{Name: "test", Mnemonic: []byte(testWords)})
+	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "test", Mnemonic: []byte(testWords)})
 	must(t, err)
 	return w
 }
@@ -111,7 +111,7 @@ func TestDerive(t *testing.T) {
 	for _, text := range []string{"m/44'/60'/0'/0/1", "m/44'/501'/1'/0'", "m"} {
 		path, err := wallet.ParsePath(text)
 		must(t, err)
-		account, err := store.Derive("org", strings.ToUpper(w.ID), wallet.Account{Curve: wallet.CurveOf(path), Path: path})
+		account, err := store.Derive(t.Context(), "org", strings.ToUpper(w.ID), wallet.Account{Curve: wallet.CurveOf(path), Path: path})
 		must(t, err)
 		w.Accounts = append(w.Accounts, account)
 		key, err := other.Find(t.Context(), "org", keystore.Locators(account.PublicKey)[0])
@@ -129,7 +129,7 @@ func TestDerive(t *testing.T) {
 	// The other Store goes on from there: it loses nothing.
 	path, err := wallet.ParsePath("m/44'/60'/0'/0/2")
 	must(t, err)
-	account, err := other.Derive("org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path})
+	account, err := other.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path})
 	must(t, err)
 	w.Accounts = append(w.Accounts, account)
 	serves(t, reopen(t, store.Dir()), w)
@@ -141,29 +141,29 @@ func TestDerive(t *testing.T) {
 func TestWalletRefused(t *testing.T) {
 	store := create(t)
 	w := addWallet(t, store)
-	if again, err := store.AddWallet("org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrKeyExists) || !equalWallets(again, w) {
+	if again, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrKeyExists) || !equalWallets(again, w) {
 		t.Errorf("the same wallet: %v, %v, want ErrKeyExists and the wallet", again, err)
 	}
-	if _, err := store.AddWallet("other", file.NewWallet{Mnemonic: []byte(testWords)}); err != nil {
+	if _, err := store.AddWallet(t.Context(), "other", file.NewWallet{Mnemonic: []byte(testWords)}); err != nil {
 		t.Errorf("in another organization: %v", err)
 	}
-	if _, err := store.AddWallet("org", file.NewWallet{Mnemonic: []byte(testWords), Passphrase: []byte("another wallet")}); err != nil {
+	if _, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords), Passphrase: []byte("another wallet")}); err != nil {
 		t.Errorf("with a passphrase: %v", err)
 	}
 	ethereum := wallet.UsualAccounts()[0]
-	account, err := store.Derive("org", w.ID, ethereum)
+	account, err := store.Derive(t.Context(), "org", w.ID, ethereum)
 	if !errors.Is(err, keystore.ErrKeyExists) || account.ID != w.Accounts[0].ID {
 		t.Errorf("an account that it has: %v, %v", account, err)
 	}
 	for _, c := range []struct{ organization, id string }{{"other", w.ID}, {"org", stranger}, {"org", w.Accounts[0].ID}, {"org", ""}} {
-		if _, err := store.Derive(c.organization, c.id, ethereum); !errors.Is(err, keystore.ErrKeyNotFound) {
+		if _, err := store.Derive(t.Context(), c.organization, c.id, ethereum); !errors.Is(err, keystore.ErrKeyNotFound) {
 			t.Errorf("derive from %v: %v", c, err)
 		}
 		if err := store.RevealMnemonic(t.Context(), c.organization, c.id, nil); !errors.Is(err, keystore.ErrKeyNotFound) {
 			t.Errorf("reveal %v: %v", c, err)
 		}
 	}
-	if _, err := store.Derive("org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: ethereum.Path}); !errors.Is(err, wallet.ErrPath) {
+	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: ethereum.Path}); !errors.Is(err, wallet.ErrPath) {
 		t.Errorf("a path that Ed25519 has not: %v", err)
 	}
 	for name, add := range map[string]file.NewWallet{
@@ -174,12 +174,12 @@ func TestWalletRefused(t *testing.T) {
 		"no accounts":        {Mnemonic: []byte(testWords), Passphrase: []byte("x"), Accounts: []wallet.Account{}},
 		"a name that tricks": {Mnemonic: []byte(testWords), Passphrase: []byte("x"), Name: "a\x1b[2J"},
 	} {
-		if _, err := store.AddWallet("org", add); err == nil || strings.Contains(err.Error(), "test test") {
+		if _, err := store.AddWallet(t.Context(), "org", add); err == nil || strings.Contains(err.Error(), "test test") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	must(t, store.Close())
-	if _, err := store.AddWallet("org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrClosed) {
+	if _, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 	if err := store.RevealMnemonic(t.Context(), "org", w.ID, nil); !errors.Is(err, keystore.ErrClosed) {
@@ -196,21 +196,21 @@ func TestWalletAndKey(t *testing.T) {
 		secret = bytes.Clone(held)
 		return nil
 	}))
-	key := file.Key{Curve: keystore.CurveSecp256k1, Secret: secret}
-	if info, err := from.Add("org", key); !errors.Is(err, keystore.ErrKeyExists) || info.ID != w.Accounts[2].ID {
+	key := keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}
+	if info, err := from.Add(t.Context(), "org", key); !errors.Is(err, keystore.ErrKeyExists) || info.ID != w.Accounts[2].ID {
 		t.Errorf("the key of an account: %v, %v", info, err)
 	}
 	to := create(t)
-	info, err := to.Add("org", key)
+	info, err := to.Add(t.Context(), "org", key)
 	must(t, err)
-	if _, err := to.AddWallet("org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrKeyExists) || !strings.Contains(err.Error(), info.ID) {
+	if _, err := to.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrKeyExists) || !strings.Contains(err.Error(), info.ID) {
 		t.Errorf("a wallet with an account that is a key: %v", err)
 	}
 }
 
 func TestRevealMnemonic(t *testing.T) {
 	store := create(t)
-	w, err := store.AddWallet("org", file.NewWallet{Mnemonic: []byte(" " + strings.ReplaceAll(testWords, " ", "\n")), Passphrase: []byte("pass word")})
+	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(" " + strings.ReplaceAll(testWords, " ", "\n")), Passphrase: []byte("pass word")})
 	must(t, err)
 	for _, opened := range []*file.Store{store, reopen(t, store.Dir())} {
 		must(t, opened.RevealMnemonic(t.Context(), "org", w.ID, func(mnemonic, passphrase []byte) error {
@@ -336,7 +336,7 @@ func TestWalletExchangedWhileOpen(t *testing.T) {
 	x.write(t, w.ID, x.read(t, x.a.ID))
 	path, err := wallet.ParsePath("m/44'/60'/0'/0/7")
 	must(t, err)
-	if _, err := store.Derive("org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}); !errors.Is(err, file.ErrNotAuthentic) {
+	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}); !errors.Is(err, file.ErrNotAuthentic) {
 		t.Errorf("derived from a file that was exchanged: %v", err)
 	}
 	serves(t, store, w)
@@ -355,7 +355,7 @@ func TestWalletReplacedWhileOpen(t *testing.T) {
 	ethereum := wallet.Account{Curve: keystore.CurveSecp256k1, Path: wallet.Path{7}}
 	refused := func(t *testing.T, x attacked, store *file.Store, w file.Wallet) {
 		t.Helper()
-		_, err := store.Derive("org", w.ID, ethereum)
+		_, err := store.Derive(t.Context(), "org", w.ID, ethereum)
 		if !errors.Is(err, file.ErrNotAuthentic) || !strings.Contains(err.Error(), "exchanged") || !strings.Contains(err.Error(), x.path(w.ID)) {
 			t.Errorf("derived from what stands in the place of %s: %v", x.path(w.ID), err)
 		}
@@ -379,8 +379,8 @@ func TestWalletReplacedWhileOpen(t *testing.T) {
 		metadata := strings.Replace(walletMetadataOf(t, x.read(t, w.ID)), `"organizationId":"org"`, `"organizationId":"other"`, 1)
 		x.replaceWallet(t, w, true, metadata, testWords+"\n")
 		refused(t, x, store, w)
-		bad := store.BadFiles()
-		if len(bad) != 1 || bad[0].Path != x.path(w.ID) || !strings.Contains(bad[0].Error(), "another organization's") {
+		bad := store.Skipped()
+		if len(bad) != 1 || pathOf(bad[0]) != x.path(w.ID) || !strings.Contains(bad[0].Error(), "another organization's") {
 			t.Errorf("bad files: %v", bad)
 		}
 	})
@@ -394,7 +394,7 @@ func TestWalletWithAnIDOfAKey(t *testing.T) {
 	x.replaceWallet(t, w, true, metadata, testWords+"\n")
 	x.mustRefuse(t, w.ID+".age", keystore.ErrKeyExists)
 	lenient := fast
-	lenient.LeaveOutBadFiles = true
+	lenient.SkipInvalid = true
 	store, err := file.Open(t.Context(), x.dir, passphrase, lenient)
 	must(t, err)
 	defer store.Close()
@@ -408,7 +408,7 @@ func TestWalletWithAnIDOfAKey(t *testing.T) {
 func TestAccountTwice(t *testing.T) {
 	store := create(t)
 	ethereum, bitcoin := wallet.UsualAccounts()[0], wallet.UsualAccounts()[1]
-	_, err := store.AddWallet("org", file.NewWallet{Mnemonic: []byte(testWords), Accounts: []wallet.Account{ethereum, bitcoin, ethereum}})
+	_, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords), Accounts: []wallet.Account{ethereum, bitcoin, ethereum}})
 	if err == nil || !strings.Contains(err.Error(), "account 3, m/44'/60'/0'/0/0, is account 1 again") {
 		t.Errorf("added with %v", err)
 	}
@@ -449,7 +449,7 @@ func TestDeriveAtOnce(t *testing.T) {
 		done.Go(func() {
 			for j := range each {
 				path := wallet.Path{uint32(i), uint32(j)}
-				if _, err := opened.Derive("org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}); err != nil {
+				if _, err := opened.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}); err != nil {
 					t.Errorf("store %d, %v: %v", i, path, err)
 				}
 			}
@@ -470,15 +470,15 @@ func TestMaxAccounts(t *testing.T) {
 	for i := range file.MaxAccounts {
 		accounts = append(accounts, wallet.Account{Curve: keystore.CurveEd25519, Path: wallet.Path{wallet.Hardened - 1 + wallet.Hardened, wallet.Hardened + uint32(i)}})
 	}
-	w, err := store.AddWallet("org", file.NewWallet{Name: strings.Repeat("n", file.MaxNameSize), Mnemonic: []byte(testWords), Accounts: accounts})
+	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: strings.Repeat("n", file.MaxNameSize), Mnemonic: []byte(testWords), Accounts: accounts})
 	must(t, err)
 	serves(t, reopen(t, store.Dir()), w)
 	path := wallet.Path{wallet.Hardened}
-	if _, err := store.Derive("org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: path}); err == nil || !strings.Contains(err.Error(), "256 accounts, and no more fit") {
+	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: path}); err == nil || !strings.Contains(err.Error(), "256 accounts, and no more fit") {
 		t.Errorf("one more: %v", err)
 	}
 	accounts = append(accounts, wallet.Account{Curve: keystore.CurveEd25519, Path: path})
-	if _, err := store.AddWallet("org", file.NewWallet{Mnemonic: []byte(testWords), Passphrase: []byte("x"), Accounts: accounts}); err == nil || !strings.Contains(err.Error(), "257 accounts, want 1 to 256") {
+	if _, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords), Passphrase: []byte("x"), Accounts: accounts}); err == nil || !strings.Contains(err.Error(), "257 accounts, want 1 to 256") {
 		t.Errorf("one too many: %v", err)
 	}
 }

@@ -172,7 +172,7 @@ func backend(with *broken) keystoretest.Backend {
 		opened.Store = memory.New()
 		for _, key := range keys {
 			secrets[key.ID] = key.Secret
-			if _, err := opened.Store.Add(key.OrganizationID, memory.Key{
+			if _, err := opened.Store.Add(t.Context(), key.OrganizationID, keystore.NewKey{
 				ID: key.ID, Name: key.Name, Curve: key.Curve, Secret: key.Secret, CreatedAt: key.CreatedAt,
 			}); err != nil {
 				t.Fatal(err)

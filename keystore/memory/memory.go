@@ -3,7 +3,7 @@
 //
 //	keys := memory.New()
 //	defer keys.Close()
-//	info, err := keys.Add("org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+//	info, err := keys.Add(ctx, "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 //
 // Secrets are copied in, and overwritten by Close. A key is found in constant
 // time by its id and by every address it has; looking keys up does not depend
@@ -28,17 +28,14 @@ type Store struct {
 	index software.Index
 }
 
-var _ keystore.Keystore = (*Store)(nil)
-
-// Key is what Add takes.
-type Key struct {
-	ID        string               // a new UUID if empty
-	Name      string               // free text
-	Curve     keystore.Curve       // what the secret is for
-	Secret    keystore.SecretBytes // keystore.SecretSize bytes; copied, the caller still owns them
-	PublicKey keystore.PublicKey   // if not zero, Add refuses a secret that belongs to another
-	CreatedAt time.Time            // now if zero; kept to the second
-}
+var (
+	_ keystore.Keystore  = (*Store)(nil)
+	_ keystore.Generator = (*Store)(nil)
+	_ keystore.Importer  = (*Store)(nil)
+	_ keystore.Exporter  = (*Store)(nil)
+	_ keystore.Renamer   = (*Store)(nil)
+	_ keystore.Deleter   = (*Store)(nil)
+)
 
 // New makes an empty store.
 func New() *Store { return &Store{} }
@@ -46,37 +43,79 @@ func New() *Store { return &Store{} }
 // Add puts a key into an organization. It returns keystore.ErrKeyExists,
 // together with what the store has, if the organization has a key with this id
 // or with this secret.
-func (s *Store) Add(organizationID string, key Key) (keystore.KeyInfo, error) {
-	made, err := key.make()
+func (s *Store) Add(ctx context.Context, organizationID string, key keystore.NewKey) (keystore.KeyInfo, error) {
+	if err := ctx.Err(); err != nil {
+		return keystore.KeyInfo{}, err
+	}
+	added, err := newKey(key)
 	if err != nil {
 		return keystore.KeyInfo{}, fmt.Errorf("add key: %w", err)
 	}
-	existing, err := s.index.Insert(organizationID, made)
+	existing, err := s.index.Insert(organizationID, added)
 	if err != nil {
-		made.Destroy()
+		added.Destroy()
 		return existing, err
 	}
-	return made.Info(), nil
+	return added.Info(), nil
 }
 
-func (k Key) make() (*software.Key, error) {
-	if k.ID == "" {
-		k.ID = uuid.Must(uuid.NewV7()).String()
+// AddBatch implements keystore.Importer.
+func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) (infos []keystore.KeyInfo, errs []error) {
+	for _, key := range keys {
+		info, err := s.Add(ctx, organizationID, key)
+		infos, errs = append(infos, info), append(errs, err)
 	}
-	if k.CreatedAt.IsZero() {
-		k.CreatedAt = time.Now()
-	}
-	return software.New(keystore.KeyInfo{ID: k.ID, Name: k.Name, PublicKey: k.PublicKey, CreatedAt: k.CreatedAt}, k.Curve, k.Secret)
+	return infos, errs
 }
 
-// Generate makes a new key in an organization.
-func (s *Store) Generate(organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
+func newKey(key keystore.NewKey) (*software.Key, error) {
+	if key.ID == "" {
+		key.ID = uuid.Must(uuid.NewV7()).String()
+	}
+	if key.CreatedAt.IsZero() {
+		key.CreatedAt = time.Now()
+	}
+	info := keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt}
+	return software.New(info, key.Curve, key.Secret)
+}
+
+// Generate implements keystore.Generator.
+func (s *Store) Generate(ctx context.Context, organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
 	secret := make([]byte, keystore.SecretSize)
 	defer keystore.Wipe(secret)
 	if err := software.Generate(curve, secret); err != nil {
 		return keystore.KeyInfo{}, err
 	}
-	return s.Add(organizationID, Key{Name: name, Curve: curve, Secret: secret})
+	return s.Add(ctx, organizationID, keystore.NewKey{Name: name, Curve: curve, Secret: secret})
+}
+
+// RevealSecret implements keystore.Exporter.
+func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use func(secret []byte) error) error {
+	key, err := s.index.Key(ctx, organizationID, keystore.ByID(id))
+	if err != nil {
+		return err
+	}
+	return key.RevealSecret(use)
+}
+
+// Rename implements keystore.Renamer.
+func (s *Store) Rename(ctx context.Context, organizationID, id, name string) error {
+	key, err := s.index.Key(ctx, organizationID, keystore.ByID(id))
+	if err != nil {
+		return err
+	}
+	key.Rename(name)
+	return nil
+}
+
+// Delete implements keystore.Deleter: the secret is overwritten, and handles that were
+// given out return keystore.ErrClosed.
+func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
+	if _, err := s.index.Key(ctx, organizationID, keystore.ByID(id)); err != nil {
+		return err
+	}
+	s.index.Remove(organizationID, id)
+	return nil
 }
 
 // Find implements keystore.Keystore.

@@ -21,7 +21,7 @@ func TestContract(t *testing.T) {
 		Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {
 			store := memory.New()
 			for _, key := range keys {
-				if _, err := store.Add(key.OrganizationID, memory.Key{
+				if _, err := store.Add(t.Context(), key.OrganizationID, keystore.NewKey{
 					ID: key.ID, Name: key.Name, Curve: key.Curve, Secret: key.Secret, CreatedAt: key.CreatedAt,
 				}); err != nil {
 					t.Fatal(err)
@@ -32,9 +32,9 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func add(t *testing.T, store *memory.Store, organizationID string, key memory.Key) keystore.KeyInfo {
+func add(t *testing.T, store *memory.Store, organizationID string, key keystore.NewKey) keystore.KeyInfo {
 	t.Helper()
-	info, err := store.Add(organizationID, key)
+	info, err := store.Add(t.Context(), organizationID, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,19 +46,19 @@ func secret(first byte) []byte { return append([]byte{first}, make([]byte, 31)..
 func TestAddAgain(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
-	first := add(t, store, "org", memory.Key{Name: "first", Curve: keystore.CurveSecp256k1, Secret: secret(1)})
-	for name, again := range map[string]memory.Key{
+	first := add(t, store, "org", keystore.NewKey{Name: "first", Curve: keystore.CurveSecp256k1, Secret: secret(1)})
+	for name, again := range map[string]keystore.NewKey{
 		"the same secret":                 {Curve: keystore.CurveSecp256k1, Secret: secret(1)},
 		"the same id":                     {ID: first.ID, Curve: keystore.CurveSecp256k1, Secret: secret(2)},
 		"the same id in upper case":       {ID: strings.ToUpper(first.ID), Curve: keystore.CurveEd25519, Secret: secret(2)},
 		"the same secret, and another id": {ID: "other", Curve: keystore.CurveSecp256k1, Secret: secret(1)},
 	} {
-		if info, err := store.Add("org", again); !errors.Is(err, keystore.ErrKeyExists) || info != first {
+		if info, err := store.Add(t.Context(), "org", again); !errors.Is(err, keystore.ErrKeyExists) || info != first {
 			t.Errorf("%s: %v, %v, want ErrKeyExists and %v", name, info, err, first)
 		}
 	}
-	add(t, store, "org", memory.Key{Curve: keystore.CurveEd25519, Secret: secret(1)})
-	add(t, store, "other", memory.Key{ID: first.ID, Curve: keystore.CurveSecp256k1, Secret: secret(1)})
+	add(t, store, "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(1)})
+	add(t, store, "other", keystore.NewKey{ID: first.ID, Curve: keystore.CurveSecp256k1, Secret: secret(1)})
 }
 
 // TestSecretIsCopied: the caller can wipe what it passed.
@@ -66,7 +66,7 @@ func TestSecretIsCopied(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
 	given := secret(1)
-	info := add(t, store, "org", memory.Key{Curve: keystore.CurveEd25519, Secret: given})
+	info := add(t, store, "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: given})
 	keystore.Wipe(given)
 	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
 	if err != nil {
@@ -82,7 +82,7 @@ func TestListingFollowsTime(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
 	for i, name := range []string{"d", "b", "e", "a", "c"} {
-		add(t, store, "org", memory.Key{
+		add(t, store, "org", keystore.NewKey{
 			Name: name, Curve: keystore.CurveEd25519, Secret: secret(byte(i)),
 			CreatedAt: time.Date(2026, 1, int(name[0]), 0, 0, 0, 0, time.UTC),
 		})
@@ -101,7 +101,7 @@ func TestTaprootOfLaterKeys(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
 	for i := range byte(5) {
-		info := add(t, store, "org", memory.Key{Curve: keystore.CurveSecp256k1, Secret: secret(i + 1)})
+		info := add(t, store, "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(i + 1)})
 		at, err := keystore.TaprootLocator(info.PublicKey)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestAddAfterClose(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Generate("org", "", keystore.CurveSecp256k1); !errors.Is(err, keystore.ErrClosed) {
+	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveSecp256k1); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("Generate: %v, want ErrClosed", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestAddAfterClose(t *testing.T) {
 func Example() {
 	keys := memory.New()
 	defer keys.Close()
-	info, err := keys.Add("org", memory.Key{
+	info, err := keys.Add(context.Background(), "org", keystore.NewKey{
 		ID: "hot", Curve: keystore.CurveEd25519, Secret: bytes.Repeat([]byte{1}, 32),
 	})
 	if err != nil {

@@ -157,7 +157,7 @@ func TestGeneratedKeysStay(t *testing.T) {
 	imported := map[string]bool{}
 	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
 		generate(t, store, org, "", curve)
-		info := importKey(t, store, org, pkcs11.Key{Curve: curve, Secret: secret})
+		info := importKey(t, store, org, keystore.NewKey{Curve: curve, Secret: secret})
 		id := uuid.MustParse(info.ID)
 		imported[string(id[:])] = true
 	}
@@ -205,5 +205,5 @@ func TestNothingPrintsThePIN(t *testing.T) {
 		keystoretest.CheckNotPrinted(t, name, value, []byte(token.PIN))
 	}
 	keystoretest.CheckNotLogged(t, "Options", options, []byte(token.PIN))
-	keystoretest.CheckNotLogged(t, "Key", pkcs11.Key{Secret: []byte(token.PIN)}, []byte(token.PIN))
+	keystoretest.CheckNotLogged(t, "Key", keystore.NewKey{Secret: []byte(token.PIN)}, []byte(token.PIN))
 }

@@ -62,12 +62,12 @@ func vectors(t *testing.T) map[string]vector {
 	return all
 }
 
-func (v vector) key(t *testing.T) pkcs11.Key {
+func (v vector) key(t *testing.T) keystore.NewKey {
 	t.Helper()
 	if v.SecretKeySeedHex != "" {
-		return pkcs11.Key{Curve: keystore.CurveEd25519, Secret: unhex(t, v.SecretKeySeedHex)}
+		return keystore.NewKey{Curve: keystore.CurveEd25519, Secret: unhex(t, v.SecretKeySeedHex)}
 	}
-	return pkcs11.Key{Curve: keystore.CurveSecp256k1, Secret: unhex(t, v.PrivateKey)}
+	return keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: unhex(t, v.PrivateKey)}
 }
 
 func unhex(t testing.TB, text string) []byte {

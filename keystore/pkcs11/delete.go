@@ -12,21 +12,58 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Delete destroys a key on the token: its private object, and the public ones that
-// have its CKA_ID and CKA_LABEL. There is no way back.
-func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
-	if err := s.usable(ctx); err != nil {
+// Rename implements keystore.Renamer: it sets the CKA_LABEL of the key's objects. Other
+// processes find it under its new name when they look at the token again.
+func (s *Store) Rename(ctx context.Context, organizationID, id, name string) error {
+	if err := s.settings.checkNew(organizationID, name); err != nil {
+		return fmt.Errorf("rename key: %w", err)
+	}
+	k, err := s.named(ctx, organizationID, id)
+	if err != nil {
+		return fmt.Errorf("rename key: %w", err)
+	}
+	if err := s.startScanning(ctx); err != nil {
 		return err
+	}
+	defer s.stopScanning()
+	label := s.settings.label(organizationID, name)
+	if err := s.relabel(ctx, k, label); err != nil {
+		return fmt.Errorf("rename key %s: %w", id, err)
+	}
+	s.forget(k)
+	return s.readID(ctx, []byte(k.ckaID))
+}
+
+func (s *Store) relabel(ctx context.Context, k *key, label string) error {
+	return s.eachObject(ctx, k, func(in pkcs11.SessionHandle, object pkcs11.ObjectHandle) error {
+		return s.connection.module.SetAttributeValue(in, object, []*pkcs11.Attribute{pkcs11.NewAttribute(pkcs11.CKA_LABEL, label)})
+	})
+}
+
+// named returns the key with an id.
+func (s *Store) named(ctx context.Context, organizationID, id string) (*key, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
 	}
 	k := s.lookUp(organizationID, keystore.ByID(id))
 	if k == nil {
 		var err error
 		if k, err = s.seek(ctx, organizationID, keystore.ByID(id)); err != nil {
-			return fmt.Errorf("delete key: %w", err)
+			return nil, err
 		}
 	}
 	if k == nil {
-		return fmt.Errorf("delete key: %w: %q", keystore.ErrKeyNotFound, id)
+		return nil, fmt.Errorf("%w: %q", keystore.ErrKeyNotFound, id)
+	}
+	return k, nil
+}
+
+// Delete destroys a key on the token: its private object, and the public ones that
+// have its CKA_ID and CKA_LABEL. There is no way back.
+func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
+	k, err := s.named(ctx, organizationID, id)
+	if err != nil {
+		return fmt.Errorf("delete key: %w", err)
 	}
 	if err := s.startScanning(ctx); err != nil {
 		return err
@@ -39,9 +76,14 @@ func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 	return nil
 }
 
-// erase destroys the objects of a key, the public ones last: without its private
-// object nothing is taken for a key.
+// erase destroys the objects of a key.
 func (s *Store) erase(ctx context.Context, k *key) error {
+	return s.eachObject(ctx, k, s.connection.module.DestroyObject)
+}
+
+// eachObject calls do for the objects of a key, the public ones last: without its
+// private object nothing is taken for a key.
+func (s *Store) eachObject(ctx context.Context, k *key, do func(in pkcs11.SessionHandle, object pkcs11.ObjectHandle) error) error {
 	_, err := s.inWritable(ctx, func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
 		for _, class := range []uint{pkcs11.CKO_PRIVATE_KEY, pkcs11.CKO_PUBLIC_KEY} {
 			objects, err := find(s.connection.module.Ctx, in,
@@ -52,7 +94,7 @@ func (s *Store) erase(ctx context.Context, k *key) error {
 			}
 			for _, object := range objects {
 				if err == nil {
-					err = s.connection.module.DestroyObject(in, object)
+					err = do(in, object)
 				}
 			}
 			if err != nil {

@@ -34,11 +34,11 @@ func (s *Store) Generate(ctx context.Context, organizationID, name string, curve
 	return k.Info(), nil
 }
 
-// Import puts a secret on the token, from where it can never be got again; but
+// Add puts a secret on the token, from where it can never be got again; but
 // it was outside once, and copies of it may still be there. It returns
 // keystore.ErrKeyExists, together with what there is, if the organization has a
 // key with this id or this secret.
-func (s *Store) Import(ctx context.Context, organizationID string, k Key) (keystore.KeyInfo, error) {
+func (s *Store) Add(ctx context.Context, organizationID string, k keystore.NewKey) (keystore.KeyInfo, error) {
 	var id uuid.UUID
 	if k.ID != "" {
 		var err error
@@ -46,7 +46,7 @@ func (s *Store) Import(ctx context.Context, organizationID string, k Key) (keyst
 			return keystore.KeyInfo{}, fmt.Errorf("import key: id %q is no UUID", k.ID)
 		}
 	}
-	derived, err := software.New(keystore.KeyInfo{ID: id.String()}, k.Curve, k.Secret)
+	derived, err := software.New(keystore.KeyInfo{ID: id.String(), PublicKey: k.PublicKey}, k.Curve, k.Secret)
 	if err != nil {
 		return keystore.KeyInfo{}, fmt.Errorf("import key: %w", err)
 	}
@@ -59,9 +59,18 @@ func (s *Store) Import(ctx context.Context, organizationID string, k Key) (keyst
 	return info, nil
 }
 
+// AddBatch implements keystore.Importer. The token takes one key after the other.
+func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) (infos []keystore.KeyInfo, errs []error) {
+	for _, key := range keys {
+		info, err := s.Add(ctx, organizationID, key)
+		infos, errs = append(infos, info), append(errs, err)
+	}
+	return infos, errs
+}
+
 // importNew imports a key unless it is there already. It looks before and after:
 // another process may import the same key at the same time.
-func (s *Store) importNew(ctx context.Context, organizationID string, k Key, id uuid.UUID, public keystore.PublicKey) (keystore.KeyInfo, error) {
+func (s *Store) importNew(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID, public keystore.PublicKey) (keystore.KeyInfo, error) {
 	for {
 		existing, err := s.existing(ctx, organizationID, id, public)
 		if err != nil {
@@ -81,7 +90,7 @@ func (s *Store) importNew(ctx context.Context, organizationID string, k Key, id 
 }
 
 // create imports a key.
-func (s *Store) create(ctx context.Context, organizationID string, k Key, id uuid.UUID, public keystore.PublicKey) (*key, error) {
+func (s *Store) create(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID, public keystore.PublicKey) (*key, error) {
 	// Making the key may outlast the context, and then the caller's slice.
 	held := keystore.NewSecret(k.Secret)
 	defer func() { go held.Destroy() }() // when that is over

@@ -13,7 +13,6 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
 // objects counts the keys on the token, public and private.
@@ -30,7 +29,7 @@ func TestMakingFails(t *testing.T) {
 	generate := func() error { return errOfInfo(r.store.Generate(t.Context(), "org", "new", keystore.CurveSecp256k1)) }
 	secret := []byte(strings.Repeat("\x07", 32))
 	bring := func() error {
-		return errOfInfo(r.store.Import(t.Context(), "org", pkcs11.Key{Name: "new", Curve: keystore.CurveEd25519, Secret: secret}))
+		return errOfInfo(r.store.Add(t.Context(), "org", keystore.NewKey{Name: "new", Curve: keystore.CurveEd25519, Secret: secret}))
 	}
 	fail := func(function faultproxy.Function, with uint, number int) func() {
 		return func() { r.proxy.Fail(function, with, number) }
@@ -86,7 +85,7 @@ func TestMakingFails(t *testing.T) {
 		},
 		"the name is none": {
 			make: func() error {
-				return errOfInfo(r.store.Import(t.Context(), "org", pkcs11.Key{Name: "\n", Curve: keystore.CurveEd25519, Secret: secret}))
+				return errOfInfo(r.store.Add(t.Context(), "org", keystore.NewKey{Name: "\n", Curve: keystore.CurveEd25519, Secret: secret}))
 			},
 			inject: func() {},
 			want:   "import key: name has a control character",
@@ -202,7 +201,7 @@ func TestMakingHangs(t *testing.T) {
 			own := []byte(string(secret))
 			made := make(chan error)
 			go func() {
-				made <- errOfInfo(r.store.Import(ctx, "org", pkcs11.Key{Curve: keystore.CurveEd25519, Secret: own}))
+				made <- errOfInfo(r.store.Add(ctx, "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: own}))
 			}()
 			r.await(t, "it hangs", func() bool { return r.proxy.Calls(c.begun) == calls })
 			cancel()
@@ -222,7 +221,7 @@ func TestMakingHangs(t *testing.T) {
 				t.Errorf("%d objects on the token, want %d", left, before)
 			}
 			r.mustList(t, "afterwards")
-			importKey(t, r.store, "org", pkcs11.Key{Curve: keystore.CurveEd25519, Secret: secret})
+			importKey(t, r.store, "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret})
 		})
 	}
 }

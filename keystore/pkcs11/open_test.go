@@ -209,7 +209,7 @@ func TestGenerate(t *testing.T) {
 // a token that two share.
 func TestSameIDInTwoOrganizations(t *testing.T) {
 	token, store := newStore(t)
-	key := pkcs11.Key{ID: "abcdef00-0000-4000-8000-000000000001", Name: "one", Curve: keystore.CurveSecp256k1}
+	key := keystore.NewKey{ID: "abcdef00-0000-4000-8000-000000000001", Name: "one", Curve: keystore.CurveSecp256k1}
 	made := map[string]keystore.KeyInfo{}
 	for i, organization := range []string{"a", "b"} {
 		key.Secret = []byte(strings.Repeat(string(rune('1'+i)), 32))
@@ -230,25 +230,25 @@ func TestImport(t *testing.T) {
 	_, store := newStore(t)
 	secret := []byte(strings.Repeat("\x07", 32))
 	id := "abcdef00-0000-4000-8000-000000000001"
-	first := importKey(t, store, org, pkcs11.Key{ID: id, Name: "one", Curve: keystore.CurveSecp256k1, Secret: secret})
+	first := importKey(t, store, org, keystore.NewKey{ID: id, Name: "one", Curve: keystore.CurveSecp256k1, Secret: secret})
 	if first.ID != id || first.Name != "one" {
 		t.Errorf("imported %+v", first)
 	}
-	for what, again := range map[string]pkcs11.Key{
+	for what, again := range map[string]keystore.NewKey{
 		"the same secret": {Curve: keystore.CurveSecp256k1, Secret: secret},
 		"the same id":     {ID: strings.ToUpper(id), Curve: keystore.CurveEd25519, Secret: secret},
 	} {
-		if info, err := store.Import(t.Context(), org, again); !errors.Is(err, keystore.ErrKeyExists) || info != first {
+		if info, err := store.Add(t.Context(), org, again); !errors.Is(err, keystore.ErrKeyExists) || info != first {
 			t.Errorf("%s: %v, %v, want ErrKeyExists and what there is", what, info, err)
 		}
 	}
-	for want, bad := range map[string]pkcs11.Key{
+	for want, bad := range map[string]keystore.NewKey{
 		`id "hot" is no UUID`: {ID: "hot", Curve: keystore.CurveEd25519, Secret: secret},
 		"31 bytes, want 32":   {Curve: keystore.CurveEd25519, Secret: secret[:31]},
 		"unknown curve":       {Secret: secret},
 		"group order":         {Curve: keystore.CurveSecp256k1, Secret: make([]byte, 32)},
 	} {
-		if _, err := store.Import(t.Context(), org, bad); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := store.Add(t.Context(), org, bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

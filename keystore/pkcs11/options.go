@@ -59,14 +59,6 @@ type Options struct {
 	PublicKeys map[string]keystore.PublicKey
 }
 
-// Key is what Import takes.
-type Key struct {
-	ID     string               // a UUID; a new one if empty
-	Name   string               // free text
-	Curve  keystore.Curve       // what the secret is for
-	Secret keystore.SecretBytes // keystore.SecretSize bytes; the caller still owns them
-}
-
 // closeTimeout is how long Close waits for calls of the module that have begun: a
 // token that hangs must not keep the program from ending.
 const closeTimeout = 5 * time.Second

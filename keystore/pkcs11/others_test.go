@@ -63,8 +63,8 @@ func TestKeysThatShareAnIDAreAllSkipped(t *testing.T) {
 	b.generateAs(t, org+"/b", id)
 	store.Forget()
 	list(t, store, org)
-	taken := pkcs11.Key{ID: uuid.UUID(id).String(), Curve: keystore.CurveEd25519, Secret: []byte(strings.Repeat("1", 32))}
-	if _, err := store.Import(t.Context(), org, taken); !errors.Is(err, keystore.ErrKeyExists) {
+	taken := keystore.NewKey{ID: uuid.UUID(id).String(), Curve: keystore.CurveEd25519, Secret: []byte(strings.Repeat("1", 32))}
+	if _, err := store.Add(t.Context(), org, taken); !errors.Is(err, keystore.ErrKeyExists) {
 		t.Errorf("imported under an id that two keys share: %v", err)
 	}
 }
@@ -153,12 +153,12 @@ func TestTokenThatCutsIDs(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			importKey(t, store, org, pkcs11.Key{Curve: keystore.CurveEd25519, Secret: []byte(strings.Repeat("1", 32))})
+			importKey(t, store, org, keystore.NewKey{Curve: keystore.CurveEd25519, Secret: []byte(strings.Repeat("1", 32))})
 			if objects := openBare(t, token).objects(t); objects != 12 {
 				t.Errorf("%d objects on the token, want 12 of 6 keys", objects)
 			}
-			withID := pkcs11.Key{ID: uuid.NewString(), Curve: keystore.CurveEd25519, Secret: []byte(strings.Repeat("2", 32))}
-			if _, err := store.Import(t.Context(), org, withID); err == nil {
+			withID := keystore.NewKey{ID: uuid.NewString(), Curve: keystore.CurveEd25519, Secret: []byte(strings.Repeat("2", 32))}
+			if _, err := store.Add(t.Context(), org, withID); err == nil {
 				t.Error("imported under an id that does not fit")
 			}
 			if objects := openBare(t, token).objects(t); objects != 12 {
@@ -219,7 +219,7 @@ func TestOneKeyCostsOneKey(t *testing.T) {
 	bring := func(number int) {
 		store.Forget() // as if a second had passed
 		secret := []byte(strings.Repeat("1", 31) + string(rune('A'+number)))
-		last = importKey(t, store, org, pkcs11.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+		last = importKey(t, store, org, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 	}
 	first, _ := cost(func() { bring(0) })
 	for number := 1; number < 20; number++ {
@@ -270,7 +270,7 @@ func TestOneSecretImportedTwiceAtOnce(t *testing.T) {
 		var both sync.WaitGroup
 		for _, store := range []*pkcs11.Store{one, two} {
 			both.Go(func() {
-				_, err := store.Import(t.Context(), org, pkcs11.Key{Curve: keystore.CurveSecp256k1, Secret: secret})
+				_, err := store.Add(t.Context(), org, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 				if err != nil && !errors.Is(err, keystore.ErrKeyExists) {
 					t.Error(err)
 				}

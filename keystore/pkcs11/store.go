@@ -35,8 +35,14 @@ type Store struct {
 }
 
 var (
-	_ keystore.Keystore = (*Store)(nil)
-	_ keystore.Readier  = (*Store)(nil)
+	_ keystore.Keystore        = (*Store)(nil)
+	_ keystore.Readier         = (*Store)(nil)
+	_ keystore.Skipper         = (*Store)(nil)
+	_ keystore.Generator       = (*Store)(nil)
+	_ keystore.Importer        = (*Store)(nil)
+	_ keystore.Renamer         = (*Store)(nil)
+	_ keystore.Deleter         = (*Store)(nil)
+	_ keystore.SchnorrReporter = (*Store)(nil)
 )
 
 // organization is the wall: locators of one organization lead nowhere in
@@ -331,6 +337,9 @@ func (s *Store) Extractable() []error {
 	defer s.mu.RUnlock()
 	return slices.Clone(s.readable)
 }
+
+// SignsSchnorr implements keystore.SchnorrReporter: PKCS#11 has no BIP-340.
+func (*Store) SignsSchnorr() bool { return false }
 
 // Close implements keystore.Keystore: it waits for operations that the token
 // has begun, closes the sessions, logs out and finalizes the module if nothing

@@ -21,7 +21,7 @@ func TestContract(t *testing.T) {
 			token := testenv.SoftHSM(t)
 			store := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
 			for _, key := range keys {
-				importKey(t, store, key.OrganizationID, pkcs11.Key{ID: key.ID, Name: key.Name, Curve: key.Curve, Secret: key.Secret})
+				importKey(t, store, key.OrganizationID, keystore.NewKey{ID: key.ID, Name: key.Name, Curve: key.Curve, Secret: key.Secret})
 			}
 			return store
 		},
@@ -42,9 +42,9 @@ func open(t testing.TB, uri string, options pkcs11.Options) *pkcs11.Store {
 	return store
 }
 
-func importKey(t testing.TB, store *pkcs11.Store, organizationID string, key pkcs11.Key) keystore.KeyInfo {
+func importKey(t testing.TB, store *pkcs11.Store, organizationID string, key keystore.NewKey) keystore.KeyInfo {
 	t.Helper()
-	info, err := store.Import(t.Context(), organizationID, key)
+	info, err := store.Add(t.Context(), organizationID, key)
 	if err != nil {
 		t.Fatal(err)
 	}

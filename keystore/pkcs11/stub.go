@@ -39,13 +39,28 @@ func (*Store) Generate(context.Context, string, string, keystore.Curve) (keystor
 	return keystore.KeyInfo{}, errNoCgo
 }
 
-// Import returns an error, like Open.
-func (*Store) Import(context.Context, string, Key) (keystore.KeyInfo, error) {
+// Add returns an error, like Open.
+func (*Store) Add(context.Context, string, keystore.NewKey) (keystore.KeyInfo, error) {
 	return keystore.KeyInfo{}, errNoCgo
 }
 
+// Rename returns an error, like Open.
+func (*Store) Rename(context.Context, string, string, string) error { return errNoCgo }
+
 // Skipped returns nothing.
 func (*Store) Skipped() []error { return nil }
+
+// SignsSchnorr returns false.
+func (*Store) SignsSchnorr() bool { return false }
+
+// AddBatch returns an error for each key, like Open.
+func (*Store) AddBatch(_ context.Context, _ string, keys []keystore.NewKey) ([]keystore.KeyInfo, []error) {
+	errs := make([]error, len(keys))
+	for i := range errs {
+		errs[i] = errNoCgo
+	}
+	return make([]keystore.KeyInfo, len(keys)), errs
+}
 
 // Extractable returns nothing.
 func (*Store) Extractable() []error { return nil }

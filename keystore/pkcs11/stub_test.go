@@ -16,7 +16,7 @@ func TestWithoutCgo(t *testing.T) {
 	_, opening := pkcs11.Open(t.Context(), "pkcs11:token=a", pkcs11.Options{})
 	_, finding := store.Find(t.Context(), "org", keystore.ByID("a"))
 	_, generating := store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
-	_, importing := store.Import(t.Context(), "org", pkcs11.Key{})
+	_, importing := store.Add(t.Context(), "org", keystore.NewKey{})
 	_, proving := pkcs11.OpenProofSigner(t.Context(), "pkcs11:token=a", pkcs11.Options{})
 	_, making := pkcs11.GenerateProofKey(t.Context(), "pkcs11:token=a", pkcs11.Options{})
 	_, signing := new(pkcs11.ProofSigner).Sign(nil, nil, nil)

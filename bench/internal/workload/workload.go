@@ -82,7 +82,7 @@ func New(t testing.TB, kind Kind) *Workload {
 	w := &Workload{Kind: kind, Store: memory.New()}
 	t.Cleanup(func() { _ = w.Store.Close() })
 	for number := range Keys {
-		info, err := w.Store.Add(Organization, memory.Key{Curve: kind.Scheme.Curve(), Secret: Secret(number)})
+		info, err := w.Store.Add(t.Context(), Organization, keystore.NewKey{Curve: kind.Scheme.Curve(), Secret: Secret(number)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -16,9 +15,7 @@ import (
 // Index finds keys by organization and locator. It is a keystore.Keystore that
 // others fill. The zero Index is empty and ready.
 type Index struct {
-	table atomic.Pointer[table] // where keys are found; nil if empty or closed
-
-	mu            sync.Mutex // held by who changes or lists
+	mu            sync.RWMutex
 	organizations map[string]*organization
 	closed        bool
 }
@@ -28,10 +25,11 @@ var _ keystore.Keystore = (*Index)(nil)
 // organization is the wall: locators of one organization lead nowhere in
 // another.
 type organization struct {
-	keys []*Key // in the order they came
+	at   map[keystore.Locator]*Key // every key by each of its locators
+	keys []*Key                    // in the order they came
 
-	// listed is keys, oldest first, made when somebody lists; keys itself
-	// as long as they come in that order.
+	// listed is keys, oldest first, made by the first listing; keys itself as long as
+	// they come in that order.
 	listed    []*Key
 	unordered bool
 
@@ -48,15 +46,21 @@ func (x *Index) Insert(organizationID string, key *Key) (existing keystore.KeyIn
 	if x.closed {
 		return keystore.KeyInfo{}, keystore.ErrClosed
 	}
-	table := x.table.Load()
-	for _, at := range key.locators() {
-		if other := table.find(organizationID, &at); other != nil {
+	org := x.organization(organizationID)
+	locators := key.locators()
+	for _, at := range locators {
+		if other := org.at[at]; other != nil {
 			return other.Info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, other.id)
 		}
 	}
-	key.organization = strings.Clone(organizationID)
-	x.organization(key.organization).append(key)
-	x.table.Store(table.with(key))
+	for _, at := range locators {
+		org.at[at] = key
+	}
+	if last := len(org.keys) - 1; last >= 0 && Compare(key, org.keys[last]) < 0 {
+		org.unordered = true
+	}
+	org.listed = nil
+	org.keys = append(org.keys, key)
 	return keystore.KeyInfo{}, nil
 }
 
@@ -67,19 +71,36 @@ func (x *Index) organization(organizationID string) *organization {
 		if x.organizations == nil {
 			x.organizations = map[string]*organization{}
 		}
-		org = new(organization)
-		x.organizations[organizationID] = org
+		org = &organization{at: map[keystore.Locator]*Key{}}
+		x.organizations[strings.Clone(organizationID)] = org
 	}
 	return org
 }
 
-func (o *organization) append(key *Key) {
-	if last := len(o.keys) - 1; last >= 0 {
-		key.organization = o.keys[last].organization // one text for all of them
-		o.unordered = o.unordered || Compare(key, o.keys[last]) < 0
+// Remove takes a key out and destroys its secret. Handles that were given out return
+// keystore.ErrClosed from then on. Removing what is not there does nothing.
+func (x *Index) Remove(organizationID, id string) {
+	if org, key := x.take(organizationID, id); key != nil {
+		org.taproot.reset()
+		key.Destroy() // waits for signatures that are being made
 	}
-	o.listed = nil
-	o.keys = append(o.keys, key)
+}
+
+func (x *Index) take(organizationID, id string) (*organization, *Key) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	org := x.organizations[organizationID]
+	if org == nil || org.at[keystore.ByID(id)] == nil {
+		return nil, nil
+	}
+	key := org.at[keystore.ByID(id)]
+	for _, at := range key.locators() {
+		delete(org.at, at)
+	}
+	is := func(other *Key) bool { return other == key }
+	org.keys = slices.DeleteFunc(slices.Clone(org.keys), is) // listings may have the old slice
+	org.listed = nil
+	return org, key
 }
 
 // Find implements keystore.Keystore.
@@ -91,7 +112,7 @@ func (x *Index) Find(ctx context.Context, organizationID string, at keystore.Loc
 	return key.Handle(), nil
 }
 
-// Key is Find for those who may reach the secret.
+// Key is Find for callers that may reach the secret.
 func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Locator) (*Key, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -99,20 +120,17 @@ func (x *Index) Key(ctx context.Context, organizationID string, at keystore.Loca
 	if at.Kind() == keystore.LocateByTaproot {
 		return x.keyByTaproot(ctx, organizationID, at)
 	}
-	if key := x.table.Load().find(organizationID, &at); key != nil {
-		return key, nil
-	}
-	return nil, x.notFound()
-}
-
-// notFound says why there is no key.
-func (x *Index) notFound() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.mu.RLock()
+	defer x.mu.RUnlock()
 	if x.closed {
-		return keystore.ErrClosed
+		return nil, keystore.ErrClosed
 	}
-	return keystore.ErrKeyNotFound
+	if org := x.organizations[organizationID]; org != nil {
+		if key := org.at[at]; key != nil {
+			return key, nil
+		}
+	}
+	return nil, keystore.ErrKeyNotFound
 }
 
 // Keys implements keystore.Keystore. It lists the keys that there are when the
@@ -165,7 +183,6 @@ func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.closed = true
-	x.table.Store(nil)
 	for _, org := range x.organizations {
 		for _, key := range org.keys {
 			key.Destroy()

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
@@ -17,14 +18,12 @@ import (
 // Key is a secret and what is known of it. It is not a keystore.Key: who has a
 // Key can destroy and export it; what is handed out is its Handle.
 type Key struct {
-	// What each look-up and signature reads, side by side.
-	organization string
-	secret       keystore.Secret     // secp256k1: the scalar. Ed25519: seed ‖ public key
-	room         keystore.SecretRoom // of secret
-	public       keystore.PublicKey
+	secret keystore.Secret // secp256k1: the scalar. Ed25519: seed ‖ public key
+	public keystore.PublicKey
 
-	id, name  string
-	createdAt int64 // seconds since 1970
+	id        string
+	name      atomic.Pointer[string] // can change
+	createdAt int64                  // seconds since 1970
 }
 
 // ErrOtherPublicKey is what New returns when the secret does not belong to the
@@ -39,7 +38,8 @@ func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, erro
 	if len(secret) != keystore.SecretSize {
 		return nil, fmt.Errorf("%v secret: %d bytes, want %d", curve, len(secret), keystore.SecretSize)
 	}
-	key := &Key{id: info.ID, name: info.Name, createdAt: info.CreatedAt.Unix()}
+	key := &Key{id: info.ID, createdAt: info.CreatedAt.Unix()}
+	key.name.Store(&info.Name)
 	var err error
 	switch curve {
 	case keystore.CurveSecp256k1:
@@ -70,7 +70,7 @@ func (k *Key) holdSecp256k1(secret []byte) error {
 	if k.public, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, point); err != nil {
 		return err
 	}
-	k.secret = keystore.NewSecretIn(&k.room, secret)
+	k.secret = keystore.NewSecret(secret)
 	return nil
 }
 
@@ -80,7 +80,7 @@ func (k *Key) holdEd25519(seed []byte) (err error) {
 	if k.public, err = keystore.ParsePublicKey(keystore.CurveEd25519, expanded[ed25519.SeedSize:]); err != nil {
 		return err
 	}
-	k.secret = keystore.NewSecretIn(&k.room, expanded)
+	k.secret = keystore.NewSecret(expanded)
 	return nil
 }
 
@@ -98,7 +98,15 @@ func Generate(curve keystore.Curve, secret []byte) error {
 
 // Info implements keystore.Described.
 func (k *Key) Info() keystore.KeyInfo {
-	return keystore.KeyInfo{ID: k.id, Name: k.name, PublicKey: k.public, CreatedAt: time.Unix(k.createdAt, 0).UTC()}
+	return keystore.KeyInfo{ID: k.id, Name: *k.name.Load(), PublicKey: k.public, CreatedAt: time.Unix(k.createdAt, 0).UTC()}
+}
+
+// Rename gives the key another name.
+func (k *Key) Rename(name string) { k.name.Store(&name) }
+
+// locators returns where the key is found, except by taproot.
+func (k *Key) locators() []keystore.Locator {
+	return append(keystore.Locators(k.public), keystore.ByID(k.id))
 }
 
 // RevealSecret calls use with the keystore.SecretSize bytes that New took. They

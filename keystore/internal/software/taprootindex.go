@@ -7,24 +7,28 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// taprootIndex finds an organization's keys by taproot. That locator is dear, and
-// few ask for it: it is made up for, key by key, when somebody does.
+// taprootIndex finds an organization's keys by taproot. Computing that locator costs a
+// point multiplication, so it is computed when a key is first looked for by one.
 type taprootIndex struct {
 	mu   sync.Mutex
 	done int // how many of the organization's keys are in it
 	at   map[keystore.Locator]*Key
 }
 
-// keyByTaproot is Key for a locator by taproot. Who comes while keys are being
-// made up for waits for it; who looks by another locator does not. If the context
-// ends on the way, the next call goes on from there.
+// keyByTaproot is Key for a locator by taproot. Look-ups by taproot wait while keys are
+// being added to the index; look-ups by other locators do not. If the context ends
+// first, the next call goes on from there.
 func (x *Index) keyByTaproot(ctx context.Context, organizationID string, at keystore.Locator) (*Key, error) {
-	org, keys := x.keys(organizationID)
-	if org == nil {
-		return nil, x.notFound()
+	org, _, err := x.keys(organizationID)
+	if err != nil {
+		return nil, err
 	}
 	org.taproot.mu.Lock()
 	defer org.taproot.mu.Unlock()
+	_, keys, err := x.keys(organizationID) // a removal resets the index after these change
+	if err != nil {
+		return nil, err
+	}
 	if err := org.taproot.add(ctx, keys); err != nil {
 		return nil, err
 	}
@@ -34,18 +38,21 @@ func (x *Index) keyByTaproot(ctx context.Context, organizationID string, at keys
 	return nil, keystore.ErrKeyNotFound
 }
 
-// keys returns the keys that there are now; nil after Close.
-func (x *Index) keys(organizationID string) (*organization, []*Key) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+// keys returns the keys that there are now.
+func (x *Index) keys(organizationID string) (*organization, []*Key, error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.closed {
+		return nil, nil, keystore.ErrClosed
+	}
 	org := x.organizations[organizationID]
 	if org == nil {
-		return nil, nil
+		return nil, nil, keystore.ErrKeyNotFound
 	}
-	return org, org.keys
+	return org, org.keys, nil
 }
 
-// add makes up for the keys that came since it was last called.
+// add adds the keys that came since it was last called.
 func (t *taprootIndex) add(ctx context.Context, keys []*Key) error {
 	for ; t.done < len(keys); t.done++ {
 		if err := ctx.Err(); err != nil {
@@ -61,4 +68,11 @@ func (t *taprootIndex) add(ctx context.Context, keys []*Key) error {
 		t.at[at] = keys[t.done]
 	}
 	return nil
+}
+
+// reset forgets all keys, after one of them was removed.
+func (t *taprootIndex) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done, t.at = 0, nil
 }
