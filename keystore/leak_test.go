@@ -102,6 +102,7 @@ func leakValues(t *testing.T) map[string]any {
 	return map[string]any{
 		"wallet.WatchOnly":      watched,
 		"keystore.Account":      keystore.Account{KeyInfo: info},
+		"keystore.Wallet":       keystore.Wallet{ID: info.ID},
 		"keystore.Secret":       secret,
 		"keystore.SecretBytes":  keystore.SecretBytes(leakSecret),
 		"keystore.PublicKey":    info.PublicKey,
