@@ -23,6 +23,7 @@ var (
 	tokenAccountID = mustKey("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 	memoID         = mustKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
 	squadsID       = mustKey("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
+	memoV4ID       = mustKey("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH") // the same instruction; clients since September 2026
 	memoV1ID       = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
 )
 
@@ -51,7 +52,7 @@ func init() {
 		lookupTableID: lookupTableProgram, loaderV3ID: loaderV3Program, loaderV4ID: loaderV4Program,
 		ed25519ID: ed25519Program, secp256k1ID: secp256k1Program, secp256r1ID: secp256r1Program,
 		tokenID: tokenProgram, token2022ID: token2022Program, tokenAccountID: tokenAccountProgram,
-		memoID: memoProgram, memoV1ID: memoProgram, squadsID: squadsProgram,
+		memoID: memoProgram, memoV1ID: memoProgram, memoV4ID: memoProgram, squadsID: squadsProgram,
 	}
 }
 

@@ -1,0 +1,74 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// solanaClientHazards are the hazards of what clients write; none of the others.
+var solanaClientHazards = map[string][]string{
+	"token burn":                                {solana.HazardBurn},
+	"token-2022 burn":                           {solana.HazardBurn},
+	"token mint authority given up":             {solana.HazardAuthorityChange},
+	"token-2022 mint authority given up":        {solana.HazardAuthorityChange},
+	"stake authorize another":                   {solana.HazardAuthorityChange},
+	"web3.js assign":                            {solana.HazardAuthorityChange},
+	"transfer to an entry of a lookup table":    {solana.HazardUnresolvedAccount},
+	"swap by an aggregator with a lookup table": {solana.HazardBlindCall},
+}
+
+// TestSolanaClients: what the current clients of Solana's programs write, and the
+// older web3.js, is decoded whole but for the swap's own program, and signed by
+// default but for what gives something away.
+func TestSolanaClients(t *testing.T) {
+	command := testenv.Node(t, "solanaclients.mjs")
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := solanaSigners(t)
+	accounted, blind, refused, seen := 0, 0, 0, 0
+	lines := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var c struct{ Name, Transaction string }
+		if err := lines.Decode(&c); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := solana.Chain{}.Parse(unhexSolana(t, c.Transaction))
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		payer := tx.Effects()[0].From.String()
+		signing, err := chaintest.Ready(tx, payer, keys[payer])
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		hazards := chaintest.Names(signing.Hazards())
+		if want := solanaClientHazards[c.Name]; !slices.Equal(hazards, want) {
+			t.Errorf("%s: hazards %v, want %v", c.Name, hazards, want)
+		}
+		seen++
+		switch {
+		case slices.ContainsFunc(signing.Effects(), func(e chains.Effect) bool { return e.Undecoded }):
+			blind++
+		case len(hazards) > 0:
+			refused++
+		default:
+			accounted++
+		}
+	}
+	t.Logf("%d transactions of clients: %d accounted for and signed by default, %d accounted for and refused by name, %d blind", seen, accounted, refused, blind)
+	if seen != 28 {
+		t.Errorf("%d transactions, want 28", seen)
+	}
+}
