@@ -285,20 +285,15 @@ func addSlot(slots []int, given account) []int {
 	return slots
 }
 
+// authorities returns the names of what can authorize a doing.
 func (r *reading) authorities(d doing) []string {
 	if d.by != "" {
 		return []string{d.by}
 	}
-	var names []string
-	for _, place := range r.layout.places {
-		if place.authority {
-			names = append(names, place.name)
-		}
-	}
-	return names
+	return r.layout.authorities
 }
 
-func (r *reading) hasAuthority(d doing) bool { return len(r.authorities(d)) > 0 }
+func (r *reading) hasAuthority(d doing) bool { return d.by != "" || len(r.layout.authorities) > 0 }
 
 // undecoded is what an instruction does of which nothing is known but which
 // program it calls.

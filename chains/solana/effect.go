@@ -54,7 +54,7 @@ func party(address []byte, shown bool) chains.Party {
 // effects returns what the transaction does: the fee, and the effects of each
 // instruction, at most chains.MaxEffects.
 func (t *Transaction) effects(shown bool) []effect {
-	effects := make([]effect, 0, 4)
+	effects := make([]effect, 0, 2+len(t.instructions))
 	effects = append(effects, t.feeEffect(shown))
 	for i, in := range t.instructions {
 		effects = t.read1(in, i, shown).all(effects)

@@ -72,7 +72,7 @@ func (t *Transaction) Hazards() []chains.Hazard {
 	return append(hazards, common...)
 }
 
-// messageHazards are those of the message, whoever signs it.
+// messageHazards are those of the message, whichever key signs it.
 func (t *Transaction) messageHazards() (hazards []chains.Hazard) {
 	if allZero(t.blockhash()) {
 		hazards = append(hazards, chains.Hazard{

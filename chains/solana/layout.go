@@ -33,8 +33,9 @@ type layout struct {
 	//	!name       its signature authorizes the instruction
 	//	name*       any number of accounts
 	//	~a+b        left out, or a (told by its address) and b behind it
-	accounts string
-	places   []place // read from accounts
+	accounts    string
+	places      []place  // read from accounts
+	authorities []string // the names of those that begin with !
 
 	arguments []argument
 
@@ -89,7 +90,12 @@ func layouts(table map[uint32]*layout) map[uint32]*layout {
 }
 
 func (l *layout) prepare() *layout {
-	l.places = placesOf(l.accounts)
+	l.places, l.authorities = placesOf(l.accounts), nil
+	for _, p := range l.places {
+		if p.authority {
+			l.authorities = append(l.authorities, p.name)
+		}
+	}
 	layouts(l.nested)
 	return l
 }

@@ -39,7 +39,7 @@ var fixedAddresses = map[string][][keySize]byte{
 	tokenProgramRole:     {tokenID, token2022ID},
 }
 
-// unspendable are addresses whose SOL nobody can spend: the System program's,
+// unspendable are addresses whose SOL is lost: the System program's,
 // and the one at which SOL is burned at the end of each block.
 var unspendable = [][keySize]byte{systemID, mustKey("1nc1nerator11111111111111111111111111111111")}
 

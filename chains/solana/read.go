@@ -126,7 +126,7 @@ func (t *Transaction) checkHeader() error {
 	return nil
 }
 
-// checkKeys refuses duplicates. A key whose mark in seen nobody has is none; it
+// checkKeys refuses duplicates. A key whose mark is new is no duplicate; it
 // is compared with those before it only if another has the same.
 func (t *Transaction) checkKeys() error {
 	var seen [1 << 10 / 64]uint64

@@ -51,7 +51,7 @@ func (t *Transaction) signersField() chains.Field {
 
 // lifetimeField shows how long the transaction can be sent: as long as its
 // blockhash is recent, or, if the first instruction advances a nonce, until
-// somebody advances it.
+// that is advanced.
 func (t *Transaction) lifetimeField() chains.Field {
 	hash := encode58(t.blockhash())
 	nonce, ok := t.nonceAccounts()

@@ -64,7 +64,7 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")}, does: []doing{sends("from", "to", "amount")}},
 	12: {name: "UpgradeNonceAccount", accounts: "nonce account", does: []doing{{kind: chains.KindSettings, account: "nonce account"}}},
 
-	// SIMD-0312: the account may have SOL already, and so be somebody's wallet. The
+	// SIMD-0312: the account may have SOL already, and so be a wallet in use. The
 	// funder is needed only for an amount above zero.
 	13: {name: "CreateAccountAllowPrefund", accounts: "!new account, ?!funder",
 		arguments: []argument{lamports("amount"), u64("space"), key("owner")},

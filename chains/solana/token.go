@@ -79,8 +79,8 @@ func governs(authorities ...string) (list []doing) {
 	return list
 }
 
-// setAuthority hands over one kind of authority. To take the close authority
-// away gives nobody anything: it falls back to the owner.
+// setAuthority hands over one kind of authority. Taking the close authority
+// away hands over nothing: it falls back to the owner.
 var setAuthority = []doing{{
 	kind: chains.KindAuthority, from: "authority", account: "account or mint", to: "new authority", args: []string{"authority type"},
 	with: func(r *reading, e *effect) {

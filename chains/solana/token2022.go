@@ -103,7 +103,7 @@ var transferFee = map[uint32]*layout{
 // withheld takes the fees that were kept back from transfers.
 var withheld = []doing{{kind: chains.KindTransfer, from: "mint", to: "to", asset: "mint", amount: allOfIt}}
 
-// harvests moves fees that were kept back, which nobody could spend, to the mint.
+// harvests moves fees that were kept back, out of reach of the owners, to the mint.
 var harvests = append(changes("mint"), doing{kind: chains.KindSettings, account: "source", each: "source"})
 
 var accountState = oneOf("account state", 1, "Uninitialized", "Initialized", "Frozen")
