@@ -30,7 +30,7 @@ taproot address: there are no signatures for it in PKCS#11.`),
 		Args: cobra.NoArgs,
 		RunE: chooseCommand,
 	}
-	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand())
+	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(), newPassphraseCommand())
 	return command
 }
 
