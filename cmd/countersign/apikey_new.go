@@ -14,7 +14,8 @@ import (
 func newAPIKeyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "apikey",
-		Short: "Make API keys",
+		Short: "Create API keys",
+		Long:  "Create API keys: the key pairs with which clients stamp their requests.",
 		Args:  cobra.NoArgs,
 		RunE:  chooseCommand,
 	}

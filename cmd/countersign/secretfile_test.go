@@ -23,7 +23,7 @@ func TestCredential(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte("secret\n"), 0o440); err != nil {
+		if err := os.WriteFile(path, []byte("secret\n"), 0o444); err != nil {
 			t.Fatal(err)
 		}
 		secret, err := readSecretFile(t.Context(), path)
