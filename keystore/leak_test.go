@@ -84,19 +84,7 @@ func leakValues(t *testing.T) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account, err := wallet.ParsePath("m/84'/0'/0'")
-	if err != nil {
-		t.Fatal(err)
-	}
-	watched, err := wallet.Watch(leakSecret, account)
-	if err != nil {
-		t.Fatal(err)
-	}
 	stored, err := inFile.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: mnemonic})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := inFile.FindWallet(t.Context(), "org", stored.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +122,6 @@ func leakValues(t *testing.T) map[string]any {
 		"file.NewWallet":        []any{words, &words},
 		"wallet.Path":           stored.Accounts[0].Path,
 		"wallet.Account":        wallet.UsualAccounts()[0],
-		"wallet.WatchOnly":      []any{*watched, watched},
-		"keystore.Wallet":       found,
-		"keystore.Account":      found.Accounts[0],
 		"keyformat.Key":         []any{read, &read},
 		"keyformat.WIF":         keyformat.WIF{Key: read},
 		"keyformat.Cost":        keyformat.Cost{LogN: 1},
