@@ -28,9 +28,6 @@ type world struct {
 	accounts  []chainAccount
 }
 
-// The signers of every run. The first pays the fee.
-var worldSigners = []string{"us", "bob", "new", "spare"}
-
 const (
 	sol      = 1_000_000_000
 	decimals = 6

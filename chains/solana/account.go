@@ -45,14 +45,6 @@ func (t *Transaction) accountsOf(in instruction, into []account) []account {
 // is reports whether it is known to be at an address.
 func (a account) is(address [keySize]byte) bool { return string(a.address) == string(address[:]) }
 
-// same reports whether two places have the same account.
-func (a account) same(b account) bool {
-	if a.address == nil || b.address == nil {
-		return a.address == nil && b.address == nil && a.entry == b.entry && string(a.table) == string(b.table)
-	}
-	return string(a.address) == string(b.address)
-}
-
 // field shows the account and what the message asks for it.
 func (a account) field(label string) chains.Field {
 	if a.address == nil {
