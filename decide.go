@@ -115,7 +115,7 @@ func otpEffects(intent activity.Intent) []chains.Effect {
 	switch intent := intent.(type) {
 	case activity.InitOTPAuthIntent:
 		effect.Function = "send"
-		effect.Args = []chains.Arg{{Name: "contact", Value: intent.Contact}, {Name: "type", Value: string(intent.OTPType)}}
+		effect.Args = []chains.Arg{{Name: "contact", Value: intent.Contact}, {Name: "type", Value: intent.OTPType}}
 	case activity.VerifyOTPIntent:
 		effect.Function = "redeem"
 	default:

@@ -284,16 +284,18 @@ type Quantity struct {
 	Value *big.Int
 }
 
-// Exactly, AtMost and AtLeast are amounts of a value.
+// Exactly is a quantity of a value, no more and no less.
 func Exactly(value *big.Int) Quantity { return Quantity{Bound: BoundExact, Value: value} }
 
 // ExactlyUint is Exactly for 64 bits.
 func ExactlyUint(value uint64) Quantity { return Exactly(new(big.Int).SetUint64(value)) }
 
 // AtMost is an amount of up to a value.
+// AtMost is a quantity of up to a value.
 func AtMost(value *big.Int) Quantity { return Quantity{Bound: BoundMost, Value: value} }
 
 // AtLeast is an amount of a value or more.
+// AtLeast is a quantity of a value or more.
 func AtLeast(value *big.Int) Quantity { return Quantity{Bound: BoundLeast, Value: value} }
 
 // All is a whole balance.

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"cel.dev/cel-go/checker"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -20,21 +20,21 @@ const MaxFileCost = 40_000_000
 const maxText = 1024
 
 // sizes estimates the sizes of what conditions look at. It implements
-// checker.CostEstimator.
+// cost.Estimator.
 type sizes struct{ lists map[string]*list }
 
-// EstimateSize implements checker.CostEstimator.
-func (s sizes) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
+// EstimateSize implements cost.Estimator.
+func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	kind := element.Type()
 	switch {
 	case kind == nil:
 		return nil
 	case kind.Kind() == types.ListKind:
-		return &checker.SizeEstimate{Min: 0, Max: s.listSize(element.Path())}
+		return &cost.SizeEstimate{Min: 0, Max: s.listSize(element.Path())}
 	case kind.Kind() == types.StringKind:
-		return &checker.SizeEstimate{Min: 0, Max: maxText}
+		return &cost.SizeEstimate{Min: 0, Max: maxText}
 	case kind == amountType || kind == addressType || kind.Kind() == types.StructKind:
-		return &checker.SizeEstimate{Min: 1, Max: 1}
+		return &cost.SizeEstimate{Min: 1, Max: 1}
 	}
 	return nil
 }
@@ -55,10 +55,10 @@ func (s sizes) named(path []string) *list {
 	return s.lists[path[0]]
 }
 
-// EstimateCallCost implements checker.CostEstimator.
-func (s sizes) EstimateCallCost(function, _ string, _ *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
-	estimate := func(cost uint64) *checker.CallEstimate {
-		return &checker.CallEstimate{CostEstimate: checker.FixedCostEstimate(cost)}
+// EstimateCallCost implements cost.Estimator.
+func (s sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
+	estimate := func(units uint64) *cost.CallEstimate {
+		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(units)}
 	}
 	switch {
 	case function == "total":

@@ -163,7 +163,7 @@ func (f *File) denied(e *evaluation) error {
 	for i := range e.effects {
 		effect := &e.effects[i]
 		for _, r := range f.groups.denies[scope{e.chain, effect.Kind}] {
-			if !effect.judged() && !(r.others && effect.By == chains.ByOther) {
+			if !effect.judged() && (!r.others || effect.By != chains.ByOther) {
 				continue
 			}
 			if err := f.asks(e, r, effect); err != nil {

@@ -40,7 +40,7 @@ func TestWrongFiles(t *testing.T) {
 		{"hazard", rule("allow: call, hazards: [ethereum/blind]"), "there is no hazard ethereum/blind"},
 		{"limit", rule("allow: transfer, limit: day"), "there is no limit day"},
 		{"misspelt field", when("effect.amuont < ether('1')"), "9:17: rule a: there is no member amuont here: did you mean amount?"},
-		{"misspelt name", when("effect.to in treasurey"), "there is no treasurey here: did you mean treasury?"},
+		{"misspelt name", when("effect.to in treasuri"), "there is no treasuri here: did you mean treasury?"},
 		{"bare number", when("effect.amount < 5"), "compared with a bare number"},
 		{"text for address", when(`effect.to == '` + treasury + `'`), "write address('0x…')"},
 		{"wrong literal", when("effect.to == address('" + strings.ToLower(treasury[:20]) + treasury[20:] + "')"), "9:32: rule a: address"},

@@ -25,7 +25,7 @@ func (w *who) holds(asked *countersign.Authorization) bool {
 	user := &asked.User
 	holds := func(part *who) bool { return part.holds(asked) }
 	switch {
-	case len(w.users) > 0 && !slices.Contains(w.users, user.ID) && !(w.byName && slices.Contains(w.users, user.Name)):
+	case len(w.users) > 0 && !slices.Contains(w.users, user.ID) && (!w.byName || !slices.Contains(w.users, user.Name)):
 		return false
 	case w.tag != "" && !slices.Contains(user.Tags, w.tag):
 		return false

@@ -39,7 +39,7 @@ func readTransactionOf(cmd *cobra.Command, kind activity.TransactionType) (strin
 	}
 	raw, encoding, err := bitcoin.Decode([]byte(unsigned))
 	if err != nil || encoding == bitcoin.Hex {
-		return unsigned, bitcoin.Hex, nil
+		return unsigned, bitcoin.Hex, nil //nolint:nilerr // the engine explains what is in none of the encodings
 	}
 	return hex.EncodeToString(raw), encoding, nil
 }

@@ -99,7 +99,7 @@ func routerUnwrap(e *emitter, c *Call) {
 // swap adds what goes into pools and what comes out of them. Which pools stands
 // in no argument.
 func (e *emitter) swap(c *Call, in, out Address, exactIn bool) {
-	paid, got := chains.Quantity{}, chains.Quantity{}
+	var paid, got chains.Quantity
 	if exactIn {
 		paid, got = balanceOr(c.arg("amount in").big()), chains.AtLeast(c.arg("least amount out").big())
 	} else {

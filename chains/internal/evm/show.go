@@ -216,11 +216,10 @@ func (c *Call) integerField(label string, v *value) chains.Field {
 const lastTime = 253402300799
 
 func timeField(label string, seconds *big.Int) chains.Field {
-	switch {
-	case seconds.Sign() == 0 || seconds.IsInt64() && seconds.Int64() <= lastTime:
-		if seconds.Sign() == 0 {
-			return chains.BigInteger(label, seconds)
-		}
+	if seconds.Sign() == 0 {
+		return chains.BigInteger(label, seconds)
+	}
+	if seconds.IsInt64() && seconds.Int64() <= lastTime {
 		return chains.Time(label, time.Unix(seconds.Int64(), 0))
 	}
 	return chains.BigInteger(label, seconds).WithNote("never")
