@@ -100,14 +100,15 @@ func checkTypeName(name string, at int) error {
 	return nil
 }
 
+// identifierRunes are what identifiers of Solidity are made of.
+const identifierRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
+
 // isIdentifier reports whether a name is a Solidity identifier of bounded length.
 func isIdentifier(name string) bool {
 	if name == "" || len(name) > MaxName || name[0] >= '0' && name[0] <= '9' {
 		return false
 	}
-	return !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '$')
-	})
+	return !strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(identifierRunes, r) })
 }
 
 func (t typeTable) readMembers(into *structType, n *node) error {
