@@ -107,6 +107,10 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
 			"signWith is empty: an address of the key or its id is expected")
 	}
+	if len(intent.SignWith) > activity.MaxSignWith {
+		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
+			"signWith has %d bytes, at most %d are read: an address of the key or its id is expected", len(intent.SignWith), activity.MaxSignWith)
+	}
 	request, err := tx.Request(intent.SignWith)
 	if err != nil {
 		return nil, refuseTransaction(err)

@@ -30,6 +30,9 @@ func Sentence(effect Effect, names Names) string {
 	case ByStanding:
 		text += " (by an earlier permission)"
 	}
+	if effect.Change {
+		text += " (change, yours)"
+	}
 	if effect.Undecoded {
 		text = "! " + text
 	}
@@ -98,11 +101,13 @@ func withTo(before string, s sentence) string {
 	return before + s.party(s.To)
 }
 
+// fromOther names the party that pays, unless it is the signer and the bytes do
+// not name it.
 func (s sentence) fromOther() string {
-	if s.By == ByStanding || s.By == ByOther {
-		return " from " + s.party(s.From)
+	if s.From.IsNone() || s.From.IsSigner() {
+		return ""
 	}
-	return ""
+	return " from " + s.party(s.From)
 }
 
 func (s sentence) account() string {

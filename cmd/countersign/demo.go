@@ -148,7 +148,10 @@ func (c demoChain) sign(ctx context.Context, engine *countersign.Engine, key key
 	if err != nil {
 		return "", err
 	}
-	shown := view{summary: prepared.Summary(), signer: prepared.SignerView(), hazards: prepared.Hazards()}
+	shown, err := viewOf(ctx, prepared)
+	if err != nil {
+		return "", err
+	}
 	if err := tell.show(shown.render); err != nil {
 		return "", err
 	}

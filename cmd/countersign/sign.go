@@ -181,7 +181,10 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 	if err != nil {
 		return explainRefusal(err)
 	}
-	shown := view{summary: prepared.Summary(), signer: prepared.SignerView(), hazards: prepared.Hazards()}
+	shown, err := viewOf(cmd.Context(), prepared)
+	if err != nil {
+		return err
+	}
 	if err := c.confirm(cmd, shown); err != nil {
 		return err
 	}

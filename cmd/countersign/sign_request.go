@@ -118,7 +118,11 @@ func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, s
 		if err != nil {
 			return err
 		}
-		if err := c.confirm(cmd, view{summary: prepared.Summary(), signer: prepared.SignerView(), hazards: prepared.Hazards()}); err != nil {
+		shown, err := viewOf(cmd.Context(), prepared)
+		if err != nil {
+			return err
+		}
+		if err := c.confirm(cmd, shown); err != nil {
 			return err
 		}
 	}

@@ -2,21 +2,38 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
 )
 
 // view is a transaction as a person is shown it.
 type view struct {
 	summary chains.Summary
-	signer  []chains.Field // what depends on who signs, if that is known
+	effects []chains.Effect // with the signer and change resolved; nil for those of the summary
+	signer  []chains.Field  // what depends on who signs, if that is known
 	hazards []chains.Hazard
-	names   chains.Names // nil if there are none
 }
+
+// viewOf is what is shown before a transaction is signed. Whose the addresses are
+// is looked up in the keystore.
+func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction) (view, error) {
+	effects, err := prepared.Effects(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	return view{summary: prepared.Summary(), effects: effects, signer: prepared.SignerView(), hazards: prepared.Hazards()}, nil
+}
+
+// tokens are the names that are built in.
+var tokens = sync.OnceValue(names.New)
 
 // render writes what the transaction does in sentences, then the details, the
 // hazards and the digest, in one piece, so that nothing comes in between.
@@ -26,8 +43,12 @@ func (v view) render(w io.Writer) error {
 		chains.Text("summary digest", groups(v.summary.Digest())),
 	})
 	var text bytes.Buffer
-	for _, effect := range v.summary.Effects {
-		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, v.names), 0))
+	effects := v.effects
+	if effects == nil {
+		effects = v.summary.Effects
+	}
+	for _, effect := range effects {
+		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, tokens()), 0))
 	}
 	if err := chains.Render(&text, []chains.Field{chains.List(v.summary.Chain+" transaction", fields...)}); err != nil {
 		return err
