@@ -3,7 +3,6 @@ package policy_test
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,17 +11,14 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 )
 
 // hostedExpressions are the expressions of the hosted service's documentation.
 func hostedExpressions(t *testing.T) []string {
 	t.Helper()
-	suites := os.Getenv("COUNTERSIGN_SUITES")
-	if suites == "" {
-		t.Skip("COUNTERSIGN_SUITES is not set: the documented expressions of the hosted service are not here")
-	}
-	content, err := os.ReadFile(filepath.Join(suites, "policies", "hosted_expressions.txt"))
+	content, err := os.ReadFile(testenv.Suite(t, "policies", "hosted_expressions.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
