@@ -35,11 +35,11 @@ var bounds = map[string]int{
 	"appName":                 255,
 	"sendFromEmailSenderName": 255,
 	"userIdentifier":          255,
-	"logoUrl":                 2000,
-	"magicLinkTemplate":       2000,
+	"logoUrl":                 2048,
+	"magicLinkTemplate":       2048,
 	"templateVariables":       8 << 10,
 	"templateId":              128,
-	"template":                500,
+	"template":                1024,
 }
 
 // required is a string that a request must have, within its bound.

@@ -119,13 +119,16 @@ async function signWithSolana(line) {
   return nodeVerify(null, message.serialize(), key, signed.signatures[0]) ? "verifies" : "does not verify";
 }
 
+// transferOfOne is transfer(0x08d2…67b7, 1) of TIP-20.
+const transferOfOne = "0xa9059cbb" + "08d2b0a37f869ff76bacb5bab3278e26ab7067b7".padStart(64, "0") + "1".padStart(64, "0");
+
 // signTempo has a Tempo transaction signed, whose type @turnkey/viem detects, and
 // compares with what viem signs with the key itself.
 async function signTempo(line) {
   const tx = {
     type: "tempo", chainId: 42431, nonce: 3, gas: 100000n, maxFeePerGas: 20000000000n, maxPriorityFeePerGas: 1000000000n,
     feeToken: "0x20c0000000000000000000000000000000000001",
-    calls: [{ to: "0x20c0000000000000000000000000000000000001", data: "0x095ea7b3" }, { to: line.signWith }],
+    calls: [{ to: "0x20c0000000000000000000000000000000000001", data: transferOfOne }, { to: line.signWith }],
   };
   const options = { serializer: TempoTransaction.serialize };
   const account = await createAccount({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });

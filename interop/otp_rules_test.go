@@ -137,7 +137,8 @@ var codeRules = []otpRule{
 	{"1.5 s", email("expirationSeconds", "1.5"), 3, "expirationSeconds: whole seconds as a decimal string"},
 	{"s as a number", email("expirationSeconds", 300), 3, "expirationSeconds"},
 
-	{"user of 256", email("userIdentifier", long("u", 256)), 0, `to user`},
+	{"user of 255", email("userIdentifier", long("u", 255)), 0, `to user`},
+	{"user of 256", email("userIdentifier", long("u", 256)), 3, "256 bytes, at most 255 are allowed"},
 	{"user of 257", email("userIdentifier", long("u", 257)), 3, "userIdentifier"},
 }
 
@@ -169,7 +170,7 @@ var letterRules = []otpRule{
 	{"variables", variables(`{"Name":"Jürgen"}`), 0,
 		`(?s)subject "Welcome Jürgen".*` + crockford + `{9} for Jürgen\n<p>Jürgen</p>`},
 	{"variables of no object", custom("templateVariables", `["a"]`), 3, "emailCustomization.templateVariables: a JSON object of strings"},
-	{"variables of numbers", custom("templateVariables", `{"a":1}`), 3, "a is not a string"},
+	{"variables of numbers", custom("templateVariables", `{"a":1}`), 3, " is not a string"},
 	{"variables not as a string", custom("templateVariables", map[string]any{"a": "b"}), 3, "templateVariables"},
 	{"variable of 1000", variables(`{"Name":"` + long("a", 1000) + `"}`), 0, `for a{1000}\n`},
 	{"variable of 1001", variables(`{"Name":"` + long("a", 1001) + `"}`), 3, "Name: at most 1000 bytes"},
