@@ -84,12 +84,12 @@ func TestEffects(t *testing.T) {
 		want []string
 	}{
 		{"token value with a call that takes none", rawOf(31, token), []string{
-			"send 1 units of token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ",
-			"send 7 units of token 1002000 to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+			"send 1 units of token TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ",
+			"send 7 units of token 1002000 from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
 			"! call TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf: what it does is unknown, it may do anything",
 		}},
 		{"value to a contract", rawOf(31, join(owner, lengthField(2, chaintest.Unhex(t, contractHex)), varintField(3, 5))), []string{
-			"send 0.000005 TRX to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+			"send 0.000005 TRX from TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn to TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
 		}},
 		{"tokens to nobody", rawOf(2, join(lengthField(1, []byte("1002000")), lengthField(2, chaintest.Unhex(t, ownerHex)), lengthField(3, chaintest.Unhex(t, burn)), varintField(4, 1))), []string{
 			"destroy 1 units of token 1002000",
