@@ -129,16 +129,27 @@ func (l *limited) notify() {
 	}
 }
 
-// work counts requests under way, by one more or less.
-func (c *connection) work(more int) {
+// begin counts one more request under way: the connection waits no longer.
+func (c *connection) begin() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	c.requests += more
-	switch {
-	case c.closed:
-	case c.requests > 0:
-		c.unlist()
-	case c.waits == nil:
+	c.requests++
+	c.unlist()
+}
+
+// end counts one request less. The connection waits only from idle on: its last
+// answer may not have left yet.
+func (c *connection) end() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.requests--
+}
+
+// idle lets the connection wait again, if no request is under way.
+func (c *connection) idle() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if !c.closed && c.requests == 0 && c.waits == nil {
 		c.waits = c.of.waiting.PushBack(c)
 		c.of.notify()
 	}
@@ -149,22 +160,36 @@ type connectionKey struct{}
 
 // withConnection is a server's ConnContext.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
-	if secured, ok := c.(*tls.Conn); ok {
-		c = secured.NetConn()
-	}
-	if counted, ok := c.(*connection); ok {
+	if counted := connectionOf(c); counted != nil {
 		return context.WithValue(ctx, connectionKey{}, counted)
 	}
 	return ctx
 }
 
-// busy keeps a request's connection from being closed to make room, until idle
-// is called.
-func busy(r *http.Request) (idle func()) {
+// connectionState is a server's ConnState: a connection whose answers have been
+// written waits again.
+func connectionState(c net.Conn, state http.ConnState) {
+	if counted := connectionOf(c); counted != nil && state == http.StateIdle {
+		counted.idle()
+	}
+}
+
+// connectionOf returns the listener's connection beneath c, nil if there is none.
+func connectionOf(c net.Conn) *connection {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	counted, _ := c.(*connection)
+	return counted
+}
+
+// busy keeps a request's connection from being closed to make room, until done is
+// called and the answer has been written.
+func busy(r *http.Request) (done func()) {
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {
 		return func() {}
 	}
-	c.work(1)
-	return func() { c.work(-1) }
+	c.begin()
+	return c.end
 }

@@ -28,6 +28,7 @@ func NewServer(handler http.Handler) *http.Server {
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
 		ConnContext:       withConnection,
+		ConnState:         connectionState,
 	}
 }
 
