@@ -69,7 +69,7 @@ func padded(columns int, lines ...string) string {
 }
 
 // memoOfTRON is the memo of a transfer of 1,000,000 TRX that is padded for 80
-// columns to show a transfer of 1 TRX to somebody else.
+// columns to show a transfer of 1 TRX to another address.
 var memoOfTRON = padded(80, "invoice 7"+strings.Repeat(" ", 47), "  amount                1 TRX [1000000 sun]",
 	"  to                    TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp", "  note                  ok")
 

@@ -73,7 +73,7 @@ func TestAnchorIsSpent(t *testing.T) {
 }
 
 // TestForeignSignaturesAreOfTheScript: another party's signature of a key that
-// the script does not have is refused, so that nobody can have signatures
+// the script does not have is refused, so that no request can draw signatures
 // verified, and digests made, without end.
 func TestForeignSignaturesAreOfTheScript(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))

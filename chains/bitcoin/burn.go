@@ -20,8 +20,8 @@ type fate uint8
 
 const (
 	spendable  fate = iota // by its owner
-	burned                 // by nobody, ever
-	upForGrabs             // by anybody, or nothing says by whom
+	burned                 // never by anyone
+	upForGrabs             // by anyone, or the script does not say by whom
 )
 
 // fateOf tells who can spend an output with this script, and why. What is not
@@ -82,7 +82,7 @@ func keysFate(script []byte) (fate, string) {
 	return spendable, ""
 }
 
-// outputHazards are those of value for outputs that nobody or anybody can spend,
+// outputHazards are those of value for outputs that no one or anyone can spend,
 // which Bitcoin Core refuses to send by default (maxburnamount), and of what is
 // not decoded. They point at the effects.
 func outputHazards(effects []accounted) []chains.Hazard {

@@ -46,7 +46,7 @@
 // claims to be our taproot output proves nothing about the others.
 //
 // The other hazards are the sighash types that leave parts of the transaction
-// open, a high fee, and value for outputs that nobody or anybody can spend.
+// open, a high fee, and value for outputs that no one or anyone can spend.
 package bitcoin
 
 import (

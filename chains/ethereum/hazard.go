@@ -178,7 +178,7 @@ const (
 	gasDelegation  = 25000 // EIP-7702
 	gasFloorToken  = 10    // EIP-7623
 
-	// Amsterdam: the least that a transaction costs whoever sends it (EIP-2780).
+	// Amsterdam: the least that a transaction costs any sender (EIP-2780).
 	gasAmsterdam = 12000
 )
 

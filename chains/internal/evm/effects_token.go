@@ -90,7 +90,7 @@ func transferFrom(e *emitter, c *Call) {
 
 // approve reads ERC-20 and ERC-721. Zero is an amount that takes an allowance
 // back, or the id of a token that is handed over: it counts as the latter, unless
-// the spender is nobody.
+// the spender is the zero address.
 func approve(e *emitter, c *Call) {
 	number := c.arg("amount or token id")
 	amount := allowance(number, chains.BoundExact)

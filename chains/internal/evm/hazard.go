@@ -11,7 +11,7 @@ const (
 	BlindCall         = "blind-call"         // a call that is not decoded
 	AuthorityChange   = "authority-change"   // control goes to a party other than the signer
 	UnlimitedApproval = "unlimited-approval" // an operator, or an allowance from 2^96
-	Burn              = "burn"               // an asset goes to nobody
+	Burn              = "burn"               // an asset is destroyed
 )
 
 // HazardNames are the names of all of them on a chain.
