@@ -6,31 +6,31 @@ import "github.com/countersign-dev/countersign/internal/strictjson"
 // an init_otp_auth request (initOtpAuthIntentV3), as they came. What they may
 // be, and what stands for one that is absent, is the business of package otp.
 type InitOTPAuthIntent struct {
-	OTPType                 string // OTP_TYPE_EMAIL or OTP_TYPE_SMS
-	Contact                 string // e-mail address, or phone number in E.164
-	OTPLength               int    // 0: absent
-	AppName                 string
-	EmailCustomization      EmailCustomization
-	SMSCustomization        SMSCustomization
-	UserIdentifier          string // key of the per-user limits
-	SendFromEmailAddress    string
-	Alphanumeric            *bool // nil: absent
-	SendFromEmailSenderName string
-	ExpirationSeconds       string // decimal
-	ReplyToEmailAddress     string
+	OTPType                 string             `json:"otpType"`             // OTP_TYPE_EMAIL or OTP_TYPE_SMS
+	Contact                 string             `json:"contact"`             // e-mail address, or phone number in E.164
+	OTPLength               int                `json:"otpLength,omitempty"` // 0: absent
+	AppName                 string             `json:"appName,omitempty"`
+	EmailCustomization      EmailCustomization `json:"emailCustomization,omitzero"`
+	SMSCustomization        SMSCustomization   `json:"smsCustomization,omitzero"`
+	UserIdentifier          string             `json:"userIdentifier,omitempty"` // key of the per-user limits
+	SendFromEmailAddress    string             `json:"sendFromEmailAddress,omitempty"`
+	Alphanumeric            *bool              `json:"alphanumeric,omitempty"` // nil: absent
+	SendFromEmailSenderName string             `json:"sendFromEmailSenderName,omitempty"`
+	ExpirationSeconds       string             `json:"expirationSeconds,omitempty"` // decimal
+	ReplyToEmailAddress     string             `json:"replyToEmailAddress,omitempty"`
 }
 
 // EmailCustomization is how an e-mail is to look.
 type EmailCustomization struct {
-	LogoURL           string
-	MagicLinkTemplate string // a URL with one %s
-	TemplateVariables string // a JSON object of strings, as a string
-	TemplateID        string
+	LogoURL           string `json:"logoUrl,omitempty"`
+	MagicLinkTemplate string `json:"magicLinkTemplate,omitempty"` // a URL with one %s
+	TemplateVariables string `json:"templateVariables,omitempty"` // a JSON object of strings, as a string
+	TemplateID        string `json:"templateId,omitempty"`
 }
 
 // SMSCustomization is how a text message is to look.
 type SMSCustomization struct {
-	Template string
+	Template string `json:"template,omitempty"`
 }
 
 // InitOTPAuthResult is the answer to it (initOtpAuthResultV2).
@@ -41,10 +41,10 @@ type InitOTPAuthResult struct {
 // VerifyOTPIntent redeems a one-time password: the parameters of a verify_otp
 // request (verifyOtpIntent), as they came.
 type VerifyOTPIntent struct {
-	OTPID             string
-	OTPCode           string
-	PublicKey         string // copied into the token
-	ExpirationSeconds string // of the token, decimal
+	OTPID             string `json:"otpId"`
+	OTPCode           string `json:"otpCode"`
+	PublicKey         string `json:"publicKey,omitempty"`         // copied into the token
+	ExpirationSeconds string `json:"expirationSeconds,omitempty"` // of the token, decimal
 }
 
 // VerifyOTPResult is the answer to it (verifyOtpResult).
