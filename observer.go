@@ -24,6 +24,8 @@ type Observation struct {
 	Repeated  bool            // the answer was recorded before
 	Duration  time.Duration   // of all of it
 	Performed time.Duration   // of signing, or of issuing and delivering a password; 0 if it did not come to that
+
+	trail *trail // for the log
 }
 
 type requestIDKey struct{}
@@ -42,7 +44,9 @@ func (e *Engine) observed(ctx context.Context, seen *Observation, organizationID
 		seen.Reason = refused.Reason
 	}
 	if e.submitted.Observer != nil {
-		e.submitted.Observer.Observe(*seen)
+		shown := *seen
+		shown.trail = nil
+		e.submitted.Observer.Observe(shown)
 	}
 	level := slog.LevelInfo
 	if err != nil && (refused == nil || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable) {
@@ -63,12 +67,16 @@ func requestAttributes(ctx context.Context, seen *Observation, organizationID st
 	if id, ok := ctx.Value(requestIDKey{}).(string); ok {
 		attributes = append(attributes, slog.String("request", id))
 	}
+	if remote, ok := ctx.Value(remoteKey{}).(string); ok {
+		attributes = append(attributes, slog.String("remote", remote))
+	}
+	attributes = append(attributes, seen.trail.attributes()...)
 	if refused == nil {
 		return append(attributes, slog.Bool("repeated", seen.Repeated))
 	}
-	attributes = append(attributes, slog.String("reason", string(refused.Reason)), slog.String("message", refused.Message))
+	attributes = append(attributes, slog.String("reason", string(refused.Reason)), slog.String("message", seen.trail.withoutContacts(refused.Message)))
 	if cause := causeOf(refused); cause != "" && cause != refused.Message {
-		attributes = append(attributes, slog.String("cause", cause))
+		attributes = append(attributes, slog.String("cause", seen.trail.withoutContacts(cause)))
 	}
 	return attributes
 }

@@ -39,8 +39,9 @@ type SignedBody struct {
 // What is refused leaves no activity. Its error is an *activity.Error.
 func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {
 	started := time.Now()
-	seen := Observation{Operation: operationPath(sent.Type)}
+	seen := Observation{Operation: operationPath(sent.Type), trail: new(trail)}
 	record, organizationID, err := e.submit(ctx, sent, &seen)
+	seen.trail.record = record
 	e.observed(ctx, &seen, organizationID, started, err)
 	return record, err
 }
@@ -81,6 +82,7 @@ func (e *Engine) submit(ctx context.Context, sent SignedBody, seen *Observation)
 // submitRequest is steps 2 to 8.
 func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, headers []stamp.Header, seen *Observation) (*activity.Record, error) {
 	by, task, err := e.admit(ctx, request, headers)
+	seen.trail.request, seen.trail.by, seen.trail.task = request, by, task
 	if err != nil {
 		return nil, err
 	}

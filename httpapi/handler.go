@@ -143,7 +143,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer busy(r)()
-	ctx, cancel := context.WithTimeout(countersign.WithRequestID(r.Context(), id), h.options.Timeout)
+	ctx := countersign.WithRemote(countersign.WithRequestID(r.Context(), id), r.RemoteAddr)
+	ctx, cancel := context.WithTimeout(ctx, h.options.Timeout)
 	defer cancel()
 	ctx = countersign.WithRecordRoom(ctx, leaving.room)
 	answer, err := operation.do(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})

@@ -1,0 +1,176 @@
+package countersign
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// trail is what is known of a submitted request, for its line in the log: as far
+// as the request came. It names who, which key and what it does; it never has a
+// contact, a code, or the text of a message.
+type trail struct {
+	request *activity.Request
+	by      *caller
+	task    work
+	record  *activity.Record
+}
+
+// attributes returns the members of the log line.
+func (t *trail) attributes() []slog.Attr {
+	if t == nil || t.by == nil {
+		return nil
+	}
+	user := t.by.member.User
+	attributes := []slog.Attr{
+		slog.String("user", user.ID), slog.String("userName", user.Name),
+		slog.String("credential", string(t.by.member.Credential.ID())),
+	}
+	if t.record != nil {
+		attributes = append(attributes, slog.String("activity", t.record.ID))
+	}
+	if signing, ok := t.task.(*signing); ok {
+		attributes = append(attributes, signing.prepared.trail(t.request.Intent)...)
+	}
+	if rules := t.by.decision.Rules; len(rules) > 0 {
+		attributes = append(attributes, slog.Any("rules", rules))
+	}
+	return attributes
+}
+
+// trail names the chain, the keys, and the effects.
+func (p *PreparedTransaction) trail(intent activity.Intent) []slog.Attr {
+	return []slog.Attr{
+		slog.String("chain", p.owners.chain.Name()),
+		slog.Any("keys", p.signing.KeyIDs()),
+		slog.Any("addresses", p.addresses(intent)),
+		slog.Any("effects", shortEffects(p.signing.Effects())),
+	}
+}
+
+// addresses returns one address of each key: the one that the request signs
+// with, or the key's first on this chain.
+func (p *PreparedTransaction) addresses(intent activity.Intent) []string {
+	with, _ := intent.(activity.SignTransactionIntent)
+	shown := make([]string, 0, len(p.keys))
+	for _, key := range p.keys {
+		all := p.owners.chain.Addresses(key.PublicKey())
+		if len(all) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(all, func(a chains.Address) bool { return strings.EqualFold(a.Address, with.SignWith) })
+		shown = append(shown, all[max(at, 0)].Address)
+	}
+	return shown
+}
+
+// maxLogged bounds how many effects a log line has, and how many bytes each name
+// in them.
+const (
+	maxLoggedEffects = 16
+	maxLoggedName    = 100
+)
+
+// shortEffects returns one short text for each effect: the kind, what is not
+// known of it, amount, asset and recipient. Arguments, memos and messages, which
+// may be of any content, are left out.
+func shortEffects(effects []chains.Effect) []string {
+	texts := make([]string, 0, min(len(effects), maxLoggedEffects+1))
+	for i := range effects {
+		if i == maxLoggedEffects {
+			return append(texts, fmt.Sprintf("and %d more", len(effects)-i))
+		}
+		texts = append(texts, shortEffect(&effects[i]))
+	}
+	return texts
+}
+
+func shortEffect(effect *chains.Effect) string {
+	words := []string{string(effect.Kind)}
+	if effect.Undecoded {
+		words[0] = "undecoded " + words[0]
+	}
+	if !effect.Amount.IsNone() {
+		words = append(words, shortAmount(effect.Amount))
+	}
+	if !effect.Asset.IsNone() {
+		words = append(words, shortName(shortAsset(effect.Asset)))
+	}
+	for _, party := range []struct {
+		word string
+		is   chains.Party
+	}{{"account", effect.Account}, {"to", effect.To}} {
+		if !party.is.IsNone() {
+			words = append(words, party.word, shortName(party.is.String()))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func shortAmount(amount chains.Quantity) string {
+	switch {
+	case amount.Bound == chains.BoundAll, amount.Bound == chains.BoundUnlimited:
+		return string(amount.Bound)
+	case amount.Value == nil:
+		return "unknown"
+	case amount.Bound == chains.BoundExact:
+		return amount.Value.String()
+	}
+	return string(amount.Bound) + " " + amount.Value.String()
+}
+
+// shortAsset names the chain's own asset by the chain alone.
+func shortAsset(asset chains.Asset) string {
+	switch {
+	case asset.IsNative():
+		return asset.Chain
+	case asset.TokenID != "":
+		return asset.Chain + "/" + asset.TokenID
+	case asset.NFT != nil:
+		return asset.Chain + "/" + asset.Token.String() + "/" + asset.NFT.String()
+	}
+	return asset.Chain + "/" + asset.Token.String()
+}
+
+func shortName(name string) string {
+	if len(name) > maxLoggedName {
+		return name[:maxLoggedName] + "…"
+	}
+	return name
+}
+
+// withoutContacts hides where a one-time password goes from a text for the log:
+// the error of a policy or of a mail server may repeat it.
+func (t *trail) withoutContacts(text string) string {
+	if t == nil || t.request == nil {
+		return text
+	}
+	intent, ok := t.request.Intent.(activity.InitOTPAuthIntent)
+	if !ok {
+		return text
+	}
+	for _, hidden := range []string{intent.Contact, intent.UserIdentifier} {
+		if hidden = strings.TrimSpace(hidden); len(hidden) >= minHidden {
+			text = regexp.MustCompile(`(?i)`+regexp.QuoteMeta(hidden)).ReplaceAllLiteralString(text, "[hidden]")
+		}
+	}
+	return text
+}
+
+// minHidden is the shortest text that withoutContacts hides: shorter ones stand
+// in words.
+const minHidden = 4
+
+type remoteKey struct{}
+
+// WithRemote returns a context whose requests are logged with the address that
+// they came from.
+func WithRemote(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, remoteKey{}, address)
+}

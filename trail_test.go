@@ -1,0 +1,124 @@
+package countersign_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/otp"
+)
+
+// TestLogNamesWhoSignedWhat: one line has user, credential, activity, chain, key,
+// address, effects, rules, request and remote address.
+func TestLogNamesWhoSignedWhat(t *testing.T) {
+	var log bytes.Buffer
+	f := enginetest.New(t, withLog(&log), func(c *countersign.Config) { c.Policy = ruled{} })
+	ctx := countersign.WithRemote(countersign.WithRequestID(t.Context(), "r1"), "192.0.2.7:4711")
+	record, err := f.Engine.Submit(ctx, f.APIKey.Sign(f.Body(enginetest.Request{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line struct {
+		User, UserName, Credential, Activity, Chain, Request, Remote string
+		Keys, Addresses, Effects, Rules                              []string
+	}
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	if line.User != record.Voter.UserID || line.UserName != "ci" || line.Credential != "api-key:"+f.APIKey.PublicKey || line.Activity != record.ID {
+		t.Errorf("who: %s", log.String())
+	}
+	if line.Chain != "ethereum" || len(line.Keys) != 1 || len(line.Addresses) != 1 || !strings.HasPrefix(line.Addresses[0], "0x") {
+		t.Errorf("with what: %s", log.String())
+	}
+	if len(line.Effects) < 2 || !strings.HasPrefix(line.Effects[0], "transfer ") || !slices.Equal(line.Rules, []string{"small sums"}) {
+		t.Errorf("what: %s", log.String())
+	}
+	if line.Request != "r1" || line.Remote != "192.0.2.7:4711" {
+		t.Errorf("from where: %s", log.String())
+	}
+}
+
+// ruled is a policy that allows everything by one rule.
+type ruled struct{}
+
+func (ruled) Authorize(context.Context, countersign.Authorization) error { return nil }
+
+func (ruled) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
+	return countersign.Decision{Rules: []string{"small sums"}}, nil
+}
+
+// TestLogNamesWhoWasRefused: a refusal behind the stamp names who asked, and for
+// what.
+func TestLogNamesWhoWasRefused(t *testing.T) {
+	var log bytes.Buffer
+	f := enginetest.New(t, withLog(&log), func(c *countersign.Config) {
+		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
+			return fmt.Errorf("%w: not today", countersign.ErrDenied)
+		})
+	})
+	if _, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{}))); err == nil {
+		t.Fatal("not refused")
+	}
+	for _, want := range []string{`"userName":"ci"`, `"credential":"api-key:`, `"effects":["transfer `, `"reason":"REQUEST_NOT_AUTHORIZED"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %s in %s", want, &log)
+		}
+	}
+}
+
+// echoing is a mail server that repeats everything it is given in its error.
+type echoing struct{}
+
+func (echoing) Send(_ context.Context, m otp.Message) error {
+	return fmt.Errorf("550 <%s> %s", strings.ToUpper(m.To), m.To)
+}
+
+// TestLogHasNoContacts attacks the promise: the contact and the user's identifier
+// stand in the request, in the policy's refusal, and in what the mail server
+// answers.
+func TestLogHasNoContacts(t *testing.T) {
+	const contact, user = "Ada.Lovelace@example.com", "ada-4711"
+	parameters := fmt.Sprintf(`"otpType":"OTP_TYPE_EMAIL","contact":%q,"userIdentifier":%q`, contact, user)
+	denying := countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
+		return fmt.Errorf("%w: nothing goes to %+v", countersign.ErrDenied, asked.Effects[0].Args)
+	})
+	failing := countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
+		return errors.New("no row for " + strings.ToLower(contact) + user)
+	})
+	for name, change := range map[string]func(*countersign.Config){
+		"sent":              func(*countersign.Config) {},
+		"refused by policy": func(c *countersign.Config) { c.Policy = denying },
+		"policy fails":      func(c *countersign.Config) { c.Policy = failing },
+	} {
+		for _, delivered := range []bool{true, false} {
+			var log bytes.Buffer
+			f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox), func(c *otp.Config) {
+				if !delivered {
+					c.Email = echoing{}
+				}
+			}), change, func(c *countersign.Config) {
+				c.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			})
+			for range 5 { // the limits answer too
+				_, _ = f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, parameters)))
+				f.Clock.Advance(1)
+			}
+			text := strings.ToLower(log.String())
+			if !strings.Contains(text, "init_otp_auth") || !strings.Contains(text, `"username":"ci"`) {
+				t.Fatalf("%s: the line is not there: %s", name, text)
+			}
+			if strings.Contains(text, "lovelace") || strings.Contains(text, "4711") {
+				t.Errorf("%s, delivered %v: the log has the contact: %s", name, delivered, text)
+			}
+		}
+	}
+}
