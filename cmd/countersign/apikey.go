@@ -6,13 +6,12 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
-	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -76,30 +75,11 @@ type stamper struct {
 	*stamp.Signer
 }
 
-// newStamper reads the file of an API key. It is told if the public key is not
-// that of the private one.
+// newStamper reads the file of an API key.
 func newStamper(content []byte) (*stamper, error) {
-	var organization, public, curve string
-	var private []byte
-	if err := strictjson.Read(content, "API key",
-		strictjson.Required("organizationId", &organization),
-		strictjson.Required("publicKey", &public),
-		strictjson.Required("privateKey", &private),
-		strictjson.Required("curve", &curve),
-	); err != nil {
-		return nil, err
-	}
-	secret := make([]byte, hex.DecodedLen(len(private)))
-	defer keystore.Wipe(secret)
-	if _, err := hex.Decode(secret, private); err != nil || len(secret) != keystore.SecretSize {
-		return nil, errors.New("privateKey: 64 hex digits are expected")
-	}
-	signer, err := stamp.NewSigner(stamp.Curve(curve), secret)
+	key, err := api.ParseKey(content)
 	if err != nil {
 		return nil, err
 	}
-	if derived := hex.EncodeToString(signer.PublicKey()); derived != public {
-		return nil, fmt.Errorf("publicKey is not that of privateKey, which is %s", derived)
-	}
-	return &stamper{organization, signer}, nil
+	return &stamper{key.OrganizationID, key.Signer}, nil
 }

@@ -161,7 +161,7 @@ func (s *demoServed) showAltered(ctx context.Context, body []byte, tell *narrato
 	}
 	changed := bytes.Replace(body, []byte("ee6b280"), []byte("ee6b281"), 1) // the amount
 	_, err = s.to.send(ctx, "submit/sign_transaction", made, changed)
-	if refused, ok := errors.AsType[*refusedError](err); !ok || refused.status != http.StatusUnauthorized {
+	if refused, ok := errors.AsType[*refusedError](err); !ok || refused.refused.Reason != activity.ReasonSignatureInvalid {
 		return errors.Join(errors.New("a request that was altered should have been refused"), err)
 	}
 	tell.text("The same stamp over another amount:")

@@ -1,0 +1,80 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/activity"
+)
+
+// Activity is an answer's activity.
+type Activity struct {
+	ID             string              `json:"id"`
+	OrganizationID string              `json:"organizationId"`
+	Status         activity.Status     `json:"status"`
+	Type           activity.Type       `json:"type"`
+	Fingerprint    string              `json:"fingerprint"` // "sha256:" and the hex SHA-256 of the body
+	Result         Result              `json:"result"`
+	AppProofs      []activity.AppProof `json:"appProofs"`
+	Failure        *Failure            `json:"failure"`
+
+	// Answer is the whole answer as it came, {"activity":…}.
+	Answer json.RawMessage `json:"-"`
+}
+
+// Result is what came of an activity: the member of its operation is set once it
+// is completed.
+type Result struct {
+	SignTransaction *activity.SignTransactionResult `json:"signTransactionResult"`
+	InitOTPAuth     *activity.InitOTPAuthResult     `json:"initOtpAuthResultV2"`
+	VerifyOTP       *activity.VerifyOTPResult       `json:"verifyOtpResult"`
+}
+
+// Failure is why an activity failed.
+type Failure struct {
+	Code    activity.Code `json:"code"`
+	Message string        `json:"message"`
+}
+
+// StatusError is an activity that ended without a result.
+type StatusError struct{ Activity *Activity }
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("activity %s is %s", e.Activity.ID, e.Activity.Status)
+	if e.Activity.Failure != nil && e.Activity.Failure.Message != "" {
+		text += ": " + e.Activity.Failure.Message
+	}
+	return text
+}
+
+// Path returns the path of an activity type behind /public/v1/.
+func Path(kind activity.Type) (string, error) {
+	for _, operation := range activity.Operations() {
+		if operation.Type == kind {
+			return "submit/" + operation.Path, nil
+		}
+	}
+	return "", fmt.Errorf("type %q has no path: use one of %v", kind, activity.Types())
+}
+
+func parseActivity(answer []byte) (*Activity, error) {
+	var whole struct {
+		Activity *Activity `json:"activity"`
+	}
+	if err := unmarshal(answer, &whole); err != nil {
+		return nil, err
+	}
+	if whole.Activity == nil || whole.Activity.ID == "" {
+		return nil, fmt.Errorf("the answer has no activity: %.100s", answer)
+	}
+	whole.Activity.Answer = answer
+	return whole.Activity, nil
+}
+
+func unmarshal(answer []byte, into any) error {
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	return nil
+}
