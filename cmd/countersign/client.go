@@ -61,7 +61,9 @@ func (c *client) send(ctx context.Context, path string, made stamp.Header, body 
 // refusedError is an answer that is a refusal, shown with its reason.
 type refusedError struct{ refused *activity.Error }
 
-func (e *refusedError) Error() string { return e.refused.Message + " (" + string(e.refused.Reason) + ")" }
+func (e *refusedError) Error() string {
+	return e.refused.Message + " (" + string(e.refused.Reason) + ")"
+}
 
 // Unwrap returns the refusal.
 func (e *refusedError) Unwrap() error { return e.refused }
