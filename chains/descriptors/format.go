@@ -1,0 +1,364 @@
+package descriptors
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+)
+
+// place is where a shown value stands: the number of those that its field shows.
+type place struct {
+	scope found
+	index int
+	of    int
+}
+
+// formatter shows a value in one of the formats.
+type formatter func(s *session, f *field, value found, at place) (chains.Field, error)
+
+// formats are those of ERC-7730 version 2, with the parameters that each has. A
+// parameter that is not listed makes the call unread.
+var formats = map[string]struct {
+	show   formatter
+	params []string
+}{
+	"":                  {(*session).showRaw, nil},
+	"raw":               {(*session).showRaw, nil},
+	"addressName":       {(*session).showAddress, []string{"types", "sources", "senderAddress"}},
+	"tokenAmount":       {(*session).showTokenAmount, []string{"token", "tokenPath", "nativeCurrencyAddress", "threshold", "message"}},
+	"amount":            {(*session).showAmount, nil},
+	"date":              {(*session).showDate, []string{"encoding"}},
+	"duration":          {(*session).showDuration, nil},
+	"unit":              {(*session).showUnit, []string{"base", "decimals", "prefix"}},
+	"enum":              {(*session).showEnum, []string{"$ref"}},
+	"nftName":           {(*session).showNFT, []string{"collection", "collectionPath"}},
+	"calldata":          {nil, []string{"callee", "calleePath", "amount", "amountPath", "spender", "spenderPath"}},
+	"tokenTicker":       {(*session).showTicker, nil},
+	"chainId":           {(*session).showRaw, nil},
+	"interoperableName": {(*session).showAddress, []string{"types", "sources"}},
+}
+
+func (s *session) show(f *field, value found, at place) (chains.Field, error) {
+	known, ok := formats[f.Format]
+	if !ok {
+		return chains.Field{}, fmt.Errorf("format %.32q is not known", f.Format)
+	}
+	for name := range f.Params {
+		if f.Format != "" && f.Format != "raw" && !slices.Contains(known.params, name) {
+			return chains.Field{}, fmt.Errorf("parameter %.32q of format %s is not known", name, f.Format)
+		}
+	}
+	if value.Kind == evm.ArgumentStruct {
+		return chains.Field{}, errors.New("a structure cannot be shown as one value")
+	}
+	if f.Format == "calldata" {
+		return s.showCall(f, value, at)
+	}
+	return known.show(s, f, value, at)
+}
+
+// textOf returns a shown value in a sentence: an address by its label.
+func textOf(f *field, shown chains.Field) string {
+	if f.Format == "addressName" && shown.Note != "" {
+		return shown.Note
+	}
+	if shown.Type == chains.TypeBytes {
+		return "0x" + shown.Value
+	}
+	return shown.Value
+}
+
+func number(value *big.Int) found {
+	return found{Argument: evm.Argument{Kind: evm.ArgumentNumber, Number: value, Bytes: value.FillBytes(make([]byte, 32))}}
+}
+
+func (s *session) value() *big.Int {
+	if s.call.Value == nil {
+		return new(big.Int)
+	}
+	return s.call.Value
+}
+
+// constant is a value that the descriptor has itself.
+func (s *session) constant(node any) found {
+	text := fmt.Sprint(node)
+	if strings.HasPrefix(text, "$.") {
+		if at := lookUp(s.descriptor.root, text); at != nil {
+			text = fmt.Sprint(at)
+		}
+	}
+	if raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x")); err == nil && len(raw) == 20 && strings.HasPrefix(text, "0x") {
+		return found{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: raw}}
+	}
+	return found{Argument: evm.Argument{Kind: evm.ArgumentText, Bytes: []byte(text)}}
+}
+
+// param returns a text parameter, with constants in their place.
+func (s *session) param(f *field, name string) string {
+	text, _ := f.Params[name].(string)
+	if strings.HasPrefix(text, "$.") {
+		constant := lookUp(s.descriptor.root, text)
+		if constant == nil {
+			return ""
+		}
+		return fmt.Sprint(constant)
+	}
+	return text
+}
+
+// pathParam returns the value that a parameter names by its path, or is.
+func (s *session) pathParam(f *field, name string, at place) (value found, ok bool, err error) {
+	if text := s.param(f, name); text != "" {
+		return s.constant(text), true, nil
+	}
+	path, _ := f.Params[name+"Path"].(string)
+	if path == "" {
+		return found{}, false, nil
+	}
+	values, err := s.at(path, at.scope)
+	if err != nil {
+		if values, err = s.at(path, s.root); err != nil {
+			return found{}, false, err
+		}
+	}
+	values = spread(values)
+	switch {
+	case len(values) == at.of:
+		return values[at.index], true, nil
+	case len(values) == 1:
+		return values[0], true, nil
+	}
+	return found{}, false, fmt.Errorf("%sPath leads to %d values for %d", name, len(values), at.of)
+}
+
+func (s *session) showRaw(f *field, value found, _ place) (chains.Field, error) {
+	if value.Kind == evm.ArgumentBytes {
+		return chains.Bytes(f.Label, value.Bytes), nil
+	}
+	text, _ := plain(s.call.Chain, value.Argument)
+	return chains.Text(f.Label, text), nil
+}
+
+func (s *session) showAddress(f *field, value found, _ place) (chains.Field, error) {
+	raw, ok := addressIn(value)
+	if !ok {
+		return s.showRaw(f, value, place{})
+	}
+	party := account(s.call.Chain, raw)
+	shown := chains.Text(f.Label, party.String())
+	shown.Note = s.folder.names.Label(party)
+	if s.names(f.Params["senderAddress"], raw) {
+		shown.Note = "Sender"
+	}
+	return shown, nil
+}
+
+// amountOf returns a value as an amount.
+func amountOf(value found) (*big.Int, error) {
+	switch value.Kind {
+	case evm.ArgumentNumber:
+		return value.Number, nil
+	case evm.ArgumentBytes:
+		if len(value.Bytes) <= 32 {
+			return new(big.Int).SetBytes(value.Bytes), nil
+		}
+	case evm.ArgumentText:
+		if amount, ok := bigOf(string(value.Bytes)); ok {
+			return amount, nil
+		}
+	}
+	return nil, errors.New("a number is expected")
+}
+
+func (s *session) showTokenAmount(f *field, value found, at place) (chains.Field, error) {
+	amount, err := amountOf(value)
+	if err != nil {
+		return chains.Field{}, err
+	}
+	token, ok, err := s.pathParam(f, "token", at)
+	if err != nil {
+		return chains.Field{}, err
+	}
+	address, isAddress := addressIn(token)
+	if !ok || !isAddress {
+		return chains.Text(f.Label, amount.String()).WithNote("units of an unknown token"), nil
+	}
+	party := account(s.call.Chain, address)
+	symbol, decimals, known := "", 0, false
+	switch {
+	case s.names(f.Params["nativeCurrencyAddress"], address):
+		network := chains.NetworkOf(s.call.Chain)
+		symbol, decimals, known = network.Symbol, network.Decimals, network.Symbol != ""
+	default:
+		symbol, decimals, known = s.folder.names.Token(chains.Token(s.call.Chain, party, ""))
+	}
+	if !known {
+		return chains.Text(f.Label, amount.String()).WithNote("units of token " + party.String()), nil
+	}
+	text := chains.Decimal(amount.String(), decimals)
+	if threshold, ok := s.threshold(f); ok && amount.Cmp(threshold) >= 0 {
+		if text = s.param(f, "message"); text == "" {
+			text = "Unlimited"
+		}
+	}
+	return chains.Text(f.Label, text+" "+symbol), nil
+}
+
+func (s *session) threshold(f *field) (*big.Int, bool) {
+	node := f.Params["threshold"]
+	if text, ok := node.(string); ok && strings.HasPrefix(text, "$.") {
+		node = lookUp(s.descriptor.root, text)
+	}
+	if node == nil {
+		return nil, false
+	}
+	return bigOf(fmt.Sprint(node))
+}
+
+// names reports whether a parameter, an address or a list of them, has an address.
+func (s *session) names(parameter any, address []byte) bool {
+	list, ok := parameter.([]any)
+	if !ok {
+		list = []any{parameter}
+	}
+	for _, entry := range list {
+		if text, ok := entry.(string); ok {
+			if raw, is := addressIn(s.constant(text)); is && string(raw) == string(address) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *session) showAmount(f *field, value found, _ place) (chains.Field, error) {
+	amount, err := amountOf(value)
+	if err != nil {
+		return chains.Field{}, err
+	}
+	network := chains.NetworkOf(s.call.Chain)
+	return chains.Text(f.Label, strings.TrimSpace(chains.Decimal(amount.String(), network.Decimals)+" "+network.Symbol)), nil
+}
+
+func (s *session) showDate(f *field, value found, _ place) (chains.Field, error) {
+	seconds, err := amountOf(value)
+	switch {
+	case err != nil:
+		return chains.Field{}, err
+	case s.param(f, "encoding") == "blockheight":
+		return chains.Text(f.Label, seconds.String()).WithNote("block height"), nil
+	case !seconds.IsInt64() || seconds.Int64() > 253402300799: // the end of the year 9999
+		return chains.Text(f.Label, seconds.String()).WithNote("seconds since 1970: after the year 9999"), nil
+	}
+	return chains.Text(f.Label, time.Unix(seconds.Int64(), 0).UTC().Format("2006-01-02 15:04:05Z")), nil
+}
+
+func (s *session) showDuration(f *field, value found, _ place) (chains.Field, error) {
+	seconds, err := amountOf(value)
+	if err != nil {
+		return chains.Field{}, err
+	}
+	minutes, second := new(big.Int).DivMod(seconds, big.NewInt(60), new(big.Int))
+	hours, minute := new(big.Int).DivMod(minutes, big.NewInt(60), new(big.Int))
+	return chains.Text(f.Label, fmt.Sprintf("%02d:%02d:%02d", hours, minute, second)), nil
+}
+
+func (s *session) showUnit(f *field, value found, _ place) (chains.Field, error) {
+	amount, err := amountOf(value)
+	if err != nil {
+		return chains.Field{}, err
+	}
+	decimals, _ := numberOf(f.Params["decimals"])
+	if decimals > 255 {
+		return chains.Field{}, errors.New("more than 255 decimals")
+	}
+	return chains.Text(f.Label, chains.Decimal(amount.String(), decimals)+s.param(f, "base")), nil
+}
+
+func (s *session) showEnum(f *field, value found, _ place) (chains.Field, error) {
+	ref, _ := f.Params["$ref"].(string)
+	values, ok := lookUp(s.descriptor.root, ref).(object)
+	if !ok {
+		return chains.Field{}, errors.New("its enumeration is missing")
+	}
+	key, _ := plain(s.call.Chain, value.Argument)
+	name, ok := values[key].(string)
+	if !ok && len(value.Bytes) <= 32 && value.Kind != evm.ArgumentText { // bytes and bools by their number
+		name, ok = values[new(big.Int).SetBytes(value.Bytes).String()].(string)
+	}
+	if !ok {
+		return chains.Text(f.Label, key).WithNote("not among the named values"), nil
+	}
+	return chains.Text(f.Label, name).WithNote(key), nil
+}
+
+func (s *session) showNFT(f *field, value found, at place) (chains.Field, error) {
+	id, err := amountOf(value)
+	if err != nil {
+		return chains.Field{}, err
+	}
+	collection, ok, err := s.pathParam(f, "collection", at)
+	raw, isAddress := addressIn(collection)
+	if err != nil || !ok || !isAddress {
+		return chains.Text(f.Label, id.String()).WithNote("of an unknown collection"), err
+	}
+	party := account(s.call.Chain, raw)
+	if name := s.folder.names.Label(party); name != "" {
+		return chains.Text(f.Label, name+" #"+id.String()), nil
+	}
+	return chains.Text(f.Label, id.String()).WithNote("of collection " + party.String()), nil
+}
+
+func (s *session) showTicker(f *field, value found, _ place) (chains.Field, error) {
+	raw, ok := addressIn(value)
+	if !ok {
+		return chains.Field{}, errors.New("an address is expected")
+	}
+	party := account(s.call.Chain, raw)
+	if symbol, _, ok := s.folder.names.Token(chains.Token(s.call.Chain, party, "")); ok {
+		return chains.Text(f.Label, symbol).WithNote(party.String()), nil
+	}
+	return chains.Text(f.Label, party.String()), nil
+}
+
+// showCall reads a call that stands in the arguments. Its bytes count as read if
+// all of its arguments are.
+func (s *session) showCall(f *field, value found, at place) (chains.Field, error) {
+	unread := chains.Bytes(f.Label, value.Bytes)
+	callee, ok, err := s.pathParam(f, "callee", at)
+	if err != nil {
+		return unread, err
+	}
+	to, isAddress := addressIn(callee)
+	if !ok || !isAddress || len(value.Bytes) == 0 || s.depth >= maxNested {
+		return unread, nil
+	}
+	inner := chains.Call{Chain: s.call.Chain, From: s.call.To, To: account(s.call.Chain, to), Data: value.Bytes}
+	if amount, ok, err := s.pathParam(f, "amount", at); err == nil && ok {
+		if inner.Value, err = amountOf(amount); err != nil {
+			return unread, err
+		}
+	}
+	reading, ok := s.folder.readAt(inner, s.depth+1)
+	if !ok || reading.Problem != "" && len(reading.Fields) == 0 {
+		return unread.WithNote("a call that is not read"), nil
+	}
+	if reading.Complete && value.at != "" {
+		s.read[value.at] = true
+	}
+	shown := []chains.Field{chains.Text("calls", inner.To.String()), chains.Text("owner", reading.Owner), chains.Text("intent", reading.Intent)}
+	for i, arg := range reading.Args {
+		if i == 0 {
+			shown = append(shown, chains.Text("function", reading.Function))
+		}
+		shown = append(shown, chains.Text("argument "+arg.Name, arg.Value))
+	}
+	return chains.List(f.Label, append(shown, reading.Fields...)...), nil
+}

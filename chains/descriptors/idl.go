@@ -1,0 +1,3 @@
+package descriptors
+
+func newIDL(object) (source, []target, error) { return nil, nil, errNoTarget }

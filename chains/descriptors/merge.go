@@ -1,0 +1,153 @@
+package descriptors
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// maxIncludes is how many files may include one another in a row.
+const maxIncludes = 4
+
+// document is a file, with what it includes merged into it.
+type document struct {
+	name   string // in the folder
+	own    object // as it stands in the file
+	merged object
+	files  []*document // the file and those that it includes, at any depth
+}
+
+// loader reads the files of a folder, each once.
+type loader struct {
+	folder fs.FS
+	read   map[string]*document
+	failed map[string]error
+}
+
+// load reads a file and what it includes. chain are the files that include it.
+func (l *loader) load(name string, chain []string) (*document, error) {
+	if found, ok := l.read[name]; ok {
+		return found, nil
+	}
+	if err, ok := l.failed[name]; ok {
+		return nil, err
+	}
+	loaded, err := l.loadNew(name, chain)
+	if err != nil {
+		l.failed[name] = err
+		return nil, err
+	}
+	l.read[name] = loaded
+	return loaded, nil
+}
+
+func (l *loader) loadNew(name string, chain []string) (*document, error) {
+	if len(chain) > maxIncludes {
+		return nil, fmt.Errorf("includes: more than %d in a row, or in a circle", maxIncludes)
+	}
+	file, err := readBounded(l.folder, name)
+	if err != nil {
+		return nil, err
+	}
+	own, err := parse(file)
+	if err != nil {
+		return nil, err
+	}
+	loaded := &document{name: name, own: own, merged: own}
+	loaded.files = []*document{loaded}
+	included, ok := own["includes"]
+	if !ok {
+		return loaded, nil
+	}
+	target, err := includePath(name, included)
+	if err != nil {
+		return nil, err
+	}
+	base, err := l.load(target, append(chain, name))
+	if err != nil {
+		return nil, fmt.Errorf("includes %s: %w", target, err)
+	}
+	loaded.files = append(loaded.files, base.files...)
+	loaded.merged = mergeObjects(base.merged, own)
+	return loaded, nil
+}
+
+// includePath returns the file that a member includes names, in the folder.
+func includePath(name string, included any) (string, error) {
+	text, ok := included.(string)
+	target := path.Join(path.Dir(name), text)
+	if !ok || text == "" || strings.Contains(text, ":") || strings.HasPrefix(text, "/") || !fs.ValidPath(target) {
+		return "", errors.New("includes: the relative path of a file in the folder is expected")
+	}
+	return target, nil
+}
+
+func readBounded(folder fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(folder, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case info.Size() > MaxFileBytes:
+		return nil, fmt.Errorf("file of %d bytes: at most %d are read", info.Size(), MaxFileBytes)
+	}
+	return fs.ReadFile(folder, name)
+}
+
+// mergeObjects lays one object over another: members that are objects in both are
+// merged, lists of fields are merged by their paths, everything else is replaced.
+func mergeObjects(base, over object) object {
+	merged := object{}
+	for name, node := range base {
+		merged[name] = node
+	}
+	for name, node := range over {
+		merged[name] = mergeNodes(name, merged[name], node)
+	}
+	return merged
+}
+
+func mergeNodes(name string, base, over any) any {
+	below, isObject := base.(object)
+	if above, ok := over.(object); ok && isObject {
+		return mergeObjects(below, above)
+	}
+	list, isList := base.([]any)
+	if above, ok := over.([]any); ok && isList && name == "fields" {
+		return mergeFields(list, above)
+	}
+	return over
+}
+
+// mergeFields merges fields of the same path, and appends the others.
+func mergeFields(base, over []any) []any {
+	merged := append([]any{}, base...)
+	for _, field := range over {
+		at := indexOfPath(base, field)
+		if at < 0 {
+			merged = append(merged, field)
+			continue
+		}
+		merged[at] = mergeNodes("", base[at], field)
+	}
+	return merged
+}
+
+func indexOfPath(fields []any, like any) int {
+	wanted, ok := pathOf(like)
+	for i, field := range fields {
+		if at, has := pathOf(field); ok && has && at == wanted {
+			return i
+		}
+	}
+	return -1
+}
+
+func pathOf(field any) (string, bool) {
+	members, _ := field.(object)
+	text, ok := members["path"].(string)
+	return text, ok
+}

@@ -1,0 +1,199 @@
+package descriptors
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+)
+
+// maxNested is how deep calls in calls are read.
+const maxNested = 4
+
+// session reads one call by one function of a descriptor.
+type session struct {
+	*descriptor
+	folder *Folder
+	call   chains.Call
+	depth  int
+	root   found           // the arguments, as a structure
+	read   map[string]bool // opaque bytes that are calls, all of which was read
+	shown  map[string]string
+}
+
+// readBy reads a call with a format. The reading has no source yet.
+func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth int) chains.Reading {
+	reading := chains.Reading{Owner: d.owner, Intent: f.intent, Function: f.function.Signature}
+	arguments, rest, ok := f.function.Arguments(call.Data[4:], tag(call.Chain))
+	if !ok {
+		reading.Problem = "the arguments are not in the one canonical encoding of " + f.function.Signature
+		return reading
+	}
+	s := &session{descriptor: d, folder: folder, call: call, depth: depth, read: map[string]bool{}, shown: map[string]string{},
+		root: found{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
+	var err error
+	if reading.Fields, err = s.fields(f.fields, s.root); err != nil {
+		reading.Fields, reading.Problem = nil, "the descriptor does not fit the call: "+err.Error()
+		return reading
+	}
+	reading.Intent = s.interpolate(f)
+	reading.Args, reading.Problem = s.arguments(s.root, nil)
+	if len(rest) > 0 && reading.Problem == "" {
+		reading.Problem = fmt.Sprintf("%d bytes stand behind the arguments", len(rest))
+	}
+	reading.Complete = reading.Problem == ""
+	return reading
+}
+
+// arguments lists every argument, and says which of them is not read.
+func (s *session) arguments(value found, args []chains.Arg) (_ []chains.Arg, problem string) {
+	if value.Kind == evm.ArgumentStruct || value.Kind == evm.ArgumentList {
+		for _, element := range value.elements() {
+			var unread string
+			if args, unread = s.arguments(element, args); problem == "" {
+				problem = unread
+			}
+			if len(args) >= maxArgs {
+				return args, fmt.Sprintf("there are more than %d arguments", maxArgs)
+			}
+		}
+		return args, problem
+	}
+	text, whole := plain(s.call.Chain, value.Argument)
+	switch {
+	case value.Opaque && len(value.Bytes) > 0 && !s.read[value.at]:
+		problem = fmt.Sprintf("argument %s is bytes whose meaning is not known", value.at)
+	case !whole && !s.read[value.at]:
+		problem = fmt.Sprintf("argument %s is too long", value.at)
+	}
+	return append(args, chains.Arg{Name: value.at, Value: text}), problem
+}
+
+// fields shows what fields say of a value.
+func (s *session) fields(list []field, scope found) (shown []chains.Field, err error) {
+	for i := range list {
+		if list[i].Visible == "never" || list[i].Visible == false {
+			continue // among all arguments it is shown
+		}
+		more, err := s.field(&list[i], scope)
+		if err != nil {
+			return nil, fmt.Errorf("field %.64q: %w", list[i].Path, err)
+		}
+		if shown = append(shown, more...); len(shown) > maxArgs {
+			return nil, fmt.Errorf("more than %d values to show", maxArgs)
+		}
+	}
+	return shown, nil
+}
+
+func (s *session) field(f *field, scope found) (shown []chains.Field, err error) {
+	values, err := s.values(f, scope)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.Fields) > 0 {
+		for _, value := range spread(values) {
+			inner, err := s.fields(f.Fields, value)
+			if err != nil {
+				return nil, err
+			}
+			shown = append(shown, inner...)
+		}
+		return shown, nil
+	}
+	values = spread(values)
+	var texts []string
+	for i, value := range values {
+		one, err := s.show(f, value, place{scope, i, len(values)})
+		if err != nil {
+			return nil, err
+		}
+		shown, texts = append(shown, one), append(texts, textOf(f, one))
+	}
+	s.shown[f.Path] = strings.Join(texts, ", ")
+	return shown, nil
+}
+
+// spread puts the elements of lists in their place.
+func spread(values []found) (all []found) {
+	for _, value := range values {
+		if value.Kind == evm.ArgumentList {
+			all = append(all, spread(value.elements())...)
+			continue
+		}
+		all = append(all, value)
+	}
+	return all
+}
+
+// values returns what a field is about.
+func (s *session) values(f *field, scope found) ([]found, error) {
+	if f.Path == "" && f.Value != nil {
+		return []found{s.constant(f.Value)}, nil
+	}
+	return s.at(f.Path, scope)
+}
+
+// at returns what a path leads to: $ in the file, @ in the transaction, # among
+// the arguments, without one of them from scope.
+func (s *session) at(path string, scope found) ([]found, error) {
+	switch {
+	case path == "":
+		return []found{scope}, nil
+	case strings.HasPrefix(path, "$."):
+		node := lookUp(s.descriptor.root, path)
+		if node == nil {
+			return nil, fmt.Errorf("%.80q leads to nothing", path)
+		}
+		return []found{s.constant(node)}, nil
+	case strings.HasPrefix(path, "@."):
+		value, err := s.container(path)
+		return []found{value}, err
+	case path == "#":
+		return []found{s.root}, nil
+	case strings.HasPrefix(path, "#."):
+		path, scope = path[2:], s.root
+	}
+	steps, err := parsePath(path)
+	if err != nil {
+		return nil, err
+	}
+	return follow(scope, steps)
+}
+
+// container returns a value of the transaction around the call.
+func (s *session) container(path string) (found, error) {
+	switch path {
+	case "@.from":
+		return found{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: last20(s.call.From.Address())}}, nil
+	case "@.to":
+		return found{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: last20(s.call.To.Address())}}, nil
+	case "@.value":
+		return number(s.value()), nil
+	}
+	return found{}, fmt.Errorf("%.32q is not known of a transaction", path)
+}
+
+func last20(address []byte) []byte { return address[max(0, len(address)-20):] }
+
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+
+// interpolate puts shown values into the intent; if one is missing, the plain
+// intent stands.
+func (s *session) interpolate(f *format) string {
+	if f.interpolated == "" {
+		return f.intent
+	}
+	missing := false
+	text := placeholder.ReplaceAllStringFunc(f.interpolated, func(name string) string {
+		value, ok := s.shown[strings.Trim(name, "{}")]
+		missing = missing || !ok
+		return value
+	})
+	if missing || len(text) > maxText {
+		return f.intent
+	}
+	return text
+}

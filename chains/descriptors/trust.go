@@ -1,0 +1,277 @@
+package descriptors
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+)
+
+// The EAS contract of Ethereum's mainnet, whose offchain attestations ERC-8176
+// uses, and the schema of its attestations: bytes32 descriptorHash.
+const (
+	easContract = "0xa1207f3bba224e2c9c3c6d5af63d0eb1582ce587"
+	easSchema   = "0xe023eef113c1670774801c34b377fdf612dd8a4d2fa92fe382e15bd91fafb5c2"
+)
+
+// attestation is a word of an auditor for one file.
+type attestation struct {
+	auditor string
+	expires time.Time // zero: never
+}
+
+// attestations are those that count, by the hash that they attest.
+type attestations map[[32]byte]attestation
+
+// attestationFile is an EAS offchain attestation, version 2.
+type attestationFile struct {
+	Sig struct {
+		Version json.Number `json:"version"`
+		UID     string      `json:"uid"`
+		Domain  struct {
+			Name              string `json:"name"`
+			Version           string `json:"version"`
+			ChainID           string `json:"chainId"`
+			VerifyingContract string `json:"verifyingContract"`
+		} `json:"domain"`
+		PrimaryType string             `json:"primaryType"`
+		Message     attestationMessage `json:"message"`
+		Types       any                `json:"types"`
+		Signature   struct {
+			V json.Number `json:"v"`
+			R string      `json:"r"`
+			S string      `json:"s"`
+		} `json:"signature"`
+	} `json:"sig"`
+	Signer string `json:"signer"`
+}
+
+type attestationMessage struct {
+	Version        json.Number `json:"version"`
+	Schema         string      `json:"schema"`
+	Recipient      string      `json:"recipient"`
+	Time           string      `json:"time"`
+	ExpirationTime string      `json:"expirationTime"`
+	Revocable      bool        `json:"revocable"`
+	RefUID         string      `json:"refUID"`
+	Data           string      `json:"data"`
+	Salt           string      `json:"salt"`
+}
+
+// attestType is the EIP-712 type of an attestation. The types in the file are
+// not looked at.
+const attestType = "Attest(uint16 version,bytes32 schema,address recipient,uint64 time,uint64 expirationTime," +
+	"bool revocable,bytes32 refUID,bytes data,bytes32 salt)"
+
+const domainType = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+
+// digestOf is the SHA-256 of the canonical form: what a pin is of.
+func digestOf(root object) [32]byte { return sha256.Sum256(canonical(nil, root)) }
+
+// attestedHash is what ERC-8176 attests: the Keccak-256 of the canonical form of
+// one file.
+func attestedHash(own object) [32]byte { return crypto.Keccak256Hash(canonical(nil, own)) }
+
+// add reads a file of an attestation. One that does not count is left out.
+func (a attestations) add(folder fs.FS, name string, auditors map[evm.Address]string, now time.Time) {
+	file, err := readBounded(folder, name)
+	if err != nil {
+		return
+	}
+	hash, made, err := verifyAttestation(file, auditors, now)
+	if err != nil {
+		return
+	}
+	if other, ok := a[hash]; ok && (other.expires.IsZero() || !made.expires.IsZero() && made.expires.Before(other.expires)) {
+		return // the one that holds longer
+	}
+	a[hash] = made
+}
+
+// verifyAttestation checks an attestation, and returns what it attests.
+func verifyAttestation(file []byte, auditors map[evm.Address]string, now time.Time) (hash [32]byte, made attestation, err error) {
+	root, err := parse(file)
+	if err != nil {
+		return hash, made, err
+	}
+	var form attestationFile
+	if err := into(root, &form); err != nil {
+		return hash, made, err
+	}
+	domain, message := &form.Sig.Domain, &form.Sig.Message
+	switch {
+	case domain.Name != "EAS Attestation" || domain.ChainID != "1" || !strings.EqualFold(domain.VerifyingContract, easContract):
+		return hash, made, errors.New("the attestation is not of Ethereum's mainnet")
+	case form.Sig.Version != "2" || message.Version != "2" || form.Sig.PrimaryType != "Attest" || !strings.EqualFold(message.Schema, easSchema):
+		return hash, made, errors.New("the attestation is not of the schema of ERC-8176")
+	}
+	signer, err := form.signer()
+	if err != nil {
+		return hash, made, err
+	}
+	auditor, ok := auditors[signer]
+	if !ok {
+		return hash, made, fmt.Errorf("%s is not among the auditors", signer)
+	}
+	data, err := fixedHex(message.Data, 32)
+	if err != nil {
+		return hash, made, fmt.Errorf("data: %w", err)
+	}
+	made.auditor = auditor
+	made.expires, err = message.live(now)
+	return [32]byte(data), made, err
+}
+
+// live returns when the attestation ends, zero for never, and refuses one that
+// has ended or is of the future.
+func (m *attestationMessage) live(now time.Time) (expires time.Time, err error) {
+	made, err1 := unixTime(m.Time)
+	end, err2 := unixTime(m.ExpirationTime)
+	switch {
+	case err1 != nil || err2 != nil:
+		return expires, errors.Join(err1, err2)
+	case made.After(now):
+		return expires, errors.New("the attestation is of the future: set the clock")
+	case m.ExpirationTime == "0":
+		return expires, nil
+	case !now.Before(end):
+		return expires, errors.New("the attestation has expired")
+	}
+	return end, nil
+}
+
+func unixTime(text string) (time.Time, error) {
+	seconds, ok := bigOf(text)
+	if !ok || !seconds.IsInt64() || seconds.Sign() < 0 || seconds.Int64() > 1<<40 {
+		return time.Time{}, fmt.Errorf("time %.32q: seconds since 1970 are expected", text)
+	}
+	return time.Unix(seconds.Int64(), 0), nil
+}
+
+// signer recovers the address that signed, over the EIP-712 hash.
+func (f *attestationFile) signer() (signer evm.Address, err error) {
+	hash, err := f.hash()
+	if err != nil {
+		return signer, err
+	}
+	r, err1 := fixedHex(f.Sig.Signature.R, 32)
+	s, err2 := fixedHex(f.Sig.Signature.S, 32)
+	v := f.Sig.Signature.V.String()
+	if err := errors.Join(err1, err2); err != nil || v != "27" && v != "28" {
+		return signer, errors.Join(err, errors.New("signature: r, s, and 27 or 28 are expected"))
+	}
+	y := v[1] - '7'
+	if !crypto.ValidateSignatureValues(y, new(big.Int).SetBytes(r), new(big.Int).SetBytes(s), true) {
+		return signer, errors.New("signature: r or s out of range")
+	}
+	key, err := crypto.SigToPub(hash[:], append(append(r, s...), y))
+	if err != nil {
+		return signer, err
+	}
+	return evm.Address(crypto.PubkeyToAddress(*key)), nil
+}
+
+// hash is the EIP-712 hash of the attestation.
+func (f *attestationFile) hash() (hash [32]byte, err error) {
+	m, d := &f.Sig.Message, &f.Sig.Domain
+	var words []byte
+	add := func(raw []byte, failed error) {
+		words, err = append(words, raw...), errors.Join(err, failed)
+	}
+	data, failed := anyHex(m.Data)
+	add(crypto.Keccak256([]byte(attestType)), failed)
+	add(numberWord(m.Version.String()))
+	add(fixedHex(m.Schema, 32))
+	add(addressWord(m.Recipient))
+	add(numberWord(m.Time))
+	add(numberWord(m.ExpirationTime))
+	add(boolWord(m.Revocable), nil)
+	add(fixedHex(m.RefUID, 32))
+	add(crypto.Keccak256(data), nil)
+	add(fixedHex(m.Salt, 32))
+	message := crypto.Keccak256(words)
+	words = nil
+	add(crypto.Keccak256([]byte(domainType)), nil)
+	add(crypto.Keccak256([]byte(d.Name)), nil)
+	add(crypto.Keccak256([]byte(d.Version)), nil)
+	add(numberWord(d.ChainID))
+	add(addressWord(d.VerifyingContract))
+	if err != nil {
+		return hash, err
+	}
+	return crypto.Keccak256Hash([]byte("\x19\x01"), crypto.Keccak256(words), message), nil
+}
+
+func numberWord(text string) ([]byte, error) {
+	number, ok := bigOf(text)
+	if !ok || number.Sign() < 0 || number.BitLen() > 64 {
+		return nil, fmt.Errorf("number %.32q", text)
+	}
+	return number.FillBytes(make([]byte, 32)), nil
+}
+
+func addressWord(text string) ([]byte, error) {
+	raw, err := fixedHex(text, 20)
+	return append(make([]byte, 12), raw...), err
+}
+
+func boolWord(yes bool) []byte {
+	word := make([]byte, 32)
+	if yes {
+		word[31] = 1
+	}
+	return word
+}
+
+func anyHex(text string) ([]byte, error) {
+	digits, ok := strings.CutPrefix(text, "0x")
+	raw, err := hex.DecodeString(digits)
+	if !ok || err != nil {
+		return nil, errors.New("0x and hex digits are expected")
+	}
+	return raw, nil
+}
+
+func fixedHex(text string, size int) ([]byte, error) {
+	raw, err := anyHex(text)
+	if err != nil || len(raw) != size {
+		return nil, fmt.Errorf("0x and %d hex digits are expected", 2*size)
+	}
+	return raw, nil
+}
+
+func parseAuditors(list []string) (map[evm.Address]string, error) {
+	auditors := map[evm.Address]string{}
+	for _, text := range list {
+		raw, err := fixedHex(text, 20)
+		if err != nil {
+			return nil, fmt.Errorf("descriptors: auditor %.64q: %w", text, err)
+		}
+		if mixed := strings.ToLower(text) != text; mixed && evm.Address(raw).String() != text {
+			return nil, fmt.Errorf("descriptors: auditor %s has a wrong checksum (EIP-55), %s is right", text, evm.Address(raw))
+		}
+		auditors[evm.Address(raw)] = evm.Address(raw).String()
+	}
+	return auditors, nil
+}
+
+// String writes a target as the chain's id, a colon, and the address.
+func (t target) String() string {
+	switch t.chain {
+	case solanaChain:
+		return t.chain + ":" + base58.Encode([]byte(t.address))
+	case tronChain:
+		return t.chain + ":" + account(tronChain, []byte(t.address[1:])).String()
+	}
+	return t.chain + ":" + evm.Address([]byte(t.address)).String()
+}

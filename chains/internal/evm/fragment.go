@@ -1,0 +1,187 @@
+package evm
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// Bounds of a function that is described by a text from outside.
+const (
+	maxFragment      = 8 << 10 // bytes
+	maxFragmentDepth = 8       // tuples and arrays in one another
+	maxFragmentTypes = 512     // types in all
+	maxFragmentHead  = 16 << 10
+)
+
+// Function is a function of a contract that is described by a text from outside,
+// such as a descriptor or a contract's ABI.
+type Function struct {
+	Signature  string // as the selector is computed from it
+	Selector   [4]byte
+	parameters []abiType
+}
+
+// ParseFunction reads a function's human-readable fragment, with or without the
+// names of parameters:
+//
+//	swap((address token, uint256 amount)[] legs,address to)
+//
+// uint and int mean 256 bits. White space may stand around commas: ERC-7730
+// forbids it, and most of its registry has it.
+func ParseFunction(fragment string) (*Function, error) {
+	if len(fragment) > maxFragment {
+		return nil, fmt.Errorf("function of %d bytes: at most %d are read", len(fragment), maxFragment)
+	}
+	name, rest, ok := strings.Cut(fragment, "(")
+	if !ok || !isIdentifier(name) {
+		return nil, errors.New("function: a name and its parameters in parentheses are expected")
+	}
+	p := fragmentParser{text: rest}
+	parameters, err := p.types(1)
+	if err == nil && strings.TrimSpace(p.text) != "" {
+		err = errors.New("text behind the parameters")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("function %s: %w", name, err)
+	}
+	f := &Function{Signature: name + "(" + typeList(parameters) + ")", parameters: parameters}
+	copy(f.Selector[:], crypto.Keccak256([]byte(f.Signature)))
+	return f, nil
+}
+
+func isIdentifier(name string) bool {
+	return name != "" && len(name) <= 128 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") == "" &&
+		(name[0] < '0' || name[0] > '9')
+}
+
+// fragmentParser reads a text from its start.
+type fragmentParser struct {
+	text  string
+	count int
+}
+
+// types reads parameters up to and with their closing parenthesis.
+func (p *fragmentParser) types(depth int) (types []abiType, err error) {
+	if depth > maxFragmentDepth {
+		return nil, fmt.Errorf("nested deeper than %d", maxFragmentDepth)
+	}
+	p.space()
+	if p.skip(")") {
+		return nil, nil
+	}
+	for {
+		t, err := p.parameter(depth)
+		if err != nil {
+			return nil, err
+		}
+		types = append(types, t)
+		p.space()
+		switch {
+		case p.skip(")"):
+			if size := heads(types); size > maxFragmentHead {
+				return nil, fmt.Errorf("parameters of %d bytes: at most %d are read", size, maxFragmentHead)
+			}
+			return types, nil
+		case !p.skip(","):
+			return nil, errors.New("a comma or a closing parenthesis is expected")
+		}
+	}
+}
+
+// parameter reads a type and the name behind it.
+func (p *fragmentParser) parameter(depth int) (t abiType, err error) {
+	p.space()
+	if p.count++; p.count > maxFragmentTypes {
+		return t, fmt.Errorf("more than %d types", maxFragmentTypes)
+	}
+	if p.skip("(") {
+		t.kind = kindTuple
+		if t.members, err = p.types(depth + 1); err == nil && len(t.members) == 0 {
+			err = errors.New("a tuple without members")
+		}
+	} else {
+		t, err = elementaryType(p.word())
+	}
+	if err != nil {
+		return t, err
+	}
+	if t, err = p.arrays(t, depth); err != nil {
+		return t, err
+	}
+	p.space()
+	t.name = p.word()
+	if t.name != "" && !isIdentifier(t.name) {
+		return t, errors.New("a parameter whose name is no identifier")
+	}
+	return t, nil
+}
+
+// arrays reads the brackets behind a type.
+func (p *fragmentParser) arrays(t abiType, depth int) (abiType, error) {
+	for p.skip("[") {
+		digits, rest, ok := strings.Cut(p.text, "]")
+		length := -1
+		if digits != "" {
+			number, err := strconv.Atoi(digits)
+			if err != nil || number < 1 || number > maxFragmentHead/word || digits[0] == '0' || digits[0] == '+' {
+				return t, errors.New("an array whose length is not from 1 to 512")
+			}
+			length = number
+		}
+		if depth++; !ok || depth > maxFragmentDepth {
+			return t, errors.New("an array that is not closed, or nested too deep")
+		}
+		t, p.text = abiType{kind: kindArray, size: length, members: []abiType{t}}, rest
+		if t.head() > maxFragmentHead {
+			return t, errors.New("an array that is too long")
+		}
+	}
+	return t, nil
+}
+
+func (p *fragmentParser) space() { p.text = strings.TrimLeft(p.text, " ") }
+
+func (p *fragmentParser) skip(prefix string) (found bool) {
+	p.text, found = strings.CutPrefix(p.text, prefix)
+	return found
+}
+
+// word reads up to what ends a type or a name.
+func (p *fragmentParser) word() string {
+	end := strings.IndexAny(p.text, "[], )(")
+	if end < 0 {
+		end = len(p.text)
+	}
+	found := p.text[:end]
+	p.text = p.text[end:]
+	return found
+}
+
+// sizedType is a type with a size. Sizes are checked where it is read.
+var sizedType = regexp.MustCompile(`^(uint|int|bytes)([1-9][0-9]{0,2})$`)
+
+// elementaryType reads the name of a type that is no array and no tuple.
+func elementaryType(name string) (abiType, error) {
+	switch name {
+	case "uint", "int":
+		name += "256"
+	case "address", "bool", "string", "bytes":
+		return elementary(name), nil
+	}
+	parts := sizedType.FindStringSubmatch(name)
+	if parts == nil {
+		return abiType{}, fmt.Errorf("%q is no type of the contract ABI", cutText(name))
+	}
+	size, _ := strconv.Atoi(parts[2])
+	if parts[1] == "bytes" && size > word || parts[1] != "bytes" && (size%8 != 0 || size > 8*word) {
+		return abiType{}, fmt.Errorf("%q is no type of the contract ABI", name)
+	}
+	return elementary(name), nil
+}
+
+func cutText(text string) string { return text[:min(len(text), 32)] }
