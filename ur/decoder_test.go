@@ -1,0 +1,270 @@
+package ur
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// carry carries a message to a collector over a channel that loses some codes,
+// and returns how many were shown.
+func carry(t *testing.T, message Message, fragment int, loss float64, from *rand.Rand) (shown, parts int) {
+	t.Helper()
+	encoder, err := NewEncoder(message, fragment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	collector := NewCollector(message.Type)
+	for {
+		code := encoder.Next()
+		shown++
+		if from.Float64() < loss {
+			continue
+		}
+		if err := collector.Add(strings.ToUpper(code)); err != nil {
+			t.Fatalf("code %d: %v", shown, err)
+		}
+		if got, ok := collector.Message(); ok {
+			if got.Type != message.Type || !bytes.Equal(got.CBOR, message.CBOR) {
+				t.Fatal("another message arrived")
+			}
+			return shown, encoder.Parts()
+		}
+		if shown > 100*encoder.Parts()+100 {
+			t.Fatalf("not complete after %d codes of %d parts", shown, encoder.Parts())
+		}
+	}
+}
+
+// TestCarry carries messages of many lengths with many fragment lengths, with
+// and without loss.
+func TestCarry(t *testing.T) {
+	from := rand.New(rand.NewPCG(1, 2))
+	for _, length := range []int{1, 9, 10, 11, 255, 256, 1000, 5447, 20_000} {
+		for _, fragment := range []int{10, 55, 70, 250, 490, 1030} {
+			if length/fragment > MaxParts/2 {
+				continue
+			}
+			for _, loss := range []float64{0, 0.2, 0.5} {
+				shown, parts := carry(t, Message{TypePSBT, randomMessage(length)}, fragment, loss, from)
+				if loss == 0 && shown != parts {
+					t.Errorf("%d bytes in fragments of %d: %d codes for %d parts without any loss", length, fragment, shown, parts)
+				}
+			}
+		}
+	}
+}
+
+// TestLoss bounds how many codes are needed, on average over 40 messages of 80
+// parts: the promise of Gauss elimination. @ngraveio/bc-ur needs 1.5 times the
+// parts at 20 % loss, and 3.1 times at 50 %.
+func TestLoss(t *testing.T) {
+	from := rand.New(rand.NewPCG(3, 4))
+	for _, c := range []struct{ loss, most float64 }{{0, 1}, {0.2, 1.6}, {0.5, 2.6}} {
+		var shown, parts int
+		for range 40 {
+			s, p := carry(t, Message{TypePSBT, randomMessage(20_000)}, 250, c.loss, from)
+			shown, parts = shown+s, parts+p
+		}
+		times := float64(shown) / float64(parts)
+		t.Logf("loss %.0f %%: %.2f codes a part", 100*c.loss, times)
+		if times > c.most {
+			t.Errorf("loss %.0f %%: %.2f codes a part, more than %.2f", 100*c.loss, times, c.most)
+		}
+	}
+}
+
+func codes(t *testing.T, message Message, fragment, count int) []string {
+	t.Helper()
+	encoder, err := NewEncoder(message, fragment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generate(count, encoder.Next)
+}
+
+// TestForeignCodes: codes that do not belong to a message do not disturb it.
+func TestForeignCodes(t *testing.T) {
+	message := Message{TypePSBT, randomMessage(1000)}
+	other := codes(t, Message{TypePSBT, randomMessage(1001)}, 100, 5)
+	wrongType := codes(t, Message{"crypto-seed", randomMessage(1000)}, 100, 5)
+	single := Message{TypePSBT, []byte{0x40}}.String()
+	collector := NewCollector(TypePSBT)
+	for i, code := range codes(t, message, 100, 10) {
+		if err := collector.Add(code); err != nil {
+			t.Fatal(err)
+		}
+		if i == 9 {
+			break
+		}
+		if err := collector.Add(code[:len(code)-2] + "zz"); err == nil {
+			t.Error("a damaged code was taken")
+		}
+		if err := collector.Add(other[i%5]); !errors.Is(err, ErrOtherMessage) {
+			t.Errorf("a code of another message: %v", err)
+		}
+		if err := collector.Add(single); !errors.Is(err, ErrOtherMessage) {
+			t.Errorf("a message of one code: %v", err)
+		}
+		if err := collector.Add("B$HP0100AB"); !errors.Is(err, ErrOtherMessage) {
+			t.Errorf("a BBQr code: %v", err)
+		}
+		if err := collector.Add("https://example.com"); !errors.Is(err, ErrNotUR) {
+			t.Errorf("a code that is something else: %v", err)
+		}
+		wrong, ok := errors.AsType[*TypeError](collector.Add(wrongType[i%5]))
+		if !ok || wrong.Seen != "crypto-seed" || len(wrong.Taken) != 1 {
+			t.Errorf("a code of another type: %v", wrong)
+		}
+		if progress := collector.Progress(); progress.Have != i+1 || progress.Parts != 10 {
+			t.Errorf("progress is %+v after %d parts", progress, i+1)
+		}
+	}
+	if got, ok := collector.Message(); !ok || !bytes.Equal(got.CBOR, message.CBOR) {
+		t.Error("the message did not arrive")
+	}
+}
+
+// TestLyingPart: a part that passes its own checksum and is wrong spoils what was
+// gathered, and the message is read from the beginning.
+func TestLyingPart(t *testing.T) {
+	message := Message{TypePSBT, randomMessage(1000)}
+	encoder, err := NewEncoder(message, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lie := encoder.part(1)
+	lie.Data[0] ^= 1
+	collector := NewCollector(TypePSBT)
+	if err := collector.Add(lie.text(TypePSBT)); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for range 30 {
+		if err := collector.Add(encoder.Next()); errors.Is(err, errMessageChecksum) {
+			refused++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, ok := collector.Message(); !ok || refused != 1 || !bytes.Equal(got.CBOR, message.CBOR) {
+		t.Errorf("refused %d times, complete: %v", refused, ok)
+	}
+}
+
+// TestPartBounds refuses parts whose message would be too large, or whose numbers
+// do not fit together, before anything is allocated for them.
+func TestPartBounds(t *testing.T) {
+	for name, p := range map[string]*part{
+		"long":         {Number: 1, Count: 300, Length: MaxMessage + 1, Data: make([]byte, 1000)},
+		"many parts":   {Number: 1, Count: MaxParts + 1, Length: MaxParts + 1, Data: make([]byte, 1)},
+		"largest":      {Number: 1<<32 - 1, Count: 1<<32 - 1, Length: 1<<32 - 1, Data: make([]byte, 1)},
+		"no data":      {Number: 1, Count: 1, Length: 1},
+		"empty":        {Number: 1, Count: 0, Length: 0, Data: make([]byte, 1)},
+		"part 0":       {Number: 0, Count: 2, Length: 20, Data: make([]byte, 10)},
+		"too few":      {Number: 1, Count: 2, Length: 21, Data: make([]byte, 10)},
+		"more padding": {Number: 1, Count: 3, Length: 20, Data: make([]byte, 10)},
+	} {
+		collector := NewCollector(TypePSBT)
+		if err := collector.Add(p.text(TypePSBT)); err == nil || collector.started() {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+// TestNotDeterministic refuses other encodings of the same part.
+func TestNotDeterministic(t *testing.T) {
+	p := &part{Number: 1, Count: 2, Length: 20, Checksum: 1, Data: make([]byte, 10)}
+	good := marshal(p)
+	long := append([]byte{good[0], 0x18}, good[1:]...) // the number 1 in two bytes
+	indefinite := append(append([]byte{0x9f}, good[1:]...), 0xff)
+	behind := append(bytes.Clone(good), 0)
+	for _, bad := range [][]byte{long, indefinite, behind} {
+		code := string(appendBytewords([]byte("ur:psbt/1-2/"), bad))
+		if err := NewCollector(TypePSBT).Add(code); err == nil {
+			t.Errorf("%x was taken", bad)
+		}
+	}
+	if err := NewCollector(TypePSBT).Add(string(appendBytewords([]byte("ur:psbt/2-2/"), good))); err == nil {
+		t.Error("a part was taken whose number is another inside")
+	}
+}
+
+// TestHostileFrames sends the frames that cost most: the most parts, the most
+// mixed ones, none of them sufficient. The decoder keeps one row a part, and does
+// at most one addition for each row that it has.
+func TestHostileFrames(t *testing.T) {
+	first := &part{Number: 1, Count: MaxParts, Length: MaxMessage, Checksum: 7, Data: make([]byte, MaxMessage/MaxParts)}
+	f := newFountain(first)
+	for number := uint32(MaxParts + 1); number < 2*MaxParts; number++ {
+		p := *first
+		p.Number = number
+		f.add(&p)
+	}
+	kept := 0
+	for _, r := range f.solver.rows {
+		if r != nil {
+			kept += 8*len(r.set) + len(r.data)
+		}
+	}
+	if most := MaxParts*MaxParts/8 + MaxMessage; kept > most {
+		t.Errorf("%d bytes are kept: at most %d", kept, most)
+	}
+}
+
+// BenchmarkHostileFrame measures the dearest frame: the most parts of the largest
+// message, all rows but one there, each mixed with all others.
+func BenchmarkHostileFrame(b *testing.B) {
+	first := &part{Number: 1, Count: MaxParts, Length: MaxMessage, Checksum: 7, Data: make([]byte, MaxMessage/MaxParts)}
+	f := newFountain(first)
+	for number := uint32(MaxParts + 1); f.solver.rank < MaxParts-1; number++ {
+		p := *first
+		p.Number = number
+		f.add(&p)
+	}
+	b.ReportAllocs()
+	number := uint32(1 << 20)
+	for b.Loop() {
+		p := *first
+		p.Number = number
+		code := p.text(TypePSBT)
+		if _, err := split(code); err != nil {
+			b.Fatal(err)
+		}
+		f.solver.rank = 0 // never complete
+		f.add(&p)
+		number++
+	}
+}
+
+// TestMaxFragment: no part is longer than what was asked for, and the bound is
+// not far away.
+func TestMaxFragment(t *testing.T) {
+	for _, characters := range []int{154, 195, 619, 1046, 2132, 4296} {
+		fragment := MaxFragment(TypeRequest, characters)
+		encoder, err := NewEncoder(Message{TypeRequest, randomMessage(20*fragment)}, fragment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest := 0
+		for _, number := range []uint32{1, 1000, maxNumber} {
+			longest = max(longest, len(encoder.part(number).text(TypeRequest)))
+		}
+		if longest > characters || longest < characters-30 {
+			t.Errorf("a part of %d characters where %d were asked for", longest, characters)
+		}
+	}
+}
+
+// TestUnknownCures: the refusal of a type says what is taken, and of some what to
+// do.
+func TestUnknownCures(t *testing.T) {
+	err := NewCollector(TypePSBT, TypeRequest).Add(Message{"keystone-sign-request", []byte{1}}.String())
+	want := "the code is of type keystone-sign-request; taken here: psbt, x-countersign-request: it describes the transfer anew and leaves out the bytes to sign; send tron-sign-request, or a stamped request"
+	if fmt.Sprint(err) != want {
+		t.Errorf("%v", err)
+	}
+}

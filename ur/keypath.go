@@ -1,0 +1,144 @@
+package ur
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// UUID is the id of a request, tag 37. It comes back with the answer.
+type UUID []byte
+
+// uuidTag is the CBOR tag of a UUID.
+const uuidTag = 37
+
+// MarshalCBOR implements cbor.Marshaler.
+func (u UUID) MarshalCBOR() ([]byte, error) {
+	return encoding.Marshal(cbor.Tag{Number: uuidTag, Content: []byte(u)})
+}
+
+// UnmarshalCBOR implements cbor.Unmarshaler.
+func (u *UUID) UnmarshalCBOR(data []byte) error {
+	content, err := untag(data, uuidTag)
+	if err != nil {
+		return err
+	}
+	var raw []byte
+	if err := decoding.Unmarshal(content, &raw); err != nil {
+		return err
+	}
+	if len(raw) != 16 {
+		return fmt.Errorf("a UUID of %d bytes: 16 are expected", len(raw))
+	}
+	*u = raw
+	return nil
+}
+
+// untag returns what a tag with one of some numbers is around.
+func untag(data []byte, numbers ...uint64) ([]byte, error) {
+	var tag cbor.RawTag
+	if err := decoding.Unmarshal(data, &tag); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(numbers, tag.Number) {
+		return nil, fmt.Errorf("tag %d: %d is expected", tag.Number, numbers[0])
+	}
+	return tag.Content, nil
+}
+
+// Keypath is where a wallet keeps a key (BCR-2020-006, crypto-keypath). It is a hint:
+// nothing is signed because of it.
+type Keypath struct {
+	Path        []PathIndex
+	Fingerprint uint32 // of the master key, big-endian; 0: not named
+	Depth       uint64 // 0: not named
+}
+
+// PathIndex is one step of a path.
+type PathIndex struct {
+	Index    uint32 // below 2^31
+	Hardened bool
+}
+
+// Tags of a keypath, the old one first, which wallets write.
+const (
+	keypathTag    = 304
+	newKeypathTag = 40304
+)
+
+// keypathMap is the form in CBOR. Components alternate between an index and
+// whether it is hardened.
+type keypathMap struct {
+	Components  []any   `cbor:"1,keyasint"`
+	Fingerprint *uint32 `cbor:"2,keyasint,omitempty"`
+	Depth       *uint64 `cbor:"3,keyasint,omitempty"`
+}
+
+// MarshalCBOR implements cbor.Marshaler.
+func (k Keypath) MarshalCBOR() ([]byte, error) {
+	m := keypathMap{Components: []any{}}
+	for _, step := range k.Path {
+		m.Components = append(m.Components, step.Index, step.Hardened)
+	}
+	if k.Fingerprint != 0 {
+		m.Fingerprint = &k.Fingerprint
+	}
+	if k.Depth != 0 {
+		m.Depth = &k.Depth
+	}
+	return encoding.Marshal(cbor.Tag{Number: keypathTag, Content: m})
+}
+
+// UnmarshalCBOR implements cbor.Unmarshaler.
+func (k *Keypath) UnmarshalCBOR(data []byte) error {
+	content, err := untag(data, keypathTag, newKeypathTag)
+	if err != nil {
+		return fmt.Errorf("key path: %w", err)
+	}
+	var m keypathMap
+	if err := decoding.Unmarshal(content, &m); err != nil {
+		return fmt.Errorf("key path: %w", err)
+	}
+	if len(m.Components)%2 != 0 {
+		return fmt.Errorf("key path: an odd number of components")
+	}
+	k.Path = nil
+	for i := 0; i < len(m.Components); i += 2 {
+		index, isIndex := m.Components[i].(uint64)
+		hardened, isBool := m.Components[i+1].(bool)
+		if !isIndex || !isBool || index >= 1<<31 {
+			return fmt.Errorf("key path: component %d: an index below 2^31 and a boolean are expected", i/2)
+		}
+		k.Path = append(k.Path, PathIndex{uint32(index), hardened})
+	}
+	if m.Fingerprint != nil {
+		k.Fingerprint = *m.Fingerprint
+	}
+	if m.Depth != nil {
+		k.Depth = *m.Depth
+	}
+	return nil
+}
+
+// String returns the path as wallets write it: [aabbccdd]m/44'/60'/0'/0/0.
+func (k Keypath) String() string {
+	var out strings.Builder
+	if k.Fingerprint != 0 {
+		fmt.Fprintf(&out, "[%08x]", k.Fingerprint)
+	}
+	out.WriteString("m")
+	for _, step := range k.Path {
+		out.WriteString("/" + strconv.FormatUint(uint64(step.Index), 10))
+		if step.Hardened {
+			out.WriteString("'")
+		}
+	}
+	return out.String()
+}
+
+// Hex is the id in hex, "" if there is none.
+func (u UUID) Hex() string { return hex.EncodeToString(u) }

@@ -1,0 +1,32 @@
+package ur
+
+// SolSignRequest is Keystone's sol-sign-request. It has no stamp. What the data is
+// is read from the data: Kind is a hint.
+type SolSignRequest struct {
+	ID      UUID    `cbor:"1,keyasint,omitempty"`
+	Data    []byte  `cbor:"2,keyasint"`
+	Path    Keypath `cbor:"3,keyasint"`
+	Address []byte  `cbor:"4,keyasint,omitempty"` // a hint: 32 bytes of most wallets
+	Origin  string  `cbor:"5,keyasint,omitempty"`
+	Kind    int     `cbor:"6,keyasint,omitempty"` // 1: transaction, 2: message
+}
+
+// SolSignature is its answer, sol-signature.
+type SolSignature struct {
+	ID        UUID   `cbor:"1,keyasint,omitempty"`
+	Signature []byte `cbor:"2,keyasint"` // 64 bytes
+}
+
+// DecodeSolSignRequest reads a sol-sign-request.
+func DecodeSolSignRequest(m Message) (r SolSignRequest, err error) {
+	if err := decodeForeign(m, &r, TypeSolSignRequest); err != nil {
+		return r, err
+	}
+	return r, nil
+}
+
+// Message encodes the request.
+func (r SolSignRequest) Message() Message { return Message{TypeSolSignRequest, marshal(r)} }
+
+// Message encodes the signature.
+func (s SolSignature) Message() Message { return Message{TypeSolSignature, marshal(s)} }

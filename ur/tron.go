@@ -1,0 +1,56 @@
+package ur
+
+import "fmt"
+
+// TronSignRequest is Keystone's tron-sign-request, which carries the raw bytes. It
+// has no stamp.
+type TronSignRequest struct {
+	ID     UUID
+	Data   []byte // Transaction.raw
+	Kind   int    // 1: transaction, 2: message, 3: typed data; 1 in the layout that has none
+	Path   Keypath
+	Origin string
+}
+
+// tronOld is the layout of firmware before 2.5.0, tronNew the one since, which has
+// the kind in the place of the path.
+type (
+	tronOld struct {
+		ID      UUID    `cbor:"1,keyasint,omitempty"`
+		Data    []byte  `cbor:"2,keyasint"`
+		Path    Keypath `cbor:"3,keyasint"`
+		Address []byte  `cbor:"4,keyasint,omitempty"`
+		Origin  string  `cbor:"5,keyasint,omitempty"`
+	}
+	tronNew struct {
+		ID      UUID    `cbor:"1,keyasint,omitempty"`
+		Data    []byte  `cbor:"2,keyasint"`
+		Kind    int     `cbor:"3,keyasint"`
+		Path    Keypath `cbor:"4,keyasint"`
+		Address []byte  `cbor:"5,keyasint,omitempty"`
+		Origin  string  `cbor:"6,keyasint,omitempty"`
+	}
+)
+
+// TronSignature is its answer, tron-signature.
+type TronSignature struct {
+	ID        UUID   `cbor:"1,keyasint,omitempty"`
+	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ recovery id: 65 bytes
+}
+
+// DecodeTronSignRequest reads a tron-sign-request in either layout.
+func DecodeTronSignRequest(m Message) (TronSignRequest, error) {
+	var newer tronNew
+	newErr := decodeForeign(m, &newer, TypeTronSignRequest)
+	if newErr == nil {
+		return TronSignRequest{newer.ID, newer.Data, newer.Kind, newer.Path, newer.Origin}, nil
+	}
+	var older tronOld
+	if err := decodeForeign(m, &older, TypeTronSignRequest); err != nil {
+		return TronSignRequest{}, fmt.Errorf("%w (and in the newer layout: %w)", err, newErr)
+	}
+	return TronSignRequest{older.ID, older.Data, 1, older.Path, older.Origin}, nil
+}
+
+// Message encodes the signature.
+func (s TronSignature) Message() Message { return Message{TypeTronSignature, marshal(s)} }

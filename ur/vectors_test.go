@@ -1,0 +1,142 @@
+package ur
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"hash/crc32"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// vectors are those of every layer in BCR-2024-001.
+type vectors struct {
+	Numbers   [][]int  `json:"numbers"`
+	Samples   []int    `json:"samples"`
+	Degrees   []int    `json:"degrees"`
+	Fragments []string `json:"fragments"`
+	Shuffled  [][]int  `json:"shuffled"`
+	Chosen    [][]int  `json:"chosen"`
+	Parts     []string `json:"parts"`
+}
+
+func readVectors(t *testing.T) (v vectors) {
+	t.Helper()
+	content, err := os.ReadFile("testdata/bcr-2024-001.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// randomMessage is the makeMessage of the specification.
+func randomMessage(length int) []byte {
+	from := newRandom([]byte("Wolf"))
+	message := make([]byte, length)
+	for i := range message {
+		message[i] = byte(from.below(256))
+	}
+	return message
+}
+
+func generate[T any](count int, next func() T) []T {
+	out := make([]T, count)
+	for i := range out {
+		out[i] = next()
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestVectors holds each layer against the vectors of BCR-2024-001. They hold on
+// every architecture: see testdata/arm64 in the Makefile's prove target.
+func TestVectors(t *testing.T) {
+	v := readVectors(t)
+	wolf, sum := newRandom([]byte("Wolf")), newRandom([]byte{0x59, 0x8c, 0x84, 0xdc})
+	if crc32.ChecksumIEEE([]byte("Wolf")) != 0x598c84dc {
+		t.Error("CRC-32 is another")
+	}
+	same(t, "xoshiro256**", generate(100, func() int { return int(wolf.next() % 100) }), v.Numbers[0])
+	same(t, "xoshiro256** of a checksum", generate(100, func() int { return int(sum.next() % 100) }), v.Numbers[1])
+	wolf = newRandom([]byte("Wolf"))
+	same(t, "integers", generate(100, func() int { return 1 + wolf.below(10) }), v.Numbers[2])
+	wolf = newRandom([]byte("Wolf"))
+	weighted := newSampler([]float64{1, 2, 4, 8})
+	same(t, "sampler", generate(500, func() int { return weighted.draw(wolf) }), v.Samples)
+
+	message := randomMessage(1024)
+	encoder, err := NewEncoder(Message{"bytes", message}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fragments := make([]string, 0, len(encoder.fragments))
+	for _, fragment := range encoder.fragments {
+		fragments = append(fragments, hex.EncodeToString(fragment))
+	}
+	same(t, "fragments", fragments, v.Fragments)
+	wolf = newRandom([]byte("Wolf"))
+	same(t, "degrees", generate(1000, func() int { return encoder.choose.degrees.draw(wolf) + 1 }), v.Degrees)
+	for i, want := range v.Shuffled {
+		shuffled := slices.Clone(newChooser(10, 0).shuffle(i+1, newRandom([]byte("Wolf"))))
+		for j := range shuffled {
+			shuffled[j]++
+		}
+		same(t, "shuffle", shuffled, want)
+	}
+	for i, want := range v.Chosen {
+		chosen := slices.Sorted(slices.Values(encoder.choose.choose(uint32(i + 1))))
+		same(t, "chosen fragments", chosen, want)
+	}
+}
+
+func TestPartVectors(t *testing.T) {
+	encoder, err := NewEncoder(Message{"bytes", randomMessage(256)}, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range readVectors(t).Parts {
+		if got := hex.EncodeToString(marshal(encoder.part(uint32(i + 1)))); got != want {
+			t.Errorf("part %d is %s, want %s", i+1, got, want)
+		}
+	}
+	one := &part{Number: 12, Count: 8, Length: 100, Checksum: 0x12345678, Data: []byte{1, 5, 3, 3, 5}}
+	if got := hex.EncodeToString(marshal(one)); got != "850c0818641a12345678450105030305" {
+		t.Errorf("part is %s", got)
+	}
+}
+
+// TestFragmentLength has the vectors of BCR-2024-001.
+func TestFragmentLength(t *testing.T) {
+	if got := nominalFragment(12_345, 1_955); got != 1_764 {
+		t.Errorf("%d bytes, want 1764", got)
+	}
+	if got := nominalFragment(12_345, 30_000); got != 12_345 {
+		t.Errorf("%d bytes, want 12345", got)
+	}
+}
+
+// TestSpecificationExamples reads the examples of BCR-2020-005.
+func TestSpecificationExamples(t *testing.T) {
+	c := NewCollector("seed")
+	if err := c.Add("UR:SEED/OYADGDSTASLPLABGHYDRPFMKBGGUFGLUDPRFGMAMDPWMOX"); err != nil {
+		t.Fatal(err)
+	}
+	got, ok := c.Message()
+	if !ok || hex.EncodeToString(got.CBOR) != "a10150c7098580125e2ab0981253468b2dbc52" {
+		t.Errorf("the seed is %x", got.CBOR)
+	}
+	if got.String() != "ur:seed/oyadgdstaslplabghydrpfmkbggufgludprfgmamdpwmox" {
+		t.Errorf("written as %s", got)
+	}
+}
