@@ -1,0 +1,279 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/ur"
+)
+
+// urPeer is the script that has the libraries of other wallets.
+type urPeer struct{ *solanaPeer }
+
+// urAnswer is an answer of the script: what it has of it.
+type urAnswer struct {
+	Parts     []string
+	Type      string
+	CBOR      string
+	Shown     int
+	Bytes     string
+	RequestID string
+	Signature string
+	PSBT      string
+	Text      string
+	Error     string
+}
+
+func startURPeer(t *testing.T) urPeer {
+	t.Helper()
+	testenv.NodeModule(t, "@ngraveio", "bc-ur", "package.json")
+	return urPeer{startSolanaScript(t, "ur.mjs")}
+}
+
+// asks sends a request whose answer has whole numbers in "parts" too, so that it
+// is decoded by the caller.
+func (p urPeer) asks(request map[string]any, answer any) {
+	p.t.Helper()
+	if err := p.in.Encode(request); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.out.Decode(answer); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p urPeer) ask(request map[string]any) (answer urAnswer) {
+	p.t.Helper()
+	p.asks(request, &answer)
+	if answer.Error != "" {
+		p.t.Fatal(answer.Error)
+	}
+	return answer
+}
+
+// randomBytes are bytes that are the same in each run.
+func randomBytes(seed uint64, length int) []byte {
+	from := rand.New(rand.NewPCG(seed, 0))
+	out := make([]byte, length)
+	for i := range out {
+		out[i] = byte(from.Uint32())
+	}
+	return out
+}
+
+func upper(parts []string) []string {
+	out := make([]string, len(parts))
+	for i, part := range parts {
+		out[i] = strings.ToUpper(part)
+	}
+	return out
+}
+
+// TestURParts: each part is byte for byte that of @ngraveio/bc-ur, for messages
+// and fragments of many lengths, up to three times as many parts as fragments;
+// and what is encoded on one side is read on the other.
+func TestURParts(t *testing.T) {
+	peer := startURPeer(t)
+	defer peer.end()
+	equal := 0
+	for _, length := range []int{60, 256, 1000, 1300, 4100, 20_000} {
+		for _, most := range []int{30, 100, 250, 490} {
+			if length/most > 250 {
+				continue
+			}
+			cbor := append([]byte{0x59, byte(length >> 8), byte(length)}, randomBytes(uint64(length), length)...)
+			message := ur.Message{Type: ur.TypePSBT, CBOR: cbor}
+			encoder, err := ur.NewEncoder(message, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := 3 * encoder.Parts()
+			theirs := peer.ask(map[string]any{"op": "parts", "type": message.Type, "cbor": hex.EncodeToString(cbor), "fragment": most, "count": count}).Parts
+			ours := make([]string, count)
+			for i := range ours {
+				ours[i] = encoder.Next()
+				if ours[i] != strings.ToLower(theirs[i]) {
+					t.Fatalf("%d bytes in fragments of %d, part %d:\n%s\ntheirs:\n%s", length, most, i+1, ours[i], theirs[i])
+				}
+				equal++
+			}
+			joined := peer.ask(map[string]any{"op": "join", "parts": ours[encoder.Parts()/2:]})
+			if joined.Type != message.Type || joined.CBOR != hex.EncodeToString(cbor) {
+				t.Error("they read another message")
+			}
+			if got := collect(t, upper(theirs[encoder.Parts()/2:]), ur.TypePSBT); !bytes.Equal(got.CBOR, cbor) {
+				t.Error("we read another message")
+			}
+		}
+	}
+	t.Logf("%d parts are equal", equal)
+}
+
+// collect puts a message together.
+func collect(t *testing.T, parts []string, taken ...string) ur.Message {
+	t.Helper()
+	collector := ur.NewCollector(taken...)
+	for _, part := range parts {
+		if err := collector.Add(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	message, ok := collector.Message()
+	if !ok {
+		t.Fatalf("not complete: %+v", collector.Progress())
+	}
+	return message
+}
+
+// TestURLoss compares how many codes have to be shown until a message is read, at
+// 0, 20 and 50 % loss, with @ngraveio/bc-ur: the same codes lost.
+func TestURLoss(t *testing.T) {
+	peer := startURPeer(t)
+	defer peer.end()
+	const runs = 15
+	for _, length := range []int{843, 5447, 20_000} {
+		for _, loss := range []float64{0, 0.2, 0.5} {
+			var ours, theirs []int
+			parts := 0
+			for run := range runs {
+				message := ur.Message{Type: ur.TypePSBT, CBOR: append([]byte{0x59, byte(length >> 8), byte(length)}, randomBytes(uint64(run), length)...)}
+				from := rand.New(rand.NewPCG(uint64(run), 9))
+				lost := make([]bool, 10_000)
+				for i := range lost {
+					lost[i] = from.Float64() < loss
+				}
+				encoder, err := ur.NewEncoder(message, 250)
+				if err != nil {
+					t.Fatal(err)
+				}
+				parts = encoder.Parts()
+				ours = append(ours, shownUntilRead(t, encoder, lost))
+				var answer struct {
+					Shown int
+					Error string
+				}
+				peer.asks(map[string]any{"op": "lossy", "type": message.Type, "cbor": hex.EncodeToString(message.CBOR), "fragment": 250, "lost": lost}, &answer)
+				if answer.Error != "" {
+					t.Fatal(answer.Error)
+				}
+				theirs = append(theirs, answer.Shown)
+			}
+			slices.Sort(ours)
+			slices.Sort(theirs)
+			t.Logf("%6d bytes, %3d parts, %2.0f %% lost: median %4d, at most %4d; @ngraveio/bc-ur %4d, %4d",
+				length, parts, 100*loss, ours[runs/2], ours[runs-1], theirs[runs/2], theirs[runs-1])
+			if ours[runs/2] > theirs[runs/2] {
+				t.Errorf("%d bytes at %.0f %%: we need more codes than @ngraveio/bc-ur", length, 100*loss)
+			}
+		}
+	}
+}
+
+func shownUntilRead(t *testing.T, encoder *ur.Encoder, lost []bool) int {
+	t.Helper()
+	collector := ur.NewCollector(ur.TypePSBT)
+	for i := range lost {
+		code := encoder.Next()
+		if lost[i] {
+			continue
+		}
+		if err := collector.Add(code); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := collector.Message(); ok {
+			return i + 1
+		}
+	}
+	t.Fatal("not read")
+	return 0
+}
+
+const requestUUID = "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d"
+
+// TestKeystoneRequests reads what Keystone's SDK asks for.
+func TestKeystoneRequests(t *testing.T) {
+	peer := startURPeer(t)
+	defer peer.end()
+	data := hex.EncodeToString(randomBytes(1, 700))
+	address := "97cc56300c36f60c7fb7c50babc6c5cdf59d5c56"
+	asked := peer.ask(map[string]any{"op": "request", "chain": "eth", "requestId": requestUUID, "signData": data, "dataType": 4,
+		"path": "m/44'/60'/0'/0/5", "xfp": "f23f9fd2", "chainId": 1, "address": address, "origin": "a wallet"})
+	eth, err := ur.DecodeEthSignRequest(collect(t, asked.Parts, ur.TypeEthSignRequest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("%s %x %d %d %v %x %s", eth.ID.Hex(), eth.Data, eth.Kind, eth.ChainID, eth.Path, eth.Address, eth.Origin)
+	if want := strings.ReplaceAll(requestUUID, "-", "") + " " + data + " 4 1 [f23f9fd2]m/44'/60'/0'/0/5 " + address + " a wallet"; got != want {
+		t.Errorf("the request is %s\nwant %s", got, want)
+	}
+	asked = peer.ask(map[string]any{"op": "request", "chain": "sol", "requestId": requestUUID, "signData": data, "dataType": 1,
+		"path": "m/44'/501'/0'", "xfp": "f23f9fd2", "origin": "a wallet"})
+	sol, err := ur.DecodeSolSignRequest(collect(t, asked.Parts, ur.TypeSolSignRequest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hex.EncodeToString(sol.Data) != data || sol.Kind != 1 || sol.Path.String() != "[f23f9fd2]m/44'/501'/0'" {
+		t.Errorf("the request is %+v", sol)
+	}
+	asked = peer.ask(map[string]any{"op": "request", "chain": "btc", "psbt": "70736274ff" + data})
+	packet, err := ur.DecodePSBT(collect(t, asked.Parts, ur.TypePSBT, ur.TypeCryptoPSBT))
+	if err != nil || hex.EncodeToString(packet) != "70736274ff"+data {
+		t.Errorf("the PSBT is %x, %v", packet, err)
+	}
+}
+
+// TestKeystoneSignatures: Keystone's SDK reads our answers.
+func TestKeystoneSignatures(t *testing.T) {
+	peer := startURPeer(t)
+	defer peer.end()
+	id, err := hex.DecodeString(strings.ReplaceAll(requestUUID, "-", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := randomBytes(2, 67)
+	for _, message := range []ur.Message{
+		ur.EthSignature{ID: id, Signature: signature}.Message(),
+		ur.SolSignature{ID: id, Signature: signature}.Message(),
+	} {
+		answer := peer.ask(map[string]any{"op": "signature", "parts": []string{strings.ToUpper(message.String())}})
+		if answer.RequestID != requestUUID || answer.Signature != hex.EncodeToString(signature) || answer.Bytes != answer.Signature {
+			t.Errorf("%s: they read %+v", message.Type, answer)
+		}
+	}
+	packet := randomBytes(3, 300)
+	answer := peer.ask(map[string]any{"op": "signature", "parts": []string{ur.PSBT(packet, ur.TypeCryptoPSBT).String()}})
+	if answer.PSBT != hex.EncodeToString(packet) {
+		t.Errorf("they read the PSBT %s", answer.PSBT)
+	}
+}
+
+// TestBBQr reads what Coinkite's library writes, in each of its encodings, in any
+// order.
+func TestBBQr(t *testing.T) {
+	peer := startURPeer(t)
+	defer peer.end()
+	raw := append([]byte("psbt\xff"), bytes.Repeat(randomBytes(4, 300), 8)...)
+	for _, encoding := range []string{"H", "2", "Z"} {
+		for _, split := range []int{1, 4} {
+			parts := peer.ask(map[string]any{"op": "bbqr", "type": "P", "encoding": encoding, "raw": hex.EncodeToString(raw), "split": split}).Parts
+			if parts[0][2:3] != encoding {
+				t.Errorf("they wrote encoding %s for %s", parts[0][2:3], encoding)
+			}
+			slices.Reverse(parts)
+			got, err := ur.DecodePSBT(collect(t, parts, ur.TypePSBT))
+			if err != nil || !bytes.Equal(got, raw) {
+				t.Errorf("%s in %d codes: %v", encoding, len(parts), err)
+			}
+		}
+	}
+	parts := peer.ask(map[string]any{"op": "bbqr", "type": "J", "encoding": "2", "raw": hex.EncodeToString([]byte(`{"body":"{}"}`))}).Parts
+	if got := collect(t, parts, ur.TypeJSON); string(got.CBOR) != `{"body":"{}"}` {
+		t.Errorf("the JSON is %q", got.CBOR)
+	}
+}
