@@ -245,7 +245,7 @@ func BenchmarkHostileFrame(b *testing.B) {
 func TestMaxFragment(t *testing.T) {
 	for _, characters := range []int{154, 195, 619, 1046, 2132, 4296} {
 		fragment := MaxFragment(TypeRequest, characters)
-		encoder, err := NewEncoder(Message{TypeRequest, randomMessage(20*fragment)}, fragment)
+		encoder, err := NewEncoder(Message{TypeRequest, randomMessage(20 * fragment)}, fragment)
 		if err != nil {
 			t.Fatal(err)
 		}
