@@ -7,7 +7,7 @@ BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-.PHONY: all build test quick prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-compare \
+.PHONY: all build test quick prove test-deps vet full race nocgo tools portable lint vuln bench bench-record bench-before bench-compare \
 	fuzz cover mutants release binaries sbom man completions reproducible
 
 all: build
@@ -126,6 +126,13 @@ bench-record:
 	@$(MAKE) bench BENCH=. COUNT=6 SHORT= BENCHTIME=200ms MEASURED=dist/bench/record.txt
 	@mkdir -p $(dir $(RECORDED)) && mv dist/bench/record.txt $(RECORDED)
 	@echo "Recorded in $(RECORDED): bring the tables of docs/performance.md up to date."
+
+# Requests to a server of this commit and to one of another, in turns:
+# make bench-before OLD=HEAD~1
+bench-before:
+	@rm -rf dist/before && mkdir -p dist && git worktree add --force --detach dist/before $(OLD)
+	cd dist/before && go test -c -o ../bench-before ./bench; git worktree remove --force $(CURDIR)/dist/before
+	COUNTERSIGN_BENCH_BEFORE=$(CURDIR)/dist/bench-before go test -run '^$$' -bench '^BenchmarkBefore$$' -benchtime 1x -timeout 1h ./bench
 
 # What a change did: make bench-compare OLD=before.txt NEW=after.txt
 bench-compare:

@@ -129,6 +129,7 @@ func peakRSS() int {
 // server is such a process.
 type server struct {
 	b      *testing.B
+	pid    int
 	url    string
 	stdin  io.Closer
 	stdout *bufio.Reader
@@ -137,11 +138,18 @@ type server struct {
 
 func startServer(b *testing.B, s spec) *server {
 	b.Helper()
+	return startServerOf(b, os.Args[0], s)
+}
+
+// startServerOf starts a server of a test binary of this package, this one or
+// that of another commit.
+func startServerOf(b *testing.B, binary string, s spec) *server {
+	b.Helper()
 	text, err := json.Marshal(s)
 	if err != nil {
 		b.Fatal(err)
 	}
-	command := exec.CommandContext(b.Context(), os.Args[0])
+	command := exec.CommandContext(b.Context(), binary)
 	command.Env = append(os.Environ(), serverEnv+"="+string(text))
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
@@ -155,7 +163,7 @@ func startServer(b *testing.B, s spec) *server {
 	if err := command.Start(); err != nil {
 		b.Fatal(err)
 	}
-	started := &server{b: b, stdin: stdin, stdout: bufio.NewReader(stdout), wait: command.Wait}
+	started := &server{b: b, pid: command.Process.Pid, stdin: stdin, stdout: bufio.NewReader(stdout), wait: command.Wait}
 	line, err := started.stdout.ReadString('\n')
 	if err != nil {
 		b.Fatalf("a server over %s does not start: %v", s.Store, err)

@@ -97,6 +97,7 @@ type Lease struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
 	Token          uint64    // fencing token: greater than that of every earlier lease of the store
+	Nonce          uint64    // random, where a crash can make the store give a token twice; otherwise zero
 	Until          time.Time // by the store's clock
 }
 

@@ -1,13 +1,16 @@
 package testenv
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 )
 
 // PostgreSQL is a PostgreSQL server of one test, on a Unix socket.
@@ -58,6 +61,99 @@ func (p *PostgreSQL) Stop() {
 func (p *PostgreSQL) Crash() {
 	p.t.Helper()
 	p.run("pg_ctl", "-D", p.data(), "-w", "-m", "immediate", "stop")
+}
+
+// PID is the process of the server, whose children serve the connections.
+func (p *PostgreSQL) PID() int {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return pid
+}
+
+// Kill ends all processes of the server by kill -9, its own first, so that it
+// restarts none. What they had not written is lost.
+func (p *PostgreSQL) Kill() {
+	p.t.Helper()
+	server := p.PID()
+	children := childrenOf(server)
+	for _, pid := range append([]int{server}, children...) {
+		process, err := os.FindProcess(pid)
+		if err == nil {
+			err = process.Kill()
+		}
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			p.t.Fatal(err)
+		}
+	}
+	for _, pid := range append([]int{server}, children...) {
+		for alive(pid) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	// Where nothing waits for orphans, their numbers look alive.
+	for _, lock := range []string{filepath.Join(p.data(), "postmaster.pid"), filepath.Join(p.folder, ".s.PGSQL.5432.lock")} {
+		if err := os.Remove(lock); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// alive reports whether a process runs: one that is dead and not waited for does
+// not.
+func alive(pid int) bool {
+	_, state, _ := statOf(pid)
+	return state != "" && state != "Z" && state != "X"
+}
+
+// childrenOf returns the processes whose parent is a process.
+func childrenOf(parent int) (children []int) {
+	paths, _ := filepath.Glob("/proc/[0-9]*")
+	for _, path := range paths {
+		pid, _ := strconv.Atoi(filepath.Base(path))
+		if of, _, _ := statOf(pid); of == parent {
+			children = append(children, pid)
+		}
+	}
+	return children
+}
+
+// statOf reads the parent, the state, and the processor time of a process from
+// /proc (proc(5)): state 3, ppid 4, utime 14, stime 15, cutime 16, cstime 17.
+func statOf(pid int) (parent int, state string, took time.Duration) {
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	_, rest, _ := strings.Cut(string(text), ") ") // the name may hold blanks
+	fields := strings.Fields(rest)
+	if len(fields) < 15 {
+		return 0, "", 0
+	}
+	parent, _ = strconv.Atoi(fields[1])
+	for _, field := range fields[11:15] {
+		ticks, _ := strconv.Atoi(field)
+		took += time.Duration(ticks) * time.Second / ticksPerSecond
+	}
+	return parent, fields[0], took
+}
+
+// ticksPerSecond is USER_HZ, 100 on every Linux.
+const ticksPerSecond = 100
+
+// ProcessorTime is what a process and its children have taken, those that have
+// ended and were waited for included.
+func ProcessorTime(pid int) time.Duration {
+	_, _, took := statOf(pid)
+	for _, child := range childrenOf(pid) {
+		_, _, more := statOf(child)
+		took += more
+	}
+	return took
 }
 
 func (p *PostgreSQL) data() string { return filepath.Join(p.folder, "data") }

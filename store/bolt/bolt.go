@@ -2,8 +2,9 @@
 // go.etcd.io/bbolt, for one process on one machine. What it has answered
 // survives kill -9 and the loss of power.
 //
-// Changes that come while another is being written to the disk are committed
-// together after it, so that many share one fsync; [Store.Stats] tells how many.
+// Changes that come while another is being written to the disk, or within 2 ms
+// where other requests are under way, are committed together, so that many share
+// one fsync; [Store.Stats] tells how many.
 // It keeps every activity for ever.
 //
 // Leases are not in the file: the file belongs to one process, and when that
@@ -67,7 +68,7 @@ func Open(path string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("%w: %s: %w", store.ErrUnavailable, path, err), db.Close())
 	}
 	s := &Store{db: db, leases: leases.New(), closed: make(chan struct{})}
-	s.writer = newWriter(db)
+	s.writer = newWriter(db, s.leases.Held)
 	return s, nil
 }
 
@@ -212,7 +213,7 @@ func (s *Store) Close() (err error) {
 	s.close.Do(func() {
 		close(s.closed)
 		s.leases.Close()
-		s.writer.stop()
+		s.writer.batches.Stop()
 		err = s.db.Close()
 	})
 	return err

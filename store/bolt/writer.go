@@ -1,13 +1,15 @@
 package bolt
 
 import (
+	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.etcd.io/bbolt"
 
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
 // maxBatch bounds how many changes share a commit, and so how long the first
@@ -24,14 +26,15 @@ type Stats struct {
 	Completed uint64 // changes that recorded an activity
 }
 
-// writer is the one goroutine that writes. While it waits for the disk, the
-// next changes queue up, and are committed together.
+// gather is how long a commit waits for other requests that are under way: they
+// then share it, and the processor makes them meanwhile.
+const gather = 2 * time.Millisecond
+
+// writer writes changes, a batch in each commit. While one waits for the disk,
+// the next changes queue up.
 type writer struct {
 	db        *bbolt.DB
-	queue     chan *write
-	mu        sync.RWMutex // held for reading while something is put into the queue
-	stopped   bool
-	done      chan struct{}
+	batches   *batch.Writer[*write]
 	commits   counter
 	changes   counter
 	completed counter
@@ -46,9 +49,10 @@ type write struct {
 	answer chan error
 }
 
-func newWriter(db *bbolt.DB) *writer {
-	w := &writer{db: db, queue: make(chan *write, maxBatch), done: make(chan struct{})}
-	go w.run()
+// newWriter starts a writer; expected is how many requests are under way.
+func newWriter(db *bbolt.DB, expected func() int) *writer {
+	w := &writer{db: db}
+	w.batches = batch.New(batch.Options{Max: maxBatch, Gather: gather, Expected: expected}, w.commit)
 	return w
 }
 
@@ -56,46 +60,10 @@ func newWriter(db *bbolt.DB) *writer {
 // called more than once; only its last call counts.
 func (w *writer) write(do func(*transaction) error, count *counter) error {
 	one := &write{do: do, count: count, answer: make(chan error, 1)}
-	w.mu.RLock()
-	if w.stopped {
-		w.mu.RUnlock()
+	if err := w.batches.Put(context.Background(), one); err != nil {
 		return store.ErrClosed
 	}
-	w.queue <- one
-	w.mu.RUnlock()
 	return <-one.answer
-}
-
-// stop waits until all that was queued is written.
-func (w *writer) stop() {
-	w.mu.Lock()
-	w.stopped = true
-	close(w.queue)
-	w.mu.Unlock()
-	<-w.done
-}
-
-func (w *writer) run() {
-	defer close(w.done)
-	for first := range w.queue {
-		w.commit(w.gather([]*write{first}))
-	}
-}
-
-// gather takes what is queued by now.
-func (w *writer) gather(batch []*write) []*write {
-	for len(batch) < maxBatch {
-		select {
-		case next, open := <-w.queue:
-			if !open {
-				return batch
-			}
-			batch = append(batch, next)
-		default:
-			return batch
-		}
-	}
-	return batch
 }
 
 // commit makes the changes of a batch in one transaction. A change that fails

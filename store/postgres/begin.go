@@ -14,11 +14,7 @@ import (
 // Begin implements store.Store.
 func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.Begun, err error) {
 	if change == nil {
-		err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
-			begun, err = s.take(ctx, q, claim)
-			return err
-		})
-		return begun, err
+		return s.beginAlone(ctx, claim)
 	}
 	var refusal error
 	err = s.transact(ctx, func(ctx context.Context, q querier) (err error) {
@@ -74,15 +70,16 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 // somebody's.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
 	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint}
+	lease.Nonce = newNonce()
 	var token int64
 	err := q.QueryRow(ctx, `
-		INSERT INTO countersign_activities AS held (organization_id, fingerprint, token, lease_until)
-		VALUES ($1, $2, nextval('countersign_token'), clock_timestamp() + $3)
+		INSERT INTO countersign_activities AS held (organization_id, fingerprint, token, nonce, lease_until)
+		VALUES ($1, $2, nextval('countersign_token'), $3, clock_timestamp() + $4)
 		ON CONFLICT (organization_id, fingerprint) DO UPDATE
-		SET token = nextval('countersign_token'), lease_until = clock_timestamp() + $3
+		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
 		WHERE held.id IS NULL AND held.lease_until <= clock_timestamp()
 		RETURNING token, lease_until`,
-		claim.OrganizationID, claim.Fingerprint[:], claim.LeaseTTL).Scan(&token, &lease.Until)
+		claim.OrganizationID, claim.Fingerprint[:], int64(lease.Nonce), claim.LeaseTTL).Scan(&token, &lease.Until)
 	lease.Token = uint64(token)
 	return &lease, err
 }
@@ -94,18 +91,18 @@ func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun s
 		id, submittedBy *string
 		keepUntil       *time.Time
 		data            []byte
-		token           int64
+		token, nonce    int64
 	)
 	err = q.QueryRow(ctx, `
-		SELECT id, submitted_by, data, keep_until, token, id IS NOT NULL OR lease_until > clock_timestamp()
+		SELECT id, submitted_by, data, keep_until, token, nonce, id IS NOT NULL OR lease_until > clock_timestamp()
 		FROM countersign_activities
 		WHERE organization_id = $1 AND fingerprint = $2`,
-		claim.OrganizationID, claim.Fingerprint[:]).Scan(&id, &submittedBy, &data, &keepUntil, &token, &live)
+		claim.OrganizationID, claim.Fingerprint[:]).Scan(&id, &submittedBy, &data, &keepUntil, &token, &nonce, &live)
 	if err != nil {
 		return begun, false, err
 	}
 	if id == nil {
-		held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: uint64(token)}
+		held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: uint64(token), Nonce: uint64(nonce)}
 		return store.Begun{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, live, nil
 	}
 	if submittedBy == nil || keepUntil == nil {
@@ -124,7 +121,7 @@ func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun s
 // giveBack removes a lease that was taken in this transaction.
 func giveBack(ctx context.Context, q querier, lease *store.Lease) error {
 	_, err := q.Exec(ctx, `
-		DELETE FROM countersign_activities WHERE organization_id = $1 AND fingerprint = $2 AND token = $3`,
-		lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token))
+		DELETE FROM countersign_activities WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4`,
+		lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce))
 	return err
 }

@@ -3,7 +3,10 @@
 // them up to date; it keeps every activity for ever.
 //
 // Leases go by the clock of the database: the clocks of the nodes do not matter
-// for who does the work. When the database goes away, calls fail with
+// for who does the work. Calls of Begin and Complete that come at the same time
+// share a statement and its commit. A lease is taken without waiting for the
+// disk, unless a change comes with it: a database that crashes may forget it, and
+// then refuses its Complete. Complete waits for the disk. When the database goes away, calls fail with
 // store.ErrUnavailable; when it comes back, they work again.
 package postgres
 
@@ -13,36 +16,44 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
 // OperationTimeout bounds each call whose context allows it more: a database
 // that does not answer is as good as gone.
 const OperationTimeout = 10 * time.Second
 
+// DefaultConnections is how many connections there are at most, unless the
+// address sets pool_max_conns.
+const DefaultConnections = 16
+
 // Store is a store.Store. Use Open to make one.
 type Store struct {
-	pool    *pgxpool.Pool
-	watches watches
-	close   sync.Once
-	closed  chan struct{}
+	pool      *pgxpool.Pool
+	begins    *batch.Writer[*beginning]
+	completes *batch.Writer[*completion]
+	underWay  atomic.Int64 // calls of Begin and Complete
+	watches   watches
+	close     sync.Once
+	closed    chan struct{}
 }
 
 var _ store.Store = (*Store)(nil)
 
 // Open connects to a database, given as a URL or as keywords and values
 // (postgres://user:password@host/name, or "host=… dbname=…"; pool_max_conns
-// says how many connections there may be), and brings its tables up to date.
+// says how many connections there may be, DefaultConnections otherwise), and brings its tables up to date.
 // Another schema than the default is chosen by search_path.
 func Open(ctx context.Context, dsn string) (*Store, error) {
-	pool, err := pgxpool.New(ctx, dsn) // does not connect yet
+	pool, err := newPool(ctx, dsn)
 	if err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
 	}
@@ -51,17 +62,35 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
+	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: func() int { return int(s.underWay.Load()) }}
+	s.begins, s.completes = batch.New(gathered, s.beginAll), batch.New(gathered, s.completeAll)
 	return s, nil
+}
+
+// newPool does not connect yet.
+func newPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	given, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := given.RuntimeParams["pool_max_conns"]; !ok {
+		config.MaxConns = DefaultConnections
+	}
+	return pgxpool.NewWithConfig(ctx, config)
 }
 
 // Renew implements store.Store. The database's clock counts, not now.
 func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, _ time.Time) (store.Lease, error) {
 	err := s.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
-			UPDATE countersign_activities SET lease_until = clock_timestamp() + $4
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND id IS NULL
+			UPDATE countersign_activities SET lease_until = clock_timestamp() + $5
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND id IS NULL
 			RETURNING lease_until`,
-			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), ttl).Scan(&lease.Until)
+			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce), ttl).Scan(&lease.Until)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = store.ErrLeaseLost
@@ -69,35 +98,13 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 	return lease, err
 }
 
-// Complete implements store.Store.
-func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
-	complete := func(ctx context.Context, q querier) error {
-		tag, err := q.Exec(ctx, `
-			UPDATE countersign_activities
-			SET id = $4, submitted_by = $5, data = $6, keep_until = $7, completed_at = clock_timestamp()
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND id IS NULL`,
-			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token),
-			activity.ID, activity.SubmittedBy, activity.Data, activity.KeepUntil)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = store.ErrLeaseLost
-		}
-		return err
-	}
-	err := s.end(ctx, lease, complete, change)
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == uniqueViolation && refused.TableName == "countersign_activities" {
-		return fmt.Errorf("store: activity id %s is taken", activity.ID)
-	}
-	return err
-}
-
 // Release implements store.Store.
 func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
 	release := func(ctx context.Context, q querier) error {
 		tag, err := q.Exec(ctx, `
 			DELETE FROM countersign_activities
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND id IS NULL`,
-			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token))
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND id IS NULL`,
+			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce))
 		if err == nil && tag.RowsAffected() == 0 {
 			err = store.ErrLeaseLost
 		}
@@ -212,6 +219,8 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close implements store.Store. It waits for calls that are under way.
 func (s *Store) Close() error {
 	s.close.Do(func() {
+		s.begins.Stop()
+		s.completes.Stop()
 		close(s.closed)
 		s.pool.Close()
 	})

@@ -66,6 +66,10 @@ var migrations = []string{
 		PRIMARY KEY (organization_id, key)
 	);
 	CREATE INDEX ON countersign_ledgers (keep_until);`,
+
+	// Leases are taken without waiting for the disk: a crash may take nextval
+	// back with the lease, and a token comes again. The nonce does not.
+	`ALTER TABLE countersign_activities ADD nonce bigint NOT NULL DEFAULT 0;`,
 }
 
 // migrationLock keeps nodes that start at the same time from migrating at the

@@ -71,7 +71,7 @@ func (w *watches) leave(held store.Lease, one *watch) {
 	}
 }
 
-// wake wakes who waits for a lease. It is known by its token alone: where it
+// wake wakes who waits for a lease. It is known by its token and its nonce: where it
 // ends may have been renewed.
 func (w *watches) wake(lease store.Lease) {
 	lease.Until = time.Time{}
@@ -105,8 +105,8 @@ func (s *Store) stillHeld(ctx context.Context, lease store.Lease) (held bool, er
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
 			SELECT EXISTS (SELECT FROM countersign_activities
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND id IS NULL AND lease_until > clock_timestamp())`,
-			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token)).Scan(&held)
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND id IS NULL AND lease_until > clock_timestamp())`,
+			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce)).Scan(&held)
 	})
 	return held, err
 }

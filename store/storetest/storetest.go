@@ -46,6 +46,7 @@ type Harness struct {
 // Run runs the suite.
 func Run(t *testing.T, h Harness) {
 	t.Run("leases", func(t *testing.T) { runLeases(t, h) })
+	t.Run("together", func(t *testing.T) { runTogether(t, h) })
 	t.Run("changes", func(t *testing.T) { runChanges(t, h) })
 	t.Run("ledger", func(t *testing.T) { runLedger(t, h) })
 	t.Run("one-time passwords", func(t *testing.T) { runOTP(t, h) })

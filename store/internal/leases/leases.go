@@ -145,6 +145,13 @@ func (t *Table) End(lease store.Lease) {
 	}
 }
 
+// Held is how many leases there are.
+func (t *Table) Held() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.held)
+}
+
 // Reserved is the sum of the sizes of the claims that hold a lease.
 func (t *Table) Reserved() int {
 	t.mu.Lock()

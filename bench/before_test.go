@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// beforeEnv names the test binary of this package at another commit, which
+// BenchmarkBefore compares with: make bench-before OLD=commit.
+const beforeEnv = "COUNTERSIGN_BENCH_BEFORE"
+
+// BenchmarkBefore is requests over loopback to a server of this commit and to one
+// of another, in turns:
+//
+//	ratio       requests per second, by those of the other
+//	cpu-ratio   processor time of an activity in the server and the database, by that of the other
+//	cpu-µs      processor time of an activity, and before-cpu-µs of the other
+func BenchmarkBefore(b *testing.B) {
+	binary := os.Getenv(beforeEnv)
+	if binary == "" {
+		b.Skip("needs the test binary of another commit: make bench-before OLD=commit")
+	}
+	for _, kept := range []string{"memory", "bolt", "postgres"} {
+		for _, clients := range []int{1, storeClients, 256} {
+			b.Run(fmt.Sprintf("%s/clients=%d", kept, clients), func(b *testing.B) {
+				besideBefore(b, binary, kept, clients)
+			})
+		}
+	}
+}
+
+func besideBefore(b *testing.B, binary, kept string, clients int) {
+	key := enginetest.NewAPIKey(b)
+	size := loadSize(min(3000, 500*clients))
+	runs := measure.Repeats(httpRuns + 2)
+	all := newLoad(b, key, runs*size)
+	now, before := startBeside(b, os.Args[0], kept, key, clients), startBeside(b, binary, kept, key, clients)
+	for run := range runs {
+		first, second := now, before
+		if run%2 == 1 {
+			first, second = before, now
+		}
+		first.run(all.part(run, size))
+		second.run(all.part(run, size))
+	}
+	report(b, now.outcomes, before.outcomes)
+	mine, theirs := measure.Median(now.processor), measure.Median(before.processor)
+	b.ReportMetric(mine/theirs, "cpu-ratio")
+	b.ReportMetric(mine, "cpu-µs")
+	b.ReportMetric(theirs, "before-cpu-µs")
+	b.ReportMetric(middle(before.outcomes, func(o outcome) float64 { return o.p50 }), "before-p50-ms")
+	b.ReportMetric(middle(before.outcomes, func(o outcome) float64 { return o.p99 }), "before-p99-ms")
+	now.stop()
+	before.stop()
+}
+
+// beside is a server of one commit, with its clients and what was measured.
+type beside struct {
+	*server
+	client    *client
+	database  *testenv.PostgreSQL // nil: none
+	outcomes  []outcome
+	processor []float64 // µs of an activity, of each run
+}
+
+func startBeside(b *testing.B, binary, kept string, key *enginetest.APIKey, clients int) *beside {
+	b.Helper()
+	made := &beside{}
+	serving := spec{Store: kept, PublicKey: key.PublicKey}
+	if kept == "postgres" {
+		made.database = testenv.Postgres(b)
+		serving.At = made.database.DSN
+	} else {
+		serving = serverSpec(b, kept, key)
+	}
+	made.server = startServerOf(b, binary, serving)
+	made.client = newClient(made.url, clients)
+	return made
+}
+
+func (s *beside) run(part *load) {
+	started := s.took()
+	s.outcomes = append(s.outcomes, s.client.fire(s.b, part))
+	s.processor = append(s.processor, float64((s.took()-started).Microseconds())/float64(len(part.bodies)))
+}
+
+// took is the processor time of the server and its database.
+func (s *beside) took() time.Duration {
+	took := testenv.ProcessorTime(s.pid)
+	if s.database != nil {
+		took += testenv.ProcessorTime(s.database.PID())
+	}
+	return took
+}

@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// beginning is a call of Begin without a change.
+type beginning struct {
+	ctx    context.Context
+	claim  store.Claim
+	nonce  uint64
+	lease  *store.Lease
+	answer chan begun // has room for the answer
+}
+
+// begun is a lease; without one, somebody else has it or the work is done.
+type begun struct {
+	lease *store.Lease
+	err   error
+}
+
+// beginAlone is Begin without a change. It takes the lease of a request that is
+// new together with others, and looks at what is there if it is not.
+func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.Begun, err error) {
+	if !claim.Stale() {
+		one := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
+		taken, err := put(ctx, s, s.begins, one, one.answer, s.giveUp)
+		switch {
+		case err != nil:
+			return store.Begun{}, err
+		case taken.err != nil:
+			return store.Begun{}, taken.err
+		case taken.lease != nil:
+			return store.Begun{Lease: taken.lease}, nil
+		}
+	}
+	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
+		live := false
+		found, live, err = s.look(ctx, q, claim)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
+			found, err = s.take(ctx, q, claim)
+		}
+		return err
+	})
+	if err != nil {
+		return store.Begun{}, err
+	}
+	return found, nil
+}
+
+// giveUp releases a lease whose caller has gone.
+func (s *Store) giveUp(taken begun) {
+	if taken.lease != nil {
+		_ = s.Release(context.Background(), *taken.lease, nil) // it runs out by itself, too
+	}
+}
+
+// beginAll takes the leases of requests that are new.
+func (s *Store) beginAll(all []*beginning) {
+	all = slices.DeleteFunc(all, func(one *beginning) bool {
+		err := one.ctx.Err()
+		if err != nil {
+			one.answer <- begun{err: err}
+		}
+		return err != nil
+	})
+	if len(all) == 0 {
+		return
+	}
+	slices.SortFunc(all, func(a, b *beginning) int {
+		return byRequest(a.claim.OrganizationID, b.claim.OrganizationID, &a.claim.Fingerprint, &b.claim.Fingerprint)
+	})
+	err := s.run(context.Background(), func(ctx context.Context, q querier) error { return takeLeases(ctx, q, all) })
+	if ofOneRow(err) && len(all) > 1 {
+		for _, one := range all {
+			s.beginAll([]*beginning{one})
+		}
+		return
+	}
+	for _, one := range all {
+		if err == nil {
+			one.answer <- begun{lease: one.lease}
+		} else {
+			one.answer <- begun{err: err}
+		}
+	}
+}
+
+// takeLeases takes the leases that no row stands in the way of. It waits for no
+// row that another call holds, but for one that is being inserted: in their
+// order, so that no two wait for each other.
+//
+// The transaction is committed without waiting for the disk. A crash that takes
+// it back takes the lease, and Complete finds none.
+func takeLeases(ctx context.Context, q querier, all []*beginning) error {
+	organizations, fingerprints := make([]string, len(all)), make([][]byte, len(all))
+	nonces, ttls := make([]int64, len(all)), make([]time.Duration, len(all))
+	byNonce := make(map[int64]*beginning, len(all))
+	for i, one := range all {
+		one.lease = nil
+		organizations[i], fingerprints[i] = one.claim.OrganizationID, one.claim.Fingerprint[:]
+		nonces[i], ttls[i] = int64(one.nonce), one.claim.LeaseTTL
+		byNonce[nonces[i]] = one
+	}
+	rows, _ := q.Query(ctx, `
+		INSERT INTO countersign_activities (organization_id, fingerprint, token, nonce, lease_until)
+		SELECT organization_id, fingerprint, nextval('countersign_token'), nonce, clock_timestamp() + ttl
+		FROM (SELECT set_config('synchronous_commit', 'off', true)) AS without_waiting,
+			unnest($1::text[], $2::bytea[], $3::bigint[], $4::interval[]) WITH ORDINALITY
+			AS claim (organization_id, fingerprint, nonce, ttl, n)
+		ORDER BY n
+		ON CONFLICT DO NOTHING
+		RETURNING nonce, token, lease_until`, organizations, fingerprints, nonces, ttls) // ForEachRow has the error
+	var nonce, token int64
+	var until time.Time
+	_, err := pgx.ForEachRow(rows, []any{&nonce, &token, &until}, func() error {
+		one := byNonce[nonce]
+		one.lease = &store.Lease{
+			OrganizationID: one.claim.OrganizationID, Fingerprint: one.claim.Fingerprint,
+			Token: uint64(token), Nonce: one.nonce, Until: until,
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// maxBatchBytes bounds the records of one statement.
+const maxBatchBytes = 8 << 20
+
+// completion is a call of Complete without a change.
+type completion struct {
+	ctx      context.Context
+	lease    store.Lease
+	activity store.Activity
+	recorded bool
+	answer   chan error // has room for the answer
+}
+
+// Complete implements store.Store.
+func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
+	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
+	one := &completion{ctx: ctx, lease: lease, activity: activity, answer: make(chan error, 1)}
+	if change == nil {
+		outcome, err := put(ctx, s, s.completes, one, one.answer, nil)
+		if err != nil {
+			return err
+		}
+		return outcome
+	}
+	err := s.end(ctx, lease, func(ctx context.Context, q querier) error {
+		if err := record(ctx, q, []*completion{one}); err != nil {
+			return err
+		}
+		return one.lost()
+	}, change)
+	return one.explain(err)
+}
+
+// lost returns store.ErrLeaseLost unless the activity was recorded.
+func (c *completion) lost() error {
+	if !c.recorded {
+		return store.ErrLeaseLost
+	}
+	return nil
+}
+
+// explain names an activity whose id is taken.
+func (c *completion) explain(err error) error {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	if ok && refused.Code == uniqueViolation && refused.TableName == "countersign_activities" {
+		return fmt.Errorf("store: activity id %s is taken", c.activity.ID)
+	}
+	return err
+}
+
+// completeAll records what was handed in, some megabytes at a time.
+func (s *Store) completeAll(all []*completion) {
+	slices.SortFunc(all, func(a, b *completion) int {
+		return byRequest(a.lease.OrganizationID, b.lease.OrganizationID, &a.lease.Fingerprint, &b.lease.Fingerprint)
+	})
+	for len(all) > 0 {
+		n, size := 1, len(all[0].activity.Data)
+		for n < len(all) && size+len(all[n].activity.Data) <= maxBatchBytes {
+			size += len(all[n].activity.Data)
+			n++
+		}
+		s.completeTogether(all[:n])
+		all = all[n:]
+	}
+}
+
+// completeTogether records activities in one statement. If the database refuses
+// one of them, each is recorded by itself.
+func (s *Store) completeTogether(all []*completion) {
+	err := s.run(context.Background(), func(ctx context.Context, q querier) error { return record(ctx, q, all) })
+	if ofOneRow(err) && len(all) > 1 {
+		for i := range all {
+			s.completeTogether(all[i : i+1])
+		}
+		return
+	}
+	for _, one := range all {
+		outcome := one.explain(err)
+		if err == nil {
+			outcome = one.lost()
+		}
+		if outcome == nil {
+			s.watches.wake(one.lease)
+		}
+		one.answer <- outcome
+	}
+}
+
+// record writes the activities whose leases are there.
+func record(ctx context.Context, q querier, all []*completion) error {
+	var (
+		organizations, ids, submitters = make([]string, len(all)), make([]string, len(all)), make([]string, len(all))
+		fingerprints, data             = make([][]byte, len(all)), make([][]byte, len(all))
+		tokens, nonces                 = make([]int64, len(all)), make([]int64, len(all))
+		until                          = make([]time.Time, len(all))
+	)
+	for i, one := range all {
+		one.recorded = false
+		organizations[i], fingerprints[i] = one.lease.OrganizationID, one.lease.Fingerprint[:]
+		tokens[i], nonces[i] = int64(one.lease.Token), int64(one.lease.Nonce)
+		ids[i], submitters[i], data[i], until[i] = one.activity.ID, one.activity.SubmittedBy, one.activity.Data, one.activity.KeepUntil
+	}
+	rows, _ := q.Query(ctx, `
+		UPDATE countersign_activities AS held
+		SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp()
+		FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bytea[], $8::timestamptz[]) WITH ORDINALITY
+			AS done (organization_id, fingerprint, token, nonce, id, submitted_by, data, keep_until, n)
+		WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
+			AND held.token = done.token AND held.nonce = done.nonce AND held.id IS NULL
+		RETURNING done.n`, organizations, fingerprints, tokens, nonces, ids, submitters, data, until) // ForEachRow has the error
+	var n int
+	_, err := pgx.ForEachRow(rows, []any{&n}, func() error {
+		all[n-1].recorded = true
+		return nil
+	})
+	return err
+}
