@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,22 +24,33 @@ type apiKey struct {
 	Curve          stamp.Curve `json:"curve"`
 }
 
-// newAPIKey makes a key on P-256.
-func newAPIKey(organizationID string) (apiKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return apiKey{}, err
-	}
-	secret, err := key.Bytes()
-	if err != nil {
-		return apiKey{}, err
-	}
+// newAPIKey makes a key.
+func newAPIKey(organizationID string, curve stamp.Curve) (apiKey, error) {
+	secret := make([]byte, keystore.SecretSize)
 	defer keystore.Wipe(secret)
-	signer, err := stamp.NewSigner(stamp.CurveP256, secret)
+	_, _ = rand.Read(secret) // never fails
+	signer, err := stamp.NewSigner(curve, secret)
+	for err != nil && slices.Contains(apiKeyCurves, curve) { // not below the order of the curve: one in 2^32
+		_, _ = rand.Read(secret)
+		signer, err = stamp.NewSigner(curve, secret)
+	}
 	if err != nil {
 		return apiKey{}, err
 	}
-	return apiKey{organizationID, hex.EncodeToString(signer.PublicKey()), hex.EncodeToString(secret), stamp.CurveP256}, nil
+	return apiKey{organizationID, hex.EncodeToString(signer.PublicKey()), hex.EncodeToString(secret), curve}, nil
+}
+
+// apiKeyCurves are those of API keys, the usual one first.
+var apiKeyCurves = []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519}
+
+// parseAPIKeyCurve reads the curve of an API key, in full or in short: "p256".
+func parseAPIKeyCurve(name string) (stamp.Curve, error) {
+	const prefix = "API_KEY_CURVE_"
+	curve := stamp.Curve(prefix + strings.TrimPrefix(strings.ToUpper(name), prefix))
+	if !slices.Contains(apiKeyCurves, curve) {
+		return "", usagef("--curve %q: use p256, secp256k1 or ed25519", name)
+	}
+	return curve, nil
 }
 
 // apiKeyFlag names the file of an API key.

@@ -25,7 +25,7 @@ func newAPIKeyCommand() *cobra.Command {
 
 // apiKeyNewCommand is one call of apikey new.
 type apiKeyNewCommand struct {
-	name, organization, out, expires string
+	name, organization, out, expires, curve string
 }
 
 func newAPIKeyNewCommand() *cobra.Command {
@@ -34,7 +34,7 @@ func newAPIKeyNewCommand() *cobra.Command {
 		Use:   "new",
 		Short: "Make an API key for a user",
 		Long: paragraphs(`
-Make an API key on P-256. The key goes to a new file (mode 0600) for the client.
+Make an API key. The key goes to a new file (mode 0600) for the client.
 Standard output gets the lines for the configuration, to stand under "users:" of
 the organization; a running server re-reads them on SIGHUP.`),
 		Example: "  countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d",
@@ -45,6 +45,7 @@ the organization; a running server re-reads them on SIGHUP.`),
 	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
 	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, as in the configuration")
 	flags.StringVar(&c.out, "out", "", "new `FILE` for the key")
+	flags.StringVar(&c.curve, "curve", "p256", "`KIND` of key: p256, secp256k1 or ed25519")
 	flags.StringVar(&c.expires, "expires", "", "`TIME` that the key is accepted for, such as 90d or 12h (default: for ever)")
 	return command
 }
@@ -58,6 +59,10 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	case c.out == "":
 		return usagef("--out is missing: a new file for the key")
 	}
+	curve, err := parseAPIKeyCurve(c.curve)
+	if err != nil {
+		return err
+	}
 	expiry := ""
 	if c.expires != "" {
 		after, err := parseDays(c.expires)
@@ -69,7 +74,7 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	if err := harden.NoCoreDumps(); err != nil {
 		return err
 	}
-	key, err := newAPIKey(c.organization)
+	key, err := newAPIKey(c.organization, curve)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"URI":     completeKeystore,
 		"TYPE":    one(strings.Split(typeNames(), ", ")...),
 		"HAZARD":  one(append(countersign.HazardNames(), countersign.AllHazards)...),
+		"KIND":    one("p256", "secp256k1", "ed25519"),
 		"CURVE":   one("CURVE_SECP256K1\tEthereum, Tron, Bitcoin, Tempo", "CURVE_ED25519\tSolana"),
 		"FORMAT":  one(secretFormats...),
 		"NETWORK": one("mainnet", "testnet", "signet", "regtest"),
@@ -31,7 +32,7 @@ func completions() map[string]cobra.CompletionFunc {
 }
 
 // addCompletions adds them to all flags of a command and of those below it, and
-// to the arguments: DIR is the only one that can be completed.
+// to the arguments: DIR and FILE are those that can be completed.
 func addCompletions(command *cobra.Command, by map[string]cobra.CompletionFunc) {
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
 		value, _ := pflag.UnquoteUsage(flag)
@@ -44,8 +45,11 @@ func addCompletions(command *cobra.Command, by map[string]cobra.CompletionFunc) 
 		}
 	})
 	command.ValidArgsFunction = cobra.NoFileCompletions
-	if strings.HasSuffix(command.Use, " DIR") {
+	switch {
+	case strings.HasSuffix(command.Use, "DIR"):
 		command.ValidArgsFunction = completeDirectory
+	case strings.HasSuffix(command.Use, "FILE"):
+		command.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	}
 	for _, child := range command.Commands() {
 		addCompletions(child, by)

@@ -37,7 +37,7 @@ type demoServed struct {
 // newDemoServed makes an organization with an API key, and adds it to what the
 // engine is made of.
 func newDemoServed(dir string, made *countersign.Config) (*demoServed, error) {
-	key, err := newAPIKey(defaultOrganization)
+	key, err := newAPIKey(defaultOrganization, stamp.CurveP256)
 	if err != nil {
 		return nil, err
 	}

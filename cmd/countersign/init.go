@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 func newInitCommand() *cobra.Command {
@@ -84,7 +85,7 @@ func initialize(dir string) (made initialized, err error) {
 		return made, err
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	key, err := newAPIKey(uuid.NewString())
+	key, err := newAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
 		return made, err
 	}

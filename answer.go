@@ -1,0 +1,213 @@
+package countersign
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+)
+
+// Trust is what a caller of VerifyAnswer knows by itself, and not from the
+// answer.
+type Trust struct {
+	// Body is the body of the request, byte for byte.
+	Body []byte
+
+	// ProofKey is the key of the engine's app proofs. Nil: they are not checked.
+	ProofKey *ecdsa.PublicKey
+
+	// Limits are those of the chains, as the engine has them.
+	Limits Limits
+}
+
+// ErrAnswer is what VerifyAnswer refuses an answer with.
+var ErrAnswer = errors.New("the answer does not verify")
+
+// AnswerCheck is one thing that an answer was checked for.
+type AnswerCheck struct {
+	Name    string `json:"name"`              // body, status, proof, result, summary
+	Skipped string `json:"skipped,omitempty"` // why it could not be checked; empty: it was, and holds
+}
+
+// VerifyAnswer checks an answer, {"activity":…}, offline, against what the
+// caller knows:
+//
+//	body     the answer is to exactly this body
+//	status   the activity is completed
+//	proof    the owner of ProofKey says so, of this activity
+//	result   the result is the one that was proven
+//	summary  the transaction that was proven to have been shown is the one in the body
+//
+// It returns what was checked, in this order; what lacks a key, or does not
+// apply, is Skipped. An error wraps ErrAnswer and says which check failed; the
+// checks before it are returned too.
+func VerifyAnswer(answer []byte, trust Trust) ([]AnswerCheck, error) {
+	v := verification{trust: trust}
+	if err := v.read(answer); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	for _, check := range []struct {
+		name string
+		do   func() (skipped string, err error)
+	}{
+		{"body", v.body}, {"status", v.status}, {"proof", v.proof}, {"result", v.result}, {"summary", v.summary},
+	} {
+		skipped, err := check.do()
+		if err != nil {
+			return v.done, fmt.Errorf("%w: %s: %w", ErrAnswer, check.name, err)
+		}
+		v.done = append(v.done, AnswerCheck{check.name, skipped})
+	}
+	return v.done, nil
+}
+
+// verification is one call of VerifyAnswer.
+type verification struct {
+	trust    Trust
+	request  *activity.Request
+	activity answered
+	proven   *activity.AppProofPayload // nil: there is no proof that was checked
+	done     []AnswerCheck
+}
+
+// answered is what is read of an answer.
+type answered struct {
+	ID             string
+	OrganizationID string
+	Status         activity.Status
+	Type           activity.Type
+	Fingerprint    string
+	AppProofs      []activity.AppProof
+	Result         members // of the activity
+	Recorded       members // of the record that stands in the result
+}
+
+// members are those of a JSON object, by their exact names.
+type members map[string]json.RawMessage
+
+func (v *verification) read(answer []byte) (err error) {
+	// Without this, two readers could see two answers in one.
+	if err := strictjson.Check(answer, "answer"); err != nil {
+		return err
+	}
+	var whole, record members
+	if err := json.Unmarshal(answer, &whole); err != nil || whole["activity"] == nil {
+		return errors.Join(errors.New(`an answer {"activity":…} is expected`), err)
+	}
+	if err := v.activity.read(whole["activity"]); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(v.activity.Result["activity"], &record); err != nil {
+		return fmt.Errorf("the record in the result: %w", err)
+	}
+	if err := json.Unmarshal(record["result"], &v.activity.Recorded); err != nil {
+		return fmt.Errorf("the result of the record: %w", err)
+	}
+	if v.request, err = activity.Decode(v.trust.Body); err != nil {
+		return fmt.Errorf("the body of the request: %w", err)
+	}
+	return nil
+}
+
+func (a *answered) read(content []byte) error {
+	var all members
+	if err := json.Unmarshal(content, &all); err != nil {
+		return err
+	}
+	for name, into := range map[string]any{
+		"id": &a.ID, "organizationId": &a.OrganizationID, "status": &a.Status, "type": &a.Type,
+		"fingerprint": &a.Fingerprint, "appProofs": &a.AppProofs, "result": &a.Result,
+	} {
+		if err := json.Unmarshal(all[name], into); err != nil {
+			return fmt.Errorf("activity.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (v *verification) body() (string, error) {
+	switch {
+	case v.activity.Fingerprint != v.request.Fingerprint.String():
+		return "", errors.New("this is the answer to another body")
+	case v.activity.Type != v.request.Type, v.activity.OrganizationID != v.request.OrganizationID:
+		return "", errors.New("type or organization are not those of the body")
+	}
+	return "", nil
+}
+
+func (v *verification) status() (string, error) {
+	if v.activity.Status != activity.StatusCompleted {
+		return "", fmt.Errorf("the activity is %s", v.activity.Status)
+	}
+	return "", nil
+}
+
+// proof checks the first app proof, and that it is of this activity.
+func (v *verification) proof() (string, error) {
+	if v.trust.ProofKey == nil {
+		return "no proof key was given", nil
+	}
+	if len(v.activity.AppProofs) == 0 {
+		return "", errors.New("there is none: ask for it with generateAppProofs")
+	}
+	proven, err := activity.VerifyAppProof(v.activity.AppProofs[0], v.trust.ProofKey)
+	switch {
+	case err != nil:
+		return "", err
+	case proven.Fingerprint != v.request.Fingerprint.String():
+		return "", errors.New("it proves the answer to another body")
+	case proven.ActivityID != v.activity.ID, proven.OrganizationID != v.request.OrganizationID, proven.ActivityType != v.request.Type:
+		return "", errors.New("it proves another activity")
+	case proven.Outcome != v.activity.Status:
+		return "", fmt.Errorf("it proves that the activity is %s", proven.Outcome)
+	}
+	v.proven = &proven
+	return "", nil
+}
+
+const skippedUnproven = "there is no proof that was checked"
+
+func (v *verification) result() (string, error) {
+	if v.proven == nil {
+		return skippedUnproven, nil
+	}
+	delete(v.activity.Result, "activity") // the record, which repeats the result
+	for _, shown := range []members{v.activity.Result, v.activity.Recorded} {
+		if len(shown) != 1 {
+			return "", fmt.Errorf("%d results, one is expected", len(shown))
+		}
+		for _, value := range shown {
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, value); err != nil {
+				return "", err
+			}
+			if hexDigest(sha256.Sum256(compact.Bytes())) != v.proven.ResultDigest {
+				return "", errors.New("another result was proven")
+			}
+		}
+	}
+	return "", nil
+}
+
+func (v *verification) summary() (string, error) {
+	intent, ok := v.request.Intent.(activity.SignTransactionIntent)
+	switch {
+	case !ok:
+		return "the request has no transaction", nil
+	case v.proven == nil:
+		return skippedUnproven, nil
+	}
+	inspection, err := Inspect(intent.Type, intent.UnsignedTransaction, v.trust.Limits)
+	if err != nil {
+		return "", fmt.Errorf("the transaction in the body: %w", err)
+	}
+	if hexDigest(inspection.Summary.Digest()) != v.proven.SummaryDigest {
+		return "", errors.New("another transaction was shown")
+	}
+	return "", nil
+}

@@ -1,0 +1,103 @@
+package countersign_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+func checksOf(checks []countersign.AnswerCheck) string {
+	var names []string
+	for _, check := range checks {
+		if check.Skipped == "" {
+			names = append(names, check.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// TestVerifyAnswer says what it has checked, and refuses any other body, result,
+// key and activity.
+func TestVerifyAnswer(t *testing.T) {
+	f := enginetest.New(t)
+	body := f.Body(enginetest.Request{Proofs: true})
+	answer := answerTo(t, f, body)
+	other := answerTo(t, f, f.Body(enginetest.Request{Proofs: true, SignWith: strings.ToLower(enginetest.Address)}))
+	trust := countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey}
+	checks, err := countersign.VerifyAnswer(answer, trust)
+	if err != nil || checksOf(checks) != "body status proof result summary" {
+		t.Errorf("%v, %v", checks, err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, answer, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := countersign.VerifyAnswer(indented.Bytes(), trust); err != nil {
+		t.Errorf("indented: %v", err)
+	}
+	if checks, err = countersign.VerifyAnswer(answer, countersign.Trust{Body: []byte(body)}); err != nil || checksOf(checks) != "body status" || len(checks) != 5 {
+		t.Errorf("without a key: %v, %v", checks, err)
+	}
+	replaced := func(old, with string) []byte { return bytes.ReplaceAll(answer, []byte(old), []byte(with)) }
+	proofOf := func(answer []byte) string {
+		var read struct {
+			Activity struct{ AppProofs json.RawMessage }
+		}
+		if err := json.Unmarshal(answer, &read); err != nil {
+			t.Fatal(err)
+		}
+		return string(read.Activity.AppProofs)
+	}
+	for name, tried := range map[string]struct {
+		answer []byte
+		trust  countersign.Trust
+		check  string
+	}{
+		"another body":           {answer, countersign.Trust{Body: []byte(body + "\n"), ProofKey: trust.ProofKey}, "body: "},
+		"another answer":         {other, trust, "body: "},
+		"waiting":                {replaced("ACTIVITY_STATUS_COMPLETED", "ACTIVITY_STATUS_CONSENSUS_NEEDED"), trust, "status: "},
+		"no proof":               {replaced(proofOf(answer), "[]"), trust, "proof: there is none"},
+		"another key":            {answer, countersign.Trust{Body: []byte(body), ProofKey: &enginetest.New(t).ProofKey.PublicKey}, "proof: "},
+		"the proof of another":   {replaced(proofOf(answer), proofOf(other)), trust, "proof: it proves the answer to another body"},
+		"another signature":      {replaced(enginetest.Signed, enginetest.Signed[:len(enginetest.Signed)-1]+"0"), trust, "result: another result"},
+		"in the record only":     {bytes.Replace(answer, []byte(enginetest.Signed), []byte("00"), 1), trust, "result: another result"},
+		"beside the record only": {changedRecord(answer), trust, "result: another result"},
+		"a second result":        {bytes.Replace(answer, []byte(`"result":{`), []byte(`"result":{"other":{},`), 1), trust, "result: 2 results"},
+		"a result twice":         {bytes.Replace(answer, []byte(`"result":{`), []byte(`"result":{"signTransactionResult":{},`), 1), trust, "signTransactionResult"},
+		"another case":           {bytes.Replace(answer, []byte(`"result":{`), []byte(`"Result":{},"result":{"SignTransactionResult":{},`), 1), trust, "result: 2 results"},
+		"not an answer":          {[]byte(`{"code":3}`), trust, "is expected"},
+		"a body that is no body": {answer, countersign.Trust{Body: []byte("{}")}, "the body of the request"},
+	} {
+		if _, err := countersign.VerifyAnswer(tried.answer, tried.trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), tried.check) {
+			t.Errorf("%s: %v, want %s", name, err, tried.check)
+		}
+	}
+}
+
+// changedRecord changes the second of two results, that of the record.
+func changedRecord(answer []byte) []byte {
+	at := bytes.LastIndex(answer, []byte(enginetest.Signed))
+	return append(append(bytes.Clone(answer[:at]), "00"...), answer[at+len(enginetest.Signed):]...)
+}
+
+func answerTo(t *testing.T, f *enginetest.Fixture, body string) []byte {
+	t.Helper()
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record.AppendAnswer(nil)
+}
+
+// ExampleVerifyAnswer checks an answer that came over a stick.
+func ExampleVerifyAnswer() {
+	_, err := countersign.VerifyAnswer([]byte(`{"activity":{}}`), countersign.Trust{Body: []byte(`{}`)})
+	fmt.Println(errors.Is(err, countersign.ErrAnswer))
+	// Output: true
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+func newPasskeyCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "passkey",
+		Short: "Register passkeys",
+		Long:  "Register passkeys: the credentials with which people stamp requests in a browser.",
+		Args:  cobra.NoArgs,
+		RunE:  chooseCommand,
+	}
+	command.AddCommand(newPasskeyAddCommand())
+	return command
+}
+
+// passkeyAddCommand is one call of passkey add.
+type passkeyAddCommand struct {
+	name, credentialID, publicKey, rpID string
+	origins                             []string
+}
+
+func newPasskeyAddCommand() *cobra.Command {
+	var c passkeyAddCommand
+	command := &cobra.Command{
+		Use:   "add",
+		Short: "Print the configuration of a user's passkey",
+		Long: paragraphs(`
+Print the lines for the configuration that register a passkey, to stand under
+"users:" of the organization; a running server re-reads them on SIGHUP.
+
+--credential-id and --public-key are what the browser gave at registration, in
+base64url or base64: the credential's rawId, and either the COSE key out of the
+attestation object or what response.getPublicKey() returns (SPKI).`),
+		Example: "  countersign passkey add --name ada --rp-id example.com --origin https://app.example.com \\\n      --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
+	flags.StringVar(&c.credentialID, "credential-id", "", "`ID` of the credential, in base64url")
+	flags.StringVar(&c.publicKey, "public-key", "", "`KEY` of the credential, COSE or SPKI, in base64url")
+	flags.StringVar(&c.rpID, "rp-id", "", "`DOMAIN` that the passkey belongs to, such as example.com")
+	flags.StringArrayVar(&c.origins, "origin", nil, "`ORIGIN` whose pages may use it, such as https://app.example.com; can be repeated (default: any of the domain)")
+	return command
+}
+
+func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
+	for _, flag := range []struct{ name, value string }{
+		{"name", c.name}, {"credential-id", c.credentialID}, {"public-key", c.publicKey}, {"rp-id", c.rpID},
+	} {
+		if flag.value == "" {
+			return usagef("--%s is missing", flag.name)
+		}
+	}
+	id, err := decodeAnyBase64(c.credentialID)
+	if err != nil || len(id) == 0 {
+		return usagef("--credential-id: base64url is expected")
+	}
+	encoded, err := decodeAnyBase64(c.publicKey)
+	if err != nil {
+		return usagef("--public-key: base64url is expected")
+	}
+	key, err := coseKeyOf(id, encoded, c.rpID, c.origins)
+	if err != nil {
+		return fmt.Errorf("--public-key: %w", err)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "      - name: %s\n        passkeys:\n          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s}\n",
+		jsonLine(c.name), base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key), jsonLine(c.rpID), jsonLine(orEmpty(c.origins)))
+	return err
+}
+
+// coseKeyOf returns a public key as COSE, whichever of the two forms it came in.
+func coseKeyOf(id, key []byte, rpID string, origins []string) ([]byte, error) {
+	const sequence = 0x30 // of ASN.1, which begins an SPKI; a COSE key begins with a map of CBOR
+	if len(key) > 0 && key[0] == sequence {
+		converted, err := stamp.COSEKeyFromSPKI(key)
+		if err != nil {
+			return nil, err
+		}
+		key = converted
+	}
+	if _, err := stamp.NewPasskey(id, key, rpID, origins...); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+// decodeAnyBase64 reads base64 in either alphabet, padded or not.
+func decodeAnyBase64(text string) ([]byte, error) {
+	text = strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimSpace(text)), "=")
+	if text == "" {
+		return nil, errors.New("empty")
+	}
+	return base64.RawURLEncoding.DecodeString(text)
+}

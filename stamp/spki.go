@@ -1,0 +1,57 @@
+package stamp
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// COSEKeyFromSPKI returns the COSE key of a SubjectPublicKeyInfo (RFC 5280) in
+// DER: what a browser's AuthenticatorAttestationResponse.getPublicKey() returns,
+// for [NewPasskey]. Keys on P-256 become ES256, of RSA RS256, of Ed25519 EdDSA.
+func COSEKeyFromSPKI(der []byte) ([]byte, error) {
+	parsed, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("SPKI: %w", err)
+	}
+	members, err := coseMembers(parsed)
+	if err != nil {
+		return nil, err
+	}
+	mode, err := cbor.CTAP2EncOptions().EncMode()
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := mode.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parseCOSEKey(encoded); err != nil {
+		return nil, err
+	}
+	return encoded, nil
+}
+
+// coseMembers are those that coseKey lists.
+func coseMembers(key any) (map[int]any, error) {
+	switch key := key.(type) {
+	case *ecdsa.PublicKey:
+		point, err := key.Bytes()
+		if err != nil || key.Curve != elliptic.P256() {
+			return nil, errors.New("SPKI: an elliptic-curve key on P-256 is expected")
+		}
+		return map[int]any{1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]}, nil
+	case ed25519.PublicKey:
+		return map[int]any{1: 1, 3: -8, -1: 6, -2: []byte(key)}, nil
+	case *rsa.PublicKey:
+		return map[int]any{1: 3, 3: -257, -1: key.N.Bytes(), -2: big.NewInt(int64(key.E)).Bytes()}, nil
+	}
+	return nil, fmt.Errorf("SPKI: a %T: a key of ECDSA on P-256, RSA or Ed25519 is expected", key)
+}

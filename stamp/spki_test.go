@@ -1,0 +1,68 @@
+package stamp_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"math/big"
+	"testing"
+
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// TestCOSEKeyFromSPKI gives the COSE key that an authenticator gives of the same
+// key, and refuses keys that no passkey has.
+func TestCOSEKeyFromSPKI(t *testing.T) {
+	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strong, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := p256.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tried := range map[string]struct {
+		key  any
+		want []byte // nil: refused
+	}{
+		"P-256":           {&p256.PublicKey, coseP256(t, point[1:33], point[33:])},
+		"Ed25519":         {public, cose(t, map[int]any{1: 1, 3: -8, -1: 6, -2: []byte(public)})},
+		"RSA":             {&strong.PublicKey, cose(t, map[int]any{1: 3, 3: -257, -1: strong.N.Bytes(), -2: []byte{1, 0, 1}})},
+		"P-384":           {&p384.PublicKey, nil},
+		"RSA of 512 bits": {&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 511, 1), E: 65537}, nil},
+	} {
+		der, err := x509.MarshalPKIXPublicKey(tried.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := stamp.COSEKeyFromSPKI(der)
+		if !bytes.Equal(got, tried.want) || (err == nil) != (tried.want != nil) {
+			t.Errorf("%s: %x, %v, want %x", name, got, err, tried.want)
+		}
+		if err != nil {
+			continue
+		}
+		if _, err := stamp.NewPasskey([]byte("id"), got, "example.com"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := stamp.COSEKeyFromSPKI([]byte("not DER")); err == nil {
+		t.Error("taken, and is not DER")
+	}
+}
