@@ -118,14 +118,25 @@ const (
 	Unknown                  // there is one, and the bytes do not say it
 )
 
-// Party is an address, the signer, none, or unknown. Parties of one chain are
+// Notation is how a chain writes addresses. A Party keeps the notation and not the
+// text: most effects are only looked at by a decision, and their addresses are
+// written when asked for.
+type Notation struct {
+	// Text returns the canonical text of an address in binary form.
+	Text func(address []byte) string
+
+	// Shown returns what a person sees in place of Text, such as the address of a
+	// script on one network; empty, or a nil Shown, for Text.
+	Shown func(address []byte) string
+}
+
+// Party is an address, the signer, none, or unknown. Parties of one notation are
 // comparable with ==, but Equal is what a decision needs: unknown equals nothing.
 type Party struct {
 	certainty Certainty
 	signer    bool
 	address   string // the chain's binary form
-	text      string
-	shown     string // in place of text, for a person; not part of the canonical form
+	notation  *Notation
 }
 
 // SignerParty is the party that signs, where the bytes do not name it.
@@ -136,24 +147,24 @@ func UnknownParty() Party { return Party{certainty: Unknown} }
 
 // PartyAt is the party at an address. The address is in the chain's binary form
 // (20 bytes on Ethereum and Tempo, 21 on Tron, 32 on Solana, the scriptPubKey on
-// Bitcoin), text is the address in the form that the chain's tools print, or
-// for a script without an address, its hex.
-func PartyAt(address []byte, text string) Party {
-	return Party{certainty: Known, address: string(address), text: text}
+// Bitcoin) and is copied; the notation writes it when asked for.
+func PartyAt(address []byte, notation *Notation) Party {
+	return Party{certainty: Known, address: string(address), notation: notation}
 }
 
-// ShownAs returns the party with what a person sees in place of its canonical
-// text, such as the address of a script on one network.
-func (p Party) ShownAs(text string) Party {
-	p.shown = text
-	return p
+// PartyWritten is PartyAt for an address whose text is at hand. Such parties are not
+// comparable with ==.
+func PartyWritten(address []byte, text string) Party {
+	return PartyAt(address, &Notation{Text: func([]byte) string { return text }})
 }
 
-// Shown returns the party for a person: as String, unless ShownAs was given
+// Shown returns the party for a person: as String, unless its notation shows
 // another text.
 func (p Party) Shown() string {
-	if p.certainty == Known && p.shown != "" {
-		return p.shown
+	if p.certainty == Known && p.notation != nil && p.notation.Shown != nil {
+		if shown := p.notation.Shown([]byte(p.address)); shown != "" {
+			return shown
+		}
 	}
 	return p.String()
 }
@@ -194,8 +205,10 @@ func (p Party) String() string {
 		return "unknown"
 	case p.signer:
 		return "signer"
+	case p.notation != nil:
+		return p.notation.Text([]byte(p.address))
 	}
-	return p.text
+	return ""
 }
 
 // Asset is what an amount is of: none, unknown, or a token of a chain.
@@ -290,11 +303,9 @@ func Exactly(value *big.Int) Quantity { return Quantity{Bound: BoundExact, Value
 // ExactlyUint is Exactly for 64 bits.
 func ExactlyUint(value uint64) Quantity { return Exactly(new(big.Int).SetUint64(value)) }
 
-// AtMost is an amount of up to a value.
 // AtMost is a quantity of up to a value.
 func AtMost(value *big.Int) Quantity { return Quantity{Bound: BoundMost, Value: value} }
 
-// AtLeast is an amount of a value or more.
 // AtLeast is a quantity of a value or more.
 func AtLeast(value *big.Int) Quantity { return Quantity{Bound: BoundLeast, Value: value} }
 

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	alice = chains.PartyAt([]byte{1}, "alice")
-	bob   = chains.PartyAt([]byte{2}, "bob")
+	alice = chains.PartyWritten([]byte{1}, "alice")
+	bob   = chains.PartyWritten([]byte{2}, "bob")
 )
 
 // TestUnknownEqualsNothing: what the bytes do not say matches no value, not even
@@ -27,7 +27,7 @@ func TestUnknownEqualsNothing(t *testing.T) {
 	if none.Equal(none) || none.Is(nil) || unknown.Is(nil) || chains.SignerParty().Is(nil) {
 		t.Error("no party equals something")
 	}
-	if !alice.Equal(chains.PartyAt([]byte{1}, "another text")) || alice.Equal(bob) || !alice.Is([]byte{1}) {
+	if !alice.Equal(chains.PartyWritten([]byte{1}, "another text")) || alice.Equal(bob) || !alice.Is([]byte{1}) {
 		t.Error("parties are not compared by their bytes")
 	}
 	asset := chains.UnknownAsset("solana")
@@ -80,7 +80,7 @@ func TestEffectJSON(t *testing.T) {
 		`{"kind":"transfer","by":"standing","asset":{"chain":"solana","token":"unknown"},"amount":"unknown","bound":"exact","until":"height 7","decoded":true}`: {
 			Kind: chains.KindTransfer, By: chains.ByStanding, Asset: chains.UnknownAsset("solana"), Amount: chains.UnknownQuantity(), Until: chains.Until{Height: 7}},
 		`{"kind":"call","by":"signer","to":"<b>","decoded":false,"function":"f(uint256)","args":[{"name":"x","value":"1"}],"path":"calls/0"}`: {
-			Kind: chains.KindCall, By: chains.BySigner, To: chains.PartyAt([]byte{9}, "<b>"), Undecoded: true, Function: "f(uint256)",
+			Kind: chains.KindCall, By: chains.BySigner, To: chains.PartyWritten([]byte{9}, "<b>"), Undecoded: true, Function: "f(uint256)",
 			Args: []chains.Arg{{Name: "x", Value: "1"}}, Path: "calls/0", Change: true},
 		`{"kind":"transfer","by":"signer","asset":{"chain":"tron","token":"1000001","id":"5","standard":"trc10"},"bound":"all","decoded":true}`: {
 			Kind: chains.KindTransfer, By: chains.BySigner, Asset: chains.Asset{Chain: "tron", TokenID: "1000001", Standard: "trc10", NFT: big.NewInt(5)}, Amount: chains.All()},
@@ -124,7 +124,7 @@ func TestSentence(t *testing.T) {
 		{chains.Effect{Kind: chains.KindAuthority, By: chains.BySigner, From: bob, To: chains.UnknownParty()}, "give control of bob to an address that the transaction does not contain"},
 		{chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: alice, Asset: chains.UnknownAsset("solana"), Amount: chains.ExactlyUint(5)}, "send 5 units of an unknown token to alice"},
 		{chains.Effect{Kind: chains.KindCall, By: chains.BySigner, To: alice, Undecoded: true, Function: "0x4a25d94a"}, "! call alice (0x4a25d94a): what it does is unknown, it may do anything"},
-		{chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyAt([]byte{3}, "evil\nsend 0 ETH"), Asset: eth, Amount: chains.All()}, `"send all of ETH to evil\nsend 0 ETH"`},
+		{chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten([]byte{3}, "evil\nsend 0 ETH"), Asset: eth, Amount: chains.All()}, `"send all of ETH to evil\nsend 0 ETH"`},
 	} {
 		if got := chains.Sentence(c.effect, nil); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)

@@ -6,12 +6,8 @@ import (
 	"fmt"
 
 	"github.com/btcsuite/btcd/address/v2"
-	"github.com/btcsuite/btcd/chainhash/v2"
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/oasisprotocol/curve25519-voi/curve"
-
-	"github.com/countersign-dev/countersign/internal/keccak"
 )
 
 // PublicKey is the public half of a key: a value, comparable with ==. The zero
@@ -23,11 +19,6 @@ type PublicKey struct {
 	// them time and again.
 	keccak  [20]byte
 	hash160 [20]byte
-
-	// The first of them as Ethereum writes it, and the checksum that Tron gives it:
-	// who is told an address compares it with these, and need not hash it.
-	ethereum [42]byte
-	tron     [4]byte
 
 	// secp256k1: the uncompressed point 04 ‖ x ‖ y. Ed25519: the 32-byte
 	// encoding, the rest zero.
@@ -65,21 +56,11 @@ func parseSecp256k1(encoded []byte) (PublicKey, error) {
 	default:
 		return PublicKey{}, fmt.Errorf("secp256k1 public key: %d bytes, want 33 or 65", len(encoded))
 	}
-	digest, compressed := keccak.Sum256(pub.point[1:]), pub.Compressed()
+	digest, compressed := crypto.Keccak256(pub.point[1:]), pub.Compressed()
 	pub.keccak = [20]byte(digest[12:])
-	copy(pub.ethereum[:], common.Address(pub.keccak).Hex())
-	pub.tron = tronChecksum(pub.keccak)
 	pub.hash160 = [20]byte(address.Hash160(compressed[:]))
 	return pub, nil
 }
-
-// tronChecksum is that of base58check.
-func tronChecksum(keccak [20]byte) [4]byte {
-	return [4]byte(chainhash.DoubleHashB(append([]byte{tronPrefix}, keccak[:]...)))
-}
-
-// tronPrefix is the first byte of Tron's addresses.
-const tronPrefix = 0x41
 
 // parseEd25519 takes the one canonical encoding of a point. Points of small order
 // belong to no secret, and make signatures that verify for many messages.
@@ -141,19 +122,6 @@ func (p PublicKey) XOnly() (x [32]byte) {
 // KeccakAddress returns the last 20 bytes of Keccak-256 over x ‖ y: the address
 // of a secp256k1 key on Ethereum and Tempo, and on Tron behind a byte 0x41.
 func (p PublicKey) KeccakAddress() [20]byte { return p.keccak }
-
-// IsEthereumAddress reports whether the text is KeccakAddress as Ethereum writes
-// it: 0x and 40 hex digits, their case being the checksum of EIP-55.
-func (p *PublicKey) IsEthereumAddress(text string) bool {
-	return p.curve == CurveSecp256k1 && string(p.ethereum[:]) == text
-}
-
-// IsTronAddress reports whether the bytes are what Tron writes in base58check as
-// the key's address: 41 ‖ KeccakAddress ‖ checksum.
-func (p *PublicKey) IsTronAddress(decoded *[25]byte) bool {
-	return p.curve == CurveSecp256k1 && decoded[0] == tronPrefix &&
-		[20]byte(decoded[1:]) == p.keccak && [4]byte(decoded[21:]) == p.tron
-}
 
 // Hash160 returns RIPEMD-160(SHA-256(compressed point)) of a secp256k1 key.
 func (p PublicKey) Hash160() [20]byte { return p.hash160 }

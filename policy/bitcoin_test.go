@@ -12,7 +12,7 @@ func TestBitcoinAddressesAreScripts(t *testing.T) {
 	const address, script = "bc1q86sdxfzdwas2hr6n428jyg5up3u7vj5chdx0ug", "00143ea0d3244d7760ab8f53aa8f22229c0c79e64a98"
 	for shown, want := range map[string]bool{address: true, "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu": false} {
 		asked := ask(chains.Effect{
-			Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyAt([]byte(script), script),
+			Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten([]byte(script), script),
 			Asset: chains.Native("bip122"), Amount: chains.ExactlyUint(90_000),
 		})
 		asked.Summary = &chains.Summary{Chain: "bitcoin", Effects: asked.Effects, Fields: []chains.Field{

@@ -44,7 +44,7 @@ func party(t testing.TB, text string) chains.Party {
 	if !ok {
 		t.Fatalf("%s is no address", text)
 	}
-	return chains.PartyAt(bytes.FillBytes(make([]byte, 20)), text)
+	return chains.PartyWritten(bytes.FillBytes(make([]byte, 20)), text)
 }
 
 func ether(t testing.TB, to string, wei int64) chains.Effect {

@@ -184,7 +184,7 @@ func readParty(n node) chains.Party {
 		n.fail("%v", err)
 		return chains.Party{}
 	}
-	return chains.PartyAt([]byte(read.bytes), read.text)
+	return chains.PartyWritten([]byte(read.bytes), read.text)
 }
 
 // testAsset is an asset of the file by name, or the native asset of a chain.
@@ -199,7 +199,7 @@ func (c *compiler) testAsset(n node) (chains.Asset, int) {
 	if token, ok := strings.CutPrefix(name, "token "); ok {
 		chain, address, _ := strings.Cut(token, " ")
 		if read, err := parseAddress(address); err == nil {
-			return chains.Token(chain, chains.PartyAt([]byte(read.bytes), read.text), ""), 0
+			return chains.Token(chain, chains.PartyWritten([]byte(read.bytes), read.text), ""), 0
 		}
 	}
 	n.fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))

@@ -109,7 +109,7 @@ func TestImportedListsCannotBeBypassed(t *testing.T) {
 	const wallet = "Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz"
 	const fee = "  - {name: fee, allow: fee, when: 'effect.amount <= units(\"10000\")'}\n"
 	native := solanaTransfer(t, wallet, chains.Native("solana"))
-	mint := chains.PartyAt(decode58("So11111111111111111111111111111111111111112"), "So11111111111111111111111111111111111111112")
+	mint := chains.PartyWritten(decode58("So11111111111111111111111111111111111111112"), "So11111111111111111111111111111111111111112")
 	drain := solanaTransfer(t, "GZSq3KvoFVhE22CQsaWSAxBoAvRiZSs7xVNa6yPecMUu", chains.Token("solana", mint, "spl-token"))
 	elsewhere := solanaTransfer(t, "GZSq3KvoFVhE22CQsaWSAxBoAvRiZSs7xVNa6yPecMUu", chains.Native("solana"))
 	pays := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: chains.Native("solana"), Amount: chains.ExactlyUint(5000)}
@@ -150,7 +150,7 @@ func TestImportedFirstCall(t *testing.T) {
 
 func solanaTransfer(t *testing.T, to string, asset chains.Asset) chains.Effect {
 	t.Helper()
-	return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyAt(decode58(to), to), Asset: asset, Amount: chains.ExactlyUint(1)}
+	return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten(decode58(to), to), Asset: asset, Amount: chains.ExactlyUint(1)}
 }
 
 func decode58(text string) []byte { return base58.Decode(text) }

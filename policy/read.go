@@ -216,7 +216,7 @@ func (c *compiler) readToken(one entry, made *asset, text string) {
 		c.problems.add(one.at, "", "asset %s: %v", one.name, err)
 		return
 	}
-	made.Token = chains.PartyAt([]byte(read.bytes), read.text)
+	made.Token = chains.PartyWritten([]byte(read.bytes), read.text)
 }
 
 // subjects are what limits can be counted for.

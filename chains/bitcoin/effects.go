@@ -119,11 +119,19 @@ func (m *message) effect(t *transaction) chains.Effect {
 // party is who can spend an output with this script. Its canonical text is the
 // script; a person sees the address, of the network that is shown.
 func (t *transaction) party(script []byte) chains.Party {
-	party := chains.PartyAt(script, hexString(script))
-	if text, ok := addressOf(script, t.network); ok {
-		return party.ShownAs(text)
-	}
-	return party
+	return chains.PartyAt(script, notations[t.network])
+}
+
+// notations write scripts for each network.
+var notations = [...]*chains.Notation{
+	Mainnet: notationOf(Mainnet), Testnet: notationOf(Testnet), Signet: notationOf(Signet), Regtest: notationOf(Regtest),
+}
+
+func notationOf(network Network) *chains.Notation {
+	return &chains.Notation{Text: hexString, Shown: func(script []byte) string {
+		text, _ := addressOf(script, network)
+		return text
+	}}
 }
 
 // openInputs are the inputs that are not final: without a key, all of them

@@ -3,7 +3,6 @@ package ethereum
 import (
 	"cmp"
 	"fmt"
-	"math/big"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -36,15 +35,11 @@ func (tx *transaction) Hazards() []chains.Hazard { return tx.hazardsFor(nil) }
 func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsFor(&s.signer.Address) }
 
 // hazardsFor returns the dangers for a signer, or without one those that depend on
-// no key. Most transactions have none, and are looked at without making texts.
+// no key.
 func (tx *transaction) hazardsFor(signer *evm.Address) []chains.Hazard {
 	network := tx.contracts()
 	network.Brief = true
 	effects, found := tx.effectHazards(network, signer)
-	if len(found) > 0 {
-		network.Brief = false
-		effects, found = tx.effectHazards(network, signer)
-	}
 	for i, hazard := range found {
 		if index, _ := hazard.Effect(); strings.HasPrefix(effects[index].Path, "authorization ") {
 			found[i].Name = HazardDelegation
@@ -96,9 +91,8 @@ func (tx *transaction) limitHazards(found *hazards) {
 func (tx *transaction) feeHazard(found *hazards, index int) {
 	network := networkOf(tx.chainID)
 	most := cmp.Or(tx.limits.MaxFee, network.maxFee)
-	wei, _ := new(big.Float).Mul(big.NewFloat(most), big.NewFloat(1e18)).Int(nil)
 	fee, _ := tx.maximumFee()
-	if fee.ToBig().Cmp(wei) <= 0 {
+	if fee.ToBig().Cmp(evm.Attos(most)) <= 0 {
 		return
 	}
 	found.add(HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), network.symbol, most)

@@ -16,7 +16,7 @@ func party(t testing.TB, address, text string) chains.Party {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return chains.PartyAt(raw, text)
+	return chains.PartyWritten(raw, text)
 }
 
 const (

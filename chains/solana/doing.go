@@ -154,7 +154,7 @@ func (r *reading) party(name string) chains.Party {
 	}
 	for _, v := range r.values {
 		if v.label == name && v.key != nil {
-			return r.partyAt(v.key)
+			return party(v.key)
 		}
 	}
 	return chains.Party{}
@@ -164,15 +164,7 @@ func (r *reading) partyOf(given account) chains.Party {
 	if given.address == nil {
 		return chains.UnknownParty()
 	}
-	return r.partyAt(given.address)
-}
-
-// partyAt spells the address only where effects are to be seen.
-func (r *reading) partyAt(address []byte) chains.Party {
-	if !r.shown {
-		return chains.PartyAt(address, "")
-	}
-	return chains.PartyAt(address, encode58(address))
+	return party(given.address)
 }
 
 func (r *reading) asset(name string) chains.Asset {

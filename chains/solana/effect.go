@@ -11,7 +11,7 @@ import (
 // Effects implements chains.Transaction. Parties are accounts: the token
 // accounts of a transfer, not their owners, which the bytes do not say. An effect
 // is by the signer unless the signature that authorizes it is there already.
-func (t *Transaction) Effects() []chains.Effect { return publish(t.resolved(nil, true)) }
+func (t *Transaction) Effects() []chains.Effect { return publish(t.resolved(nil)) }
 
 func publish(effects []effect) []chains.Effect {
 	list := make([]chains.Effect, len(effects))
@@ -22,15 +22,15 @@ func publish(effects []effect) []chains.Effect {
 }
 
 // resolved returns the effects as they are for the signers of some slots; none
-// for those who have not signed yet. Parties are spelled if they are to be shown.
-func (t *Transaction) resolved(slots []int, shown bool) []effect {
-	effects := t.effects(shown)
+// for those who have not signed yet.
+func (t *Transaction) resolved(slots []int) []effect {
+	effects := t.effects()
 	for i := range effects {
 		e := &effects[i]
 		if e.By != chains.BySigner || len(e.slots) == 0 || slices.ContainsFunc(e.slots, func(slot int) bool { return t.ours(slot, slots) }) {
 			continue
 		}
-		e.By, e.OtherSigner = chains.ByOther, party(t.key(e.slots[0]), shown)
+		e.By, e.OtherSigner = chains.ByOther, party(t.key(e.slots[0]))
 	}
 	return effects
 }
@@ -43,21 +43,18 @@ func (t *Transaction) ours(slot int, slots []int) bool {
 	return slices.Contains(slots, slot)
 }
 
-// party is the party at an address, spelled only if it is to be shown.
-func party(address []byte, shown bool) chains.Party {
-	if !shown {
-		return chains.PartyAt(address, "")
-	}
-	return chains.PartyAt(address, encode58(address))
-}
+// party is the party at an address.
+func party(address []byte) chains.Party { return chains.PartyAt(address, base58Notation) }
+
+var base58Notation = &chains.Notation{Text: encode58}
 
 // effects returns what the transaction does: the fee, and the effects of each
 // instruction, at most chains.MaxEffects.
-func (t *Transaction) effects(shown bool) []effect {
+func (t *Transaction) effects() []effect {
 	effects := make([]effect, 0, 2+len(t.instructions))
-	effects = append(effects, t.feeEffect(shown))
+	effects = append(effects, t.feeEffect())
 	for i, in := range t.instructions {
-		effects = t.read1(in, i, shown).all(effects)
+		effects = t.read1(in, i, false).all(effects)
 	}
 	inherit(effects)
 	if len(effects) <= chains.MaxEffects {
@@ -68,9 +65,9 @@ func (t *Transaction) effects(shown bool) []effect {
 	return append(effects[:chains.MaxEffects-1], rest)
 }
 
-func (t *Transaction) feeEffect(shown bool) effect {
+func (t *Transaction) feeEffect() effect {
 	return effect{slots: []int{0}, Effect: chains.Effect{
-		Kind: chains.KindFee, By: chains.BySigner, From: party(t.key(0), shown),
+		Kind: chains.KindFee, By: chains.BySigner, From: party(t.key(0)),
 		Asset: chains.Native(Name), Amount: chains.AtMost(new(big.Int).SetUint64(t.fee().total())), Path: "fee",
 	}}
 }
@@ -87,14 +84,11 @@ type instructionReading struct {
 	fewRoles    [4]role
 }
 
-// read1 reads one of the transaction's instructions.
+// read1 reads one of the transaction's instructions, for a summary with its fields.
 func (t *Transaction) read1(in instruction, index int, shown bool) *instructionReading {
 	id := t.programID(in)
 	r := &instructionReading{id: t.key(t.program(in))}
-	r.shown = shown
-	if shown {
-		r.path = "instructions/" + strconv.Itoa(index)
-	}
+	r.shown, r.path = shown, "instructions/"+strconv.Itoa(index)
 	r.given = t.accountsOf(in, r.fewAccounts[:0])
 	r.values, r.roles = r.fewValues[:0], r.fewRoles[:0]
 	r.cursor = cursor{raw: t.raw[:in.dataAt+in.size], at: in.dataAt}
@@ -115,7 +109,7 @@ func (r *instructionReading) as(id [keySize]byte) error {
 // all appends the effects of the instruction, or that it is not decoded.
 func (r *instructionReading) all(into []effect) []effect {
 	if r.problem != nil {
-		return append(into, r.undecoded(r.partyAt(r.id)))
+		return append(into, r.undecoded(party(r.id)))
 	}
 	return r.effects(into)
 }

@@ -112,7 +112,7 @@ func (t *Transaction) hazardsFor(slots []int) (hazards []chains.Hazard) {
 	if hazard, ok := t.nonceHazard(slots); ok {
 		hazards = append(hazards, hazard)
 	}
-	for i, e := range t.resolved(slots, false) {
+	for i, e := range t.resolved(slots) {
 		if e.By == chains.ByOther {
 			continue
 		}
@@ -183,13 +183,13 @@ func (t *Transaction) givesAway(e effect, slots []int) bool {
 	return !slices.ContainsFunc(slots, func(slot int) bool { return e.To.Is(t.key(slot)) })
 }
 
-// spell writes a party that was read without its text.
+// spell writes a party, in a hazard's sentence.
 func spell(p chains.Party) string {
-	if address := p.Address(); len(address) == keySize {
-		return encode58(address)
-	}
-	if p.IsNone() {
+	switch {
+	case p.IsNone():
 		return "no one"
+	case p.IsUnknown():
+		return "an address that the transaction does not contain"
 	}
-	return "an address that the transaction does not contain"
+	return p.String()
 }

@@ -40,7 +40,7 @@ func (s *signing) SignerView() (fields []chains.Field) {
 
 // Effects implements chains.Signing. What another signer authorizes is by that
 // one, whether or not its signature is there yet.
-func (s *signing) Effects() []chains.Effect { return publish(s.t.resolved(s.slots, true)) }
+func (s *signing) Effects() []chains.Effect { return publish(s.t.resolved(s.slots)) }
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {

@@ -40,7 +40,7 @@ const (
 
 // storedCall is a call of what an account holds.
 var storedCall = []doing{{kind: chains.KindCall, account: "proposal", with: func(r *reading, e *effect) {
-	e.To, e.Undecoded, e.Function = r.partyAt(squadsID[:]), true, r.operation
+	e.To, e.Undecoded, e.Function = party(squadsID[:]), true, r.operation
 }}}
 
 // stores is what it costs to put something into an account, at most.

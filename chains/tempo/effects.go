@@ -18,11 +18,16 @@ func (tx *transaction) network() *evm.Network {
 // Effects implements chains.Transaction: what the calls do, the delegations, what
 // another key may do from now on, and the fee. Where the sender has signed, all but
 // the fee is by the sender's signature.
-func (tx *transaction) Effects() []chains.Effect {
-	network := tx.network()
+func (tx *transaction) Effects() []chains.Effect { return tx.effects(tx.network()) }
+
+func (tx *transaction) effects(network *evm.Network) []chains.Effect {
 	var effects []chains.Effect
 	for number, c := range tx.calls.all(tx.raw) {
-		effects = append(effects, tx.callEffects(network, number, c)...)
+		if called := tx.callEffects(network, number, c); effects == nil {
+			effects = called
+		} else {
+			effects = append(effects, called...)
+		}
 	}
 	if tx.key != nil {
 		for _, effect := range tx.key.grant(tx.raw).Effects(network, chains.SignerParty()) {
@@ -38,13 +43,13 @@ func (tx *transaction) Effects() []chains.Effect {
 }
 
 func (tx *transaction) callEffects(network *evm.Network, number int, c call) []chains.Effect {
-	path := fmt.Sprintf("call %d of %d", number, tx.calls.count)
+	path := "call " + strconv.Itoa(number) + " of " + strconv.Itoa(int(tx.calls.count)) + "/"
 	if c.creation {
-		return []chains.Effect{{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: path + "/init code"}}
+		return []chains.Effect{{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: path + "init code"}}
 	}
 	effects := tx.readCall(network, c).Effects()
 	for i := range effects {
-		effects[i].Path = path + "/" + effects[i].Path
+		effects[i].Path = path + effects[i].Path
 	}
 	return effects
 }

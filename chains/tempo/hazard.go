@@ -3,7 +3,6 @@ package tempo
 import (
 	"cmp"
 	"fmt"
-	"math/big"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -50,11 +49,22 @@ func (h *hazards) on(index int, name, detail string, args ...any) {
 }
 
 // Hazards implements chains.Transaction.
-func (tx *transaction) Hazards() []chains.Hazard { return tx.hazards(tx.Effects(), chains.Party{}) }
+func (tx *transaction) Hazards() []chains.Hazard {
+	return tx.hazards(tx.effects(tx.briefly()), chains.Party{})
+}
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
-	return s.tx.hazards(s.Effects(), s.tx.network().Party(s.account))
+	network := s.tx.briefly()
+	account := network.Party(s.account)
+	return s.tx.hazards(evm.Resolve(s.tx.effects(network), account), account)
+}
+
+// briefly is the network for effects of which hazards alone are wanted.
+func (tx *transaction) briefly() *evm.Network {
+	network := tx.network()
+	network.Brief = true
+	return network
 }
 
 func (tx *transaction) hazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
@@ -98,8 +108,7 @@ func (tx *transaction) feeHazards(found *hazards, index int) {
 		found.on(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
 	}
 	most := cmp.Or(tx.limits.MaxFee, DefaultMaxFee)
-	limit, _ := new(big.Float).Mul(big.NewFloat(most), big.NewFloat(1e18)).Int(nil)
-	if fee := tx.maximumFee(); fee.Cmp(limit) > 0 && (tx.sender != nil || tx.feePayer.form == payerNone) {
+	if fee := tx.maximumFee(); fee.Cmp(evm.Attos(most)) > 0 && (tx.sender != nil || tx.feePayer.form == payerNone) {
 		found.on(index, HazardHighFee, "the fee is up to %s USD, over %v", chains.Decimal(fee.String(), 18), most)
 	}
 }

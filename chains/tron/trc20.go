@@ -14,8 +14,8 @@ var network = &evm.Network{
 	ID:       Name,
 	Symbol:   "TRX",
 	Decimals: sunDecimals,
-	Text:     func(a evm.Address) string { return address(a).String() },
-	Bytes:    func(a evm.Address) []byte { return append([]byte{addressPrefix}, a[:]...) },
+	Prefix:   []byte{addressPrefix},
+	Notation: &chains.Notation{Text: func(binary []byte) string { return readAddress(binary).String() }},
 	Lenient:  true,
 	Tag:      addressPrefix,
 	Standards: map[string]string{

@@ -11,7 +11,7 @@ echo "portable: go vet for darwin/arm64" >&2
 GOOS=darwin GOARCH=arm64 go vet ./...
 
 # runs ARCHITECTURE [EMULATOR]: whether a test program for it does.
-runs() { GOARCH=$1 go test -run '^$' ${2:+-exec "$2"} ./internal/keccak >/dev/null 2>&1; }
+runs() { GOARCH=$1 go test -run '^$' ${2:+-exec "$2"} ./internal/psbt >/dev/null 2>&1; }
 
 # Without the packages that test other programs.
 if runs 386; then

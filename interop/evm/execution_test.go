@@ -261,7 +261,7 @@ func effectsOf(t *testing.T, e execution, signer common.Address) []chains.Effect
 	effects := tx.Effects()
 	for i := range effects {
 		if effects[i].From.IsSigner() {
-			effects[i].From = chains.PartyAt(signer[:], signer.Hex())
+			effects[i].From = chains.PartyWritten(signer[:], signer.Hex())
 		}
 		if effects[i].Undecoded {
 			t.Fatalf("%s: %s", e.function, chains.Sentence(effects[i], nil))

@@ -10,10 +10,13 @@ import (
 // Effects returns what the call does, with the calls in its arguments, as far as
 // the bytes say. What is not known is a KindCall that is not decoded.
 func (c *Call) Effects() []chains.Effect {
-	e := &emitter{}
+	e := &emitter{effects: make([]chains.Effect, 0, fewEffects)}
 	e.call(c)
 	return e.effects
 }
+
+// fewEffects has room for what most transactions do, the fee included.
+const fewEffects = 3
 
 // emitter collects effects.
 type emitter struct {
@@ -30,8 +33,11 @@ func (e *emitter) add(c *Call, effect chains.Effect) {
 		}
 	}
 	effect.Path = c.path
-	if c.function != nil && effect.Function == "" && !c.network.Brief {
-		effect.Function, effect.Args = c.function.signature, c.arguments()
+	if c.function != nil && effect.Function == "" {
+		effect.Function = c.function.signature
+		if !c.network.Brief {
+			effect.Args = c.arguments()
+		}
 	}
 	e.effects = append(e.effects, effect)
 }
@@ -141,9 +147,6 @@ func numbered(asset chains.Asset, id *big.Int) chains.Asset {
 
 // party is the account at an address.
 func (c *Call) party(at Address) chains.Party { return c.network.Party(at) }
-
-// Party is the account at an address.
-func (n *Network) Party(at Address) chains.Party { return chains.PartyAt(n.binary(at), n.text(at)) }
 
 // callerParty is the account that makes the call.
 func (c *Call) callerParty() chains.Party {

@@ -147,7 +147,9 @@ func depositValidator(e *emitter, c *Call) {
 }
 
 // validator is the account of a validator on the beacon chain, at its BLS key.
-func validator(key []byte) chains.Party { return chains.PartyAt(key, "0x"+hex.EncodeToString(key)) }
+func validator(key []byte) chains.Party { return chains.PartyAt(key, blsKey) }
+
+var blsKey = &chains.Notation{Text: func(key []byte) string { return "0x" + hex.EncodeToString(key) }}
 
 var gwei = big.NewInt(1e9)
 

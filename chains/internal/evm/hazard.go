@@ -2,6 +2,8 @@ package evm
 
 import (
 	"fmt"
+	"math/big"
+	"sync"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -67,6 +69,20 @@ func controlled(effect chains.Effect) chains.Party {
 		return effect.From
 	}
 	return effect.Account
+}
+
+// attos has what Attos has computed: one entry for each limit of a configuration.
+var attos sync.Map
+
+// Attos is a configured amount of whole units in units of 10⁻¹⁸. It must not be
+// changed.
+func Attos(whole float64) *big.Int {
+	if known, ok := attos.Load(whole); ok {
+		return known.(*big.Int)
+	}
+	units, _ := new(big.Float).Mul(big.NewFloat(whole), big.NewFloat(1e18)).Int(nil)
+	attos.Store(whole, units)
+	return units
 }
 
 // Resolve puts the signer's address in place of its symbol, and returns the

@@ -1,5 +1,7 @@
 package evm
 
+import "github.com/countersign-dev/countersign/chains"
+
 // Network is what differs between the chains that share the contract ABI.
 type Network struct {
 	ID       string // CAIP-2, such as "eip155:1"; "eip155" or "tron" where the bytes name no network
@@ -7,10 +9,11 @@ type Network struct {
 	Symbol   string // ticker of the native asset
 	Decimals int    // of the native asset
 
-	// Text and Bytes write an address in the form of the chain's tools and in
-	// its binary form. Nil: EIP-55, and the 20 bytes.
-	Text  func(Address) string
-	Bytes func(Address) []byte
+	// Prefix stands in front of the 20 bytes in the binary form of an address, such
+	// as Tron's 41; empty: nothing does. Notation writes that form; nil: as EIP-55
+	// does.
+	Prefix   []byte
+	Notation *chains.Notation
 
 	// Lenient decodes addresses and short integers as contracts of compilers
 	// before Solidity 0.5 do: what stands above their width is ignored.
@@ -20,8 +23,8 @@ type Network struct {
 	// an argument, such as Tron's 41; 0: none.
 	Tag byte
 
-	// Brief leaves the texts of addresses and the arguments of functions out of
-	// effects: for a decision that shows nothing.
+	// Brief leaves the arguments of functions out of effects: for hazards, which
+	// show none.
 	Brief bool
 
 	// Standards has the names of standards that are called otherwise than on
@@ -36,19 +39,18 @@ func (n *Network) standard(name string) string {
 	return name
 }
 
-func (n *Network) text(a Address) string {
-	if n.Brief {
-		return ""
+// eip55 writes the 20 bytes of an address with the checksum of EIP-55.
+var eip55 = &chains.Notation{Text: func(address []byte) string { return Address(address).String() }}
+
+// Party is the account at an address.
+func (n *Network) Party(at Address) chains.Party {
+	var room [len(at) + 1]byte
+	notation := n.Notation
+	if notation == nil {
+		notation = eip55
 	}
-	if n.Text == nil {
-		return a.String()
-	}
-	return n.Text(a)
+	return chains.PartyAt(append(append(room[:0], n.Prefix...), at[:]...), notation)
 }
 
-func (n *Network) binary(a Address) []byte {
-	if n.Bytes == nil {
-		return a[:]
-	}
-	return n.Bytes(a)
-}
+// text writes an address.
+func (n *Network) text(at Address) string { return n.Party(at).String() }

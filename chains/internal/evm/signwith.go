@@ -6,59 +6,12 @@ import (
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // addressDigits is the number of hex digits of an address.
 const addressDigits = 40
 
-// Signers reads signWith: an address if it starts with 0x, else a key's id. The
-// one place to look is put into room, which a transaction has, and returned as a
-// slice of it. The checksum is left to Signer and CheckSpelling.
-func Signers(chain, signWith string, room *[1]keystore.Locator) ([]keystore.Locator, error) {
-	if !isAddress(signWith) {
-		room[0] = keystore.ByID(signWith)
-		return room[:], nil
-	}
-	address, err := readAddress(signWith)
-	if err != nil {
-		return nil, badSignWith(chain, err)
-	}
-	room[0] = keystore.ByKeccak(address)
-	return room[:], nil
-}
-
-// Signer returns what the key signs with. It refuses a key that is not at the
-// address that signWith is, and an address that CheckSpelling refuses. Where the key
-// knows the address as its own nothing is computed: to hash an address costs as much
-// as to hash a transaction.
-func Signer(chain string, key keystore.Key, signWith string) (keystore.ECDSASigner, error) {
-	signer, err := keystore.AsECDSA(key)
-	if err != nil || !isAddress(signWith) {
-		return signer, err
-	}
-	if pub := key.PublicKey(); !pub.IsEthereumAddress(signWith) {
-		if err := checkIsAt(chain, key, signWith); err != nil {
-			return nil, err
-		}
-	}
-	return signer, nil
-}
-
-// checkIsAt is Signer's check of an address that is not written as the key's.
-func checkIsAt(chain string, key keystore.Key, signWith string) error {
-	if err := CheckSpelling(chain, signWith); err != nil {
-		return err
-	}
-	ours := AddressOf(key.PublicKey())
-	if wanted, err := readAddress(signWith); err != nil || ours != wanted {
-		return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: chain,
-			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, signWith)}
-	}
-	return nil
-}
-
-// CheckSpelling implements chains.Spelled: an address has its digits all in one
+// CheckSpelling refuses an address that was mistyped: one has its digits all in one
 // case, or the checksum of EIP-55.
 func CheckSpelling(chain, signWith string) error {
 	if !isAddress(signWith) {

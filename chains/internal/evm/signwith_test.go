@@ -84,29 +84,17 @@ var misspelled = map[string]string{
 	"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee":   mistyped,
 }
 
-// TestMisspelled: with and without a key the same is said. Signers says it of all
-// but checksums.
 func TestMisspelled(t *testing.T) {
-	key := chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, strings.Repeat("46", 32)))
 	for text, want := range misspelled {
-		_, bySigners := evm.Signers("ethereum", text, new([1]keystore.Locator))
-		_, bySigner := evm.Signer("ethereum", key, text)
-		for who, err := range map[string]error{"CheckSpelling": evm.CheckSpelling("ethereum", text), "Signer": bySigner, "Signers": bySigners} {
-			if who == "Signers" && want == mistyped {
-				if err != nil {
-					t.Errorf("Signers %q: %v", text, err)
-				}
-				continue
-			}
-			refused, ok := errors.AsType[*chains.SignerError](err)
-			if !ok || !errors.Is(err, chains.ErrSignWith) || refused.Chain != "ethereum" || err.Error() != want {
-				t.Errorf("%s %q: %v, want %s", who, text, err, want)
-			}
+		_, err := evm.ReadSignWith("ethereum", text)
+		refused, ok := errors.AsType[*chains.SignerError](err)
+		if !ok || !errors.Is(err, chains.ErrSignWith) || refused.Chain != "ethereum" || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }
 
-func TestSigners(t *testing.T) {
+func TestLocators(t *testing.T) {
 	address := keystore.ByKeccak(common.HexToAddress(eip55[4]))
 	for signWith, want := range map[string]keystore.Locator{
 		eip55[4]:                               address,
@@ -119,11 +107,9 @@ func TestSigners(t *testing.T) {
 		"1x":                                   keystore.ByID("1x"),
 		"3b241101-e2bb-4255-8caf-4136c566a962": keystore.ByID("3B241101-E2BB-4255-8CAF-4136C566A962"),
 	} {
-		if at, err := evm.Signers("ethereum", signWith, new([1]keystore.Locator)); err != nil || len(at) != 1 || at[0] != want {
-			t.Errorf("%s: %v, %v, want %v", signWith, at, err, want)
-		}
-		if err := evm.CheckSpelling("ethereum", signWith); err != nil {
-			t.Errorf("%s: %v", signWith, err)
+		with, err := evm.ReadSignWith("ethereum", signWith)
+		if err != nil || len(with.Locators()) != 1 || with.Locators()[0] != want {
+			t.Errorf("%s: %v, %v, want %v", signWith, with, err, want)
 		}
 	}
 }
@@ -134,17 +120,18 @@ func TestSigner(t *testing.T) {
 	const address = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 	key := chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, strings.Repeat("46", 32)))
 	for _, signWith := range []string{address, "0X" + address[2:], strings.ToLower(address), "0x" + strings.ToUpper(address[2:]), key.ID(), "", "another"} {
-		if signer, err := evm.Signer("tempo", key, signWith); err != nil || signer != key.(keystore.ECDSASigner) {
+		signer, err := signerOf(t, signWith, key)
+		if err != nil || signer.ECDSASigner != key.(keystore.ECDSASigner) || signer.ID != key.ID() || signer.Address.String() != address {
 			t.Errorf("%s: %v, %v", signWith, signer, err)
 		}
 	}
 	for turned := range turnedLetters(address) {
-		if _, err := evm.Signer("ethereum", key, turned); err == nil || err.Error() != mistyped {
+		if _, err := evm.ReadSignWith("ethereum", turned); err == nil || err.Error() != mistyped {
 			t.Errorf("%s: %v", turned, err)
 		}
 	}
 	for _, elsewhere := range []string{eip55[4], strings.ToLower(eip55[4]), strings.ToLower(address[:41]) + "0"} {
-		_, err := evm.Signer("tempo", key, elsewhere)
+		_, err := signerOf(t, elsewhere, key)
 		want := "tempo: signWith: key " + key.ID() + " is at " + address + ", not at " + elsewhere
 		if !errors.Is(err, chains.ErrNotSigner) || err.Error() != want {
 			t.Errorf("%s: %v, want %s", elsewhere, err, want)
@@ -152,8 +139,18 @@ func TestSigner(t *testing.T) {
 	}
 	ed25519 := chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32))
 	for _, signWith := range []string{ed25519.ID(), address} {
-		if signer, err := evm.Signer("ethereum", ed25519, signWith); signer != nil || !errors.Is(err, keystore.ErrUnsupported) {
+		if signer, err := signerOf(t, signWith, ed25519); signer.ECDSASigner != nil || !errors.Is(err, keystore.ErrUnsupported) {
 			t.Errorf("an Ed25519 key, signWith %s: %v", signWith, err)
 		}
 	}
+}
+
+// signerOf is the signer that a text names among keys.
+func signerOf(t *testing.T, signWith string, keys ...keystore.Key) (evm.SigningKey, error) {
+	t.Helper()
+	with, err := evm.ReadSignWith("tempo", signWith)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return with.Signer(keys)
 }
