@@ -19,9 +19,9 @@ const (
 // account is the account of 20 bytes on a chain.
 func account(chain string, address []byte) chains.Party {
 	if chain != tronChain {
-		return chains.PartyAt(address, evm.Address(address).String())
+		return chains.PartyWritten(address, evm.Address(address).String())
 	}
-	return chains.PartyAt(append([]byte{tronPrefix}, address...), base58.CheckEncode(address, tronPrefix))
+	return chains.PartyWritten(append([]byte{tronPrefix}, address...), base58.CheckEncode(address, tronPrefix))
 }
 
 // tag is the byte that may stand in front of an address in an argument.

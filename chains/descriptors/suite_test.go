@@ -184,7 +184,7 @@ func read(t *testing.T, folder *descriptors.Folder, raw, from string) chains.Rea
 	}
 	call := tx.(chains.Caller).Calls()[0]
 	if from != "" {
-		call.From = chains.PartyAt(common.FromHex(from), from)
+		call.From = chains.PartyWritten(common.FromHex(from), from)
 	}
 	reading, _ := folder.Read(call)
 	return reading
