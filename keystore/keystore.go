@@ -67,4 +67,8 @@ type KeyInfo struct {
 	Name      string // free text, may be empty; not unique
 	PublicKey PublicKey
 	CreatedAt time.Time // UTC, to the second; zero if the backend keeps none
+
+	// ActsFor is the account that the key signs for in place of its own, as an access
+	// key of Tempo does: its address in lower-case hex, 40 digits. Empty if none.
+	ActsFor string
 }

@@ -37,6 +37,7 @@ type NewKey struct {
 	Secret    SecretBytes // SecretSize bytes; copied, the caller still owns them
 	PublicKey PublicKey   // if not zero, a secret that belongs to another is refused
 	CreatedAt time.Time   // now if zero; kept to the second, by backends that keep it
+	ActsFor   string      // KeyInfo.ActsFor; refused by backends that do not keep it
 }
 
 // Importer is a keystore that takes secrets in.
@@ -65,6 +66,34 @@ type Deleter interface {
 	// Delete removes a key for good: there is no way back but a copy that was made
 	// before.
 	Delete(ctx context.Context, organizationID, id string) error
+}
+
+// Disabler is a keystore whose keys can be put out of use and back into it.
+type Disabler interface {
+	// Disable puts a key out of use: from when it returns on, the key is not found, in
+	// any process that has the keystore open; only what has found it before may still
+	// be signed. Its secret stays where it is kept. Disabling a key that is disabled
+	// does nothing.
+	Disable(ctx context.Context, organizationID, id string) error
+
+	// Enable undoes Disable.
+	Enable(ctx context.Context, organizationID, id string) error
+
+	// Disabled lists the keys that are disabled, oldest first. Keys does not list them.
+	Disabled(ctx context.Context, organizationID string) ([]KeyInfo, error)
+}
+
+// Delegator is a keystore whose keys can be made to sign for another account.
+type Delegator interface {
+	// ActFor sets KeyInfo.ActsFor of a key; empty, it signs for its own again.
+	ActFor(ctx context.Context, organizationID, id, account string) error
+}
+
+// Archiver is a keystore that can delete keys in such a way that they can be restored.
+type Archiver interface {
+	// Archive takes a key, or a wallet with all its keys, out of use and keeps an
+	// encrypted copy. It returns where.
+	Archive(ctx context.Context, organizationID, id string) (copy string, err error)
 }
 
 // SchnorrReporter is a keystore that says whether its keys make BIP-340 signatures. One

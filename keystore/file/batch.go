@@ -82,7 +82,7 @@ func (k *newKey) answerForTwin() {
 // version 7), so that keys of the same second are listed in the order of the
 // batch.
 func (k *newKey) describe(key keystore.NewKey) {
-	k.info = keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt}
+	k.info = keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt, ActsFor: key.ActsFor}
 	if k.info.CreatedAt.IsZero() {
 		k.info.CreatedAt = time.Now()
 	}
@@ -154,6 +154,9 @@ func (s *Store) asWriter(ctx context.Context, do func() error) error {
 // takeInAll is takeIn for who is about to write: a file that could not be read
 // may hold the very key. s.mu is held.
 func (s *Store) takeInAll(ctx context.Context) error {
+	if err := s.follow(ctx); err != nil {
+		return err
+	}
 	if err := s.takeIn(ctx); err != nil {
 		return err
 	}
@@ -213,7 +216,7 @@ func (s *Store) sharing(organizationID string, info keystore.KeyInfo) (found key
 			return key.Info(), true
 		}
 	}
-	return keystore.KeyInfo{}, false
+	return s.parked.sharing(organizationID, info)
 }
 
 // write puts a key into a temporary file.
@@ -221,7 +224,7 @@ func (b *batch) write(k *newKey) {
 	if !k.isPending() {
 		return
 	}
-	content, err := b.sealer.seal(b.organizationID, k.made)
+	content, err := b.sealer.seal(newMetadata(b.organizationID, k.info), k.made)
 	if err == nil {
 		k.temp, err = writeTemp(b.keysRoot, content)
 		showProgress(b.root)
@@ -257,6 +260,6 @@ func (b *batch) insert() {
 			k.fail(keystore.KeyInfo{}, err)
 			continue
 		}
-		b.known[uuid.MustParse(k.info.ID)] = struct{}{}
+		b.own(k.info.ID, b.organizationID)
 	}
 }

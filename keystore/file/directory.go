@@ -30,6 +30,7 @@ type directory interface {
 // directory that it lists or syncs, as os.File does it.
 type openFile interface {
 	io.ReadWriteCloser
+	io.ReaderAt
 	Fd() uintptr // for flock
 	Readdirnames(n int) ([]string, error)
 	Stat() (fs.FileInfo, error)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"unique"
 
 	"github.com/google/uuid"
 
@@ -30,7 +31,8 @@ type Store struct {
 	closed   bool
 	identity *identity
 	sealer   *sealer
-	known    map[uuid.UUID]struct{}  // ids of the files that were read
+	known    map[uuid.UUID]unique.Handle[string] // organizations of the files that were read, by id
+	parked   parked
 	wallets  map[string]*knownWallet // by id
 	accounts map[string]string       // wallet's id by key's
 	bad      map[string]badFile      // by name
@@ -38,6 +40,9 @@ type Store struct {
 	// settled is the modification time of keys/ in nanoseconds, if all that
 	// is in it has been seen and no later change can have the same time; else 0.
 	settled atomic.Int64
+
+	// followed is the version of changes that was read.
+	followed atomic.Pointer[version]
 }
 
 var (
@@ -55,10 +60,12 @@ const (
 )
 
 func newStore(on disk, dir string, options Options) *Store {
-	return &Store{
+	s := &Store{
 		dir: dir, options: options.withDefaults(), disk: on,
-		known: map[uuid.UUID]struct{}{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{},
+		known: map[uuid.UUID]unique.Handle[string]{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{},
 	}
+	s.followed.Store(&version{})
+	return s
 }
 
 // errorf names the keystore in an error that does not name a file of it.
@@ -81,6 +88,9 @@ func (s *Store) fileError(err error, elem ...string) *Error {
 // Find implements keystore.Keystore. For a key that is not known it looks
 // whether another process has added files.
 func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+	if err := s.followChanges(ctx); err != nil {
+		return nil, err
+	}
 	key, err := s.index.Find(ctx, organizationID, at)
 	if !errors.Is(err, keystore.ErrKeyNotFound) {
 		return key, err

@@ -75,10 +75,9 @@ func (s *sealer) mac(holds kind, fileKey, metadata []byte) (sum []byte, err erro
 	return sum, err
 }
 
-// seal returns the key file for a key of the organization. It has been read
+// seal returns the key file for a key, of which m is said. It has been read
 // back and found to hold the key: a file that nobody can open is money lost.
-func (s *sealer) seal(organizationID string, key *software.Key) ([]byte, error) {
-	m := newMetadata(organizationID, key.Info())
+func (s *sealer) seal(m metadata, key *software.Key) ([]byte, error) {
 	encoded, err := m.encode()
 	if err != nil {
 		return nil, err
@@ -146,6 +145,7 @@ func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {
 type content struct {
 	organizationID, id string
 	key                *software.Key
+	disabled           bool // the key is out of use; of a wallet its accounts say so
 	wallet             *openWallet
 }
 
@@ -176,7 +176,7 @@ func (s *sealer) open(file []byte) (content, error) {
 		return content{}, err
 	}
 	key, err := readSecret(payload, info)
-	return content{organizationID: m.OrganizationID, id: m.PrivateKeyID, key: key}, err
+	return content{organizationID: m.OrganizationID, id: m.PrivateKeyID, key: key, disabled: m.Disabled}, err
 }
 
 // reader is the age.Identity that checks our stanza before it lets age go on.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/google/uuid"
 
@@ -51,7 +52,7 @@ type loaded struct {
 	err     error
 }
 
-// version tells one version of a wallet file from the next.
+// version tells one version of a file from the next.
 type version struct {
 	size     int64
 	modified time.Time
@@ -60,6 +61,9 @@ type version struct {
 // lookAgain takes in the files that were added since the last time. If nothing
 // has changed it costs one stat.
 func (s *Store) lookAgain(ctx context.Context) error {
+	if err := s.followChanges(ctx); err != nil {
+		return err
+	}
 	if s.unchanged() {
 		return nil
 	}
@@ -242,7 +246,7 @@ func (s *Store) insert(file loaded) error {
 	if file.wallet != nil {
 		return s.insertWallet(file)
 	}
-	existing, err := s.index.Insert(file.organizationID, file.key)
+	existing, err := s.insertKey(file)
 	if errors.Is(err, keystore.ErrKeyExists) {
 		err = fmt.Errorf("%w: it holds the same key as %s%s: move one of them away", err, existing.ID, keySuffix)
 	}
@@ -250,9 +254,33 @@ func (s *Store) insert(file loaded) error {
 		file.destroy()
 		return err
 	}
-	s.known[uuid.MustParse(file.id)] = struct{}{}
+	s.own(file.id, file.organizationID)
 	return nil
 }
+
+// insertKey makes a key known: to look-ups, or, if it is disabled, as one that is there.
+func (s *Store) insertKey(file loaded) (existing keystore.KeyInfo, err error) {
+	info := file.key.Info()
+	existing, shares := s.parked.sharing(file.organizationID, info)
+	if !shares && file.disabled {
+		existing, shares = s.sharing(file.organizationID, info)
+	}
+	if shares {
+		return existing, keystore.ErrKeyExists
+	}
+	if !file.disabled {
+		return s.index.Insert(file.organizationID, file.key)
+	}
+	s.parked.add(file.organizationID, info)
+	file.destroy() // nothing signs with it
+	return existing, nil
+}
+
+// own notes which organization a file is of. s.mu is held.
+func (s *Store) own(id, organizationID string) { s.known[mustID(id)] = unique.Make(organizationID) }
+
+// mustID returns an id that was checked as a UUID.
+func mustID(id string) uuid.UUID { return uuid.MustParse(id) }
 
 func (s *Store) setAside(file loaded) {
 	bad := badFile{err: s.fileError(file.err, keysName, file.name)}

@@ -22,16 +22,18 @@ const (
 )
 
 // metadata is what the header of a key file says of the key, as one line of
-// JSON in exactly this form:
+// JSON in exactly this form; the last two members are there if they are set:
 //
-//	{"organizationId":"…","privateKeyId":"…","name":"…","curve":"CURVE_…","publicKey":"<hex>","createdAt":"2026-01-02T03:04:05Z"}
+//	{"organizationId":"…","privateKeyId":"…","name":"…","curve":"CURVE_…","publicKey":"<hex>","createdAt":"2026-01-02T03:04:05Z","actsFor":"<hex>","disabled":true}
 type metadata struct {
 	OrganizationID string         `json:"organizationId"`
 	PrivateKeyID   string         `json:"privateKeyId"` // UUID in lower case
 	Name           string         `json:"name"`
 	Curve          keystore.Curve `json:"curve"`
-	PublicKey      string         `json:"publicKey"` // keystore.PublicKey.Bytes in hex
-	CreatedAt      string         `json:"createdAt"` // time.RFC3339, UTC
+	PublicKey      string         `json:"publicKey"`         // keystore.PublicKey.Bytes in hex
+	CreatedAt      string         `json:"createdAt"`         // time.RFC3339, UTC
+	ActsFor        string         `json:"actsFor,omitempty"` // keystore.KeyInfo.ActsFor
+	Disabled       bool           `json:"disabled,omitempty"`
 }
 
 func newMetadata(organizationID string, info keystore.KeyInfo) metadata {
@@ -42,6 +44,7 @@ func newMetadata(organizationID string, info keystore.KeyInfo) metadata {
 		Curve:          info.PublicKey.Curve(),
 		PublicKey:      info.PublicKey.String(),
 		CreatedAt:      info.CreatedAt.UTC().Format(time.RFC3339),
+		ActsFor:        info.ActsFor,
 	}
 }
 
@@ -76,7 +79,7 @@ func parseMetadata(encoded []byte) (m metadata, info keystore.KeyInfo, err error
 }
 
 func (m metadata) keyInfo() (info keystore.KeyInfo, err error) {
-	info = keystore.KeyInfo{ID: m.PrivateKeyID, Name: m.Name}
+	info = keystore.KeyInfo{ID: m.PrivateKeyID, Name: m.Name, ActsFor: m.ActsFor}
 	point, err := hex.DecodeString(m.PublicKey)
 	if err != nil {
 		return info, fmt.Errorf("publicKey: %w", err)
@@ -107,8 +110,25 @@ func (m metadata) check() error {
 	if id, err := canonicalID(m.PrivateKeyID); err != nil || id != m.PrivateKeyID {
 		return fmt.Errorf("key id %q is not a UUID in lower case", m.PrivateKeyID)
 	}
+	if err := checkActsFor(m.ActsFor, m.Curve); err != nil {
+		return err
+	}
 	if !strings.HasSuffix(m.CreatedAt, "Z") || len(m.CreatedAt) != len("2006-01-02T03:04:05Z") {
 		return fmt.Errorf("creation time %s is not a time in UTC of a year with four digits", m.CreatedAt)
+	}
+	return nil
+}
+
+// checkActsFor refuses what is no account of Tempo, and keys that have none there.
+func checkActsFor(account string, curve keystore.Curve) error {
+	if account == "" {
+		return nil
+	}
+	if curve != keystore.CurveSecp256k1 {
+		return fmt.Errorf("a key on %v acts for no other account: access keys are on %v", curve, keystore.CurveSecp256k1)
+	}
+	if address, err := hex.DecodeString(account); err != nil || len(address) != 20 || hex.EncodeToString(address) != account {
+		return fmt.Errorf("the account %q that the key acts for is not an address of 40 hex digits in lower case", account)
 	}
 	return nil
 }

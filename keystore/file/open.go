@@ -44,6 +44,11 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 	s.sweep()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now, err := s.changesNow() // what changes from now on is read again
+	if err != nil {
+		return err
+	}
+	s.followed.Store(&now)
 	if err := s.takeIn(ctx); err != nil {
 		return err
 	}

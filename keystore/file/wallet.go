@@ -33,8 +33,9 @@ func (w Wallet) clone() Wallet {
 // Account is a key of a wallet. Its name is the wallet's and its path.
 type Account struct {
 	keystore.KeyInfo
-	Curve keystore.Curve
-	Path  wallet.Path
+	Curve    keystore.Curve
+	Path     wallet.Path
+	Disabled bool // out of use: it is not found
 }
 
 // NewWallet is what AddWallet takes. The caller owns the slices and wipes them.
@@ -279,16 +280,37 @@ func (s *Store) insertWallet(file loaded) error {
 			return fmt.Errorf("%w: its account %v is the same key as %s%s, or has its id: move one of them away", keystore.ErrKeyExists, account.Path, existing.ID, keySuffix)
 		}
 	}
-	for i := range fresh {
-		if _, err := s.index.Insert(file.organizationID, w.keys[i]); err != nil {
+	for i, account := range w.Accounts {
+		if err := s.insertAccount(file, i, fresh[i]); err != nil {
 			return err
 		}
-		w.keys[i] = nil
-	}
-	s.known[uuid.MustParse(file.id)] = struct{}{}
-	for _, account := range w.Accounts {
 		s.accounts[account.ID] = file.id
 	}
+	s.own(file.id, file.organizationID)
 	s.wallets[file.id] = &knownWallet{Wallet: w.clone(), organizationID: file.organizationID, version: file.version}
+	return nil
+}
+
+// insertAccount makes an account known as its file has it: anew, or, if it is not
+// fresh, with what has changed. s.mu is held.
+func (s *Store) insertAccount(file loaded, i int, fresh bool) error {
+	w, account := file.wallet, file.wallet.Accounts[i]
+	if !fresh {
+		known, err := s.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
+		if err == nil && !account.Disabled && known.Info().ActsFor == account.ActsFor {
+			known.Rename(account.Name)
+			return nil
+		}
+		s.index.Remove(file.organizationID, account.ID)
+		s.parked.remove(account.ID)
+	}
+	if account.Disabled {
+		s.parked.add(file.organizationID, account.KeyInfo)
+		return nil
+	}
+	if _, err := s.index.Insert(file.organizationID, w.keys[i]); err != nil {
+		return err
+	}
+	w.keys[i] = nil
 	return nil
 }

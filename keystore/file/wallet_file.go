@@ -40,6 +40,8 @@ type accountMetadata struct {
 	Curve        keystore.Curve `json:"curve"`
 	PublicKey    string         `json:"publicKey"` // keystore.PublicKey.Bytes in hex
 	CreatedAt    string         `json:"createdAt"`
+	ActsFor      string         `json:"actsFor,omitempty"`
+	Disabled     bool           `json:"disabled,omitempty"`
 }
 
 func newWalletMetadata(organizationID string, w Wallet) walletMetadata {
@@ -54,6 +56,8 @@ func newWalletMetadata(organizationID string, w Wallet) walletMetadata {
 			Curve:        account.PublicKey.Curve(),
 			PublicKey:    account.PublicKey.String(),
 			CreatedAt:    account.CreatedAt.UTC().Format(time.RFC3339),
+			ActsFor:      account.ActsFor,
+			Disabled:     account.Disabled,
 		})
 	}
 	return m
@@ -122,14 +126,14 @@ func (m walletMetadata) account(a accountMetadata) (Account, error) {
 	}
 	as := metadata{
 		OrganizationID: m.OrganizationID, PrivateKeyID: a.PrivateKeyID,
-		Curve: a.Curve, PublicKey: a.PublicKey, CreatedAt: a.CreatedAt,
+		Curve: a.Curve, PublicKey: a.PublicKey, CreatedAt: a.CreatedAt, ActsFor: a.ActsFor,
 	}
 	if err := as.check(); err != nil {
 		return Account{}, err
 	}
 	info, err := as.keyInfo()
 	info.Name = accountName(m.Name, path)
-	return Account{KeyInfo: info, Curve: a.Curve, Path: path}, err
+	return Account{KeyInfo: info, Curve: a.Curve, Path: path, Disabled: a.Disabled}, err
 }
 
 // openWallet is a wallet with its secrets: who has it destroys it.

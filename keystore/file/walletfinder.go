@@ -41,7 +41,10 @@ func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string)
 }
 
 // WalletOf implements keystore.WalletFinder, from the files that were read so far.
-func (s *Store) WalletOf(_ context.Context, organizationID, keyID string) (keystore.Wallet, error) {
+func (s *Store) WalletOf(ctx context.Context, organizationID, keyID string) (keystore.Wallet, error) {
+	if err := s.followChanges(ctx); err != nil {
+		return keystore.Wallet{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -54,11 +57,13 @@ func (s *Store) WalletOf(_ context.Context, organizationID, keyID string) (keyst
 	return known.found(), nil
 }
 
-// found returns the wallet as keystore has it.
+// found returns the wallet as keystore has it, without accounts that are disabled.
 func (w *knownWallet) found() keystore.Wallet {
-	wallet := keystore.Wallet{ID: w.ID, Name: w.Name, Accounts: make([]keystore.Account, len(w.Accounts))}
-	for i, account := range w.Accounts {
-		wallet.Accounts[i] = keystore.Account{KeyInfo: account.KeyInfo, Path: account.Path.String()}
+	wallet := keystore.Wallet{ID: w.ID, Name: w.Name, Accounts: make([]keystore.Account, 0, len(w.Accounts))}
+	for _, account := range w.Accounts {
+		if !account.Disabled {
+			wallet.Accounts = append(wallet.Accounts, keystore.Account{KeyInfo: account.KeyInfo, Path: account.Path.String()})
+		}
 	}
 	return wallet
 }

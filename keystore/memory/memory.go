@@ -75,7 +75,7 @@ func newKey(key keystore.NewKey) (*software.Key, error) {
 	if key.CreatedAt.IsZero() {
 		key.CreatedAt = time.Now()
 	}
-	info := keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt}
+	info := keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt, ActsFor: key.ActsFor}
 	return software.New(info, key.Curve, key.Secret)
 }
 

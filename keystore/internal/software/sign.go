@@ -44,6 +44,9 @@ func (k *secp256k1Handle) Info() keystore.KeyInfo { return (*Key)(k).Info() }
 // Info implements keystore.Described.
 func (k *ed25519Handle) Info() keystore.KeyInfo { return (*Key)(k).Info() }
 
+// ActsFor implements keystore.Delegate.
+func (k *secp256k1Handle) ActsFor() []byte { return k.actsFor }
+
 // Format writes which key it is, whatever the verb.
 func (k *secp256k1Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "key "+k.id) }
 

@@ -5,6 +5,7 @@ package software
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -24,6 +25,7 @@ type Key struct {
 	id        string
 	name      atomic.Pointer[string] // can change
 	createdAt int64                  // seconds since 1970
+	actsFor   []byte                 // keystore.KeyInfo.ActsFor in binary, nil if none
 }
 
 // ErrOtherPublicKey is what New returns when the secret does not belong to the
@@ -38,9 +40,15 @@ func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, erro
 	if len(secret) != keystore.SecretSize {
 		return nil, fmt.Errorf("%v secret: %d bytes, want %d", curve, len(secret), keystore.SecretSize)
 	}
+	actsFor, err := hex.DecodeString(info.ActsFor)
+	if err != nil {
+		return nil, fmt.Errorf("the account that the key acts for: %w", err)
+	}
 	key := &Key{id: info.ID, createdAt: info.CreatedAt.Unix()}
+	if len(actsFor) > 0 {
+		key.actsFor = actsFor
+	}
 	key.name.Store(&info.Name)
-	var err error
 	switch curve {
 	case keystore.CurveSecp256k1:
 		err = key.holdSecp256k1(secret)
@@ -98,7 +106,10 @@ func Generate(curve keystore.Curve, secret []byte) error {
 
 // Info implements keystore.Described.
 func (k *Key) Info() keystore.KeyInfo {
-	return keystore.KeyInfo{ID: k.id, Name: *k.name.Load(), PublicKey: k.public, CreatedAt: time.Unix(k.createdAt, 0).UTC()}
+	return keystore.KeyInfo{
+		ID: k.id, Name: *k.name.Load(), PublicKey: k.public, CreatedAt: time.Unix(k.createdAt, 0).UTC(),
+		ActsFor: hex.EncodeToString(k.actsFor),
+	}
 }
 
 // Rename gives the key another name.
