@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,21 +14,23 @@ import (
 func newKeysCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "keys",
-		Short: "Make, import, export and list keys",
+		Short: "Make, import, export, change and list keys",
 		Long: paragraphs(`
-Make, import, export and list the keys of a keystore.
+Make, import, export, change and list the keys of a keystore.
 
 Each key is printed as one line of JSON, with all the addresses it has:
 
   {"privateKeyId":"…","name":"…","curve":"CURVE_SECP256K1","publicKey":"…",
    "addresses":[{"format":"ADDRESS_FORMAT_ETHEREUM","address":"0x…"}]}
 
-The keys of a wallet have "walletId" and "path", too. A key in an HSM has no
-taproot address: there are no signatures for it in PKCS#11.`),
+The keys of a wallet have "walletId" and "path", too; one that is disabled has
+"disabled", and an access key of Tempo "actsFor". A key in an HSM has no taproot
+address: there are no signatures for it in PKCS#11.`),
 		Args: cobra.NoArgs,
 		RunE: chooseCommand,
 	}
-	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(), newPassphraseCommand())
+	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(),
+		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(), newRestoreCommand(), newBackupCommand(), newPassphraseCommand())
 	return command
 }
 
@@ -43,6 +43,8 @@ type keyLine struct {
 	Addresses    []chains.Address `json:"addresses"`
 	WalletID     string           `json:"walletId,omitempty"` // of an account of a wallet
 	Path         string           `json:"path,omitempty"`
+	ActsFor      string           `json:"actsFor,omitempty"` // account that an access key of Tempo signs for
+	Disabled     bool             `json:"disabled,omitempty"`
 }
 
 // networkFlag picks the Bitcoin network whose addresses are printed.
@@ -82,6 +84,9 @@ func (n *networkFlag) line(info keystore.KeyInfo) keyLine {
 		PublicKey:    info.PublicKey.String(),
 		Addresses:    []chains.Address{},
 	}
+	if info.ActsFor != "" {
+		line.ActsFor = evmAddress(info.ActsFor)
+	}
 	ours := bitcoinFormat + strings.ToUpper(n.name) + "_"
 	for _, address := range countersign.Addresses(info.PublicKey) {
 		if !strings.HasPrefix(address.Format, bitcoinFormat) || strings.HasPrefix(address.Format, ours) {
@@ -89,113 +94,6 @@ func (n *networkFlag) line(info keystore.KeyInfo) keyLine {
 		}
 	}
 	return line
-}
-
-func newListCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
-	command := &cobra.Command{
-		Use:   "list",
-		Short: "Print all keys, oldest first",
-		Long: paragraphs(`
-Print the keys of an organization, oldest first: one line of JSON each.`),
-		Example: "  countersign keys list --keystore file:keys",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return listKeys(cmd, &at, network) },
-	}
-	at.register(command)
-	network.register(command)
-	return command
-}
-
-// listKeys prints all keys. That there are none is said: it may be the wrong
-// organization.
-func listKeys(cmd *cobra.Command, at *keystoreFlags, network networkFlag) error {
-	empty := true
-	err := eachKey(cmd, at, network, func(keystore.KeyInfo) bool {
-		empty = false
-		return true
-	})
-	if err == nil && empty {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no keys here: --org names another.\n", at.organization)
-	}
-	return err
-}
-
-func newShowCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
-	command := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Print one key",
-		Long:    "Print the key with an id, as one line of JSON.\n",
-		Example: "  countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return showKey(cmd, &at, network, args[0])
-		},
-	}
-	at.register(command)
-	network.register(command)
-	return command
-}
-
-// showKey prints one key, without reading the others where the keystore can do so.
-func showKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, id string) (err error) {
-	if err := network.check(); err != nil {
-		return err
-	}
-	keys, err := at.open(cmd)
-	if err != nil {
-		return err
-	}
-	defer closeKeystore(keys, &err)
-	key, err := keys.Find(cmd.Context(), at.organization, keystore.ByID(id))
-	if errors.Is(err, keystore.ErrKeyNotFound) {
-		tellSkipped(cmd, keys)
-		return fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", at.organization, id)
-	}
-	if err != nil {
-		return err
-	}
-	places, err := placesOf(cmd.Context(), keys, at.organization)
-	if err != nil {
-		return err
-	}
-	if err := printJSON(cmd.OutOrStdout(), spendable(keys, places.mark(network.line(keystore.InfoOf(key))))); err != nil {
-		return err
-	}
-	tellSkipped(cmd, keys)
-	return nil
-}
-
-// eachKey prints the keys that are wanted.
-func eachKey(cmd *cobra.Command, at *keystoreFlags, network networkFlag, wanted func(keystore.KeyInfo) bool) (err error) {
-	if err := network.check(); err != nil {
-		return err
-	}
-	keys, err := at.open(cmd)
-	if err != nil {
-		return err
-	}
-	defer closeKeystore(keys, &err)
-	places, err := placesOf(cmd.Context(), keys, at.organization)
-	if err != nil {
-		return err
-	}
-	for info, err := range keys.Keys(cmd.Context(), at.organization) {
-		if err != nil {
-			return err
-		}
-		if !wanted(info) {
-			continue
-		}
-		if err := printJSON(cmd.OutOrStdout(), spendable(keys, places.mark(network.line(info)))); err != nil {
-			return err
-		}
-	}
-	tellSkipped(cmd, keys)
-	return nil
 }
 
 // closeKeystore closes a keystore; an error of that counts if there is no other.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,7 @@ func (n *networkFlag) wallet(w file.Wallet) walletLine {
 
 func (n *networkFlag) account(walletID string, account file.Account) keyLine {
 	line := n.line(account.KeyInfo)
-	line.WalletID, line.Path = walletID, account.Path.String()
+	line.WalletID, line.Path, line.Disabled = walletID, account.Path.String(), account.Disabled
 	return line
 }
 
@@ -72,6 +73,19 @@ type walletKeeper interface {
 	Derive(ctx context.Context, organizationID, walletID string, account wallet.Account) (file.Account, error)
 	Wallets(ctx context.Context, organizationID string) ([]file.Wallet, error)
 	RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error
+}
+
+// findWallet returns the wallet with an id, if there is one.
+func findWallet(ctx context.Context, keys walletKeeper, organizationID, id string) (w file.Wallet, found bool, err error) {
+	wallets, err := keys.Wallets(ctx, organizationID)
+	if err != nil {
+		return w, false, err
+	}
+	i := slices.IndexFunc(wallets, func(w file.Wallet) bool { return keystore.ByID(w.ID) == keystore.ByID(id) })
+	if i < 0 {
+		return w, false, nil
+	}
+	return wallets[i], true, nil
 }
 
 const noWallets = "a wallet does not go into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can go, from 'countersign keys export --format hex' to 'countersign keys import'"

@@ -163,7 +163,7 @@ func (f *keystoreFlags) createDirectory(cmd *cobra.Command) (keystore.Keystore, 
 }
 
 func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
-	store, err := file.Open(ctx, dir, passphrase, file.Options{SkipInvalid: f.leaveOutBadFiles, Logger: f.log})
+	store, err := file.Open(ctx, dir, passphrase, file.Options{SkipInvalid: f.leaveOutBadFiles, Logger: f.log, OnDisabled: f.onDisabled(stderr)})
 	if errors.Is(err, context.Canceled) {
 		return nil, terminal.ErrInterrupted
 	}
@@ -180,6 +180,16 @@ func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 		fmt.Fprintf(stderr, "Left out: %s\n", shown(bad))
 	}
 	return store, nil
+}
+
+// onDisabled tells the person at the command why a key is not found. A server logs it.
+func (f *keystoreFlags) onDisabled(stderr io.Writer) func(keystore.KeyInfo) {
+	if f.log != nil {
+		return nil
+	}
+	return func(info keystore.KeyInfo) {
+		fmt.Fprintf(stderr, "Key %s is disabled: 'countersign keys enable %s' undoes that.\n", info.ID, info.ID)
+	}
 }
 
 // isKeystore reports whether there is a keystore in the directory; false if

@@ -13,8 +13,9 @@ import (
 )
 
 // calls, with what is harmless by design: a lock that can only be opened for
-// reading is as good; Open goes on if it cannot sweep; and a key file of which
-// the version is not known (the lstat in front of those of reading it, and behind
+// reading is as good; Open goes on if it cannot sweep; a key file that
+// cannot be read after it was changed is set aside, and read again the next time; and
+// one of which the version is not known (the lstat in front of those of reading it, and behind
 // writing it) is read once more the next time.
 var calls = []onDisk{
 	{name: "Create", prepare: func(t *testing.T, x *trial) func() error {
@@ -83,6 +84,24 @@ var calls = []onDisk{
 			account, err := store.Derive(t.Context(), "org", x.wallet.ID, accountAt(t, 9))
 			if err == nil {
 				x.acknowledged = append(x.acknowledged, keyState(account.KeyInfo))
+			}
+			return err
+		}
+	}},
+	{name: "Disable", harmless: []string{"open lock", "close changes", "lstat keys/first.age", "open keys/first.age #2", "stat keys/first.age #2", "read keys/first.age #3", "read keys/first.age #4"}, prepare: func(t *testing.T, x *trial) func() error {
+		store := x.open(t)
+		return func() error { return store.Disable(t.Context(), "org", x.first.ID) }
+	}},
+	{name: "Disable an account", wallet: true, harmless: []string{"open lock", "close changes", "lstat keys/wallet.age", "open keys/wallet.age #2", "stat keys/wallet.age #2", "read keys/wallet.age #3", "read keys/wallet.age #4"}, prepare: func(t *testing.T, x *trial) func() error {
+		store := x.open(t)
+		return func() error { return store.Disable(t.Context(), "org", x.wallet.Accounts[0].ID) }
+	}},
+	{name: "Archive", harmless: []string{"open lock", "close changes", "lstat keys/first.age", "open keys/first.age #3", "stat keys/first.age #3", "read keys/first.age #5", "read keys/first.age #6", "closedir deleted"}, prepare: func(t *testing.T, x *trial) func() error {
+		store := x.open(t)
+		return func() error {
+			_, err := store.Archive(t.Context(), "org", x.first.ID)
+			if errors.Is(err, keystore.ErrKeyNotFound) { // the second time
+				return nil
 			}
 			return err
 		}

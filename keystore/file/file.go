@@ -98,7 +98,24 @@ func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Loc
 	if err := s.lookAgain(ctx); err != nil {
 		return nil, err
 	}
-	return s.index.Find(ctx, organizationID, at)
+	if key, err = s.index.Find(ctx, organizationID, at); err != nil {
+		s.tellDisabled(organizationID, at)
+	}
+	return key, err
+}
+
+// tellDisabled tells the operator, and no one else, that a disabled key is asked for.
+func (s *Store) tellDisabled(organizationID string, at keystore.Locator) {
+	s.mu.Lock()
+	info, disabled := s.parked.find(organizationID, at)
+	s.mu.Unlock()
+	switch {
+	case !disabled:
+	case s.options.OnDisabled != nil:
+		s.options.OnDisabled(info)
+	default:
+		s.options.Logger.Warn("a disabled key was asked for", "organization", organizationID, "key", info.ID, "name", info.Name)
+	}
 }
 
 // Keys implements keystore.Keystore. It looks for files that other processes

@@ -93,27 +93,30 @@ type alteration struct {
 func (s *Store) change(ctx context.Context, what, organizationID, id string, by alteration) error {
 	id, err := canonicalID(id)
 	if err == nil {
-		err = s.asWriter(ctx, func() error {
-			file, err := s.readFor(organizationID, id)
-			if err != nil {
-				return err
-			}
-			defer file.destroy()
-			sealed, err := s.edited(file, id, by)
-			if err != nil {
-				return err
-			}
-			showProgress(s.root)
-			if err := replaceFile(s.keysRoot, file.name, sealed); err != nil {
-				return s.fileError(err, keysName, file.name)
-			}
-			return s.announced(ctx, file.id)
-		})
+		err = s.asWriter(ctx, func() error { return s.replace(ctx, organizationID, id, by) })
 	}
 	if err != nil {
 		return s.errorf(what+" key", err)
 	}
 	return nil
+}
+
+// replace is change for who has the lock.
+func (s *Store) replace(ctx context.Context, organizationID, id string, by alteration) error {
+	file, err := s.readFor(organizationID, id)
+	if err != nil {
+		return err
+	}
+	defer file.destroy()
+	sealed, err := s.edited(file, id, by)
+	if err != nil {
+		return err
+	}
+	showProgress(s.root)
+	if err := replaceFile(s.keysRoot, file.name, sealed); err != nil {
+		return s.fileError(err, keysName, file.name)
+	}
+	return s.announced(ctx, file.id)
 }
 
 // announced tells all processes, this one among them, of files that were changed.

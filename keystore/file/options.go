@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Defaults of Options.
@@ -44,7 +46,12 @@ type Options struct {
 	// for each other. 0 is DefaultLockWait.
 	LockWait time.Duration
 
-	// Logger is told of bad files that are left out. nil discards.
+	// OnDisabled, if it is set, is called when a disabled key is looked for, in place of
+	// logging it.
+	OnDisabled func(keystore.KeyInfo)
+
+	// Logger is told of bad files that are left out, and of look-ups of disabled keys.
+	// nil discards.
 	Logger *slog.Logger
 }
 

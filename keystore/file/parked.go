@@ -30,7 +30,7 @@ func (p *parked) add(organizationID string, info keystore.KeyInfo) {
 		p.keys, p.at = map[string]parkedKey{}, map[parkedAt]string{}
 	}
 	p.keys[info.ID] = parkedKey{organizationID, info}
-	for _, at := range locators(info) {
+	for _, at := range everyLocator(info) {
 		p.at[parkedAt{organizationID, at}] = info.ID
 	}
 }
@@ -42,7 +42,7 @@ func (p *parked) remove(id string) {
 		return
 	}
 	delete(p.keys, id)
-	for _, at := range locators(key.KeyInfo) {
+	for _, at := range everyLocator(key.KeyInfo) {
 		delete(p.at, parkedAt{key.organizationID, at})
 	}
 }
@@ -55,6 +55,21 @@ func (p *parked) sharing(organizationID string, info keystore.KeyInfo) (found ke
 		}
 	}
 	return keystore.KeyInfo{}, false
+}
+
+// find returns the key at a place.
+func (p *parked) find(organizationID string, at keystore.Locator) (keystore.KeyInfo, bool) {
+	id, ok := p.at[parkedAt{organizationID, at}]
+	return p.keys[id].KeyInfo, ok
+}
+
+// everyLocator returns where a key would be found.
+func everyLocator(info keystore.KeyInfo) []keystore.Locator {
+	all := locators(info)
+	if taproot, err := keystore.TaprootLocator(info.PublicKey); err == nil {
+		all = append(all, taproot)
+	}
+	return all
 }
 
 // list returns the keys of an organization, oldest first.

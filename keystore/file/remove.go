@@ -21,41 +21,37 @@ const deletedName = "deleted"
 // Delete implements keystore.Deleter, of keys, and of wallets with all their accounts.
 // The file is removed; what of it a disk keeps is encrypted to the keystore's identity.
 func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
-	return s.remove(ctx, organizationID, id, func(name string) error {
-		if err := s.keysRoot.Remove(name); err != nil {
-			return s.fileError(err, keysName, name)
-		}
-		return syncDirectory(s.keysRoot)
-	})
+	return s.remove(ctx, organizationID, id, func(string) error { return nil })
 }
 
 // Archive implements keystore.Archiver, of what Delete takes. The file, which the
 // passphrase opens as before, goes to the directory "deleted"; Restore brings it back.
 func (s *Store) Archive(ctx context.Context, organizationID, id string) (copy string, err error) {
 	err = s.remove(ctx, organizationID, id, func(name string) error {
-		if err := s.root.Mkdir(deletedName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
-			return s.fileError(err, deletedName)
-		}
-		deleted, err := s.openDeleted()
-		if err != nil {
-			return err
-		}
-		defer deleted.Close()
-		// It is safe in its new place before it leaves the old one.
-		content, err := readFile(s.keysRoot, name, maxKeyFileSize)
-		if err != nil {
-			return s.fileError(err, keysName, name)
-		}
-		if err := errors.Join(replaceFile(deleted, name, content), syncDirectory(s.root)); err != nil {
-			return s.fileError(err, deletedName, name)
-		}
-		if err := s.keysRoot.Remove(name); err != nil {
-			return s.fileError(err, keysName, name)
-		}
 		copy = filepath.Join(s.dir, deletedName, name)
-		return syncDirectory(s.keysRoot)
+		return s.archive(name)
 	})
 	return copy, err
+}
+
+// archive copies a key file to the deleted ones.
+func (s *Store) archive(name string) error {
+	if err := s.root.Mkdir(deletedName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return s.fileError(err, deletedName)
+	}
+	deleted, err := s.openDeleted()
+	if err != nil {
+		return err
+	}
+	defer deleted.Close()
+	content, err := readFile(s.keysRoot, name, maxKeyFileSize)
+	if err != nil {
+		return s.fileError(err, keysName, name)
+	}
+	if err := errors.Join(replaceFile(deleted, name, content), syncDirectory(s.root)); err != nil {
+		return s.fileError(err, deletedName, name)
+	}
+	return nil
 }
 
 func (s *Store) openDeleted() (directory, error) {
@@ -69,19 +65,31 @@ func (s *Store) openDeleted() (directory, error) {
 	return s.root.OpenDirectory(deletedName)
 }
 
-// remove takes the file of a key or wallet away, and tells all processes.
-func (s *Store) remove(ctx context.Context, organizationID, id string, away func(name string) error) error {
+// remove takes a key or wallet out of use in all processes, and then its file away:
+// after a crash in between it is not lost, and not found, but disabled; and deleting
+// what is not there any more leaves nothing to be told.
+func (s *Store) remove(ctx context.Context, organizationID, id string, archive func(name string) error) error {
 	id, err := canonicalID(id)
 	if err == nil {
 		err = s.asWriter(ctx, func() error {
 			if walletID := s.accounts[id]; walletID != "" && s.isOf(organizationID, walletID) {
 				return fmt.Errorf("%w: disable it, or delete the wallet, %s", ErrAccount, walletID)
 			}
+			name := id + keySuffix
 			if !s.isOf(organizationID, id) {
 				return fmt.Errorf("%w: organization %q has no key or wallet %s", keystore.ErrKeyNotFound, organizationID, id)
 			}
-			if err := away(id + keySuffix); err != nil {
+			if err := archive(name); err != nil {
 				return err
+			}
+			if err := s.replace(ctx, organizationID, id, setDisabled(true)); err != nil {
+				return err
+			}
+			if err := s.keysRoot.Remove(name); err != nil {
+				return s.fileError(err, keysName, name)
+			}
+			if err := syncDirectory(s.keysRoot); err != nil {
+				return s.fileError(err, keysName)
 			}
 			return s.announced(ctx, id)
 		})

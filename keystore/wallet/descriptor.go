@@ -169,3 +169,13 @@ func (s *descriptorSum) add(symbol uint64) {
 		}
 	}
 }
+
+// BitcoinAccount returns the account that the key at a path belongs to, as Watch takes
+// it: the first three steps of m/purpose'/coin'/account'/change/index.
+func BitcoinAccount(path Path) (account Path, ok bool) {
+	if len(path) != 5 || path[3] > 1 || path[4] >= Hardened {
+		return nil, false
+	}
+	_, _, err := descriptorOf(path[:3])
+	return path[:3:3], err == nil
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+func newListCommand() *cobra.Command {
+	var at keystoreFlags
+	var network networkFlag
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "Print all keys, oldest first",
+		Long: paragraphs(`
+Print the keys of an organization, oldest first: as a table on a terminal, else, or
+with --json, one line of JSON each. Keys that are disabled come behind the others.
+
+The table has one address of each key: the one that is usual at the path of an
+account, else Ethereum's or Solana's. 'countersign keys show' has them all.`),
+		Example: "  countersign keys list --keystore file:keys",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			asTable := !asJSON && terminal.Is(cmd.OutOrStdout())
+			return listKeys(cmd, &at, network, asTable)
+		},
+	}
+	at.register(command)
+	network.register(command)
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON, on a terminal too")
+	return command
+}
+
+// listKeys prints all keys. That there are none is said: it may be the wrong
+// organization.
+func listKeys(cmd *cobra.Command, at *keystoreFlags, network networkFlag, asTable bool) (err error) {
+	if err := network.check(); err != nil {
+		return err
+	}
+	keys, err := at.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	var out keyPrinter = jsonKeys{cmd.OutOrStdout()}
+	if asTable {
+		out = newKeyTable(cmd.OutOrStdout())
+	}
+	count := 0
+	err = eachKey(cmd.Context(), keys, at.organization, network, func(line keyLine) error {
+		count++
+		return out.print(line)
+	})
+	if err == nil {
+		err = out.flush(count)
+	}
+	if err == nil && count == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no keys here: --org names another.\n", at.organization)
+	}
+	tellSkipped(cmd, keys)
+	return err
+}
+
+// eachKey calls back with each key of an organization: first those that sign, then
+// those that are disabled.
+func eachKey(ctx context.Context, keys keystore.Keystore, organizationID string, network networkFlag, use func(keyLine) error) error {
+	places, err := placesOf(ctx, keys, organizationID)
+	if err != nil {
+		return err
+	}
+	for info, err := range keys.Keys(ctx, organizationID) {
+		if err == nil {
+			err = use(spendable(keys, places.mark(network.line(info))))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	disabled, err := disabledKeys(ctx, keys, organizationID)
+	if err != nil {
+		return err
+	}
+	for _, info := range disabled {
+		line := places.mark(network.line(info))
+		line.Disabled = true
+		if err := use(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disabledKeys lists the disabled keys of a keystore that can disable keys.
+func disabledKeys(ctx context.Context, keys keystore.Keystore, organizationID string) ([]keystore.KeyInfo, error) {
+	if disabler, ok := keys.(keystore.Disabler); ok {
+		return disabler.Disabled(ctx, organizationID)
+	}
+	return nil, nil
+}
+
+// keyPrinter prints keys.
+type keyPrinter interface {
+	print(keyLine) error
+	flush(count int) error
+}
+
+type jsonKeys struct{ out io.Writer }
+
+func (j jsonKeys) print(line keyLine) error { return printJSON(j.out, line) }
+func (jsonKeys) flush(int) error            { return nil }
+
+// keyTable prints keys for a person.
+type keyTable struct{ *tabwriter.Writer }
+
+func newKeyTable(out io.Writer) keyTable {
+	table := keyTable{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+	fmt.Fprintln(table, "NAME\tCURVE\tADDRESS\tPATH\tID\tSTATE")
+	return table
+}
+
+func (t keyTable) print(line keyLine) error {
+	state := ""
+	switch {
+	case line.Disabled:
+		state = "disabled"
+	case line.ActsFor != "":
+		state = "acts for " + line.ActsFor
+	}
+	curve := strings.ToLower(strings.TrimPrefix(line.Curve.String(), "CURVE_"))
+	_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n",
+		cmp.Or(line.Name, "-"), curve, line.usualAddress(), cmp.Or(line.Path, "-"), line.PrivateKeyID, state)
+	return err
+}
+
+func (t keyTable) flush(count int) error {
+	if count == 0 {
+		return nil
+	}
+	return t.Flush()
+}
+
+// usualFormats are the ends of the address formats that are usual at paths.
+var usualFormats = []struct{ path, format string }{
+	{"m/44'/195'/", "_TRON"},
+	{"m/44'/501'/", "_SOLANA"},
+	{"m/44'/0'/", "_P2PKH"}, {"m/44'/1'/", "_P2PKH"},
+	{"m/49'/", "_P2SH"},
+	{"m/84'/", "_P2WPKH"},
+	{"m/86'/", taprootFormat},
+}
+
+// usualAddress returns the address by which a person knows the key.
+func (l keyLine) usualAddress() string {
+	format := "_ETHEREUM"
+	if l.Curve == keystore.CurveEd25519 {
+		format = "_SOLANA"
+	}
+	for _, usual := range usualFormats {
+		if strings.HasPrefix(l.Path, usual.path) {
+			format = usual.format
+		}
+	}
+	for _, address := range l.Addresses {
+		if strings.HasSuffix(address.Format, format) {
+			return address.Address
+		}
+	}
+	return "-"
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// showCommand is one call of keys show.
+type showCommand struct {
+	at       keystoreFlags
+	network  networkFlag
+	xpub     bool
+	accounts []string // of --account
+}
+
+func newShowCommand() *cobra.Command {
+	var c showCommand
+	command := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print one key, or the public keys and descriptors of a wallet",
+		Long: paragraphs(`
+Print the key with an id, as one line of JSON.
+
+With --xpub, ID is that of a wallet. Printed is what a watch-only wallet such as
+Sparrow or Bitcoin Core needs to watch its Bitcoin accounts and to make PSBTs that
+this keystore signs:
+
+  {"walletId":"…","name":"…","fingerprint":"<hex>","accounts":[{"path":"m/84'/0'/0'",
+   "xpub":"xpub…","receive":"wpkh([…]xpub…/0/*)#…","change":"wpkh([…]xpub…/1/*)#…"}]}
+
+They are the accounts that the wallet has derived keys of, or those that --account
+names. Whoever has an extended public key sees all addresses of its account, and with
+one of the account's secret keys can compute all the others.`),
+		Example: paragraphs(`
+  countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
+  countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.at.register(command)
+	c.network.register(command)
+	command.Flags().BoolVar(&c.xpub, "xpub", false, "print extended public keys and output descriptors (BIP-380) of a wallet")
+	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
+	return command
+}
+
+func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
+	if err := c.network.check(); err != nil {
+		return err
+	}
+	if len(c.accounts) > 0 && !c.xpub {
+		return usagef("--account goes with --xpub")
+	}
+	if c.xpub {
+		return c.showWallet(cmd, id)
+	}
+	keys, err := c.at.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	line, err := keyLineOf(cmd.Context(), keys, &c.at, c.network, id)
+	if errors.Is(err, keystore.ErrKeyNotFound) {
+		tellSkipped(cmd, keys)
+		return fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", c.at.organization, id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := printJSON(cmd.OutOrStdout(), line); err != nil {
+		return err
+	}
+	tellSkipped(cmd, keys)
+	return nil
+}
+
+// keyLineOf returns what is printed of one key, disabled or not, without reading the
+// others where the keystore can do so.
+func keyLineOf(ctx context.Context, keys keystore.Keystore, at *keystoreFlags, network networkFlag, id string) (keyLine, error) {
+	key, err := keys.Find(ctx, at.organization, keystore.ByID(id))
+	disabled := errors.Is(err, keystore.ErrKeyNotFound)
+	if err != nil && !disabled {
+		return keyLine{}, err
+	}
+	var info keystore.KeyInfo
+	if disabled {
+		all, listErr := disabledKeys(ctx, keys, at.organization)
+		i := slices.IndexFunc(all, func(info keystore.KeyInfo) bool { return keystore.ByID(info.ID) == keystore.ByID(id) })
+		if i < 0 {
+			return keyLine{}, errors.Join(err, listErr)
+		}
+		info = all[i]
+	} else {
+		info = keystore.InfoOf(key)
+	}
+	places, err := placesOf(ctx, keys, at.organization)
+	line := spendable(keys, places.mark(network.line(info)))
+	line.Disabled = disabled
+	return line, err
+}
+
+// watchLine is how the public side of a wallet is printed.
+type watchLine struct {
+	WalletID    string         `json:"walletId"`
+	Name        string         `json:"name"`
+	Fingerprint string         `json:"fingerprint"` // of the master key, 4 bytes in hex
+	Accounts    []watchAccount `json:"accounts"`
+}
+
+type watchAccount struct {
+	Path    string `json:"path"`
+	XPub    string `json:"xpub"`
+	Receive string `json:"receive"` // output descriptors (BIP-380)
+	Change  string `json:"change"`
+}
+
+// showWallet is keys show --xpub.
+func (c *showCommand) showWallet(cmd *cobra.Command, id string) (err error) {
+	paths, err := parsePaths(c.accounts)
+	if err != nil {
+		return err
+	}
+	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
+		return err
+	}
+	keys, err := openFor[walletKeeper](&c.at, cmd, noWallets)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	line, err := watch(cmd.Context(), keys, c.at.organization, id, paths)
+	if err != nil {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), line)
+}
+
+func parsePaths(texts []string) (paths []wallet.Path, err error) {
+	for _, text := range texts {
+		path, err := wallet.ParsePath(text)
+		if err != nil {
+			return nil, usagef("--account: %v", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// watch returns the public side of a wallet: of the accounts at paths, or of those that
+// it has keys of.
+func watch(ctx context.Context, keys walletKeeper, organizationID, id string, paths []wallet.Path) (line watchLine, err error) {
+	w, found, err := findWallet(ctx, keys, organizationID, id)
+	if err == nil && !found {
+		err = fmt.Errorf("organization %q has no wallet with the id %q: 'countersign keys list' prints them", organizationID, id)
+	}
+	if err != nil {
+		return line, err
+	}
+	if paths == nil {
+		paths = bitcoinAccounts(w)
+	}
+	if len(paths) == 0 {
+		return line, fmt.Errorf("wallet %s has no key of a Bitcoin account: name one with --account, such as m/84'/0'/0'", w.ID)
+	}
+	line = watchLine{WalletID: w.ID, Name: w.Name, Accounts: []watchAccount{}}
+	err = keys.RevealMnemonic(ctx, organizationID, w.ID, func(mnemonic, passphrase []byte) error {
+		seed, err := wallet.Seed(mnemonic, passphrase)
+		if err != nil {
+			return err
+		}
+		defer keystore.Wipe(seed)
+		for _, path := range paths {
+			account, err := wallet.Watch(seed, path)
+			if err != nil {
+				return err
+			}
+			line.Fingerprint = hex.EncodeToString(account.Fingerprint[:])
+			line.Accounts = append(line.Accounts, watchAccount{path.String(), account.XPub, account.Receive, account.Change})
+		}
+		return nil
+	})
+	return line, err
+}
+
+// bitcoinAccounts returns the paths of the Bitcoin accounts that a wallet has keys of.
+func bitcoinAccounts(w file.Wallet) (paths []wallet.Path) {
+	for _, account := range w.Accounts {
+		path, ok := wallet.BitcoinAccount(account.Path)
+		known := slices.ContainsFunc(paths, func(p wallet.Path) bool { return slices.Equal(p, path) })
+		if ok && !known {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
