@@ -22,7 +22,7 @@ var linkedModules = map[string]string{
 	"golang.org/x/sync":                  "used by go-eth-kzg",
 
 	// Taproot, addresses and scripts of Bitcoin.
-	"github.com/btcsuite/btcd/btcec/v2":     "BIP-340 signatures",
+	"github.com/btcsuite/btcd/btcec/v2":     "points and signatures of Bitcoin",
 	"github.com/btcsuite/btcd/txscript/v2":  "taproot tweaks (BIP-341)",
 	"github.com/btcsuite/btcd/address/v2":   "hash160",
 	"github.com/btcsuite/btcd/wire/v2":      "used by txscript",
@@ -30,8 +30,12 @@ var linkedModules = map[string]string{
 	"github.com/btcsuite/btcd/chainhash/v2": "used by btcec and wire",
 	"github.com/btcsuite/btclog":            "used by txscript: an interface that logs nothing unless it is told to",
 
-	// Pure Go secp256k1: checks of scalars, and signatures without cgo.
-	"github.com/decred/dcrd/dcrec/secp256k1/v4": "below btcec; scalars that can be wiped",
+	// Pure Go secp256k1 in constant time: BIP-340, and all signatures without cgo.
+	"gitlab.com/yawning/secp256k1-voi": "BIP-340; ECDSA without cgo",
+	"gitlab.com/yawning/tuplehash":     "used by secp256k1-voi",
+
+	// RFC 6979, and points of Bitcoin.
+	"github.com/decred/dcrd/dcrec/secp256k1/v4": "below btcec; nonces of RFC 6979",
 	"github.com/decred/dcrd/crypto/blake256":    "used by decred's secp256k1",
 
 	// Ed25519 over secrets that lie outside the Go heap, which crypto/ed25519

@@ -3,9 +3,7 @@ package keystore
 import (
 	"fmt"
 
-	"github.com/btcsuite/btcd/btcec/v2"
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
-	"github.com/btcsuite/btcd/txscript/v2"
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
 // TaprootTweak says under which key a BIP-340 signature is made (BIP-341). The
@@ -48,10 +46,9 @@ func (t TaprootTweak) OutputKey(pub PublicKey) (x [32]byte, err error) {
 	if !t.keyPath {
 		return pub.XOnly(), nil
 	}
-	internal, err := btcec.ParsePubKey(pub.Bytes())
+	output, err := secp256k1.OutputKey(pub.XOnly(), t.MerkleRoot())
 	if err != nil {
 		return x, fmt.Errorf("taproot output key: %w", err)
 	}
-	copy(x[:], schnorr.SerializePubKey(txscript.ComputeTaprootOutputKey(internal, t.MerkleRoot())))
-	return x, nil
+	return output.X, nil
 }

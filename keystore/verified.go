@@ -6,8 +6,9 @@ import (
 	"crypto/ed25519"
 	"fmt"
 
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
 // SelfVerifying is implemented by keys whose backend has checked a signature
@@ -159,15 +160,7 @@ func verifySchnorr(pub PublicKey, digest [32]byte, tweak TaprootTweak, signature
 	if err != nil {
 		return fmt.Errorf("%w: bip-340: %w", ErrSignatureCheck, err)
 	}
-	parsed, err := schnorr.ParseSignature(signature[:])
-	if err != nil {
-		return fmt.Errorf("%w: bip-340: %w", ErrSignatureCheck, err)
-	}
-	point, err := schnorr.ParsePubKey(outputKey[:])
-	if err != nil {
-		return fmt.Errorf("%w: bip-340: %w", ErrSignatureCheck, err)
-	}
-	if !parsed.Verify(digest[:], point) {
+	if !secp256k1.VerifySchnorr(outputKey, digest, signature) {
 		return fmt.Errorf("%w: bip-340", ErrSignatureCheck)
 	}
 	return nil

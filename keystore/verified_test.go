@@ -290,11 +290,11 @@ func TestVerifiedSaysWhy(t *testing.T) {
 		return faultyECDSA{one, one.(keystore.ECDSASigner), change, nil}
 	}
 	for problem, key := range map[string]keystore.Key{
-		"ecdsa: recovery id 2":    ecdsa(func(signature []byte) { signature[64] = 2 }),
-		"ecdsa: s is high":        ecdsa(func(signature []byte) { signature[32] |= 0x80 }),
-		"check failed: ecdsa: ":   ecdsa(func(signature []byte) { clear(signature[:32]) }), // in the words of the library that recovers
-		"is not secp256k1":        faultySchnorr{solana, one.(keystore.SchnorrSigner), same},
-		"check failed: bip-340: ": faultySchnorr{one, one.(keystore.SchnorrSigner), func(signature []byte) { copy(signature, bytes.Repeat([]byte{0xff}, 64)) }},
+		"ecdsa: recovery id 2":  ecdsa(func(signature []byte) { signature[64] = 2 }),
+		"ecdsa: s is high":      ecdsa(func(signature []byte) { signature[32] |= 0x80 }),
+		"check failed: ecdsa: ": ecdsa(func(signature []byte) { clear(signature[:32]) }), // in the words of the library that recovers
+		"is not secp256k1":      faultySchnorr{solana, one.(keystore.SchnorrSigner), same},
+		"check failed: bip-340": faultySchnorr{one, one.(keystore.SchnorrSigner), func(signature []byte) { copy(signature, bytes.Repeat([]byte{0xff}, 64)) }},
 	} {
 		if _, err := sign(t, key); !errors.Is(err, keystore.ErrSignatureCheck) || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%v, want ErrSignatureCheck with %s", err, problem)

@@ -1,6 +1,7 @@
 package stamp
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	btcecdsa "github.com/btcsuite/btcd/btcec/v2/ecdsa"
+
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
 // Signer makes stamps with an API key: for clients.
@@ -62,18 +65,29 @@ func newP256Signer(secret []byte) (*Signer, error) {
 }
 
 func newSecp256k1Signer(secret []byte) (*Signer, error) {
-	var scalar btcec.ModNScalar
-	if overflow := scalar.SetByteSlice(secret); overflow || scalar.IsZero() {
+	point, err := secp256k1.PublicKey(secret)
+	if err != nil {
 		return nil, errors.New("API key: not a secret of secp256k1")
 	}
-	key := btcec.PrivKeyFromScalar(&scalar)
+	secret = bytes.Clone(secret)
 	return &Signer{
-		scheme: SchemeSecp256k1, publicKey: key.PubKey().SerializeCompressed(),
+		scheme: SchemeSecp256k1, publicKey: append([]byte{2 + point[64]&1}, point[1:33]...),
 		sign: func(body []byte) ([]byte, error) {
-			digest := sha256.Sum256(body)
-			return btcecdsa.Sign(key, digest[:]).Serialize(), nil
+			signature, err := secp256k1.SignECDSA(sha256.Sum256(body), secret)
+			if err != nil {
+				return nil, err
+			}
+			return derSignature(signature), nil
 		},
 	}, nil
+}
+
+// derSignature returns r and s as an ASN.1 sequence (RFC 3279, section 2.2.3).
+func derSignature(signature [65]byte) []byte {
+	var r, s btcec.ModNScalar
+	r.SetByteSlice(signature[:32])
+	s.SetByteSlice(signature[32:64])
+	return btcecdsa.NewSignature(&r, &s).Serialize()
 }
 
 // PublicKey returns the key's public half, as [NewAPIKey] takes it.

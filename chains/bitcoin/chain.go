@@ -102,17 +102,13 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Chain is Bitcoin. The zero Chain has the default limits, and remembers no
-// taproot output keys from one transaction to the next.
-type Chain struct {
-	limits Limits
-	keys   *outputKeys
-}
+// Chain is Bitcoin. The zero Chain has the default limits.
+type Chain struct{ limits Limits }
 
 var _ chains.Chain = Chain{}
 
 // New makes a chain with limits.
-func New(limits Limits) Chain { return Chain{limits, new(outputKeys)} }
+func New(limits Limits) Chain { return Chain{limits} }
 
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }
@@ -139,10 +135,7 @@ func (c Chain) parse(raw []byte) (*transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx := &transaction{packet: packet, limits: limits, network: limits.Network, keys: c.keys}
-	if tx.keys == nil {
-		tx.keys = new(outputKeys)
-	}
+	tx := &transaction{packet: packet, limits: limits, network: limits.Network}
 	if err := tx.read(); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func ParseUnproven(raw []byte) (*transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &transaction{packet: packet, limits: Limits{}.withDefaults(), keys: new(outputKeys)}
+	t := &transaction{packet: packet, limits: Limits{}.withDefaults()}
 	if err := t.checkShape(); err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func ParseUnproven(raw []byte) (*transaction, error) {
 	for i := range t.inputs {
 		in := &t.inputs[i]
 		in.Input, in.index = &packet.Inputs[i], i
-		for _, step := range []func() error{in.readUTXO, func() error { return in.readScripts(t.keys) }, func() error { return in.readSighash(len(packet.Outputs)) }} {
+		for _, step := range []func() error{in.readUTXO, func() error { return in.readScripts() }, func() error { return in.readSighash(len(packet.Outputs)) }} {
 			if err := step(); err != nil {
 				return nil, err
 			}

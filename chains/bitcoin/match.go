@@ -6,6 +6,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -28,7 +29,6 @@ type matches struct {
 	scripts []keyScript // see addresses
 	hash    [20]byte    // of the compressed key
 	key     [33]byte    // compressed
-	keys    *outputKeys
 }
 
 // match finds what a key on secp256k1 can sign.
@@ -36,7 +36,7 @@ func (t *transaction) match(key keystore.Key) *matches {
 	pub := key.PublicKey()
 	m := &matches{
 		signer: key, pub: pub, reasons: make([]string, len(t.inputs)), tasks: make([]task, 0, len(t.inputs)),
-		hash: pub.Hash160(), key: pub.Compressed(), keys: t.keys,
+		hash: pub.Hash160(), key: pub.Compressed(),
 	}
 	for i := range t.inputs {
 		m.reasons[i] = m.input(&t.inputs[i])
@@ -182,8 +182,8 @@ func (m *matches) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
 	if tap.internal != nil {
 		return tweak, bytes.Equal(tap.internal, m.key[1:]) // the PSBT's own tweak was checked
 	}
-	made, err := m.keys.tweak(m.key[1:], tap.root)
-	return tweak, err == nil && bytes.Equal(made.x[:], tap.output)
+	output, err := secp256k1.OutputKey([32]byte(m.key[1:]), tap.root)
+	return tweak, err == nil && bytes.Equal(output.X[:], tap.output)
 }
 
 // has reports whether an x-only key is pushed by the leaf's script.

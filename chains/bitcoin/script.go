@@ -95,7 +95,7 @@ const maxRedeemScript = 520
 
 // readScripts finds the script that is run and checks that the redeem and the
 // witness script are those that the output is locked to.
-func (in *input) readScripts(keys *outputKeys) error {
+func (in *input) readScripts() error {
 	in.kind, in.code = classify(in.script), in.script
 	if in.kind == p2shUnknown {
 		if err := in.readRedeemScript(); err != nil {
@@ -111,7 +111,7 @@ func (in *input) readScripts(keys *outputKeys) error {
 	} else if in.Find(psbt.InWitnessScript) != nil {
 		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "the output that is spent is not P2WSH but %s", in.kind)
 	}
-	return in.readTaproot(keys)
+	return in.readTaproot()
 }
 
 // readRedeemScript: a914 <hash160 of the redeem script> 87.

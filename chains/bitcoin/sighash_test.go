@@ -37,35 +37,3 @@ func TestLegacyDigest(t *testing.T) {
 		}
 	}
 }
-
-// TestOutputKeysAreBounded: what is remembered is right, and not more than the
-// bound.
-func TestOutputKeysAreBounded(t *testing.T) {
-	keys := new(outputKeys)
-	internal := bytes.Repeat([]byte{0x50}, 32)
-	for i := 0; ; i++ {
-		if internal[31] = byte(i); len(keys.made) > 0 {
-			break
-		}
-		if _, err := keys.tweak(internal, nil); err != nil && i > 200 {
-			t.Fatal("no point found")
-		}
-	}
-	internal[31]--
-	first, err := keys.tweak(internal, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rooted, err := keys.tweak(internal, make([]byte, 32)); err != nil || rooted == first {
-		t.Errorf("a root of zeros is taken for none: %v", err)
-	}
-	for i := range 2 * maxOutputKeys {
-		keys.remember(tweakInput{root: [32]byte{byte(i), byte(i >> 8)}}, outputKey{})
-	}
-	if len(keys.made) != maxOutputKeys {
-		t.Errorf("%d are remembered", len(keys.made))
-	}
-	if again, err := keys.tweak(internal, nil); err != nil || again != first {
-		t.Errorf("%v, %v", again, err)
-	}
-}

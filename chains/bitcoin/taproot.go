@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
 const (
@@ -35,7 +36,7 @@ type leaf struct {
 }
 
 // readTaproot checks that the taproot fields belong to the output.
-func (in *input) readTaproot(keys *outputKeys) error {
+func (in *input) readTaproot() error {
 	if in.kind != p2tr {
 		return in.refuseTaprootFields()
 	}
@@ -46,19 +47,19 @@ func (in *input) readTaproot(keys *outputKeys) error {
 		output: in.script[2:], internal: in.Value(psbt.InTapInternalKey), root: in.Value(psbt.InTapMerkleRoot),
 	}
 	in.taproot = tap
-	if err := in.readLeaves(keys); err != nil {
+	if err := in.readLeaves(); err != nil {
 		return err
 	}
 	if tap.internal == nil || len(tap.leaves) > 0 {
 		return nil // nothing to check, or checked with the leaves
 	}
-	made, err := keys.tweak(tap.internal, tap.root)
+	output, err := secp256k1.OutputKey([32]byte(tap.internal), tap.root)
 	if err != nil {
 		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey, "not the x coordinate of a point of the curve")
 	}
-	if !bytes.Equal(made.x[:], tap.output) {
+	if !bytes.Equal(output.X[:], tap.output) {
 		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey,
-			"with the merkle root (%s) it gives output key %x, the output is locked to %x", orNone(tap.root), made.x, tap.output)
+			"with the merkle root (%s) it gives output key %x, the output is locked to %x", orNone(tap.root), output.X, tap.output)
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (in *input) refuseTaprootFields() error {
 // readLeaves checks each leaf script against the output: the tree that its
 // control block leads into, under the internal key that it names, is the
 // output key.
-func (in *input) readLeaves(keys *outputKeys) error {
+func (in *input) readLeaves() error {
 	for record := range in.All(psbt.InTapLeafScript) {
 		leaf := newLeaf(record)
 		if leaf.version != leaf.control[0]&0xfe {
@@ -88,8 +89,8 @@ func (in *input) readLeaves(keys *outputKeys) error {
 		if err := in.checkLeaf(&leaf, root); err != nil {
 			return err
 		}
-		made, err := keys.tweak(leaf.control[1:33], root)
-		if err != nil || !bytes.Equal(made.x[:], in.taproot.output) || made.odd != (leaf.control[0]&1 == 1) {
+		output, err := secp256k1.OutputKey([32]byte(leaf.control[1:33]), root)
+		if err != nil || !bytes.Equal(output.X[:], in.taproot.output) || output.Odd != (leaf.control[0]&1 == 1) {
 			return malformed(in.field(fieldTapLeafScript), record.Offset,
 				"the leaf and its control block do not lead to the output key %x", in.taproot.output)
 		}

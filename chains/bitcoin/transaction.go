@@ -22,7 +22,6 @@ type transaction struct {
 	totalIn  uint64 // satoshi
 	totalOut uint64
 	message  *message // a BIP-322 message; nil if it is a transaction
-	keys     *outputKeys
 
 	// Made when first wanted.
 	unsigned []byte                // the unsigned transaction
@@ -72,7 +71,7 @@ func (t *transaction) read() error {
 	t.inputs = make([]input, len(t.packet.Inputs))
 	for i := range t.inputs {
 		t.inputs[i].Input, t.inputs[i].index = &t.packet.Inputs[i], i
-		if err := t.inputs[i].read(len(t.packet.Outputs), t.keys); err != nil {
+		if err := t.inputs[i].read(len(t.packet.Outputs)); err != nil {
 			return err
 		}
 	}
@@ -127,12 +126,12 @@ func (t *transaction) checkDuplicates() error {
 }
 
 // read finds what the input spends and checks what its map says about it.
-func (in *input) read(outputs int, keys *outputKeys) error {
+func (in *input) read(outputs int) error {
 	if err := in.readUTXO(); err != nil {
 		return err
 	}
 	in.final = in.Find(psbt.InFinalScriptSig) != nil || in.Find(psbt.InFinalScriptWitness) != nil
-	if err := in.readScripts(keys); err != nil {
+	if err := in.readScripts(); err != nil {
 		return err
 	}
 	if err := in.checkProof(); err != nil {

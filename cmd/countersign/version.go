@@ -13,8 +13,9 @@ func newVersionCommand() *cobra.Command {
 		Long: paragraphs(`
 Print one line of JSON: the version, the commit, the version of Go, the platform
 that it was built for, and whether cgo is linked. With cgo, secp256k1 is
-libsecp256k1, and keys can be in an HSM; without, it is decred's implementation
-in Go, which is slower.
+libsecp256k1, and keys can be in an HSM; without, it is secp256k1-voi, in Go,
+which is slower. BIP-340 (taproot) is secp256k1-voi in either build. All of them
+are written to run in constant time.
 
 All of it is what the Go tools put into the binary: 'go version -m' reads it
 without running it, and shows the modules, too.`),
@@ -36,13 +37,17 @@ type versionLine struct {
 	Go        string `json:"go"`
 	Cgo       bool   `json:"cgo"`
 	Platform  string `json:"platform"`  // GOOS/GOARCH
-	Secp256k1 string `json:"secp256k1"` // who computes
+	Secp256k1 string `json:"secp256k1"` // which library makes ECDSA signatures
+	BIP340    string `json:"bip340"`    // which library makes those of taproot
 }
+
+// bip340 is the library of BIP-340, in every build.
+const bip340 = "secp256k1-voi"
 
 // versionOf reads what the Go tools put into a binary; nil if they were kept
 // from it.
 func versionOf(info *debug.BuildInfo) versionLine {
-	line := versionLine{Cgo: cgo, Secp256k1: secp256k1}
+	line := versionLine{Cgo: cgo, Secp256k1: secp256k1, BIP340: bip340}
 	if info == nil {
 		return line
 	}

@@ -4,5 +4,5 @@ package main
 
 const (
 	cgo       = false
-	secp256k1 = "decred"
+	secp256k1 = "secp256k1-voi"
 )

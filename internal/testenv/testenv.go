@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
@@ -65,10 +64,19 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Root returns the root of the module.
+// Root returns the root of the module that the test runs in: the nearest folder
+// above the working directory with a go.mod.
 func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	folder, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder
+		}
+	}
+	panic("testenv: no go.mod above the working directory")
 }
 
 // Slow skips a test under go test -short: one that starts other programs, builds

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
-	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
 
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -64,26 +63,19 @@ func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) (signa
 	return signature, err
 }
 
-// SignSchnorr uses btcec, whose private key is a scalar that can be wiped; no
-// ecdsa.PrivateKey is made. FastSign leaves out btcec's own verification:
-// keystore.Verified does it for every backend alike.
+// SignSchnorr signs in constant time, in every build. It does not verify:
+// keystore.Verified does so for every backend alike.
 func (k *secp256k1Handle) SignSchnorr(ctx context.Context, digest [32]byte, tweak keystore.TaprootTweak) (signature [64]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
 	err = k.secret.Reveal(func(secret []byte) error {
-		private := secp256k1.PrivKeyFromBytes(secret)
-		defer private.Zero()
 		if tweak.IsKeyPath() {
-			private = tweakPrivate(private, k.PublicKey(), tweak)
-			defer private.Zero()
+			signature, err = secp256k1.SignTaproot(digest, secret, k.public.Compressed(), tweak.MerkleRoot())
+		} else {
+			signature, err = secp256k1.SignSchnorr(digest, secret, k.public.Compressed())
 		}
-		made, err := schnorr.Sign(private, digest[:], schnorr.CustomNonce([32]byte{}), schnorr.FastSign())
-		if err != nil {
-			return err
-		}
-		copy(signature[:], made.Serialize())
-		return nil
+		return err
 	})
 	return signature, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
 
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -68,7 +69,7 @@ func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, erro
 }
 
 func (k *Key) holdSecp256k1(secret []byte) error {
-	if !validScalar(secret) {
+	if !secp256k1.ValidSecret(secret) {
 		return errScalar
 	}
 	point, err := derivePoint(secret)
@@ -98,7 +99,7 @@ func Generate(curve keystore.Curve, secret []byte) error {
 		if _, err := rand.Read(secret); err != nil {
 			return err
 		}
-		if curve != keystore.CurveSecp256k1 || validScalar(secret) {
+		if curve != keystore.CurveSecp256k1 || secp256k1.ValidSecret(secret) {
 			return nil
 		}
 	}

@@ -1,0 +1,21 @@
+// Package secp256k1 makes and verifies signatures over the group of
+// gitlab.com/yawning/secp256k1-voi, which is pure Go, uses formally verified
+// field arithmetic (fiat-crypto), and is written to run in constant time.
+//
+//	SignSchnorr    BIP-340 with auxiliary data of zeros, in every build
+//	SignECDSA      RFC 6979, low s: where go-ethereum's libsecp256k1 is not linked
+//	VerifySchnorr  BIP-340: libsecp256k1 with cgo, secp256k1-voi without
+//	OutputKey      BIP-341's tweak of a public key, remembered
+//
+// The schemes are composed here of the library's points and scalars, because its
+// own private keys multiply the generator three times for a signature whose public
+// key is known, and keep copies of the secret that cannot be wiped. No arithmetic
+// on the curve or its fields is ours. Tests compare every signature with those of
+// libsecp256k1, btcec and decred, which have to be equal byte for byte.
+//
+// secp256k1-voi has not been audited and has not changed since September 2023. Its
+// arithmetic is on 64-bit words: on 32-bit processors constant time is not promised.
+//
+// Do not link the system's libsecp256k1 beside go-ethereum's copy: their symbols
+// collide, and signatures come out wrong without an error.
+package secp256k1

@@ -1,0 +1,54 @@
+package secp256k1
+
+import (
+	"errors"
+
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	voi "gitlab.com/yawning/secp256k1-voi"
+)
+
+// SignECDSA signs a digest with the nonce of RFC 6979 (HMAC-SHA-256, no additional
+// data). It returns r ‖ s ‖ v, big-endian; s is at most half the group order, and v
+// is the recovery id.
+func SignECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
+	private, err := readSecret(secret)
+	if err != nil {
+		return signature, err
+	}
+	defer private.Zero()
+	nonce := rfc6979(digest, secret)
+	defer nonce.Zero()
+	return signECDSA(reduced(&digest), private, nonce)
+}
+
+// rfc6979 derives the nonce with decred's HMAC generator. RFC 6979's next candidate
+// is for a nonce that gives r = 0 or s = 0, which no known input does; [signECDSA]
+// returns an error for it.
+func rfc6979(digest [32]byte, secret []byte) *voi.Scalar {
+	drawn := secp256k1.NonceRFC6979(secret, digest[:], nil, nil, 0)
+	defer drawn.Zero()
+	encoded := drawn.Bytes()
+	defer clear(encoded[:])
+	return reduced(&encoded)
+}
+
+// signECDSA is SEC 1, 4.1.3:
+//
+//	R = k·G    r = x(R) mod n    s = k⁻¹·(z + r·d) mod n, or n − s if that is lower
+//	v = parity of y(R), flipped with s  +  2 if x(R) ≥ n
+func signECDSA(z, private, nonce *voi.Scalar) (signature [65]byte, err error) {
+	x, odd := voi.SplitUncompressedPoint(voi.NewIdentityPoint().ScalarBaseMult(nonce).UncompressedBytes())
+	r, overflow := voi.NewScalarFromBytes((*[32]byte)(x))
+	s, inverse := voi.NewScalar().Multiply(r, private), voi.NewScalar().Invert(nonce)
+	defer inverse.Zero()
+	s.Add(s, z).Multiply(s, inverse)
+	if r.IsZero() != 0 || s.IsZero() != 0 {
+		return signature, errors.New("secp256k1: the nonce of this digest gives no signature")
+	}
+	high := s.IsGreaterThanHalfN()
+	s.ConditionalNegate(s, high)
+	copy(signature[:32], r.Bytes())
+	copy(signature[32:], s.Bytes())
+	signature[64] = byte(odd^high) | byte(overflow<<1)
+	return signature, nil
+}

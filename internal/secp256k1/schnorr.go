@@ -1,0 +1,97 @@
+package secp256k1
+
+import (
+	"crypto/subtle"
+	"errors"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	voi "gitlab.com/yawning/secp256k1-voi"
+)
+
+// SignSchnorr makes a signature of BIP-340 with auxiliary data of zeros, under the
+// secret's public key, given compressed (33 bytes, SEC 1). It does not derive that
+// key again, and must be given no other.
+func SignSchnorr(digest [32]byte, secret []byte, public [33]byte) ([64]byte, error) {
+	private, err := evenSecret(secret, public)
+	if err != nil {
+		return [64]byte{}, err
+	}
+	defer private.Zero()
+	return signSchnorr(digest, private, [32]byte(public[1:]))
+}
+
+// SignTaproot is SignSchnorr under the output key that commits to a merkle root,
+// or to no script tree if root is empty (BIP-341, BIP-86).
+func SignTaproot(digest [32]byte, secret []byte, public [33]byte, root []byte) ([64]byte, error) {
+	private, err := evenSecret(secret, public)
+	if err != nil {
+		return [64]byte{}, err
+	}
+	defer private.Zero()
+	output, err := OutputKey([32]byte(public[1:]), root)
+	if err != nil {
+		return [64]byte{}, err
+	}
+	private.Add(private, reduced(tapTweak(public[1:], root)))
+	if private.IsZero() != 0 {
+		return [64]byte{}, errSecret
+	}
+	private.ConditionalNegate(private, parity(output.Odd))
+	return signSchnorr(digest, private, output.X)
+}
+
+// evenSecret returns the scalar d or n − d whose point has an even y. The caller
+// zeroes it.
+func evenSecret(secret []byte, public [33]byte) (*voi.Scalar, error) {
+	private, err := readSecret(secret)
+	if err != nil {
+		return nil, err
+	}
+	return private.ConditionalNegate(private, uint64(public[0]&1)), nil
+}
+
+func tapTweak(internal, root []byte) *[32]byte {
+	return (*[32]byte)(chainhash.TaggedHash(chainhash.TagTapTweak, internal, root))
+}
+
+func parity(odd bool) uint64 {
+	if odd {
+		return 1
+	}
+	return 0
+}
+
+// auxiliary is the hash of BIP-340's auxiliary data, 32 zeros.
+var auxiliary = chainhash.TaggedHash(chainhash.TagBIP0340Aux, make([]byte, 32))
+
+// signSchnorr is BIP-340's default signing, of a secret d whose point has the given x
+// and an even y:
+//
+//	k = hash_nonce(d ⊕ hash_aux(0³²) ‖ x ‖ m)    R = k·G, k negated if y(R) is odd
+//	e = hash_challenge(x(R) ‖ x ‖ m)             x(R) ‖ k + e·d
+func signSchnorr(digest [32]byte, private *voi.Scalar, x [32]byte) (signature [64]byte, err error) {
+	nonce := schnorrNonce(digest, private, x)
+	defer nonce.Zero()
+	if nonce.IsZero() != 0 {
+		return signature, errors.New("bip-340: the nonce of this digest is zero")
+	}
+	rx, odd := voi.SplitUncompressedPoint(voi.NewIdentityPoint().ScalarBaseMult(nonce).UncompressedBytes())
+	nonce.ConditionalNegate(nonce, odd)
+	s := voi.NewScalar().Multiply(challenge(rx, x, digest), private)
+	copy(signature[:32], rx)
+	copy(signature[32:], s.Add(s, nonce).Bytes())
+	return signature, nil
+}
+
+func schnorrNonce(digest [32]byte, private *voi.Scalar, x [32]byte) *voi.Scalar {
+	encoded := private.Bytes()
+	defer clear(encoded)
+	subtle.XORBytes(encoded, encoded, auxiliary[:])
+	drawn := (*[32]byte)(chainhash.TaggedHash(chainhash.TagBIP0340Nonce, encoded, x[:], digest[:]))
+	defer clear(drawn[:])
+	return reduced(drawn)
+}
+
+func challenge(rx []byte, x, digest [32]byte) *voi.Scalar {
+	return reduced((*[32]byte)(chainhash.TaggedHash(chainhash.TagBIP0340Challenge, rx, x[:], digest[:])))
+}

@@ -1,0 +1,75 @@
+package secp256k1
+
+import (
+	"sync"
+
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"github.com/btcsuite/btcd/txscript/v2"
+)
+
+// Output is the key in a P2TR output, and the parity of its point's y.
+type Output struct {
+	X   [32]byte
+	Odd bool
+}
+
+// OutputKey returns the output key of an internal key with a merkle root of 32
+// bytes, or with none (BIP-341). It returns an error if the internal key is not
+// the x of a point.
+//
+// A tweak costs as much as a signature, is public, and depends on its input alone;
+// parsing, signing and verifying an input all want the same one. The last
+// [maxOutputs] are remembered.
+func OutputKey(internal [32]byte, root []byte) (Output, error) {
+	in := tweakInput{internal: internal, hasRoot: len(root) > 0}
+	copy(in.root[:], root)
+	if output, ok := outputs.get(in); ok {
+		return output, nil
+	}
+	point, err := schnorr.ParsePubKey(internal[:])
+	if err != nil {
+		return Output{}, err
+	}
+	compressed := txscript.ComputeTaprootOutputKey(point, root).SerializeCompressed()
+	output := Output{[32]byte(compressed[1:]), compressed[0] == 3}
+	outputs.put(in, output)
+	return output, nil
+}
+
+// maxOutputs bounds how many output keys are remembered: some 150 kB.
+const maxOutputs = 1024
+
+var outputs outputCache
+
+type outputCache struct {
+	mu      sync.Mutex
+	outputs map[tweakInput]Output
+}
+
+type tweakInput struct {
+	internal, root [32]byte
+	hasRoot        bool
+}
+
+func (c *outputCache) get(in tweakInput) (Output, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	output, ok := c.outputs[in]
+	return output, ok
+}
+
+// put remembers an output, and forgets any other if there are too many.
+func (c *outputCache) put(in tweakInput, output Output) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.outputs == nil {
+		c.outputs = map[tweakInput]Output{}
+	}
+	for old := range c.outputs {
+		if len(c.outputs) < maxOutputs {
+			break
+		}
+		delete(c.outputs, old)
+	}
+	c.outputs[in] = output
+}
