@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 // Limits are the bounds of each chain beyond which a transaction is a hazard.
@@ -81,13 +82,23 @@ func (t chainTable) names() string {
 	return strings.Join(names, ", ")
 }
 
-// hazardNames returns the closed lists of hazards of all chains.
+// hazardNames returns the closed lists of hazards of all chains and of messages.
 func (t chainTable) hazardNames() []string {
 	var names []string
 	for _, chain := range t {
 		names = append(names, chain.HazardNames()...)
 	}
-	return names
+	return append(names, messages.HazardNames()...)
+}
+
+// named returns the chain with a name; nil if there is none.
+func (t chainTable) named(name string) chains.Chain {
+	for _, chain := range t {
+		if chain.Name() == name {
+			return chain
+		}
+	}
+	return nil
 }
 
 // TransactionTypes returns the transaction types of the five chains.
@@ -99,7 +110,8 @@ func TransactionTypes() []activity.TransactionType {
 	return kinds
 }
 
-// HazardNames returns the hazards of the five chains, which can be allowed.
+// HazardNames returns the hazards of the five chains and of messages, which can be
+// allowed.
 func HazardNames() []string { return chainTable(Chains(Limits{})).hazardNames() }
 
 // Addresses returns all addresses that a key has on the five chains.
@@ -149,12 +161,12 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 
 // refuseHazards refuses hazards that neither the configuration nor the
 // organization allows, and that are not among those that rules allow.
-func (e *Engine) refuseHazards(organization *Organization, hazards, byRules []chains.Hazard) error {
+func (e *Engine) refuseHazards(intent activity.Intent, organization *Organization, hazards, byRules []chains.Hazard) error {
 	refused := slices.DeleteFunc(e.notAllowed(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
 	if len(refused) == 0 {
 		return nil
 	}
-	return nameHazards(refused)
+	return nameHazards(intent, refused)
 }
 
 // notAllowed returns the hazards that neither the configuration nor the
@@ -184,13 +196,17 @@ func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*Or
 }
 
 // nameHazards names hazards that are not allowed, and how to allow them.
-func nameHazards(hazards []chains.Hazard) error {
+func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
+	what, field := "transaction", fieldTransaction
+	if isMessage(intent) {
+		what, field = "message", fieldPayload
+	}
 	var details, names []string
 	for _, hazard := range hazards {
 		details = append(details, fmt.Sprintf("%s (%s)", hazard.Name, hazard.Detail))
 		names = append(names, hazard.Name)
 	}
-	return activity.NewError(activity.ReasonHazardNotAllowed, fieldTransaction, nil,
-		"the transaction is well-formed but hazardous: %s; to sign it all the same, allow %s by name",
-		strings.Join(details, "; "), strings.Join(names, ", "))
+	return activity.NewError(activity.ReasonHazardNotAllowed, field, nil,
+		"the %s is well-formed but hazardous: %s; to sign it all the same, allow %s by name",
+		what, strings.Join(details, "; "), strings.Join(names, ", "))
 }

@@ -17,7 +17,7 @@ import (
 // over a limit there is asked again, with the ledger.
 func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work, spent SpentReader) (Decision, error) {
 	if e.submitted.Policy == nil {
-		return Decision{}, e.refuseHazards(by.organization, task.hazards(), nil)
+		return Decision{}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
 	}
 	effects, keys, err := concerned(ctx, intent, task)
 	if err != nil {
@@ -42,7 +42,7 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 func (e *Engine) decideAbout(ctx context.Context, asked Authorization) (Decision, error) {
 	decider, ok := e.submitted.Policy.(Decider)
 	if !ok {
-		if err := e.refuseHazards(asked.Organization, asked.Hazards, nil); err != nil {
+		if err := e.refuseHazards(asked.Intent, asked.Organization, asked.Hazards, nil); err != nil {
 			return Decision{}, err
 		}
 		return Decision{}, e.authorize(ctx, asked)
@@ -53,7 +53,7 @@ func (e *Engine) decideAbout(ctx context.Context, asked Authorization) (Decision
 	if err != nil {
 		return Decision{}, e.refusePolicy(err)
 	}
-	if err := e.refuseHazards(asked.Organization, all, decision.Hazards); err != nil {
+	if err := e.refuseHazards(asked.Intent, asked.Organization, all, decision.Hazards); err != nil {
 		return Decision{}, err
 	}
 	return decision, refuseWaiting(&decision, &asked)
@@ -144,7 +144,7 @@ func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User
 		return err
 	}
 	if by == nil {
-		return e.refuseHazards(organization, prepared.hazards, nil)
+		return e.refuseHazards(intent, organization, prepared.hazards, nil)
 	}
 	if organization == nil {
 		organization = &Organization{ID: organizationID}

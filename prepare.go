@@ -39,17 +39,19 @@ func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, 
 	if err != nil {
 		return nil, err
 	}
-	by, err := e.submitter(ctx, organizationID)
-	if err != nil {
-		return nil, err
-	}
-	if by == nil && len(prepared.hazards) == 0 {
-		return prepared, nil
-	}
-	if err := e.decideCall(ctx, organizationID, by, intent, prepared); err != nil {
+	if err := e.decidePrepared(ctx, organizationID, intent, prepared); err != nil {
 		return nil, err
 	}
 	return prepared, nil
+}
+
+// decidePrepared is step 5 of a call without a stamp.
+func (e *Engine) decidePrepared(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction) error {
+	by, err := e.submitter(ctx, organizationID)
+	if err != nil || by == nil && len(prepared.hazards) == 0 {
+		return err
+	}
+	return e.decideCall(ctx, organizationID, by, intent, prepared)
 }
 
 // Summary describes the transaction, from its bytes alone.
@@ -103,19 +105,24 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, err
 	}
-	if intent.SignWith == "" {
+	return e.prepareRead(ctx, organizationID, tx, chain, intent.SignWith)
+}
+
+// prepareRead finds the keys of what was read, and collects the hazards.
+func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chains.Transaction, chain chains.Chain, signWith string) (*PreparedTransaction, error) {
+	if signWith == "" {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
 			"signWith is empty: an address of the key or its id is expected")
 	}
-	if len(intent.SignWith) > activity.MaxSignWith {
+	if len(signWith) > activity.MaxSignWith {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
-			"signWith has %d bytes, at most %d are read: an address of the key or its id is expected", len(intent.SignWith), activity.MaxSignWith)
+			"signWith has %d bytes, at most %d are read: an address of the key or its id is expected", len(signWith), activity.MaxSignWith)
 	}
-	request, err := tx.Request(intent.SignWith)
+	request, err := tx.Request(signWith)
 	if err != nil {
 		return nil, refuseTransaction(err)
 	}
-	keys, err := e.findKeys(ctx, organizationID, request.Locators(), intent.SignWith)
+	keys, err := e.findKeys(ctx, organizationID, request.Locators(), signWith)
 	if err != nil {
 		return nil, err
 	}

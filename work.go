@@ -43,6 +43,8 @@ func (e *Engine) prepareWork(ctx context.Context, by *caller, request *activity.
 			return nil, err
 		}
 		return &signing{prepared: prepared}, nil
+	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
+		return e.prepareMessageWork(ctx, by.organization.ID, intent)
 	case activity.InitOTPAuthIntent:
 		return e.prepareIssue(by, intent)
 	case activity.VerifyOTPIntent:
@@ -51,9 +53,11 @@ func (e *Engine) prepareWork(ctx context.Context, by *caller, request *activity.
 	return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s is not served", request.Type)
 }
 
-// signing is a transaction to be signed.
+// signing is a transaction or message to be signed.
 type signing struct {
 	prepared *PreparedTransaction
+	message  *PreparedMessage // set if it is a message
+	intent   activity.Intent  // of the message
 	cached   *chains.Summary
 }
 
@@ -70,6 +74,10 @@ func (s *signing) hazards() []chains.Hazard { return s.prepared.Hazards() }
 func (s *signing) begin(time.Time) store.Change { return nil }
 
 func (s *signing) perform(ctx context.Context) (outcome, error) {
+	if s.message != nil {
+		result, err := s.message.perform(ctx, s.intent)
+		return outcome{result: result}, err
+	}
 	result, err := s.prepared.Sign(ctx)
 	if err != nil {
 		return outcome{}, err

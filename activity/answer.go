@@ -153,6 +153,10 @@ func AppendResult(dst []byte, result Result) []byte {
 		dst = appendTextMember(dst, "otpId", result.OTPID)
 	case VerifyOTPResult:
 		dst = appendTextMember(dst, "verificationToken", result.VerificationToken)
+	case SignRawPayloadResult:
+		dst = result.appendMembers(dst)
+	case SignRawPayloadsResult:
+		dst = result.appendMembers(dst)
 	}
 	return append(dst, '}')
 }

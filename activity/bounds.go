@@ -9,6 +9,7 @@ const MaxQuoted = 100
 const (
 	MaxOrganizationID = 128
 	MaxSignWith       = 255
+	MaxPayload        = 256 << 10 // also of all payloads of a request together
 )
 
 // bounds is the length that each string of a request may have, in bytes of
@@ -23,6 +24,11 @@ var bounds = map[string]int{
 
 	"signWith":            MaxSignWith,
 	"unsignedTransaction": 0,
+
+	"payload":      MaxPayload,
+	"payloads":     MaxPayload,
+	"encoding":     64,
+	"hashFunction": 64,
 
 	"otpId":                   128,
 	"otpCode":                 64,

@@ -30,6 +30,8 @@ func withMember(member, value string) []string {
 	email := of("logoUrl", "magicLinkTemplate", "templateVariables", "templateId")
 	return []string{
 		envelope(activity.TypeSignTransaction, of("signWith", "unsignedTransaction", "type")),
+		envelope(activity.TypeSignRawPayload, of("signWith", "payload", "encoding", "hashFunction")),
+		envelope(activity.TypeSignRawPayloads, of("signWith", "encoding", "hashFunction")+`,"payloads":["`+values["payloads"]+`"]`),
 		envelope(activity.TypeVerifyOTP, of("otpId", "otpCode", "publicKey", "expirationSeconds")),
 		envelope(activity.TypeInitOTPAuth, of("otpType", "contact", "appName", "userIdentifier", "sendFromEmailAddress",
 			"sendFromEmailSenderName", "expirationSeconds", "replyToEmailAddress")+

@@ -82,7 +82,7 @@ func TestRefused(t *testing.T) {
 		{"another version", "_TRANSACTION_V2", "_TRANSACTION", "type", "the version served is ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
 		{"a later version", "_TRANSACTION_V2", "_TRANSACTION_V3", "type", "the version served is ACTIVITY_TYPE_SIGN_TRANSACTION_V2"},
 		{"verify_otp V2", "SIGN_TRANSACTION_V2", "VERIFY_OTP_V2", "type", "the version served is ACTIVITY_TYPE_VERIFY_OTP"},
-		{"unknown type", "SIGN_TRANSACTION_V2", "SIGN_RAW_PAYLOAD_V2", "type", "use ACTIVITY_TYPE_INIT_OTP_AUTH_V3, ACTIVITY_TYPE_SIGN_TRANSACTION_V2, ACTIVITY_TYPE_VERIFY_OTP"},
+		{"unknown type", "SIGN_TRANSACTION_V2", "SIGN_NOTHING_V2", "type", "use ACTIVITY_TYPE_INIT_OTP_AUTH_V3, ACTIVITY_TYPE_SIGN_TRANSACTION_V2, ACTIVITY_TYPE_VERIFY_OTP"},
 		{"organization twice in other case", `"organizationId":"org"`, `"organizationId":"A","ORGANIZATIONID":"B"`, "ORGANIZATIONID", "names are case-sensitive"},
 		{"organization twice", `"organizationId":"org"`, `"organizationId":"A","organizationId":"B"`, "organizationId", "appears twice"},
 		{"organization empty", `"org"`, `""`, "organizationId", "organizationId is empty"},

@@ -14,6 +14,8 @@ const (
 	TypeInitOTPAuth     Type = "ACTIVITY_TYPE_INIT_OTP_AUTH_V3"
 	TypeSignTransaction Type = "ACTIVITY_TYPE_SIGN_TRANSACTION_V2"
 	TypeVerifyOTP       Type = "ACTIVITY_TYPE_VERIFY_OTP"
+	TypeSignRawPayload  Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2"
+	TypeSignRawPayloads Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS"
 )
 
 // Status is how far an activity has come.
@@ -33,13 +35,13 @@ const (
 )
 
 // Intent is what a request wants done: one of SignTransactionIntent,
-// InitOTPAuthIntent, VerifyOTPIntent.
+// InitOTPAuthIntent, VerifyOTPIntent, SignRawPayloadIntent, SignRawPayloadsIntent.
 type Intent interface {
 	ActivityType() Type
 }
 
 // Result is what came of it: one of SignTransactionResult, InitOTPAuthResult,
-// VerifyOTPResult.
+// VerifyOTPResult, SignRawPayloadResult, SignRawPayloadsResult.
 type Result interface {
 	ActivityType() Type
 }
@@ -58,6 +60,8 @@ var operations = []Operation{
 	{TypeInitOTPAuth, "init_otp_auth", "initOtpAuthIntentV3", "initOtpAuthResultV2", decodeInitOTPAuth},
 	{TypeSignTransaction, "sign_transaction", "signTransactionIntentV2", "signTransactionResult", decodeSignTransaction},
 	{TypeVerifyOTP, "verify_otp", "verifyOtpIntent", "verifyOtpResult", decodeVerifyOTP},
+	{TypeSignRawPayload, "sign_raw_payload", "signRawPayloadIntentV2", "signRawPayloadResult", decodeSignRawPayload},
+	{TypeSignRawPayloads, "sign_raw_payloads", "signRawPayloadsIntent", "signRawPayloadsResult", decodeSignRawPayloads},
 }
 
 // Operations returns what can be submitted.

@@ -122,6 +122,14 @@ func decodeResult(kind Type, encoded []byte) (Result, error) {
 		var result VerifyOTPResult
 		err = json.Unmarshal(encoded, &result)
 		return result, err
+	case TypeSignRawPayload:
+		var result SignRawPayloadResult
+		err = json.Unmarshal(encoded, &result)
+		return result, err
+	case TypeSignRawPayloads:
+		var result SignRawPayloadsResult
+		err = json.Unmarshal(encoded, &result)
+		return result, err
 	}
 	return nil, fmt.Errorf("stored activity: unknown type %q", kind)
 }

@@ -102,6 +102,16 @@ type Balancer interface {
 	Balance(yours func(address []byte) bool) Quantity
 }
 
+// SignatureAppender is implemented by signings whose signature can leave by
+// itself, without the transaction: for callers that hold the transaction and put
+// the signature into it.
+type SignatureAppender interface {
+	// AppendSignature appends the one signature that AppendSigned would add: r ‖ s ‖
+	// recovery id (0 or 1) on secp256k1, the 64 bytes of RFC 8032 on Ed25519. It is
+	// for signings with one key. Its errors are the key's.
+	AppendSignature(ctx context.Context, dst []byte) ([]byte, error)
+}
+
 // Address is one address of a key.
 type Address struct {
 	Format  string `json:"format"`  // as the API names it, such as ADDRESS_FORMAT_ETHEREUM

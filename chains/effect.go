@@ -348,3 +348,17 @@ func (u Until) String() string {
 	}
 	return u.Text
 }
+
+// ResolveSigner puts the signer's address in place of SignerParty in effects,
+// which it changes and returns.
+func ResolveSigner(effects []Effect, signer Party) []Effect {
+	for i := range effects {
+		effect := &effects[i]
+		for _, party := range [...]*Party{&effect.From, &effect.OtherSigner, &effect.To, &effect.Account} {
+			if party.IsSigner() {
+				*party = signer
+			}
+		}
+	}
+	return effects
+}

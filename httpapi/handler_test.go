@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 		"wrong stamp":          {signPath, body, []stamp.Header{f.APIKey.Header([]byte("other"))}, 401, "SIGNATURE_INVALID"},
 		"content encoding":     {signPath, body, []stamp.Header{header, encoded}, 400, "REQUEST_INVALID"},
 		"another type's path":  {"/public/v1/submit/init_otp_auth", body, []stamp.Header{header}, 400, "REQUEST_INVALID"},
-		"unknown path":         {"/public/v1/submit/sign_raw_payload", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},
+		"unknown path":         {"/public/v1/submit/sign_nothing", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},
 		"no path":              {"/", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},
 		"a path cut off":       {"/public/v1/submit/", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},
 		"in another case":      {"/public/v1/submit/Sign_Transaction", body, []stamp.Header{header}, 404, "RESOURCE_NOT_FOUND"},

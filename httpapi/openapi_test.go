@@ -151,12 +151,25 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox) m
 			envelope(activity.TypeVerifyOTP, fmt.Sprintf(`"otpId":%q,"otpCode":%q`, id, outbox.Code(t, id))),
 			envelope(activity.TypeVerifyOTP, `"otpId":"a","otpCode":"b"`),
 		},
+		"/public/v1/submit/sign_raw_payload": {
+			envelope(activity.TypeSignRawPayload, rawParameters(`"payload":"0x19457468657265756d205369676e6564204d6573736167653a0a326869"`, "KECCAK256")),
+			envelope(activity.TypeSignRawPayload, rawParameters(`"payload":"`+strings.Repeat("ab", 32)+`"`, "NO_OP")),
+		},
+		"/public/v1/submit/sign_raw_payloads": {
+			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":["0x19457468657265756d205369676e6564204d6573736167653a0a326869"]`, "KECCAK256")),
+			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":[]`, "KECCAK256")),
+		},
 		"/public/v1/query/get_activity": {
 			fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID),
 			fmt.Sprintf(`{"organizationId":%q,"activityId":"x"}`, enginetest.Organization),
 		},
 		"/public/v1/query/whoami": {fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization), `{"organizationId":""}`},
 	}
+}
+
+// rawParameters are those of a message in hex.
+func rawParameters(payload, hash string) string {
+	return fmt.Sprintf(`"signWith":%q,%s,"encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_%s"`, enginetest.Address, payload, hash)
 }
 
 // TestOpenAPI holds the description against what is really sent and answered.
@@ -198,11 +211,12 @@ func TestOpenAPINamesAllParameters(t *testing.T) {
 	described := openAPI(t)
 	for kind, name := range map[activity.Type]string{
 		activity.TypeSignTransaction: "SignTransactionIntent", activity.TypeInitOTPAuth: "InitOtpAuthIntent", activity.TypeVerifyOTP: "VerifyOtpIntent",
+		activity.TypeSignRawPayload: "SignRawPayloadIntent", activity.TypeSignRawPayloads: "SignRawPayloadsIntent",
 	} {
 		intent := described.Components.Schemas[name]
 		parameters := map[string]any{}
 		for property, s := range intent.Properties {
-			parameters[property] = map[string]any{"string": "x", "boolean": true, "integer": 1, "object": map[string]any{}}[s.Type]
+			parameters[property] = map[string]any{"string": "x", "boolean": true, "integer": 1, "object": map[string]any{}, "array": []any{}}[s.Type]
 		}
 		if _, err := activity.Decode(bodyOf(t, kind, parameters)); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -70,19 +70,11 @@ type hand struct {
 // hand refuses a key that cannot sign, is not what signWith names, is no signer
 // of the transaction, or has signed already.
 func (r *request) hand(key keystore.Key) (hand, error) {
-	signer, err := keystore.AsEd25519(key)
+	signer, err := r.keyOf(key)
 	if err != nil {
 		return hand{}, err
 	}
-	pub := key.PublicKey()
-	if pub.Curve() != keystore.CurveEd25519 {
-		return hand{}, fmt.Errorf("%w: key %s is of %s, and Solana signs with %s",
-			keystore.ErrUnsupported, key.ID(), pub.Curve(), keystore.CurveEd25519)
-	}
-	raw := pub.Ed25519()
-	if r.isAddress && r.address != raw {
-		return hand{}, notSigner("key %s has the address %s, not %s", key.ID(), encode58(raw[:]), r.signWith)
-	}
+	raw := key.PublicKey().Ed25519()
 	slot := r.t.slotOf(raw)
 	if slot < 0 {
 		return hand{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]), r.t.signerList())
@@ -91,6 +83,23 @@ func (r *request) hand(key keystore.Key) (hand, error) {
 		return hand{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
 	}
 	return hand{key.ID(), signer, slot}, nil
+}
+
+// keyOf refuses a key that cannot sign or is not what signWith names.
+func (r *request) keyOf(key keystore.Key) (keystore.Ed25519Signer, error) {
+	signer, err := keystore.AsEd25519(key)
+	if err != nil {
+		return nil, err
+	}
+	pub := key.PublicKey()
+	if pub.Curve() != keystore.CurveEd25519 {
+		return nil, fmt.Errorf("%w: key %s is of %s, and Solana signs with %s",
+			keystore.ErrUnsupported, key.ID(), pub.Curve(), keystore.CurveEd25519)
+	}
+	if raw := pub.Ed25519(); r.isAddress && r.address != raw {
+		return nil, notSigner("key %s has the address %s, not %s", key.ID(), encode58(raw[:]), r.signWith)
+	}
+	return signer, nil
 }
 
 // slotOf returns the slot of a signer, −1 if the key is none.

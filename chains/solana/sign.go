@@ -61,3 +61,15 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	}
 	return dst, nil
 }
+
+// AppendSignature implements chains.SignatureAppender.
+func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, error) {
+	if len(s.hands) != 1 {
+		return nil, notSigner("%d keys would sign: name one by its address or id", len(s.hands))
+	}
+	signature, err := s.hands[0].signer.SignEd25519(ctx, s.t.Message())
+	if err != nil {
+		return nil, err
+	}
+	return append(dst, signature[:]...), nil
+}

@@ -99,6 +99,15 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	return s.tx.splice(dst, signature), nil
 }
 
+// AppendSignature implements chains.SignatureAppender.
+func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, error) {
+	signature, err := s.key.SignECDSA(ctx, s.tx.id)
+	if err != nil {
+		return nil, err
+	}
+	return append(dst, signature[:]...), nil
+}
+
 // splice appends the signed Transaction:
 //
 //	0a len raw_data ‖ (12 41 signature)… ‖ 12 41 ours

@@ -57,21 +57,30 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 }
 
 func (r *request) ready(key keystore.Key) (*signing, error) {
-	signer, err := keystore.AsECDSA(key)
+	signer, err := r.keyOf(key)
 	if err != nil {
 		return nil, err
 	}
 	ours := addressOf(key.PublicKey())
-	if r.signWith.form != formKeyID && ours != r.signWith.address() {
-		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
-			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, r.signWith.address())}
-	}
 	for _, earlier := range r.tx.signatures {
 		if earlier.signer == ours {
 			return nil, malformed("Transaction.signature", earlier.at, "%s has signed already: each signer signs once", ours)
 		}
 	}
 	return &signing{tx: r.tx, key: signer, id: key.ID(), address: ours}, nil
+}
+
+// keyOf refuses a key that cannot sign or is not what signWith names.
+func (r *request) keyOf(key keystore.Key) (keystore.ECDSASigner, error) {
+	signer, err := keystore.AsECDSA(key)
+	if err != nil {
+		return nil, err
+	}
+	if ours := addressOf(key.PublicKey()); r.signWith.form != formKeyID && ours != r.signWith.address() {
+		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
+			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), ours, r.signWith.address())}
+	}
+	return signer, nil
 }
 
 // signWith is what a signWith says. The zero signWith is that of an empty text.

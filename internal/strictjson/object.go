@@ -26,6 +26,7 @@ func Required(name string, into any) Field { return Field{name: name, required: 
 //	**bool                stays nil if it is absent
 //	*int                  an integer without point or exponent
 //	*Span                 an object, kept as it is
+//	*[]string             an array of strings; AtMost bounds them together
 //	func(*Reader) error   whatever the function reads, such as another Object
 func Optional(name string, into any) Field { return Field{name: name, into: into} }
 
@@ -112,13 +113,22 @@ func (r *Reader) member(field *Field) error {
 	return nil
 }
 
-// check refuses a string that is longer than the field's bound.
+// check refuses a string, or an array of them, that is longer than the field's
+// bound.
 func (f *Field) check(r *Reader, start int) error {
-	text, isText := f.into.(*string)
-	if f.atMost == 0 || !isText || len(*text) <= f.atMost {
+	length := 0
+	switch into := f.into.(type) {
+	case *string:
+		length = len(*into)
+	case *[]string:
+		for _, text := range *into {
+			length += len(text)
+		}
+	}
+	if f.atMost == 0 || length <= f.atMost {
 		return nil
 	}
-	return r.fail(start, "%d bytes, at most %d are allowed", len(*text), f.atMost)
+	return r.fail(start, "%d bytes, at most %d are allowed", length, f.atMost)
 }
 
 func (r *Reader) value(into any) (err error) {
@@ -142,6 +152,8 @@ func (r *Reader) value(into any) (err error) {
 		into.Start = r.at
 		err = r.skip(0)
 		into.End = r.at
+	case *[]string:
+		*into, err = r.texts()
 	case func(*Reader) error:
 		err = into(r)
 	default:
@@ -226,6 +238,30 @@ func (r *Reader) listEnds(end byte) (bool, error) {
 	r.at++
 	r.space()
 	return false, nil
+}
+
+// texts reads an array of strings.
+func (r *Reader) texts() ([]string, error) {
+	if r.next() != '[' {
+		return nil, r.expect("an array of strings")
+	}
+	r.at++
+	r.space()
+	if r.next() == ']' {
+		r.at++
+		return []string{}, nil
+	}
+	var texts []string
+	for {
+		text, err := r.text()
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+		if ends, err := r.listEnds(']'); err != nil || ends {
+			return texts, err
+		}
+	}
 }
 
 // skip checks a value of any kind without keeping it.

@@ -63,6 +63,21 @@ func (n *Network) Read(tx Transaction) *Call {
 	return r.read(&Call{network: n, caller: account{signer: true}, self: tx.To, code: tx.To, value: value, data: tx.Data, path: "call"})
 }
 
+// ReadFrom decodes a call that another account than the signer makes, such as a
+// Safe. With delegate the code of tx.To runs as that account.
+func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call {
+	value := tx.Value
+	if value == nil {
+		value = new(big.Int)
+	}
+	c := &Call{network: n, caller: at(caller), self: tx.To, code: tx.To, value: value, data: tx.Data, path: "call", delegate: delegate}
+	if delegate {
+		c.self = caller
+	}
+	r := reader{left: maxCalls}
+	return r.read(c)
+}
+
 // child is a call of a contract that stands in this one.
 func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
 	c.children++

@@ -88,15 +88,7 @@ func Attos(whole float64) *big.Int {
 // Resolve puts the signer's address in place of its symbol, and returns the
 // effects.
 func Resolve(effects []chains.Effect, signer chains.Party) []chains.Effect {
-	for i := range effects {
-		effect := &effects[i]
-		for _, party := range [...]*chains.Party{&effect.From, &effect.OtherSigner, &effect.To, &effect.Account} {
-			if party.IsSigner() {
-				*party = signer
-			}
-		}
-	}
-	return effects
+	return chains.ResolveSigner(effects, signer)
 }
 
 // Cut returns effects of a transaction, at most most of them: the last one then

@@ -1,0 +1,95 @@
+package ethereum
+
+import (
+	"math/big"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/rlp"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// SignWith is what should sign a message: the key at an address, or with an id.
+type SignWith struct {
+	*evm.SignWith
+}
+
+// ReadSignWith reads signWith: an address, mixed case being the checksum of
+// EIP-55, or a key's id. The error is a *chains.SignerError.
+func ReadSignWith(signWith string) (*SignWith, error) {
+	read, err := evm.ReadSignWith(Name, signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &SignWith{read}, nil
+}
+
+// Signer returns the one key that can sign: a secp256k1 key, the one at the
+// address if signWith is an address. The errors are those of chains.Request.
+func (s *SignWith) Signer(keys []keystore.Key) (signer keystore.ECDSASigner, key keystore.Key, err error) {
+	found, err := s.SignWith.Signer(keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, one := range keys {
+		if one.ID() == found.ID {
+			key = one
+		}
+	}
+	return found.ECDSASigner, key, nil
+}
+
+// PartyOf returns the party at the address of a secp256k1 key.
+func PartyOf(pub keystore.PublicKey) chains.Party { return PartyAt(evm.AddressOf(pub)) }
+
+// PartyAt returns the party at an address, whose text has the checksum of EIP-55.
+func PartyAt(address [20]byte) chains.Party {
+	return chains.PartyAt(address[:], evm.Address(address).String())
+}
+
+// NetworkID returns the CAIP-2 id of a chain; "eip155" for 0, which names none.
+func NetworkID(chainID uint64) string {
+	if chainID == 0 {
+		return "eip155"
+	}
+	return "eip155:" + strconv.FormatUint(chainID, 10)
+}
+
+// AccountCall is a call that a contract account makes once its owners have signed
+// a message, such as a transaction of a Safe.
+type AccountCall struct {
+	ChainID  uint64 // 0: not known, and no contract is known by its address
+	Account  [20]byte
+	To       [20]byte
+	Value    *big.Int // wei
+	Data     []byte
+	Delegate bool // the code of To runs as the account
+}
+
+// Read decodes the call: what it does, and the fields that show it.
+func (c *AccountCall) Read() (effects []chains.Effect, fields []chains.Field) {
+	network := &evm.Network{ID: NetworkID(c.ChainID), ChainID: c.ChainID, Symbol: networkOf(c.ChainID).symbol, Decimals: 18}
+	call := network.ReadFrom(c.Account, evm.Transaction{To: c.To, Value: c.Value, Data: c.Data}, c.Delegate)
+	return evm.Cut(call.Effects(), chains.MaxEffects), call.Fields()
+}
+
+// EffectHazards returns the dangers of effects of calls, as those of a transaction.
+func EffectHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+	return evm.Hazards(Name, effects, signer)
+}
+
+// KnownContract returns the name of a contract that is known at an address of a
+// chain, empty if none is.
+func KnownContract(chainID uint64, address [20]byte) string {
+	network := evm.Network{ChainID: chainID}
+	return network.KnownName(address)
+}
+
+// AuthorizationDigest returns the hash that an authorization of EIP-7702 signs:
+// keccak256(05 ‖ rlp([chainId, delegate, nonce])).
+func AuthorizationDigest(chainID *big.Int, delegate [20]byte, nonce uint64) [32]byte {
+	items := rlp.AppendScalar(nil, chainID.FillBytes(make([]byte, 32)))
+	items = append(append(items, 0x80+20), delegate[:]...)
+	return evm.AuthorizationHash(rlp.AppendUint(items, nonce))
+}

@@ -1,0 +1,78 @@
+package solana
+
+import (
+	"crypto/ed25519"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// ParseMessage reads a message alone, the bytes that are signed, as strictly as
+// Parse reads a whole transaction: as if zeroed signature slots stood with it. The
+// error is a *chains.ParseError, whose offsets count those slots.
+func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
+	header := 0
+	if len(message) > 0 && message[0]&prefixBit != 0 {
+		header = 1
+	}
+	if len(message) <= header || message[header] == 0 || message[header]&prefixBit != 0 {
+		return nil, malformed("header.num_required_signatures", -1, "not a message of Solana: 1 to 127 signers are expected")
+	}
+	slots := make([]byte, int(message[header])*ed25519.SignatureSize)
+	if message[0] == prefixBit|1 {
+		return c.Parse(append(append(make([]byte, 0, len(message)+len(slots)), message...), slots...))
+	}
+	wire := append(make([]byte, 0, 1+len(slots)+len(message)), message[header])
+	return c.Parse(append(append(wire, slots...), message...))
+}
+
+// SignWith is what should sign a message: the key at an address, or with an id.
+type SignWith struct {
+	request
+}
+
+// ReadSignWith reads signWith. What only looks like an address is a
+// *chains.SignerError.
+func ReadSignWith(signWith string) (*SignWith, error) {
+	var none *Transaction
+	read, err := none.Request(signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &SignWith{*read.(*request)}, nil
+}
+
+// Signer returns the one key that can sign: an Ed25519 key, the one at the
+// address if signWith is an address. The errors are those of chains.Request.
+func (s *SignWith) Signer(keys []keystore.Key) (signer keystore.Ed25519Signer, key keystore.Key, err error) {
+	found := 0
+	for i, candidate := range keys {
+		hand, problem := s.keyOf(candidate)
+		switch {
+		case problem == nil:
+			signer, key = hand, candidate
+			found++
+		case i == 0:
+			err = problem
+		}
+	}
+	switch found {
+	case 0:
+		return nil, nil, err
+	case 1:
+		return signer, key, nil
+	}
+	return nil, nil, notSigner("%d of the wallet's keys could sign: name one by its address or id", found)
+}
+
+// PartyOf returns the party at the address of an Ed25519 key.
+func PartyOf(pub keystore.PublicKey) chains.Party {
+	raw := pub.Ed25519()
+	return chains.PartyAt(raw[:], encode58(raw[:]))
+}
+
+// DecodeAddress reads an address in base58; ok is false if it is none.
+func DecodeAddress(text string) (address [32]byte, ok bool) { return decodeKey(text) }
+
+// EncodeAddress writes an address in base58.
+func EncodeAddress(address [32]byte) string { return encode58(address[:]) }

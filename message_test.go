@@ -1,0 +1,258 @@
+package countersign_test
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/accounts"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/signer/core/apitypes"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+const (
+	permitText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],` +
+		`"Permit":[{"name":"owner","type":"address"},{"name":"spender","type":"address"},{"name":"value","type":"uint256"},{"name":"nonce","type":"uint256"},{"name":"deadline","type":"uint256"}]},` +
+		`"primaryType":"Permit","domain":{"name":"USD Coin","version":"2","chainId":"1","verifyingContract":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"},` +
+		`"message":{"owner":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56","spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7","value":"250000000","nonce":"0","deadline":"1763726400"}}`
+
+	encodingHex, encodingText = "PAYLOAD_ENCODING_HEXADECIMAL", "PAYLOAD_ENCODING_TEXT_UTF8"
+	encodingTyped             = "PAYLOAD_ENCODING_EIP712"
+	encodingAuthorization     = "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION"
+	hashNone, hashKeccak      = "HASH_FUNCTION_NO_OP", "HASH_FUNCTION_KECCAK256"
+	hashSHA256                = "HASH_FUNCTION_SHA256"
+	hashNotApplicable         = "HASH_FUNCTION_NOT_APPLICABLE"
+
+	greeting = "\x19Ethereum Signed Message:\n5hello"
+)
+
+func payload(text, encoding, hash string) activity.SignMessageIntent {
+	return activity.SignMessageIntent{SignWith: enginetest.Address, Payload: text, Encoding: encoding, HashFunction: hash}
+}
+
+func withHazards(names ...string) func(*countersign.Config) {
+	return func(c *countersign.Config) { c.AllowHazards = names }
+}
+
+// recovered returns the address that made a signature over a digest.
+func recovered(t *testing.T, digest []byte, signed activity.SignRawPayloadResult) string {
+	t.Helper()
+	raw, err := hex.DecodeString(signed.R + signed.S + signed.V)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := crypto.SigToPub(digest, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crypto.PubkeyToAddress(*public).Hex()
+}
+
+// TestSignMessage: go-ethereum hashes each kind of message by itself, and recovers
+// the signer.
+func TestSignMessage(t *testing.T) {
+	f := enginetest.New(t, withHazards("ethereum/delegation"))
+	var typed apitypes.TypedData
+	if err := json.Unmarshal([]byte(permitText), &typed); err != nil {
+		t.Fatal(err)
+	}
+	typedDigest, _, err := apitypes.TypedDataAndHash(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authorization := types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: common.Address{0xaa}, Nonce: 7}
+	authorizationDigest := authorization.SigHash()
+	for name, test := range map[string]struct {
+		intent activity.SignMessageIntent
+		digest []byte
+	}{
+		"typed data":    {payload(permitText, encodingTyped, hashNone), typedDigest},
+		"personal hex":  {payload(hex.EncodeToString([]byte(greeting)), encodingHex, hashKeccak), accounts.TextHash([]byte("hello"))},
+		"personal text": {payload(greeting, encodingText, hashKeccak), accounts.TextHash([]byte("hello"))},
+		"authorization": {payload(fmt.Sprintf(`{"address":%q,"chainId":1,"nonce":7}`, authorization.Address), encodingAuthorization, hashNone), authorizationDigest[:]},
+	} {
+		signed, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, test.intent)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := recovered(t, test.digest, signed); got != enginetest.Address {
+			t.Errorf("%s: recovered %s", name, got)
+		}
+	}
+}
+
+// TestSubmitMessages: the same road as a transaction's: recorded, answered the same
+// again, with one signature for each payload.
+func TestSubmitMessages(t *testing.T) {
+	f := enginetest.New(t)
+	parameters, err := json.Marshal(activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingText, HashFunction: hashKeccak,
+		Payloads: []string{greeting, "\x19Ethereum Signed Message:\n3bye"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":true}`,
+		activity.TypeSignRawPayloads, f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
+	first, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(first.AppendAnswer(nil)) != string(again.AppendAnswer(nil)) || f.Signing.Signatures.Load() != 2 {
+		t.Errorf("the answers differ, or %d signatures were made for 2 payloads", f.Signing.Signatures.Load())
+	}
+	signatures := first.Result.(activity.SignRawPayloadsResult).Signatures
+	for i, text := range []string{"hello", "bye"} {
+		if got := recovered(t, accounts.TextHash([]byte(text)), signatures[i]); got != enginetest.Address {
+			t.Errorf("payload %d: recovered %s", i, got)
+		}
+	}
+	if len(first.AppProofs) != 1 || !strings.Contains(first.AppProofs[0].ProofPayload, "summaryDigest") {
+		t.Errorf("proofs %v", first.AppProofs)
+	}
+}
+
+// TestPayloadsAllOrNothing: one payload that is refused, and nothing is signed.
+func TestPayloadsAllOrNothing(t *testing.T) {
+	f := enginetest.New(t)
+	for name, last := range map[string]string{
+		"a hash":        strings.Repeat("ab", 32),
+		"hazardous":     hex.EncodeToString([]byte("\x19Ethereum Signed Message:\n64" + strings.Repeat("ab", 32))),
+		"another chain": hex.EncodeToString([]byte("\x19TRON Signed Message:\n3bye")),
+	} {
+		_, err := f.Engine.SignMessages(t.Context(), enginetest.Organization, activity.SignRawPayloadsIntent{SignWith: enginetest.Address,
+			Encoding: encodingHex, HashFunction: hashKeccak, Payloads: []string{hex.EncodeToString([]byte(greeting)), last}})
+		if err == nil || f.Signing.Signatures.Load() != 0 {
+			t.Errorf("%s: %v, %d signatures", name, err, f.Signing.Signatures.Load())
+		}
+	}
+}
+
+// TestHashesAreRefused: each form of a hash in disguise, and of a double reading,
+// with what to send instead.
+func TestHashesAreRefused(t *testing.T) {
+	f := enginetest.New(t, withHazards(countersign.AllHazards))
+	hash := strings.Repeat("ab", 32)
+	for _, test := range []struct{ name, text, encoding, hash, cure string }{
+		{"hash", hash, encodingHex, hashNone, "PAYLOAD_ENCODING_EIP712"},
+		{"hash with 0x", "0x" + hash, encodingHex, hashNone, "PAYLOAD_ENCODING_EIP712"},
+		{"hash as text", hash, encodingText, hashNone, "PAYLOAD_ENCODING_EIP712"},
+		{"preimage of no hash", hex.EncodeToString([]byte(greeting)), encodingHex, hashNone, "preimage of a personal message"},
+		{"double hash", hash, encodingHex, hashKeccak, "what was hashed first"},
+		{"typed data by its hashes", "1901" + hash + hash, encodingHex, hashKeccak, "send the typed data as JSON"},
+		{"RLP", enginetest.Unsigned, encodingHex, hashKeccak, "sign_transaction"},
+		{"legacy RLP", enginetest.Hazardous, encodingHex, hashKeccak, "sign_transaction"},
+		{"Tempo RLP", "76c0", encodingHex, hashKeccak, "sign_transaction"},
+		{"authorization by its preimage", "05d70194" + strings.Repeat("aa", 20) + "80", encodingHex, hashKeccak, encodingAuthorization},
+		{"text without a prefix", "hello", encodingText, hashKeccak, "send the preimage"},
+		{"another version byte", "19ff", encodingHex, hashKeccak, "the preimage is expected"},
+		{"SHA-256 of a hash", hash, encodingHex, hashSHA256, "raw_data"},
+		{"SHA-256 of a Bitcoin preimage", "02000000" + hash, encodingHex, hashSHA256, "raw_data"},
+		{"hash for Ed25519", hash, encodingHex, hashNotApplicable, "like a hash"},
+		{"message of another header", "ff" + hex.EncodeToString([]byte("solana offchain")) + "02", encodingHex, hashNotApplicable, "versions 0 and 1"},
+		{"cut message of a transaction", "80010001", encodingHex, hashNotApplicable, "as a transaction"},
+		{"typed data to be hashed", permitText, encodingTyped, hashKeccak, "goes with PAYLOAD_ENCODING_EIP712"},
+		{"unknown encoding", "00", "PAYLOAD_ENCODING_BASE64", hashNone, "use PAYLOAD_ENCODING_HEXADECIMAL"},
+		{"unknown hash", "00", encodingHex, "HASH_FUNCTION_MD5", "use HASH_FUNCTION_KECCAK256"},
+		{"not hex", "zz", encodingHex, hashKeccak, "not a hex digit"},
+		{"empty", "", encodingText, hashKeccak, "empty"},
+	} {
+		for _, signWith := range []string{enginetest.Address, "key-1", "key-2"} {
+			intent := payload(test.text, test.encoding, test.hash)
+			intent.SignWith = signWith
+			_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, intent)
+			refused, ok := errors.AsType[*activity.Error](err)
+			if !ok || refused.Reason != activity.ReasonInvalidTransaction || refused.Field != "payload" || !strings.Contains(refused.Message, test.cure) {
+				t.Errorf("%s, %s: %v, want the cure %q", test.name, signWith, err, test.cure)
+			}
+		}
+	}
+	if made := f.Signing.Signatures.Load(); made != 0 {
+		t.Errorf("%d signatures", made)
+	}
+}
+
+// TestMessageHazardsAreRefused: and allowed by name.
+func TestMessageHazardsAreRefused(t *testing.T) {
+	unknown := strings.NewReplacer(`"Permit"`, `"Mystery"`).Replace(permitText)
+	for name, test := range map[string]struct{ text, encoding, hash string }{
+		"eip712/unknown-type":       {unknown, encodingTyped, hashNone},
+		"eip712/foreign-owner":      {strings.Replace(permitText, `"owner":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"`, `"owner":"0x00000000000000000000000000000000000000aa"`, 1), encodingTyped, hashNone},
+		"eip712/far-deadline":       {strings.Replace(permitText, "1763726400", "1963726400", 1), encodingTyped, hashNone},
+		"eip712/unlimited-approval": {strings.Replace(permitText, "250000000", "0x"+strings.Repeat("f", 64), 1), encodingTyped, hashNone},
+		"ethereum/delegation":       {`{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":0}`, encodingAuthorization, hashNone},
+		"message/hash-like":         {"19" + hex.EncodeToString([]byte("Ethereum Signed Message:\n32")) + strings.Repeat("ab", 32), encodingHex, hashKeccak},
+		"message/validator-data":    {"1900" + strings.Repeat("ab", 30), encodingHex, hashKeccak},
+	} {
+		intent := payload(test.text, test.encoding, test.hash)
+		_, err := enginetest.New(t).Engine.SignMessage(t.Context(), enginetest.Organization, intent)
+		if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonHazardNotAllowed ||
+			refused.Field != "payload" || !strings.Contains(refused.Message, "the message is well-formed but hazardous: "+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := enginetest.New(t, withHazards(name)).Engine.SignMessage(t.Context(), enginetest.Organization, intent); err != nil {
+			t.Errorf("%s allowed: %v", name, err)
+		}
+	}
+}
+
+// TestSolanaMessageIsATransaction: the message of a transaction that comes as a
+// payload is read as that transaction, with its effects, and the signature is the
+// one that the transaction needs.
+func TestSolanaMessageIsATransaction(t *testing.T) {
+	f := enginetest.New(t)
+	seed, err := hex.DecodeString(enginetest.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := ed25519.NewKeyFromSeed(seed)
+	public := private.Public().(ed25519.PublicKey)
+	message := transferMessage(public)
+	for _, version := range []string{"legacy", "v0"} {
+		raw := message
+		if version == "v0" {
+			raw = append(append([]byte{0x80}, message...), 0)
+		}
+		intent := activity.SignMessageIntent{SignWith: "key-2", Payload: hex.EncodeToString(raw), Encoding: encodingHex, HashFunction: hashNotApplicable}
+		prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, intent)
+		if err != nil {
+			t.Fatalf("%s: %v", version, err)
+		}
+		if effects := prepared.Summary().Effects; effects[0].Kind != chains.KindTransfer || effects[0].Amount.Value.Int64() != 5 {
+			t.Errorf("%s: effects %v", version, effects)
+		}
+		signatures, err := prepared.Sign(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := hex.DecodeString(signatures[0].R + signatures[0].S)
+		if err != nil || !ed25519.Verify(public, raw, made) || signatures[0].V != "00" {
+			t.Errorf("%s: %v", version, signatures)
+		}
+	}
+}
+
+// transferMessage is a legacy message: 5 lamports to the key 0202….
+func transferMessage(payer ed25519.PublicKey) []byte {
+	message := append([]byte{1, 0, 1, 3}, payer...)
+	message = append(message, strings.Repeat("\x02", 32)...)
+	message = append(message, make([]byte, 32)...)             // System program
+	message = append(message, strings.Repeat("\x03", 32)...)   // blockhash
+	message = append(message, 1, 2, 2, 0, 1, 12)               // one instruction: program 2, accounts 0 and 1
+	return append(message, 2, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0) // transfer 5
+}

@@ -1,0 +1,81 @@
+// Package delegation reads authorizations of EIP-7702: an account lets the code
+// of a contract run at its address.
+//
+// # In
+//
+// One JSON object with exactly three members, each an integer of JSON up to
+// 2^53−1 or text with a decimal or 0x number, except the address:
+//
+//	address   the delegate: "0x" and 40 hex digits; zero ends the delegation
+//	chainId   0: on every chain
+//	nonce     of the account
+//
+// # Out
+//
+// A signature over keccak256(05 ‖ rlp([chainId, address, nonce])).
+package delegation
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/messages/internal/statement"
+)
+
+// Name is what stands for a chain's name in the errors of this package.
+const Name = "eip7702"
+
+// Parse reads an authorization from JSON text. The error is a *chains.ParseError.
+func Parse(text []byte) (chains.Transaction, error) {
+	members, err := eip712.ReadMembers(text, Name, map[string]string{"address": "address", "chainId": "uint256", "nonce": "uint256"})
+	if err != nil {
+		return nil, err
+	}
+	chainID, nonce, delegate := members["chainId"].Int, members["nonce"].Int, [20]byte(members["address"].Bytes)
+	if !nonce.IsUint64() || nonce.Uint64() == math.MaxUint64 {
+		return nil, statement.Malformed(Name, "nonce", -1, "%s: at most 2^64−2 is expected, the network skips others", nonce)
+	}
+	if !chainID.IsUint64() {
+		return nil, statement.Malformed(Name, "chainId", -1, "%s: no chain has an id of more than 64 bits", chainID)
+	}
+	to := ethereum.PartyAt(delegate)
+	network := ethereum.NetworkID(chainID.Uint64())
+	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), By: chains.BySigner, To: to,
+		Function: "EIP-7702 authorization", Args: []chains.Arg{{Name: "chainId", Value: chainID.String()}, {Name: "nonce", Value: nonce.String()}}, Path: "address"}
+	if delegate == [20]byte{} {
+		effect.Kind, effect.To = chains.KindRevoke, chains.Party{}
+	}
+	effect.Asset = chains.Asset{}
+	return statement.Parts{
+		Chain: ethereum.Name,
+		Fields: []chains.Field{chains.Text("kind", "authorization (EIP-7702)"), chains.AddressField("delegate", to.String()),
+			chainField(network, chainID), chains.BigInteger("nonce", nonce)},
+		Effects: []chains.Effect{effect},
+		Hazards: func(effects []chains.Effect, _ chains.Party) []chains.Hazard { return hazards(&effects[0], chainID) },
+		Digest:  ethereum.AuthorizationDigest(chainID, delegate, nonce.Uint64()),
+	}.Transaction(), nil
+}
+
+func chainField(network string, chainID *big.Int) chains.Field {
+	field := chains.BigInteger("chain id", chainID)
+	if chainID.Sign() == 0 {
+		return field.WithNote("every chain")
+	}
+	return field.WithNote(chains.NetworkOf(network).Name)
+}
+
+func hazards(effect *chains.Effect, chainID *big.Int) (found []chains.Hazard) {
+	if effect.Kind == chains.KindAuthority {
+		found = append(found, chains.Hazard{Name: ethereum.HazardDelegation,
+			Detail: fmt.Sprintf("the code of %s gets control of the account: it may do anything that the account may", effect.To)}.OnEffect(0))
+	}
+	if chainID.Sign() == 0 {
+		found = append(found, chains.Hazard{Name: ethereum.HazardAnyChainAuthorization,
+			Detail: "the authorization has chain id 0: it holds on every chain"}.OnEffect(0))
+	}
+	return found
+}

@@ -1,0 +1,39 @@
+package solanamsg
+
+import (
+	"slices"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// named is an off-chain message, which names its signers: no other key signs it.
+type named struct {
+	chains.Transaction
+	signers [][32]byte
+}
+
+// Request implements chains.Transaction.
+func (n *named) Request(signWith string) (chains.Request, error) {
+	request, err := n.Transaction.Request(signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &namedRequest{request, n.signers}, nil
+}
+
+type namedRequest struct {
+	chains.Request
+	signers [][32]byte
+}
+
+// With implements chains.Request.
+func (r *namedRequest) With(keys ...keystore.Key) (chains.Signing, error) {
+	ours := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool {
+		return key.PublicKey().Curve() == keystore.CurveEd25519 && !slices.Contains(r.signers, key.PublicKey().Ed25519())
+	})
+	if len(ours) == 0 {
+		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: "the message names other signers, and not this key"}
+	}
+	return r.Request.With(ours...)
+}

@@ -1,0 +1,51 @@
+package solanamsg
+
+import (
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/messages/internal/statement"
+	"github.com/countersign-dev/countersign/messages/personal"
+)
+
+// firstOfText is the smallest first byte of a raw message. A legacy message of a
+// transaction begins with the number of its signers, of which fewer than 20 fit
+// into a transaction, the others with 80 and 81.
+const firstOfText = 0x20
+
+// IsRawText reports whether bytes can be read as text and as nothing else.
+func IsRawText(raw []byte) bool {
+	return len(raw) > 0 && raw[0] >= firstOfText && statement.TextProblem(raw) == ""
+}
+
+// ParseRaw reads a text without a header. The error is a *chains.ParseError.
+func ParseRaw(raw []byte) (chains.Transaction, error) {
+	if !IsRawText(raw) {
+		return nil, malformed("message", 0, "neither an off-chain message, nor a message of a transaction, nor text")
+	}
+	signIn := personal.ParseSolanaSignIn(string(raw))
+	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Function: "raw message", Path: "message"}
+	fields := []chains.Field{chains.Text("kind", "text without a header")}
+	if signIn != nil {
+		effect.Function, effect.Args = "sign in", signIn.Args()
+		fields = append([]chains.Field{chains.Text("kind", "sign in (SIWS)")}, signIn.Fields()...)
+	} else {
+		effect.Args = []chains.Arg{{Name: "message", Value: string(raw)}}
+	}
+	return statement.Parts{
+		Chain: solana.Name, Fields: append(fields, chains.Text("message", string(raw))),
+		Effects: []chains.Effect{effect}, Bytes: raw,
+		Hazards: func(_ []chains.Effect, signer chains.Party) []chains.Hazard { return rawHazards(raw, signIn, signer) },
+	}.Transaction(), nil
+}
+
+func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chains.Hazard {
+	found := textHazards(raw)
+	if signIn == nil {
+		return append(found, chains.Hazard{Name: HazardRawMessage,
+			Detail: "the text has no header that keeps it apart from what other programs sign: use an off-chain message"}.OnEffect(0))
+	}
+	if problem := signIn.SolanaProblem(signer); problem != "" {
+		found = append(found, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: problem}.OnEffect(0))
+	}
+	return found
+}

@@ -1,0 +1,121 @@
+package structures
+
+import (
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/messages/eip712"
+)
+
+// The standards of tokens, as effects name them.
+const (
+	erc20   = "erc20"
+	erc721  = "erc721"
+	erc1155 = "erc1155"
+)
+
+// unlimitedBits is the length of an allowance that counts as unlimited: 2^96 and
+// more.
+const unlimitedBits = 97
+
+// permits are approvals by signature, for the token that verifies them.
+var permits = []structure{
+	{"Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)", func(r *reading) { r.permit("owner", "deadline", r.field("value").Int) }},
+	{"Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)", permitDAI},
+	{"Permit(address spender,uint256 tokenId,uint256 nonce,uint256 deadline)", permitNFT},
+	{"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)", authorization3009},
+	{"ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)", authorization3009},
+	{"CancelAuthorization(address authorizer,bytes32 nonce)", cancel3009},
+}
+
+// own returns the token that verifies the message; ok is false if none is named.
+func (r *reading) own(standard string) (asset chains.Asset, ok bool) {
+	if r.domain.contract == nil {
+		return asset, false
+	}
+	return chains.Token(r.domain.network(), ethereum.PartyAt(*r.domain.contract), standard), true
+}
+
+// permit adds an allowance of ERC-2612.
+func (r *reading) permit(ownerName, deadlineName string, value *big.Int) {
+	asset, ok := r.own(erc20)
+	if !ok {
+		return
+	}
+	index := r.approve(party(r.field(ownerName)), r.field("spender"), asset, value, "message")
+	r.deadline(r.field(deadlineName), index)
+}
+
+// approve adds an allowance, or that one is taken back.
+func (r *reading) approve(from chains.Party, spender *eip712.Value, asset chains.Asset, value *big.Int, path string) int {
+	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: party(spender), Asset: asset, Amount: chains.Exactly(value), Path: path}
+	switch {
+	case value.Sign() == 0:
+		effect.Kind, effect.Amount = chains.KindRevoke, chains.Quantity{}
+	case value.BitLen() >= unlimitedBits:
+		effect.Amount = chains.Unlimited(value)
+	}
+	index := r.addFrom(effect)
+	if effect.Amount.Bound == chains.BoundUnlimited {
+		r.danger(HazardUnlimitedApproval, index, "%s may take all of the token %s that %s has, now and later", effect.To, asset.Token, from)
+	}
+	return index
+}
+
+// permitDAI is the permit of DAI before ERC-2612: all or nothing. An expiry of 0 is
+// none.
+func permitDAI(r *reading) {
+	value := new(big.Int)
+	if r.field("allowed").Bool {
+		value.Lsh(big.NewInt(1), 256).Sub(value, big.NewInt(1))
+	}
+	asset, ok := r.own(erc20)
+	if !ok {
+		return
+	}
+	index := r.approve(party(r.field("holder")), r.field("spender"), asset, value, "message")
+	if expiry := r.field("expiry"); expiry.Int.Sign() == 0 {
+		r.danger(HazardFarDeadline, index, "its end is never: an expiry of 0 is none")
+	} else {
+		r.deadline(expiry, index)
+	}
+}
+
+// permitNFT is the permit of ERC-4494 and of Uniswap's positions: for one token,
+// whose owner the message does not name.
+func permitNFT(r *reading) {
+	asset, ok := r.own(erc721)
+	if !ok {
+		return
+	}
+	asset.NFT = r.field("tokenId").Int
+	index := r.add(chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: party(r.field("spender")), Asset: asset,
+		Amount: chains.ExactlyUint(1), Path: "message"})
+	r.deadline(r.field("deadline"), index)
+}
+
+// authorization3009 is a transfer that anyone, or with Receive the recipient, sends
+// in (ERC-3009).
+func authorization3009(r *reading) {
+	asset, ok := r.own(erc20)
+	if !ok {
+		return
+	}
+	effect := chains.Effect{Kind: chains.KindTransfer, From: party(r.field("from")), To: party(r.field("to")), Asset: asset,
+		Amount: chains.Exactly(r.field("value").Int), Path: "message"}
+	if [20]byte(r.field("to").Bytes) == [20]byte{} || asset.Token.Equal(effect.To) {
+		effect.Kind = chains.KindBurn
+	}
+	index := r.addFrom(effect)
+	r.effects[index].Until = r.deadline(r.field("validBefore"), index)
+}
+
+// cancel3009 uses up the nonce of an authorization.
+func cancel3009(r *reading) {
+	asset, ok := r.own(erc20)
+	if !ok {
+		return
+	}
+	r.addFrom(chains.Effect{Kind: chains.KindSettings, From: party(r.field("authorizer")), Account: party(r.field("authorizer")), Asset: asset, Path: "message"})
+}

@@ -1,0 +1,230 @@
+// Package structures reads typed data (EIP-712) and knows what the widely used
+// structures let others do: permits, orders, transactions of smart accounts.
+//
+// A structure is recognised by its whole type, as EIP-712 hashes it, and where the
+// meaning is that of one contract, by the contract's address. All else is a message
+// that is not decoded.
+package structures
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/messages/internal/statement"
+)
+
+// Message is typed data that was read, as a transaction.
+type Message struct {
+	chains.Transaction
+	data *eip712.TypedData
+}
+
+// TypedData returns the fields and types: for readers of descriptors. They must not
+// be changed.
+func (m *Message) TypedData() *eip712.TypedData { return m.data }
+
+// Parse reads typed data from JSON text. Deadlines are compared with now. The error
+// is a *chains.ParseError.
+func Parse(text []byte, now time.Time) (*Message, error) {
+	data, err := eip712.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{data: data, message: &data.Message, now: now}
+	r.readDomain()
+	r.read()
+	parts := statement.Parts{Chain: ethereum.Name, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Digest: data.Digest()}
+	return &Message{parts.Transaction(), data}, nil
+}
+
+// reading is a message whose effects are being found.
+type reading struct {
+	data    *eip712.TypedData
+	message *eip712.Value
+	now     time.Time
+	domain  domain
+
+	effects []chains.Effect
+	shown   []chains.Field // of calls that were decoded
+	hazards []chains.Hazard
+	owners  []owner
+	calls   bool // some effects are those of calls
+}
+
+// domain is what the domain says. What it does not say is nil or empty.
+type domain struct {
+	name, version string
+	chainID       *big.Int
+	contract      *[20]byte
+}
+
+// owner is a party that an effect rests on, and which only its own signature binds.
+type owner struct {
+	party  chains.Party
+	effect int
+}
+
+func (r *reading) readDomain() {
+	for i := range r.data.Domain.Members {
+		value := &r.data.Domain.Members[i].Value
+		switch r.data.Domain.Members[i].Name {
+		case "name":
+			r.domain.name = value.Text
+		case "version":
+			r.domain.version = value.Text
+		case "chainId":
+			r.domain.chainID = value.Int
+		case "verifyingContract":
+			contract := [20]byte(value.Bytes)
+			r.domain.contract = &contract
+		}
+	}
+}
+
+// id returns the chain's id; 0 if the domain has none that fits.
+func (d *domain) id() uint64 {
+	if d.chainID == nil || !d.chainID.IsUint64() {
+		return 0
+	}
+	return d.chainID.Uint64()
+}
+
+// network returns the CAIP-2 id of the chain.
+func (d *domain) network() string {
+	if d.chainID == nil || d.chainID.Sign() == 0 {
+		return "eip155"
+	}
+	return "eip155:" + d.chainID.String()
+}
+
+func (d *domain) is(contracts ...[20]byte) bool {
+	return d.contract != nil && slices.Contains(contracts, *d.contract)
+}
+
+// structure is a type whose meaning is known.
+type structure struct {
+	encoded string // EncodeType of the primary type
+	read    func(r *reading)
+}
+
+// read finds the effects: by the structure, or none that is known.
+func (r *reading) read() {
+	encoded := r.data.EncodeType(r.data.PrimaryType)
+	if known, ok := byType[encoded]; ok {
+		known(r)
+	} else if isPermit2Witness(encoded) {
+		permit2Transfers(r)
+	}
+	if r.data.PrimaryType == "BulkOrder" && len(r.effects) == 0 {
+		r.undecoded("the order is one of many under a root: what the others say is not in the message")
+		r.danger(HazardHiddenContents, 0, "a signature over the root stands for every order in the tree")
+	}
+	if len(r.effects) == 0 {
+		r.undecoded(fmt.Sprintf("the type %s is not known: what the signature lets others do is not known either", r.data.PrimaryType))
+		r.hidden()
+	}
+	r.effects = r.effects[:min(len(r.effects), chains.MaxEffects)]
+	for i := range r.effects {
+		effect := &r.effects[i]
+		if effect.Function == "" {
+			effect.Function = r.data.PrimaryType
+		}
+		if effect.Args == nil {
+			effect.Args = r.args()
+		}
+	}
+	r.domainHazards()
+}
+
+// undecoded adds the message as an effect that is not known.
+func (r *reading) undecoded(why string) {
+	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Undecoded: true, Path: "message"}
+	if r.domain.contract != nil {
+		effect.To = ethereum.PartyAt(*r.domain.contract)
+	}
+	r.add(effect)
+	r.danger(HazardUnknownType, len(r.effects)-1, "%s", why)
+}
+
+// hidden is the hazard of a struct that is nothing but a hash.
+func (r *reading) hidden() {
+	if m := r.message.Members; len(m) == 1 && m[0].Value.Type == "bytes32" {
+		r.danger(HazardHiddenContents, len(r.effects)-1, "%s.%s is 32 bytes, like a hash or a root: what stands behind it is not in the message", r.data.PrimaryType, m[0].Name)
+	}
+}
+
+// add adds an effect by the signer and returns its index.
+func (r *reading) add(effect chains.Effect) int {
+	if effect.By == "" {
+		effect.By = chains.BySigner
+	}
+	r.effects = append(r.effects, effect)
+	return len(r.effects) - 1
+}
+
+// addFrom adds an effect that only the signature of its party makes.
+func (r *reading) addFrom(effect chains.Effect) int {
+	index := r.add(effect)
+	r.owners = append(r.owners, owner{effect.From, index})
+	return index
+}
+
+func (r *reading) danger(name string, effect int, format string, args ...any) {
+	r.hazards = append(r.hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)}.OnEffect(effect))
+}
+
+// at returns the value at a path of members. The type was recognised, so it is
+// there.
+func at(v *eip712.Value, path ...string) *eip712.Value {
+	for _, name := range path {
+		found, ok := v.Find(name)
+		if !ok {
+			panic("structures: no member " + name) // the tests read each structure
+		}
+		v = found
+	}
+	return v
+}
+
+func (r *reading) field(path ...string) *eip712.Value { return at(r.message, path...) }
+
+// party returns the party at an address in the message.
+func party(v *eip712.Value) chains.Party { return ethereum.PartyAt([20]byte(v.Bytes)) }
+
+// token returns a token of the domain's chain.
+func (r *reading) token(v *eip712.Value, standard string) chains.Asset {
+	return chains.Token(r.domain.network(), party(v), standard)
+}
+
+// maxArg is how many bytes of a text a policy sees.
+const maxArg = 256
+
+// args are what a policy sees of a message: the domain, and the plain members.
+func (r *reading) args() []chains.Arg {
+	args := []chains.Arg{}
+	for i := range r.data.Domain.Members {
+		m := &r.data.Domain.Members[i]
+		args = appendArg(args, "domain."+m.Name, &m.Value)
+	}
+	for i := range r.message.Members {
+		m := &r.message.Members[i]
+		args = appendArg(args, m.Name, &m.Value)
+	}
+	return args
+}
+
+func appendArg(args []chains.Arg, name string, v *eip712.Value) []chains.Arg {
+	field, ok := plainField(name, v)
+	if !ok || len(field.Value) > maxArg || field.Length > 0 {
+		return args
+	}
+	if field.Type == chains.TypeBytes {
+		field.Value = "0x" + field.Value
+	}
+	return append(args, chains.Arg{Name: name, Value: field.Value})
+}

@@ -1,0 +1,61 @@
+package structures
+
+import (
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+)
+
+// safe are transactions of a Safe. Before version 1.3 their domain has no chain id.
+var safe = []structure{
+	{"SafeTx(address to,uint256 value,bytes data,uint8 operation,uint256 safeTxGas,uint256 baseGas,uint256 gasPrice," +
+		"address gasToken,address refundReceiver,uint256 nonce)", safeTransaction},
+	{"SafeMessage(bytes message)", safeMessage},
+}
+
+// safeTransaction adds what the Safe does once enough owners have signed.
+func safeTransaction(r *reading) {
+	if r.domain.contract == nil || !r.field("operation").Int.IsUint64() || r.field("operation").Int.Uint64() > 1 {
+		return
+	}
+	call := ethereum.AccountCall{ChainID: r.domain.id(), Account: *r.domain.contract, To: [20]byte(r.field("to").Bytes),
+		Value: r.field("value").Int, Data: r.field("data").Bytes, Delegate: r.field("operation").Int.Uint64() == 1}
+	r.call(&call)
+	if call.Delegate && !strings.HasPrefix(ethereum.KnownContract(call.ChainID, call.To), "MultiSend") {
+		r.danger(HazardDelegatecall, 0, "the code of %s runs as the Safe, and may do anything to it", ethereum.PartyAt(call.To))
+	}
+	if r.field("gasPrice").Int.Sign() > 0 {
+		r.refund(call.Account)
+	}
+}
+
+// call adds what a call of an account does.
+func (r *reading) call(call *ethereum.AccountCall) {
+	effects, fields := call.Read()
+	r.effects = append(r.effects, effects...)
+	r.shown = append(r.shown, fields...)
+	r.calls = true
+}
+
+// refund adds what the Safe pays for gas: how much depends on what is used.
+func (r *reading) refund(account [20]byte) {
+	asset := chains.Native(r.domain.network())
+	if token := r.field("gasToken"); [20]byte(token.Bytes) != [20]byte{} {
+		asset = r.token(token, erc20)
+	}
+	effect := chains.Effect{Kind: chains.KindFee, From: ethereum.PartyAt(account), Asset: asset, Amount: chains.UnknownQuantity(), Path: "message/gasPrice"}
+	if receiver := r.field("refundReceiver"); [20]byte(receiver.Bytes) != [20]byte{} {
+		effect.To = party(receiver)
+	}
+	r.add(effect)
+}
+
+// safeMessage is a message in the name of a Safe: often the hash of another.
+func safeMessage(r *reading) {
+	message := r.field("message").Bytes
+	r.undecoded("a message in the name of a Safe: what it means is known to its reader only")
+	if len(message) == 32 {
+		r.danger(HazardHiddenContents, 0, "the Safe's message is 32 bytes, like a hash: what was hashed is not known")
+	}
+}

@@ -1,0 +1,104 @@
+package structures
+
+import (
+	"math/big"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/messages/eip712"
+)
+
+// seaportContracts are Seaport 1.5 and 1.6, at the same addresses on every chain.
+var seaportContracts = [][20]byte{
+	contract("00000000000000ADc04C56Bf30aC9d3c0aAF14dC"),
+	contract("0000000000000068F116a894984e2DB1123eB395"),
+}
+
+var seaport = []structure{
+	{"OrderComponents(address offerer,address zone,OfferItem[] offer,ConsiderationItem[] consideration,uint8 orderType," +
+		"uint256 startTime,uint256 endTime,bytes32 zoneHash,uint256 salt,bytes32 conduitKey,uint256 counter)" +
+		"ConsiderationItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount,address recipient)" +
+		"OfferItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount)", seaportOrder},
+}
+
+// The types of items of Seaport.
+const (
+	itemNative = iota
+	itemERC20
+	itemERC721
+	itemERC1155
+	itemERC721Criteria
+	itemERC1155Criteria
+)
+
+// seaportOrder adds what the order offers: anyone may take it who gives what it
+// asks for.
+func seaportOrder(r *reading) {
+	if !r.domain.is(seaportContracts...) {
+		return
+	}
+	offerer := party(r.field("offerer"))
+	offer := r.field("offer").List
+	for i := range offer {
+		asset, ok := r.item(&offer[i])
+		if !ok {
+			r.effects, r.hazards, r.owners = nil, nil, nil
+			return
+		}
+		index := r.addFrom(chains.Effect{Kind: chains.KindTransfer, From: offerer, To: chains.UnknownParty(), Asset: asset,
+			Amount: chains.AtMost(larger(&offer[i])), Path: "message/offer/" + itoa(i)})
+		r.effects[index].Until = untilOf(r.field("endTime"))
+	}
+	if len(r.effects) == 0 { // an order that only asks takes nothing from the offerer
+		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: offerer, Path: "message"})
+	} else if !r.paid() {
+		r.danger(HazardOrderWithoutPrice, 0, "the order gives %s nothing for what it offers", offerer)
+	}
+	r.deadline(r.field("endTime"), 0)
+}
+
+// paid reports whether an item of the consideration goes to the offerer.
+func (r *reading) paid() bool {
+	consideration := r.field("consideration").List
+	for i := range consideration {
+		item := &consideration[i]
+		least := at(item, "startAmount").Int
+		if end := at(item, "endAmount").Int; end.Cmp(least) < 0 {
+			least = end
+		}
+		if party(at(item, "recipient")).Equal(party(r.field("offerer"))) && least.Sign() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func larger(item *eip712.Value) *big.Int {
+	start, end := at(item, "startAmount").Int, at(item, "endAmount").Int
+	if start.Cmp(end) > 0 {
+		return start
+	}
+	return end
+}
+
+// item returns the asset of an item. With criteria any token of the collection can
+// be meant.
+func (r *reading) item(v *eip712.Value) (asset chains.Asset, ok bool) {
+	standard := erc20
+	switch kind := at(v, "itemType").Int.Uint64(); kind {
+	case itemNative:
+		return chains.Native(r.domain.network()), true
+	case itemERC20:
+		return r.token(at(v, "token"), erc20), true
+	case itemERC721, itemERC721Criteria:
+		standard = erc721
+	case itemERC1155, itemERC1155Criteria:
+		standard = erc1155
+	default:
+		return asset, false
+	}
+	asset = r.token(at(v, "token"), standard)
+	if kind := at(v, "itemType").Int.Uint64(); kind == itemERC721 || kind == itemERC1155 {
+		asset.NFT = at(v, "identifierOrCriteria").Int
+	}
+	return asset, true
+}
