@@ -166,10 +166,10 @@ func TestHashesAreRefused(t *testing.T) {
 		{"hash for Ed25519", hash, encodingHex, hashNotApplicable, "like a hash"},
 		{"message of another header", "ff" + hex.EncodeToString([]byte("solana offchain")) + "02", encodingHex, hashNotApplicable, "versions 0 and 1"},
 		{"cut message of a transaction", "80010001", encodingHex, hashNotApplicable, "as a transaction"},
-		{"typed data to be hashed", permitText, encodingTyped, hashKeccak, "goes with PAYLOAD_ENCODING_EIP712"},
+		{"typed data to be hashed", permitText, encodingTyped, hashKeccak, "PAYLOAD_ENCODING_EIP712 goes with"},
 		{"unknown encoding", "00", "PAYLOAD_ENCODING_BASE64", hashNone, "use PAYLOAD_ENCODING_HEXADECIMAL"},
 		{"unknown hash", "00", encodingHex, "HASH_FUNCTION_MD5", "use HASH_FUNCTION_KECCAK256"},
-		{"not hex", "zz", encodingHex, hashKeccak, "not a hex digit"},
+		{"not hex", "zz", encodingHex, hashKeccak, "hex is expected"},
 		{"empty", "", encodingText, hashKeccak, "empty"},
 	} {
 		for _, signWith := range []string{enginetest.Address, "key-1", "key-2"} {
@@ -233,7 +233,7 @@ func TestSolanaMessageIsATransaction(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", version, err)
 		}
-		if effects := prepared.Summary().Effects; effects[0].Kind != chains.KindTransfer || effects[0].Amount.Value.Int64() != 5 {
+		if effects := prepared.Summary().Effects; effects[1].Kind != chains.KindTransfer || effects[1].Amount.Value.Int64() != 5 {
 			t.Errorf("%s: effects %v", version, effects)
 		}
 		signatures, err := prepared.Sign(t.Context())

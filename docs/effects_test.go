@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/messages"
 )
 
 // effectTables are the tables that the chains' tests write and effects.md repeats.
@@ -52,6 +53,7 @@ func generatedEffects(t *testing.T) string {
 	for _, chain := range countersign.Chains(countersign.Limits{}) {
 		fmt.Fprintf(&out, "* %s: `%s`\n", chain.Name(), strings.Join(chain.HazardNames(), "`, `"))
 	}
+	fmt.Fprintf(&out, "* messages: `%s`\n", strings.Join(messages.HazardNames(), "`, `"))
 	for _, table := range effectTables {
 		fmt.Fprintf(&out, "\n## %s\n\n```\n%s```\n", table.title, read(t, table.path))
 	}
