@@ -45,7 +45,7 @@ func PartyOf(pub keystore.PublicKey) chains.Party { return PartyAt(evm.AddressOf
 
 // PartyAt returns the party at an address, whose text has the checksum of EIP-55.
 func PartyAt(address [20]byte) chains.Party {
-	return chains.PartyAt(address[:], evm.Address(address).String())
+	return new(evm.Network).Party(address)
 }
 
 // NetworkID returns the CAIP-2 id of a chain; "eip155" for 0, which names none.

@@ -68,7 +68,7 @@ func (s *SignWith) Signer(keys []keystore.Key) (signer keystore.Ed25519Signer, k
 // PartyOf returns the party at the address of an Ed25519 key.
 func PartyOf(pub keystore.PublicKey) chains.Party {
 	raw := pub.Ed25519()
-	return chains.PartyAt(raw[:], encode58(raw[:]))
+	return party(raw[:])
 }
 
 // DecodeAddress reads an address in base58; ok is false if it is none.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -63,6 +64,5 @@ func (s *SignWith) Signer(keys []keystore.Key) (signer keystore.ECDSASigner, key
 
 // PartyOf returns the party at the address of a secp256k1 key.
 func PartyOf(pub keystore.PublicKey) chains.Party {
-	at := addressOf(pub)
-	return chains.PartyAt(append([]byte{addressPrefix}, at[:]...), at.String())
+	return network.Party(evm.Address(addressOf(pub)))
 }
