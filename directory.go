@@ -41,7 +41,7 @@ type Member struct {
 
 // Directory knows the organizations, their users and their credentials.
 // Implementations are safe for concurrent use; what they return is not changed
-// by anybody afterwards. NewDirectory makes one of a configuration; an embedder
+// afterwards. NewDirectory makes one of a configuration; an embedder
 // can bring a database.
 //
 // An error that is none of those named here is answered as unavailable.
@@ -52,6 +52,6 @@ type Directory interface {
 	// Member returns the credential of the organization that has this id, and
 	// whose it is. It returns ErrCredentialNotFound if the organization has
 	// none, whatever other organizations have. An expired credential is
-	// returned as well: whoever verifies a stamp looks at that.
+	// returned as well: the verification of a stamp checks that.
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
 }

@@ -68,7 +68,7 @@ func ExampleEngine_SignTransaction_hazard() {
 	// Output: 7 HAZARD_NOT_ALLOWED
 }
 
-// Show a transaction to somebody, and sign the very bytes that were shown.
+// Show a transaction to a person, and sign the very bytes that were shown.
 func ExampleEngine_PrepareTransaction() {
 	engine := exampleEngine()
 	defer engine.Close()

@@ -10,7 +10,7 @@ import (
 )
 
 // linkedModules are the modules that a program links which signs with the root
-// package and keys in memory, and why. Whoever adds one says why here.
+// package and keys in memory, and why. Adding one takes a reason here.
 var linkedModules = map[string]string{
 	"github.com/ethereum/go-ethereum": "secp256k1 (libsecp256k1 with cgo), Keccak, RLP, KZG proofs",
 	"github.com/holiman/uint256":      "integers of 256 bits, as Ethereum's fields are",

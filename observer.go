@@ -82,7 +82,7 @@ func requestAttributes(ctx context.Context, seen *Observation, organizationID st
 }
 
 // causeOf is what the log says behind the message. Of a one-time password it is
-// what the error's own text keeps from whoever asked.
+// what the error's own text withholds from the client.
 func causeOf(refused *activity.Error) string {
 	var code *otp.CodeError
 	switch cause := errors.Unwrap(refused); {

@@ -15,7 +15,7 @@ import (
 )
 
 // completeTimeout is how long a result that is there may take to be recorded,
-// whether or not anybody still waits for it.
+// whether or not a caller still waits for it.
 const completeTimeout = 10 * time.Second
 
 // perform is steps 7 and 8: it does the work under the lease, and records it

@@ -209,7 +209,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		sent := f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now()}))
 		other := make(chan error)
 		go func() {
-			time.Sleep(2 * countersign.DefaultLeaseTTL) // when a lease that nobody renews is over
+			time.Sleep(2 * countersign.DefaultLeaseTTL) // when a lease that is not renewed is over
 			_, err := f.Second(t).Submit(context.Background(), sent)
 			other <- err
 		}()
@@ -254,7 +254,7 @@ func TestLostLeaseEndsTheWork(t *testing.T) {
 	})
 }
 
-// TestCallerGoesAway: a signature that was made is recorded though nobody waits
+// TestCallerGoesAway: a signature that was made is recorded though no caller waits
 // for it, and the same body gets it.
 func TestCallerGoesAway(t *testing.T) {
 	leaving := &leavingStore{Store: memory.New(0)}

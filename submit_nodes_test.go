@@ -76,7 +76,7 @@ func TestDeadNodeIsTakenOver(t *testing.T) {
 	f, second := twoNodes(t, time.Second)
 	body := f.Body(enginetest.Request{At: time.Now()})
 	sent := f.APIKey.Sign(body)
-	dead := f.Config.Store // what the dead one did, as far as anybody can see
+	dead := f.Config.Store // what the dead one did, as far as can be seen
 	record, err := second.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now().Add(-time.Minute)})))
 	if err != nil {
 		t.Fatal(err)

@@ -53,8 +53,8 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestSameBodyAgain: one activity, one signature made, equal answers, whoever
-// sends it how often.
+// TestSameBodyAgain: one activity, one signature made, equal answers, however
+// often and by whichever user it is sent.
 func TestSameBodyAgain(t *testing.T) {
 	f := enginetest.New(t)
 	f.Signing.Before = func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }

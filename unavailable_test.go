@@ -19,7 +19,7 @@ import (
 var errOutage = errors.New("connection refused")
 
 // outage is a directory that cannot be read, in part or as a whole. It answers
-// what it has nevertheless, which nobody must believe.
+// what it has nevertheless, which must not be relied on.
 type outage struct {
 	countersign.Directory
 	organizations, members error
@@ -35,7 +35,7 @@ func (d *outage) Member(ctx context.Context, organizationID string, id stamp.ID)
 	return found, errors.Join(err, d.members)
 }
 
-// TestDirectoryOutage: nobody is let in, and nothing signed, on what a directory
+// TestDirectoryOutage: no user is let in, and nothing signed, on what a directory
 // could not say for certain.
 func TestDirectoryOutage(t *testing.T) {
 	directory := &outage{}

@@ -85,7 +85,7 @@ func BenchmarkBatch(b *testing.B) {
 // BenchmarkBatchRatio is an item of that batch beside the same transaction among
 // others of its chain, signed by an engine that knows no other (growth-ours); and
 // the same of the bare operations (growth-theirs), as two curves and three
-// libraries push one another out of the processor's caches whoever calls them.
+// libraries push one another out of the processor's caches in any program.
 // What the engine's batch adds to that is growth-ratio: at most 1.05 is asked for.
 func BenchmarkBatchRatio(b *testing.B) {
 	m := newMixed(b)

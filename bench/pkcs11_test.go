@@ -106,7 +106,7 @@ func hsmKey(b *testing.B, store *pkcs11.Store, curve keystore.Curve) keystore.Ke
 	return key
 }
 
-// hsmSign makes a signature of a digest that nobody has signed before, for a
+// hsmSign makes a signature of a digest that was not signed before, for a
 // worker with a context of its own.
 func hsmSign(b *testing.B, key keystore.Key, contexts []context.Context) func(worker int) error {
 	b.Helper()

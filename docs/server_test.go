@@ -119,7 +119,7 @@ func serveOnce(t *testing.T, folder string, apiKey *enginetest.APIKey, body stri
 	return answer
 }
 
-// postUntilServed sends a stamped body as soon as somebody listens.
+// postUntilServed sends a stamped body as soon as the server listens.
 func postUntilServed(t *testing.T, url string, apiKey *enginetest.APIKey, body string) (answer []byte, err error) {
 	t.Helper()
 	header := apiKey.Header([]byte(body))

@@ -44,8 +44,8 @@
 //	FuzzActivityQuery       the body of a query                    encoding/json reads the same
 //	FuzzActivityRecord      a record in a store                    what is read can be answered
 //	FuzzAppProof            the payload of a signed proof          what was read is read again
-//	FuzzStampParse          the header of a stamp                  says of whom it is; nobody is let in
-//	FuzzStampPasskey        client and authenticator data, signed  this body, this party, this origin, somebody present
+//	FuzzStampParse          the header of a stamp                  says of whom it is; lets no one in
+//	FuzzStampPasskey        client and authenticator data, signed  this body, this party, this origin, user present
 //	FuzzStampCOSEKey        a passkey's COSE key                   can be verified with
 //	FuzzPublicKey           SEC 1 points, Ed25519 points           btcec reads the same points
 //

@@ -80,7 +80,7 @@ func (m *otpModel) mayIssue(now time.Time, user, contact string) time.Duration {
 
 // issued notes a code that was delivered. If its user or its contact has too
 // many live ones, one dies: the user's oldest; of a contact the oldest of the
-// same user, or of anybody.
+// same user, or of any user.
 func (m *otpModel) issued(code *otpModelCode, now time.Time) {
 	m.sent = append(m.sent, otpEvent{now, code.user, code.contact})
 	same := func(other *otpModelCode) bool { return other.user == code.user }

@@ -155,7 +155,7 @@ func (p *otpPlayer) verify() {
 	}
 }
 
-// typing is what somebody types who reads the code well or badly.
+// typing is what a user types who reads the code well or badly.
 func (p *otpPlayer) typing(code string) (typed string, right bool) {
 	switch p.tape.Intn(5) {
 	case 0, 1:

@@ -25,7 +25,7 @@ func FuzzPublicKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		ours, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, encoded)
 		theirs, theirErr := btcec.ParsePubKey(encoded)
-		hybrid := len(encoded) == 65 && encoded[0] != 4 // which SEC 1 has and nobody here takes
+		hybrid := len(encoded) == 65 && encoded[0] != 4 // which SEC 1 has and none of ours takes
 		if (err == nil) != (theirErr == nil && !hybrid) {
 			t.Fatalf("%x: ours says %v, btcec %v", encoded, err, theirErr)
 		}

@@ -34,7 +34,7 @@ func stampSeeds(f *testing.F) []stampVector {
 }
 
 // FuzzStampParse: no header panics; one that is refused is malformed; one that
-// is taken says of whom it is and how it was made, and nobody is let in by it.
+// is taken says of whom it is and how it was made, and lets no one in.
 func FuzzStampParse(f *testing.F) {
 	for _, seed := range stampSeeds(f) {
 		f.Add(seed.HeaderName, seed.HeaderValue, []byte(seed.Body))

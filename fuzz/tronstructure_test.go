@@ -13,8 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/tape"
 )
 
-// protoMessage is a message as a list of fields, which need not be one that
-// anybody would write.
+// protoMessage is a message as a list of fields, in any order and number.
 type protoMessage []protoField
 
 type protoField struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/metrics"
 )
 
-// exampleEngine has no keys, and knows nobody.
+// exampleEngine has no keys and no users.
 func exampleEngine() *countersign.Engine {
 	directory, err := countersign.NewDirectory(nil)
 	if err != nil {

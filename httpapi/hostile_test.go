@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/enginetest"
 )
 
-// stillServes asserts that somebody else is served now, promptly.
+// stillServes asserts that another client is served now, promptly.
 func stillServes(t *testing.T, f *enginetest.Fixture, server *httptest.Server) {
 	t.Helper()
 	f.Clock.Advance(time.Millisecond) // another body

@@ -196,7 +196,7 @@ func TestClientsQuery(t *testing.T) {
 	}
 }
 
-// TestClientsShowErrors: what is wrong gets to whoever uses the client.
+// TestClientsShowErrors: clients report what is wrong to their users.
 func TestClientsShowErrors(t *testing.T) {
 	c := newClients(t)
 	otherKey := enginetest.NewAPIKey(t)

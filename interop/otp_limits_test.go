@@ -102,7 +102,7 @@ func testOTPSends(t *testing.T, c *clients) {
 	}
 }
 
-// testOTPFlood: who floods somebody's address, however written, leaves its owner
+// testOTPFlood: a flood of one address, however it is spelled, leaves its owner
 // one message, and no more.
 func testOTPFlood(t *testing.T, c *clients) {
 	served := c.serveOTP(t, new(enginetest.Outbox))

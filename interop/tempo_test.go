@@ -57,7 +57,7 @@ func compareTempo(t *testing.T, c *tempomodel.Case, theirs tempoAnswer) {
 	}
 }
 
-// TestTempoFeeTokenOfPlaceholder: a transaction that somebody else will pay for
+// TestTempoFeeTokenOfPlaceholder: a transaction that a sponsor will pay for
 // may come in with a fee token. ox leaves it out when it serialises; the
 // signature is the same either way, and we keep the token where it is.
 func TestTempoFeeTokenOfPlaceholder(t *testing.T) {

@@ -16,7 +16,7 @@
 //
 // # Who may sign what
 //
-// Whoever holds a Key can sign any digest with it. The engine never hands one
+// A holder of a Key can sign any digest with it. The engine never hands one
 // out: everything it signs has been parsed by a chain first. An embedder who
 // calls Find holds a handle, and what is signed with it is theirs to answer for.
 //

@@ -91,7 +91,7 @@ func Locators(pub PublicKey) []Locator {
 
 // TaprootLocator returns the locator of a secp256k1 key's BIP-86 address. It
 // costs a point multiplication, some fifty times as much as the others: a
-// backend with many keys computes it when somebody first looks for a key by
+// backend with many keys computes it at the first look-up by
 // taproot.
 func TaprootLocator(pub PublicKey) (Locator, error) {
 	outputKey, err := KeyPath().OutputKey(pub)

@@ -115,7 +115,7 @@ func TestSecretEqual(t *testing.T) {
 }
 
 // TestSecretEqualWhileDestroyed compares two secrets both ways while both are
-// destroyed: nobody waits for ever.
+// destroyed: neither waits for ever.
 func TestSecretEqualWhileDestroyed(t *testing.T) {
 	for range 500 {
 		a, b := keystore.NewSecret([]byte("a")), keystore.NewSecret([]byte("b"))

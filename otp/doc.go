@@ -19,8 +19,8 @@
 //	Consume    the code is used
 //
 // A message cannot be sent exactly once. A node that dies between Deliver and
-// Activate leaves a message whose code never comes alive; whoever takes the work
-// over sends another one.
+// Activate leaves a message whose code never comes alive; the node that takes over
+// sends another one.
 //
 // # What is promised
 //
@@ -47,5 +47,5 @@
 //	9           1 in 20 million       1 in 700 billion
 //
 // Digits are for text messages to people who type with their thumbs; take 8 or 9
-// of them where what is behind the code is worth a year of somebody's guessing.
+// of them where what is behind the code is worth a year of guessing.
 package otp

@@ -6,7 +6,7 @@ import (
 )
 
 // Limits of one organization. A zero field means its default. A user is who
-// the request's userIdentifier names; without one, whoever asks for that
+// the request's userIdentifier names; without one, all requests for that
 // contact without one.
 //
 // What counts: a message that was handed to the sender counts as a send, until
@@ -18,8 +18,8 @@ import (
 //
 // A send, a failed delivery and a try count for the user and for the contact,
 // and each has the rate to itself. Of the contact's rate one user can use up
-// all but one: whoever floods somebody's address from one account leaves its
-// owner a way in.
+// all but one: flooding an address from one account leaves its owner
+// a way in.
 type Limits struct {
 	Sends                Rate // per user and per contact
 	OrganizationSends    Rate

@@ -28,9 +28,9 @@ func (r Rate) step() int64 {
 // unlimitedShare lets one user use a rate up alone.
 const unlimitedShare = math.MaxInt
 
-// shareOf is how much of a contact's rate one user can use up: all but one, so
-// that who floods somebody's address leaves that somebody a way in. More than
-// one more than Count in a window it can not become by that.
+// share is the part of a contact's limit that a single user may consume: Count−1,
+// so that flooding an address cannot lock out its owner. A window may exceed Count
+// by at most one.
 func (r Rate) share() int { return max(1, r.Count-1) }
 
 // wait returns how long it is until one more is allowed: zero if it is allowed

@@ -35,7 +35,7 @@ func TestRateWindow(t *testing.T) {
 	}
 }
 
-// TestRateShare: who uses up a contact's rate leaves one for somebody else; two
+// TestRateShare: a user who uses up a contact's rate leaves one for others; two
 // of them together do not.
 func TestRateShare(t *testing.T) {
 	rate := Rate{Count: 3, Window: time.Minute}

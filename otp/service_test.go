@@ -93,7 +93,7 @@ func TestRightCode(t *testing.T) {
 	})
 }
 
-// TestLookAlikes types a code as somebody reads it.
+// TestLookAlikes types a code as a person reads it.
 func TestLookAlikes(t *testing.T) {
 	play(t, func(g *game) {
 		for i := range 300 {
@@ -205,8 +205,8 @@ func TestSendLimitOfOrganization(t *testing.T) {
 	})
 }
 
-// TestFloodedVictim: somebody asks for codes to the victim's phone as often as
-// he is let, and types in wrong ones. The victim gets a code all the same, keeps
+// TestFloodedVictim: an attacker asks for codes to the victim's phone as often as
+// the limits allow, and types in wrong ones. The victim gets a code all the same, keeps
 // it, and gets in.
 func TestFloodedVictim(t *testing.T) {
 	play(t, func(g *game) {
@@ -356,7 +356,7 @@ func TestDeliveryFails(t *testing.T) {
 }
 
 // TestDeliveryFailsInOrganization: failures count for the whole organization,
-// whoever the messages were for.
+// whichever contact the messages were for.
 func TestDeliveryFailsInOrganization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, box := newService(t, func(c *otp.Config) {

@@ -128,7 +128,7 @@ func TestTokenChanged(t *testing.T) {
 }
 
 // TestTokenOfAnotherKind: what the key has signed for another purpose, or what
-// anybody can sign with the public key as a password, is no token.
+// can be signed with the public key as a password, is no token.
 func TestTokenOfAnotherKind(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)

@@ -29,6 +29,6 @@
 //
 // Every text has one form here: hex is lower-case, base64 has no stray bits, DER
 // is DER. High s is valid, for there are authenticators that make it; that a
-// second signature can be made from a first gives nobody anything, for a request
+// second signature can be made from a first is harmless, for a request
 // is known by its body alone.
 package stamp

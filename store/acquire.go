@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Acquire calls Begin until the work is the caller's or done: while somebody
-// else holds the lease, it waits. The claim's Now is taken from the clock each
+// Acquire calls Begin until the work is the caller's or done: while another
+// holder has the lease, it waits. The claim's Now is taken from the clock each
 // time. Of the answer, Wait is never set.
 //
 // The change is asked for before each Begin, since it may hold a time too; it

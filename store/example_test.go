@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// The same body is carried out once; whoever sends it again is answered from
+// The same body is carried out once; when it is sent again, it is answered from
 // the record.
 func ExampleAcquire() {
 	ctx, s := context.Background(), memory.New(0)

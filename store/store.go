@@ -50,8 +50,8 @@ var (
 	ErrClosed = errors.New("store: closed")
 )
 
-// LeaseGrace is how long after a lease ran out Sweep leaves it to its holder,
-// while nobody else asks for it.
+// LeaseGrace is how long after a lease expired Sweep leaves it to its holder,
+// unless another node asks for it.
 const LeaseGrace = time.Hour
 
 // Fingerprint tells one request body from another: its SHA-256.
@@ -91,8 +91,8 @@ type Claim struct {
 // Stale reports whether the claim came too late for a lease.
 func (c *Claim) Stale() bool { return !c.LiveUntil.IsZero() && c.Now.After(c.LiveUntil) }
 
-// Lease is the right to do the work of one request. It is a value: whoever has
-// it, has it.
+// Lease is the right to do the work of one request. It is a plain value;
+// the store identifies the holder by Token.
 type Lease struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
@@ -109,7 +109,7 @@ type Begun struct {
 	// Recorded: the work was done before. The caller must not change it.
 	Recorded *Activity
 
-	// Wait: somebody else is doing it. Wait returns nil once it is worth
+	// Wait: another holder is doing it. Wait returns nil once it is worth
 	// calling Begin again: the work was completed or released, or the lease ran
 	// out. It returns the context's error if the context ends before, and
 	// ErrClosed if the store is closed.
@@ -122,7 +122,7 @@ type Begun struct {
 // Errors other than those named are wrapped in ErrUnavailable, or they are the
 // context's. After an error of Complete that is not ErrLeaseLost, ErrFull or
 // the change's own, the activity may or may not have been recorded; no answer
-// may leave, and whoever sends the same body again learns which.
+// may leave, and sending the same body again tells which.
 type Store interface {
 	// Begin takes the lease on a request, unless it was completed or somebody
 	// holds it. It writes organization, fingerprint and lease only. A lease
@@ -140,12 +140,12 @@ type Store interface {
 	Begin(ctx context.Context, claim Claim, change Change) (Begun, error)
 
 	// Renew makes the lease last ttl from now on. It returns ErrLeaseLost if
-	// somebody else has it or it is over; a lease that ran out and that nobody
-	// took can be renewed.
+	// another holder has it or it is over; a lease that expired and was not taken
+	// over can be renewed.
 	Renew(ctx context.Context, lease Lease, ttl time.Duration, now time.Time) (Lease, error)
 
-	// Complete records the activity and ends the lease. A lease that ran out
-	// and that nobody took is good enough. The change, if there is one, is
+	// Complete records the activity and ends the lease. A lease that expired
+	// and was not taken over is enough. The change, if there is one, is
 	// made in the same transaction; if it refuses or fails, nothing is written,
 	// the lease goes on, and its error is returned. Organization and
 	// fingerprint of the activity are those of the lease.

@@ -10,7 +10,7 @@ import (
 
 // The hazards.
 const (
-	// HazardSighashNone: SIGHASH_NONE. Whoever gets the signature decides where
+	// HazardSighashNone: SIGHASH_NONE. A holder of the signature decides where
 	// the money goes.
 	HazardSighashNone = "bitcoin/sighash-none"
 

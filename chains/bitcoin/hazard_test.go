@@ -48,7 +48,7 @@ func TestHazardSighash(t *testing.T) {
 }
 
 // TestHazardSighashOfOthers: what another input asks for is not our danger, but
-// whoever looks without a key sees it.
+// without a key it is shown.
 func TestHazardSighashOfOthers(t *testing.T) {
 	a, b := keyOf(t, secretOf(1)).PublicKey(), keyOf(t, secretOf(2)).PublicKey()
 	raw := spoil(t, func(p *bitcointest.PSBT) {

@@ -29,7 +29,7 @@ type message struct {
 
 // readMessage finds out whether the PSBT is a message. It is one if it has the
 // message, and then it must be exactly to_sign; if it only looks like to_sign,
-// nobody could see what is stated, and it is refused.
+// what it states could not be seen, and it is refused.
 func (t *transaction) readMessage() error {
 	record := t.packet.Global.Find(psbt.GlobalSignedMessage)
 	if record == nil {

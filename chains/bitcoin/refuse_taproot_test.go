@@ -97,7 +97,7 @@ func TestRefusedSighash(t *testing.T) {
 	runRefusals(t, cases)
 }
 
-// TestRefusedSignatures: a signature that does not verify, of whoever.
+// TestRefusedSignatures: a signature that does not verify, by any key.
 func TestRefusedSignatures(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)

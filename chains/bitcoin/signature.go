@@ -15,7 +15,7 @@ import (
 const fieldPartialSig = "PSBT_IN_PARTIAL_SIG"
 
 // checkSignatures verifies every signature that the input has: a signature
-// that does not verify says that somebody signed something else.
+// that does not verify means that something else was signed.
 func (t *transaction) checkSignatures(in *input) error {
 	for i := range in.Records {
 		record := &in.Records[i]

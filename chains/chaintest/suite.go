@@ -69,7 +69,7 @@ func checkHazardNames(t *testing.T, chain chains.Chain) {
 	}
 }
 
-// checkHazards: whoever looks, only hazards of the closed list are found, and
+// checkHazards: with any key, only hazards of the closed list are found, and
 // they say what they mean.
 func checkHazards(t *testing.T, chain chains.Chain, sample Sample) {
 	tx := parse(t, chain, sample.Raw)

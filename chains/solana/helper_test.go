@@ -29,7 +29,7 @@ func public(i int) [32]byte { return [32]byte(private(i).Public().(ed25519.Publi
 
 var memo = [32]byte(sdk.MemoProgramID)
 
-// account returns an address that nobody has the key of.
+// account returns an address whose key is unknown.
 func account(i int) [32]byte { return sha256.Sum256(fmt.Appendf(nil, "solana test account %d", i)) }
 
 func ed25519Key(t testing.TB, i int) keystore.Key {

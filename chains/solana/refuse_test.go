@@ -211,7 +211,7 @@ func TestEveryVersionByte(t *testing.T) {
 	}
 }
 
-// TestSmallOrderSignature: with a public key of small order, anybody can make a
+// TestSmallOrderSignature: with a public key of small order, an attacker can make a
 // "signature" that a lenient verification takes. The network's is strict.
 func TestSmallOrderSignature(t *testing.T) {
 	s := simple(solana.Version0, 2)

@@ -8,7 +8,7 @@
 //	          authorizationList, keyAuthorization?])
 //
 //	calls              [[to (20 bytes, or none), value, input]…], 1 to 32
-//	feePayer           80 nobody else pays · 00 somebody will · [yParity, r, s] has signed
+//	feePayer           80 the sender pays · 00 a sponsor will · [yParity, r, s] has signed
 //	authorizationList  [[chainId, address, nonce, signature]…], at most 16
 //	keyAuthorization   [[chainId, keyType, keyId, expiry?, limits?, scopes?,
 //	                     witness?, isAdmin?, account?], signature]
@@ -36,7 +36,7 @@
 //
 // # Preimage
 //
-// The bytes that came in. If somebody else pays, in whichever of the two forms,
+// The bytes that came in. If a sponsor pays, in whichever of the two forms,
 // the same items with feePayer as 00 and feeToken as 80: a sponsored sender does
 // not commit to the token that the fee is paid in, and the summary says so. The
 // node refuses the placeholder 00: that output is for the payer to complete.

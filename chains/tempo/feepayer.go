@@ -19,7 +19,7 @@ type feePayerForm uint8
 
 const (
 	payerNone        feePayerForm = iota // 80: the sender pays
-	payerPlaceholder                     // 00: somebody will pay, and has not signed
+	payerPlaceholder                     // 00: a sponsor will pay, and has not signed
 	payerSigned                          // [yParity, r, s]
 	payerSender                          // the sender's address: what a fee payer is to sign (0x78)
 )

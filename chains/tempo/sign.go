@@ -11,8 +11,8 @@ import (
 // sponsored is feeToken and feePayer as a sponsored sender signs them.
 var sponsored = []byte{0x80, 0x00}
 
-// senderHash is Keccak-256 over what the sender signs: the items, or, if somebody
-// else pays, the same with feeToken 80 and feePayer 00.
+// senderHash is Keccak-256 over what the sender signs: the items, or, if another
+// account pays, the same with feeToken 80 and feePayer 00.
 func (tx *transaction) senderHash() [32]byte {
 	if tx.sender == nil && (tx.feePayer.form == payerNone || tx.feePayer.form == payerPlaceholder && !tx.hasFeeToken) {
 		return crypto.Keccak256Hash(tx.raw)

@@ -127,7 +127,7 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 	switch f.kind {
 	case kindMessage, kindMessages:
 		if f.of == nil {
-			return nil // read by whoever knows which message it is
+			return nil // read where the message is known
 		}
 		var inner values
 		return f.of.read(raw, from, to, inner[:])

@@ -31,7 +31,7 @@ const (
 )
 
 // Hazards implements chains.Transaction. An authority that goes to another party
-// than the owner is one whoever signs.
+// than the owner is a hazard whichever key signs.
 func (tx *transaction) Hazards() []chains.Hazard {
 	effects := tx.Effects()
 	found := tx.appendTimeHazard(evm.Hazards(Name, effects, tx.ownerParty()))

@@ -32,8 +32,8 @@ func signedBy(t testing.TB, tx *transaction, secret string) []byte {
 	return made
 }
 
-// malleated is the other signature of the same key that anybody can make of
-// one: n − s, and the other recovery id.
+// malleated is the other signature of the same key that follows from
+// one without the secret: n − s, and the other recovery id.
 func malleated(signature []byte) []byte {
 	out := bytes.Clone(signature)
 	s := new(big.Int).SetBytes(signature[32:64])

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// apiKey is the file of an API key: who sends requests has it, and nobody else.
+// apiKey is the file of an API key: only the sender of requests has it.
 type apiKey struct {
 	OrganizationID string      `json:"organizationId"`
 	PublicKey      string      `json:"publicKey"`  // hex; compressed, or 32 bytes on Ed25519

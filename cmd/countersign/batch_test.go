@@ -217,7 +217,7 @@ func TestInterruptedBatch(t *testing.T) {
 	}
 }
 
-// TestBrokenPipe: when nobody reads the answers, the batch stops and fails.
+// TestBrokenPipe: when the answers are not read, the batch stops and fails.
 func TestBrokenPipe(t *testing.T) {
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
@@ -259,7 +259,7 @@ func TestKilledImport(t *testing.T) {
 		}
 		for _, line := range bytes.SplitAfter(answers, []byte("\n")) {
 			if !bytes.HasSuffix(line, []byte("\n")) {
-				continue // cut off: nobody has read it as an acknowledgement
+				continue // cut off: no reader takes it for an acknowledgement
 			}
 			public, id := identify(t, line)
 			if known, again := acknowledged[public]; again && known != id {

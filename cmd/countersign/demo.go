@@ -101,7 +101,7 @@ func runDemo(ctx context.Context, tell *narrator) (err error) {
 	return tell.err
 }
 
-// demoKeystore makes the keystore, under a passphrase that nobody will know.
+// demoKeystore makes the keystore, under a passphrase that is not kept.
 func demoKeystore(dir string, tell *narrator) (*file.Store, error) {
 	passphrase := []byte(rand.Text())
 	defer keystore.Wipe(passphrase)

@@ -48,7 +48,7 @@ func exitCode(err error, started bool) int {
 }
 
 // shown returns an error's text for a terminal. File names are part of some,
-// and whoever can make a file could make it move the cursor or hide text.
+// and a file's name could move the cursor or hide text.
 func shown(err error) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

@@ -144,7 +144,7 @@ func randomLine(size int) []byte {
 }
 
 // initWorkFactor is the scrypt work factor of the keystore that init makes. Its
-// passphrase is 256 random bits, which nobody guesses at any speed: making each
+// passphrase is 256 random bits, which cannot be guessed at any speed: making each
 // guess slow would only slow each start.
 const initWorkFactor = 10
 

@@ -155,7 +155,7 @@ func (f *keystoreFlags) createDirectory(cmd *cobra.Command) (keystore.Keystore, 
 			fmt.Fprintf(cmd.ErrOrStderr(), "Made a new keystore in %s. Without its passphrase the keys in it are lost: keep both in more than one place.\n", dir)
 			return store, nil
 		}
-		if !errors.Is(err, fs.ErrExist) { // else somebody else just made it
+		if !errors.Is(err, fs.ErrExist) { // otherwise another process just made it
 			return nil, err
 		}
 	}

@@ -268,7 +268,7 @@ func confirmed(yes bool, ask func(tty *terminal.Terminal) error) error {
 }
 
 // ask asks on the terminal. If standard error goes elsewhere, the transaction
-// is shown there too: nobody is asked about what they cannot see.
+// is shown there too: the person asked must have seen it.
 func ask(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown view) error {
 	if !terminal.Is(stderr) {
 		if err := shown.render(tty); err != nil {

@@ -88,7 +88,7 @@ type repeated struct{ before bool }
 func (r *repeated) Observe(seen countersign.Observation) { r.before = seen.Repeated }
 
 // checkOut refuses a place where the activity could not be written, before
-// anybody has said yes to anything.
+// anything is confirmed.
 func checkOut(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usagef("--out %s: this is a directory: name a file in it", path)

@@ -79,7 +79,7 @@ const (
 // What can happen instead of a failure. The call goes on after it.
 const (
 	EndLogin   = 0xfa000001 + iota // the login ends, for all sessions
-	BeginLogin                     // somebody else logs in, with the PIN that was right before
+	BeginLogin                     // another process logs in, with the PIN that was right before
 	Hold                           // the call waits for Release
 )
 

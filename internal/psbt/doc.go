@@ -17,8 +17,8 @@
 // version, a missing field, and a known field whose key or value has the wrong
 // shape. Unknown and proprietary fields are kept.
 //
-// What was read is a view over the bytes: nothing is encoded again. Whoever
-// adds a record splices it into them with [Splice], at the offset that
+// What was read is a view over the bytes: nothing is encoded again. Records
+// are added by splicing them in with [Splice], at the offset that
 // [Map.InsertAt] gives.
 //
 // Whether the transaction is worth a signature is not this package's business:

@@ -1,6 +1,6 @@
 // Package tape makes choices from bytes: the bytes of a fuzzer, so that it can
-// steer a generator or a sequence of operations, or random ones. A tape that has
-// run out makes the first choice for ever; whoever loops asks More.
+// steer a generator or a sequence of operations, or random ones. An exhausted
+// tape always yields the first choice; loops must check More.
 package tape
 
 import "encoding/binary"

@@ -93,7 +93,7 @@ func (g generator) transferRules() (rules []Rule) {
 }
 
 // signature is one of the three primitive kinds. Only that of secp256k1 is
-// valid: nobody verifies the others before the network does.
+// valid: the others are verified by the network alone.
 func (g generator) signature(digest []byte) []byte {
 	switch g.IntN(3) {
 	case 0:

@@ -235,7 +235,7 @@ func (b *batch) write(k *newKey) {
 }
 
 // publish gives the files their names, and makes those safe on disk. If that
-// fails, nobody can say which are: none is acknowledged.
+// fails, it is unknown which are: none is acknowledged.
 func (b *batch) publish() error {
 	for i := range b.keys {
 		k := &b.keys[i]

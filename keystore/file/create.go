@@ -79,7 +79,7 @@ func (s *Store) missingNames() (parents []string, err error) {
 	}
 }
 
-// establish makes the directory of keys and identity.age, if nobody else has
+// establish makes the directory of keys and identity.age, unless another process has
 // done so meanwhile.
 func (s *Store) establish(identity []byte) error {
 	unlock, err := lock(context.Background(), s.root, s.options.LockWait)

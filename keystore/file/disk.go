@@ -18,7 +18,7 @@ const (
 )
 
 // readFile returns a file of at most limit bytes, if it is a regular file that
-// nobody but its owner can read or write. Links are not followed.
+// only its owner can read or write. Links are not followed.
 func readFile(root directory, name string, limit int64) ([]byte, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
@@ -124,7 +124,7 @@ func names(root directory, name string) ([]string, error) {
 }
 
 // sweep removes what writers that crashed have left behind. The lock is held:
-// nobody is writing.
+// no writer is active.
 func sweep(root directory) {
 	all, err := names(root, ".")
 	if err != nil {

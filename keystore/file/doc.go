@@ -41,8 +41,8 @@
 //
 // # What age does not do, and this package adds
 //
-// age encrypts; it does not say who wrote a file. Whoever can write into the
-// directory and knows the recipient could plant a key of his own, and have
+// age encrypts; it does not say who wrote a file. An attacker who can write into the
+// directory and knows the recipient could plant a key of their own, and have
 // money sent to it. So the header of each key file carries a MAC, under a key
 // derived from the identity, over what it says of the key and over the file key
 // that the secret is encrypted with: adding a key takes the passphrase, and a
@@ -58,7 +58,7 @@
 //
 // Options.Recovery names age recipients ("age1…") that can decrypt every key
 // file without the passphrase: an identity kept on paper, say. They are kept
-// inside identity.age, where nobody without the passphrase can add one.
+// inside identity.age, where adding one takes the passphrase.
 //
 // # Bad files
 //

@@ -76,7 +76,7 @@ func (s *sealer) mac(holds kind, fileKey, metadata []byte) (sum []byte, err erro
 }
 
 // seal returns the key file for a key, of which m is said. It has been read
-// back and found to hold the key: a file that nobody can open is money lost.
+// back and found to hold the key: a file that cannot be opened is money lost.
 func (s *sealer) seal(m metadata, key *software.Key) ([]byte, error) {
 	encoded, err := m.encode()
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *Store) lookAgain(ctx context.Context) error {
 	if s.closed {
 		return keystore.ErrClosed
 	}
-	if s.unchanged() { // somebody else has just done it
+	if s.unchanged() { // another goroutine has just done it
 		return nil
 	}
 	if err := s.takeIn(ctx); err != nil {

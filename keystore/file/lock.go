@@ -13,11 +13,11 @@ const lockName = "lock"
 // lockPoll is how often a writer looks whether its turn has come.
 const lockPoll = 2 * time.Millisecond
 
-// lock waits until nobody else writes into the directory. It excludes other
+// lock waits until no other writer has the directory. It excludes other
 // processes and other Stores of this one. The lock goes with the process that
 // holds it.
 //
-// Writers that take turns may have to wait for many of them. But if nobody shows
+// Writers that take turns may have to wait for many of them. But if none shows
 // progress for as long as wait, it returns ErrLocked; if the context ends first, its
 // error.
 func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(), err error) {
@@ -48,7 +48,7 @@ func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(
 }
 
 // showProgress tells those who wait for the lock that its holder gets on, by the
-// time of the lock file. That it cannot do so hinders nobody.
+// time of the lock file. Failure is harmless and ignored.
 func showProgress(root directory) {
 	now := time.Now()
 	_ = root.Chtimes(lockName, now, now)

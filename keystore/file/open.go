@@ -114,8 +114,8 @@ func (s *Store) openKeysRoot() error {
 	return err
 }
 
-// sweep removes what crashed writers left behind, if nobody is writing now.
-// That it cannot do so hinders nobody.
+// sweep removes what crashed writers left behind, unless a writer is active now.
+// Failure is harmless and ignored.
 func (s *Store) sweep() {
 	unlock, err := lock(context.Background(), s.root, 0)
 	if err != nil {

@@ -206,7 +206,7 @@ func TestCreateBesideAWriter(t *testing.T) {
 	}
 }
 
-// TestChangePassphraseNot: to none, while somebody else writes, and after Close.
+// TestChangePassphraseNot: to none, while another process writes, and after Close.
 func TestChangePassphraseNot(t *testing.T) {
 	x := newAttacked(t)
 	options := fast

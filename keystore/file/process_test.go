@@ -171,7 +171,7 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestBadFileWhileOpen: a bad file that appears hinders nobody, is told, and is
+// TestBadFileWhileOpen: a bad file that appears does no harm, is reported, and is
 // taken in when it is mended.
 func TestBadFileWhileOpen(t *testing.T) {
 	x := newAttacked(t)

@@ -102,7 +102,7 @@ func (m walletMetadata) wallet() (w Wallet, err error) {
 }
 
 // checkAccounts refuses two accounts at one place: the index has no room for
-// both, and a file that nobody can take in must not be written.
+// both, and a file that cannot be loaded must not be written.
 func (w Wallet) checkAccounts() error {
 	taken := map[keystore.Locator]int{}
 	for i, account := range w.Accounts {

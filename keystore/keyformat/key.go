@@ -17,8 +17,8 @@ var (
 	// ErrMalformed means that the file is not what the format says.
 	ErrMalformed = errors.New("malformed")
 
-	// ErrPassword means that the password is wrong, or the file was damaged: nobody can
-	// tell these apart.
+	// ErrPassword means that the password is wrong, or the file was damaged: these
+	// cannot be told apart.
 	ErrPassword = errors.New("wrong password, or the file is damaged")
 
 	// ErrPasswordMissing means that the file is encrypted, and no password was given.

@@ -45,7 +45,7 @@ func list(t testing.TB, store keystore.Keystore, organizationID string) (infos [
 }
 
 // TestPlantedPublicKey exchanges the public object of a key, which takes no PIN,
-// for that of the attacker's. Nobody must be shown the attacker's address.
+// for that of the attacker's. The attacker's address must never be shown.
 func TestPlantedPublicKey(t *testing.T) {
 	token, store := newStore(t)
 	victim := generate(t, store, org, "victim", keystore.CurveSecp256k1)

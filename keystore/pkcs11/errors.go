@@ -14,7 +14,7 @@ import (
 
 // Return values that miekg/pkcs11 has, by what follows from them.
 var (
-	// The session is gone, and its handle may be somebody else's by now.
+	// The session is gone, and its handle may be another session's by now.
 	sessionGone = []pkcs11.Error{pkcs11.CKR_SESSION_HANDLE_INVALID, pkcs11.CKR_SESSION_CLOSED}
 
 	// The session or what lies behind it is broken: a new one may do.

@@ -8,7 +8,7 @@ import "time"
 // RescanInterval.
 func (s *Store) Forget() { s.scannedAt(time.Time{}) }
 
-// Remember lets nobody look at the token again, however slow the test is.
+// Remember keeps the token from being scanned again, however slow the test is.
 func (s *Store) Remember() { s.scannedAt(time.Now().Add(time.Hour)) }
 
 func (s *Store) scannedAt(at time.Time) {

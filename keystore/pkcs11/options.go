@@ -27,7 +27,7 @@ type Options struct {
 	PIN keystore.SecretBytes
 
 	// PINFile is the path of a file with the PIN, instead of the URI's
-	// pin-source. Nobody else may be able to read it.
+	// pin-source. It must be readable by its owner only.
 	PINFile string
 
 	// Organization says whose the whole token is, like the URI's attribute

@@ -76,8 +76,8 @@ func (p *pool) do(ctx context.Context, run operation) error {
 	return p.behind(ctx, run)
 }
 
-// behind runs an operation in a goroutine of its own, as nobody can come back
-// from a call of a module before the module does. That costs two changes of
+// behind runs an operation in a goroutine of its own, as a call into a module cannot
+// be interrupted. That costs two changes of
 // goroutine; a worker that lives as long as the pool would cost as much.
 func (p *pool) behind(ctx context.Context, run operation) error {
 	done := make(chan error, 1)

@@ -191,7 +191,7 @@ func (p *ProofSigner) signOnce(digest []byte) ([]byte, error) {
 	return signature, nil
 }
 
-// reopen replaces a connection that failed, unless somebody else has done so
+// reopen replaces a connection that failed, unless another caller has done so
 // meanwhile. After Close there is no PIN any more, and the error is
 // keystore.ErrClosed. p.mu is held.
 func (p *ProofSigner) reopen(failed *connection) error {

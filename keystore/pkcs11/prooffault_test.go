@@ -160,7 +160,7 @@ func TestProofPINRefusedLater(t *testing.T) {
 	}
 }
 
-// TestProofKeyIsAnotherNow: whoever holds the first public key would refuse the
+// TestProofKeyIsAnotherNow: a verifier with the first public key would refuse the
 // proofs of another one.
 func TestProofKeyIsAnotherNow(t *testing.T) {
 	r := newProofRig(t)

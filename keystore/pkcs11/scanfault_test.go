@@ -46,7 +46,7 @@ func (r *rig) mustList(t *testing.T, when string) {
 
 // eachCall lets one call after the other fail that scan makes, until it makes no
 // more. With an error that a new session does not cure, scan must return it:
-// nobody must take half of what is on the token for all of it.
+// half of what is on the token must not pass for all of it.
 func (r *rig) eachCall(t *testing.T, scan func() error) {
 	t.Helper()
 	for name, function := range scanFunctions {
@@ -157,7 +157,7 @@ func TestLoginEndsDuringScan(t *testing.T) {
 	r.mustSign(t, "after the scan")
 }
 
-// await waits for what the token tells nobody.
+// await polls for what the token does not report.
 func (r *rig) await(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !happened(); time.Sleep(time.Millisecond) {

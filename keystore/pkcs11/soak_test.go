@@ -28,7 +28,7 @@ func soakTime(t *testing.T) time.Duration {
 
 // TestSoak signs from eight goroutines with four sessions, half of the time
 // while sessions are killed, logins lost and signatures fail. No session is ever
-// used by two, and whoever fails says why.
+// used by two, and each failure says why.
 func TestSoak(t *testing.T) {
 	r := newRig(t, 4)
 	end := time.Now().Add(soakTime(t))

@@ -92,7 +92,7 @@ func (b bare) destroy(t testing.TB, object miekg.ObjectHandle) {
 	}
 }
 
-// createPublic puts a public object on the token, as anybody can.
+// createPublic puts a public object on the token, which takes no PIN.
 func (b bare) createPublic(t testing.TB, label string, id, params, point []byte) {
 	t.Helper()
 	_, err := b.CreateObject(b.session, []*miekg.Attribute{

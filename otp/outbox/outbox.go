@@ -1,6 +1,6 @@
 // Package outbox puts messages into a folder instead of sending them: for trying
 // out, for tests, and for machines without a network, from which something else
-// carries them on. Whoever reads the folder has the codes.
+// carries them on. Read access to the folder gives the codes.
 package outbox
 
 import (

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// compose makes the e-mail of a message. Whoever made the message has checked
-// it; a header that has another line in it is refused here all the same.
+// compose makes the e-mail of a message. Its text has been checked
+// before; a header that has another line in it is refused here all the same.
 func (s *Sender) compose(message otp.Message) (*mail.Msg, error) {
 	from := message.FromAddress
 	if from == "" {

@@ -27,7 +27,7 @@ type Encryption int
 const (
 	STARTTLS          Encryption = iota // usually on port 587; a server without it is refused
 	ImplicitTLS                         // usually on port 465
-	InsecurePlaintext                   // whoever listens reads the codes
+	InsecurePlaintext                   // an eavesdropper reads the codes
 )
 
 // Defaults of Config.

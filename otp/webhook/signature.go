@@ -13,8 +13,7 @@ import (
 // SignatureHeader is the header that has the signature of the body.
 const SignatureHeader = "X-Countersign-Signature"
 
-// MaxAge is how old a signature may be: an older one was recorded by somebody
-// and is played again.
+// MaxAge is how old a signature may be: an older one may be a replay.
 const MaxAge = 5 * time.Minute
 
 const minSecret = 32

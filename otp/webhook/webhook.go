@@ -84,7 +84,7 @@ var _ otp.Sender = (*Sender)(nil)
 // New makes a sender.
 func New(config Config) (*Sender, error) {
 	target, err := url.Parse(config.URL)
-	if err != nil || target.Host == "" || !isPrivate(target) {
+	if err != nil || target.Host == "" || !isConfidential(target) {
 		return nil, errors.New("webhook: the URL is not https, nor http to this machine: codes would be read on their way")
 	}
 	if len(config.Secret) < minSecret {
@@ -108,8 +108,8 @@ func New(config Config) (*Sender, error) {
 	return s, nil
 }
 
-// isPrivate tells whether nobody can read what is posted there on its way.
-func isPrivate(target *url.URL) bool {
+// isConfidential reports whether requests to target cannot be read in transit.
+func isConfidential(target *url.URL) bool {
 	host := target.Hostname()
 	ip := net.ParseIP(host)
 	thisMachine := host == "localhost" || ip != nil && ip.IsLoopback()

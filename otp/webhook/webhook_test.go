@@ -136,7 +136,7 @@ func (e endpoint) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // TestGivenUpBetweenAttempts: a message that was not taken yet was not sent,
-// though nobody waits for the next attempt.
+// though no caller waits for the next attempt.
 func TestGivenUpBetweenAttempts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	attempts := 0
@@ -201,8 +201,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyWithoutSecret: an endpoint that has lost its secret believes
-// nobody, not even who signs with the same nothing.
+// TestVerifyWithoutSecret: an endpoint that has lost its secret accepts
+// no signature, not even one under an empty secret.
 func TestVerifyWithoutSecret(t *testing.T) {
 	now := time.Unix(1763650000, 0)
 	for _, secret := range [][]byte{nil, []byte("short")} {

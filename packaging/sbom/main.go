@@ -5,7 +5,7 @@
 //	sbom countersign-linux-amd64 countersign-linux-arm64 > countersign.cdx.json
 //
 // It depends on the binaries alone: it has no time and no serial number, so that
-// whoever builds the same binaries gets the same bill.
+// building the same binaries gives the same bill.
 package main
 
 import (

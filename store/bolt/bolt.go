@@ -8,7 +8,7 @@
 // It keeps every activity for ever.
 //
 // Leases are not in the file: the file belongs to one process, and when that
-// dies, so does whoever held a lease. After a restart the work can be taken up
+// dies, so do the holders of leases. After a restart the work can be taken up
 // at once.
 //
 //	buckets
@@ -87,7 +87,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	if err != nil || begun.Lease == nil {
 		return begun, err
 	}
-	// Again, now that nobody else can complete it.
+	// Again, now that no other call can complete it.
 	recorded, err := s.recorded(claim)
 	if err == nil && recorded == nil && change != nil {
 		err = s.Change(ctx, claim.OrganizationID, change)
@@ -130,8 +130,8 @@ func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Cha
 	}, nil)
 }
 
-// end ends a lease together with what is written; nobody can take it over
-// while that is under way.
+// end ends a lease together with what is written; it cannot be taken over
+// meanwhile.
 func (s *Store) end(ctx context.Context, lease store.Lease, write func(*transaction) error, count *counter) error {
 	if err := s.usable(ctx); err != nil {
 		return err

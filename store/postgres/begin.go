@@ -67,7 +67,7 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 }
 
 // takeLease returns pgx.ErrNoRows if the request is completed or its lease is
-// somebody's.
+// held.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
 	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint}
 	lease.Nonce = newNonce()

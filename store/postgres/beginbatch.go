@@ -20,7 +20,7 @@ type beginning struct {
 	answer chan begun // has room for the answer
 }
 
-// begun is a lease; without one, somebody else has it or the work is done.
+// begun is a lease; without one, another holder has it or the work is done.
 type begun struct {
 	lease *store.Lease
 	err   error

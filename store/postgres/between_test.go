@@ -27,7 +27,7 @@ func TestBetween(t *testing.T) {
 
 // brokenBetween has connections break, contexts end and an administrator end
 // sessions while a code is redeemed. The call says so, or nothing came of it;
-// whoever asks again has the code tried and used once, and one record.
+// a repeated call finds the code tried and used once, and one record.
 func brokenBetween(t *testing.T, p *proxy, s *postgres.Store, dsn string) {
 	administrator := connect(t, dsn)
 	run := func(statement string) {

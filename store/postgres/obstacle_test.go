@@ -11,9 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// clerk makes an empty schema that belongs to a role of this name, which is
-// nobody special, and returns the address that leads into it. Whoever comes that
-// way does not wait for locks.
+// clerk makes an empty schema that belongs to an ordinary role of this name, and
+// returns the address that leads into it. Its connections do not wait for locks.
 func clerk(t *testing.T, server *testenv.PostgreSQL) string {
 	t.Helper()
 	execute(t, server.DSN, `DO $$ BEGIN CREATE ROLE clerk LOGIN; EXCEPTION WHEN duplicate_object THEN END $$`)

@@ -164,9 +164,8 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 	return activity, err
 }
 
-// isText tells whether PostgreSQL could have a string as text at all: it calls
-// other strings errors of its own, but they are only somebody's who asks for
-// what is not there.
+// isText reports whether PostgreSQL can hold a string as text at all. It returns
+// errors for other strings, which no stored value equals.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // Change implements store.Store.

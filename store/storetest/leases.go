@@ -243,7 +243,7 @@ func sameAtOnce(b *bench) {
 }
 
 // sameBodyAtOnce acquires one body n times at once, and returns how often the
-// work was done. Whoever did not do it must be given the record.
+// work was done. The others must be given the record.
 func sameBodyAtOnce(b *bench, n int, node func(i int) store.Store) int {
 	var work atomic.Int32
 	var all sync.WaitGroup

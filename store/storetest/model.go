@@ -38,7 +38,7 @@ func newModel() *model {
 	}
 }
 
-// holds reports whether nobody has taken the lease over, and it was not ended.
+// holds reports whether the lease was neither taken over nor ended.
 func (m *model) holds(lease store.Lease) bool {
 	current, ok := m.leases[requestKey{lease.OrganizationID, lease.Fingerprint}]
 	return ok && current.token == lease.Token

@@ -34,7 +34,7 @@ type Harness struct {
 	// it, again and again. Nil if the store does not survive.
 	Reopen func(t testing.TB) func() store.Store
 
-	// Dump returns all that the store keeps, as somebody finds it who steals
+	// Dump returns all that the store keeps, as a thief finds
 	// it. Nil if there is nothing to steal.
 	Dump func(t testing.TB, s store.Store) []byte
 
@@ -156,7 +156,7 @@ func (b *bench) lease(body string) store.Lease {
 	return *begun.Lease
 }
 
-// busy calls Begin for the body a and expects that somebody has the lease.
+// busy calls Begin for the body a and expects that the lease is held.
 func (b *bench) busy() func(context.Context) error {
 	b.t.Helper()
 	begun := b.begin("a")

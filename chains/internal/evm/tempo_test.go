@@ -26,7 +26,7 @@ func addressAt(w where) Address {
 }
 
 // encodeZero encodes a call with zeros, and empty lists, for all of its arguments;
-// but of addresses with 0x11…, for nobody is a case of its own.
+// but of addresses with 0x11…, for the zero address is a case of its own.
 func encodeZero(types []abiType) []byte {
 	head, tail := make([]byte, 0, heads(types)), []byte(nil)
 	for i := range types {

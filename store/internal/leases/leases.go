@@ -1,5 +1,5 @@
 // Package leases keeps the leases of a store that one process has to itself.
-// They need not outlive it: when the process dies, so does whoever held one.
+// They need not outlive it: when the process dies, so do their holders.
 package leases
 
 import (
@@ -28,7 +28,7 @@ type entry struct {
 	token  uint64
 	until  time.Time
 	size   int
-	pinned bool          // a Complete is under way: nobody takes it over
+	pinned bool          // a Complete is under way: it is not taken over
 	over   chan struct{} // closed when the lease is over or taken over
 }
 

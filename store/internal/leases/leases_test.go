@@ -10,7 +10,7 @@ import (
 
 var now = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
-// claim is a request of which somebody wants the lease for a second.
+// claim asks for the lease of a request for a second.
 func claim(organization string) store.Claim {
 	return store.Claim{OrganizationID: organization, Now: now, LeaseTTL: time.Second}
 }
@@ -40,7 +40,7 @@ func TestPinnedOnce(t *testing.T) {
 	}
 }
 
-// TestClosed: who had a lease has it no more, and nobody gets another.
+// TestClosed: leases are lost, and none is given.
 func TestClosed(t *testing.T) {
 	table := New()
 	lease := take(t, table, "org")

@@ -30,8 +30,8 @@ func (t *Tally) count(number int, failed bool) {
 	}
 }
 
-// writer writes answers, and flushes them when nobody has more to write: who
-// sends one line and waits gets its answer; a long batch goes out in blocks.
+// writer writes answers, and flushes them when no more are under way: a
+// client that sends one line and waits gets its answer; a long batch goes out in blocks.
 type writer struct {
 	out   *bufio.Writer
 	tally Tally

@@ -274,8 +274,8 @@ func TestCancelWritesNoMore(t *testing.T) {
 	}
 }
 
-// TestBrokenOutputIsSaid: a long answer and the last flush tell that nobody
-// reads, and who is told of each line is told of none that was not written.
+// TestBrokenOutputIsSaid: a long answer and the last flush report that the
+// reader is gone, and only lines that were written are acknowledged.
 func TestBrokenOutputIsSaid(t *testing.T) {
 	long := bytes.Repeat([]byte("x"), 100<<10)
 	told := func(line lines.Line) { t.Errorf("line %d is said to be answered", line.Number) }

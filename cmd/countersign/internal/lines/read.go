@@ -1,5 +1,5 @@
 // Package lines answers input line by line: one line out for every line in, in
-// order, with bounded memory, promptly when somebody waits for each answer.
+// order, with bounded memory, promptly when each answer is waited for.
 //
 // A [Source] reads lines ahead. [Parallel] works on them one by one with several
 // workers, [Batches] in groups as they come.
