@@ -16,14 +16,15 @@ import (
 // transaction that takes the lease, or not at all. A Decider whose charges were
 // over a limit there is asked again, with the ledger.
 func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work, spent SpentReader) (Decision, error) {
+	readings := readingsOf(task)
 	if e.submitted.Policy == nil {
-		return Decision{}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
+		return Decision{Readings: readings.Digest()}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
 	}
 	effects, keys, err := concerned(ctx, intent, task)
 	if err != nil {
 		return Decision{}, err
 	}
-	return e.decideAbout(ctx, Authorization{
+	decision, err := e.decideAbout(ctx, Authorization{
 		Organization: by.organization,
 		User:         by.member.User,
 		Credential:   by.member.Credential,
@@ -35,7 +36,18 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 		Votes:        []Vote{{User: by.member.User, Credential: by.member.Credential, At: e.submitted.Now()}},
 		Now:          e.submitted.Now(),
 		Spent:        spent,
+		Readings:     readings,
 	})
+	decision.Readings = readings.Digest()
+	return decision, err
+}
+
+// readingsOf returns what descriptors say of a request; nil if nothing.
+func readingsOf(task work) chains.Readings {
+	if signing, ok := task.(*signing); ok {
+		return signing.prepared.reading
+	}
+	return nil
 }
 
 // decideAbout asks the policy.
@@ -157,7 +169,7 @@ func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User
 	decision, err := e.decideAbout(ctx, Authorization{
 		Organization: organization, User: *by, Intent: intent, Summary: task.summary(), Hazards: prepared.hazards,
 		Effects: effects, Keys: keys,
-		Votes: []Vote{{User: *by, At: e.submitted.Now()}}, Now: e.submitted.Now(),
+		Votes: []Vote{{User: *by, At: e.submitted.Now()}}, Now: e.submitted.Now(), Readings: prepared.reading,
 	})
 	if err != nil {
 		return err
@@ -165,6 +177,7 @@ func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User
 	if err := refuseUncharged(&decision); err != nil {
 		return err
 	}
+	decision.Readings = prepared.reading.Digest()
 	prepared.decision = decision
 	return nil
 }

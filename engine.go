@@ -29,6 +29,12 @@ type Config struct {
 	// Default: Chains(Limits{}).
 	Chains []chains.Chain
 
+	// Descriptors reads calls of programs that the chains do not know, such as a
+	// folder of package chains/descriptors. A call of which every argument is read
+	// is not a blind one; what it says is shown beside the summary and known to the
+	// policy, and changes no effect. Default: none.
+	Descriptors chains.Reader
+
 	// ReleaseUnverifiedSignatures turns off the check of every signature under
 	// its public key before it is released, which costs more than making it.
 	// What is given up: a fault in memory, in a library or in an HSM then gets
@@ -100,6 +106,7 @@ type Engine struct {
 	chains     chainTable
 	allowed    allowance
 	unverified bool
+	reader     chains.Reader
 	submitted  submitted
 }
 
@@ -129,6 +136,7 @@ func New(config Config) (*Engine, error) {
 		chains:     table,
 		allowed:    allowed,
 		unverified: config.ReleaseUnverifiedSignatures,
+		reader:     config.Descriptors,
 		submitted:  submitted,
 	}, nil
 }

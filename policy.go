@@ -56,6 +56,10 @@ type Authorization struct {
 	// an activity that signs nothing.
 	Effects []chains.Effect
 
+	// Readings are what Config.Descriptors says of the calls, by the paths of their
+	// effects.
+	Readings chains.Readings
+
 	// Keys are those that would sign.
 	Keys []SigningKey
 
@@ -91,6 +95,10 @@ type Vote struct {
 type Decision struct {
 	// Digest identifies the policy: SHA-256 of its file. Zero if it has none.
 	Digest [32]byte
+
+	// Readings is the digest of what descriptors say of the transaction (see
+	// chains.Readings). The engine sets it. Zero if they say nothing.
+	Readings [32]byte
 
 	// Rules names the rules that decided, each once, in the order of the effects.
 	Rules []string

@@ -27,6 +27,7 @@ type PreparedTransaction struct {
 	tx      chains.Transaction
 	signing chains.Signing
 	hazards []chains.Hazard
+	reading chains.Readings
 	keys    []keystore.Key // those that will sign
 	owners  owners
 
@@ -83,6 +84,10 @@ func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
 // SignerView returns what depends on who signs, to be shown beside the summary.
 func (p *PreparedTransaction) SignerView() []chains.Field { return p.signing.SignerView() }
 
+// Readings returns what Config.Descriptors says of the calls of the transaction. It
+// is shown beside the summary, and in no digest of it.
+func (p *PreparedTransaction) Readings() chains.Readings { return p.reading }
+
 // Hazards returns the hazards of the transaction; they are all allowed.
 func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.hazards }
 
@@ -132,10 +137,14 @@ func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chai
 	}
 	ids := signing.KeyIDs()
 	signers := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
-	return &PreparedTransaction{
-		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers,
+	prepared := &PreparedTransaction{
+		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers, reading: chains.ReadCalls(tx, e.reader),
 		owners: owners{engine: e, organizationID: organizationID, chain: chain},
-	}, nil
+	}
+	if len(prepared.reading) > 0 && len(prepared.hazards) > 0 {
+		prepared.hazards = prepared.reading.Sighted(prepared.hazards, signing.Effects())
+	}
+	return prepared, nil
 }
 
 // parse reads a transaction of a type from hex, and returns its chain.

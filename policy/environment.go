@@ -8,6 +8,8 @@ import (
 	"cel.dev/cel-go/common/env"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // Bounds of expressions.
@@ -110,7 +112,11 @@ func functions() []cel.EnvOption {
 		cel.Function("arg", cel.MemberOverload("effect_arg_string", []*types.Type{effectType, types.StringType}, types.StringType,
 			cel.BinaryBinding(func(effect, name ref.Val) ref.Val {
 				return effect.Value().(*effectView).argument(string(name.(types.String)))
-			}))),
+			})),
+			cel.MemberOverload("reading_arg_string", []*types.Type{readingType, types.StringType}, types.StringType,
+				cel.BinaryBinding(func(reading, name ref.Val) ref.Val {
+					return readArgument(reading.Value().(*chains.Reading), string(name.(types.String)))
+				}))),
 	}
 	for name := range unitNames {
 		options = append(options, literal(name, amountType, func(text string) (ref.Val, error) { return newAmount(name, text) }))

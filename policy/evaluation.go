@@ -29,7 +29,7 @@ func newEvaluation(asked *countersign.Authorization, rules int) *evaluation {
 	if asked.Summary != nil {
 		made.chain = asked.Summary.Chain
 	}
-	made.effects = newEffectViews(asked.Effects, made.chain)
+	made.effects = newEffectViews(asked.Effects, made.chain, asked.Readings)
 	return made
 }
 

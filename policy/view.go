@@ -18,6 +18,7 @@ var (
 	keyType        = types.NewObjectType("key")
 	userType       = types.NewObjectType("user")
 	credentialType = types.NewObjectType("credential")
+	readingType    = types.NewObjectType("reading")
 	timeType       = types.NewObjectType("time")
 	requestType    = types.NewObjectType("request")
 )
@@ -28,13 +29,17 @@ type effectView struct {
 	index     int
 	namespace string // of the addresses
 	object    object // the value that an expression gets
+	reading   *chains.Reading
 }
 
-func newEffectViews(effects []chains.Effect, chain string) []effectView {
+func newEffectViews(effects []chains.Effect, chain string, readings chains.Readings) []effectView {
 	views := make([]effectView, len(effects))
 	for i := range effects {
 		views[i] = effectView{Effect: &effects[i], index: i, namespace: namespaceOfChain(chain, &effects[i])}
 		views[i].object = object{effectType, &views[i]}
+		if reading, ok := readings.At(effects[i].Path); ok && reading.Function != "" {
+			views[i].reading = &reading
+		}
 	}
 	return views
 }
@@ -134,6 +139,12 @@ func effectFields() map[string]field {
 		"until":      member(types.TimestampType, (*effectView).until),
 		"decoded":    plain(types.BoolType, func(e *effectView) ref.Val { return types.Bool(!e.Undecoded) }),
 		"unresolved": plain(types.NewListType(text), func(e *effectView) ref.Val { return textList(e.Unresolved) }),
+		"reading": member(readingType, func(e *effectView) (ref.Val, error) {
+			if e.reading == nil {
+				return nil, absent("effect.reading")
+			}
+			return &object{readingType, e.reading}, nil
+		}),
 		"function": member(text, func(e *effectView) (ref.Val, error) {
 			if e.Function == "" {
 				return nil, absent("effect.function")
@@ -141,6 +152,35 @@ func effectFields() map[string]field {
 			return types.String(e.Function), nil
 		}),
 	}
+}
+
+// readingFields are of what descriptors say of a call.
+func readingFields() map[string]field {
+	text := func(of func(*chains.Reading) string, name string) field {
+		return member(types.StringType, func(r *chains.Reading) (ref.Val, error) {
+			if of(r) == "" {
+				return nil, absent("effect.reading." + name)
+			}
+			return types.String(of(r)), nil
+		})
+	}
+	return map[string]field{
+		"function": text(func(r *chains.Reading) string { return r.Function }, "function"),
+		"intent":   text(func(r *chains.Reading) string { return r.Intent }, "intent"),
+		"owner":    text(func(r *chains.Reading) string { return r.Owner }, "owner"),
+		"digest":   text(func(r *chains.Reading) string { return r.Digest }, "digest"),
+		"complete": plain(types.BoolType, func(r *chains.Reading) ref.Val { return types.Bool(r.Complete) }),
+	}
+}
+
+// readArgument returns an argument that a descriptor names.
+func readArgument(reading *chains.Reading, name string) ref.Val {
+	for i := range reading.Args {
+		if reading.Args[i].Name == name {
+			return types.String(reading.Args[i].Value)
+		}
+	}
+	return types.WrapErr(absent("effect.reading.arg('" + shorten(name) + "')"))
 }
 
 // asset is an asset as an expression sees it, with its decimals where the file
@@ -269,7 +309,7 @@ func timeFields() map[string]field {
 func objectFields() map[*types.Type]map[string]field {
 	fields := map[*types.Type]map[string]field{
 		effectType: effectFields(), assetType: assetFields(), keyType: keyFields(), userType: userFields(),
-		credentialType: credentialFields(), requestType: requestFields(), timeType: timeFields(),
+		credentialType: credentialFields(), requestType: requestFields(), timeType: timeFields(), readingType: readingFields(),
 	}
 	addDetailFields(fields)
 	return fields

@@ -290,6 +290,9 @@ func (s *session) showEnum(f *field, value found, _ place) (chains.Field, error)
 	}
 	key, _ := plain(s.call.Chain, value.Argument)
 	name, ok := values[key].(string)
+	if !ok && value.Kind == evm.ArgumentBool {
+		name, ok = values[strings.ToUpper(key[:1])+key[1:]].(string) // True and False, as Python has them
+	}
 	if !ok && len(value.Bytes) <= 32 && value.Kind != evm.ArgumentText { // bytes and bools by their number
 		name, ok = values[new(big.Int).SetBytes(value.Bytes).String()].(string)
 	}
