@@ -133,9 +133,8 @@ func (f *Folder) add(l *loader, name string, pins *Pins, attested attestations) 
 	case len(targets) == 0:
 		return // typed data, or one that other files include
 	}
-	file.Digest = digestOf(loaded.merged)
-	file.source = made
 	if err == nil {
+		file.Digest, file.source = digestOf(loaded.merged), made
 		file.trust(loaded, pins, attested)
 	}
 	for _, at := range targets {
@@ -179,6 +178,9 @@ func (file *File) trust(loaded *document, pins *Pins, attested attestations) {
 	}
 	file.Trust = "attested by " + by
 }
+
+// Readable reports whether the file can be used, once it is trusted.
+func (file *File) Readable() bool { return file.source != nil }
 
 // Files returns the files that say something of programs, in the order of their
 // names.

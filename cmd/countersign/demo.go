@@ -148,7 +148,7 @@ func (c demoChain) sign(ctx context.Context, engine *countersign.Engine, key key
 	if err != nil {
 		return "", err
 	}
-	shown, err := viewOf(ctx, prepared)
+	shown, err := viewOf(ctx, prepared, nil)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 func newInspectCommand() *cobra.Command {
 	var kind string
 	var asJSON bool
+	var configFile string
 	var network networkFlag
 	command := &cobra.Command{
 		Use:   "inspect",
@@ -24,18 +25,22 @@ no failure here: the exit status is 0 if the transaction can be read.
 
 --json prints one line: {"summary":{…},"effects":[…],"hazards":[{"name","detail","effect"}],
 "summaryDigest":"…"}. A hazard's "effect" is the index of the effect that carries it.
-The digest is the SHA-256 of the bytes of "summary" as they are printed.`),
+The digest is the SHA-256 of the bytes of "summary" as they are printed.
+
+--config names a configuration whose descriptors read the calls, and whose tokens
+and labels name what is shown; "readings" and "readingsDigest" are added then.`),
 		Example: "  countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return inspect(cmd, kind, network, asJSON) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return inspect(cmd, kind, network, asJSON, configFile) },
 	}
 	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
 	network.register(command)
+	command.Flags().StringVar(&configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
 
-func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool) error {
+func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool, configFile string) error {
 	ofType, err := parseType(kind)
 	if err != nil {
 		return err
@@ -48,20 +53,28 @@ func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool) 
 	if err != nil {
 		return err
 	}
+	known, err := knowledgeOf(configFile)
+	if err != nil {
+		return err
+	}
 	inspection, err := countersign.Inspect(ofType, unsigned, limits)
 	if err != nil {
 		return err
 	}
+	inspection = inspection.ReadWith(known.reader())
 	if !asJSON {
-		return view{summary: inspection.Summary, hazards: inspection.Hazards}.render(cmd.OutOrStdout())
+		return view{summary: inspection.Summary, reading: inspection.Readings, hazards: inspection.Hazards, names: known.names()}.render(cmd.OutOrStdout())
 	}
 	digest := inspection.Summary.Digest()
 	return printJSON(cmd.OutOrStdout(), struct {
-		Summary       chains.Summary  `json:"summary"`
-		Effects       []chains.Effect `json:"effects"`
-		Hazards       []chains.Hazard `json:"hazards"`
-		SummaryDigest string          `json:"summaryDigest"`
-	}{inspection.Summary, orEmpty(inspection.Summary.Effects), orEmpty(inspection.Hazards), hex.EncodeToString(digest[:])})
+		Summary        chains.Summary  `json:"summary"`
+		Effects        []chains.Effect `json:"effects"`
+		Hazards        []chains.Hazard `json:"hazards"`
+		SummaryDigest  string          `json:"summaryDigest"`
+		Readings       chains.Readings `json:"readings,omitempty"`
+		ReadingsDigest string          `json:"readingsDigest,omitempty"`
+	}{inspection.Summary, orEmpty(inspection.Summary.Effects), orEmpty(inspection.Hazards), hex.EncodeToString(digest[:]),
+		inspection.Readings, inspection.Readings.DigestText()})
 }
 
 // orEmpty returns the list, so that no list is written as [] and not as null.

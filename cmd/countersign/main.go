@@ -102,6 +102,7 @@ never from an argument or the environment.`),
 		newInspectCommand(),
 		newVerifyCommand(),
 		newPolicyCommand(),
+		newDescriptorsCommand(),
 		newVersionCommand(),
 	)
 	addCompletions(root, completions())

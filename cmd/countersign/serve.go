@@ -121,6 +121,9 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	keys.use(configured)
 	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
 		made.Logger, made.Observer, made.Directory = c.log, seen, &changing
+		if configured.Descriptors != nil {
+			made.Descriptors = &changing
+		}
 		changing.policies, _ = made.Policy.(*loadedPolicies)
 	})
 	if errors.Is(err, terminal.ErrInterrupted) {

@@ -9,13 +9,16 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
 // live is what SIGHUP changes while serve runs: the organizations with their
-// users and credentials, the policies, and the TLS certificate. A reload replaces
-// all of it or nothing. It implements countersign.Directory.
+// users and credentials, the policies, the descriptors with the names that they are
+// shown with, and the TLS certificate. A reload replaces
+// all of it or nothing. It implements countersign.Directory and
+// chains.Reader.
 type live struct {
 	current  atomic.Pointer[snapshot]
 	policies *loadedPolicies // nil: no organization has one
@@ -26,6 +29,7 @@ type snapshot struct {
 	configured  *config.Config
 	directory   countersign.Directory
 	certificate *tls.Certificate // nil: no TLS
+	known       *knowledge
 }
 
 // newSnapshot checks all that a reload takes from the configuration.
@@ -38,7 +42,11 @@ func newSnapshot(configured *config.Config) (*snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tls: %w", err)
 	}
-	return &snapshot{configured, directory, certificate}, nil
+	known, err := readKnowledge(configured)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshot{configured, directory, certificate, known}, nil
 }
 
 // reload reads the configuration again. On an error the old one stays.
@@ -74,6 +82,7 @@ func fixedChanges(was, next *config.Config) []string {
 		{"listen", was.Listen, next.Listen}, {"admin", was.Admin, next.Admin}, {"tls", was.TLS == nil, next.TLS == nil},
 		{"origins", was.Origins, next.Origins}, {"store", was.Store, next.Store}, {"keystore", was.Keystore, next.Keystore},
 		{"passphraseFile", was.PassphraseFile, next.PassphraseFile}, {"proofKey", was.ProofKey, next.ProofKey}, {"otp", was.OTP, next.OTP},
+		{"descriptors", was.Descriptors == nil, next.Descriptors == nil},
 	} {
 		if !reflect.DeepEqual(member.was, member.next) {
 			names = append(names, member.name)
@@ -107,6 +116,14 @@ func (l *live) Organization(ctx context.Context, organizationID string) (*counte
 // Member implements countersign.Directory.
 func (l *live) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
 	return l.current.Load().directory.Member(ctx, organizationID, id)
+}
+
+// Read implements chains.Reader.
+func (l *live) Read(call chains.Call) (chains.Reading, bool) {
+	if reader := l.current.Load().known.reader(); reader != nil {
+		return reader.Read(call)
+	}
+	return chains.Reading{}, false
 }
 
 // tlsConfig serves whatever certificate is current; nil without TLS.

@@ -32,6 +32,7 @@ type signCommand struct {
 	finalize bool
 	encoding bitcoin.Encoding // of the PSBT that came, and of the one that is printed
 	request  requestFlags
+	known    *knowledge
 }
 
 func newSignCommand() *cobra.Command {
@@ -145,6 +146,9 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.known, err = readKnowledge(c.at.configured); err != nil {
+		return nil, errors.Join(err, keys.Close())
+	}
 	engine, err := c.engineOver(keys, limits)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
@@ -155,7 +159,7 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 // engineOver makes the engine. With --config, what the organization allows is
 // allowed.
 func (c *signCommand) engineOver(keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
-	made := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: countersign.Chains(limits)}
+	made := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: countersign.Chains(limits), Descriptors: c.known.reader()}
 	if c.at.configured != nil {
 		directory, err := countersign.NewDirectory(c.at.configured.Organizations)
 		if err != nil {
@@ -181,7 +185,7 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 	if err != nil {
 		return explainRefusal(err)
 	}
-	shown, err := viewOf(cmd.Context(), prepared)
+	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
 	if err != nil {
 		return err
 	}

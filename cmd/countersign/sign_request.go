@@ -66,10 +66,13 @@ func (c *signCommand) signRequest(cmd *cobra.Command) error {
 		return errors.New("store: memory forgets, and the same request would be signed again: use bolt:PATH")
 	}
 	c.at.use(configured)
+	if c.known, err = readKnowledge(configured); err != nil {
+		return err
+	}
 	var done repeated
 	engine, err := openEngine(cmd, &c.at, func(made *countersign.Config) {
 		made.MaxRequestAge, made.AnyRequestTime = c.request.maxAge, c.request.anyTime
-		made.Observer = &done
+		made.Observer, made.Descriptors = &done, c.known.reader()
 	})
 	if err != nil {
 		return err
@@ -118,7 +121,7 @@ func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, s
 		if err != nil {
 			return err
 		}
-		shown, err := viewOf(cmd.Context(), prepared)
+		shown, err := viewOf(cmd.Context(), prepared, c.known.names())
 		if err != nil {
 			return err
 		}

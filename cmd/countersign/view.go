@@ -19,17 +19,20 @@ type view struct {
 	summary chains.Summary
 	effects []chains.Effect // with the signer and change resolved; nil for those of the summary
 	signer  []chains.Field  // what depends on who signs, if that is known
+	reading chains.Readings // what descriptors say
 	hazards []chains.Hazard
+	names   chains.Names // nil for those that are built in
 }
 
 // viewOf is what is shown before a transaction is signed. Whose the addresses are
 // is looked up in the keystore.
-func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction) (view, error) {
+func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, known chains.Names) (view, error) {
 	effects, err := prepared.Effects(ctx)
 	if err != nil {
 		return view{}, err
 	}
-	return view{summary: prepared.Summary(), effects: effects, signer: prepared.SignerView(), hazards: prepared.Hazards()}, nil
+	return view{summary: prepared.Summary(), effects: effects, signer: prepared.SignerView(),
+		reading: prepared.Readings(), hazards: prepared.Hazards(), names: known}, nil
 }
 
 // tokens are the names that are built in.
@@ -38,7 +41,7 @@ var tokens = sync.OnceValue(names.New)
 // render writes what the transaction does in sentences, then the details, the
 // hazards and the digest, in one piece, so that nothing comes in between.
 func (v view) render(w io.Writer) error {
-	fields := slices.Concat(v.signer, v.summary.Fields, []chains.Field{
+	fields := slices.Concat(v.signer, v.summary.Fields, v.reading.Show(), []chains.Field{
 		v.hazardField(),
 		chains.Text("summary digest", groups(v.summary.Digest())),
 	})
@@ -47,8 +50,12 @@ func (v view) render(w io.Writer) error {
 	if effects == nil {
 		effects = v.summary.Effects
 	}
+	known := v.names
+	if known == nil {
+		known = tokens()
+	}
 	for _, effect := range effects {
-		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, tokens()), 0))
+		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, known), 0))
 	}
 	if err := chains.Render(&text, []chains.Field{chains.List(v.summary.Chain+" transaction", fields...)}); err != nil {
 		return err

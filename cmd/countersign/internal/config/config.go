@@ -9,6 +9,9 @@
 //	passphraseFile: passphrase      # mode 0600; left out: asked for on the terminal
 //	proofKey: file:proof.pem        # an ECDSA key on P-256; left out: no app proofs and no one-time passwords redeemed
 //	organizations: […]              # countersign.OrganizationConfig
+//	descriptors: {folder: …, pins: …, auditors: […]}  # what calls mean; left out: only what is built in
+//	tokens: [tokens.json]           # token lists, for display
+//	labels: [{chain: …, address: …, label: …}]  # an address book, for display
 //	otp: {…}                        # OTP; left out: no one-time passwords
 //
 // It is strict. A member that is unknown, twice there or of the wrong kind is
@@ -39,7 +42,25 @@ type Config struct {
 	PassphraseFile string                           `yaml:"passphraseFile"`
 	ProofKey       string                           `yaml:"proofKey"`
 	Organizations  []countersign.OrganizationConfig `yaml:"organizations"`
+	Descriptors    *Descriptors                     `yaml:"descriptors"`
+	Tokens         []string                         `yaml:"tokens"` // files
+	Labels         []Label                          `yaml:"labels"`
 	OTP            *OTP                             `yaml:"otp"`
+}
+
+// Descriptors is a folder of files that say what calls mean, and on whose word
+// they are used.
+type Descriptors struct {
+	Folder   string   `yaml:"folder"`
+	Pins     string   `yaml:"pins"`     // manifest, as 'countersign descriptors pin' makes it
+	Auditors []string `yaml:"auditors"` // addresses whose attestations count (ERC-8176)
+}
+
+// Label is what to call an address.
+type Label struct {
+	Chain   string `yaml:"chain"` // such as eip155:1, solana, tron
+	Address string `yaml:"address"`
+	Label   string `yaml:"label"`
 }
 
 // MemoryStore is the store that forgets, and loses all at the end.
@@ -105,6 +126,9 @@ type Template struct {
 
 // check refuses what cannot be right whatever the files hold.
 func (c *Config) check() error {
+	if err := c.Descriptors.Check(); err != nil {
+		return err
+	}
 	switch {
 	case c.Keystore == "":
 		return errors.New("keystore is missing: file:DIR")
@@ -116,6 +140,24 @@ func (c *Config) check() error {
 		return nil
 	}
 	return c.OTP.check()
+}
+
+// Check refuses a folder that is missing, and pins that the folder itself has: it
+// may come from elsewhere, and would say of itself that it is trusted.
+func (d *Descriptors) Check() error {
+	switch {
+	case d == nil:
+		return nil
+	case d.Folder == "":
+		return errors.New("descriptors.folder is missing")
+	case d.Pins == "":
+		return nil
+	}
+	within, err := filepath.Rel(d.Folder, d.Pins)
+	if err == nil && filepath.IsLocal(within) {
+		return errors.New("descriptors.pins is in the folder, which may come from elsewhere: keep it outside")
+	}
+	return nil
 }
 
 func (o *OTP) check() error {
@@ -152,6 +194,12 @@ func (c *Config) resolve() {
 		if o.SMS != nil {
 			paths = append(paths, o.SMS.Webhook.paths()...)
 		}
+	}
+	if d := c.Descriptors; d != nil {
+		paths = append(paths, &d.Folder, &d.Pins)
+	}
+	for i := range c.Tokens {
+		paths = append(paths, &c.Tokens[i])
 	}
 	for i := range c.Organizations {
 		paths = append(paths, &c.Organizations[i].Policy)
