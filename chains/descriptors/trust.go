@@ -100,12 +100,8 @@ func (a attestations) add(folder fs.FS, name string, auditors map[evm.Address]st
 
 // verifyAttestation checks an attestation, and returns what it attests.
 func verifyAttestation(file []byte, auditors map[evm.Address]string, now time.Time) (hash [32]byte, made attestation, err error) {
-	root, err := parse(file)
+	form, err := parseAttestation(file)
 	if err != nil {
-		return hash, made, err
-	}
-	var form attestationFile
-	if err := into(root, &form); err != nil {
 		return hash, made, err
 	}
 	domain, message := &form.Sig.Domain, &form.Sig.Message
@@ -130,6 +126,15 @@ func verifyAttestation(file []byte, auditors map[evm.Address]string, now time.Ti
 	made.auditor = auditor
 	made.expires, err = message.live(now)
 	return [32]byte(data), made, err
+}
+
+func parseAttestation(file []byte) (*attestationFile, error) {
+	root, err := parse(file)
+	if err != nil {
+		return nil, err
+	}
+	form := &attestationFile{}
+	return form, into(root, form)
 }
 
 // live returns when the attestation ends, zero for never, and refuses one that

@@ -1,0 +1,359 @@
+package descriptors_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/descriptors"
+)
+
+const (
+	vault   = "0x1234567890AbcdEF1234567890aBcdef12345678"
+	another = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
+	cyfrin  = "0x3846c3A30E62075Fa916216b35EF04B8F53931f6"
+	schema  = `"$schema":"../specs/erc7730-v2.schema.json"`
+)
+
+// now is when the tests are run.
+var now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+const base = `{` + schema + `,"metadata":{"owner":"Vault Inc"},"display":{"formats":{"deposit(uint256 assets,address receiver)":{
+	"intent":"Deposit","fields":[{"path":"assets","label":"Assets","format":"raw"}]}}}}`
+
+// contract is a descriptor of the vault with other members.
+func contract(members string) string {
+	return `{` + schema + `,"context":{"contract":{"deployments":[{"chainId":1,"address":"` + vault + `"}]}}` + members + `}`
+}
+
+var (
+	including = contract(`,"includes":"base.json"`)
+	alone     = contract(`,"display":{"formats":{"deposit(uint256 assets, address receiver)":{"intent":"Deposit","fields":[]}}}`)
+)
+
+// deposit calls deposit(1000, another) of the vault on a chain.
+func deposit(chain string) chains.Call {
+	data := append(crypto.Keccak256([]byte("deposit(uint256,address)"))[:4], common.BigToHash(big.NewInt(1000)).Bytes()...)
+	data = append(data, common.HexToHash(another).Bytes()...)
+	return chains.Call{Path: "call", Chain: chain, From: chains.SignerParty(), To: chains.PartyAt(common.FromHex(vault), vault), Data: data}
+}
+
+func open(t testing.TB, options descriptors.Options, files map[string]string) *descriptors.Folder {
+	t.Helper()
+	folder := fstest.MapFS{}
+	for name, content := range files {
+		folder[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	if options.Now == nil {
+		options.Now = func() time.Time { return now }
+	}
+	opened, err := descriptors.Open(folder, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// pin returns pins of the files as they are.
+func pin(t testing.TB, files map[string]string) *descriptors.Pins {
+	t.Helper()
+	pins := &descriptors.Pins{}
+	for _, file := range open(t, descriptors.Options{}, files).Files() {
+		pins.Add(file)
+	}
+	read, err := descriptors.ReadPins(pins.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// TestPinsCoverIncludes: a file that is pinned is used as long as it and all that
+// it includes are what they were, and only on its chain and at its address.
+func TestPinsCoverIncludes(t *testing.T) {
+	files := map[string]string{"base.json": base, "vault.json": including}
+	pins := pin(t, files)
+	with := func(name, content string) map[string]string {
+		changed := map[string]string{"base.json": base, "vault.json": including}
+		changed[name] = content
+		return changed
+	}
+	elsewhere := deposit("eip155:1")
+	elsewhere.To = chains.PartyAt(common.FromHex(another), another)
+	for name, test := range map[string]struct {
+		files    map[string]string
+		pins     *descriptors.Pins
+		call     chains.Call
+		complete bool
+	}{
+		"pinned":             {files, pins, deposit("eip155:1"), true},
+		"another layout":     {with("vault.json", strings.ReplaceAll(including, ",", " ,\n")), pins, deposit("eip155:1"), true},
+		"no pins":            {files, nil, deposit("eip155:1"), false},
+		"another chain":      {files, pins, deposit("eip155:10"), false},
+		"another address":    {files, pins, elsewhere, false},
+		"changed include":    {with("base.json", strings.Replace(base, "Deposit", "Donate nothing", 1)), pins, deposit("eip155:1"), false},
+		"changed file":       {with("vault.json", strings.Replace(including, `"chainId":1,`, `"chainId":1,"address":"`+another+`"},{"chainId":1,`, 1)), pins, deposit("eip155:1"), false},
+		"include is missing": {map[string]string{"vault.json": including}, pins, deposit("eip155:1"), false},
+	} {
+		reading, _ := open(t, descriptors.Options{Pins: test.pins}, test.files).Read(test.call)
+		if reading.Complete != test.complete {
+			t.Errorf("%s: complete %v: %s", name, reading.Complete, reading.Problem)
+		}
+		if !test.complete && (reading.Function != "" || len(reading.Fields) > 0 || reading.Owner != "") {
+			t.Errorf("%s: %+v is of a file that is not trusted", name, reading)
+		}
+	}
+}
+
+// attestation is what an auditor signs, with what a test changes.
+type attestation struct {
+	data, chainID, contract, schema, expires, made string
+	key                                            string
+	highS                                          bool
+}
+
+const auditorKey = "4646464646464646464646464646464646464646464646464646464646464646"
+
+func auditorOf(key string) string {
+	private, _ := crypto.HexToECDSA(key)
+	return crypto.PubkeyToAddress(private.PublicKey).Hex()
+}
+
+// sign makes the attestation's file.
+func (a attestation) sign(t testing.TB) string {
+	t.Helper()
+	for _, member := range []struct{ into, or *string }{
+		{&a.chainID, ptr("1")}, {&a.contract, ptr("0xA1207F3BBa224E2c9c3c6D5aF63D0eb1582Ce587")}, {&a.expires, ptr("0")}, {&a.made, ptr("1785288536")},
+		{&a.schema, ptr("0xe023eef113c1670774801c34b377fdf612dd8a4d2fa92fe382e15bd91fafb5c2")}, {&a.key, ptr(auditorKey)},
+	} {
+		if *member.into == "" {
+			*member.into = *member.or
+		}
+	}
+	zero := "0x" + strings.Repeat("0", 64)
+	text := func(v int, r, s string) string {
+		return fmt.Sprintf(`{"sig":{"version":2,"uid":%q,"domain":{"name":"EAS Attestation","version":"0.26","chainId":%q,"verifyingContract":%q},
+			"primaryType":"Attest","message":{"version":2,"schema":%q,"recipient":"0x0000000000000000000000000000000000000000","time":%q,
+			"expirationTime":%q,"revocable":true,"refUID":%q,"data":%q,"salt":%q},"types":{},"signature":{"v":%d,"r":%q,"s":%q}},"signer":%q}`,
+			zero, a.chainID, a.contract, a.schema, a.made, a.expires, zero, a.data, zero, v, r, s, auditorOf(a.key))
+	}
+	hash, err := descriptors.AttestationHash([]byte(text(27, zero, zero)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := crypto.HexToECDSA(a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := crypto.Sign(hash[:], private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, v := signature[32:64], 27+int(signature[64])
+	if a.highS {
+		s, v = new(big.Int).Sub(crypto.S256().Params().N, new(big.Int).SetBytes(s)).FillBytes(make([]byte, 32)), 55-v
+	}
+	return text(v, "0x"+hex.EncodeToString(signature[:32]), "0x"+hex.EncodeToString(s))
+}
+
+func ptr(text string) *string { return &text }
+
+func hashOf(t testing.TB, file string) string {
+	t.Helper()
+	hash, err := descriptors.AttestedHash([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "0x" + hex.EncodeToString(hash[:])
+}
+
+// TestAttestations: a file is used if one of the user's auditors has attested it
+// and all that it includes, on mainnet's contract, under the schema, in its time.
+func TestAttestations(t *testing.T) {
+	of := hashOf(t, alone)
+	for name, test := range map[string]struct {
+		made attestation
+		want bool
+	}{
+		"attested":         {attestation{data: of}, true},
+		"until tomorrow":   {attestation{data: of, expires: fmt.Sprint(now.Add(24 * time.Hour).Unix())}, true},
+		"of another file":  {attestation{data: hashOf(t, base)}, false},
+		"another chain":    {attestation{data: of, chainID: "10"}, false},
+		"another contract": {attestation{data: of, contract: another}, false},
+		"another schema":   {attestation{data: of, schema: "0x" + strings.Repeat("1", 64)}, false},
+		"wrong auditor":    {attestation{data: of, key: strings.Repeat("47", 32)}, false},
+		"expired":          {attestation{data: of, expires: fmt.Sprint(now.Unix())}, false},
+		"of the future":    {attestation{data: of, made: fmt.Sprint(now.Add(time.Hour).Unix())}, false},
+		"another form":     {attestation{data: of, highS: true}, false},
+	} {
+		files := map[string]string{"vault.json": alone, "sigs/vault.json": test.made.sign(t)}
+		reading, _ := open(t, descriptors.Options{Auditors: []string{auditorOf(auditorKey)}}, files).Read(deposit("eip155:1"))
+		if reading.Complete != test.want {
+			t.Errorf("%s: %v: %s", name, reading.Complete, reading.Problem)
+		}
+	}
+}
+
+// TestAttestationOfTheFileAlone does not cover what it includes.
+func TestAttestationOfTheFileAlone(t *testing.T) {
+	files := map[string]string{"base.json": base, "vault.json": including, "sigs/a.json": attestation{data: hashOf(t, including)}.sign(t)}
+	options := descriptors.Options{Auditors: []string{auditorOf(auditorKey)}}
+	reading, _ := open(t, options, files).Read(deposit("eip155:1"))
+	if want := "it includes base.json, which no auditor attests"; reading.Complete || !strings.Contains(reading.Problem, want) {
+		t.Errorf("complete %v, %q, want %q", reading.Complete, reading.Problem, want)
+	}
+	files["sigs/b.json"] = attestation{data: hashOf(t, base)}.sign(t)
+	if reading, _ := open(t, options, files).Read(deposit("eip155:1")); !reading.Complete {
+		t.Errorf("both attested: %s", reading.Problem)
+	}
+}
+
+// TestAttestationExpiresWhileServing: the clock is asked at every reading.
+func TestAttestationExpiresWhileServing(t *testing.T) {
+	clock := now
+	files := map[string]string{"vault.json": alone,
+		"sigs/a.json": attestation{data: hashOf(t, alone), expires: fmt.Sprint(now.Add(time.Hour).Unix())}.sign(t)}
+	folder := open(t, descriptors.Options{Auditors: []string{auditorOf(auditorKey)}, Now: func() time.Time { return clock }}, files)
+	if reading, _ := folder.Read(deposit("eip155:1")); !reading.Complete {
+		t.Fatal(reading.Problem)
+	}
+	clock = clock.Add(time.Hour)
+	if reading, _ := folder.Read(deposit("eip155:1")); reading.Complete || reading.Problem != "its attestation has expired" {
+		t.Errorf("%+v", reading)
+	}
+}
+
+// TestUnread: what is not read completely, or not at all, and why.
+func TestUnread(t *testing.T) {
+	format := func(key, format string) string {
+		return contract(`,"display":{"formats":{"` + key + `":` + format + `}}`)
+	}
+	const plain = `{"intent":"Deposit","fields":[]}`
+	trailing := deposit("eip155:1")
+	trailing.Data = append(bytes.Clone(trailing.Data), 1)
+	dirty := deposit("eip155:1")
+	dirty.Data = bytes.Clone(dirty.Data)
+	dirty.Data[4+32] = 1
+	for name, test := range map[string]struct {
+		file, want string
+		call       chains.Call
+	}{
+		"bytes behind":      {alone, "1 bytes stand behind the arguments", trailing},
+		"not canonical":     {alone, "not in the one canonical encoding", dirty},
+		"version 1":         {strings.Replace(alone, "v2.schema", "v1.schema", 1), "version 2 of ERC-7730 is read", deposit("eip155:1")},
+		"version 3":         {strings.Replace(alone, "v2.schema", "v3.schema", 1), "version 2 of ERC-7730 is read", deposit("eip155:1")},
+		"factory":           {strings.Replace(alone, `"contract":{`, `"contract":{"factory":{},`, 1), "a condition on factory", deposit("eip155:1")},
+		"unknown condition": {strings.Replace(alone, `"contract":{`, `"contract":{"moon":{},`, 1), `unknown field "moon"`, deposit("eip155:1")},
+		"two keys": {contract(`,"display":{"formats":{"deposit(uint256 assets,address receiver)":` + plain + `,"deposit(uint256 receiver,address assets)":` + plain + `}}`),
+			"two keys of the descriptor", deposit("eip155:1")},
+		"no such path":      {format("deposit(uint256 a,address b)", `{"fields":[{"path":"c","label":"x"}]}`), `no argument "c"`, deposit("eip155:1")},
+		"unknown format":    {format("deposit(uint256 a,address b)", `{"fields":[{"path":"a","label":"x","format":"moon"}]}`), `format "moon" is not known`, deposit("eip155:1")},
+		"unknown parameter": {format("deposit(uint256 a,address b)", `{"fields":[{"path":"a","label":"x","format":"date","params":{"moon":1}}]}`), `parameter "moon"`, deposit("eip155:1")},
+		"condition":         {format("deposit(uint256 a,address b)", `{"fields":[{"path":"a","label":"x","visible":{"mustMatch":["1"]}}]}`), "visible with a condition", deposit("eip155:1")},
+		"encrypted":         {format("deposit(uint256 a,address b)", `{"fields":[{"path":"a","label":"x","encryption":{}}]}`), "encrypted", deposit("eip155:1")},
+		"member twice":      {strings.Replace(alone, `"context"`, `"context":{},"context"`, 1), "appears twice", deposit("eip155:1")},
+	} {
+		files := map[string]string{"vault.json": test.file}
+		folder := open(t, descriptors.Options{Pins: pin(t, files)}, files)
+		reading, _ := folder.Read(test.call)
+		problem := reading.Problem
+		for _, file := range folder.Files() {
+			problem += file.Problem
+		}
+		if reading.Complete || !strings.Contains(problem, test.want) {
+			t.Errorf("%s: complete %v, %q, want %q", name, reading.Complete, problem, test.want)
+		}
+	}
+}
+
+// TestTwoTrustedFiles that describe one function are both left out.
+func TestTwoTrustedFiles(t *testing.T) {
+	files := map[string]string{"a.json": alone, "b.json": strings.Replace(alone, "Deposit", "Donate", 1)}
+	reading, _ := open(t, descriptors.Options{Pins: pin(t, files)}, files).Read(deposit("eip155:1"))
+	if reading.Complete || reading.Intent != "" || !strings.Contains(reading.Problem, "two trusted files") {
+		t.Errorf("%+v", reading)
+	}
+}
+
+// TestIncludesStayInTheFolder: no path, URL or circle leads a reader elsewhere.
+func TestIncludesStayInTheFolder(t *testing.T) {
+	for _, target := range []string{"../base.json", "/etc/passwd", "https://example.com/base.json", "vault.json", "", "a/../../b.json"} {
+		files := map[string]string{"vault.json": contract(`,"includes":"` + target + `"`)}
+		for _, file := range open(t, descriptors.Options{}, files).Files() {
+			if file.Readable() {
+				t.Errorf("%q is included", target)
+			}
+		}
+	}
+}
+
+// TestTextCannotDrawLines: text of a descriptor, its file's name among it, is
+// quoted in what a person is shown.
+func TestTextCannotDrawLines(t *testing.T) {
+	evil := `evil\nhazards  none\u202e\u001b[2K`
+	files := map[string]string{"a\nhazards  none.json": contract(`,"metadata":{"owner":"` + evil + `"},"display":{"formats":{"deposit(uint256 a,address b)":{"intent":"` + evil +
+		`","fields":[{"path":"a","label":"` + evil + `"},{"path":"a","label":"x","format":"unit","params":{"base":"` + evil + `"}}]}}}`)}
+	reading, _ := open(t, descriptors.Options{Pins: pin(t, files)}, files).Read(deposit("eip155:1"))
+	if !reading.Complete {
+		t.Fatal(reading.Problem)
+	}
+	var shown bytes.Buffer
+	if err := chains.Render(&shown, chains.Readings{reading}.Show()); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(shown.String()) {
+		if strings.HasPrefix(strings.TrimSpace(line), "hazards") || strings.ContainsAny(line, "\u202e\u001b") {
+			t.Errorf("a line of the descriptor's own: %q", line)
+		}
+	}
+}
+
+// TestRegistryAttestations: every attestation of the registry verifies, and covers
+// the files that include nothing which no one attested.
+func TestRegistryAttestations(t *testing.T) {
+	folder := registry(t)
+	attested := 0
+	for name, file := range folder {
+		if strings.Contains(name, "/sigs/") {
+			attested++
+			if err := descriptors.VerifyAttestation(file.Data, cyfrin, now); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	opened, err := descriptors.Open(folder, descriptors.Options{Auditors: []string{cyfrin}, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted, including := 0, 0
+	for _, file := range opened.Files() {
+		if file.Trust != "" {
+			trusted++
+		}
+		if strings.Contains(file.Problem, "it includes") {
+			including++
+		}
+	}
+	t.Logf("%d attestations, %d files trusted, %d attested but including what is not", attested, trusted, including)
+	if attested != 181 || trusted == 0 || including == 0 {
+		t.Errorf("181 attestations are expected")
+	}
+}
+
+// TestPinsRefused names the line.
+func TestPinsRefused(t *testing.T) {
+	for _, text := range []string{"", "x", "countersign.pins/1\nabc  x\n", "countersign.pins/1\n" + strings.Repeat("0", 64) + " x\n", "countersign.pins/2\n"} {
+		if _, err := descriptors.ReadPins([]byte(text)); err == nil {
+			t.Errorf("%q is read", text)
+		}
+	}
+}
