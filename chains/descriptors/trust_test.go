@@ -44,7 +44,7 @@ var (
 func deposit(chain string) chains.Call {
 	data := append(crypto.Keccak256([]byte("deposit(uint256,address)"))[:4], common.BigToHash(big.NewInt(1000)).Bytes()...)
 	data = append(data, common.HexToHash(another).Bytes()...)
-	return chains.Call{Path: "call", Chain: chain, From: chains.SignerParty(), To: chains.PartyAt(common.FromHex(vault), vault), Data: data}
+	return chains.Call{Path: "call", Chain: chain, From: chains.SignerParty(), To: chains.PartyWritten(common.FromHex(vault), vault), Data: data}
 }
 
 func open(t testing.TB, options descriptors.Options, files map[string]string) *descriptors.Folder {
@@ -88,7 +88,7 @@ func TestPinsCoverIncludes(t *testing.T) {
 		return changed
 	}
 	elsewhere := deposit("eip155:1")
-	elsewhere.To = chains.PartyAt(common.FromHex(another), another)
+	elsewhere.To = chains.PartyWritten(common.FromHex(another), another)
 	for name, test := range map[string]struct {
 		files    map[string]string
 		pins     *descriptors.Pins
