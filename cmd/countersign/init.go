@@ -24,7 +24,8 @@ import (
 )
 
 func newInitCommand() *cobra.Command {
-	return &cobra.Command{
+	var c initCommand
+	command := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Set up all that serve needs",
 		Long: paragraphs(`
@@ -40,20 +41,58 @@ Make a directory with all that serve needs, and that a first request needs:
 
 DIR must be empty or not there. All of it is for its owner alone. Printed is
 
-  {"config":"…","organizationId":"…","apiPublicKey":"…","apiPrivateKeyFile":"…"}`),
+  {"config":"…","organizationId":"…","apiPublicKey":"…","apiPrivateKeyFile":"…"}
+
+For two machines, of which one has never had a network: --online makes api-key.json
+alone, for the machine that asks; its output, client.json, goes to the other, where
+--offline --client client.json makes the rest, for requests of that key alone:
+
+  {"config":"…","organizationId":"…","apiPublicKey":"…","proofPublicKeyFile":"…"}
+
+proof-public.pem is what the machine that asks verifies answers with.`),
 		Example: paragraphs(`
   countersign init DIR
   countersign keys generate --config DIR/countersign.yaml --curve CURVE_SECP256K1
-  countersign serve --config DIR/countersign.yaml`),
+  countersign serve --config DIR/countersign.yaml
+  countersign init --online online > client.json
+  countersign init --offline --client client.json offline`),
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			made, err := initialize(args[0])
-			if err != nil {
-				return err
-			}
-			return printJSON(cmd.OutOrStdout(), made)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
+	flags := command.Flags()
+	flags.BoolVar(&c.online, "online", false, "make what a machine needs that only asks: an API key")
+	flags.BoolVar(&c.offline, "offline", false, "make what a machine needs that signs and has no network")
+	flags.StringVar(&c.client, "client", "", "`FILE` that init --online printed on the other machine, with --offline")
+	return command
+}
+
+// initCommand is one call of init.
+type initCommand struct {
+	online, offline bool
+	client          string
+}
+
+func (c *initCommand) run(cmd *cobra.Command, dir string) error {
+	var made any
+	var err error
+	switch {
+	case c.online && c.offline:
+		return usagef("--online and --offline are for two machines: pass one of them")
+	case c.offline && c.client == "":
+		return usagef("--client is missing: what 'countersign init --online' printed on the machine that asks")
+	case c.client != "" && !c.offline:
+		return usagef("--client goes with --offline")
+	case c.online:
+		made, err = initializeOnline(dir)
+	case c.offline:
+		made, err = initializeOffline(dir, c.client)
+	default:
+		made, err = initialize(dir)
+	}
+	if err != nil {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), made)
 }
 
 // initialized is what init prints.

@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/ur"
 )
 
 // requestFile is a stamped request on its way to a machine without a network.
@@ -33,8 +36,24 @@ func newRequestFile(by *stamper, body []byte) (requestFile, error) {
 // of it escaped.
 const maxRequestFile = 6*httpapi.DefaultMaxBody + 2*stamp.MaxHeader
 
-// readRequestFile reads a request file, strictly.
-func readRequestFile(path string) (sent countersign.SignedBody, err error) {
+// message is the request as a series of QR codes has it.
+func (f requestFile) message() ur.Message {
+	return ur.Request{Body: []byte(f.Body), Header: f.Stamp.Name, Value: f.Stamp.Value}.Message()
+}
+
+// fromStandardInput is the name of a file that stands for standard input, or
+// output.
+const fromStandardInput = "-"
+
+// readRequestFile reads a request file, strictly: - is standard input.
+func readRequestFile(cmd *cobra.Command, path string) (sent countersign.SignedBody, err error) {
+	if path == fromStandardInput {
+		content, err := readAll(cmd.Context(), cmd.InOrStdin(), maxRequestFile)
+		if err != nil {
+			return sent, fmt.Errorf("read the request from standard input: %w", err)
+		}
+		return parseRequestFile("standard input", content)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return sent, err
@@ -46,6 +65,11 @@ func readRequestFile(path string) (sent countersign.SignedBody, err error) {
 	if err != nil {
 		return sent, err
 	}
+	return parseRequestFile(path, content)
+}
+
+// parseRequestFile reads what a request file holds; from says where it is.
+func parseRequestFile(from string, content []byte) (sent countersign.SignedBody, err error) {
 	var body string
 	var made stamp.Header
 	if err := strictjson.Read(content, "request",
@@ -54,10 +78,10 @@ func readRequestFile(path string) (sent countersign.SignedBody, err error) {
 			return r.Object(strictjson.Required("header", &made.Name), strictjson.Required("value", &made.Value))
 		}),
 	); err != nil {
-		return sent, fmt.Errorf("%s: %w: a file as 'countersign stamp' prints it is expected", path, err)
+		return sent, fmt.Errorf("%s: %w: a file as 'countersign request' prints it is expected", from, err)
 	}
 	if len(body) > httpapi.DefaultMaxBody {
-		return sent, fmt.Errorf("%s: the body is longer than %d bytes", path, httpapi.DefaultMaxBody)
+		return sent, fmt.Errorf("%s: the body is longer than %d bytes", from, httpapi.DefaultMaxBody)
 	}
 	return countersign.SignedBody{Body: []byte(body), Stamps: []stamp.Header{made}}, nil
 }

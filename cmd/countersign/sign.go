@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/ur"
 )
 
 // signCommand is one call of sign.
@@ -33,6 +34,8 @@ type signCommand struct {
 	encoding bitcoin.Encoding // of the PSBT that came, and of the one that is printed
 	request  requestFlags
 	known    *knowledge
+	qr       qrFlags
+	scan     bool
 }
 
 func newSignCommand() *cobra.Command {
@@ -70,12 +73,19 @@ keep step. Answers come at once when nothing more is waiting to be signed.
 the same checks as over HTTP; --out gets what would have been answered. The store
 of the configuration keeps it: the same request is never signed twice, it is
 answered the same. --max-request-age and --any-request-time let it be on its way
-for longer.`),
+for longer. --out-signed gets a short answer: fingerprint, signed transaction, proof.
+
+--scan: the request comes as QR codes, each payload a line on standard input, as
+zbarcam and 'countersign scan' print them; --qr draws the answer on the terminal. A
+stamped request needs --config. Requests of other wallets (psbt, crypto-psbt,
+eth-sign-request, sol-sign-request, tron-sign-request) have no stamp: only the
+person at the terminal says yes to them, and --yes is refused.`),
 		Example: paragraphs(`
   countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
       --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 < transaction.hex > signed.hex
   countersign sign --keystore file:keys --passphrase-file pass --jsonl < intents.jsonl > signed.jsonl
-  countersign sign --config countersign.yaml --request request.json --out activity.json`),
+  countersign sign --config countersign.yaml --request request.json --out activity.json
+  zbarcam --raw --nodisplay | countersign sign --config countersign.yaml --scan --qr`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -89,19 +99,30 @@ for longer.`),
 	flags.BoolVar(&c.jsonl, "jsonl", false, "sign many transactions, one JSON object a line")
 	flags.BoolVar(&c.finalize, "finalize", false, "Bitcoin: print the network transaction and not the PSBT")
 	c.request.register(flags)
+	c.qr.register(flags)
+	flags.BoolVar(&c.scan, "scan", false, "read the request from QR codes: one payload a line on standard input")
 	flags.IntVar(&c.workers, "workers", runtime.NumCPU(), "`NUMBER` of transactions signed at once with --jsonl")
 	flags.Lookup("workers").DefValue = "one for each processor" // help is the same everywhere
 	return command
 }
 
 func (c *signCommand) run(cmd *cobra.Command) error {
+	if err := c.qr.check(); err != nil {
+		return err
+	}
+	if c.scan {
+		return c.signScanned(cmd)
+	}
 	if c.request.in != "" {
 		return c.signRequest(cmd)
 	}
-	for _, name := range []string{"out", "max-request-age", "any-request-time"} {
+	for _, name := range []string{"out", "out-signed", "max-request-age", "any-request-time"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s goes with --request", name)
 		}
+	}
+	if c.qr.wanted() && (c.jsonl || !isBitcoin(c.kind) || c.finalize) {
+		return usagef("--qr goes with --request, with --scan, and with a PSBT: for the rest there is no type of code that says what it is")
 	}
 	if err := c.at.check(); err != nil {
 		return err
@@ -195,6 +216,9 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 	result, err := prepared.Sign(cmd.Context())
 	if err != nil {
 		return err
+	}
+	if c.qr.wanted() {
+		return c.showPSBT(cmd, result.SignedTransaction, ur.TypePSBT)
 	}
 	return c.print(cmd.OutOrStdout(), result.SignedTransaction)
 }

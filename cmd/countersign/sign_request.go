@@ -19,13 +19,15 @@ import (
 type requestFlags struct {
 	in      string
 	out     string
+	signed  string // file of the short answer
 	maxAge  time.Duration
 	anyTime bool
 }
 
 func (f *requestFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.in, "request", "", "carry out the stamped request in `FILE`, by the configuration that --config names")
-	flags.StringVar(&f.out, "out", "", "`FILE` that the activity goes to, with --request")
+	flags.StringVar(&f.in, "request", "", "carry out the stamped request in `FILE` (- is standard input), by the configuration that --config names")
+	flags.StringVar(&f.out, "out", "", "`FILE` that the activity goes to (- is standard output), with --request")
+	flags.StringVar(&f.signed, "out-signed", "", "`FILE` that the short answer goes to: fingerprint, signed transaction, proof")
 	flags.DurationVar(&f.maxAge, "max-request-age", countersign.DefaultMaxRequestAge, "`TIME` that a request may be old, such as 48h, with --request")
 	flags.BoolVar(&f.anyTime, "any-request-time", false, "take a request of whatever time, with --request: for a machine without a clock to trust")
 }
@@ -34,9 +36,9 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 // the configuration say all that.
 var withoutRequest = []string{"type", "sign-with", "jsonl", "workers", "finalize", "network", "keystore", "org"}
 
-// signRequest carries out a stamped request from a file, through the checks
-// that serve has, and writes what serve would have answered.
-func (c *signCommand) signRequest(cmd *cobra.Command) error {
+// checkRequest refuses flags that do not go with a stamped request, before any of
+// it is read.
+func (c *signCommand) checkRequest(cmd *cobra.Command) error {
 	for _, name := range withoutRequest {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s does not go with --request: the request and the configuration say that", name)
@@ -45,19 +47,30 @@ func (c *signCommand) signRequest(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("allow") {
 		return usagef("--allow does not go with --request: name the hazard in allowHazards of the configuration")
 	}
-	if c.at.configFile == "" || c.request.out == "" {
-		return usagef("--request needs --config, which says who may ask, and --out for the activity")
+	if c.at.configFile == "" || c.request.out == "" && c.request.signed == "" && !c.qr.wanted() {
+		return usagef("--request needs --config, which says who may ask, and --out, --out-signed or --qr for the answer")
 	}
 	if c.request.maxAge <= 0 {
 		return usagef("--max-request-age %v: a time such as 48h is expected", c.request.maxAge)
 	}
-	if err := checkOut(c.request.out); err != nil {
+	return errors.Join(checkOut("out", c.request.out), checkOut("out-signed", c.request.signed))
+}
+
+// signRequest carries out a stamped request from a file, through the checks
+// that serve has, and writes what serve would have answered.
+func (c *signCommand) signRequest(cmd *cobra.Command) error {
+	if err := c.checkRequest(cmd); err != nil {
 		return err
 	}
-	sent, err := readRequestFile(c.request.in)
+	sent, err := readRequestFile(cmd, c.request.in)
 	if err != nil {
 		return err
 	}
+	return c.signStamped(cmd, sent)
+}
+
+// signStamped carries out a stamped request by the configuration.
+func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBody) error {
 	configured, err := config.Read(c.at.configFile)
 	if err != nil {
 		return err
@@ -77,11 +90,54 @@ func (c *signCommand) signRequest(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	err = c.carryOut(cmd, engine, sent)
+	record, err := c.carryOut(cmd, engine, sent)
 	if err == nil && done.before {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This request was carried out before: the answer is the recorded one, and nothing was signed.")
 	}
-	return errors.Join(err, engine.Close())
+	if err := errors.Join(err, engine.Close()); err != nil {
+		return err
+	}
+	return c.answer(cmd, record)
+}
+
+// answer writes and shows the answer in each way that is wanted. The store is
+// closed already, for showing may take minutes.
+func (c *signCommand) answer(cmd *cobra.Command, record *activity.Record) error {
+	if c.request.out != "" {
+		if err := writeAnswer(cmd, "out", c.request.out, record.AppendAnswer(nil)); err != nil {
+			return err
+		}
+	}
+	if c.request.signed == "" && !c.qr.wanted() {
+		return nil
+	}
+	short, err := shortAnswerOf(record)
+	if err != nil {
+		return err
+	}
+	if c.request.signed != "" {
+		if err := writeAnswer(cmd, "out-signed", c.request.signed, jsonLine(short)); err != nil {
+			return err
+		}
+	}
+	message, err := short.message()
+	if err != nil {
+		return err
+	}
+	return c.qr.show(cmd, message)
+}
+
+// writeAnswer writes an answer where a flag says: - is standard output.
+func writeAnswer(cmd *cobra.Command, flag, path string, answer []byte) error {
+	answer = append(answer, '\n')
+	if path == fromStandardInput {
+		_, err := cmd.OutOrStdout().Write(answer)
+		return err
+	}
+	if err := writeWhole(path, answer); err != nil {
+		return fmt.Errorf("--%s %s: %w: the activity is on record, so call this again when it can be written", flag, path, err)
+	}
+	return nil
 }
 
 // repeated is told whether a request had been carried out before.
@@ -92,51 +148,47 @@ func (r *repeated) Observe(seen countersign.Observation) { r.before = seen.Repea
 
 // checkOut refuses a place where the activity could not be written, before
 // anything is confirmed.
-func checkOut(path string) error {
+func checkOut(flag, path string) error {
+	if path == "" || path == fromStandardInput {
+		return nil
+	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usagef("--out %s: this is a directory: name a file in it", path)
+		return usagef("--%s %s: this is a directory: name a file in it", flag, path)
 	}
 	info, err := os.Stat(filepath.Dir(path))
 	if err == nil && !info.IsDir() {
 		err = errors.New("not a directory")
 	}
 	if err != nil {
-		return fmt.Errorf("--out %s: its directory: %w", path, err)
+		return fmt.Errorf("--%s %s: its directory: %w", flag, path, err)
 	}
 	return nil
 }
 
 // carryOut checks a request, shows its transaction, asks as for any other, and
-// submits the request.
-func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, sent countersign.SignedBody) error {
+// submits the request. The record is what came of it.
+func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, sent countersign.SignedBody) (*activity.Record, error) {
 	if err := engine.CheckRequest(cmd.Context(), sent); err != nil {
-		return c.withCause(err)
+		return nil, c.withCause(err)
 	}
 	request, err := activity.Decode(sent.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if intent, ok := request.Intent.(activity.SignTransactionIntent); ok {
 		prepared, err := engine.PrepareTransaction(cmd.Context(), request.OrganizationID, intent)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		shown, err := viewOf(cmd.Context(), prepared, c.known.names())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := c.confirm(cmd, shown); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	record, err := engine.Submit(cmd.Context(), sent)
-	if err != nil {
-		return err
-	}
-	if err := writeWhole(c.request.out, append(record.AppendAnswer(nil), '\n')); err != nil {
-		return fmt.Errorf("--out %s: %w: the activity is on record, so call this again when it can be written", c.request.out, err)
-	}
-	return nil
+	return engine.Submit(cmd.Context(), sent)
 }
 
 // withCause adds why a stamp was refused. A server keeps that for its log, so as

@@ -12,6 +12,7 @@ import (
 func newStampCommand() *cobra.Command {
 	var key apiKeyFlag
 	var onlyHeader bool
+	var qr qrFlags
 	command := &cobra.Command{
 		Use:   "stamp",
 		Short: "Stamp a request",
@@ -21,7 +22,7 @@ for 'countersign sign --request' on a machine without a network:
 
   {"body":"<exact text>","stamp":{"header":"X-Stamp","value":"…"}}
 
---header prints only the value of the header X-Stamp, for whoever posts the body
+--qr draws it as QR codes instead. --header prints only the value of the header X-Stamp, for whoever posts the body
 themselves. The stamp covers every byte, the end of a last line included.`),
 		Example: paragraphs(`
   countersign stamp --api-key api-key.json < body.json > request.json
@@ -29,6 +30,12 @@ themselves. The stamp covers every byte, the end of a last line included.`),
       --data-binary @body.json http://127.0.0.1:8080/public/v1/submit/sign_transaction`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := qr.check(); err != nil {
+				return err
+			}
+			if onlyHeader && qr.wanted() {
+				return usagef("--header does not go with --qr: the codes have body and stamp")
+			}
 			by, err := key.open(cmd.Context())
 			if err != nil {
 				return err
@@ -45,10 +52,14 @@ themselves. The stamp covers every byte, the end of a last line included.`),
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), made.Stamp.Value)
 				return err
 			}
+			if qr.wanted() {
+				return qr.show(cmd, made.message())
+			}
 			return printJSON(cmd.OutOrStdout(), made)
 		},
 	}
 	key.register(command)
+	qr.register(command.Flags())
 	command.Flags().BoolVar(&onlyHeader, "header", false, "print only the value of the header")
 	return command
 }

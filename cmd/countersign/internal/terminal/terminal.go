@@ -122,3 +122,26 @@ func (t *Terminal) ask(ctx context.Context, prompt string, read func() ([]byte, 
 		return nil, ErrInterrupted
 	}
 }
+
+// Size returns the columns and rows of characters of the window.
+func (t *Terminal) Size() (columns, rows int, err error) {
+	columns, rows, err = term.GetSize(int(t.tty.Fd()))
+	if err != nil {
+		return 0, 0, fmt.Errorf("size of the window: %w", err)
+	}
+	return columns, rows, nil
+}
+
+// Enter returns a channel that is closed once Enter is pressed from now on, or the
+// terminal goes away.
+func (t *Terminal) Enter() (<-chan struct{}, error) {
+	if err := discardTyped(int(t.tty.Fd())); err != nil {
+		return nil, err
+	}
+	pressed := make(chan struct{})
+	go func() {
+		defer close(pressed)
+		_, _ = bufio.NewReader(t.tty).ReadBytes('\n') // an error ends the waiting too
+	}()
+	return pressed, nil
+}

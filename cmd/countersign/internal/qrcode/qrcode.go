@@ -1,0 +1,121 @@
+// Package qrcode draws QR codes into terminals and image files.
+package qrcode
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"strings"
+
+	"rsc.io/qr"
+	"rsc.io/qr/coding"
+)
+
+// Quiet is the width in modules of the light border around a code. The standard
+// asks for 4; readers do with 2, and the room is needed for the code.
+const Quiet = 2
+
+// Code is a QR code of the lowest level of correction, L: a code that a camera
+// cannot read is shown again.
+type Code struct{ code *qr.Code }
+
+// New makes the smallest code of a text. Upper-case letters, digits and
+// $%*+-./: take the least room.
+func New(text string) (*Code, error) {
+	code, err := qr.Encode(text, qr.L)
+	if err != nil {
+		return nil, fmt.Errorf("QR code: %w", err)
+	}
+	return &Code{code}, nil
+}
+
+// Modules is the width of the code without its border.
+func (c *Code) Modules() int { return c.code.Size }
+
+// dark reports whether a module is dark; those of the border, and beyond, are not.
+func (c *Code) dark(x, y int) bool { return c.code.Black(x-Quiet, y-Quiet) }
+
+// Modules returns the width of a version of QR codes, from 1 to 40.
+func Modules(version int) int { return 17 + 4*version }
+
+// Capacity returns how many characters of upper-case text the largest code holds
+// that fits into a window of columns and rows of characters, and its width in
+// modules; 0 if none fits.
+func Capacity(columns, rows int) (characters, modules int) {
+	for version := 1; version <= 40; version++ {
+		width := Modules(version) + 2*Quiet
+		if width > columns || (width+1)/2 > rows {
+			break
+		}
+		characters, modules = alphanumeric(coding.Version(version)), Modules(version)
+	}
+	return characters, modules
+}
+
+// alphanumeric returns how many characters of the alphanumeric mode a version
+// holds at level L: two take 11 bits, a last one 6, behind a mode of 4 bits and a
+// length.
+func alphanumeric(version coding.Version) int {
+	length := 9
+	switch {
+	case version >= 27:
+		length = 13
+	case version >= 10:
+		length = 11
+	}
+	bits := 8*version.DataBytes(coding.L) - 4 - length
+	characters := bits / 11 * 2
+	if bits%11 >= 6 {
+		characters++
+	}
+	return characters
+}
+
+// light begins a line of a drawing: white on black, whatever the terminal's colours
+// are, so that a code is never inverted.
+const (
+	light = "\x1b[38;5;231;48;5;16m"
+	reset = "\x1b[0m"
+)
+
+// Lines draws the code in half blocks: one character is two modules, one above the
+// other.
+func (c *Code) Lines() []string {
+	blocks := [4]string{"█", "▀", "▄", " "} // by whether the lower and the upper are dark
+	width := c.code.Size + 2*Quiet
+	var lines []string
+	for y := 0; y < width; y += 2 {
+		var line strings.Builder
+		line.WriteString(light)
+		for x := range width {
+			shape := 0
+			if c.dark(x, y+1) {
+				shape++
+			}
+			if c.dark(x, y) {
+				shape += 2
+			}
+			line.WriteString(blocks[shape])
+		}
+		lines = append(lines, line.String()+reset)
+	}
+	return lines
+}
+
+// Image draws the code with so many pixels a module and the border that the
+// standard asks for.
+func (c *Code) Image(scale int) image.Image {
+	const border = 4
+	width := (c.code.Size + 2*border) * scale
+	picture := image.NewGray(image.Rect(0, 0, width, width))
+	for y := range width {
+		for x := range width {
+			shade := color.Gray{Y: 0xff}
+			if c.code.Black(x/scale-border, y/scale-border) {
+				shade.Y = 0
+			}
+			picture.SetGray(x, y, shade)
+		}
+	}
+	return picture
+}

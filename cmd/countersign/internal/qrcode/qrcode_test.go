@@ -1,0 +1,33 @@
+package qrcode
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCapacity: the largest text fits into the code that is promised, and one
+// more character does not.
+func TestCapacity(t *testing.T) {
+	for _, window := range []struct{ columns, rows, characters, modules int }{
+		{80, 23, 195, 41}, {100, 49, 1046, 89}, {133, 66, 2132, 125}, {24, 12, 0, 0}, {25, 13, 25, 21}, {1000, 1000, 4296, 177},
+	} {
+		characters, modules := Capacity(window.columns, window.rows)
+		if characters != window.characters || modules != window.modules {
+			t.Errorf("%d×%d: %d characters in %d modules", window.columns, window.rows, characters, modules)
+		}
+		if characters == 0 {
+			continue
+		}
+		full, err := New(strings.Repeat("A", characters))
+		if err != nil || full.Modules() != modules {
+			t.Errorf("%d characters need more than %d modules: %v", characters, modules, err)
+		}
+		lines := full.Lines()
+		if len(lines) > window.rows || strings.Count(lines[0], "█")+strings.Count(lines[0], "▀") > window.columns {
+			t.Errorf("%d×%d: the drawing is larger", window.columns, window.rows)
+		}
+		if more, err := New(strings.Repeat("A", characters+1)); err == nil && more.Modules() == modules {
+			t.Errorf("%d modules hold more than %d characters", modules, characters)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image/png"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/ur"
+)
+
+// qrFlags say how a message is shown as QR codes.
+type qrFlags struct {
+	draw     bool
+	pngDir   string
+	rate     float64
+	fragment int
+}
+
+// Defaults and bounds of drawing.
+const (
+	defaultRate = 5.0
+	maxRate     = 30.0
+	pngFragment = 250 // bytes: what phones read at arm's length
+	pngScale    = 8   // pixels a module
+)
+
+func (f *qrFlags) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.draw, "qr", false, "draw the answer on the terminal as QR codes, instead of printing it")
+	flags.StringVar(&f.pngDir, "qr-png", "", "write the answer as QR codes into the new directory `DIR`, one PNG each")
+	flags.Float64Var(&f.rate, "fps", defaultRate, "`NUMBER` of codes shown a second, with --qr")
+	flags.IntVar(&f.fragment, "fragment", 0, "`BYTES` of a fragment, for smaller codes (default: as many as the window holds)")
+}
+
+// wanted reports whether anything is to be shown.
+func (f *qrFlags) wanted() bool { return f.draw || f.pngDir != "" }
+
+// check refuses flags that cannot be carried out.
+func (f *qrFlags) check() error {
+	switch {
+	case f.rate <= 0 || f.rate > maxRate:
+		return usagef("--fps %g: a number up to %g is expected", f.rate, maxRate)
+	case f.fragment != 0 && f.fragment < 10:
+		return usagef("--fragment %d: at least 10 bytes are needed", f.fragment)
+	case f.fragment != 0 && !f.wanted():
+		return usagef("--fragment goes with --qr or --qr-png")
+	}
+	return nil
+}
+
+// show shows a message in each way that is wanted.
+func (f *qrFlags) show(cmd *cobra.Command, message ur.Message) error {
+	if f.pngDir != "" {
+		if err := f.write(cmd, message); err != nil {
+			return err
+		}
+	}
+	if f.draw {
+		return f.drawOn(cmd, message)
+	}
+	return nil
+}
+
+// write writes as many codes as carry the message if none is missed.
+func (f *qrFlags) write(cmd *cobra.Command, message ur.Message) error {
+	fragment := pngFragment
+	if f.fragment > 0 {
+		fragment = f.fragment
+	}
+	encoder, err := ur.NewEncoder(message, fragment)
+	if err != nil {
+		return err
+	}
+	if err := makeEmptyDirectory(f.pngDir); err != nil {
+		return fmt.Errorf("--qr-png: %w", err)
+	}
+	for i := range encoder.Parts() {
+		code, err := qrcode.New(strings.ToUpper(encoder.Next()))
+		if err != nil {
+			return err
+		}
+		var content bytes.Buffer
+		if err := png.Encode(&content, code.Image(pngScale)); err != nil {
+			return err
+		}
+		if err := writeNew(filepath.Join(f.pngDir, fmt.Sprintf("part-%04d.png", i+1)), content.Bytes()); err != nil {
+			return fmt.Errorf("--qr-png: %w", err)
+		}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d codes of type %s are in %s.\n", encoder.Parts(), message.Type, f.pngDir)
+	return nil
+}
+
+// drawOn draws the message on the terminal: one code once, several in turn until
+// Enter is pressed.
+func (f *qrFlags) drawOn(cmd *cobra.Command, message ur.Message) (err error) {
+	tty, err := terminal.Open()
+	if errors.Is(err, terminal.ErrNone) {
+		return usagef("--qr draws on a terminal, and there is none: use --qr-png DIR")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tty.Close()) }()
+	columns, rows, err := tty.Size()
+	if err != nil {
+		return err
+	}
+	encoder, err := f.encoder(message, columns, rows-captionRows)
+	if err != nil {
+		return err
+	}
+	if encoder.Parts() == 1 {
+		return drawOnce(tty, encoder)
+	}
+	return f.animate(cmd.Context(), tty, encoder)
+}
+
+// captionRows are the rows of the window below a code.
+const captionRows = 1
+
+// encoder splits a message so that each code fits into a window.
+func (f *qrFlags) encoder(message ur.Message, columns, rows int) (*ur.Encoder, error) {
+	characters, modules := qrcode.Capacity(columns, rows)
+	most := ur.MaxFragment(message.Type, characters)
+	if whole := len(message.String()); f.fragment == 0 && whole <= characters {
+		most = len(message.CBOR) // one code, which has less around it than a part
+	}
+	switch {
+	case most < 10:
+		return nil, fmt.Errorf("--qr: a window of %d×%d characters is too small for codes: enlarge it, or use --qr-png DIR", columns, rows+captionRows)
+	case f.fragment > most:
+		return nil, fmt.Errorf("--fragment %d: this window holds codes of %d modules, and fragments of at most %d bytes", f.fragment, modules, most)
+	case f.fragment > 0:
+		most = f.fragment
+	}
+	return ur.NewEncoder(message, most)
+}
+
+func drawOnce(tty *terminal.Terminal, encoder *ur.Encoder) error {
+	code, err := qrcode.New(strings.ToUpper(encoder.Next()))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(tty, "%s\n", strings.Join(code.Lines(), "\n"))
+	return err
+}
+
+// Control sequences of terminals (ECMA-48).
+const (
+	clearScreen = "\x1b[2J"
+	cursorHome  = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearBelow  = "\x1b[J"
+)
+
+// animate shows codes in turn, each in the place of the one before, until Enter is
+// pressed or the context ends.
+func (f *qrFlags) animate(ctx context.Context, tty *terminal.Terminal, encoder *ur.Encoder) error {
+	pressed, err := tty.Enter()
+	if err != nil {
+		return err
+	}
+	next := time.NewTicker(time.Duration(float64(time.Second) / f.rate))
+	defer next.Stop()
+	if _, err := fmt.Fprint(tty, clearScreen); err != nil {
+		return err
+	}
+	for {
+		code, err := qrcode.New(strings.ToUpper(encoder.Next()))
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(tty, "%s%s\n%sCode %d of %d and more. Press Enter once it has been read.%s",
+			cursorHome, strings.Join(code.Lines(), "\n"), clearLine, encoder.Number(), encoder.Parts(), clearBelow); err != nil {
+			return err
+		}
+		select {
+		case <-pressed:
+			_, err := fmt.Fprint(tty, clearScreen+cursorHome)
+			return err
+		case <-ctx.Done():
+			return terminal.ErrInterrupted
+		case <-next.C:
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/ur"
+)
+
+// shortAnswer is what came of a request to sign, without what the requester knows
+// anyway: a few hundred bytes.
+type shortAnswer struct {
+	Fingerprint       string             `json:"fingerprint"` // of the body
+	SignedTransaction string             `json:"signedTransaction"`
+	AppProof          *activity.AppProof `json:"appProof,omitempty"`
+}
+
+// shortAnswerOf shortens a record.
+func shortAnswerOf(record *activity.Record) (shortAnswer, error) {
+	signed, ok := record.Result.(activity.SignTransactionResult)
+	if !ok {
+		return shortAnswer{}, fmt.Errorf("a short answer is for a signed transaction, and this is the answer to %s: use --out", record.Request.Type)
+	}
+	answer := shortAnswer{Fingerprint: record.Request.Fingerprint.String(), SignedTransaction: signed.SignedTransaction}
+	if len(record.AppProofs) > 0 {
+		answer.AppProof = &record.AppProofs[0]
+	}
+	return answer, nil
+}
+
+// fingerprintPrefix begins a fingerprint in text.
+const fingerprintPrefix = "sha256:"
+
+// message is the answer as a series of QR codes has it.
+func (a shortAnswer) message() (ur.Message, error) {
+	fingerprint, err := hex.DecodeString(strings.TrimPrefix(a.Fingerprint, fingerprintPrefix))
+	if err != nil {
+		return ur.Message{}, err
+	}
+	signed, err := hex.DecodeString(a.SignedTransaction)
+	if err != nil {
+		return ur.Message{}, err
+	}
+	answer := ur.Answer{Fingerprint: fingerprint, Signed: signed}
+	if a.AppProof != nil {
+		key, keyErr := hex.DecodeString(a.AppProof.PublicKey)
+		signature, signatureErr := hex.DecodeString(a.AppProof.Signature)
+		if err := errors.Join(keyErr, signatureErr); err != nil {
+			return ur.Message{}, err
+		}
+		answer.Proof = &ur.Proof{PublicKey: key[:len(key)/2], Payload: a.AppProof.ProofPayload, Signature: signature}
+	}
+	return answer.Message(), nil
+}
+
+// shortAnswerFrom reads the answer that a series of QR codes has.
+func shortAnswerFrom(message ur.Message) (shortAnswer, error) {
+	read, err := ur.DecodeAnswer(message)
+	if err != nil {
+		return shortAnswer{}, err
+	}
+	answer := shortAnswer{
+		Fingerprint:       fingerprintPrefix + hex.EncodeToString(read.Fingerprint),
+		SignedTransaction: hex.EncodeToString(read.Signed),
+	}
+	if read.Proof != nil {
+		point := hex.EncodeToString(read.Proof.PublicKey)
+		answer.AppProof = &activity.AppProof{Scheme: activity.AppProofScheme, PublicKey: point + point,
+			ProofPayload: read.Proof.Payload, Signature: hex.EncodeToString(read.Proof.Signature)}
+	}
+	return answer, nil
+}
+
+// readShortAnswer reads the file of a short answer, strictly.
+func readShortAnswer(content []byte) (answer shortAnswer, err error) {
+	var proof activity.AppProof
+	err = strictjson.Read(content, "answer",
+		strictjson.Required("fingerprint", &answer.Fingerprint),
+		strictjson.Required("signedTransaction", &answer.SignedTransaction),
+		strictjson.Optional("appProof", func(r *strictjson.Reader) error {
+			answer.AppProof = &proof
+			return r.Object(
+				strictjson.Required("scheme", &proof.Scheme), strictjson.Required("publicKey", &proof.PublicKey),
+				strictjson.Required("proofPayload", &proof.ProofPayload), strictjson.Required("signature", &proof.Signature))
+		}),
+	)
+	return answer, err
+}

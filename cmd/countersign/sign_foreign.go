@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/ur"
+)
+
+// readForeign reads the request of another wallet.
+func readForeign(message ur.Message) (*foreignRequest, error) {
+	switch message.Type {
+	case ur.TypePSBT, ur.TypeCryptoPSBT:
+		packet, err := ur.DecodePSBT(message)
+		return &foreignRequest{intent: intentOf(activity.TransactionTypeBitcoin, packet)}, err
+	case ur.TypeEthSignRequest:
+		return readEthSignRequest(message)
+	case ur.TypeSolSignRequest:
+		return readSolSignRequest(message)
+	case ur.TypeTronSignRequest:
+		return readTronSignRequest(message)
+	}
+	return nil, &ur.TypeError{Seen: message.Type, Taken: foreignTypes}
+}
+
+func intentOf(kind activity.TransactionType, unsigned []byte) activity.SignTransactionIntent {
+	return activity.SignTransactionIntent{Type: kind, UnsignedTransaction: hex.EncodeToString(unsigned)}
+}
+
+// errMessages is the refusal of what is no transaction.
+var errMessages = errors.New("messages are not signed from codes")
+
+func readEthSignRequest(message ur.Message) (*foreignRequest, error) {
+	asked, err := ur.DecodeEthSignRequest(message)
+	if err != nil {
+		return nil, err
+	}
+	switch asked.Kind {
+	case ur.EthLegacy, ur.EthTx:
+	case ur.EthTyped:
+		return nil, fmt.Errorf("eth-sign-request of typed data (EIP-712): %w", errMessages)
+	case ur.EthPersonal:
+		return nil, fmt.Errorf("eth-sign-request of a personal message (EIP-191): %w", errMessages)
+	default:
+		return nil, fmt.Errorf("eth-sign-request of unknown kind %d", asked.Kind)
+	}
+	foreign := &foreignRequest{
+		intent: intentOf(activity.TransactionTypeEthereum, asked.Data),
+		origin: asked.Origin,
+		path:   asked.Path.String(),
+		answer: func(_, signed []byte) (ur.Message, error) {
+			signature, err := ethSignature(signed)
+			return ur.EthSignature{ID: asked.ID, Signature: signature}.Message(), err
+		},
+	}
+	if len(asked.Address) > 0 {
+		foreign.intent.SignWith = common.Address(asked.Address).Hex()
+	}
+	if asked.ChainID != 0 {
+		foreign.chainID = strconv.FormatUint(asked.ChainID, 10)
+	}
+	return foreign, nil
+}
+
+// ethSignature returns r ‖ s ‖ v of a signed transaction, 32 bytes of each and v in
+// as few bytes as it takes, but one at least: for a legacy transaction v is
+// 35 + 2 × chain + parity (EIP-155), and wallets read all that is behind s.
+func ethSignature(signed []byte) ([]byte, error) {
+	var transaction types.Transaction
+	if err := transaction.UnmarshalBinary(signed); err != nil {
+		return nil, err
+	}
+	v, r, s := transaction.RawSignatureValues()
+	signature := make([]byte, 64, 73)
+	r.FillBytes(signature[:32])
+	s.FillBytes(signature[32:])
+	if v.Sign() == 0 {
+		return append(signature, 0), nil
+	}
+	return append(signature, v.Bytes()...), nil
+}
+
+func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
+	asked, err := ur.DecodeSolSignRequest(message)
+	if err != nil {
+		return nil, err
+	}
+	transaction, err := solanaTransaction(asked.Data)
+	if err != nil {
+		return nil, err
+	}
+	foreign := &foreignRequest{
+		intent: intentOf(activity.TransactionTypeSolana, transaction),
+		origin: asked.Origin,
+		path:   asked.Path.String(),
+		answer: func(unsigned, signed []byte) (ur.Message, error) {
+			signature, err := solSignature(unsigned, signed)
+			return ur.SolSignature{ID: asked.ID, Signature: signature}.Message(), err
+		},
+	}
+	if len(asked.Address) == 32 {
+		foreign.intent.SignWith = base58.Encode(asked.Address)
+	}
+	return foreign, nil
+}
+
+// solSlot is the length of a signature, and of its slot in a transaction.
+const solSlot = 64
+
+// solanaTransaction returns the transaction that data is: as it stands, or the
+// message of one, which is put behind empty slots. The bytes decide, for what the
+// request says of them is not what is signed.
+func solanaTransaction(data []byte) ([]byte, error) {
+	_, whole := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(data), countersign.Limits{})
+	if whole == nil {
+		return data, nil
+	}
+	slots := 0
+	switch {
+	case len(data) > 0 && data[0] < 0x80: // legacy: the count of signers comes first
+		slots = int(data[0])
+	case len(data) > 1 && data[0] == 0x80: // version 0
+		slots = int(data[1])
+	}
+	if slots == 0 || slots > 127 {
+		return nil, fmt.Errorf("sol-sign-request: neither a transaction nor a message of one: %w (%w)", errMessages, whole)
+	}
+	wrapped := append(append([]byte{byte(slots)}, make([]byte, solSlot*slots)...), data...)
+	if _, err := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(wrapped), countersign.Limits{}); err != nil {
+		return nil, fmt.Errorf("sol-sign-request: neither a transaction nor a message of one: %w (%w)", errMessages, err)
+	}
+	return wrapped, nil
+}
+
+// solSignature returns the one signature that was added.
+func solSignature(unsigned, signed []byte) ([]byte, error) {
+	if len(unsigned) != len(signed) || len(signed) < 2 {
+		return nil, errors.New("the signed transaction has another length")
+	}
+	slots, start := int(signed[0]), 1
+	if signed[0] >= 0x80 { // version 1: signatures come last
+		slots = int(signed[1])
+		start = len(signed) - solSlot*slots
+	}
+	var added []byte
+	for i := range slots {
+		at := start + solSlot*i
+		if slot := signed[at : at+solSlot]; !bytes.Equal(slot, unsigned[at:at+solSlot]) {
+			if added != nil {
+				return nil, errors.New("several signatures were made: sol-signature has room for one")
+			}
+			added = slot
+		}
+	}
+	if added == nil {
+		return nil, errors.New("no signature was made: the transaction has it already")
+	}
+	return added, nil
+}
+
+func readTronSignRequest(message ur.Message) (*foreignRequest, error) {
+	asked, err := ur.DecodeTronSignRequest(message)
+	if err != nil {
+		return nil, err
+	}
+	if asked.Kind != 1 {
+		return nil, fmt.Errorf("tron-sign-request of kind %d: %w", asked.Kind, errMessages)
+	}
+	return &foreignRequest{
+		intent: intentOf(activity.TransactionTypeTron, asked.Data),
+		origin: asked.Origin,
+		path:   asked.Path.String(),
+		answer: func(_, signed []byte) (ur.Message, error) {
+			signature, err := tronSignature(signed)
+			return ur.TronSignature{ID: asked.ID, Signature: signature}.Message(), err
+		},
+	}, nil
+}
+
+// tronSignature returns the last signature of a signed Transaction: field 2, which
+// comes last.
+func tronSignature(signed []byte) (signature []byte, err error) {
+	for len(signed) > 0 {
+		number, kind, n := protowire.ConsumeTag(signed)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		size := protowire.ConsumeFieldValue(number, kind, signed[n:])
+		if size < 0 {
+			return nil, protowire.ParseError(size)
+		}
+		if number == 2 && kind == protowire.BytesType {
+			signature, _ = protowire.ConsumeBytes(signed[n:])
+		}
+		signed = signed[n+size:]
+	}
+	if len(signature) != 65 {
+		return nil, fmt.Errorf("a signature of %d bytes: 65 are expected", len(signature))
+	}
+	return signature, nil
+}

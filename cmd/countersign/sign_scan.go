@@ -1,0 +1,214 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/ur"
+)
+
+// foreignTypes are the requests of other wallets that are taken. They have no
+// stamp.
+var foreignTypes = []string{ur.TypePSBT, ur.TypeCryptoPSBT, ur.TypeEthSignRequest, ur.TypeSolSignRequest, ur.TypeTronSignRequest}
+
+// withoutScan are the flags of sign that do not go with --scan.
+var withoutScan = []string{"request", "jsonl", "workers", "finalize", "type"}
+
+// signScanned reads a request from QR codes and signs it.
+func (c *signCommand) signScanned(cmd *cobra.Command) error {
+	for _, name := range withoutScan {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s does not go with --scan", name)
+		}
+	}
+	taken := foreignTypes
+	if c.at.configFile != "" {
+		taken = append([]string{ur.TypeRequest, ur.TypeJSON}, foreignTypes...)
+	}
+	message, err := scanMessage(cmd, taken...)
+	if err != nil {
+		return err
+	}
+	switch message.Type {
+	case ur.TypeRequest, ur.TypeJSON:
+		return c.signScannedRequest(cmd, message)
+	}
+	return c.signForeign(cmd, message)
+}
+
+// signScannedRequest carries out a stamped request.
+func (c *signCommand) signScannedRequest(cmd *cobra.Command, message ur.Message) error {
+	if err := c.checkRequest(cmd); err != nil {
+		return err
+	}
+	if message.Type == ur.TypeJSON {
+		sent, err := parseRequestFile("BBQr", message.CBOR)
+		if err != nil {
+			return err
+		}
+		return c.signStamped(cmd, sent)
+	}
+	request, err := ur.DecodeRequest(message)
+	if err != nil {
+		return err
+	}
+	return c.signStamped(cmd, countersign.SignedBody{Body: request.Body, Stamps: []stamp.Header{{Name: request.Header, Value: request.Value}}})
+}
+
+// foreignRequest is a request of another wallet.
+type foreignRequest struct {
+	intent  activity.SignTransactionIntent
+	chainID string // that the transaction must have; empty: not named
+	origin  string // what the request says of itself
+	path    string // where the other wallet keeps the key
+	answer  func(unsigned, signed []byte) (ur.Message, error)
+}
+
+// signForeign shows the transaction of another wallet's request, asks the person at
+// the terminal, and signs it. Nothing else vouches for such a request.
+func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err error) {
+	if c.yes {
+		return usagef("--yes does not go with a request of type %s: it has no stamp, so only a person at the terminal can say yes to it", message.Type)
+	}
+	for _, name := range []string{"out", "out-signed"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s goes with a stamped request: this one is of type %s, and its answer goes to standard output or --qr", name, message.Type)
+		}
+	}
+	if err := c.checkForeign(); err != nil {
+		return err
+	}
+	asked, err := readForeign(message)
+	if err != nil {
+		return err
+	}
+	if asked.intent.SignWith, err = signerOf(c.signWith, asked.intent.SignWith); err != nil {
+		return err
+	}
+	engine, err := c.engine(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	signed, err := c.confirmForeign(cmd, engine, message.Type, asked)
+	if err != nil {
+		return err
+	}
+	return c.answerForeign(cmd, message.Type, asked, signed)
+}
+
+func (c *signCommand) checkForeign() error {
+	if err := c.at.check(); err != nil {
+		return err
+	}
+	if err := checkHazardNames(c.allow); err != nil {
+		return err
+	}
+	_, err := c.network.limits()
+	return err
+}
+
+// signerOf is the key to sign with: that of the flag, or the one that the request
+// names. Both must agree.
+func signerOf(flag, named string) (string, error) {
+	switch {
+	case flag == "" && named == "":
+		return "", usagef("--sign-with is missing: the request does not name the key")
+	case flag == "":
+		return named, nil
+	case named != "" && flag != named:
+		return "", fmt.Errorf("the request asks for a signature of %s, and --sign-with names %s: leave it out if that is the same key", named, flag)
+	}
+	return flag, nil
+}
+
+// confirmForeign shows, asks and signs.
+func (c *signCommand) confirmForeign(cmd *cobra.Command, engine *countersign.Engine, kind string, asked *foreignRequest) (string, error) {
+	prepared, err := engine.PrepareTransaction(cmd.Context(), c.at.organization, asked.intent)
+	if err != nil {
+		return "", explainRefusal(err)
+	}
+	if err := checkChain(prepared, asked.chainID); err != nil {
+		return "", err
+	}
+	if err := c.confirmWithout(cmd, prepared, kind, asked); err != nil {
+		return "", err
+	}
+	result, err := prepared.Sign(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "Signed without a stamp: a request of type %s, confirmed at this terminal.\n", kind)
+	return result.SignedTransaction, nil
+}
+
+// confirmWithout says that there is no stamp, shows the transaction and asks.
+func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.PreparedTransaction, kind string, asked *foreignRequest) error {
+	shown, err := viewOf(cmd.Context(), prepared)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "A request of type %s without a stamp: nothing says who asks.\n", kind)
+	if asked.origin != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "It says that it comes from %q.\n", asked.origin)
+	}
+	if asked.path != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "It names the key path %s, which is a hint and nothing more.\n", asked.path)
+	}
+	return c.confirm(cmd, shown)
+}
+
+// checkChain refuses a transaction of another chain than the request names.
+func checkChain(prepared *countersign.PreparedTransaction, want string) error {
+	if want == "" {
+		return nil
+	}
+	for _, field := range prepared.Summary().Fields {
+		if field.Label == "chain" && field.Value == want {
+			return nil
+		}
+	}
+	return fmt.Errorf("the request names chain %s, and the transaction is for another", want)
+}
+
+// answerForeign encodes the signature as the other wallet expects it.
+func (c *signCommand) answerForeign(cmd *cobra.Command, kind string, asked *foreignRequest, signed string) error {
+	if asked.answer == nil {
+		if c.qr.wanted() {
+			return c.showPSBT(cmd, signed, kind)
+		}
+		return c.print(cmd.OutOrStdout(), signed)
+	}
+	before, err := hex.DecodeString(asked.intent.UnsignedTransaction)
+	if err != nil {
+		return err
+	}
+	after, err := hex.DecodeString(signed)
+	if err != nil {
+		return err
+	}
+	message, err := asked.answer(before, after)
+	if err != nil {
+		return err
+	}
+	if c.qr.wanted() {
+		return c.qr.show(cmd, message)
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), message)
+	return err
+}
+
+// showPSBT shows a PSBT as codes of a type.
+func (c *signCommand) showPSBT(cmd *cobra.Command, signed, kind string) error {
+	packet, err := hex.DecodeString(signed)
+	if err != nil {
+		return err
+	}
+	return c.qr.show(cmd, ur.PSBT(packet, kind))
+}
