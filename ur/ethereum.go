@@ -12,7 +12,7 @@ const (
 
 // EthSignRequest is ERC-4527's eth-sign-request. It has no stamp.
 type EthSignRequest struct {
-	ID      UUID    `cbor:"1,keyasint,omitempty"`
+	ID      UUID    `cbor:"1,keyasint,omitzero"`
 	Data    []byte  `cbor:"2,keyasint"`
 	Kind    int     `cbor:"3,keyasint"`
 	ChainID uint64  `cbor:"4,keyasint,omitempty"` // 0: not named
@@ -23,7 +23,7 @@ type EthSignRequest struct {
 
 // EthSignature is its answer, eth-signature.
 type EthSignature struct {
-	ID        UUID   `cbor:"1,keyasint,omitempty"`
+	ID        UUID   `cbor:"1,keyasint,omitzero"`
 	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ v, 32 bytes each, v as short as it goes
 	Origin    string `cbor:"3,keyasint,omitempty"`
 }

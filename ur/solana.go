@@ -3,7 +3,7 @@ package ur
 // SolSignRequest is Keystone's sol-sign-request. It has no stamp. What the data is
 // is read from the data: Kind is a hint.
 type SolSignRequest struct {
-	ID      UUID    `cbor:"1,keyasint,omitempty"`
+	ID      UUID    `cbor:"1,keyasint,omitzero"`
 	Data    []byte  `cbor:"2,keyasint"`
 	Path    Keypath `cbor:"3,keyasint"`
 	Address []byte  `cbor:"4,keyasint,omitempty"` // a hint: 32 bytes of most wallets
@@ -13,7 +13,7 @@ type SolSignRequest struct {
 
 // SolSignature is its answer, sol-signature.
 type SolSignature struct {
-	ID        UUID   `cbor:"1,keyasint,omitempty"`
+	ID        UUID   `cbor:"1,keyasint,omitzero"`
 	Signature []byte `cbor:"2,keyasint"` // 64 bytes
 }
 

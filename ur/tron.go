@@ -16,14 +16,14 @@ type TronSignRequest struct {
 // the kind in the place of the path.
 type (
 	tronOld struct {
-		ID      UUID    `cbor:"1,keyasint,omitempty"`
+		ID      UUID    `cbor:"1,keyasint,omitzero"`
 		Data    []byte  `cbor:"2,keyasint"`
 		Path    Keypath `cbor:"3,keyasint"`
 		Address []byte  `cbor:"4,keyasint,omitempty"`
 		Origin  string  `cbor:"5,keyasint,omitempty"`
 	}
 	tronNew struct {
-		ID      UUID    `cbor:"1,keyasint,omitempty"`
+		ID      UUID    `cbor:"1,keyasint,omitzero"`
 		Data    []byte  `cbor:"2,keyasint"`
 		Kind    int     `cbor:"3,keyasint"`
 		Path    Keypath `cbor:"4,keyasint"`
@@ -34,7 +34,7 @@ type (
 
 // TronSignature is its answer, tron-signature.
 type TronSignature struct {
-	ID        UUID   `cbor:"1,keyasint,omitempty"`
+	ID        UUID   `cbor:"1,keyasint,omitzero"`
 	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ recovery id: 65 bytes
 }
 

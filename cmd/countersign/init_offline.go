@@ -37,7 +37,7 @@ func initializeOnline(dir string) (made initializedClient, err error) {
 	if err := makeEmptyDirectory(dir); err != nil {
 		return made, err
 	}
-	key, err := newAPIKey(uuid.NewString())
+	key, err := newAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
 		return made, err
 	}

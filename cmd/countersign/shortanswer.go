@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/ur"
 )
 
-// shortAnswer is what came of a request to sign, without what the requester knows
-// anyway: a few hundred bytes.
-type shortAnswer struct {
-	Fingerprint       string             `json:"fingerprint"` // of the body
-	SignedTransaction string             `json:"signedTransaction"`
-	AppProof          *activity.AppProof `json:"appProof,omitempty"`
-}
+// shortAnswer is an answer that fits into a few codes.
+type shortAnswer countersign.ShortAnswer
 
 // shortAnswerOf shortens a record.
 func shortAnswerOf(record *activity.Record) (shortAnswer, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/ecdsa"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -13,22 +14,26 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/ur"
 )
 
 // verifyCommand is one call of verify.
 type verifyCommand struct {
 	body, proofKey string
+	scan           bool   // the answer comes as QR codes
+	signed         string // file for the signed transaction
 	network        networkFlag
 }
 
 func newVerifyCommand() *cobra.Command {
 	var c verifyCommand
 	command := &cobra.Command{
-		Use:   "verify FILE",
+		Use:   "verify [FILE]",
 		Short: "Check an answer offline, against a key that you trust",
 		Long: paragraphs(`
 Check the answer in FILE, as 'countersign submit' and 'countersign
-sign --request' give it, without a server:
+sign --request' give it, in full or the short one, without a server. --scan reads it
+from QR codes instead, one payload a line on standard input:
 
   body     it answers exactly the body in --body
   status   the activity is completed
@@ -38,48 +43,119 @@ sign --request' give it, without a server:
 
 Without --proof-key only the first two are checked, which anyone could forge.
 The request must have asked for the proof with "generateAppProofs":true. The
-public key of proof.pem: openssl pkey -in proof.pem -pubout.
+public key of proof.pem is proof-public.pem of 'countersign init --offline', or:
+openssl pkey -in proof.pem -pubout. --signed keeps the signed transaction, once all
+that could be checked holds.
 
 Standard output says what was checked and what was not:
 
   {"checked":["body",…],"skipped":[{"name","skipped"}]}
 
 The exit status is 1 if anything does not hold.`),
-		Example: "  countersign verify --proof-key proof-public.pem --body body.json activity.json",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+		Example: paragraphs(`
+  countersign verify --proof-key proof-public.pem --body body.json activity.json
+  zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	command.Flags().StringVar(&c.body, "body", "", "`FILE` with the body of the request, byte for byte")
 	command.Flags().StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
+	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes: one payload a line on standard input")
+	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` that the signed transaction goes to")
 	c.network.register(command)
 	return command
 }
 
-func (c *verifyCommand) run(cmd *cobra.Command, path string) (err error) {
-	if c.body == "" {
-		return usagef("--body is missing: the file with the body of the request")
+func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
+	if c.scan == (len(args) > 0) {
+		return usagef("name the file of the answer, or pass --scan")
 	}
-	var trust countersign.Trust
-	if trust.Limits, err = c.network.limits(); err != nil {
-		return err
-	}
-	if trust.Body, err = readBounded(c.body); err != nil {
-		return err
-	}
-	if c.proofKey != "" {
-		if trust.ProofKey, err = readPublicKey(c.proofKey); err != nil {
-			return fmt.Errorf("--proof-key %s: %w", c.proofKey, err)
-		}
-	}
-	answer, err := readBounded(path)
+	trust, err := c.trust()
 	if err != nil {
 		return err
+	}
+	checks, signed, err := c.check(cmd, args, trust)
+	if err != nil {
+		return err
+	}
+	if c.signed != "" {
+		if err := writeWhole(c.signed, []byte(signed+"\n")); err != nil {
+			return fmt.Errorf("--signed %s: %w", c.signed, err)
+		}
+	}
+	return printChecks(cmd, checks)
+}
+
+// trust reads what the caller trusts.
+func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
+	if c.body == "" {
+		return trust, usagef("--body is missing: the file with the body of the request")
+	}
+	if trust.Limits, err = c.network.limits(); err != nil {
+		return trust, err
+	}
+	if trust.Body, err = readBounded(c.body); err != nil {
+		return trust, err
+	}
+	if c.proofKey == "" {
+		return trust, nil
+	}
+	if trust.ProofKey, err = readPublicKey(c.proofKey); err != nil {
+		return trust, fmt.Errorf("--proof-key %s: %w", c.proofKey, err)
+	}
+	return trust, nil
+}
+
+// check checks the answer, and returns the signed transaction in it.
+func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersign.Trust) ([]countersign.AnswerCheck, string, error) {
+	if c.scan {
+		message, err := scanMessage(cmd, ur.TypeAnswer)
+		if err != nil {
+			return nil, "", err
+		}
+		short, err := shortAnswerFrom(message)
+		if err != nil {
+			return nil, "", err
+		}
+		checks, err := countersign.VerifyShortAnswer(countersign.ShortAnswer(short), trust)
+		return checks, short.SignedTransaction, err
+	}
+	answer, err := readBounded(args[0])
+	if err != nil {
+		return nil, "", err
+	}
+	if short, err := readShortAnswer(answer); err == nil {
+		checks, err := countersign.VerifyShortAnswer(countersign.ShortAnswer(short), trust)
+		return checks, short.SignedTransaction, err
 	}
 	checks, err := countersign.VerifyAnswer(answer, trust)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	return printChecks(cmd, checks)
+	signed, err := signedIn(answer)
+	if c.signed != "" && err != nil {
+		return nil, "", err
+	}
+	return checks, signed, nil
+}
+
+// signedIn returns the signed transaction in a full answer that was verified.
+func signedIn(answer []byte) (string, error) {
+	var whole struct {
+		Activity struct {
+			Result struct {
+				SignTransactionResult struct{ SignedTransaction string }
+			}
+		}
+	}
+	if err := json.Unmarshal(answer, &whole); err != nil {
+		return "", err
+	}
+	signed := whole.Activity.Result.SignTransactionResult.SignedTransaction
+	if signed == "" {
+		return "", errors.New("the answer has no signed transaction")
+	}
+	return signed, nil
 }
 
 func printChecks(cmd *cobra.Command, checks []countersign.AnswerCheck) error {

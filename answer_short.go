@@ -1,0 +1,96 @@
+package countersign
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/activity"
+)
+
+// ShortAnswer is what came of a request to sign, without what the requester knows
+// anyway: a few hundred bytes, for a camera.
+type ShortAnswer struct {
+	Fingerprint       string             `json:"fingerprint"` // of the body
+	SignedTransaction string             `json:"signedTransaction"`
+	AppProof          *activity.AppProof `json:"appProof,omitempty"`
+}
+
+// VerifyShortAnswer is VerifyAnswer for a short answer, with the same checks. The
+// status is that of the proof: a short answer has none of its own.
+func VerifyShortAnswer(answer ShortAnswer, trust Trust) ([]AnswerCheck, error) {
+	v := verification{trust: trust}
+	var err error
+	if v.request, err = activity.Decode(trust.Body); err != nil {
+		return nil, fmt.Errorf("%w: the body of the request: %w", ErrAnswer, err)
+	}
+	for _, check := range []struct {
+		name string
+		do   func() (skipped string, err error)
+	}{
+		{"body", func() (string, error) { return v.shortBody(answer) }},
+		{"status", func() (string, error) { return v.shortStatus(answer) }},
+		{"proof", func() (string, error) { return v.shortProof() }},
+		{"result", func() (string, error) { return v.shortResult(answer) }},
+		{"summary", v.summary},
+	} {
+		skipped, err := check.do()
+		if err != nil {
+			return v.done, fmt.Errorf("%w: %s: %w", ErrAnswer, check.name, err)
+		}
+		v.done = append(v.done, AnswerCheck{check.name, skipped})
+	}
+	return v.done, nil
+}
+
+func (v *verification) shortBody(answer ShortAnswer) (string, error) {
+	if answer.Fingerprint != v.request.Fingerprint.String() {
+		return "", errors.New("this is the answer to another body")
+	}
+	if _, ok := v.request.Intent.(activity.SignTransactionIntent); !ok {
+		return "", fmt.Errorf("the body asks for %s, and a short answer is for a signature", v.request.Type)
+	}
+	return "", nil
+}
+
+// shortStatus verifies the proof and takes the status from it.
+func (v *verification) shortStatus(answer ShortAnswer) (string, error) {
+	switch {
+	case v.trust.ProofKey == nil:
+		return "no proof key was given, and a short answer has no status of its own", nil
+	case answer.AppProof == nil:
+		return "", errors.New("there is no proof: ask for it with generateAppProofs")
+	}
+	proven, err := activity.VerifyAppProof(*answer.AppProof, v.trust.ProofKey)
+	if err != nil {
+		return "", err
+	}
+	if proven.Outcome != activity.StatusCompleted {
+		return "", fmt.Errorf("the activity is %s", proven.Outcome)
+	}
+	v.proven = &proven
+	return "", nil
+}
+
+func (v *verification) shortProof() (string, error) {
+	switch {
+	case v.proven == nil:
+		return "no proof key was given", nil
+	case v.proven.Fingerprint != v.request.Fingerprint.String():
+		return "", errors.New("it proves the answer to another body")
+	case v.proven.OrganizationID != v.request.OrganizationID, v.proven.ActivityType != v.request.Type:
+		return "", errors.New("it proves another activity")
+	}
+	return "", nil
+}
+
+func (v *verification) shortResult(answer ShortAnswer) (string, error) {
+	if v.proven == nil {
+		return skippedUnproven, nil
+	}
+	result := activity.AppendResult(nil, activity.SignTransactionResult{SignedTransaction: answer.SignedTransaction})
+	if hexDigest(sha256.Sum256(result)) != v.proven.ResultDigest {
+		return "", errors.New("another result was proven")
+	}
+	return "", nil
+}
