@@ -150,7 +150,7 @@ func (c *signCommand) confirmForeign(cmd *cobra.Command, engine *countersign.Eng
 
 // confirmWithout says that there is no stamp, shows the transaction and asks.
 func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.PreparedTransaction, kind string, asked *foreignRequest) error {
-	shown, err := viewOf(cmd.Context(), prepared)
+	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
 	if err != nil {
 		return err
 	}
