@@ -97,6 +97,10 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	page, err := newConsole(configured)
+	if err != nil {
+		return err
+	}
 	if c.check {
 		return printJSON(cmd.OutOrStdout(), struct {
 			Config        string `json:"config"`
@@ -137,7 +141,7 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	changing.policies.log(c.log)
-	api := httpapi.NewServer(httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log, Observer: seen}))
+	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log, Observer: seen})))
 	api.TLSConfig = at.tls
 	info, _ := debug.ReadBuildInfo()
 	build := versionOf(info)

@@ -80,7 +80,8 @@ func fixedChanges(was, next *config.Config) []string {
 		was, next any
 	}{
 		{"listen", was.Listen, next.Listen}, {"admin", was.Admin, next.Admin}, {"tls", was.TLS == nil, next.TLS == nil},
-		{"origins", was.Origins, next.Origins}, {"store", was.Store, next.Store}, {"keystore", was.Keystore, next.Keystore},
+		{"origins", was.Origins, next.Origins}, {"console", was.Console, next.Console},
+		{"store", was.Store, next.Store}, {"keystore", was.Keystore, next.Keystore},
 		{"passphraseFile", was.PassphraseFile, next.PassphraseFile}, {"proofKey", was.ProofKey, next.ProofKey}, {"otp", was.OTP, next.OTP},
 		{"descriptors", was.Descriptors == nil, next.Descriptors == nil},
 	} {

@@ -4,6 +4,7 @@
 //	admin: 127.0.0.1:8081           # health and metrics; left out: none
 //	tls: {certFile: …, keyFile: …}  # optional
 //	origins: [https://app.example.com]  # pages that may use the API from a browser; left out: none
+//	console: {origin: …, rpId: …}   # the page of approvals, at /console/; left out: none
 //	store: bolt:state.db            # memory | bolt:PATH | postgres://…
 //	keystore: file:keys             # or pkcs11:…
 //	passphraseFile: passphrase      # mode 0600; left out: asked for on the terminal
@@ -37,6 +38,7 @@ type Config struct {
 	Admin          string                           `yaml:"admin"`
 	TLS            *TLS                             `yaml:"tls"`
 	Origins        []string                         `yaml:"origins"`
+	Console        *Console                         `yaml:"console"`
 	Store          string                           `yaml:"store"`
 	Keystore       string                           `yaml:"keystore"`
 	PassphraseFile string                           `yaml:"passphraseFile"`
@@ -61,6 +63,12 @@ type Label struct {
 	Chain   string `yaml:"chain"` // such as eip155:1, solana, tron
 	Address string `yaml:"address"`
 	Label   string `yaml:"label"`
+}
+
+// Console is where the page of approvals is opened; console.Options says more.
+type Console struct {
+	Origin string `yaml:"origin"`
+	RPID   string `yaml:"rpId"`
 }
 
 // MemoryStore is the store that forgets, and loses all at the end.

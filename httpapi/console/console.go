@@ -1,0 +1,103 @@
+// Package console serves the page on which people approve and reject activities
+// with passkeys: static files, embedded, without a framework, a build step or
+// anything from a third party.
+//
+// The page uses the API like any other client: it asks for a list, shows what waits
+// by its sentences, details, hazards and digest, and stamps each vote with a touch.
+// It computes the digests itself, and a vote commits to what was shown
+// (POST submit/approve_activity, parameters fingerprint and shown). Nothing is kept
+// in the browser; stamps live in memory, and the list for ten minutes.
+//
+// The Content-Security-Policy lets the page run and fetch its own files only, be
+// framed by no page, and assign no markup (trusted types).
+package console
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Path is where the page is served.
+const Path = "/console/"
+
+// Options configures the handler that New returns. Both members are required.
+type Options struct {
+	// Origin is where browsers open the page: scheme, host and port, such as
+	// "https://sign.example.com". Passkeys work over https, and on localhost.
+	Origin string
+
+	// RPID is the domain that the passkeys belong to: the origin's host, or a
+	// domain above it.
+	RPID string
+}
+
+//go:embed static
+var static embed.FS
+
+// policy is the page's Content-Security-Policy.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// New returns a handler for everything below [Path]. Its error names the member of
+// the options that is wrong.
+func New(options Options) (http.Handler, error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		return nil, err
+	}
+	settings, err := json.Marshal(map[string]string{"origin": options.Origin, "rpId": options.RPID})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
+	mux.HandleFunc("GET "+Path+"config.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(settings)
+	})
+	return guarded(mux), nil
+}
+
+// check refuses an origin that no browser would report, and a domain whose passkeys
+// it could not use.
+func (o Options) check() error {
+	origin, err := url.Parse(o.Origin)
+	if err != nil || origin.Host == "" || o.Origin != origin.Scheme+"://"+origin.Host {
+		return fmt.Errorf("origin: %q: scheme and host are expected, such as https://sign.example.com", o.Origin)
+	}
+	host := origin.Hostname()
+	if origin.Scheme != "https" && (origin.Scheme != "http" || host != "localhost") {
+		return fmt.Errorf("origin: %q: passkeys need https, or http://localhost", o.Origin)
+	}
+	if o.RPID == "" {
+		return errors.New("rpId: missing: the host of the origin, or a domain above it")
+	}
+	if host != o.RPID && !strings.HasSuffix(host, "."+o.RPID) {
+		return fmt.Errorf("rpId: %q is neither the host of the origin, %s, nor a domain above it", o.RPID, host)
+	}
+	return nil
+}
+
+// guarded sets the headers that keep other pages out.
+func guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Permissions-Policy", "publickey-credentials-get=(self), publickey-credentials-create=(self)")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,136 @@
+// The page of approvals. It keeps nothing: stamps and answers are in memory only,
+// and the list is open for ten minutes after its touch.
+
+import { digestOf, newPasskey, shownDigest, signed } from "./wire.js";
+import { card, element, plain } from "./view.js";
+
+const openFor = 10 * 60 * 1000;
+const find = (id) => document.getElementById(id);
+const { rpId, origin } = await (await fetch("config.json", { cache: "no-store" })).json();
+
+let list = null; // sends the query again
+let closing = 0; // timer
+let organization = "";
+
+function say(message, problem = false) {
+  const status = find("status");
+  status.textContent = plain(message);
+  status.classList.toggle("problem", problem);
+}
+
+// attempt runs one action with its button disabled, and says what went wrong.
+async function attempt(button, action) {
+  button.disabled = true;
+  try {
+    await action();
+  } catch (problem) {
+    const refused = problem.name === "NotAllowedError";
+    say(refused ? "The passkey was not used: the touch was cancelled, or took too long." : problem.message, true);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+function close() {
+  clearTimeout(closing);
+  list = null;
+  find("activities").replaceChildren();
+  find("refresh").hidden = true;
+}
+
+async function open() {
+  close();
+  organization = find("organization").value.trim();
+  const status = find("filter").value;
+  const query = { organizationId: organization, timestampMs: String(Date.now()), paginationOptions: { limit: "100" } };
+  if (status) query.filterByStatus = [status];
+  list = await signed("query/list_activities", query, rpId);
+  closing = setTimeout(() => { close(); say("The list was closed after ten minutes."); }, openFor);
+  await refresh();
+}
+
+async function refresh() {
+  if (!list) return;
+  const { activities } = await list();
+  await show(activities);
+  find("refresh").hidden = false;
+  say(activities.length === 0 ? "Nothing to show." : activities.length + (activities.length === 1 ? " activity." : " activities."));
+}
+
+async function show(activities) {
+  const cards = [];
+  for (const activity of activities) cards.push(await shown(activity));
+  find("activities").replaceChildren(...cards);
+}
+
+// problemOf says why an activity must not be voted on: what is shown is not what
+// its digests name.
+async function problemOf(activity) {
+  const review = activity.review;
+  const body = activity.votes[0].message;
+  if (body && "sha256:" + (await digestOf(body)) !== activity.fingerprint) return "The request is not the one that the fingerprint names.";
+  if (!review) return "";
+  if ((await digestOf(review.summary)) !== review.summaryDigest) return "The summary is not the one that its digest names.";
+  if ((await shownDigest(review)) !== review.shown) return "What is shown is not what a vote would commit to.";
+  return "";
+}
+
+async function shown(activity) {
+  const problem = await problemOf(activity);
+  const actions = [];
+  if (!problem && activity.review) {
+    if (activity.canApprove) actions.push(button("Approve", "approve", activity));
+    if (activity.canReject) actions.push(button("Reject", "reject", activity));
+  }
+  return card(activity, problem, actions);
+}
+
+const button = (label, kind, activity) =>
+  element("button", { type: "button", class: kind, "aria-describedby": "title-" + activity.id, onclick: (event) => attempt(event.target, () => vote(kind, activity)) }, label);
+
+// vote asks for a touch over exactly the vote that is sent. If no answer comes, the
+// same vote is sent again, once: it counts once.
+async function vote(kind, activity) {
+  const send = await signed("submit/" + kind + "_activity", {
+    type: "ACTIVITY_TYPE_" + kind.toUpperCase() + "_ACTIVITY",
+    timestampMs: String(Date.now()),
+    organizationId: organization,
+    parameters: { fingerprint: activity.fingerprint, shown: activity.review.shown },
+  }, rpId);
+  let answer;
+  try {
+    answer = await send();
+  } catch (problem) {
+    if (!(problem instanceof TypeError)) throw problem; // of fetch: there was no answer
+    answer = await send();
+  }
+  const replaced = await shown(answer.activity);
+  document.querySelector(`article[data-id="${CSS.escape(activity.id)}"]`).replaceWith(replaced);
+  replaced.tabIndex = -1;
+  replaced.focus();
+  say((kind === "approve" ? "Approved. " : "Rejected. ") + "The activity " + replaced.querySelector("h3").textContent.split(", ").at(-1) + ".");
+}
+
+async function register() {
+  const name = find("name").value.trim();
+  const made = await newPasskey(name, rpId);
+  const types = ["ACTIVITY_TYPE_APPROVE_ACTIVITY", "ACTIVITY_TYPE_REJECT_ACTIVITY"];
+  find("configuration").textContent = [
+    "countersign passkey add \\",
+    `  --name ${JSON.stringify(name)} --rp-id ${rpId} --origin ${origin} \\`,
+    `  --credential-id ${made.id} \\`,
+    `  --public-key ${made.publicKey} \\`,
+    `  --user-verification required \\`,
+    `  ${types.map((type) => "--activity " + type).join(" ")}`,
+  ].join("\n");
+  find("credential").hidden = false;
+  find("configuration").focus();
+  say("The passkey was made. It works once the operator has registered it.");
+}
+
+find("open").addEventListener("submit", (event) => { event.preventDefault(); attempt(event.submitter, open); });
+find("create").addEventListener("submit", (event) => { event.preventDefault(); attempt(event.submitter, register); });
+find("refresh").addEventListener("click", (event) => attempt(event.target, refresh));
+find("organization").value = new URLSearchParams(location.hash.slice(1)).get("organization") || "";
+find("who").textContent = location.origin === origin ? "" : "This page was opened at " + location.origin + ", but its passkeys are for " + origin + ".";
+document.body.dataset.ready = "true";

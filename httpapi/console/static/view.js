@@ -1,0 +1,109 @@
+// How activities are shown. Texts from transactions are set as text, never as
+// markup, in elements that isolate their direction; characters that are not seen
+// are spelled out.
+
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
+
+export const plain = (text) => String(text).replace(unseen, (c) => "\\u{" + c.codePointAt(0).toString(16) + "}");
+
+export function element(tag, options = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(options)) {
+    if (name === "class") made.className = value;
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value);
+  }
+  for (const child of children.flat()) if (child !== null && child !== undefined) made.append(child);
+  return made;
+}
+
+const text = (value, more = "") => element("span", { class: ("text " + more).trim() }, plain(value));
+
+export const groupsOfFour = (digest) => (digest.match(/.{1,4}/g) || []).join(" ");
+
+function amount(field) {
+  if (!field.decimals || !/^-?\d+$/.test(field.value)) return field.value;
+  const digits = field.value.replace("-", "").padStart(field.decimals + 1, "0");
+  const fraction = digits.slice(-field.decimals).replace(/0+$/, "");
+  return (field.value.startsWith("-") ? "-" : "") + digits.slice(0, -field.decimals) + (fraction && "." + fraction);
+}
+
+function valueOf(field) {
+  if (field.type === "list") return details(field.fields || []);
+  const parts = [field.type === "amount" ? amount(field) : field.value ?? ""];
+  if (field.symbol) parts.push(field.symbol);
+  if (field.length) parts.push(`… (${field.length} bytes, SHA-256 ${field.sha256})`);
+  if (field.note) parts.push(`(${field.note})`);
+  return text(parts.join(" "));
+}
+
+// details shows the fields of a summary as a list of terms.
+function details(fields) {
+  return element("dl", {}, fields.flatMap((field) => [element("dt", {}, text(field.label)), element("dd", {}, valueOf(field))]));
+}
+
+function hazards(review) {
+  const found = review.hazards || [];
+  if (found.length === 0) return element("p", { class: "quiet" }, "No hazards.");
+  return element("div", {}, element("h4", {}, "Hazards"),
+    element("ul", {}, found.map((hazard) => element("li", { class: "danger" }, text(hazard.name + ": " + hazard.detail)))));
+}
+
+function group(one) {
+  const parts = [one.missing === 0 ? "has its" : "needs " + one.missing + " more of"];
+  parts.push(one.count + (one.count === 1 ? " approval" : " approvals"));
+  if (one.tag) parts.push("by users tagged " + one.tag);
+  if (one.users && one.users.length > 0) parts.push("by " + one.users.join(", "));
+  if (one.notSubmitter) parts.push("other than the submitter");
+  if (one.passkey) parts.push("with a passkey");
+  return element("li", {}, text("rule " + one.rule + ": " + parts.join(" ")));
+}
+
+const moment = (at) => new Date(Number(at.seconds) * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
+
+const verbs = { VOTE_SELECTION_APPROVED: "approved", VOTE_SELECTION_REJECTED: "rejected" };
+
+function votes(activity) {
+  return element("ul", {}, activity.votes.map((vote, i) => element("li", {},
+    text(vote.user.userName), i === 0 ? " submitted it, " : ` ${verbs[vote.selection] || vote.selection}, `, moment(vote.createdAt))));
+}
+
+const states = {
+  ACTIVITY_STATUS_CONSENSUS_NEEDED: "waits for approvals", ACTIVITY_STATUS_COMPLETED: "completed",
+  ACTIVITY_STATUS_REJECTED: "rejected", ACTIVITY_STATUS_FAILED: "failed",
+};
+
+function reviewed(activity) {
+  const review = activity.review;
+  if (!review) return [];
+  const summary = JSON.parse(review.summary);
+  return [
+    element("ul", { class: "sentences", "aria-label": "What it does" }, review.sentences.map((one) => element("li", {}, text(one, one.startsWith("!") ? "danger" : "")))),
+    hazards(review),
+    element("h4", {}, "Approvals"),
+    element("ul", {}, (review.missing || []).map(group)),
+    review.reason ? element("p", { class: "danger" }, text(review.reason)) : null,
+    element("h4", {}, "Digest of the summary"),
+    element("p", { class: "digest" }, groupsOfFour(review.summaryDigest)),
+    element("details", {}, element("summary", {}, "Details"), details(summary.fields || []),
+      details([
+        { label: "keys that sign", type: "text", value: review.keyIds.join(", ") },
+        { label: "digest of the policy", type: "text", value: review.policyDigest || "" },
+        { label: "rejected by the engine after", type: "text", value: review.expiresAt },
+      ])),
+  ];
+}
+
+// card shows one activity. problem says why it must not be voted on, and actions
+// are its buttons.
+export function card(activity, problem, actions) {
+  const title = "title-" + activity.id;
+  return element("article", { "aria-labelledby": title, "data-id": activity.id, "data-status": activity.status },
+    element("h3", { id: title }, text(activity.type.replace("ACTIVITY_TYPE_", "").replace(/_V\d+$/, "").replaceAll("_", " ").toLowerCase()),
+      ", ", states[activity.status] || activity.status),
+    problem ? element("p", { class: "danger", role: "alert" }, text(problem)) : reviewed(activity),
+    element("h4", {}, "Votes"), votes(activity),
+    activity.failure ? element("p", { class: "danger" }, text(activity.failure.message || "")) : null,
+    element("p", { class: "quiet" }, "activity ", text(activity.id), ", ", text(activity.fingerprint)),
+    actions.length > 0 ? element("div", { class: "votes" }, actions) : null);
+}
