@@ -29,7 +29,7 @@ quick:
 prove:
 	COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -run 'SolanaEffects' ./interop
 	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
-	cd interop/evm && COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -v .
+	cd interop/evm && COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -v .
 	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m ./internal/secp256k1
 
 # Whether the time that signing takes depends on the secret: |t| under 5 shows none,

@@ -51,7 +51,7 @@ func (s sentence) text() string {
 	case KindApprove:
 		return "allow " + s.party(s.To) + " to take " + s.amount() + s.fromOther()
 	case KindRevoke:
-		return "take back the permission of " + s.party(s.To) + " over " + s.asset()
+		return s.revoke()
 	case KindAuthority:
 		return "give control of " + s.account() + " to " + s.party(s.To)
 	case KindStake:
@@ -193,4 +193,15 @@ func (s sentence) token() (symbol string, decimals int, ok bool) {
 		return "", 0, false
 	}
 	return s.names.Token(s.Asset)
+}
+
+// revoke is of a permission over an asset, or of control of an account.
+func (s sentence) revoke() string {
+	switch {
+	case !s.Asset.IsNone():
+		return "take back the permission of " + s.party(s.To) + " over " + s.asset()
+	case s.To.IsNone():
+		return "take back the permission over " + s.account()
+	}
+	return "take control of " + s.account() + " from " + s.party(s.To)
 }

@@ -44,7 +44,9 @@ missing() {
 	# Debian keeps the server's programs out of PATH.
 	wants 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb' initdb postgresql postgresql-server postgresql postgresql
 	npm=
-	cmp -s interop/package-lock.json interop/node_modules/.countersign-lock || npm=1
+	for folder in interop interop/evm; do
+		cmp -s $folder/package-lock.json $folder/node_modules/.countersign-lock || npm="$npm $folder"
+	done
 }
 
 say() { echo "testenv: $*" >&2; }
@@ -52,7 +54,7 @@ say() { echo "testenv: $*" >&2; }
 # report says what is missing, and fails if everything is required.
 report() {
 	[ -z "$names" ] || say "not installed:$names"
-	[ -z "$npm" ] || say "not installed: the npm packages of interop/"
+	[ -z "$npm" ] || say "not installed: the npm packages of$npm"
 	[ -n "$names$npm" ] || return 0
 	say "the tests that need them are skipped; make test-deps installs them"
 	[ "${COUNTERSIGN_REQUIRE:-}" != all ]
@@ -77,11 +79,14 @@ install_packages() {
 	esac
 }
 
-# install_npm installs the npm packages of interop/ as its lock file has them.
+# install_npm installs the npm packages of the folders as their lock files have them.
 install_npm() {
 	[ -n "$npm" ] && command -v npm >/dev/null || return 0
-	say "installing the npm packages of interop/package-lock.json into interop/node_modules"
-	(cd interop && npm ci --loglevel=error >&2) && cp interop/package-lock.json interop/node_modules/.countersign-lock
+	for folder in $npm; do
+		say "installing the npm packages of $folder/package-lock.json into $folder/node_modules"
+		(cd $folder && npm ci --loglevel=error >&2) &&
+			cp $folder/package-lock.json $folder/node_modules/.countersign-lock
+	done
 }
 
 missing

@@ -32,7 +32,13 @@ func Suite(t testing.TB, elem ...string) string {
 // NodeModule returns the path of a file inside interop/node_modules.
 func NodeModule(t testing.TB, elem ...string) string {
 	t.Helper()
-	path := filepath.Join(append([]string{Root(), "interop", "node_modules"}, elem...)...)
+	return NodeModuleOf(t, "interop", elem...)
+}
+
+// NodeModuleOf returns the path of a file inside the node_modules of a folder.
+func NodeModuleOf(t testing.TB, folder string, elem ...string) string {
+	t.Helper()
+	path := filepath.Join(append([]string{Root(), folder, "node_modules"}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
 		leaveOut(t, "npm packages are not installed: run make test-deps")
 	}

@@ -28,8 +28,17 @@ func acceptOwnership(e *emitter, c *Call) { e.control(c, c.self, c.callerParty()
 
 func renounceOwnership(e *emitter, c *Call) { e.control(c, c.self, c.party(Address{})) }
 
-func revokeRole(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf("account"), Account: c.party(c.self)})
+// loses is of functions that take control of the called contract from the account
+// in an argument.
+func loses(name string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf(name), Account: c.party(c.self)})
+	}
+}
+
+func swapOwner(e *emitter, c *Call) {
+	loses("old owner")(e, c)
+	e.control(c, c.self, c.addressOf("new owner"))
 }
 
 func installModule(e *emitter, c *Call) { e.control(c, c.self, c.addressOf("module")) }

@@ -96,6 +96,13 @@ func (e *emitter) permit2Requested(c *Call, permitted, requested []value) {
 		c.tokenAt(member(permitted, "token").address(), erc20), chains.Exactly(amount))
 }
 
+// permit2Invalidate adds that permits for a spender which are not used yet become
+// invalid.
+func permit2Invalidate(e *emitter, c *Call) {
+	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), To: c.addressOf("spender"), Account: c.party(c.self),
+		Asset: c.tokenAt(c.arg("token").address(), erc20)})
+}
+
 func permit2Lockdown(e *emitter, c *Call) {
 	approvals := c.arg("approvals").list
 	for i := range approvals[:min(len(approvals), chains.MaxEffects)] {

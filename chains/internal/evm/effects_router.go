@@ -90,10 +90,10 @@ func routerWrap(e *emitter, c *Call) {
 }
 
 func routerUnwrap(e *emitter, c *Call) {
-	token, _ := c.wrapped()
+	token, contract := c.wrapped()
 	least := chains.AtLeast(c.arg("least amount").big())
 	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token, Amount: least})
-	e.sent(c, c.native(), c.recipient("to"), least)
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient("to"), Asset: c.native(), Amount: least})
 }
 
 // swap adds what goes into pools and what comes out of them. Which pools stands

@@ -88,7 +88,11 @@ var contracts = map[Address]*contract{
 	hexAddress("0xe91D153E0b41518A2Ce8Dd3D7944Fa863463a97d"): {name: "WXDAI", where: []where{atWETH}, chains: []uint64{100}},
 	hexAddress("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"): {name: "WAVAX", where: []where{atWETH}, chains: []uint64{43114}},
 
-	hexAddress("0x3fC91A3afd70395Cd496C647d5a6CC9D4B2b7FAD"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{1, 10, 137, 8453, 42161, 11155111}},
+	// universal-router deploy-addresses: one contract is at other addresses on other chains.
+	hexAddress("0x3fC91A3afd70395Cd496C647d5a6CC9D4B2b7FAD"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{1, 8453, 11155111}},
+	hexAddress("0xCb1355ff08Ab38bBCE60111F1bb2B784bE25D7e8"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{10}},
+	hexAddress("0xec7BE89e9d109e7e3Fec59c222CF297125FEFda2"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{137}},
+	hexAddress("0x5E325eDA8064b456f4781070C0738d849c824258"): {name: "Universal Router 1.2", where: []where{atUniversalRouter}, chains: []uint64{42161}},
 	hexAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{1}},
 	hexAddress("0x6fF5693b99212Da76ad316178A184AB56D299b43"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{8453}},
 	hexAddress("0xA51afAFe0263b40EdaEf0Df8781eA9aa03E381a3"): {name: "Universal Router 2", where: []where{atUniversalRouter}, chains: []uint64{42161}},

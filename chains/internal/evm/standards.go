@@ -90,7 +90,7 @@ var standards = []struct {
 	{"Permit2", atPermit2, "permitWitnessTransferFrom(((address token,uint256:amount amount)[] permitted,uint256 nonce,uint256:time deadline) permit," +
 		"(address to,uint256:amount requested amount)[] transfers,address owner,bytes32 witness,string witness type,bytes signature)", does(permit2Signed)},
 	{"Permit2", atPermit2, "lockdown((address token,address spender)[] approvals)", does(permit2Lockdown)},
-	{"Permit2", atPermit2, "invalidateNonces(address token,address spender,uint48 new nonce)", does(settings)},
+	{"Permit2", atPermit2, "invalidateNonces(address token,address spender,uint48 new nonce)", does(permit2Invalidate)},
 	{"Permit2", atPermit2, "invalidateUnorderedNonces(uint256 word position,uint256 mask)", does(settings)},
 
 	{"Universal Router", atUniversalRouter, "execute(bytes:commands commands,bytes[] inputs)", paid(nested)},
@@ -123,7 +123,7 @@ var standards = []struct {
 	{"ERC-7579 or ERC-7821", asClaimed, "execute(bytes32 mode,bytes:executions executions)", paid(nested)},
 	{"ERC-7579", asClaimed, "executeFromExecutor(bytes32 mode,bytes:executions executions)", paid(nested)},
 	{"ERC-7579", asClaimed, "installModule(uint256 module type,address module,bytes data)", does(installModule)},
-	{"ERC-7579", asClaimed, "uninstallModule(uint256 module type,address module,bytes data)", does(settings)},
+	{"ERC-7579", asClaimed, "uninstallModule(uint256 module type,address module,bytes data)", does(loses("module"))},
 
 	{"multicall", asClaimed, "multicall(bytes[]:self calls)", paid(nested)},
 	{"multicall", asClaimed, "multicall(uint256:time deadline,bytes[]:self calls)", paid(nested)},
@@ -137,11 +137,11 @@ var standards = []struct {
 	{"Safe", asClaimed, "setup(address[] owners,uint256 threshold,address to,bytes data,address fallback handler," +
 		"address payment token,uint256 payment,address payment receiver)", does(setupSafe)},
 	{"Safe", asClaimed, "addOwnerWithThreshold(address owner,uint256 threshold)", does(controlTo("owner"))},
-	{"Safe", asClaimed, "removeOwner(address previous owner,address owner,uint256 threshold)", does(settings)},
-	{"Safe", asClaimed, "swapOwner(address previous owner,address old owner,address new owner)", does(controlTo("new owner"))},
+	{"Safe", asClaimed, "removeOwner(address previous owner,address owner,uint256 threshold)", does(loses("owner"))},
+	{"Safe", asClaimed, "swapOwner(address previous owner,address old owner,address new owner)", does(swapOwner)},
 	{"Safe", asClaimed, "changeThreshold(uint256 threshold)", does(settings)},
 	{"Safe", asClaimed, "enableModule(address module)", does(controlTo("module"))},
-	{"Safe", asClaimed, "disableModule(address previous module,address module)", does(settings)},
+	{"Safe", asClaimed, "disableModule(address previous module,address module)", does(loses("module"))},
 	{"Safe", asClaimed, "setGuard(address guard)", does(controlTo("guard"))},
 	{"Safe", asClaimed, "setModuleGuard(address guard)", does(controlTo("guard"))},
 	{"Safe", asClaimed, "setFallbackHandler(address handler)", does(controlTo("handler"))},
@@ -151,8 +151,8 @@ var standards = []struct {
 	{"ownership", asClaimed, "acceptOwnership()", does(acceptOwnership)},
 	{"ownership", asClaimed, "renounceOwnership()", does(renounceOwnership)},
 	{"access control", asClaimed, "grantRole(bytes32 role,address account)", does(controlTo("account"))},
-	{"access control", asClaimed, "revokeRole(bytes32 role,address account)", does(revokeRole)},
-	{"access control", asClaimed, "renounceRole(bytes32 role,address account)", does(revokeRole)},
+	{"access control", asClaimed, "revokeRole(bytes32 role,address account)", does(loses("account"))},
+	{"access control", asClaimed, "renounceRole(bytes32 role,address account)", does(loses("account"))},
 	{"proxy", asClaimed, "upgradeTo(address implementation)", does(controlTo("implementation"))},
 	{"proxy", asClaimed, "upgradeToAndCall(address implementation,bytes data)", paid(controlTo("implementation"))},
 	{"proxy", asClaimed, "changeAdmin(address new admin)", does(controlTo("new admin"))},

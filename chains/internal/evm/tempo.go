@@ -106,7 +106,7 @@ var tempoStandards = []struct {
 	{atTIP20, "pause()", freezeToken},
 	{atTIP20, "unpause()", freezeToken},
 	{atTIP20, "grantRole(bytes32 role,address account)", controlTo("account")},
-	{atTIP20, "revokeRole(bytes32 role,address account)", revokeRole},
+	{atTIP20, "revokeRole(bytes32 role,address account)", loses("account")},
 	{atTIP20, "renounceRole(bytes32 role)", settings},
 	{atTIP20, "setRoleAdmin(bytes32 role,bytes32 admin role)", controlToUnknown},
 	{atTIP20, "distributeReward(uint256:amount amount)", distributeReward},

@@ -1,0 +1,396 @@
+package evm
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/state"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// comparison is the state before and after an execution, beside its effects.
+type comparison struct {
+	*world
+	execution
+	effects       []chains.Effect
+	before, after *state.StateDB
+	problems      []string
+}
+
+func (c *comparison) problem(format string, args ...any) {
+	c.problems = append(c.problems, c.function+": "+fmt.Sprintf(format, args...))
+}
+
+// run compares in both directions: what changes belongs to an effect, and what the
+// effects say has happened.
+func (c *comparison) run() []string {
+	c.blind()
+	for contract, slots := range c.written {
+		for slot := range slots {
+			if c.before.GetState(contract, slot) != c.after.GetState(contract, slot) {
+				c.slot(contract, slot)
+			}
+		}
+	}
+	for at := range c.created {
+		if !slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.Kind == chains.KindCreate && e.To.Is(at[:]) }) {
+			c.problem("%v is created, and no effect says so", at)
+		}
+	}
+	c.balances()
+	for i := range c.effects {
+		c.happened(&c.effects[i])
+	}
+	return c.problems
+}
+
+// blind allows a call that is not decoded only on a contract that is here what its
+// functions claim: there the effects beside it have to be all.
+func (c *comparison) blind() {
+	for _, effect := range c.effects {
+		if effect.Undecoded && !c.genuine[common.BytesToAddress(effect.To.Address())] {
+			c.problem("%s", chains.Sentence(effect, nil))
+		}
+	}
+}
+
+// exempt says why a slot changes without an effect: it keeps a signature that stands
+// in the bytes from being used again. Empty: it is not exempt.
+func (c *comparison) exempt(contract common.Address, keys []common.Hash, root common.Hash) string {
+	number := root.Big().Uint64()
+	if contract == c.safe && len(keys) == 0 && number == 5 {
+		return "nonce of the Safe"
+	}
+	if !slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.By == chains.ByOther }) {
+		return ""
+	}
+	switch {
+	case contract == c.token && c.view(c.after, contract, "nonces(address)", lastAddress(keys)) != nil && len(keys) == 1 && number == 5:
+		return "nonce of ERC-2612"
+	case contract == c.token && len(keys) == 2 && number == 8:
+		return "authorization of ERC-3009, used"
+	case contract == permit2 && len(keys) == 2 && number == 0:
+		return "nonce of Permit2, unordered"
+	case contract == entryPoint && len(keys) == 2 && number == 1:
+		return "nonce of an account of ERC-4337"
+	}
+	return ""
+}
+
+func lastAddress(keys []common.Hash) common.Address {
+	if len(keys) == 0 {
+		return common.Address{}
+	}
+	return common.BytesToAddress(keys[len(keys)-1][12:])
+}
+
+// slot requires an effect on the contract, and that effects on it name the parties
+// that the slot belongs to.
+func (c *comparison) slot(contract common.Address, slot common.Hash) {
+	keys, root := c.keys(slot)
+	on := c.on(contract)
+	if len(on) == 0 {
+		if c.exempt(contract, keys, root) == "" {
+			c.problem("slot %x %v of %v changes, and no effect is on it", root, keys, contract)
+		}
+		return
+	}
+	for _, key := range keys {
+		party := common.BytesToAddress(key[12:])
+		if !isAddress(key) || slices.ContainsFunc(on, func(e chains.Effect) bool { return c.concerns(e, party) }) {
+			continue
+		}
+		if c.exempt(contract, keys, root) == "" && !c.stays(contract, slot) {
+			c.problem("slot %x of %v in %v changes, and no effect names it", root, party, contract)
+		}
+	}
+}
+
+// stays reports whether a slot is the pointer of an owner or module of a Safe to the
+// next: one that is in the list before and after.
+func (c *comparison) stays(contract common.Address, slot common.Hash) bool {
+	none := common.Hash{}
+	return contract == c.safe && c.before.GetState(contract, slot) != none && c.after.GetState(contract, slot) != none
+}
+
+// isAddress reports whether a mapping's key looks like an account.
+func isAddress(key common.Hash) bool { return key.Big().BitLen() > 64 && key.Big().BitLen() <= 160 }
+
+// on are the effects on a contract: of its token, or of what it keeps. Permit2 and
+// an EntryPoint keep what effects say of tokens and deposits.
+func (c *comparison) on(contract common.Address) (on []chains.Effect) {
+	for _, e := range c.effects {
+		kept := contract == permit2 && (e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke || e.By == chains.ByStanding || e.Kind == chains.KindTransfer)
+		paid := contract == entryPoint && e.By == chains.ByOther && e.Kind == chains.KindFee
+		if e.Asset.Token.Is(contract[:]) || e.Account.Is(contract[:]) || kept || paid {
+			on = append(on, e)
+		}
+	}
+	return on
+}
+
+// concerns reports whether an effect names a party, or rests on a permission that
+// the party was given, which is used up: that of the sender, of Permit2, or of the
+// called contract.
+func (c *comparison) concerns(e chains.Effect, party common.Address) bool {
+	for _, named := range []chains.Party{e.From, e.To, e.OtherSigner, e.Account, e.Asset.Token} {
+		if named.Is(party[:]) {
+			return true
+		}
+	}
+	return e.By == chains.ByStanding || party == permit2 || party == c.to
+}
+
+// book is an asset of an account.
+type book struct {
+	token   common.Address // zero: native
+	id      string         // of an NFT, or of a token among several
+	account common.Address
+}
+
+// flow is what the effects say of a book.
+type flow struct {
+	least, most *big.Int // of what comes in less what goes out
+	open        bool     // an amount is not bounded
+}
+
+// balances requires that what each account has changes by what effects say: no more
+// leaves it, and what they say arrives.
+func (c *comparison) balances() {
+	flows := c.flows()
+	for _, token := range c.touched() {
+		for _, account := range c.accounts() {
+			for _, id := range c.ids(token) {
+				c.balance(book{token, id, account}, flows)
+			}
+		}
+	}
+}
+
+func (c *comparison) balance(b book, flows map[book]*flow) {
+	was, is := c.holding(c.before, b), c.holding(c.after, b)
+	if was == nil || is == nil {
+		return
+	}
+	change, said := new(big.Int).Sub(is, was), flows[b]
+	if said == nil {
+		said = &flow{least: new(big.Int), most: new(big.Int)}
+	}
+	if !said.open && (change.Cmp(said.least) < 0 || change.Cmp(said.most) > 0) {
+		c.problem("%v of %v %s changes by %v, the effects say %v to %v", b.account, b.token, b.id, change, said.least, said.most)
+	}
+}
+
+// flows adds up what the effects move.
+func (c *comparison) flows() map[book]*flow {
+	flows := map[book]*flow{}
+	for _, e := range c.effects {
+		switch e.Kind {
+		case chains.KindTransfer, chains.KindBurn, chains.KindMint, chains.KindStake, chains.KindUnstake:
+			from, to := e.From, e.To
+			if e.Kind == chains.KindMint {
+				from = chains.Party{}
+			}
+			if e.Kind == chains.KindStake { // the contract has it, for another
+				to = e.Account
+			}
+			if e.Kind == chains.KindUnstake {
+				from = e.Account
+			}
+			c.move(flows, e, from, -1)
+			c.move(flows, e, to, 1)
+		}
+	}
+	return flows
+}
+
+func (c *comparison) move(flows map[book]*flow, e chains.Effect, party chains.Party, sign int64) {
+	if len(party.Address()) != 20 || e.Asset.IsUnknown() {
+		return
+	}
+	at := book{token: common.BytesToAddress(e.Asset.Token.Address()), account: common.Address(party.Address())}
+	amount := e.Amount.Value
+	if e.Asset.NFT != nil {
+		at.id = e.Asset.NFT.String()
+	} else if c.tokens[at.token] == erc721 { // the standard leaves open that it is an id
+		at.id, amount = amount.String(), big.NewInt(1)
+	}
+	f := flows[at]
+	if f == nil {
+		f = &flow{least: new(big.Int), most: new(big.Int)}
+		flows[at] = f
+	}
+	if amount == nil || e.Amount.Bound == chains.BoundLeast {
+		f.open = true
+		return
+	}
+	signed := new(big.Int).Mul(amount, big.NewInt(sign))
+	if sign > 0 || e.Amount.Bound == chains.BoundMost {
+		f.most.Add(f.most, max0(signed))
+	}
+	if e.Amount.Bound == chains.BoundExact {
+		f.least.Add(f.least, signed)
+		f.most.Add(f.most, new(big.Int).Sub(signed, max0(signed)))
+	} else if sign < 0 {
+		f.least.Add(f.least, signed)
+	}
+}
+
+func max0(number *big.Int) *big.Int {
+	if number.Sign() < 0 {
+		return new(big.Int)
+	}
+	return number
+}
+
+// touched are the tokens that were written to, and the native asset.
+func (c *comparison) touched() []common.Address {
+	list := []common.Address{{}}
+	for token := range c.tokens {
+		if len(c.written[token]) > 0 || len(c.on(token)) > 0 {
+			list = append(list, token)
+		}
+	}
+	return list
+}
+
+// accounts are those that effects name, that are called, and those of the world.
+func (c *comparison) accounts() []common.Address {
+	list := []common.Address{c.signer, c.other, c.third, c.safe, c.account, router, multicall3, permit2, weth, entryPoint, c.ethReceiver}
+	for at := range c.called {
+		if !slices.Contains(list, at) {
+			list = append(list, at)
+		}
+	}
+	for _, e := range c.effects {
+		for _, party := range []chains.Party{e.From, e.To} {
+			if len(party.Address()) == 20 && !slices.Contains(list, common.Address(party.Address())) {
+				list = append(list, common.Address(party.Address()))
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(at common.Address) bool { return at == common.Address{} })
+}
+
+func (c *comparison) ids(token common.Address) []string {
+	switch c.tokens[token] {
+	case erc721, erc1155, erc6909:
+		return []string{"0", "1", "2", "3"}
+	}
+	return []string{""}
+}
+
+// holding is what an account has of an asset.
+func (c *comparison) holding(in *state.StateDB, b book) *big.Int {
+	id, _ := new(big.Int).SetString(b.id, 10)
+	switch {
+	case b.token == common.Address{}:
+		return in.GetBalance(b.account).ToBig()
+	case c.tokens[b.token] == erc721:
+		if owner := c.view(in, b.token, "ownerOf(uint256)", id); owner != nil && common.BigToAddress(owner) == b.account {
+			return big.NewInt(1)
+		}
+		return new(big.Int)
+	case id != nil:
+		return c.view(in, b.token, "balanceOf(address,uint256)", b.account, id)
+	}
+	return c.view(in, b.token, "balanceOf(address)", b.account)
+}
+
+// happened requires that what an effect says besides movements is so.
+func (c *comparison) happened(e *chains.Effect) {
+	switch {
+	case e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke && !e.Asset.IsNone():
+		c.allowed(e)
+	case e.Kind == chains.KindAuthority:
+		c.controls(common.BytesToAddress(e.Account.Address()), common.BytesToAddress(e.To.Address()))
+	case e.Kind == chains.KindCreate:
+		if at := common.BytesToAddress(e.To.Address()); c.after.GetCodeSize(at) == 0 {
+			c.problem("%v has no code", at)
+		}
+	case e.Kind == chains.KindSettings && !e.Account.IsNone():
+		if at := common.BytesToAddress(e.Account.Address()); len(c.written[at]) == 0 {
+			c.problem("no setting of %v is written", at)
+		}
+	}
+}
+
+// controls requires that a slot of an account has the party as its value, if it is
+// written, or as a key with a value.
+func (c *comparison) controls(account, party common.Address) {
+	for slot := range c.written[account] {
+		if is := c.after.GetState(account, slot); common.BytesToAddress(is[12:]) == party {
+			return
+		}
+	}
+	for slot := range c.preimages {
+		keys, _ := c.keys(slot)
+		named := slices.ContainsFunc(keys, func(key common.Hash) bool { return common.BytesToAddress(key[12:]) == party })
+		if named && c.after.GetState(account, slot) != (common.Hash{}) {
+			return
+		}
+	}
+	c.problem("nothing of %v says that %v controls it", account, party)
+}
+
+// allowed requires that the last permission of a party is as an effect says.
+func (c *comparison) allowed(e *chains.Effect) {
+	token, owner, spender := common.BytesToAddress(e.Asset.Token.Address()), common.BytesToAddress(e.From.Address()), common.BytesToAddress(e.To.Address())
+	switch kind := c.tokens[token]; {
+	case e.Amount.Bound == chains.BoundUnlimited && e.Amount.Value == nil, e.Amount.IsNone() && (kind == erc721 || kind == erc1155):
+		c.operates(kind, token, owner, spender, e.Kind == chains.KindApprove)
+		return
+	case kind == erc721:
+		c.expect(c.view(c.after, token, "getApproved(uint256)", e.Amount.Value), new(big.Int).SetBytes(spender[:]))
+		return
+	}
+	if e.Amount.IsNone() && e.Asset.NFT == nil && slices.Contains([]standard{erc6909, erc777}, c.tokens[token]) {
+		c.operates(c.tokens[token], token, owner, spender, false)
+		return
+	}
+	was, is := c.allowance(c.before, e, token, owner, spender), c.allowance(c.after, e, token, owner, spender)
+	want := new(big.Int)
+	if e.Amount.Value != nil {
+		want.Set(e.Amount.Value)
+	}
+	switch {
+	case e.Kind == chains.KindRevoke && e.Amount.Bound == chains.BoundMost:
+		want.Sub(was, want)
+	case e.Amount.Bound == chains.BoundAdded:
+		want.Add(want, was)
+	}
+	c.expect(is, want)
+}
+
+func (c *comparison) expect(is, want *big.Int) {
+	if is == nil || is.Cmp(want) != 0 {
+		c.problem("the permission is %v, the effect says %v", is, want)
+	}
+}
+
+// allowance is what Permit2 or a token lets a party spend.
+func (c *comparison) allowance(in *state.StateDB, e *chains.Effect, token, owner, spender common.Address) *big.Int {
+	switch {
+	case len(c.written[permit2]) > 0:
+		return c.view(in, permit2, "allowance(address,address,address)", owner, token, spender)
+	case e.Asset.NFT != nil:
+		return c.view(in, token, "allowance(address,address,uint256)", owner, spender, e.Asset.NFT)
+	}
+	return c.view(in, token, "allowance(address,address)", owner, spender)
+}
+
+func (c *comparison) operates(kind standard, token, owner, operator common.Address, want bool) {
+	var is *big.Int
+	switch kind {
+	case erc777:
+		is = c.view(c.after, token, "isOperatorFor(address,address)", operator, owner)
+	case erc6909:
+		is = c.view(c.after, token, "isOperator(address,address)", owner, operator)
+	default:
+		is = c.view(c.after, token, "isApprovedForAll(address,address)", owner, operator)
+	}
+	c.expect(is, map[bool]*big.Int{true: big.NewInt(1), false: new(big.Int)}[want])
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.20;
+
+import "@openzeppelin/contracts/access/AccessControl.sol";
+import "@openzeppelin/contracts/access/Ownable2Step.sol";
+import "@openzeppelin/contracts/proxy/utils/UUPSUpgradeable.sol";
+
+/// What OpenZeppelin offers to be inherited: an owner, roles, upgrades.
+contract Owned is Ownable, AccessControl, UUPSUpgradeable {
+    constructor(address owner) {
+        initialize(owner);
+    }
+
+    function initialize(address owner) public {
+        _transferOwnership(owner);
+        _grantRole(DEFAULT_ADMIN_ROLE, owner);
+    }
+
+    function _authorizeUpgrade(address) internal override onlyOwner {}
+}
+
+/// An ownership that its new owner has to accept.
+contract Pending is Ownable2Step {
+    constructor(address next) {
+        transferOwnership(next);
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.20;
+
+import "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
+
+interface Spender {
+    function onApprovalReceived(address owner, uint256 value, bytes calldata data) external returns (bytes4);
+}
+
+interface Recipient {
+    function onTransferReceived(address operator, address from, uint256 value, bytes calldata data) external returns (bytes4);
+}
+
+/// OpenZeppelin's ERC-20 with ERC-2612, and ERC-1363 and ERC-3009 as their texts say.
+contract Token is ERC20Permit {
+    mapping(address => mapping(bytes32 => bool)) public authorizationState;
+
+    constructor(address holder) ERC20("Token", "TOK") ERC20Permit("Token") {
+        _mint(holder, 1e24);
+    }
+
+    function transferAndCall(address to, uint256 value) external returns (bool) {
+        return transferAndCall(to, value, "");
+    }
+
+    function transferAndCall(address to, uint256 value, bytes memory data) public returns (bool) {
+        transfer(to, value);
+        require(Recipient(to).onTransferReceived(msg.sender, msg.sender, value, data) == Recipient.onTransferReceived.selector);
+        return true;
+    }
+
+    function transferFromAndCall(address from, address to, uint256 value) external returns (bool) {
+        transferFrom(from, to, value);
+        require(Recipient(to).onTransferReceived(msg.sender, from, value, "") == Recipient.onTransferReceived.selector);
+        return true;
+    }
+
+    function approveAndCall(address spender, uint256 value) external returns (bool) {
+        approve(spender, value);
+        require(Spender(spender).onApprovalReceived(msg.sender, value, "") == Spender.onApprovalReceived.selector);
+        return true;
+    }
+
+    bytes32 constant TRANSFER = keccak256("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)");
+    bytes32 constant RECEIVE = keccak256("ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)");
+    bytes32 constant CANCEL = keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
+
+    function use(address from, bytes32 nonce, bytes32 digest, uint8 v, bytes32 r, bytes32 s) internal {
+        require(!authorizationState[from][nonce] && ecrecover(_hashTypedDataV4(digest), v, r, s) == from);
+        authorizationState[from][nonce] = true;
+    }
+
+    function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external {
+        require(block.timestamp > validAfter && block.timestamp < validBefore);
+        use(from, nonce, keccak256(abi.encode(TRANSFER, from, to, value, validAfter, validBefore, nonce)), v, r, s);
+        _transfer(from, to, value);
+    }
+
+    function receiveWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external {
+        require(to == msg.sender && block.timestamp > validAfter && block.timestamp < validBefore);
+        use(from, nonce, keccak256(abi.encode(RECEIVE, from, to, value, validAfter, validBefore, nonce)), v, r, s);
+        _transfer(from, to, value);
+    }
+
+    function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external {
+        use(authorizer, nonce, keccak256(abi.encode(CANCEL, authorizer, nonce)), v, r, s);
+    }
+}

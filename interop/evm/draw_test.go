@@ -1,0 +1,411 @@
+package evm
+
+import (
+	"math/big"
+	"math/rand/v2"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// execution is a call that the signer makes and that is accounted for.
+type execution struct {
+	function string
+	to       common.Address
+	value    *big.Int
+	data     []byte
+}
+
+// draw draws the arguments of one function at random.
+type draw struct {
+	name string
+	call func(w *world, r *random) execution
+}
+
+// random draws arguments.
+type random struct {
+	*rand.Rand
+	w *world
+}
+
+// party is an account, sometimes one that nothing else knows.
+func (r *random) party() common.Address {
+	return []common.Address{r.w.other, r.w.signer, r.w.third, {0x44, byte(1 + r.IntN(3))}}[r.IntN(4)]
+}
+
+func (r *random) amount(most int64) *big.Int { return big.NewInt(r.Int64N(most)) }
+
+// limit is a number of any length.
+func (r *random) limit(bits int) *big.Int {
+	all := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(bits)), big.NewInt(1))
+	return all.Rsh(all, uint(r.IntN(bits)))
+}
+
+func (r *random) coin() bool { return r.IntN(2) == 0 }
+
+func (r *random) hash() (h common.Hash) {
+	for i := range h {
+		h[i] = byte(r.Uint32())
+	}
+	return h
+}
+
+func to(at common.Address, signature string, args ...any) execution {
+	return execution{to: at, value: new(big.Int), data: call(signature, args...)}
+}
+
+func (e execution) with(value *big.Int) execution {
+	e.value = value
+	return e
+}
+
+var draws = func() (all []draw) {
+	for _, list := range [][]draw{tokenDraws, signedDraws, knownDraws, routerDraws, safeDraws, controlDraws} {
+		all = append(all, list...)
+	}
+	return all
+}()
+
+var tokenDraws = []draw{
+	{"value", func(w *world, r *random) execution { return execution{to: r.party(), value: r.amount(1e9)} }},
+	{"ERC-20 transfer", func(w *world, r *random) execution {
+		return to(w.erc20, "transfer(address,uint256)", r.party(), r.amount(1e9))
+	}},
+	{"ERC-20 transfer to the token", func(w *world, r *random) execution {
+		return to(w.erc20, "transfer(address,uint256)", w.erc20, r.amount(1e9))
+	}},
+	{"ERC-20 approve", func(w *world, r *random) execution {
+		return to(w.erc20, "approve(address,uint256)", r.party(), r.limit(256))
+	}},
+	{"ERC-20 transferFrom", func(w *world, r *random) execution {
+		return to(w.erc20, "transferFrom(address,address,uint256)", w.other, r.party(), r.amount(1e9))
+	}},
+	{"increaseAllowance", func(w *world, r *random) execution {
+		return to(w.erc20, "increaseAllowance(address,uint256)", r.party(), r.amount(1e9))
+	}},
+	{"decreaseAllowance", func(w *world, r *random) execution {
+		return to(w.erc20, "decreaseAllowance(address,uint256)", permit2, r.amount(1e9))
+	}},
+	{"ERC-721 approve", func(w *world, r *random) execution {
+		return to(w.erc721, "approve(address,uint256)", r.party(), r.IntN(4))
+	}},
+	{"ERC-721 transferFrom", func(w *world, r *random) execution {
+		return to(w.erc721, "transferFrom(address,address,uint256)", w.signer, r.party(), r.IntN(4))
+	}},
+	{"ERC-721 safeTransferFrom", func(w *world, r *random) execution {
+		return to(w.erc721, "safeTransferFrom(address,address,uint256)", w.signer, r.party(), r.IntN(4))
+	}},
+	{"ERC-721 safeTransferFrom, bytes", func(w *world, r *random) execution {
+		return to(w.erc721, "safeTransferFrom(address,address,uint256,bytes)", w.signer, r.party(), r.IntN(4), 128, []byte{})
+	}},
+	{"setApprovalForAll", func(w *world, r *random) execution {
+		return to([]common.Address{w.erc721, w.erc1155}[r.IntN(2)], "setApprovalForAll(address,bool)", r.party(), r.coin())
+	}},
+	{"ERC-1155 safeTransferFrom", func(w *world, r *random) execution {
+		return to(w.erc1155, "safeTransferFrom(address,address,uint256,uint256,bytes)", w.signer, r.party(), r.IntN(3), r.amount(1e3), 160, []byte{})
+	}},
+	{"ERC-1155 safeBatchTransferFrom", func(w *world, r *random) execution {
+		return to(w.erc1155, "safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)", w.signer, r.party(), 160, 256, 352,
+			2, r.IntN(3), r.IntN(3), 2, r.amount(1e3), r.amount(1e3), []byte{})
+	}},
+	{"ERC-777 send", func(w *world, r *random) execution {
+		return to(w.erc777, "send(address,uint256,bytes)", r.party(), r.amount(1e9), 96, []byte{})
+	}},
+	{"ERC-777 burn", func(w *world, r *random) execution {
+		return to(w.erc777, "burn(uint256,bytes)", r.amount(1e9), 64, []byte{})
+	}},
+	{"ERC-777 authorizeOperator", func(w *world, r *random) execution {
+		return to(w.erc777, "authorizeOperator(address)", r.party())
+	}},
+	{"ERC-777 revokeOperator", func(w *world, r *random) execution { return to(w.erc777, "revokeOperator(address)", r.party()) }},
+	{"ERC-777 operatorSend", func(w *world, r *random) execution {
+		return to(w.erc777, "operatorSend(address,address,uint256,bytes,bytes)", w.other, r.party(), r.amount(1e9), 160, 192, []byte{}, []byte{})
+	}},
+	{"ERC-1363 transferAndCall", func(w *world, r *random) execution {
+		return to(w.token, "transferAndCall(address,uint256)", w.ethReceiver, r.amount(1e9))
+	}},
+	{"ERC-1363 transferAndCall, bytes", func(w *world, r *random) execution {
+		return to(w.token, "transferAndCall(address,uint256,bytes)", w.ethReceiver, r.amount(1e9), 96, []byte{})
+	}},
+	{"ERC-1363 transferFromAndCall", func(w *world, r *random) execution {
+		return to(w.token, "transferFromAndCall(address,address,uint256)", w.other, w.ethReceiver, r.amount(1e9))
+	}},
+	{"ERC-1363 approveAndCall", func(w *world, r *random) execution {
+		return to(w.token, "approveAndCall(address,uint256)", w.ethReceiver, r.limit(256))
+	}},
+	{"ERC-6909 transfer", func(w *world, r *random) execution {
+		return to(w.erc6909, "transfer(address,uint256,uint256)", r.party(), r.IntN(4), r.amount(1e6))
+	}},
+	{"ERC-6909 transferFrom", func(w *world, r *random) execution {
+		return to(w.erc6909, "transferFrom(address,address,uint256,uint256)", w.other, r.party(), r.IntN(4), r.amount(1e6))
+	}},
+	{"ERC-6909 approve", func(w *world, r *random) execution {
+		return to(w.erc6909, "approve(address,uint256,uint256)", r.party(), r.IntN(4), r.limit(256))
+	}},
+	{"ERC-6909 setOperator", func(w *world, r *random) execution {
+		return to(w.erc6909, "setOperator(address,bool)", r.party(), r.coin())
+	}},
+}
+
+// typed is the digest of EIP-712 of a structure's words on the token.
+func (w *world) typed(at common.Address, hashed []byte) []byte {
+	separator := common.BigToHash(w.view(w.state, at, "DOMAIN_SEPARATOR()"))
+	return crypto.Keccak256([]byte{0x19, 1}, separator[:], hashed)
+}
+
+// structHash hashes a structure of EIP-712.
+func structHash(kind string, members ...any) []byte {
+	return crypto.Keccak256(words(append([]any{crypto.Keccak256Hash([]byte(kind))}, members...)...))
+}
+
+// authorization is an ERC-3009 call that the other has signed.
+func (w *world) authorization(r *random, function, kind string, receiver common.Address) execution {
+	args := []any{w.other, receiver, r.amount(1e9), r.IntN(now), now + 1 + r.IntN(1000), r.hash()}
+	v, a, b := w.sign(w.other, w.typed(w.token, structHash(kind+"(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)", args...)))
+	return to(w.token, function+"(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)", append(args, v, a, b)...)
+}
+
+const permitDetails = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
+
+// permit2Single is a permit over the ERC-20 token: its structure, and the owner's signature.
+func (w *world) permit2Single(r *random, owner, spender common.Address) (permit []any, signature []byte) {
+	nonce := int(w.three(permit2, "allowance(address,address,address)", owner, w.erc20, spender)[2].Int64())
+	details := []any{w.erc20, r.limit(160), now + 1 + r.IntN(1000), nonce}
+	deadline := now + 1 + r.IntN(1000)
+	v, a, b := w.sign(owner, w.typed(permit2, structHash("PermitSingle(PermitDetails details,address spender,uint256 sigDeadline)"+permitDetails,
+		common.BytesToHash(structHash(permitDetails, details...)), spender, deadline)))
+	return append(details, spender, deadline), append(append(a[:], b[:]...), byte(v))
+}
+
+var signedDraws = []draw{
+	{"ERC-2612 permit", func(w *world, r *random) execution {
+		args := []any{w.other, r.party(), r.limit(256)}
+		nonce, deadline := w.view(w.state, w.token, "nonces(address)", w.other), now+r.IntN(1000)
+		v, a, b := w.sign(w.other, w.typed(w.token, structHash("Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)", append(args, nonce, deadline)...)))
+		return to(w.token, "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)", append(args, deadline, v, a, b)...)
+	}},
+	{"ERC-3009 transferWithAuthorization", func(w *world, r *random) execution {
+		return w.authorization(r, "transferWithAuthorization", "TransferWithAuthorization", r.party())
+	}},
+	{"ERC-3009 receiveWithAuthorization", func(w *world, r *random) execution {
+		return w.authorization(r, "receiveWithAuthorization", "ReceiveWithAuthorization", w.signer)
+	}},
+	{"ERC-3009 cancelAuthorization", func(w *world, r *random) execution {
+		nonce := r.hash()
+		v, a, b := w.sign(w.other, w.typed(w.token, structHash("CancelAuthorization(address authorizer,bytes32 nonce)", w.other, nonce)))
+		return to(w.token, "cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)", w.other, nonce, v, a, b)
+	}},
+	{"Permit2 permit", func(w *world, r *random) execution {
+		permit, signature := w.permit2Single(r, w.other, r.party())
+		return to(permit2, "permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)",
+			append(append([]any{w.other}, permit...), 256, signature)...)
+	}},
+	{"Permit2 permitTransferFrom", func(w *world, r *random) execution {
+		most, nonce, deadline := r.amount(1e9), r.IntN(1<<30), now+1
+		permitted := structHash("TokenPermissions(address token,uint256 amount)", w.erc20, most)
+		v, a, b := w.sign(w.other, w.typed(permit2, structHash("PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline)TokenPermissions(address token,uint256 amount)",
+			common.BytesToHash(permitted), w.signer, nonce, deadline)))
+		asked := new(big.Int).Rsh(most, uint(r.IntN(3)))
+		return to(permit2, "permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)",
+			w.erc20, most, nonce, deadline, r.party(), asked, w.other, 256, append(append(a[:], b[:]...), byte(v)))
+	}},
+}
+
+var knownDraws = []draw{
+	{"WETH deposit", func(w *world, r *random) execution { return to(weth, "deposit()").with(r.amount(1e9)) }},
+	{"WETH receives", func(w *world, r *random) execution { return execution{to: weth, value: r.amount(1e9)} }},
+	{"WETH withdraw", func(w *world, r *random) execution { return to(weth, "withdraw(uint256)", r.amount(1e9)) }},
+	{"WETH transferFrom", func(w *world, r *random) execution {
+		return to(weth, "transferFrom(address,address,uint256)", w.other, r.party(), r.amount(1e6))
+	}},
+	{"Permit2 approve", func(w *world, r *random) execution {
+		return to(permit2, "approve(address,address,uint160,uint48)", w.erc20, r.party(), r.limit(160), r.limit(48))
+	}},
+	{"Permit2 transferFrom", func(w *world, r *random) execution {
+		return to(permit2, "transferFrom(address,address,uint160,address)", w.other, r.party(), r.amount(1e9), w.erc20)
+	}},
+	{"Permit2 transferFrom, batch", func(w *world, r *random) execution {
+		return to(permit2, "transferFrom((address,address,uint160,address)[])", 32, 2,
+			w.other, r.party(), r.amount(1e9), w.erc20, w.other, r.party(), r.amount(1e9), w.erc20)
+	}},
+	{"Permit2 lockdown", func(w *world, r *random) execution {
+		return to(permit2, "lockdown((address,address)[])", 32, 2, w.erc20, router, w.erc20, r.party())
+	}},
+	{"Permit2 invalidateNonces", func(w *world, r *random) execution {
+		return to(permit2, "invalidateNonces(address,address,uint48)", w.erc20, r.party(), 1+r.IntN(1000))
+	}},
+	{"Permit2 invalidateUnorderedNonces", func(w *world, r *random) execution {
+		return to(permit2, "invalidateUnorderedNonces(uint256,uint256)", r.limit(60), r.limit(256))
+	}},
+	{"Multicall3 aggregate", func(w *world, r *random) execution {
+		inner := call("transfer(address,uint256)", r.party(), r.amount(1e9))
+		return to(multicall3, "aggregate((address,bytes)[])", 32, 1, 32, w.erc20, 64, inner)
+	}},
+	{"Multicall3 aggregate3Value", func(w *world, r *random) execution {
+		value := r.amount(1e9)
+		return to(multicall3, "aggregate3Value((address,bool,uint256,bytes)[])", 32, 1, 32, r.party(), false, value, 128, []byte{}).with(value)
+	}},
+	{"CREATE2 factory", func(w *world, r *random) execution {
+		hash := r.hash()
+		return execution{to: factory, value: new(big.Int), data: append(hash[:], w.own("Receiver")...)}
+	}},
+	{"EntryPoint depositTo", func(w *world, r *random) execution {
+		return to(entryPoint, "depositTo(address)", r.party()).with(r.amount(1e9))
+	}},
+	{"EntryPoint withdrawTo", func(w *world, r *random) execution {
+		return to(entryPoint, "withdrawTo(address,uint256)", r.party(), r.amount(1e8))
+	}},
+	{"EntryPoint addStake", func(w *world, r *random) execution {
+		return to(entryPoint, "addStake(uint32)", 1+r.IntN(1000)).with(big.NewInt(1 + r.Int64N(1e9)))
+	}},
+	{"EntryPoint incrementNonce", func(w *world, r *random) execution {
+		return to(entryPoint, "incrementNonce(uint192)", r.limit(60))
+	}},
+	{"EntryPoint handleOps, ERC-20 transfer", func(w *world, r *random) execution {
+		return w.operation(r, call("execute(address,uint256,bytes)", w.erc20, 0, 96, call("transfer(address,uint256)", r.party(), r.amount(1e9))))
+	}},
+	{"EntryPoint handleOps, value", func(w *world, r *random) execution {
+		return w.operation(r, call("execute(address,uint256,bytes)", r.party(), r.amount(1e9), 96, []byte{}))
+	}},
+}
+
+// operation is a handleOps of one user operation of the account, for the other as
+// beneficiary.
+func (w *world) operation(r *random, data []byte) execution {
+	gas := func(high, low int64) common.Hash {
+		return common.BigToHash(new(big.Int).Or(new(big.Int).Lsh(big.NewInt(high), 128), big.NewInt(low)))
+	}
+	key := r.limit(60)
+	nonce := w.view(w.state, entryPoint, "getNonce(address,uint192)", w.account, key)
+	encode := func(signature []byte) []byte {
+		tail := words([]byte{}, data, []byte{}, signature)
+		calls, after := 9*32+32, 9*32+32+len(words(data))
+		head := words(w.account, nonce, 9*32, calls, gas(200_000, 300_000), 50_000+r.IntN(1000), gas(0, 1+r.Int64N(10)), after, after+32)
+		return append(head, tail...)
+	}
+	blank := encode(make([]byte, 65))
+	digest := w.view(w.state, entryPoint, "getUserOpHash((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes))", 32, raw(blank))
+	hash := common.BigToHash(digest)
+	v, a, b := w.sign(w.other, crypto.Keccak256([]byte("\x19Ethereum Signed Message:\n32"), hash[:]))
+	signature := append(append(a[:], b[:]...), byte(v))
+	copy(blank[len(blank)-96:], signature)
+	return to(entryPoint, "handleOps((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)[],address)", 64, w.other, 1, 32, raw(blank))
+}
+
+// commands is an execute of a Universal Router.
+func commands(list []byte, inputs ...[]byte) execution {
+	tail := words(list)
+	body, heads := []byte{}, []byte{}
+	for _, input := range inputs {
+		heads = append(heads, words(32*len(inputs)+len(body))...)
+		body = append(body, words(input)...)
+	}
+	return to(router, "execute(bytes,bytes[])", 64, 64+len(tail), raw(tail), len(inputs), raw(heads), raw(body))
+}
+
+var routerDraws = []draw{
+	{"Universal Router PERMIT2_TRANSFER_FROM", func(w *world, r *random) execution {
+		return commands([]byte{0x02}, words(w.erc20, r.party(), r.amount(1e9)))
+	}},
+	{"Universal Router SWEEP", func(w *world, r *random) execution {
+		return commands([]byte{0x04}, words([]common.Address{w.erc20, {}}[r.IntN(2)], r.party(), r.amount(1e9)))
+	}},
+	{"Universal Router TRANSFER", func(w *world, r *random) execution {
+		return commands([]byte{0x05}, words([]common.Address{w.erc20, {}}[r.IntN(2)], r.party(), r.amount(1e9)))
+	}},
+	{"Universal Router PAY_PORTION", func(w *world, r *random) execution {
+		return commands([]byte{0x06}, words(w.erc20, r.party(), 1+r.IntN(10_000)))
+	}},
+	{"Universal Router PERMIT2_PERMIT", func(w *world, r *random) execution {
+		permit, signature := w.permit2Single(r, w.signer, router)
+		return commands([]byte{0x0a}, words(append(permit, 224, signature)...))
+	}},
+	{"Universal Router WRAP_ETH", func(w *world, r *random) execution {
+		value := r.amount(1e9)
+		return commands([]byte{0x0b}, words(r.party(), value)).with(value)
+	}},
+	{"Universal Router UNWRAP_WETH", func(w *world, r *random) execution {
+		return commands([]byte{0x0c}, words(r.party(), r.amount(1e9)))
+	}},
+	{"Universal Router TRANSFER, to itself and its caller", func(w *world, r *random) execution {
+		return commands([]byte{0x05, 0x05}, words(w.erc20, common.Address{19: 1}, r.amount(1e9)), words(w.erc20, common.Address{19: 2}, r.amount(1e9)))
+	}},
+}
+
+// safeCall is an execTransaction that the signer, an owner, makes itself.
+func (w *world) safeCall(target common.Address, value *big.Int, data []byte, operation int) execution {
+	signature := append(words(w.signer, 0), 1)
+	return to(w.safe, "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
+		target, value, 320, operation, 0, 0, 0, 0, 0, 320+len(words(data)), data, signature)
+}
+
+func (w *world) safeOwn(signature string, args ...any) execution {
+	return w.safeCall(w.safe, new(big.Int), call(signature, args...), 0)
+}
+
+func packed(operation byte, target common.Address, value *big.Int, data []byte) []byte {
+	out := append([]byte{operation}, target[:]...)
+	return append(append(out, words(value, len(data))...), data...)
+}
+
+var safeDraws = []draw{
+	{"Safe execTransaction, value", func(w *world, r *random) execution { return w.safeCall(r.party(), r.amount(1e9), nil, 0) }},
+	{"Safe execTransaction, ERC-20 transfer", func(w *world, r *random) execution {
+		return w.safeCall(w.erc20, new(big.Int), call("transfer(address,uint256)", r.party(), r.amount(1e9)), 0)
+	}},
+	{"Safe multiSend 1.5.0", func(w *world, r *random) execution {
+		at := []common.Address{multiSend, callOnly}[r.IntN(2)]
+		list := append(packed(0, w.erc20, new(big.Int), call("transfer(address,uint256)", r.party(), r.amount(1e9))), packed(0, r.party(), r.amount(1e9), nil)...)
+		return w.safeCall(at, new(big.Int), call("multiSend(bytes)", 32, list), 1)
+	}},
+	{"Safe multiSend 1.5.0, to zero", func(w *world, r *random) execution {
+		list := packed(0, common.Address{}, new(big.Int), call("addOwnerWithThreshold(address,uint256)", r.party(), 1))
+		return w.safeCall(callOnly, new(big.Int), call("multiSend(bytes)", 32, list), 1)
+	}},
+	{"Safe addOwnerWithThreshold", func(w *world, r *random) execution {
+		return w.safeOwn("addOwnerWithThreshold(address,uint256)", r.party(), 1)
+	}},
+	{"Safe swapOwner", func(w *world, r *random) execution {
+		return w.safeOwn("swapOwner(address,address,address)", common.Address{19: 1}, w.signer, r.party())
+	}},
+	{"Safe removeOwner", func(w *world, r *random) execution {
+		return w.safeOwn("removeOwner(address,address,uint256)", w.signer, w.other, 1)
+	}},
+	{"Safe disableModule", func(w *world, r *random) execution {
+		return w.safeOwn("disableModule(address,address)", common.Address{19: 1}, w.third)
+	}},
+	{"Safe enableModule", func(w *world, r *random) execution { return w.safeOwn("enableModule(address)", r.party()) }},
+	{"Safe setFallbackHandler", func(w *world, r *random) execution {
+		return w.safeOwn("setFallbackHandler(address)", r.party())
+	}},
+	{"Safe changeThreshold", func(w *world, r *random) execution { return w.safeOwn("changeThreshold(uint256)", 1+r.IntN(2)) }},
+}
+
+var controlDraws = []draw{
+	{"transferOwnership", func(w *world, r *random) execution {
+		return to([]common.Address{w.owned, w.admin}[r.IntN(2)], "transferOwnership(address)", r.party())
+	}},
+	{"renounceOwnership", func(w *world, r *random) execution { return to(w.owned, "renounceOwnership()") }},
+	{"acceptOwnership", func(w *world, r *random) execution { return to(w.pending, "acceptOwnership()") }},
+	{"grantRole", func(w *world, r *random) execution {
+		return to(w.owned, "grantRole(bytes32,address)", []common.Hash{{}, r.hash()}[r.IntN(2)], r.party())
+	}},
+	{"revokeRole", func(w *world, r *random) execution {
+		return to(w.owned, "revokeRole(bytes32,address)", 0, r.party())
+	}},
+	{"renounceRole", func(w *world, r *random) execution {
+		return to(w.owned, "renounceRole(bytes32,address)", 0, w.signer)
+	}},
+	{"upgradeTo", func(w *world, r *random) execution {
+		return to(w.uups, "upgradeTo(address)", w.implementations[r.IntN(2)])
+	}},
+	{"upgradeToAndCall", func(w *world, r *random) execution {
+		return to(w.uups, "upgradeToAndCall(address,bytes)", w.implementations[r.IntN(2)], 64, call("supportsInterface(bytes4)", 0))
+	}},
+	{"ProxyAdmin upgrade", func(w *world, r *random) execution {
+		return to(w.admin, "upgrade(address,address)", w.proxy, w.implementations[r.IntN(2)])
+	}},
+	{"ProxyAdmin changeProxyAdmin", func(w *world, r *random) execution {
+		return to(w.admin, "changeProxyAdmin(address,address)", w.proxy, r.party())
+	}},
+}

@@ -1,0 +1,244 @@
+package evm
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/core/vm/runtime"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// machine runs calls on go-ethereum's EVM, and notes what they write.
+type machine struct {
+	state     *state.StateDB
+	preimages map[common.Hash][]byte // of 64 bytes: key ‖ slot of a mapping
+	written   map[common.Address]map[common.Hash]bool
+	called    map[common.Address]bool // with those that call
+	created   map[common.Address]bool
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	db, err := state.New(types.EmptyRootHash, state.NewDatabaseForTesting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &machine{state: db, preimages: map[common.Hash][]byte{}, written: map[common.Address]map[common.Hash]bool{},
+		called: map[common.Address]bool{}, created: map[common.Address]bool{}}
+}
+
+// forget forgets what was written, called and created.
+func (m *machine) forget() {
+	clear(m.written)
+	clear(m.called)
+	clear(m.created)
+}
+
+// now is the time of every block, in seconds.
+const now = 1_800_000_000
+
+func (m *machine) config(from common.Address, value *big.Int) *runtime.Config {
+	config := *params.MergedTestChainConfig
+	config.ChainID = big.NewInt(1)
+	return &runtime.Config{ChainConfig: &config, State: m.state, Origin: from, Value: value, GasLimit: 20_000_000, Time: now,
+		Random: &common.Hash{}, EVMConfig: vm.Config{Tracer: &tracing.Hooks{OnOpcode: m.opcode, OnEnter: m.enter}}}
+}
+
+// enter notes the accounts of calls, and the contracts that are created.
+func (m *machine) enter(_ int, kind byte, from, to common.Address, _ []byte, _ uint64, _ *big.Int) {
+	m.called[from], m.called[to] = true, true
+	if op := vm.OpCode(kind); op == vm.CREATE || op == vm.CREATE2 {
+		m.created[to] = true
+	}
+}
+
+// opcode notes the preimages of mapping slots, and the slots that are written.
+func (m *machine) opcode(_ uint64, op byte, _, _ uint64, scope tracing.OpContext, _ []byte, _ int, _ error) {
+	stack := scope.StackData()
+	top := func(n int) *uint256.Int { return &stack[len(stack)-1-n] }
+	switch vm.OpCode(op) {
+	case vm.KECCAK256:
+		at, size := top(0).Uint64(), top(1).Uint64()
+		if memory := scope.MemoryData(); size == 64 && at+size <= uint64(len(memory)) {
+			m.preimages[crypto.Keccak256Hash(memory[at:at+size])] = bytes.Clone(memory[at : at+size])
+		}
+	case vm.SSTORE:
+		slots := m.written[scope.Address()]
+		if slots == nil {
+			slots = map[common.Hash]bool{}
+			m.written[scope.Address()] = slots
+		}
+		slots[top(0).Bytes32()] = true
+	}
+}
+
+// keys are the keys of the mappings that a slot stands in, the outermost first, and
+// the slot of the outermost mapping. Members of a structure behind a mapping are
+// found up to the third.
+func (m *machine) keys(slot common.Hash) (keys []common.Hash, root common.Hash) {
+	for {
+		preimage := m.preimages[slot]
+		for back := int64(1); preimage == nil && back < 3; back++ {
+			preimage = m.preimages[common.BigToHash(new(big.Int).Sub(slot.Big(), big.NewInt(back)))]
+		}
+		if preimage == nil {
+			return keys, slot
+		}
+		keys = append([]common.Hash{common.Hash(preimage[:32])}, keys...)
+		slot = common.Hash(preimage[32:])
+	}
+}
+
+// view asks a contract in a state; nil if it does not answer with one word.
+func (m *machine) view(in *state.StateDB, at common.Address, signature string, args ...any) *big.Int {
+	out, err := m.ask(in, at, call(signature, args...))
+	if err != nil || len(out) < 32 {
+		return nil
+	}
+	return new(big.Int).SetBytes(out[:32])
+}
+
+// three asks a contract for three words, which are zero if it does not answer.
+func (m *machine) three(at common.Address, signature string, args ...any) (words [3]*big.Int) {
+	out, _ := m.ask(m.state, at, call(signature, args...))
+	out = append(out, make([]byte, 96)...)
+	for i := range words {
+		words[i] = new(big.Int).SetBytes(out[32*i : 32*i+32])
+	}
+	return words
+}
+
+func (m *machine) ask(in *state.StateDB, at common.Address, data []byte) ([]byte, error) {
+	config := m.config(common.Address{}, new(big.Int))
+	config.State, config.EVMConfig = in, vm.Config{}
+	snapshot := in.Snapshot()
+	defer in.RevertToSnapshot(snapshot)
+	out, _, err := runtime.Call(at, data, config)
+	return out, err
+}
+
+func (m *machine) deploy(t *testing.T, from common.Address, bytecode []byte, args ...any) common.Address {
+	t.Helper()
+	_, at, _, err := runtime.Create(append(bytes.Clone(bytecode), words(args...)...), m.config(from, new(big.Int)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// place puts the code of a contract to the address at which it is known. What it
+// keeps of its own address in its code is moved with it.
+func (m *machine) place(deployed, known common.Address) {
+	code := bytes.ReplaceAll(m.state.GetCode(deployed), deployed[:], known[:])
+	m.state.SetCode(known, code, tracing.CodeChangeUnspecified)
+}
+
+func (m *machine) must(t *testing.T, from, to common.Address, value int64, data []byte) {
+	t.Helper()
+	if out, _, err := runtime.Call(to, data, m.config(from, big.NewInt(value))); err != nil {
+		t.Fatalf("%x: %v (%q)", data[:4], err, out)
+	}
+}
+
+// call encodes a call: the selector of a signature, and words.
+func call(signature string, args ...any) []byte {
+	return append(crypto.Keccak256([]byte(signature))[:4:4], words(args...)...)
+}
+
+// words encodes values one behind the other: each is one word, but for []byte,
+// which is its length and its bytes, padded, and raw, which is as it is.
+func words(args ...any) (data []byte) {
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case common.Address:
+			data = append(data, common.LeftPadBytes(arg[:], 32)...)
+		case common.Hash:
+			data = append(data, arg[:]...)
+		case *big.Int:
+			data = append(data, common.LeftPadBytes(arg.Bytes(), 32)...)
+		case int:
+			data = append(data, common.BigToHash(big.NewInt(int64(arg))).Bytes()...)
+		case bool:
+			data = append(data, make([]byte, 31)...)
+			data = append(data, map[bool]byte{true: 1}[arg])
+		case raw:
+			data = append(data, arg...)
+		case []byte:
+			data = append(data, words(len(arg))...)
+			data = append(data, arg...)
+			data = append(data, make([]byte, (32-len(arg)%32)%32)...)
+		default:
+			panic("words: a value of another type")
+		}
+	}
+	return data
+}
+
+// raw is bytes that are encoded already.
+type raw []byte
+
+// artifact is the bytecode of a contract as an npm package publishes it.
+func artifact(t *testing.T, path ...string) []byte {
+	t.Helper()
+	var a struct{ Bytecode string }
+	readJSON(t, readModule(t, path...), &a)
+	return common.FromHex(a.Bytecode)
+}
+
+func readModule(t *testing.T, path ...string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(testenv.NodeModuleOf(t, filepath.Join("interop", "evm"), path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func readJSON(t *testing.T, text []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// preinstalled is the code that the OP stack's package installs under a name.
+func preinstalled(t *testing.T, name string) []byte {
+	t.Helper()
+	text := readModule(t, "@eth-optimism", "contracts-bedrock", "src", "libraries", "Preinstalls.sol")
+	found := regexp.MustCompile(name + `Code =\s+hex"([0-9a-f]+)"`).FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("no code of %s", name)
+	}
+	return common.FromHex(string(found[1]))
+}
+
+// compiled is what compile.mjs makes of contracts/.
+func compiled(t *testing.T) map[string]struct{ Bytecode string } {
+	t.Helper()
+	readModule(t, "solc", "package.json")
+	folder := filepath.Join(testenv.Root(), "interop", "evm")
+	command := exec.CommandContext(t.Context(), testenv.Tool(t, "node"), "compile.mjs")
+	command.Dir, command.Stderr = folder, os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var contracts map[string]struct{ Bytecode string }
+	readJSON(t, out, &contracts)
+	return contracts
+}
