@@ -52,6 +52,7 @@ full:
 nocgo:
 	CGO_ENABLED=0 go test -short -timeout 20m ./...
 	cd interop/evm && go test .
+	cd interop/torchwood && go test .
 
 # The packages that start goroutines or share memory between callers.
 RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \

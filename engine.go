@@ -62,6 +62,11 @@ type Config struct {
 	// Default: one in memory, with its defaults.
 	Store store.Store
 
+	// Log appends each completed activity to the log of its organization, in the
+	// transaction that records it: package translog. It takes a Store that is a
+	// store.Log. Default: no log.
+	Log bool
+
 	// OTP is the service for one-time passwords, made over the same Store.
 	// Default: requests for them are refused.
 	OTP *otp.Service

@@ -51,6 +51,8 @@ var linkedModules = map[string]string{
 	"golang.org/x/net":             "internationalized domains of e-mail addresses",
 	"golang.org/x/text":            "used by net's idna",
 
+	"golang.org/x/mod": "the tree and the signed notes of the log",
+
 	"github.com/google/uuid": "ids of keys, activities and one-time passwords",
 	"golang.org/x/crypto":    "RIPEMD-160 and SHA-3, for btcd",
 	"golang.org/x/sys":       "locked memory for secrets; CPU features for hashes",

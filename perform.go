@@ -108,14 +108,17 @@ func hexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
 func (s *submitted) complete(ctx context.Context, lease store.Lease, record *activity.Record, change store.Change) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
-	err := s.Store.Complete(ctx, lease, store.Activity{
+	completed, err := s.logged(store.Activity{
 		ID:             record.ID,
 		OrganizationID: record.Request.OrganizationID,
 		Fingerprint:    record.Request.Fingerprint,
 		SubmittedBy:    record.Voter.Credential,
 		Data:           record.Encode(),
 		KeepUntil:      s.keepUntil(record.Request, record.CreatedAt),
-	}, change)
+	})
+	if err == nil {
+		err = s.Store.Complete(ctx, lease, completed, change)
+	}
 	if err != nil {
 		return refuseStore(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -78,6 +79,9 @@ func (s *Config) checkSubmission() error {
 	}
 	if s.AnyRequestTime && s.Store.Forgets() {
 		return errors.New("countersign: Config.AnyRequestTime: the store forgets activities, and an old request would be carried out again: use store/bolt or store/postgres")
+	}
+	if _, ok := s.Store.(store.Log); s.Log && !ok {
+		return errors.New("countersign: Config.Log: the store keeps no log: use store/bolt, store/postgres or store/memory")
 	}
 	if s.ProofSigner == nil {
 		return nil

@@ -65,6 +65,11 @@ type Activity struct {
 	SubmittedBy    string    // the credential, opaque; for the one who asks whether it may be shown
 	Data           []byte    // the encoded record, opaque
 	KeepUntil      time.Time // a store that forgets keeps it up to and including then; not before the claim's LiveUntil
+
+	// Leaf is what Complete appends to the organization's log in the same
+	// transaction, in a store that is a [Log]; nil: nothing. Begin and Get leave
+	// it out.
+	Leaf []byte
 }
 
 // Claim is what Begin needs to know of a request.

@@ -64,6 +64,7 @@ func engineOverStore(ctx context.Context, configured *config.Config, made counte
 	if made.Store, err = openStore(ctx, configured.Store); err != nil {
 		return nil, err
 	}
+	made.Log = !configured.Log.Off && !made.Store.Forgets()
 	if made.OTP, err = openOTP(ctx, configured.OTP, made.Store); err != nil {
 		return nil, errors.Join(fmt.Errorf("otp: %w", err), made.Store.Close())
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
@@ -110,6 +111,7 @@ const (
 	passphraseName = "passphrase"
 	apiKeyName     = "api-key.json"
 	proofName      = "proof.pem"
+	logName        = "log.pem"
 	otpSecretName  = "otp-secret"
 	outboxName     = "outbox"
 )
@@ -132,6 +134,7 @@ func initialize(dir string) (made initialized, err error) {
 		func() error { return initKeystore(at(keysName), at(passphraseName)) },
 		func() error { return writeNew(at(apiKeyName), append(jsonLine(key), '\n')) },
 		func() error { return initProofKey(at(proofName)) },
+		func() error { return initLogKey(at(logName)) },
 		func() error { return writeNew(at(otpSecretName), randomLine(otp.MinSecretSize)) },
 		func() error { return os.Mkdir(at(outboxName), 0o700) },
 		func() error { return writeNew(at(configName), initialConfig(key)) },
@@ -205,6 +208,19 @@ func initProofKey(path string) error {
 	if err != nil {
 		return err
 	}
+	return writeKey(path, key)
+}
+
+func initLogKey(path string) error {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	return writeKey(path, key)
+}
+
+// writeKey writes a private key as PKCS #8 in PEM.
+func writeKey(path string, key any) error {
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return err
@@ -225,6 +241,7 @@ store: bolt:state.db            # or postgres://user@host/name, for several node
 keystore: file:%s
 passphraseFile: %s
 proofKey: file:%s
+log: {keyFile: %s}         # signs checkpoints of the log: countersign log --help
 organizations:
   - id: "%s"
     name: Example
@@ -238,5 +255,5 @@ otp:
   outbox: %s                # one file per message; to send them, instead of it:
   # email: {smtp: {host: mail.example.com, port: 587, username: …, passwordFile: …, tls: starttls, from: no-reply@example.com}}
   # sms: {webhook: {url: https://…, headersFile: …}}
-`, keysName, passphraseName, proofName, key.OrganizationID, key.Curve, key.PublicKey, otpSecretName, outboxName)
+`, keysName, passphraseName, proofName, logName, key.OrganizationID, key.Curve, key.PublicKey, otpSecretName, outboxName)
 }

@@ -105,6 +105,8 @@ never from an argument or the environment.`),
 		newVerifyCommand(),
 		newPolicyCommand(),
 		newDescriptorsCommand(),
+		newLogCommand(),
+		newWitnessCommand(),
 		newVersionCommand(),
 	)
 	addCompletions(root, completions())

@@ -121,6 +121,25 @@ func (p *loadedPolicies) logFile(log *slog.Logger, organizationID string) {
 	}
 }
 
+// record appends the policies that are in force to the logs of their
+// organizations.
+func (p *loadedPolicies) record(ctx context.Context, engine *countersign.Engine) error {
+	if p == nil {
+		return nil
+	}
+	for i := range p.configured.Organizations {
+		organization := &p.configured.Organizations[i]
+		if organization.Policy == "" {
+			continue
+		}
+		digest := p.File(&countersign.Organization{ID: organization.ID}).Digest()
+		if err := engine.LogPolicy(ctx, organization.ID, digest); err != nil {
+			return fmt.Errorf("log: policy of organization %s: %w", organization.ID, err)
+		}
+	}
+	return nil
+}
+
 // log logs which policies are in force.
 func (p *loadedPolicies) log(log *slog.Logger) {
 	if p == nil {

@@ -141,6 +141,10 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	changing.policies.log(c.log)
+	changing.engine = engine
+	if err := changing.policies.record(cmd.Context(), engine); err != nil {
+		return err
+	}
 	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log, Observer: seen})))
 	api.TLSConfig = at.tls
 	info, _ := debug.ReadBuildInfo()
@@ -196,6 +200,9 @@ func (c *serveCommand) reload(ctx context.Context, changing *live) {
 		return
 	}
 	changing.policies.log(c.log)
+	if err := changing.policies.record(ctx, changing.engine); err != nil {
+		c.log.Error("the policies are in force, and not in the log", "cause", shown(err))
+	}
 	c.log.Info("reloaded", "organizations", len(changing.current.Load().configured.Organizations))
 	if len(needRestart) > 0 {
 		c.log.Warn("some changes take effect at the next start only", "members", needRestart)

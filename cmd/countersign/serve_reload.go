@@ -22,6 +22,7 @@ import (
 type live struct {
 	current  atomic.Pointer[snapshot]
 	policies *loadedPolicies // nil: no organization has one
+	engine   *countersign.Engine
 }
 
 // snapshot is one reading of the configuration.
@@ -83,6 +84,7 @@ func fixedChanges(was, next *config.Config) []string {
 		{"origins", was.Origins, next.Origins}, {"console", was.Console, next.Console},
 		{"store", was.Store, next.Store}, {"keystore", was.Keystore, next.Keystore},
 		{"passphraseFile", was.PassphraseFile, next.PassphraseFile}, {"proofKey", was.ProofKey, next.ProofKey}, {"otp", was.OTP, next.OTP},
+		{"log", was.Log, next.Log},
 		{"descriptors", was.Descriptors == nil, next.Descriptors == nil},
 	} {
 		if !reflect.DeepEqual(member.was, member.next) {

@@ -12,11 +12,14 @@
 // at once.
 //
 //	buckets
-//	  meta          "version"             → 2
+//	  meta          "version"             → 3
 //	  activities    organization ‖ id     → version 1 ‖ fingerprint 32 ‖ keepUntil 8 ‖ length, submittedBy ‖ data
 //	  fingerprints  organization ‖ 32     → id
 //	  ledgers       organization ‖ key 33 → keepUntil 8 ‖ value
 //	  expiry        time 8 ‖ the key of a ledger → nothing
+//	  log heads     organization          → translog.Head
+//	  log leaves    organization ‖ index 8 → number of hashes 1 ‖ hashes ‖ leaf
+//	  log indexes   organization ‖ id     → index 8
 //
 // An organization in a key has its length before it, as a uvarint; times are
 // milliseconds since the epoch, big-endian.

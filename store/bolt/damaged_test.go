@@ -158,12 +158,12 @@ func TestDamagedCodes(t *testing.T) {
 // TestFileOfAnotherVersion is not opened, nor changed.
 func TestFileOfAnotherVersion(t *testing.T) {
 	path := filled(t)
-	damage(t, path, "meta", func([]byte) []byte { return []byte{3} })
-	if s, err := bolt.Open(path); err == nil || !strings.Contains(err.Error(), "layout version 03; this program knows 2: use a newer program") {
+	damage(t, path, "meta", func([]byte) []byte { return []byte{4} })
+	if s, err := bolt.Open(path); err == nil || !strings.Contains(err.Error(), "layout version 04; this program knows 3: use a newer program") {
 		t.Errorf("opened with %v, %v", s, err)
 	}
 	damage(t, path, "meta", func(version []byte) []byte {
-		if string(version) != "\x03" {
+		if string(version) != "\x04" {
 			t.Errorf("the version was changed to %x", version)
 		}
 		return version

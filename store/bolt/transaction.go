@@ -20,14 +20,17 @@ var (
 	bucketFingerprints = []byte("fingerprints")
 	bucketLedgers      = []byte("ledgers")
 	bucketExpiry       = []byte("expiry")
+	bucketHeads        = []byte("log heads")
+	bucketLeaves       = []byte("log leaves")
+	bucketIndexes      = []byte("log indexes")
 	keyVersion         = []byte("version")
 	keyProbe           = []byte("probe")
 )
 
-// fileVersion is the layout that this program writes. It brings version 1 up to
-// date, which had one-time passwords, minutes old at most, in buckets of their
-// own: they are dropped.
-const fileVersion = 2
+// fileVersion is the layout that this program writes. It brings older ones up to
+// date: version 1 had one-time passwords, minutes old at most, in buckets of their
+// own, which are dropped; version 2 had no log.
+const fileVersion = 3
 
 // layOut makes the buckets of a new file, checks the version of an old one, and
 // brings it up to date.
@@ -44,10 +47,10 @@ func layOut(tx *bbolt.Tx) error {
 				return err
 			}
 		}
-	case version != nil && !slices.Equal(version, []byte{fileVersion}):
+	case version != nil && !slices.Equal(version, []byte{2}) && !slices.Equal(version, []byte{fileVersion}):
 		return fmt.Errorf("the file has layout version %x; this program knows %d: use a newer program", version, fileVersion)
 	}
-	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketLedgers, bucketExpiry} {
+	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketLedgers, bucketExpiry, bucketHeads, bucketLeaves, bucketIndexes} {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}
@@ -106,7 +109,14 @@ func (t *transaction) record(activity *store.Activity) error {
 	if err := t.put(bucketActivities, key, encodeActivity(activity)); err != nil {
 		return err
 	}
-	return t.put(bucketFingerprints, within(activity.OrganizationID, activity.Fingerprint[:]), []byte(activity.ID))
+	if err := t.put(bucketFingerprints, within(activity.OrganizationID, activity.Fingerprint[:]), []byte(activity.ID)); err != nil {
+		return err
+	}
+	if activity.Leaf == nil {
+		return nil
+	}
+	_, err := t.appendLeaf(activity.OrganizationID, activity.ID, activity.Leaf)
+	return err
 }
 
 // recorded returns the completed activity of a request, or nil.

@@ -3,7 +3,8 @@
 //
 // It forgets a completed activity after its KeepUntil, and takes no request from
 // then on that could be the one it forgot: whatever the clock does, none is
-// carried out twice while the process lives. It is
+// carried out twice while the process lives. Leaves of the log are kept for ever,
+// without the records that they name. The store is
 // bounded in bytes. When it is full of what could still be asked for, it refuses
 // what is new with store.ErrFull; it never evicts, since a request whose record
 // was evicted could be carried out twice.
@@ -38,6 +39,7 @@ type Store struct {
 	ids        map[idKey]*store.Activity
 	entries    map[entryKey]*entry
 	expiry     expiryHeap
+	logs       map[string]*log
 }
 
 var _ store.Store = (*Store)(nil)
@@ -76,6 +78,7 @@ func New(maxBytes int) *Store {
 		activities: map[requestKey]*store.Activity{},
 		ids:        map[idKey]*store.Activity{},
 		entries:    map[entryKey]*entry{},
+		logs:       map[string]*log{},
 	}
 }
 
@@ -162,14 +165,19 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change store.
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
 	activity.Data = fitted(activity.Data)
+	leaf := activity.Leaf
+	activity.Leaf = nil
 	cost := costOf(&activity)
-	if err := s.room(cost - s.leases.Size(lease)); err != nil {
+	if err := s.room(cost + leafCost(leaf) - s.leases.Size(lease)); err != nil {
 		return err
 	}
 	if change != nil {
 		if err := s.applyWhole(activity.OrganizationID, change); err != nil {
 			return err
 		}
+	}
+	if leaf != nil {
+		s.append(activity.OrganizationID, activity.ID, leaf)
 	}
 	s.used += cost
 	s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}] = &activity
@@ -262,7 +270,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.activities, s.ids, s.entries, s.expiry = nil, nil, nil, nil
+	s.activities, s.ids, s.entries, s.expiry, s.logs = nil, nil, nil, nil, nil
 	return nil
 }
 

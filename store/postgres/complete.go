@@ -41,7 +41,12 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 			return err
 		}
 		return one.lost()
-	}, change)
+	}, store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
+		if refusal, err = change.Apply(l); refusal == nil && err == nil {
+			err = logCompletions(ctx, l.(*ledger).q, []*completion{one}) // last: all wait for the log's lock
+		}
+		return refusal, err
+	}))
 	return one.explain(err)
 }
 
@@ -62,8 +67,16 @@ func (c *completion) explain(err error) error {
 	return err
 }
 
-// completeAll records what was handed in, some megabytes at a time.
+// completeAll records what was handed in, some megabytes at a time, but for what
+// has been given up since.
 func (s *Store) completeAll(all []*completion) {
+	all = slices.DeleteFunc(all, func(one *completion) bool {
+		err := one.ctx.Err()
+		if err != nil {
+			one.answer <- err
+		}
+		return err != nil
+	})
 	slices.SortFunc(all, func(a, b *completion) int {
 		return byRequest(a.lease.OrganizationID, b.lease.OrganizationID, &a.lease.Fingerprint, &b.lease.Fingerprint)
 	})
@@ -81,7 +94,7 @@ func (s *Store) completeAll(all []*completion) {
 // completeTogether records activities in one statement. If the database refuses
 // one of them, each is recorded by itself.
 func (s *Store) completeTogether(all []*completion) {
-	err := s.run(context.Background(), func(ctx context.Context, q querier) error { return record(ctx, q, all) })
+	err := s.recordTogether(all)
 	if ofOneRow(err) && len(all) > 1 {
 		for i := range all {
 			s.completeTogether(all[i : i+1])
@@ -98,6 +111,30 @@ func (s *Store) completeTogether(all []*completion) {
 		}
 		one.answer <- outcome
 	}
+}
+
+// recordTogether is one statement, or a transaction if there are leaves for the log.
+func (s *Store) recordTogether(all []*completion) error {
+	if !slices.ContainsFunc(all, func(one *completion) bool { return one.activity.Leaf != nil }) {
+		return s.run(context.Background(), func(ctx context.Context, q querier) error { return record(ctx, q, all) })
+	}
+	return s.transact(context.Background(), func(ctx context.Context, q querier) error {
+		if err := record(ctx, q, all); err != nil {
+			return err
+		}
+		return logCompletions(ctx, q, all)
+	})
+}
+
+// logCompletions appends the leaves of the activities that were recorded.
+func logCompletions(ctx context.Context, q querier, all []*completion) error {
+	var entries []*logEntry
+	for _, one := range all {
+		if one.recorded && one.activity.Leaf != nil {
+			entries = append(entries, &logEntry{organization: one.lease.OrganizationID, id: one.activity.ID, leaf: one.activity.Leaf})
+		}
+	}
+	return appendLeaves(ctx, q, entries)
 }
 
 // record writes the activities whose leases are there.

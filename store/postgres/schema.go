@@ -70,6 +70,21 @@ var migrations = []string{
 	// Leases are taken without waiting for the disk: a crash may take nextval
 	// back with the lease, and a token comes again. The nonce does not.
 	`ALTER TABLE countersign_activities ADD nonce bigint NOT NULL DEFAULT 0;`,
+
+	// The log of each organization.
+	`CREATE TABLE countersign_log_heads (
+		organization_id text COLLATE "C" PRIMARY KEY,
+		head            bytea NOT NULL              -- translog.Head; its row is the lock of the log
+	);
+	CREATE TABLE countersign_log_leaves (
+		organization_id text COLLATE "C" NOT NULL,
+		index           bigint NOT NULL,
+		id              text COLLATE "C" NOT NULL,
+		leaf            bytea NOT NULL,
+		hashes          bytea NOT NULL,             -- 32 bytes each
+		PRIMARY KEY (organization_id, index)
+	);
+	CREATE INDEX ON countersign_log_leaves (organization_id, id);`,
 }
 
 // migrationLock keeps nodes that start at the same time from migrating at the

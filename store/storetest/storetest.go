@@ -50,6 +50,7 @@ func Run(t *testing.T, h Harness) {
 	t.Run("changes", func(t *testing.T) { runChanges(t, h) })
 	t.Run("ledger", func(t *testing.T) { runLedger(t, h) })
 	t.Run("one-time passwords", func(t *testing.T) { runOTP(t, h) })
+	t.Run("log", func(t *testing.T) { runLog(t, h) })
 	t.Run("charges", func(t *testing.T) { runCharges(t, h) })
 	t.Run("sweep", func(t *testing.T) { runSweep(t, h) })
 	t.Run("model", func(t *testing.T) { runModel(t, h) })

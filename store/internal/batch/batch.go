@@ -44,8 +44,12 @@ func New[T any](options Options, do func(batch []T)) *Writer[T] {
 	return w
 }
 
-// Put hands an item in. It waits while the queue is full.
+// Put hands an item in, unless the context has ended. It waits while the queue is
+// full.
 func (w *Writer[T]) Put(ctx context.Context, item T) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.stopped {

@@ -78,6 +78,19 @@ func TestQueuesMeanwhile(t *testing.T) {
 	})
 }
 
+// TestEndedContext hands nothing in, however much room there is.
+func TestEndedContext(t *testing.T) {
+	w := batch.New(batch.Options{Max: 1}, func([]int) { t.Error("it was handed in") })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 {
+		if err := w.Put(ctx, 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("with a context that has ended: %v", err)
+		}
+	}
+	w.Stop()
+}
+
 // TestStop: what was handed in is written, and nothing is taken afterwards.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

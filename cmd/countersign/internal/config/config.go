@@ -9,6 +9,7 @@
 //	keystore: file:keys             # or pkcs11:…
 //	passphraseFile: passphrase      # mode 0600; left out: asked for on the terminal
 //	proofKey: file:proof.pem        # an ECDSA key on P-256; left out: no app proofs and no one-time passwords redeemed
+//	log: {keyFile: log.pem}         # Ed25519, signs checkpoints of the log; off: true for no log
 //	organizations: […]              # countersign.OrganizationConfig
 //	descriptors: {folder: …, pins: …, auditors: […]}  # what calls mean; left out: only what is built in
 //	tokens: [tokens.json]           # token lists, for display
@@ -48,6 +49,13 @@ type Config struct {
 	Tokens         []string                         `yaml:"tokens"` // files
 	Labels         []Label                          `yaml:"labels"`
 	OTP            *OTP                             `yaml:"otp"`
+	Log            Log                              `yaml:"log"`
+}
+
+// Log is how the log of completed activities is kept.
+type Log struct {
+	KeyFile string `yaml:"keyFile"` // signs checkpoints; left out: none can be signed
+	Off     bool   `yaml:"off"`     // keep none
 }
 
 // Descriptors is a folder of files that say what calls mean, and on whose word
@@ -221,6 +229,7 @@ func (c *Config) resolve() {
 	c.Store = withinURI(dir, "bolt", c.Store)
 	c.Keystore = withinURI(dir, "file", c.Keystore)
 	c.ProofKey = withinURI(dir, "file", c.ProofKey)
+	c.Log.KeyFile = within(dir, c.Log.KeyFile)
 }
 
 func (s *SMTP) paths() []*string {

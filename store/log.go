@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// Log is implemented by stores that keep a log of each organization: the leaves
+// of package translog, one after the other, which nothing changes or removes.
+// Nodes that share a store share the logs.
+type Log interface {
+	// AppendLeaf appends a leaf, under an id, of what is not completed here, and
+	// returns its index. Complete appends the leaf of an activity by itself.
+	AppendLeaf(ctx context.Context, organizationID, id string, leaf []byte) (index int64, err error)
+
+	// LogHead returns the head of an organization's log.
+	LogHead(ctx context.Context, organizationID string) (translog.Head, error)
+
+	// LogRows returns the rows of leaves, in the order of their indexes, which
+	// rise. If one is not there, the error is translog.ErrMissing.
+	LogRows(ctx context.Context, organizationID string, indexes []int64) ([]translog.Row, error)
+
+	// LogIndex returns the index of the leaf of an id, or ErrNotFound.
+	LogIndex(ctx context.Context, organizationID, id string) (index int64, err error)
+}
+
+// Prove proves that what has an id is in the log of an organization, as it is now.
+func Prove(ctx context.Context, log Log, signer *translog.Signer, organizationID, id string) (*translog.Proof, error) {
+	source := LogOf(log, organizationID)
+	index, err := log.LogIndex(ctx, organizationID, id)
+	if err != nil {
+		return nil, err
+	}
+	head, err := source.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := source.Rows(ctx, []int64{index})
+	if err != nil {
+		return nil, err
+	}
+	proof := &translog.Proof{Leaf: rows[0].Leaf, Index: index}
+	if proof.Hashes, err = translog.Inclusion(ctx, source, head.Size, index); err != nil {
+		return nil, err
+	}
+	proof.Checkpoint, err = signer.Checkpoint(organizationID, head.Tree())
+	return proof, err
+}
+
+// Advance signs the head of a log, and proves that it extends the one of a size:
+// what a witness that has seen that one asks for.
+func Advance(ctx context.Context, log Log, signer *translog.Signer, organizationID string, old int64) (*translog.Advance, error) {
+	source := LogOf(log, organizationID)
+	head, err := source.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	advance := &translog.Advance{Old: old}
+	if advance.Proof, err = translog.Consistency(ctx, source, head.Size, old); err != nil {
+		return nil, err
+	}
+	advance.Checkpoint, err = signer.Checkpoint(organizationID, head.Tree())
+	return advance, err
+}
+
+// LogOf returns the log of one organization.
+func LogOf(log Log, organizationID string) translog.Source { return logOf{log, organizationID} }
+
+type logOf struct {
+	log          Log
+	organization string
+}
+
+// Head implements translog.Source.
+func (l logOf) Head(ctx context.Context) (translog.Head, error) {
+	return l.log.LogHead(ctx, l.organization)
+}
+
+// Rows implements translog.Source.
+func (l logOf) Rows(ctx context.Context, indexes []int64) ([]translog.Row, error) {
+	return l.log.LogRows(ctx, l.organization, indexes)
+}

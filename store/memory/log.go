@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+var _ store.Log = (*Store)(nil)
+
+// log is the log of an organization.
+type log struct {
+	head    translog.Head
+	rows    []translog.Row
+	indexes map[string]int64 // by id
+}
+
+// rowCost is about what a leaf takes beside its bytes: its hashes, two on
+// average, and its id and index.
+const rowCost = 256
+
+func leafCost(leaf []byte) int {
+	if leaf == nil {
+		return 0
+	}
+	return rowCost + len(leaf)
+}
+
+// append adds a leaf, for which there is room.
+func (s *Store) append(organizationID, id string, leaf []byte) int64 {
+	at := s.logs[organizationID]
+	if at == nil {
+		at = &log{indexes: map[string]int64{}}
+		s.logs[organizationID] = at
+	}
+	index := at.head.Size
+	at.rows = append(at.rows, at.head.Append(leaf))
+	at.indexes[id] = index
+	s.used += leafCost(leaf)
+	return index
+}
+
+// AppendLeaf implements store.Log.
+func (s *Store) AppendLeaf(ctx context.Context, organizationID, id string, leaf []byte) (int64, error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	if err := s.room(leafCost(leaf)); err != nil {
+		return 0, err
+	}
+	return s.append(organizationID, id, leaf), nil
+}
+
+// LogHead implements store.Log.
+func (s *Store) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
+	if err := s.lock(ctx); err != nil {
+		return head, err
+	}
+	defer s.mu.Unlock()
+	if at := s.logs[organizationID]; at != nil {
+		head = at.head
+	}
+	return head, nil
+}
+
+// LogRows implements store.Log.
+func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) ([]translog.Row, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	at := s.logs[organizationID]
+	rows := make([]translog.Row, len(indexes))
+	for i, index := range indexes {
+		if at == nil || index < 0 || index >= int64(len(at.rows)) {
+			return nil, fmt.Errorf("%w: leaf %d", translog.ErrMissing, index)
+		}
+		rows[i] = at.rows[index]
+	}
+	return rows, nil
+}
+
+// LogIndex implements store.Log.
+func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (int64, error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	if at := s.logs[organizationID]; at != nil {
+		if index, ok := at.indexes[id]; ok {
+			return index, nil
+		}
+	}
+	return 0, store.ErrNotFound
+}

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+var _ store.Log = (*Store)(nil)
+
+// logEntry is a leaf to be appended, and where it comes to stand.
+type logEntry struct {
+	organization, id string
+	leaf             []byte
+	index            int64
+}
+
+// appendLeaves adds leaves to the logs of their organizations. It locks the logs
+// until the transaction ends: nodes that share them take turns.
+func appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	heads, err := lockHeads(ctx, q, entries)
+	if err != nil {
+		return err
+	}
+	var (
+		organizations, ids = make([]string, len(entries)), make([]string, len(entries))
+		indexes            = make([]int64, len(entries))
+		leaves, hashes     = make([][]byte, len(entries)), make([][]byte, len(entries))
+	)
+	for i, one := range entries {
+		head := heads[one.organization]
+		one.index = head.Size
+		organizations[i], ids[i], indexes[i] = one.organization, one.id, head.Size
+		row := head.Append(one.leaf)
+		leaves[i], hashes[i] = row.Leaf, row.Hashes
+	}
+	moved, edges := make([]string, 0, len(heads)), make([][]byte, 0, len(heads))
+	for organization, head := range heads {
+		moved, edges = append(moved, organization), append(edges, head.Encode())
+	}
+	_, err = q.Exec(ctx, `
+		WITH moved AS (
+			UPDATE countersign_log_heads AS held SET head = log.head
+			FROM unnest($6::text[], $7::bytea[]) AS log (organization_id, head)
+			WHERE held.organization_id = log.organization_id)
+		INSERT INTO countersign_log_leaves (organization_id, index, id, leaf, hashes)
+		SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[])`,
+		organizations, indexes, ids, leaves, hashes, moved, edges)
+	return err
+}
+
+// lockHeads locks the logs in the order of their organizations, and makes those
+// that are not there.
+func lockHeads(ctx context.Context, q querier, entries []*logEntry) (map[string]*translog.Head, error) {
+	var organizations []string
+	for _, one := range entries {
+		organizations = append(organizations, one.organization)
+	}
+	slices.Sort(organizations)
+	rows, _ := q.Query(ctx, `
+		INSERT INTO countersign_log_heads AS held (organization_id, head)
+		SELECT organization_id, '' FROM unnest($1::text[]) AS organization_id ORDER BY organization_id
+		ON CONFLICT (organization_id) DO UPDATE SET head = held.head
+		RETURNING organization_id, head`, slices.Compact(organizations)) // ForEachRow has the error
+	heads := map[string]*translog.Head{}
+	var organization string
+	var encoded []byte
+	_, err := pgx.ForEachRow(rows, []any{&organization, &encoded}, func() error {
+		head, err := translog.ParseHead(encoded)
+		heads[organization] = &head
+		return err
+	})
+	return heads, err
+}
+
+// AppendLeaf implements store.Log.
+func (s *Store) AppendLeaf(ctx context.Context, organizationID, id string, leaf []byte) (int64, error) {
+	entry := &logEntry{organization: organizationID, id: id, leaf: leaf}
+	err := s.transact(ctx, func(ctx context.Context, q querier) error { return appendLeaves(ctx, q, []*logEntry{entry}) })
+	return entry.index, err
+}
+
+// LogHead implements store.Log.
+func (s *Store) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
+	var encoded []byte
+	err = s.run(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, `SELECT head FROM countersign_log_heads WHERE organization_id = $1`, organizationID).Scan(&encoded)
+	})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return head, err
+	}
+	return translog.ParseHead(encoded)
+}
+
+// LogRows implements store.Log.
+func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) (found []translog.Row, err error) {
+	missing := error(nil)
+	err = s.run(ctx, func(ctx context.Context, q querier) error {
+		found, missing = nil, nil
+		rows, _ := q.Query(ctx, `
+			SELECT index, leaf, hashes FROM countersign_log_leaves
+			WHERE organization_id = $1 AND index = ANY($2) ORDER BY index`, organizationID, indexes) // ForEachRow has the error
+		var index int64
+		var leaf, hashes []byte
+		_, err := pgx.ForEachRow(rows, []any{&index, &leaf, &hashes}, func() error {
+			if missing == nil && index != indexes[len(found)] {
+				missing = fmt.Errorf("%w: leaf %d", translog.ErrMissing, indexes[len(found)])
+			}
+			if missing == nil {
+				found = append(found, translog.Row{Leaf: slices.Clone(leaf), Hashes: slices.Clone(hashes)})
+			}
+			return nil
+		})
+		return err
+	})
+	if err == nil && missing == nil && len(found) < len(indexes) {
+		missing = fmt.Errorf("%w: leaf %d", translog.ErrMissing, indexes[len(found)])
+	}
+	return found, errors.Join(err, missing)
+}
+
+// LogIndex implements store.Log.
+func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (index int64, err error) {
+	if !isText(organizationID) || !isText(id) {
+		return 0, store.ErrNotFound
+	}
+	err = s.run(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, `
+			SELECT index FROM countersign_log_leaves WHERE organization_id = $1 AND id = $2 ORDER BY index LIMIT 1`, organizationID, id).Scan(&index)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, store.ErrNotFound
+	}
+	return index, err
+}

@@ -1,0 +1,143 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// runLog holds the log of a store that keeps one against its activities.
+func runLog(t *testing.T, h Harness) {
+	if _, ok := open(t, h).Store.(store.Log); !ok {
+		return // it keeps none
+	}
+	t.Run("an activity is a leaf", func(t *testing.T) { logsActivities(t, open(t, h)) })
+	t.Run("many at once", func(t *testing.T) { logsAtOnce(t, open(t, h), nil) })
+	t.Run("organizations are walls", func(t *testing.T) { logsApart(t, open(t, h)) })
+	if h.Nodes != nil {
+		t.Run("two nodes, one log", func(t *testing.T) {
+			one, other := h.Nodes(t)
+			t.Cleanup(func() { _ = errors.Join(one.Close(), other.Close()) })
+			logsAtOnce(t, on(t, h, one), other)
+		})
+	}
+}
+
+// logged is an activity with its leaf.
+func (b *bench) logged(body string) store.Activity {
+	b.t.Helper()
+	activity := b.activity(body)
+	leaf := translog.NewLeaf(activity.OrganizationID, activity.ID, activity.Fingerprint, activity.Data)
+	encoded, err := leaf.Encode()
+	b.noError(err)
+	activity.Leaf = encoded
+	return activity
+}
+
+// audit hashes the log again, and expects as many leaves.
+func (b *bench) audit(leaves int64) {
+	b.t.Helper()
+	seen, err := translog.Audit(b.t.Context(), store.LogOf(b.Store.(store.Log), organization), nil, b.recordOf)
+	b.noError(err)
+	if seen.Leaves != leaves {
+		b.t.Errorf("the log has %d leaves, want %d", seen.Leaves, leaves)
+	}
+}
+
+func (b *bench) recordOf(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+	activity, err := b.Get(ctx, leaf.Organization, leaf.ID)
+	return activity.Data, err
+}
+
+// logsActivities completes with and without a change, and without success.
+func logsActivities(t *testing.T, b *bench) {
+	log := b.Store.(store.Log)
+	nothing := change(func(otp.Ledger) (refusal, err error) { return nil, nil })
+	refuses := change(func(otp.Ledger) (refusal, err error) { return errors.New("no"), nil })
+	b.noError(b.Complete(t.Context(), b.lease("a"), b.logged("a"), nil))
+	b.noError(b.Complete(t.Context(), b.lease("b"), b.logged("b"), nothing))
+	lease := b.lease("c")
+	if err := b.Complete(t.Context(), lease, b.logged("c"), refuses); err == nil {
+		t.Error("the change refused")
+	}
+	b.audit(2)
+	b.noError(b.Complete(t.Context(), lease, b.logged("c"), nothing))
+	if err := b.Complete(t.Context(), lease, b.logged("c"), nil); !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("completed twice: %v", err)
+	}
+	b.audit(3)
+	b.complete(b.lease("d"), "d") // without a leaf
+	index, err := log.AppendLeaf(t.Context(), organization, "id of d", b.logged("d").Leaf)
+	if err != nil || index != 3 {
+		t.Errorf("a leaf of its own is %d, %v", index, err)
+	}
+	b.audit(4)
+	for i, body := range []string{"a", "b", "c", "d"} {
+		if index, err := log.LogIndex(t.Context(), organization, "id of "+body); err != nil || index != int64(i) {
+			t.Errorf("the leaf of %s is %d, %v: want %d", body, index, err, i)
+		}
+	}
+	if _, err := log.LogIndex(t.Context(), organization, "nothing"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a leaf that is not there: %v", err)
+	}
+	if _, err := log.LogRows(t.Context(), organization, []int64{3, 4}); !errors.Is(err, translog.ErrMissing) {
+		t.Errorf("a row that is not there: %v", err)
+	}
+}
+
+// logsAtOnce completes many activities at the same time, over two nodes if there
+// are two: each has a leaf, and each leaf an index of its own.
+func logsAtOnce(t *testing.T, b *bench, other store.Store) {
+	const bodies = 40
+	nodes := []store.Store{b.Store, b.Store}
+	if other != nil {
+		nodes[1] = other
+	}
+	b.inParallel(bodies, func(i int) {
+		body := fmt.Sprint(i)
+		begun, err := nodes[i%2].Begin(t.Context(), b.longClaim(body), nil)
+		if err != nil || begun.Lease == nil {
+			t.Errorf("%+v, %v: want a lease", begun, err)
+			return
+		}
+		if err := nodes[i%2].Complete(t.Context(), *begun.Lease, b.logged(body), nil); err != nil {
+			t.Error(err)
+		}
+	})
+	b.audit(bodies)
+	b.proveAll(bodies)
+}
+
+// proveAll proves each leaf to be in the log, and each size to extend the one
+// before.
+func (b *bench) proveAll(bodies int64) {
+	b.t.Helper()
+	source := store.LogOf(b.Store.(store.Log), organization)
+	for index := range bodies {
+		if _, err := translog.Inclusion(b.t.Context(), source, bodies, index); err != nil {
+			b.t.Errorf("leaf %d: %v", index, err)
+		}
+		if _, err := translog.Consistency(b.t.Context(), source, bodies, index); err != nil {
+			b.t.Errorf("from %d leaves: %v", index, err)
+		}
+	}
+}
+
+func logsApart(t *testing.T, b *bench) {
+	log := b.Store.(store.Log)
+	for i := range 3 {
+		for _, of := range []string{organization, "another"} {
+			if index, err := log.AppendLeaf(t.Context(), of, of, []byte("leaf")); err != nil || index != int64(i) {
+				t.Errorf("leaf %d of %s is %d, %v", i, of, index, err)
+			}
+		}
+	}
+	if head, err := log.LogHead(t.Context(), "nobody"); err != nil || head.Size != 0 {
+		t.Errorf("a log without leaves: %+v, %v", head, err)
+	}
+}

@@ -1,0 +1,161 @@
+package translog
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// leafSchema is what an encoded leaf begins with.
+const leafSchema = "countersign.leaf/1"
+
+// MaxName bounds the organization and the id of a leaf, in bytes.
+const MaxName = 1024
+
+// Leaf is one entry of a log.
+type Leaf struct {
+	Organization string
+	ID           string            // of the activity; of what is no activity, its kind and time
+	Fingerprint  [sha256.Size]byte // of the request body; zero for what is no activity
+	Record       [sha256.Size]byte // SHA-256 of the record as it is stored
+}
+
+// NewLeaf returns the leaf of a record.
+func NewLeaf(organization, id string, fingerprint [sha256.Size]byte, record []byte) Leaf {
+	return Leaf{organization, id, fingerprint, sha256.Sum256(record)}
+}
+
+// policyID begins the id of a leaf that names a policy, not a record.
+const policyID = "policy/"
+
+// NewPolicyLeaf returns the leaf of a policy, given by its SHA-256, that is in
+// force from a time on.
+func NewPolicyLeaf(organization string, digest [sha256.Size]byte, from time.Time) Leaf {
+	return Leaf{Organization: organization, ID: policyID + from.UTC().Format(time.RFC3339Nano), Record: digest}
+}
+
+// IsPolicy reports whether the leaf is of a policy. Activities have other ids.
+func (l *Leaf) IsPolicy() bool { return strings.HasPrefix(l.ID, policyID) }
+
+// Encode returns the leaf in its only form:
+//
+//	"countersign.leaf/1" ‖ length 2, organization ‖ length 2, id ‖ fingerprint 32 ‖ record 32
+//
+// with lengths in big-endian order. It returns an error if a name is longer than
+// MaxName.
+func (l *Leaf) Encode() ([]byte, error) {
+	if len(l.Organization) > MaxName || len(l.ID) > MaxName {
+		return nil, fmt.Errorf("translog: the organization has %d bytes and the id %d: a leaf has room for %d", len(l.Organization), len(l.ID), MaxName)
+	}
+	out := make([]byte, 0, len(leafSchema)+4+len(l.Organization)+len(l.ID)+2*sha256.Size)
+	out = append(out, leafSchema...)
+	for _, name := range []string{l.Organization, l.ID} {
+		out = append(binary.BigEndian.AppendUint16(out, uint16(len(name))), name...)
+	}
+	return append(append(out, l.Fingerprint[:]...), l.Record[:]...), nil
+}
+
+var errLeaf = errors.New("translog: this is no leaf: countersign.leaf/1, two names and two hashes are expected")
+
+// ParseLeaf reads what Encode returned, and nothing else.
+func ParseLeaf(in []byte) (leaf Leaf, err error) {
+	rest, ok := in, len(in) >= len(leafSchema) && string(in[:len(leafSchema)]) == leafSchema
+	if !ok {
+		return leaf, errLeaf
+	}
+	rest = rest[len(leafSchema):]
+	for _, name := range []*string{&leaf.Organization, &leaf.ID} {
+		if len(rest) < 2 {
+			return Leaf{}, errLeaf
+		}
+		length := int(binary.BigEndian.Uint16(rest))
+		if length > MaxName || length > len(rest)-2 {
+			return Leaf{}, errLeaf
+		}
+		*name, rest = string(rest[2:2+length]), rest[2+length:]
+	}
+	if len(rest) != 2*sha256.Size {
+		return Leaf{}, errLeaf
+	}
+	copy(leaf.Fingerprint[:], rest)
+	copy(leaf.Record[:], rest[sha256.Size:])
+	return leaf, nil
+}
+
+// Row is what a store keeps of one leaf.
+type Row struct {
+	Leaf []byte
+
+	// Hashes are the nodes that the leaf completes, 32 bytes each: its own hash,
+	// and that of each subtree whose last leaf it is, the smallest first.
+	Hashes []byte
+}
+
+// Head is the size of a log and its right edge: all that appending needs.
+type Head struct {
+	Size int64
+	Edge []tlog.Hash // of the complete subtrees that the leaves make up, the largest first
+}
+
+// Append adds a leaf and returns its row.
+func (h *Head) Append(leaf []byte) Row {
+	hash := tlog.RecordHash(leaf)
+	row := Row{Leaf: leaf, Hashes: append(make([]byte, 0, 2*len(hash)), hash[:]...)}
+	edge := append(make([]tlog.Hash, 0, len(h.Edge)+1), h.Edge...)
+	for n := h.Size; n&1 == 1; n >>= 1 {
+		hash = tlog.NodeHash(edge[len(edge)-1], hash)
+		edge = edge[:len(edge)-1]
+		row.Hashes = append(row.Hashes, hash[:]...)
+	}
+	h.Size, h.Edge = h.Size+1, append(edge, hash)
+	return row
+}
+
+// Tree returns the size and the root.
+func (h *Head) Tree() tlog.Tree {
+	if h.Size == 0 {
+		return tlog.Tree{Hash: sha256.Sum256(nil)}
+	}
+	root := h.Edge[len(h.Edge)-1]
+	for i := len(h.Edge) - 2; i >= 0; i-- {
+		root = tlog.NodeHash(h.Edge[i], root)
+	}
+	return tlog.Tree{N: h.Size, Hash: root}
+}
+
+// Encode returns the head for a store: size 8, big-endian ‖ the edge.
+func (h *Head) Encode() []byte {
+	out := binary.BigEndian.AppendUint64(nil, uint64(h.Size))
+	for _, hash := range h.Edge {
+		out = append(out, hash[:]...)
+	}
+	return out
+}
+
+// ParseHead reads what Encode returned; nothing is an empty log.
+func ParseHead(in []byte) (h Head, err error) {
+	if len(in) == 0 {
+		return h, nil
+	}
+	if len(in) < 8 {
+		return h, errHead
+	}
+	size := binary.BigEndian.Uint64(in)
+	if size > math.MaxInt64 || len(in) != 8+len(tlog.Hash{})*bits.OnesCount64(size) {
+		return Head{}, errHead
+	}
+	h.Size = int64(size)
+	for rest := in[8:]; len(rest) > 0; rest = rest[len(tlog.Hash{}):] {
+		h.Edge = append(h.Edge, tlog.Hash(rest[:len(tlog.Hash{})]))
+	}
+	return h, nil
+}
+
+var errHead = errors.New("translog: the head of the log is damaged: a size and one hash for each of its subtrees are expected")

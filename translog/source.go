@@ -1,0 +1,63 @@
+package translog
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Source is the log of one organization, as a store has it.
+type Source interface {
+	// Head returns the head as it was last committed.
+	Head(ctx context.Context) (Head, error)
+
+	// Rows returns the rows of leaves, in the order of their indexes, which
+	// rise. A row that is not there is an error.
+	Rows(ctx context.Context, indexes []int64) ([]Row, error)
+}
+
+// hashReader reads nodes of the tree from the rows of a source.
+type hashReader struct {
+	ctx    context.Context
+	source Source
+}
+
+// ReadHashes implements tlog.HashReader.
+func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	for i, index := range indexes {
+		level, n := tlog.SplitStoredHashIndex(index)
+		leaf := (n+1)<<level - 1 // the last of the subtree
+		rows, err := r.source.Rows(r.ctx, []int64{leaf})
+		if err != nil {
+			return nil, err
+		}
+		from := level * tlog.HashSize
+		if len(rows) != 1 || len(rows[0].Hashes) < from+tlog.HashSize {
+			return nil, fmt.Errorf("translog: leaf %d is damaged: it has no hash of level %d", leaf, level)
+		}
+		copy(hashes[i][:], rows[0].Hashes[from:])
+	}
+	return hashes, nil
+}
+
+// Inclusion returns the proof that a leaf is in the tree of the first size leaves.
+func Inclusion(ctx context.Context, source Source, size, index int64) (tlog.RecordProof, error) {
+	if index < 0 || index >= size {
+		return nil, fmt.Errorf("translog: leaf %d is not in a log of %d", index, size)
+	}
+	return tlog.ProveRecord(size, index, hashReader{ctx, source})
+}
+
+// Consistency returns the proof that the tree of the first size leaves extends
+// that of the first old.
+func Consistency(ctx context.Context, source Source, size, old int64) (tlog.TreeProof, error) {
+	switch {
+	case old < 0 || old > size:
+		return nil, fmt.Errorf("translog: the log has %d leaves, fewer than the %d of the earlier checkpoint: %s", size, old, shorter)
+	case old == 0 || old == size:
+		return nil, nil
+	}
+	return tlog.ProveTree(size, old, hashReader{ctx, source})
+}
