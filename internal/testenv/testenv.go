@@ -8,6 +8,7 @@
 package testenv
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,19 +71,20 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Root returns the root of the module that the test runs in: the nearest folder
-// above the working directory with a go.mod.
+// Root returns the root of the library's module: the folder above the working
+// directory whose go.mod names it, also for tests in modules of their own.
 func Root() string {
 	folder, err := os.Getwd()
 	if err != nil {
 		panic(err)
 	}
 	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+		mod, _ := os.ReadFile(filepath.Join(folder, "go.mod"))
+		if bytes.HasPrefix(mod, []byte("module github.com/countersign-dev/countersign\n")) {
 			return folder
 		}
 	}
-	panic("testenv: no go.mod above the working directory")
+	panic("testenv: no go.mod of the library above the working directory")
 }
 
 // Slow skips a test under go test -short: one that starts other programs, builds

@@ -1,0 +1,117 @@
+package browser_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// patience ends a test whose page hangs; nothing waits for it to pass.
+const patience = 3 * time.Minute
+
+// newBrowser starts Chromium with a profile of its own. Tabs are made of it.
+func newBrowser(t *testing.T) context.Context {
+	t.Helper()
+	testenv.Slow(t)
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(testenv.Tool(t, "chromium")),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.WindowSize(1000, 900),
+		chromedp.WSURLReadTimeout(patience),
+		chromedp.Flag("lang", "en-US"),
+	)
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancelBrowser := chromedp.NewContext(ctx)
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx); cancelBrowser() })
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// tab is a page of its own.
+type tab struct {
+	t             *testing.T
+	ctx           context.Context
+	authenticator webauthn.AuthenticatorID
+	problems      []string // exceptions and refused content
+}
+
+// newTab opens a blank tab; verified says whether its authenticator verifies the
+// user, as with a PIN or a fingerprint.
+func newTab(t *testing.T, browser context.Context, verified bool) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	ctx, cancelLate := context.WithTimeout(ctx, patience)
+	t.Cleanup(cancelLate)
+	page := &tab{t: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch event := event.(type) {
+		case *runtime.EventExceptionThrown:
+			page.problems = append(page.problems, event.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			if event.Type == runtime.APITypeError {
+				page.problems = append(page.problems, string(event.Args[0].Value))
+			}
+		}
+	})
+	page.run(webauthn.Enable(), chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		page.authenticator, err = webauthn.AddVirtualAuthenticator(&webauthn.VirtualAuthenticatorOptions{
+			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+			HasResidentKey: true, HasUserVerification: true, IsUserVerified: verified, AutomaticPresenceSimulation: true,
+		}).Do(ctx)
+		return err
+	}))
+	return page
+}
+
+func (p *tab) run(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := chromedp.Run(p.ctx, actions...); err != nil {
+		p.t.Fatalf("%v; the page said: %q", err, p.problems)
+	}
+}
+
+// evaluate runs a script and returns what it gives.
+func evaluate[T any](p *tab, script string) T {
+	p.t.Helper()
+	var result T
+	p.run(chromedp.Evaluate(script, &result, func(params *runtime.EvaluateParams) *runtime.EvaluateParams {
+		return params.WithAwaitPromise(true)
+	}))
+	return result
+}
+
+// text returns the text of the first element that a selector finds, once it is there.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	var text string
+	p.run(chromedp.WaitReady(selector, chromedp.ByQuery), chromedp.Evaluate("document.querySelector("+quote(selector)+").innerText", &text))
+	return text
+}
+
+// await waits until an expression is true in the page.
+func (p *tab) await(expression string) {
+	p.t.Helper()
+	p.run(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(0)))
+}
+
+// width makes the window as wide as a phone's or a desk's, in either scheme.
+func (p *tab) window(width, height int64, scheme string) {
+	p.t.Helper()
+	p.run(emulation.SetDeviceMetricsOverride(width, height, 1, width < 600),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+}
