@@ -42,7 +42,8 @@ var linkedModules = map[string]string{
 	// cannot sign with.
 	"github.com/oasisprotocol/curve25519-voi": "Ed25519",
 
-	"google.golang.org/protobuf": "protowire, which splits Tron's fields",
+	"github.com/go-json-experiment/json": "JSON of typed data, with positions",
+	"google.golang.org/protobuf":         "protowire, which splits Tron's fields",
 
 	// Requests with a stamp, and one-time passwords.
 	"github.com/fxamacker/cbor/v2": "COSE keys of passkeys",
