@@ -2,7 +2,6 @@ package descriptors
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -236,5 +235,3 @@ func (d *descriptor) read(folder *Folder, call chains.Call, depth int) (chains.R
 	}
 	return d.readBy(folder, f, call, depth), true
 }
-
-var errNoTarget = errors.New("chain and address are expected")

@@ -1,0 +1,79 @@
+package descriptors_test
+
+import (
+	"bytes"
+	"testing"
+	"testing/fstest"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/descriptors"
+)
+
+// FuzzRead reads calls by files of all kinds that are pinned: no panic, and what
+// is complete has no problem.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(alone), deposit("eip155:1").Data)
+	f.Add([]byte(idl), swapData(f))
+	f.Add([]byte(`{"chain":"eip155:1","address":"`+vault+`","abi":[{"type":"function","name":"f","inputs":[{"name":"a","type":"tuple[]","components":[{"name":"b","type":"bytes"}]}]}]}`), []byte{1, 2, 3, 4})
+	f.Add([]byte(contract(`,"metadata":{"enums":{"e":{"1":"one"}}},"display":{"formats":{"f(bytes[] a,uint8 b)":{"interpolatedIntent":"{b}","fields":[{"path":"a.[]","label":"x","format":"calldata","params":{"calleePath":"@.to"}},{"path":"b","label":"y","format":"enum","params":{"$ref":"$.metadata.enums.e"}}]}}}`)), []byte{})
+	f.Fuzz(func(t *testing.T, file, data []byte) {
+		files := fstest.MapFS{"a.json": {Data: file}}
+		opened, err := descriptors.Open(files, descriptors.Options{})
+		if err != nil {
+			t.Skip()
+		}
+		pins := &descriptors.Pins{}
+		for _, file := range opened.Files() {
+			pins.Add(file)
+		}
+		if opened, err = descriptors.Open(files, descriptors.Options{Pins: pins}); err != nil {
+			t.Fatal(err)
+		}
+		call := deposit("eip155:1")
+		call.Data = data
+		for _, call := range []chains.Call{call, solanaCall(data, call.To)} {
+			reading, ok := opened.Read(call)
+			if reading.Complete && (!ok || reading.Problem != "" || reading.Trust != "pinned") {
+				t.Errorf("%v %+v", ok, reading)
+			}
+			if err := chains.Render(&bytes.Buffer{}, chains.Readings{reading}.Show()); err != nil {
+				t.Error(err)
+			}
+			chains.Readings{reading}.Digest()
+		}
+	})
+}
+
+// FuzzTree reads JSON: its canonical form is read as the same.
+func FuzzTree(f *testing.F) {
+	f.Add([]byte(`{"b":[1,true,null,"\u20ac\u0001"],"a":{}}`))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		once, err := descriptors.ParseTree(file)
+		if err != nil {
+			return
+		}
+		twice, err := descriptors.ParseTree(once)
+		if err != nil || !bytes.Equal(once, twice) {
+			t.Errorf("%q is %q, and then %q: %v", file, once, twice, err)
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	files := map[string]string{"base.json": base, "vault.json": including}
+	folder := open(b, descriptors.Options{Pins: pin(b, files)}, files)
+	call := deposit("eip155:1")
+	for b.Loop() {
+		folder.Read(call)
+	}
+}
+
+// BenchmarkOpen reads the whole registry.
+func BenchmarkOpen(b *testing.B) {
+	folder := registry(b)
+	for b.Loop() {
+		if _, err := descriptors.Open(folder, descriptors.Options{Auditors: []string{cyfrin}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
