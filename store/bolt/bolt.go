@@ -60,6 +60,9 @@ func Open(path string) (*Store, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
 		Timeout:      OpenTimeout,
 		FreelistType: bbolt.FreelistMapType,
+		// A writer that outgrows the mapping waits for all readers to end, a
+		// snapshot among them.
+		InitialMmapSize: initialMapping,
 	})
 	switch {
 	case errors.Is(err, bbolterrors.ErrTimeout):

@@ -194,10 +194,39 @@ func (o *OTP) check() error {
 	return nil
 }
 
+// Files returns the files that the configuration consists of: itself, and those
+// it names by path. Not among them are the store, the keystore, the passphrase
+// and the outbox.
+func (c *Config) Files() []string {
+	files := []string{c.Path}
+	for _, path := range c.paths() {
+		if *path != "" && path != &c.PassphraseFile && (c.OTP == nil || path != &c.OTP.Outbox) {
+			files = append(files, *path)
+		}
+	}
+	if path, ok := strings.CutPrefix(c.ProofKey, "file:"); ok {
+		files = append(files, path)
+	}
+	return files
+}
+
 // resolve makes relative paths relative to the file.
 func (c *Config) resolve() {
 	dir := filepath.Dir(c.Path)
-	paths := []*string{&c.PassphraseFile}
+	for _, path := range c.paths() {
+		*path = within(dir, *path)
+	}
+	if c.Store == "memory" { // as a URI it has a colon, which YAML takes without quotes for a mapping
+		c.Store = MemoryStore
+	}
+	c.Store = withinURI(dir, "bolt", c.Store)
+	c.Keystore = withinURI(dir, "file", c.Keystore)
+	c.ProofKey = withinURI(dir, "file", c.ProofKey)
+}
+
+// paths are the members that are paths.
+func (c *Config) paths() []*string {
+	paths := []*string{&c.PassphraseFile, &c.Log.KeyFile}
 	if c.TLS != nil {
 		paths = append(paths, &c.TLS.CertFile, &c.TLS.KeyFile)
 	}
@@ -220,16 +249,7 @@ func (c *Config) resolve() {
 	for i := range c.Organizations {
 		paths = append(paths, &c.Organizations[i].Policy)
 	}
-	for _, path := range paths {
-		*path = within(dir, *path)
-	}
-	if c.Store == "memory" { // as a URI it has a colon, which YAML takes without quotes for a mapping
-		c.Store = MemoryStore
-	}
-	c.Store = withinURI(dir, "bolt", c.Store)
-	c.Keystore = withinURI(dir, "file", c.Keystore)
-	c.ProofKey = withinURI(dir, "file", c.ProofKey)
-	c.Log.KeyFile = within(dir, c.Log.KeyFile)
+	return paths
 }
 
 func (s *SMTP) paths() []*string {
