@@ -24,11 +24,11 @@ import (
 )
 
 // openEngine makes the engine that the configuration describes; change sets what
-// is not in it. The caller closes the engine.
+// is not in it; opened is called with the store. The caller closes the engine.
 //
 // What can be wrong without a secret being read comes first, and the
 // passphrase, which a person may have to type, before the store is held.
-func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.Config)) (*countersign.Engine, error) {
+func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.Config), opened ...func(store.Store)) (*countersign.Engine, error) {
 	configured := at.configured
 	var made countersign.Config
 	var err error
@@ -48,7 +48,7 @@ func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.
 		made.Policy = policies
 	}
 	change(&made)
-	engine, err := engineOverStore(cmd.Context(), configured, made)
+	engine, err := engineOverStore(cmd.Context(), configured, made, opened)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
@@ -56,7 +56,7 @@ func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.
 }
 
 // engineOverStore adds the store and what lives in it.
-func engineOverStore(ctx context.Context, configured *config.Config, made countersign.Config) (*countersign.Engine, error) {
+func engineOverStore(ctx context.Context, configured *config.Config, made countersign.Config, opened []func(store.Store)) (*countersign.Engine, error) {
 	var err error
 	if made.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
 		return nil, fmt.Errorf("proofKey: %w", err)
@@ -71,6 +71,9 @@ func engineOverStore(ctx context.Context, configured *config.Config, made counte
 	engine, err := countersign.New(made)
 	if err != nil {
 		return nil, errors.Join(err, made.Store.Close())
+	}
+	for _, see := range opened {
+		see(made.Store)
 	}
 	return engine, nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/metrics"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // serveCommand is one call of serve.
@@ -123,13 +124,14 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	defer at.close()
 	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
 	keys.use(configured)
+	var kept store.Store
 	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
 		made.Logger, made.Observer, made.Directory = c.log, seen, &changing
 		if configured.Descriptors != nil {
 			made.Descriptors = &changing
 		}
 		changing.policies, _ = made.Policy.(*loadedPolicies)
-	})
+	}, func(opened store.Store) { kept = opened })
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil // told to stop before it began: nothing is under way
 	}
@@ -144,6 +146,9 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	changing.engine = engine
 	if err := changing.policies.record(cmd.Context(), engine); err != nil {
 		return err
+	}
+	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, kept); snapshots != nil {
+		defer func() { _ = snapshots.Close() }()
 	}
 	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log, Observer: seen})))
 	api.TLSConfig = at.tls

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/backup"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+func newBackupCommand() *cobra.Command {
+	var file string
+	var withPassphrase bool
+	command := &cobra.Command{
+		Use:   "backup DIR",
+		Short: "Back up store, keys and configuration, while it serves",
+		Long: paragraphs(`
+Copy all that a server needs into DIR: the store as of one moment, the keystore,
+the configuration and the files it names. A server that runs goes on. The store
+comes first, so that the backup has the keys of every signature in it.
+
+The passphrase is left out, unless --with-passphrase is passed: keep it elsewhere,
+as the key files are worth nothing without it. So are keys in an HSM, and a
+PostgreSQL database, which pg_dump backs up: what is missing is printed.
+
+  {"backup":"DIR","files":12,"missing":["…"]}
+
+To use it: countersign restore.`),
+		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if file == "" {
+				return usagef("--config is missing: the configuration of the server")
+			}
+			return makeBackup(cmd, file, args[0], withPassphrase)
+		},
+	}
+	command.Flags().StringVar(&file, "config", "", "`FILE` that the server serves by: countersign.yaml")
+	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: whoever has the backup then has the keys")
+	return command
+}
+
+func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error {
+	configured, err := config.Read(path)
+	if err != nil {
+		return err
+	}
+	to, err := backup.NewWriter(dir, path, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := backUpStore(cmd.Context(), to, configured); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := backUpKeys(to, configured, withPassphrase); err != nil {
+		return fmt.Errorf("keystore: %w", err)
+	}
+	for _, name := range configured.Files() {
+		if err := to.AddFile(name); err != nil {
+			return err
+		}
+	}
+	if err := to.Close(); err != nil {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), struct {
+		Backup  string   `json:"backup"`
+		Files   int      `json:"files"`
+		Missing []string `json:"missing"`
+	}{dir, len(to.Manifest.Files), to.Manifest.Missing})
+}
+
+func backUpKeys(to *backup.Writer, configured *config.Config, withPassphrase bool) error {
+	missing := func(what string) { to.Manifest.Missing = append(to.Manifest.Missing, what) }
+	dir, ok := strings.CutPrefix(configured.Keystore, "file:")
+	if !ok {
+		missing("the keys: they are in an HSM, whose maker says how to back it up")
+		return nil
+	}
+	if err := to.AddTree(dir); err != nil {
+		return err
+	}
+	switch {
+	case configured.PassphraseFile == "":
+		missing("the passphrase: it is typed")
+	case withPassphrase:
+		return to.AddFile(configured.PassphraseFile)
+	default:
+		missing("the passphrase: " + configured.PassphraseFile)
+	}
+	return nil
+}
+
+func backUpStore(ctx context.Context, to *backup.Writer, configured *config.Config) error {
+	path, isBolt := strings.CutPrefix(configured.Store, "bolt:")
+	switch {
+	case configured.Store == config.MemoryStore:
+		to.Manifest.Missing = append(to.Manifest.Missing, "the store: it is in memory, and empty at each start")
+		return nil
+	case !isBolt:
+		to.Manifest.Missing = append(to.Manifest.Missing,
+			"the database: run pg_dump --format=custom --file=state.dump with the URL of the configuration, and pg_restore --dbname to restore it")
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		to.Manifest.Missing = append(to.Manifest.Missing, "the store: there is none yet")
+		return nil
+	}
+	if asked, err := askForSnapshot(ctx, path); err == nil {
+		defer func() { _ = asked.Close() }()
+		return to.Add(path, asked)
+	}
+	opened, err := bolt.Open(path)
+	if errors.Is(err, store.ErrInUse) {
+		return fmt.Errorf("%w, which takes no backups at %s: is it an older version, or of another user?", err, snapshotAddress(path))
+	}
+	if err != nil {
+		return err
+	}
+	err = opened.Snapshot(ctx, func(_ int64, from io.WriterTo) error { return to.Add(path, from) })
+	return errors.Join(err, opened.Close())
+}
+
+// snapshotAddress is the socket at which a server gives out its store: a file
+// beside the store's, for the same user alone.
+func snapshotAddress(store string) string { return store + ".backup" }
+
+// sentSnapshot is one that a server sends: the size in 8 bytes, big-endian, and as
+// many bytes.
+type sentSnapshot struct {
+	net.Conn
+	size int64
+}
+
+// askForSnapshot asks the server that has the store open.
+func askForSnapshot(ctx context.Context, store string) (*sentSnapshot, error) {
+	var dialer net.Dialer
+	connected, err := dialer.DialContext(ctx, "unix", snapshotAddress(store))
+	if err != nil {
+		return nil, err
+	}
+	var size [8]byte
+	if _, err := io.ReadFull(connected, size[:]); err != nil {
+		return nil, errors.Join(err, connected.Close())
+	}
+	return &sentSnapshot{connected, int64(binary.BigEndian.Uint64(size[:]))}, nil //nolint:gosec // the size of a file
+}
+
+// WriteTo implements io.WriterTo. A snapshot that is cut off is an error.
+func (s *sentSnapshot) WriteTo(w io.Writer) (int64, error) {
+	return io.CopyN(w, s.Conn, s.size)
+}

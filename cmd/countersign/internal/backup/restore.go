@@ -1,0 +1,93 @@
+package backup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Read reads the manifest of a backup.
+func Read(dir string) (*Manifest, error) {
+	content, err := os.ReadFile(filepath.Join(dir, ManifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not a backup, or one that was not finished: it has no %s", dir, ManifestName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var manifest Manifest
+	if err := json.Unmarshal(content, &manifest); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	if manifest.Schema != Schema {
+		return nil, fmt.Errorf("%s: schema %q, this version reads %q", ManifestName, manifest.Schema, Schema)
+	}
+	for _, file := range append(manifest.Files, File{Name: manifest.Config}) {
+		if !filepath.IsLocal(filepath.FromSlash(file.Name)) {
+			return nil, fmt.Errorf("%s: %q is not a name within the backup", ManifestName, file.Name)
+		}
+	}
+	return &manifest, nil
+}
+
+// Restore copies a backup to a directory that is not there yet, or empty, and
+// checks every file. Where the configuration names a file elsewhere, the restored
+// one names the copy. It returns the restored configuration's path.
+func Restore(from, into string) (*Manifest, string, error) {
+	manifest, err := Read(from)
+	if err != nil {
+		return nil, "", err
+	}
+	if into, err = filepath.Abs(into); err != nil {
+		return nil, "", err
+	}
+	if err := MakeEmpty(into); err != nil {
+		return nil, "", err
+	}
+	for i := range manifest.Files {
+		if err := manifest.Files[i].restore(from, into); err != nil {
+			return nil, "", err
+		}
+	}
+	config := filepath.Join(into, manifest.Config)
+	return manifest, config, manifest.rewrite(config, into)
+}
+
+func (f *File) restore(from, into string) error {
+	source, err := os.Open(filepath.Join(from, filepath.FromSlash(f.Name)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	size, sum, err := writeFile(filepath.Join(into, filepath.FromSlash(f.Name)), Reader{source})
+	if err != nil {
+		return err
+	}
+	if size != f.Size || sum != f.SHA256 {
+		return fmt.Errorf("%s was changed since the backup was made: it has %d bytes and the SHA-256 %s", f.Name, size, sum)
+	}
+	return nil
+}
+
+// rewrite has the configuration name the copies of files that were elsewhere. A
+// directory elsewhere, such as a keystore, is named as where its files are.
+func (m *Manifest) rewrite(config, into string) error {
+	content, err := os.ReadFile(config)
+	if err != nil {
+		return err
+	}
+	moved := slices.SortedFunc(slices.Values(m.Moved), func(a, b Moved) int { return len(b.From) - len(a.From) })
+	changed := content
+	for _, one := range moved {
+		changed = bytes.ReplaceAll(changed, []byte(one.From), []byte(filepath.Join(into, filepath.FromSlash(one.Name))))
+	}
+	if bytes.Equal(changed, content) {
+		return nil
+	}
+	return os.WriteFile(config, changed, 0o600)
+}

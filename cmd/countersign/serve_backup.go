@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+)
+
+// snapshotStall bounds how long a backup that does not read holds a snapshot,
+// whose pages the store cannot use again.
+const snapshotStall = 30 * time.Second
+
+// giveSnapshots has a server give out its store to backups of the same user, if
+// it is a file. The caller closes what is returned, which may be nil.
+func (c *serveCommand) giveSnapshots(ctx context.Context, uri string, kept store.Store) net.Listener {
+	file, ok := kept.(*bolt.Store)
+	if !ok {
+		return nil
+	}
+	path := snapshotAddress(strings.TrimPrefix(uri, "bolt:"))
+	_ = os.Remove(path) // of a server that was killed; no other has the store open
+	listener, err := net.Listen("unix", path)
+	if err == nil {
+		err = os.Chmod(path, 0o600)
+	}
+	if err != nil {
+		c.log.Warn("backups are not possible while it serves", "cause", err)
+		return listener
+	}
+	go func() {
+		for {
+			to, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go c.giveSnapshot(ctx, file, to)
+		}
+	}()
+	return listener
+}
+
+func (c *serveCommand) giveSnapshot(ctx context.Context, file *bolt.Store, to net.Conn) {
+	defer func() { _ = to.Close() }()
+	err := file.Snapshot(ctx, func(size int64, from io.WriterTo) error {
+		var head [8]byte
+		binary.BigEndian.PutUint64(head[:], uint64(size)) //nolint:gosec // not negative
+		stalled := unstalled{to}
+		_, err := stalled.Write(head[:])
+		_, copyErr := from.WriteTo(stalled)
+		return errors.Join(err, copyErr)
+	})
+	if err != nil {
+		c.log.Warn("backup of the store broke off", "cause", err)
+		return
+	}
+	c.log.Info("the store was backed up")
+}
+
+// unstalled is a connection that fails once nothing is read from it for
+// snapshotStall.
+type unstalled struct{ net.Conn }
+
+func (u unstalled) Write(p []byte) (int, error) {
+	const piece = 1 << 20
+	written := 0
+	for len(p) > 0 {
+		if err := u.SetWriteDeadline(time.Now().Add(snapshotStall)); err != nil {
+			return written, err
+		}
+		n, err := u.Conn.Write(p[:min(len(p), piece)])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		p = p[n:]
+	}
+	return written, nil
+}
