@@ -36,7 +36,9 @@ func newAPIKeyNewCommand() *cobra.Command {
 		Long: paragraphs(`
 Make an API key. The key goes to a new file (mode 0600) for the client.
 Standard output gets the lines for the configuration, to stand under "users:" of
-the organization; a running server re-reads them on SIGHUP.`),
+the organization; a running server re-reads them on SIGHUP. For a user who is
+there already, put the last line under the user's "apiKeys:": to replace a key, add
+the new one, reload, have the client use it, remove the old one, reload.`),
 		Example: "  countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },

@@ -39,6 +39,21 @@ func openPolicies(ctx context.Context, configured *config.Config, keys keystore.
 	return &loadedPolicies{policy.NewOrganizations(files), configured, keys}, nil
 }
 
+// checkPolicies reads the policies without the keystore: the keys that they name
+// are not looked for.
+func checkPolicies(configured *config.Config) error {
+	for i := range configured.Organizations {
+		organization := &configured.Organizations[i]
+		if organization.Policy == "" {
+			continue
+		}
+		if _, err := policy.Load(organization.Policy, policy.Options{}); err != nil {
+			return fmt.Errorf("policy of organization %s: %w", organization.ID, err)
+		}
+	}
+	return nil
+}
+
 // loadPolicy reads the file of one organization, whose users and keys it may name.
 func loadPolicy(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
 	names, err := policyNames(ctx, organization, keys)

@@ -57,7 +57,7 @@ interrupt /readyz answers 503 for --drain-delay; then it stops accepting request
 finishes those in flight and exits. A second signal exits at once. On SIGHUP it
 re-reads organizations, users, credentials and the TLS certificate, all or
 nothing: on an error it logs that and goes on with the old ones. --check checks
-them without serving.
+them, and the policies, without serving.
 
 The admin address serves /healthz (200 while the process is there), /readyz (200
 while a request could be carried out) and /metrics (Prometheus). If --listen moves the API, and the configuration's admin address is
@@ -103,6 +103,9 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if c.check {
+		if err := checkPolicies(configured); err != nil {
+			return err
+		}
 		return printJSON(cmd.OutOrStdout(), struct {
 			Config        string `json:"config"`
 			Organizations int    `json:"organizations"`

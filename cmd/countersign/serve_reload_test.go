@@ -201,8 +201,13 @@ func TestCheckConfiguration(t *testing.T) {
 	if out := s.run(t, "serve", "--check", "--config", s.config()); !strings.Contains(string(out), `"organizations":1`) {
 		t.Errorf("%s", out)
 	}
-	s.edit(t, "name: Example", "nme: Example")
 	session := newSession(t)
+	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), "schema: countersign.policy/1\nrules: [{name: a, allow: transfer, when: 'nonsense'}]\n")
+	s.edit(t, "name: Example", "name: Example\n    policy: policy.yaml")
+	if _, stderr, status := session.run(nil, "serve", "--check", "--config", s.config()); status != exitFailure || !strings.Contains(string(stderr), "rule a: ") {
+		t.Errorf("a wrong policy: exit status %d: %s", status, stderr)
+	}
+	s.edit(t, "name: Example", "nme: Example")
 	if _, stderr, status := session.run(nil, "serve", "--check", "--config", s.config()); status != exitFailure || !strings.Contains(string(stderr), "nme") {
 		t.Errorf("exit status %d: %s", status, stderr)
 	}

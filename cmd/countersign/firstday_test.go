@@ -1,0 +1,309 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
+)
+
+const firstPolicy = `schema: countersign.policy/1
+lists:
+  payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
+assets:
+  mainnet: {chain: "eip155:1", token: native}
+rules:
+  - name: payouts
+    allow: transfer
+    when: effect.asset == mainnet && effect.to in payees && effect.amount <= ether('1')
+  - name: gas
+    allow: fee
+    when: effect.amount <= ether('0.02')
+`
+
+// TestFirstDay is an operator's: set up, two users, a policy, TLS, a client;
+// under load the API key and the certificate are replaced and a backup is made,
+// without one failed request; then the backup is restored elsewhere, and the
+// answer from before is there and verifies.
+func TestFirstDay(t *testing.T) {
+	s := newServed(t)
+	path := func(name string) string { return filepath.Join(s.dir, name) }
+	addUser(t, s, "ada", "ada.json")
+	addUser(t, s, "ci", "ci-old.json")
+	writePrivate(t, path("policy.yaml"), firstPolicy)
+	s.edit(t, "    name: Example\n", "    name: Example\n    policy: policy.yaml\n")
+	trusted := &certificates{pool: x509.NewCertPool()}
+	trusted.add(writeCertificate(t, s.dir))
+	s.edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")
+	s.run(t, "serve", "--check", "--config", s.config())
+	n := s.start(t, "--admin", "none")
+	url := strings.Replace(n.base, "http:", "https:", 1)
+
+	// The answer that is to survive, with the engine's proof.
+	ada := trusted.client(t, url, path("ada.json"))
+	request := firstRequest(t, s, 0)
+	answered, err := ada.Submit(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ci := &load{t: t, s: s, by: trusted.client(t, url, path("ci-old.json"))}
+	ci.start(4)
+	ci.more(8)
+	addKey(t, s, path("ci-old.json"), "ci-new.json")
+	n.reloads(t)
+	next := trusted.client(t, url, path("ci-new.json"))
+	eventually(t, "the new key", func() bool { _, err := next.WhoAmI(t.Context()); return err == nil })
+	old := ci.use(next)
+	ci.more(8)
+	removeKey(t, s, path("ci-old.json"))
+	renewed := writeCertificate(t, s.dir)
+	trusted.add(renewed)
+	n.reloads(t)
+	eventually(t, "the end of the old key", func() bool { _, err := old.WhoAmI(t.Context()); return err != nil })
+	if served := trusted.served(t, url); !served.Equal(renewed) {
+		t.Error("the old certificate is served")
+	}
+	ci.more(8)
+	backedUp := filepath.Join(t.TempDir(), "backup")
+	s.run(t, "backup", "--config", s.config(), backedUp)
+	ci.more(8)
+	ci.stop()
+	if status := n.end(t, syscall.SIGTERM); status != exitSuccess {
+		t.Fatalf("exit status %d: %s", status, n.log)
+	}
+
+	// Another machine.
+	restored := &served{dir: filepath.Join(t.TempDir(), "restored"), by: s.by, signer: s.signer}
+	s.run(t, "restore", backedUp, restored.dir)
+	secret, err := os.ReadFile(path(passphraseName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePrivate(t, filepath.Join(restored.dir, passphraseName), string(secret))
+	second := restored.start(t, "--admin", "none")
+	again, err := trusted.client(t, strings.Replace(second.base, "http:", "https:", 1), path("ada.json")).Submit(t.Context(), request)
+	if err != nil || !bytes.Equal(bytes.TrimSpace(again.Answer), bytes.TrimSpace(answered.Answer)) {
+		t.Errorf("the answer from before the backup: %v\n%s\n%s", err, again.Answer, answered.Answer)
+	}
+	if status := second.end(t, syscall.SIGTERM); status != exitSuccess {
+		t.Fatalf("exit status %d: %s", status, second.log)
+	}
+	writePrivate(t, path("answer.json"), string(again.Answer))
+	writePrivate(t, path("body.json"), string(request.Body))
+	public, err := exec.CommandContext(t.Context(), "openssl", "pkey", "-in", path("proof.pem"), "-pubout").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePrivate(t, path("proof-public.pem"), string(public))
+	if out := s.run(t, "verify", "--proof-key", path("proof-public.pem"), "--body", path("body.json"), path("answer.json")); !strings.Contains(string(out), `"skipped":[]`) {
+		t.Errorf("%s", out)
+	}
+}
+
+// addUser makes an API key and adds its user to the configuration.
+func addUser(t *testing.T, s *served, name, file string) {
+	t.Helper()
+	lines := s.run(t, "apikey", "new", "--name", name, "--org", s.by.organizationID, "--out", filepath.Join(s.dir, file))
+	s.edit(t, "    users:\n", "    users:\n"+string(lines))
+}
+
+// addKey makes an API key for the user that has another one.
+func addKey(t *testing.T, s *served, has, file string) {
+	t.Helper()
+	lines := s.run(t, "apikey", "new", "--name", "ci", "--org", s.by.organizationID, "--out", filepath.Join(s.dir, file))
+	_, added, _ := strings.Cut(string(lines), "apiKeys:\n")
+	editKey(t, s, has, func(line string) string { return line + added })
+}
+
+// removeKey takes an API key out of the configuration.
+func removeKey(t *testing.T, s *served, file string) {
+	t.Helper()
+	editKey(t, s, file, func(string) string { return "" })
+}
+
+// editKey changes the line of an API key in the configuration.
+func editKey(t *testing.T, s *served, file string, change func(line string) string) {
+	t.Helper()
+	key, err := api.ReadKey(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(s.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(content), "\n")
+	for i, line := range lines {
+		if strings.Contains(line, hex.EncodeToString(key.PublicKey())) {
+			lines[i] = change(line)
+		}
+	}
+	writePrivate(t, s.config(), strings.Join(lines, ""))
+}
+
+func firstRequest(t *testing.T, s *served, i int) *activity.Request {
+	t.Helper()
+	request, err := activity.NewRequest(
+		activity.Envelope{OrganizationID: s.by.organizationID, Time: time.Now(), GenerateAppProofs: true},
+		activity.SignTransactionIntent{SignWith: s.signer, UnsignedTransaction: testTransaction(i), Type: activity.TransactionTypeEthereum})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
+// certificates are those that the clients trust.
+type certificates struct {
+	mu   sync.Mutex
+	pool *x509.CertPool
+	all  []*x509.Certificate
+}
+
+func (c *certificates) add(certificate *x509.Certificate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, certificate)
+	c.pool = x509.NewCertPool()
+	for _, one := range c.all {
+		c.pool.AddCert(one)
+	}
+}
+
+// config trusts whatever is trusted when a connection is made.
+func (c *certificates) config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it, by the pool of the moment
+		VerifyConnection: func(state tls.ConnectionState) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: c.pool})
+			return err
+		},
+	}
+}
+
+// client makes a connection for each request, and tries each once.
+func (c *certificates) client(t *testing.T, url, keyFile string) *api.Client {
+	t.Helper()
+	key, err := api.ReadKey(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := api.New(api.Config{URL: url, Key: key, Retries: -1, HTTP: &http.Client{
+		Transport: &http.Transport{TLSClientConfig: c.config(), DisableKeepAlives: true},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// served returns the certificate that a server has now.
+func (c *certificates) served(t *testing.T, url string) *x509.Certificate {
+	t.Helper()
+	connected, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), c.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connected.Close()
+	return connected.ConnectionState().PeerCertificates[0]
+}
+
+// load sends requests, each of which must be carried out.
+type load struct {
+	t  *testing.T
+	s  *served
+	mu sync.RWMutex // held while a request is under way
+	by *api.Client
+
+	count   sync.Mutex
+	sent    int
+	wanted  sync.Cond
+	stopped bool
+	workers sync.WaitGroup
+}
+
+func (l *load) start(workers int) {
+	l.wanted.L = &l.count
+	for range workers {
+		l.workers.Go(func() {
+			for l.one() {
+			}
+		})
+	}
+}
+
+// one sends one request.
+func (l *load) one() bool {
+	l.count.Lock()
+	stopped, i := l.stopped, l.sent+1
+	l.sent = i
+	l.count.Unlock()
+	if stopped {
+		return false
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	done, err := l.by.Submit(l.t.Context(), firstRequest(l.t, l.s, i))
+	if err != nil || done.Result.SignTransaction == nil {
+		l.t.Errorf("request %d failed: %v", i, err)
+	}
+	l.wanted.Broadcast()
+	return err == nil
+}
+
+// more waits until that many more requests were sent.
+func (l *load) more(n int) {
+	l.count.Lock()
+	defer l.count.Unlock()
+	for until := l.sent + n; l.sent < until && !l.t.Failed(); {
+		l.wanted.Wait()
+	}
+}
+
+// use has the requests after those under way sent by another client.
+func (l *load) use(next *api.Client) (old *api.Client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old, l.by = l.by, next
+	return old
+}
+
+func (l *load) stop() {
+	l.count.Lock()
+	l.stopped = true
+	l.count.Unlock()
+	l.workers.Wait()
+	l.t.Logf("%d requests, none of which failed", l.sent)
+}
+
+// reloads has the server read its configuration again.
+func (n *node) reloads(t *testing.T) {
+	t.Helper()
+	if err := n.command.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually waits for what another process is about to do.
+func eventually(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !happened(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s does not come", what)
+		}
+	}
+}
