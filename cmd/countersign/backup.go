@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,12 +16,13 @@ import (
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/backup"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
-func newBackupCommand() *cobra.Command {
-	var file string
+func newServerBackupCommand() *cobra.Command {
+	var path string
 	var withPassphrase bool
 	command := &cobra.Command{
 		Use:   "backup DIR",
@@ -40,13 +42,13 @@ To use it: countersign restore.`),
 		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if file == "" {
+			if path == "" {
 				return usagef("--config is missing: the configuration of the server")
 			}
-			return makeBackup(cmd, file, args[0], withPassphrase)
+			return makeBackup(cmd, path, args[0], withPassphrase)
 		},
 	}
-	command.Flags().StringVar(&file, "config", "", "`FILE` that the server serves by: countersign.yaml")
+	command.Flags().StringVar(&path, "config", "", "`FILE` that the server serves by: countersign.yaml")
 	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: whoever has the backup then has the keys")
 	return command
 }
@@ -63,11 +65,19 @@ func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error
 	if err := backUpStore(cmd.Context(), to, configured); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if err := backUpKeys(to, configured, withPassphrase); err != nil {
+	if err := backUpKeys(cmd.Context(), to, configured, withPassphrase); err != nil {
 		return fmt.Errorf("keystore: %w", err)
 	}
 	for _, name := range configured.Files() {
-		if err := to.AddFile(name); err != nil {
+		info, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		add := to.AddFile
+		if info.IsDir() {
+			add = to.AddTree
+		}
+		if err := add(name); err != nil {
 			return err
 		}
 	}
@@ -81,14 +91,14 @@ func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error
 	}{dir, len(to.Manifest.Files), to.Manifest.Missing})
 }
 
-func backUpKeys(to *backup.Writer, configured *config.Config, withPassphrase bool) error {
+func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Config, withPassphrase bool) error {
 	missing := func(what string) { to.Manifest.Missing = append(to.Manifest.Missing, what) }
 	dir, ok := strings.CutPrefix(configured.Keystore, "file:")
 	if !ok {
 		missing("the keys: they are in an HSM, whose maker says how to back it up")
 		return nil
 	}
-	if err := to.AddTree(dir); err != nil {
+	if err := copyKeys(ctx, to, dir); err != nil {
 		return err
 	}
 	switch {
@@ -100,6 +110,20 @@ func backUpKeys(to *backup.Writer, configured *config.Config, withPassphrase boo
 		missing("the passphrase: " + configured.PassphraseFile)
 	}
 	return nil
+}
+
+// copyKeys adds a keystore by way of a copy that is as of one moment.
+func copyKeys(ctx context.Context, to *backup.Writer, dir string) (err error) {
+	temporary, err := os.MkdirTemp("", "countersign-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+	copied := filepath.Join(temporary, "keys")
+	if _, err := file.Copy(ctx, dir, copied, file.Options{}); err != nil {
+		return err
+	}
+	return to.AddCopy(dir, copied)
 }
 
 func backUpStore(ctx context.Context, to *backup.Writer, configured *config.Config) error {

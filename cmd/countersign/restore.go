@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
-func newRestoreCommand() *cobra.Command {
+func newServerRestoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore BACKUP DIR",
 		Short: "Restore a backup into a directory",

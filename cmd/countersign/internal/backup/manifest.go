@@ -139,16 +139,19 @@ func (w *Writer) addFile(name, path string) error {
 
 // AddTree adds the regular files in a directory, those of writers at work left
 // out: their names begin with a dot.
-func (w *Writer) AddTree(dir string) error {
+func (w *Writer) AddTree(dir string) error { return w.AddCopy(dir, dir) }
+
+// AddCopy adds the files of a directory from a copy of it.
+func (w *Writer) AddCopy(dir, copied string) error {
 	root, err := w.place(dir)
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+	return filepath.WalkDir(copied, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") || !entry.Type().IsRegular() {
 			return err
 		}
-		inside, err := filepath.Rel(dir, path)
+		inside, err := filepath.Rel(copied, path)
 		if err != nil {
 			return err
 		}

@@ -194,7 +194,7 @@ func (o *OTP) check() error {
 	return nil
 }
 
-// Files returns the files that the configuration consists of: itself, and those
+// Files returns the files and directories that the configuration consists of: itself, and those
 // it names by path. Not among them are the store, the keystore, the passphrase
 // and the outbox.
 func (c *Config) Files() []string {
