@@ -19,7 +19,7 @@ trap 'rm -f "$output"' EXIT
 # Measured in pairs or runs of fixed length, whatever -benchtime is: signing
 # first, in a process whose memory is still fresh.
 signing='^Benchmark(Ratio|Gain|BatchRatio|InputsRatio)$'
-ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPClients)$'
+ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPClients|Log|LogRatio)$'
 
 # fact NAME VALUE… writes one configuration line of the benchmark format.
 fact() { [ -z "${2:-}" ] || echo "$1: ${*:2}"; }

@@ -18,6 +18,11 @@ import (
 // submitEngine is an engine that takes the requests of a load, without
 // verify-after-sign.
 func submitEngine(key countersign.APIKeyConfig, kept store.Store) (*countersign.Engine, error) {
+	return submitEngineWith(key, kept, func(*countersign.Config) {})
+}
+
+// submitEngineWith is submitEngine with a configuration that is changed.
+func submitEngineWith(key countersign.APIKeyConfig, kept store.Store, change func(*countersign.Config)) (*countersign.Engine, error) {
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: []countersign.UserConfig{
 		{Name: "bench", APIKeys: []countersign.APIKeyConfig{key}},
 	}}})
@@ -32,9 +37,9 @@ func submitEngine(key countersign.APIKeyConfig, kept store.Store) (*countersign.
 	if _, err := signing.Add(context.Background(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		return nil, err
 	}
-	return countersign.New(countersign.Config{
-		Keystore: signing, Directory: directory, Store: kept, ReleaseUnverifiedSignatures: true,
-	})
+	config := countersign.Config{Keystore: signing, Directory: directory, Store: kept, ReleaseUnverifiedSignatures: true}
+	change(&config)
+	return countersign.New(config)
 }
 
 // load is stamped requests, every one a body of its own.

@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// logLeaves is how many leaves the log of BenchmarkLog has, in a full run.
+const logLeaves = 1_000_000
+
+// treeOnly is a log without a store.
+type treeOnly struct {
+	head translog.Head
+	rows []translog.Row
+}
+
+func (t *treeOnly) Head(context.Context) (translog.Head, error) { return t.head, nil }
+
+func (t *treeOnly) Rows(_ context.Context, indexes []int64) ([]translog.Row, error) {
+	rows := make([]translog.Row, len(indexes))
+	for i, index := range indexes {
+		rows[i] = t.rows[index]
+	}
+	return rows, nil
+}
+
+// BenchmarkLog is a log of a million records, as large as those of a signed
+// Ethereum transaction:
+//
+//	append-ns   a leaf: its record hashed, and the nodes it completes
+//	prove-ns    an inclusion proof made, and verify-ns one verified, with the checkpoint's signature
+//	proof-B     a proof with its checkpoint
+//	audit-s     all records hashed again
+//	kept-B      bytes that a store keeps of a leaf
+func BenchmarkLog(b *testing.B) {
+	leaves := logLeaves
+	if testing.Short() {
+		leaves = 10_000
+	}
+	record := make([]byte, recordSize)
+	tree := &treeOnly{rows: make([]translog.Row, 0, leaves)}
+	started := time.Now()
+	kept := 0
+	for i := range leaves {
+		record[0], record[1], record[2] = byte(i), byte(i>>8), byte(i>>16)
+		leaf := translog.NewLeaf(enginetest.Organization, fmt.Sprintf("01999999-0000-7000-8000-%012d", i), [32]byte{}, record)
+		encoded, err := leaf.Encode()
+		if err != nil {
+			b.Fatal(err)
+		}
+		row := tree.head.Append(encoded)
+		tree.rows = append(tree.rows, row)
+		kept += len(row.Leaf) + len(row.Hashes)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(time.Since(started))/float64(leaves), "append-ns")
+	b.ReportMetric(float64(kept)/float64(leaves), "kept-B")
+	proveLog(b, tree)
+	started = time.Now()
+	if _, err := translog.Audit(b.Context(), tree, nil, recordsOf(leaves)); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(time.Since(started).Seconds(), "audit-s")
+}
+
+// recordsOf makes the records again.
+func recordsOf(leaves int) func(context.Context, translog.Leaf) ([]byte, error) {
+	record, i := make([]byte, recordSize), 0
+	return func(context.Context, translog.Leaf) ([]byte, error) {
+		if i == leaves {
+			return nil, nil
+		}
+		record[0], record[1], record[2] = byte(i), byte(i>>8), byte(i>>16)
+		i++
+		return record, nil
+	}
+}
+
+// proveLog makes and verifies proofs of leaves all over the log.
+func proveLog(b *testing.B, tree *treeOnly) {
+	b.Helper()
+	const proofs = 1000
+	key := newLogSigner()
+	checkpoint, err := key.Checkpoint(enginetest.Organization, tree.head.Tree())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var encoded [][]byte
+	started := time.Now()
+	for i := range int64(proofs) {
+		index := tree.head.Size / proofs * i
+		hashes, err := translog.Inclusion(b.Context(), tree, tree.head.Size, index)
+		if err != nil {
+			b.Fatal(err)
+		}
+		proof := translog.Proof{Leaf: tree.rows[index].Leaf, Index: index, Hashes: hashes, Checkpoint: checkpoint}
+		encoded = append(encoded, proof.Encode())
+	}
+	b.ReportMetric(float64(time.Since(started))/proofs, "prove-ns")
+	b.ReportMetric(float64(len(encoded[0])), "proof-B")
+	started = time.Now()
+	for _, proof := range encoded {
+		if _, err := translog.VerifyProof(proof, key.VerifierKey(enginetest.Organization)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(time.Since(started))/proofs, "verify-ns")
+}
+
+func newLogSigner() *translog.Signer {
+	return translog.NewSigner(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+}
+
+// BenchmarkLogRatio is a request from its body to its answer with the log, to one
+// without, over each store, by one client in turns.
+func BenchmarkLogRatio(b *testing.B) {
+	for _, kept := range stores {
+		b.Run(kept.name, func(b *testing.B) {
+			key := enginetest.NewAPIKey(b)
+			var sides [2]func(i int)
+			for side, log := range []bool{true, false} {
+				engine, err := submitEngineWith(key.Config(), kept.open(b), func(c *countersign.Config) { c.Log = log })
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.Cleanup(func() { _ = engine.Close() })
+				sides[side] = submitting(b, key, engine)
+			}
+			measure.Ratio(b, sides[0], sides[1])
+		})
+	}
+}
+
+// submitting submits a request of its own each time.
+func submitting(b *testing.B, key *enginetest.APIKey, engine *countersign.Engine) func(i int) {
+	b.Helper()
+	sent := newLoad(b, key, 8192) // more than pairs take
+	return func(i int) {
+		if _, err := engine.Submit(b.Context(), sent.body(i)); err != nil {
+			b.Error(err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// TestTamperingIsNoticed has an administrator of the database change what is
+// kept: the audit says what.
+func TestTamperingIsNoticed(t *testing.T) {
+	server := testenv.Postgres(t)
+	for name, test := range map[string]struct {
+		statement string
+		is        error
+		says      string
+	}{
+		"nothing":          {"SELECT 1", nil, ""},
+		"one byte changed": {"UPDATE countersign_activities SET data = set_byte(data, 3, 0) WHERE id = 'three'", translog.ErrChanged, "the record of activity three is not the one that was logged"},
+		"a record removed": {"DELETE FROM countersign_activities WHERE id = 'three'", translog.ErrMissing, "the record of activity three is gone"},
+		"a leaf removed":   {"DELETE FROM countersign_log_leaves WHERE index = 2", translog.ErrMissing, "leaf 2"},
+		"the newest cut":   {"DELETE FROM countersign_log_leaves WHERE index = 3", translog.ErrMissing, "leaf 3"},
+		"leaves exchanged": {"UPDATE countersign_log_leaves SET index = CASE index WHEN 1 THEN -1 ELSE 1 END WHERE index IN (1, 2); UPDATE countersign_log_leaves SET index = 2 WHERE index = -1", translog.ErrChanged, "leaf 1"},
+		"a hash changed":   {"UPDATE countersign_log_leaves SET hashes = set_byte(hashes, 0, 0) WHERE index = 2", translog.ErrChanged, "leaf 2"},
+		"the head removed": {"DELETE FROM countersign_log_heads", translog.ErrShorter, "the newest were cut off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dsn := schema(t, server)
+			s := open(t, dsn)
+			for _, body := range []string{"one", "two", "three", "four"} {
+				completeLogged(t, s, body)
+			}
+			head, err := s.LogHead(t.Context(), "org")
+			if err != nil {
+				t.Fatal(err)
+			}
+			execute(t, dsn, test.statement)
+			_, err = translog.Audit(t.Context(), store.LogOf(s, "org"), &translog.Checkpoint{Tree: head.Tree()}, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+				found, err := s.Get(ctx, leaf.Organization, leaf.ID)
+				if errors.Is(err, store.ErrNotFound) {
+					return nil, nil
+				}
+				return found.Data, err
+			})
+			if !errors.Is(err, test.is) || test.is != nil && !strings.Contains(fmt.Sprint(err), test.says) {
+				t.Errorf("%v, want %v: %s", err, test.is, test.says)
+			}
+		})
+	}
+}
+
+func completeLogged(t *testing.T, s store.Store, body string) {
+	t.Helper()
+	lease, activity := take(t, s, body), activityOf(body)
+	leaf := translog.NewLeaf(lease.OrganizationID, activity.ID, lease.Fingerprint, activity.Data)
+	var err error
+	if activity.Leaf, err = leaf.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Complete(t.Context(), lease, activity, nil); err != nil {
+		t.Fatal(err)
+	}
+}
