@@ -55,6 +55,18 @@ func (e *Engine) PrepareMessage(ctx context.Context, organizationID string, inte
 	return e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
 }
 
+// PrepareMessages is PrepareMessage for an intent of either kind: a
+// SignRawPayloadIntent or a SignRawPayloadsIntent.
+func (e *Engine) PrepareMessages(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedMessage, error) {
+	switch intent := intent.(type) {
+	case activity.SignRawPayloadIntent:
+		return e.PrepareMessage(ctx, organizationID, intent)
+	case activity.SignRawPayloadsIntent:
+		return e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
+	}
+	return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%s is no message", intent.ActivityType())
+}
+
 // prepareMessages prepares a call without a stamp.
 func (e *Engine) prepareMessages(ctx context.Context, organizationID string, intent activity.Intent, signWith, encoding, hash string, payloads []string) (*PreparedMessage, error) {
 	prepared, err := e.readMessages(ctx, organizationID, signWith, encoding, hash, payloads)
@@ -169,5 +181,5 @@ func InspectMessage(intent activity.SignMessageIntent, limits Limits) (Inspectio
 	if err != nil {
 		return Inspection{}, err
 	}
-	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards()}, nil
+	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
 }

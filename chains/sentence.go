@@ -77,7 +77,7 @@ func (s sentence) other() string {
 	case KindSettings:
 		return strings.TrimSpace("change settings of "+s.account()) + functionOf(s)
 	case KindMessage:
-		return "sign a message" + functionOf(s)
+		return s.message()
 	case KindOTP:
 		return "one-time password for " + s.party(s.To)
 	}
@@ -85,6 +85,17 @@ func (s sentence) other() string {
 		return "call " + s.party(s.To) + functionOf(s) + ": what it does is unknown, it may do anything"
 	}
 	return "call " + s.party(s.To) + functionOf(s)
+}
+
+func (s sentence) message() string {
+	text := "sign a message" + functionOf(s)
+	if !s.To.IsNone() {
+		text += " for " + s.party(s.To)
+	}
+	if s.Undecoded {
+		text += ": what it lets others do is unknown"
+	}
+	return text
 }
 
 func functionOf(s sentence) string {

@@ -10,7 +10,7 @@ import (
 )
 
 func newInspectCommand() *cobra.Command {
-	var kind string
+	var kind, message string
 	var asJSON bool
 	var configFile string
 	var network networkFlag
@@ -31,9 +31,15 @@ The digest is the SHA-256 of the bytes of "summary" as they are printed.
 and labels name what is shown; "readings" and "readingsDigest" are added then.`),
 		Example: "  countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return inspect(cmd, kind, network, asJSON, configFile) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if message != "" {
+				return inspectMessage(cmd, message, kind, network, asJSON, configFile)
+			}
+			return inspect(cmd, kind, network, asJSON, configFile)
+		},
 	}
 	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
+	command.Flags().StringVar(&message, "message", "", "read a message of `KIND`, as sign does: "+messageKinds())
 	network.register(command)
 	command.Flags().StringVar(&configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -61,9 +67,15 @@ func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool, 
 	if err != nil {
 		return err
 	}
-	inspection = inspection.ReadWith(known.reader())
+	return printInspection(cmd, &inspection, known, false, asJSON)
+}
+
+// printInspection prints what was read, for a person or as JSON.
+func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, known *knowledge, message, asJSON bool) error {
+	*inspection = inspection.ReadWith(known.reader())
 	if !asJSON {
-		return view{summary: inspection.Summary, reading: inspection.Readings, hazards: inspection.Hazards, names: known.names()}.render(cmd.OutOrStdout())
+		return view{summary: inspection.Summary, reading: inspection.Readings, hazards: inspection.Hazards,
+			names: known.names(), message: message}.render(cmd.OutOrStdout())
 	}
 	digest := inspection.Summary.Digest()
 	return printJSON(cmd.OutOrStdout(), struct {

@@ -24,6 +24,7 @@ import (
 type signCommand struct {
 	at       keystoreFlags
 	kind     string
+	message  string // kind of a message, in place of a transaction
 	signWith string
 	allow    []string
 	yes      bool
@@ -59,11 +60,19 @@ for the network and not the PSBT.
 A transaction that is well-formed but dangerous is refused with the names of its
 hazards. --allow NAME allows one of them, --allow all allows all.
 
+--message KIND: a message in place of a transaction; the answer is one line of JSON,
+{"r","s","v","signature"}. Standard input is, for eip712, JSON {types, primaryType,
+domain, message}; for delegation (EIP-7702), JSON {address, chainId, nonce}; for
+personal and tron, the message itself, every byte of it, a last newline too; for
+solana, hex of an off-chain message or of the message of a transaction.
+
 --jsonl: many transactions, one a line, each answered with one line in the same
 order. Nothing is shown or asked.
 
   {"signWith":"…","unsignedTransaction":"…","type":"TRANSACTION_TYPE_…"}
   → {"signedTransaction":"…"}  or  {"error":{"code","reason","message"}}
+  {"signWith":"…","payload":"…","encoding":"PAYLOAD_ENCODING_…","hashFunction":"HASH_FUNCTION_…"}
+  → {"r":"…","s":"…","v":"…"}
 
 All lines are done; the exit status is 1 if any failed. A line of more than
 8 MiB, and a blank one, is answered with an error too, so that input and output
@@ -83,6 +92,7 @@ person at the terminal says yes to them, and --yes is refused.`),
 		Example: paragraphs(`
   countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
       --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 < transaction.hex > signed.hex
+  countersign sign --keystore file:keys --message eip712 --sign-with KEY < permit.json
   countersign sign --keystore file:keys --passphrase-file pass --jsonl < intents.jsonl > signed.jsonl
   countersign sign --config countersign.yaml --request request.json --out activity.json
   zbarcam --raw --nodisplay | countersign sign --config countersign.yaml --scan --qr`),
@@ -93,6 +103,7 @@ person at the terminal says yes to them, and --yes is refused.`),
 	c.network.register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
+	flags.StringVar(&c.message, "message", "", "sign a message of `KIND`: "+messageKinds())
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` that may be signed, by name, or all; can be repeated")
 	flags.BoolVar(&c.yes, "yes", false, "sign without asking for confirmation")
@@ -136,11 +147,17 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if c.finalize && (c.jsonl || !isBitcoin(c.kind)) {
 		return usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
 	}
+	if c.message != "" && (c.kind != "" || c.jsonl) {
+		return usagef("--message goes with neither --type nor --jsonl: a line of --jsonl says itself what it is")
+	}
 	if c.jsonl {
 		return c.signLines(cmd)
 	}
 	if cmd.Flags().Changed("workers") {
 		return usagef("--workers goes with --jsonl: one transaction has one signer")
+	}
+	if c.message != "" {
+		return c.signMessage(cmd)
 	}
 	kind, err := parseType(c.kind)
 	if err != nil {
@@ -303,7 +320,7 @@ func ask(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown vi
 			return err
 		}
 	}
-	yes, err := tty.Confirm(ctx, "Sign this transaction?")
+	yes, err := tty.Confirm(ctx, "Sign this "+shown.what()+"?")
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,11 @@ func (c *signCommand) signLines(cmd *cobra.Command) (err error) {
 // signLine answers one line.
 func signLine(ctx context.Context, engine *countersign.Engine, organization string, line lines.Line) lines.Answer {
 	intent, err := readIntent(line)
+	if err != nil && line.Err == nil {
+		if message, wrong := activity.DecodeSignMessageIntent(line.Text); wrong == nil {
+			return signMessageLine(ctx, engine, organization, message)
+		}
+	}
 	if err != nil {
 		return refusedLine(requestInvalid(err))
 	}

@@ -34,7 +34,7 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 
 // withoutRequest are the flags of sign that do not go with --request: the request and
 // the configuration say all that.
-var withoutRequest = []string{"type", "sign-with", "jsonl", "workers", "finalize", "network", "keystore", "org"}
+var withoutRequest = []string{"type", "message", "sign-with", "jsonl", "workers", "finalize", "network", "keystore", "org"}
 
 // checkRequest refuses flags that do not go with a stamped request, before any of
 // it is read.
@@ -175,15 +175,11 @@ func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, s
 	if err != nil {
 		return nil, err
 	}
-	if intent, ok := request.Intent.(activity.SignTransactionIntent); ok {
-		prepared, err := engine.PrepareTransaction(cmd.Context(), request.OrganizationID, intent)
-		if err != nil {
-			return nil, err
-		}
-		shown, err := viewOf(cmd.Context(), prepared, c.known.names())
-		if err != nil {
-			return nil, err
-		}
+	shown, signs, err := viewOfRequest(cmd.Context(), engine, request, c.known.names())
+	if err != nil {
+		return nil, err
+	}
+	if signs {
 		if err := c.confirm(cmd, shown); err != nil {
 			return nil, err
 		}

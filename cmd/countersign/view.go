@@ -22,6 +22,15 @@ type view struct {
 	reading chains.Readings // what descriptors say
 	hazards []chains.Hazard
 	names   chains.Names // nil for those that are built in
+	message bool         // it is a message, not a transaction
+}
+
+// what names it in a line or a question.
+func (v view) what() string {
+	if v.message {
+		return "message"
+	}
+	return "transaction"
 }
 
 // viewOf is what is shown before a transaction is signed. Whose the addresses are
@@ -57,7 +66,7 @@ func (v view) render(w io.Writer) error {
 	for _, effect := range effects {
 		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, known), 0))
 	}
-	if err := chains.Render(&text, []chains.Field{chains.List(v.summary.Chain+" transaction", fields...)}); err != nil {
+	if err := chains.Render(&text, []chains.Field{chains.List(v.summary.Chain+" "+v.what(), fields...)}); err != nil {
 		return err
 	}
 	_, err := w.Write(text.Bytes())
