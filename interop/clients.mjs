@@ -16,7 +16,7 @@ import { TurnkeySigner as SolanaSigner } from "@turnkey/solana";
 import { createAccount } from "@turnkey/viem";
 import { WalletStamper, WalletType } from "@turnkey/wallet-stamper";
 import { WebauthnStamper } from "@turnkey/webauthn-stamper";
-import { JsonRpcProvider } from "ethers";
+import { JsonRpcProvider, Wallet } from "ethers";
 import { privateKeyToAccount } from "viem/accounts";
 import { Transaction as TempoTransaction } from "viem/tempo";
 
@@ -105,7 +105,6 @@ const solanaClients = { http: httpClient, "sdk-server": serverClient, core: core
 async function signWithSolana(line) {
   const from = new PublicKey(line.solanaAddress);
   const transfer = SystemProgram.transfer({ fromPubkey: from, toPubkey: from, lamports: 5 });
-  // Not addSignature: that has the message signed as bare bytes, which the engine does not do.
   const signer = new SolanaSigner({ organizationId: line.organizationId, client: solanaClients[line.over](line) });
   if (line.version === "legacy") {
     const tx = new SolanaTransaction({ feePayer: from, recentBlockhash: line.blockhash }).add(transfer);
@@ -194,7 +193,79 @@ function otpBody(line, type) {
   return { type, timestampMs: line.timestampMs ?? String(Date.now()), organizationId: line.organizationId, parameters: line.otp };
 }
 
+// A permit, as applications have it signed.
+const permit = {
+  domain: { name: "USD Coin", version: "2", chainId: 1, verifyingContract: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48" },
+  types: { Permit: ["owner:address", "spender:address", "value:uint256", "nonce:uint256", "deadline:uint256"].map((m) => ({ name: m.split(":")[0], type: m.split(":")[1] })) },
+};
+const permitOf = (line) => ({ owner: line.signWith, spender: "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", value: 250000000n, nonce: 0n, deadline: 1763643600n });
+
+const viemAccount = (line) => createAccount({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith, ethereumAddress: line.signWith });
+const ethersSigner = (line) => new EthersSigner({ client: httpClient(line), organizationId: line.organizationId, signWith: line.signWith }, noProvider);
+
+// messages have a client sign a message, and compare with what the library signs
+// with the key itself.
+const messages = {
+  "viem typed data": async (line) => {
+    const EIP712Domain = ["name:string", "version:string", "chainId:uint256", "verifyingContract:address"].map((m) => ({ name: m.split(":")[0], type: m.split(":")[1] }));
+    const types = line.withoutDomain ? permit.types : { EIP712Domain, ...permit.types };
+    const typed = { domain: permit.domain, types, primaryType: "Permit", message: permitOf(line) };
+    return same(await (await viemAccount(line)).signTypedData(typed), await privateKeyToAccount(line.secret).signTypedData(typed));
+  },
+  "ethers typed data": async (line) => same(
+    await ethersSigner(line).signTypedData(permit.domain, permit.types, permitOf(line)),
+    await new Wallet(line.secret).signTypedData(permit.domain, permit.types, permitOf(line))),
+  "viem authorization": async (line) => {
+    const authorization = { address: "0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B", chainId: 1, nonce: 7 };
+    const theirs = await (await viemAccount(line)).signAuthorization(authorization);
+    const ours = await privateKeyToAccount(line.secret).signAuthorization(authorization);
+    return same([theirs.r, theirs.s, theirs.yParity].join(), [ours.r, ours.s, ours.yParity].join());
+  },
+  "viem preimage": async (line) => {
+    const text = "hello";
+    const preimage = Buffer.from(`\x19Ethereum Signed Message:\n${Buffer.byteLength(text)}${text}`).toString("hex");
+    const { activity } = await httpClient(line).signRawPayload({
+      type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2", timestampMs: String(Date.now()), organizationId: line.organizationId,
+      parameters: { signWith: line.signWith, payload: preimage, encoding: "PAYLOAD_ENCODING_HEXADECIMAL", hashFunction: "HASH_FUNCTION_KECCAK256" },
+    });
+    const { r, s, v } = activity.result.signRawPayloadResult;
+    return same(`0x${r}${s}${v === "00" ? "1b" : "1c"}`, await privateKeyToAccount(line.secret).signMessage({ message: text }));
+  },
+  "viem message": async (line) => (await viemAccount(line)).signMessage({ message: "hello" }),
+  "ethers message": async (line) => ethersSigner(line).signMessage("hello"),
+  "solana transactions": async (line) => {
+    const { from, signer, tx, versioned } = solanaTransactions(line);
+    await signer.addSignature(tx, line.solanaAddress);
+    const [first, second] = await signer.signAllTransactions([solanaTransactions(line).tx, versioned], line.solanaAddress);
+    const all = tx.verifySignatures() && first.verifySignatures() && verifiesSolana(from, versioned.message.serialize(), second.signatures[0]);
+    return all ? "equal" : "does not verify";
+  },
+  "solana message": async (line) => {
+    const { from, signer } = solanaTransactions(line);
+    const message = Buffer.from(line.text, "hex");
+    return verifiesSolana(from, message, await signer.signMessage(message, line.solanaAddress)) ? "equal" : "does not verify";
+  },
+};
+
+const same = (a, b) => (a === b ? "equal" : `${a}, and by the key itself ${b}`);
+
+function solanaTransactions(line) {
+  const from = new PublicKey(line.solanaAddress);
+  const instructions = [SystemProgram.transfer({ fromPubkey: from, toPubkey: from, lamports: 5 })];
+  if (line.assign) instructions.push(SystemProgram.assign({ accountPubkey: from, programId: new PublicKey(line.blockhash) }));
+  const signer = new SolanaSigner({ organizationId: line.organizationId, client: httpClient(line) });
+  const tx = new SolanaTransaction({ feePayer: from, recentBlockhash: line.blockhash }).add(...instructions);
+  const versioned = new VersionedTransaction(new TransactionMessage({ payerKey: from, recentBlockhash: line.blockhash, instructions }).compileToV0Message());
+  return { from, signer, tx, versioned };
+}
+
+function verifiesSolana(from, message, signature) {
+  const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), from.toBuffer()]); // RFC 8410
+  return nodeVerify(null, message, createPublicKey({ key: der, format: "der", type: "spki" }), signature);
+}
+
 const operations = {
+  message: (line) => messages[line.client](line),
   sign: (line) => sign[line.client](line),
   activity: async (line) => httpClient(line).signTransaction(httpBody(line)),
   whoami: (line) => whoami[line.client](line),
