@@ -58,6 +58,9 @@ func openTerminal(t *testing.T) (people, tty *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
 	tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
