@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/ur"
+)
+
+// scanned runs sign --scan for a code, with an answer to the question, and returns
+// what it printed.
+func scanned(t *testing.T, message ur.Message, answer string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	s := newSession(t)
+	command := s.command(append([]string{"sign", "--scan"}, args...)...)
+	var out, talk printed
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(strings.ToUpper(message.String())+"\n"), &out, &talk
+	p := sit(t, command)
+	if answer != "" {
+		p.sees(question)
+		p.types(answer)
+	}
+	status = p.ends()
+	return out.String(), talk.String(), status
+}
+
+// ethRequest is a request of a wallet for the vector's transaction.
+func ethRequest(t *testing.T) ur.EthSignRequest {
+	t.Helper()
+	address := common.HexToAddress(fixtureAddress)
+	return ur.EthSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: mustHex(t, vectorUnsigned), Kind: ur.EthTx, ChainID: 1, Address: address[:],
+		Origin: "a wallet", Path: ur.Keypath{Path: []ur.PathIndex{{Index: 44, Hardened: true}}}}
+}
+
+// collected is the message of one code.
+func collected(t *testing.T, code, kind string) ur.Message {
+	t.Helper()
+	collector := ur.NewCollector(kind)
+	if err := collector.Add(strings.TrimSpace(code)); err != nil {
+		t.Fatal(err)
+	}
+	message, ok := collector.Message()
+	if !ok {
+		t.Fatal("the message is not complete")
+	}
+	return message
+}
+
+// TestEthSignRequest signs what a wallet asks for with ERC-4527, if the person at the
+// terminal says yes. The signature is that of the vector.
+func TestEthSignRequest(t *testing.T) {
+	stdout, stderr, status := scanned(t, ethRequest(t).Message(), "y\n")
+	if status != exitSuccess {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	var signed types.Transaction
+	if err := signed.UnmarshalBinary(mustHex(t, vectorSigned)); err != nil {
+		t.Fatal(err)
+	}
+	v, r, s := signed.RawSignatureValues()
+	want := append(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...), byte(v.Uint64()))
+	answer := ur.EthSignature{ID: bytes.Repeat([]byte{7}, 16), Signature: want}.Message()
+	if got := collected(t, stdout, ur.TypeEthSignature); !bytes.Equal(got.CBOR, answer.CBOR) {
+		t.Errorf("answered %x\nwant     %x", got.CBOR, answer.CBOR)
+	}
+	for _, text := range []string{"A request of type eth-sign-request without a stamp: nothing says who asks.", `It says that it comes from "a wallet".`, "Signed without a stamp"} {
+		if !strings.Contains(stderr, text) {
+			t.Errorf("it does not say %q:\n%s", text, stderr)
+		}
+	}
+	if stdout, _, status := scanned(t, ethRequest(t).Message(), "n\n"); status != exitFailure || stdout != "" {
+		t.Errorf("signed without a yes: %s", stdout)
+	}
+}
+
+// TestEthSignRequestRefused: another chain than the transaction's, messages, another
+// key, and an answer given in advance.
+func TestEthSignRequestRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*ur.EthSignRequest)
+		args   []string
+		want   string
+	}{
+		"chain":    {func(r *ur.EthSignRequest) { r.ChainID = 10 }, nil, "the request names chain 10, and the transaction is for another"},
+		"typed":    {func(r *ur.EthSignRequest) { r.Kind = ur.EthTyped }, nil, "typed data (EIP-712): messages are not signed from codes"},
+		"personal": {func(r *ur.EthSignRequest) { r.Kind = ur.EthPersonal }, nil, "personal message (EIP-191): messages are not signed from codes"},
+		"unknown":  {func(r *ur.EthSignRequest) { r.Kind = 9 }, nil, "unknown kind 9"},
+		"key":      {func(*ur.EthSignRequest) {}, []string{"--sign-with", fixtureID}, "the request asks for a signature of " + fixtureAddress},
+		"--yes":    {func(*ur.EthSignRequest) {}, []string{"--yes"}, "it has no stamp, so only a person at the terminal can say yes to it"},
+		"stranger": {func(r *ur.EthSignRequest) { r.Address = bytes.Repeat([]byte{9}, 20) }, nil, "sign"},
+	} {
+		request := ethRequest(t)
+		c.change(&request)
+		stdout, stderr, status := scanned(t, request.Message(), "", c.args...)
+		if status == exitSuccess || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: exit status %d, %q, %s", name, status, stdout, stderr)
+		}
+	}
+}
+
+// TestSolSignRequest signs a Solana transaction, and the message of one, which is
+// what wallets send: the signature is the same.
+func TestSolSignRequest(t *testing.T) {
+	public, err := keystore.ParsePublicKey(keystore.CurveEd25519, mustHex(t, "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsigned, err := solanaDemo.unsigned(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := mustHex(t, unsigned)
+	var signatures [][]byte
+	for _, data := range [][]byte{whole, whole[65:]} {
+		request := ur.SolSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: data, Address: public.Bytes(), Kind: 2}
+		stdout, stderr, status := scanned(t, request.Message(), "y\n")
+		if status != exitSuccess {
+			t.Fatalf("exit status %d: %s", status, stderr)
+		}
+		answer := collected(t, stdout, ur.TypeSolSignature).CBOR
+		signatures = append(signatures, answer[len(answer)-64:])
+	}
+	if !bytes.Equal(signatures[0], signatures[1]) {
+		t.Error("the message was signed otherwise than the transaction")
+	}
+	signed := append(append([]byte{1}, signatures[0]...), whole[65:]...)
+	if _, err := solanaDemo.check(hex.EncodeToString(signed), public); err != nil {
+		t.Error(err)
+	}
+	text := ur.SolSignRequest{Data: []byte("\xffsolana offchain"), Address: public.Bytes(), Kind: 1}
+	if _, stderr, status := scanned(t, text.Message(), ""); status != exitFailure || !strings.Contains(stderr, "neither a transaction nor a message of one") {
+		t.Errorf("a message: exit status %d, %s", status, stderr)
+	}
+}
+
+// TestPSBTRequest signs a PSBT that came as a code, to the bytes that it signs from
+// a file.
+func TestPSBTRequest(t *testing.T) {
+	s := newSession(t)
+	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, mustHex(t, strings.TrimSpace(publicOf(t, s))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsigned, err := bitcoinDemo.unsigned(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := s.must([]byte(unsigned), "sign", "--yes", "--type", "bitcoin", "--sign-with", fixtureID)
+	stdout, stderr, status := scanned(t, ur.PSBT(mustHex(t, unsigned), ur.TypeCryptoPSBT), "y\n", "--sign-with", fixtureID)
+	if status != exitSuccess || stdout != string(want) {
+		t.Errorf("exit status %d, %s: %s", status, stdout, stderr)
+	}
+}
+
+// publicOf is the public key of the fixture's first key.
+func publicOf(t *testing.T, s *session) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(string(s.must(nil, "keys", "show", fixtureID)), `"publicKey":"`)
+	key, _, _ := strings.Cut(rest, `"`)
+	return key
+}
