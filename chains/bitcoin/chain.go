@@ -47,6 +47,12 @@
 //
 // The other hazards are the sighash types that leave parts of the transaction
 // open, a high fee, and value for outputs that no one or anyone can spend.
+//
+// # Sources
+//
+// The forms are those of BIP-174, 370, 371 and 322, the sighashes those of BIP-143
+// and 341. The tests execute what is signed with the script engine of btcd's
+// txscript v2.0.0.
 package bitcoin
 
 import (

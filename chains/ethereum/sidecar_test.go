@@ -17,6 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/holiman/uint256"
 
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -106,6 +107,21 @@ func TestNetworkForm(t *testing.T) {
 			}
 		}
 		checkSender(t, want, key.PublicKey())
+	}
+}
+
+// TestSidecarOfVersion0 is refused by default: pools take version 1 alone since Osaka.
+func TestSidecarOfVersion0(t *testing.T) {
+	testenv.Slow(t)
+	for version, want := range [][]string{{ethereum.HazardNeverIncluded}, nil} {
+		n, _ := newNetwork(byte(version))
+		tx, err := ethereum.Chain{}.Parse(n.raw())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := chaintest.Names(tx.Hazards()); !slices.Equal(got, want) {
+			t.Errorf("version %d: hazards %v, want %v", version, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
@@ -61,5 +64,21 @@ func TestHazardSaysWhichLimit(t *testing.T) {
 	hazards := ready(t, s.bytes(), ed25519Key(t, 0)).Hazards()
 	if len(hazards) != 1 || !strings.HasPrefix(hazards[0].Detail, "no loaded accounts data size limit:") {
 		t.Errorf("got %+v", hazards)
+	}
+}
+
+// TestAnnouncedSignaturesArePaidFor: 64 instructions of the Ed25519 precompile that
+// announce 255 signatures each, and have none. A node fails the transaction and
+// charges 5,000 lamports for each.
+func TestAnnouncedSignaturesArePaidFor(t *testing.T) {
+	precompile := sdk.MustPublicKeyFromBase58("Ed25519SigVerify111111111111111111111111111")
+	s := simple(solana.Legacy, 1)
+	s.keys = [][32]byte{public(0), precompile}
+	s.instructions = slices.Repeat([]part{{program: 1, data: []byte{0xff, 0}}}, 64)
+	tx := parse(t, s.bytes())
+	effects := tx.Effects()
+	at := slices.IndexFunc(effects, func(e chains.Effect) bool { return e.Kind == chains.KindFee })
+	if want := uint64(5000 * (1 + 64*255)); at < 0 || effects[at].Amount.Value.Uint64() != want {
+		t.Errorf("effects %+v, want a fee of %d", effects, want)
 	}
 }
