@@ -1,0 +1,85 @@
+package messages_test
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/messages/personal"
+)
+
+var reader = messages.Reader{Now: func() time.Time { return time.Unix(1_763_640_000, 0) }, Chain: func(name string) chains.Chain {
+	for _, chain := range countersign.Chains(countersign.Limits{}) {
+		if chain.Name() == name {
+			return chain
+		}
+	}
+	return nil
+}}
+
+const signIn = "example.com wants you to sign in with your Ethereum account:\n0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56\n\nHello\n\n" +
+	"URI: https://example.com/login\nVersion: 1\nChain ID: 1\nNonce: 32891756\nIssued At: 2025-11-20T12:00:00Z"
+
+// TestSignIn: a sign-in is read; one that names another site is a hazard.
+func TestSignIn(t *testing.T) {
+	for text, want := range map[string]string{
+		signIn: "", strings.Replace(signIn, "https://example.com", "https://example.org", 1): personal.HazardForeignSignIn,
+	} {
+		read, err := reader.Read(string(personal.Preimage(personal.EthereumPrefix, []byte(text))), messages.EncodingText, messages.HashKeccak256)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, hazard := range read.Hazards() {
+			got += hazard.Name
+		}
+		if read.Effects()[0].Function != "sign in" || got != want {
+			t.Errorf("%s, hazards %q, want %q", read.Effects()[0].Function, got, want)
+		}
+	}
+}
+
+// TestPersonalRefused: lengths that are not the message's, and texts that cannot be
+// shown.
+func TestPersonalRefused(t *testing.T) {
+	for _, preimage := range []string{"6hello", "05hello", "5hell", "hello", "", "6a\x00bcde", "3\u202e", "1\xff", "2a\r", "2\x1b["} {
+		if _, err := reader.Read(hex.EncodeToString([]byte(personal.EthereumPrefix+preimage)), messages.EncodingHex, messages.HashKeccak256); err == nil {
+			t.Errorf("%q was taken", preimage)
+		}
+	}
+}
+
+// FuzzRead: whatever is read of any encoding has an effect, and its hazards point at
+// effects and are in the lists.
+func FuzzRead(f *testing.F) {
+	encodings := []messages.Encoding{messages.EncodingHex, messages.EncodingText, messages.EncodingEIP712, messages.EncodingAuthorization}
+	hashes := []messages.HashFunction{messages.HashNone, messages.HashSHA256, messages.HashKeccak256, messages.HashNotApplicable}
+	f.Add(string(personal.Preimage(personal.EthereumPrefix, []byte(signIn))), byte(1), byte(2))
+	f.Add(hex.EncodeToString([]byte("\xffsolana offchain\x01\x01"+strings.Repeat("k", 32)+"hello")), byte(0), byte(3))
+	f.Add(hex.EncodeToString([]byte("\xffsolana offchain\x00"+strings.Repeat("a", 32)+"\x00\x01"+strings.Repeat("k", 32)+"\x05\x00hello")), byte(0), byte(3))
+	f.Add(`{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":0}`, byte(3), byte(0))
+	known := map[string]bool{}
+	for _, name := range countersign.HazardNames() {
+		known[name] = true
+	}
+	f.Fuzz(func(t *testing.T, payload string, encoding, hash byte) {
+		read, err := reader.Read(payload, encodings[encoding%4], hashes[hash%4])
+		if err != nil {
+			return
+		}
+		effects := read.Effects()
+		if len(effects) == 0 {
+			t.Fatal("no effect")
+		}
+		for _, hazard := range read.Hazards() {
+			if index, ok := hazard.Effect(); !known[hazard.Name] || ok && index >= len(effects) {
+				t.Fatalf("hazard %s at effect %d of %d", hazard.Name, index, len(effects))
+			}
+		}
+		_ = read.Summary().Digest()
+	})
+}
