@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
@@ -15,6 +19,22 @@ type caller struct {
 	member       *Member
 	sent         *stamp.Stamp
 	decision     Decision // of the policy, once it was asked
+	waits        bool     // the decision needs more votes than the caller's
+}
+
+// may reports whether the caller's credential may submit activities of a type.
+// Some types it has to name.
+func (c *caller) may(kind activity.Type) bool {
+	credential := c.member.Credential
+	if kind.MustBeNamed() {
+		return slices.Contains(credential.Activities, string(kind))
+	}
+	return credential.Allows(string(kind))
+}
+
+// votes are those of a request that was just made: the submitter's own.
+func (c *caller) votes(now time.Time) []Vote {
+	return []Vote{{User: c.member.User, Credential: c.member.Credential, At: now}}
 }
 
 // authenticate finds out who sent a body. Up to there an unknown organization,
@@ -78,10 +98,15 @@ func refuseStamp(cause error) error {
 		"the stamp does not verify: it is malformed, or not made over this body by a valid key of the organization")
 }
 
-// voter is the caller as the record keeps it.
-func (c *caller) voter(voteID string) activity.Voter {
-	return activity.Voter{
-		VoteID:     voteID,
+// vote is the caller's stamp on an activity, as the record keeps it. message is
+// the stamped body, empty if it is that of the activity.
+func (c *caller) vote(selection activity.Selection, message string, stampedAt, now time.Time) (activity.Vote, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return activity.Vote{}, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the vote's id")
+	}
+	return activity.Vote{
+		ID:         id.String(),
 		UserID:     c.member.User.ID,
 		UserName:   c.member.User.Name,
 		UserSince:  c.member.User.CreatedAt,
@@ -89,5 +114,9 @@ func (c *caller) voter(voteID string) activity.Voter {
 		PublicKey:  c.member.Credential.PublicKeyText(),
 		Signature:  c.sent.SignatureText(),
 		Scheme:     string(c.sent.Scheme()),
-	}
+		Selection:  selection,
+		Message:    message,
+		StampedAt:  stampedAt,
+		CreatedAt:  now,
+	}, nil
 }

@@ -3,6 +3,7 @@ package countersign
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -15,7 +16,9 @@ import (
 // The ledger is not read for the first question: the charges are made in the
 // transaction that takes the lease, or not at all. A Decider whose charges were
 // over a limit there is asked again, with the ledger.
-func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work, spent SpentReader) (Decision, error) {
+//
+// What the decision needs votes for is left to the caller: see missing.
+func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work, votes []Vote, spent SpentReader) (Decision, error) {
 	readings := readingsOf(task)
 	if e.submitted.Policy == nil {
 		return Decision{Readings: readings.Digest()}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
@@ -33,7 +36,7 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 		Hazards:      task.hazards(),
 		Effects:      effects,
 		Keys:         keys,
-		Votes:        []Vote{{User: by.member.User, Credential: by.member.Credential, At: e.submitted.Now()}},
+		Votes:        votes,
 		Now:          e.submitted.Now(),
 		Spent:        spent,
 		Readings:     readings,
@@ -68,7 +71,7 @@ func (e *Engine) decideAbout(ctx context.Context, asked Authorization) (Decision
 	if err := e.refuseHazards(asked.Intent, asked.Organization, all, decision.Hazards); err != nil {
 		return Decision{}, err
 	}
-	return decision, refuseWaiting(&decision, &asked)
+	return decision, nil
 }
 
 // refuseUncharged refuses what cannot be charged: no limit is ever left out.
@@ -80,13 +83,13 @@ func refuseUncharged(decision *Decision) error {
 		"not authorized: limit %s is charged with the lease of a submitted request, which this call is not: use Submit", decision.Charges[0].Limit)
 }
 
-// refuseWaiting refuses what has to wait for approvals.
-func refuseWaiting(decision *Decision, asked *Authorization) error {
-	for i := range decision.Approvals {
-		group := &decision.Approvals[i]
-		if missing := group.Missing(asked.Votes, asked.User.ID, asked.Now); missing > 0 {
+// refuseWaiting refuses what has to wait for approvals and cannot.
+func refuseWaiting(groups []Approval, votes []Vote, submitter string, now time.Time) error {
+	for i := range groups {
+		group := &groups[i]
+		if missing := group.Missing(votes, submitter, now); missing > 0 {
 			return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
-				"not authorized: rule %s needs %d more approvals%s", group.Rule, missing, taggedText(group.Tag))
+				"not authorized: rule %s needs %d more approvals%s, for which only a submitted transaction can wait", group.Rule, missing, taggedText(group.Tag))
 		}
 	}
 	return nil
@@ -166,12 +169,16 @@ func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User
 	if err != nil {
 		return err
 	}
+	now := e.submitted.Now()
+	votes := []Vote{{User: *by, At: now}}
 	decision, err := e.decideAbout(ctx, Authorization{
 		Organization: organization, User: *by, Intent: intent, Summary: task.summary(), Hazards: prepared.hazards,
-		Effects: effects, Keys: keys,
-		Votes: []Vote{{User: *by, At: e.submitted.Now()}}, Now: e.submitted.Now(), Readings: prepared.reading,
+		Effects: effects, Keys: keys, Votes: votes, Now: now, Readings: prepared.reading,
 	})
 	if err != nil {
+		return err
+	}
+	if err := refuseWaiting(decision.Approvals, votes, by.ID, now); err != nil {
 		return err
 	}
 	if err := refuseUncharged(&decision); err != nil {

@@ -91,6 +91,10 @@ type Config struct {
 	// died. A living one renews its lease. Default: DefaultLeaseTTL.
 	LeaseTTL time.Duration
 
+	// MaxWaiting is how long an activity waits for its votes, after which the
+	// engine rejects it. Default: DefaultMaxWaiting.
+	MaxWaiting time.Duration
+
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 

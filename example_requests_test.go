@@ -114,7 +114,7 @@ func ExampleEngine_GetActivity() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(found.Voter.UserName, found.ID == record.ID)
+	fmt.Println(found.Submitter().UserName, found.ID == record.ID)
 	// Output: ci true
 }
 

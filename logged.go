@@ -10,7 +10,7 @@ import (
 // logged returns a record with its leaf, if there is a log: of the bytes that are
 // stored.
 func (s *submitted) logged(recorded store.Activity) (store.Activity, error) {
-	if !s.Log {
+	if !s.Log || recorded.Waiting {
 		return recorded, nil
 	}
 	leaf := translog.NewLeaf(recorded.OrganizationID, recorded.ID, recorded.Fingerprint, recorded.Data)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -27,7 +28,7 @@ func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Requ
 		return nil, err
 	}
 	// From here on there is a signature: the charge stays, whatever becomes of it.
-	record, err := e.newRecord(by, request, task, done.result)
+	record, err := e.completed(by, request, task, done.result)
 	if err == nil {
 		err = e.submitted.complete(ctx, lease, record, charges.Confirm(e.submitted.Now(), done.complete))
 	}
@@ -60,38 +61,61 @@ func (e *Engine) performHeld(ctx context.Context, task work, lease store.Lease, 
 	return done, lease, err
 }
 
-func (e *Engine) newRecord(by *caller, request *activity.Request, task work, result activity.Result) (*activity.Record, error) {
+// newRecord makes the record of a request, with the submitter's vote and what the
+// policy decided; its status is for the caller to set.
+func (e *Engine) newRecord(by *caller, request *activity.Request) (*activity.Record, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the activity's id")
 	}
-	voteID, err := uuid.NewV7()
-	if err != nil {
-		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the vote's id")
-	}
 	now := e.submitted.Now()
-	record := &activity.Record{
-		ID: id.String(), Request: request, Result: result,
-		Voter: by.voter(voteID.String()), CreatedAt: now, UpdatedAt: now,
-	}
-	if request.GenerateAppProofs {
-		return record, e.prove(record, task)
-	}
-	return record, nil
+	vote, err := by.vote(activity.SelectionApproved, "", request.Time(), now)
+	return &activity.Record{
+		ID: id.String(), Request: request, Votes: []activity.Vote{vote},
+		Decision: recordedDecision(&by.decision), CreatedAt: now, UpdatedAt: now,
+	}, err
 }
 
-// prove adds the engine's own proof of what it did.
-func (e *Engine) prove(record *activity.Record, task work) error {
+// completed makes the record of a request that was carried out.
+func (e *Engine) completed(by *caller, request *activity.Request, task work, result activity.Result) (*activity.Record, error) {
+	record, err := e.newRecord(by, request)
+	if err != nil {
+		return nil, err
+	}
+	record.Status, record.Result = activity.StatusCompleted, result
+	return record, e.prove(record, task.summary())
+}
+
+// recordedDecision is a decision as a record keeps it.
+func recordedDecision(decision *Decision) activity.Decision {
+	kept := activity.Decision{Rules: decision.Rules}
+	if decision.Digest != [32]byte{} {
+		kept.PolicyDigest = hexDigest(decision.Digest)
+	}
+	for _, charge := range decision.Charges {
+		kept.Charges = append(kept.Charges, activity.Charge{
+			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount, Max: charge.Max, Window: charge.Window,
+		})
+	}
+	return kept
+}
+
+// prove adds the engine's own proof of what it did, if it was asked for.
+func (e *Engine) prove(record *activity.Record, summary *chains.Summary) error {
+	if !record.Request.GenerateAppProofs {
+		return nil
+	}
 	payload := activity.AppProofPayload{
-		TimestampMs:    record.CreatedAt.UnixMilli(),
+		TimestampMs:    record.UpdatedAt.UnixMilli(),
 		OrganizationID: record.Request.OrganizationID,
 		ActivityID:     record.ID,
 		ActivityType:   record.Request.Type,
 		Fingerprint:    record.Request.Fingerprint.String(),
-		Outcome:        activity.StatusCompleted,
+		Outcome:        record.Status,
 		ResultDigest:   hexDigest(sha256.Sum256(activity.AppendResult(nil, record.Result))),
+		PolicyDigest:   record.Decision.PolicyDigest,
 	}
-	if summary := task.summary(); summary != nil {
+	if summary != nil {
 		payload.SummaryDigest = hexDigest(summary.Digest())
 	}
 	proof, err := activity.NewAppProof(e.submitted.ProofSigner, payload)
@@ -108,14 +132,7 @@ func hexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
 func (s *submitted) complete(ctx context.Context, lease store.Lease, record *activity.Record, change store.Change) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
-	completed, err := s.logged(store.Activity{
-		ID:             record.ID,
-		OrganizationID: record.Request.OrganizationID,
-		Fingerprint:    record.Request.Fingerprint,
-		SubmittedBy:    record.Voter.Credential,
-		Data:           record.Encode(),
-		KeepUntil:      s.keepUntil(record.Request, record.CreatedAt),
-	})
+	completed, err := s.logged(s.stored(record))
 	if err == nil {
 		err = s.Store.Complete(ctx, lease, completed, change)
 	}
@@ -123,6 +140,41 @@ func (s *submitted) complete(ctx context.Context, lease store.Lease, record *act
 		return refuseStore(err)
 	}
 	return nil
+}
+
+// stored is a record for the store.
+func (s *submitted) stored(record *activity.Record) store.Activity {
+	return store.Activity{
+		ID:             record.ID,
+		OrganizationID: record.Request.OrganizationID,
+		Fingerprint:    record.Request.Fingerprint,
+		SubmittedBy:    record.Submitter().Credential,
+		User:           record.Submitter().UserID,
+		Type:           string(record.Request.Type),
+		Status:         string(record.Status),
+		Waiting:        record.Status.Waits(),
+		Data:           record.Encode(),
+		KeepUntil:      s.keepUntil(record.Request, s.lastChange(record)),
+	}
+}
+
+// replace replaces a record that waits, at a revision.
+func (s *submitted) replace(ctx context.Context, record *activity.Record, revision uint64) error {
+	after, err := s.logged(s.stored(record))
+	if err != nil {
+		return err
+	}
+	after.Revision = revision
+	return s.Store.Replace(ctx, after, s.Now(), nil)
+}
+
+// lastChange returns when a record changes for the last time at the latest: one
+// that waits is rejected by a sweep after that.
+func (s *submitted) lastChange(record *activity.Record) time.Time {
+	if record.Status.Waits() {
+		return record.CreatedAt.Add(s.MaxWaiting)
+	}
+	return record.UpdatedAt
 }
 
 // release lets the same body be tried again. That it fails is no news for the

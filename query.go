@@ -50,35 +50,8 @@ func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *acti
 	if !by.mayRead(record) {
 		return nil, query.OrganizationID, noActivity(query, errors.New("the credential may not submit this type"))
 	}
-	return e.submitted.shownTo(by, record), query.OrganizationID, nil
-}
-
-// mayRead reports whether the activity exists for the caller: it is theirs, or
-// of a type that their credential may submit.
-func (c *caller) mayRead(record *activity.Record) bool {
-	return c.submitted(record) || c.member.Credential.Allows(string(record.Request.Type))
-}
-
-// submitted reports whether the activity was submitted by this credential.
-func (c *caller) submitted(record *activity.Record) bool {
-	return record.Voter.Credential == string(c.member.Credential.ID())
-}
-
-// shownTo returns what of a record a caller who may read it is shown, by query
-// or by sending the body again. Other credentials than the submitter's get no
-// verification token, and no stamp while the request is live: who has a stamp
-// and the body can submit them.
-func (s *submitted) shownTo(by *caller, record *activity.Record) *activity.Record {
-	if by.submitted(record) {
-		return record
-	}
-	if until := s.liveUntil(record.Request); until.IsZero() || !s.Now().After(until) {
-		record = record.WithoutStamp()
-	}
-	if record.Request.Type == activity.TypeVerifyOTP {
-		record = record.WithoutResult()
-	}
-	return record
+	record, err = e.shownTo(ctx, by, record)
+	return record, query.OrganizationID, err
 }
 
 func noActivity(query activity.GetActivityQuery, cause error) error {

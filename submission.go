@@ -20,6 +20,8 @@ const (
 	DefaultMaxRequestAge  = time.Hour
 	DefaultMaxRequestSkew = 5 * time.Minute
 	DefaultLeaseTTL       = 30 * time.Second
+	DefaultMaxWaiting     = 7 * 24 * time.Hour
+	DefaultVoteAge        = 24 * time.Hour         // for which a vote counts where its rule does not say
 	DefaultStoreBytes     = memory.DefaultMaxBytes // of a store in memory
 )
 
@@ -50,6 +52,7 @@ func newSubmitted(config Config) (submitted, error) {
 	setDefault(&config.MaxRequestAge, DefaultMaxRequestAge)
 	setDefault(&config.MaxRequestSkew, DefaultMaxRequestSkew)
 	setDefault(&config.LeaseTTL, DefaultLeaseTTL)
+	setDefault(&config.MaxWaiting, DefaultMaxWaiting)
 	if config.Store == nil && config.OTP != nil {
 		return submitted{}, errors.New("countersign: Config.OTP needs Config.Store: the store that it was made over")
 	}
@@ -71,8 +74,8 @@ func setDefault(value *time.Duration, other time.Duration) {
 }
 
 func (s *Config) checkSubmission() error {
-	if s.MaxRequestAge < 0 || s.MaxRequestSkew < 0 || s.LeaseTTL < time.Second {
-		return errors.New("countersign: Config.MaxRequestAge and MaxRequestSkew cannot be negative, nor LeaseTTL less than a second")
+	if s.MaxRequestAge < 0 || s.MaxRequestSkew < 0 || s.MaxWaiting < 0 || s.LeaseTTL < time.Second {
+		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting cannot be negative, nor LeaseTTL less than a second")
 	}
 	if s.MaxRequestAge > MaxRequestWindow || s.MaxRequestSkew > MaxRequestWindow {
 		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: for requests of any age set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
@@ -103,8 +106,10 @@ func (s *submitted) close() error {
 	return err
 }
 
-// sweep has the store swept beside the request that finds it is time to.
-func (s *submitted) sweep() {
+// sweep has the store swept beside the request that finds it is time to, and sees
+// to the activities that wait.
+func (e *Engine) sweep() {
+	s := &e.submitted
 	now, last := s.Now(), s.lastSweep.Load()
 	if now.UnixNano()-last < int64(SweepInterval) || !s.lastSweep.CompareAndSwap(last, now.UnixNano()) {
 		return
@@ -114,6 +119,9 @@ func (s *submitted) sweep() {
 		defer cancel()
 		if _, err := s.Store.Sweep(ctx, now); err != nil {
 			s.Logger.Error("sweep of the store", "cause", err)
+		}
+		if err := e.ResumeWaiting(ctx); err != nil {
+			s.Logger.Error("activities that wait", "cause", err)
 		}
 	})
 }

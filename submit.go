@@ -36,6 +36,9 @@ type SignedBody struct {
 //	7 perform           sign, or send a one-time password
 //	8 store.Complete    and only then the answer
 //
+// A transaction that needs approvals is recorded after step 6, and waits for
+// votes: requests of their own, see vote.go. The last of them goes on with step 7.
+//
 // What is refused leaves no activity. Its error is an *activity.Error.
 func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {
 	started := time.Now()
@@ -58,11 +61,14 @@ func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
 	if err != nil {
 		return err
 	}
+	if intent, ok := request.Intent.(activity.VoteIntent); ok {
+		return e.checkVote(ctx, request, intent, sent.Stamps)
+	}
 	by, task, err := e.admit(ctx, request, sent.Stamps)
 	if err != nil {
 		return err
 	}
-	_, err = e.decide(ctx, by, request.Intent, task, e.submitted.spent())
+	_, err = e.decide(ctx, by, request.Intent, task, by.votes(e.submitted.Now()), e.submitted.spent())
 	return err
 }
 
@@ -75,6 +81,10 @@ func (e *Engine) submit(ctx context.Context, sent SignedBody, seen *Observation)
 		return nil, "", err
 	}
 	seen.Operation = operationPath(request.Type)
+	if intent, ok := request.Intent.(activity.VoteIntent); ok {
+		record, err = e.vote(ctx, request, intent, sent.Stamps, seen)
+		return record, request.OrganizationID, err
+	}
 	record, err = e.submitRequest(ctx, request, sent.Stamps, seen)
 	return record, request.OrganizationID, err
 }
@@ -86,7 +96,7 @@ func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, h
 	if err != nil {
 		return nil, err
 	}
-	e.submitted.sweep()
+	e.sweep()
 	begun, charges, err := e.begin(ctx, by, request, task)
 	if err != nil {
 		return nil, err
@@ -97,7 +107,10 @@ func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, h
 		if err != nil {
 			return nil, err
 		}
-		return e.submitted.shownTo(by, record), nil
+		return e.shownTo(ctx, by, record)
+	}
+	if by.waits {
+		return e.wait(ctx, by, request, task, *begun.Lease)
 	}
 	return e.perform(ctx, by, request, task, &charges, *begun.Lease, seen)
 }
@@ -108,7 +121,7 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 	if err != nil {
 		return nil, nil, err
 	}
-	if !by.member.Credential.Allows(string(request.Type)) {
+	if !by.may(request.Type) {
 		return nil, nil, activity.NewError(activity.ReasonNotAuthorized, "type", nil,
 			"not authorized: this credential may not submit %s", request.Type)
 	}
@@ -129,7 +142,11 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 	var spent SpentReader
 	var limited error
 	for range beginAttempts {
-		decision, err := e.decide(ctx, by, request.Intent, task, spent)
+		votes := by.votes(clock())
+		decision, err := e.decide(ctx, by, request.Intent, task, votes, spent)
+		if err == nil {
+			by.waits, err = waits(&decision, votes, by, task, clock())
+		}
 		if err != nil {
 			begun, recorded := e.recorded(ctx, claim, by)
 			if recorded {
@@ -139,6 +156,9 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 		}
 		by.decision = decision
 		charges = store.Charges{By: request.Fingerprint, List: decision.Charges}
+		if by.waits {
+			charges.List = nil // they are made with the last vote
+		}
 		begun, err = store.Acquire(ctx, e.submitted.Store, claim, clock, func(now time.Time) store.Change {
 			return charges.Take(now, task.begin(now))
 		})
@@ -153,9 +173,6 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 	return store.Begun{}, charges, refuseStore(limited)
 }
 
-// errNotRecorded refuses the lease of a request that is only looked for.
-var errNotRecorded = errors.New("countersign: not recorded")
-
 // recorded looks for the record of a request that a Decider refuses: an answer
 // that was lost stays readable, whatever limits, times and approvals say now. A
 // plain Policy is asked for each reading.
@@ -163,9 +180,11 @@ func (e *Engine) recorded(ctx context.Context, claim store.Claim, by *caller) (s
 	if _, ok := e.submitted.Policy.(Decider); !ok {
 		return store.Begun{}, false
 	}
-	claim.Now = e.submitted.Now()
-	begun, err := e.submitted.Store.Begin(ctx, claim, store.ChangeFunc(func(store.Ledger) (error, error) { return errNotRecorded, nil }))
-	return begun, err == nil && begun.Recorded != nil && begun.Recorded.SubmittedBy == string(by.member.Credential.ID())
+	found, err := e.submitted.Store.Find(ctx, claim.OrganizationID, claim.Fingerprint)
+	if err != nil || found.SubmittedBy != string(by.member.Credential.ID()) {
+		return store.Begun{}, false
+	}
+	return store.Begun{Recorded: &found}, true
 }
 
 // ready refuses what an engine without a directory cannot do.
@@ -214,11 +233,11 @@ func (s *submitted) checkTime(request *activity.Request) error {
 // taken. The skew on top of the age leaves a request that was live when it came
 // time for a slow policy. It is a function of the body and the configuration
 // alone, so that a store that forgets can tell what it may have forgotten.
-func (s *submitted) liveUntil(request *activity.Request) time.Time {
+func (s *submitted) liveUntil(sent time.Time) time.Time {
 	if s.AnyRequestTime {
 		return time.Time{}
 	}
-	return request.Time().Add(s.MaxRequestAge + s.MaxRequestSkew)
+	return sent.Add(s.MaxRequestAge + s.MaxRequestSkew)
 }
 
 // keepUntil returns how long a record is kept: never shorter than the body is
@@ -240,7 +259,7 @@ func (s *submitted) claim(request *activity.Request) store.Claim {
 		OrganizationID: request.OrganizationID,
 		Fingerprint:    request.Fingerprint,
 		LeaseTTL:       s.LeaseTTL,
-		LiveUntil:      s.liveUntil(request),
+		LiveUntil:      s.liveUntil(request.Time()),
 		Size:           2*len(request.Body) + recordOverhead,
 	}
 }

@@ -202,7 +202,7 @@ func TestOthersAreShownNoProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, proof := record.Result.(activity.VerifyOTPResult).VerificationToken, record.Voter.Signature
+	token, proof := record.Result.(activity.VerifyOTPResult).VerificationToken, record.Submitter().Signature
 	query := getBody(enginetest.Organization, record.ID)
 	for name, read := range map[string]func() (*activity.Record, error){
 		"get_activity":      func() (*activity.Record, error) { return f.Engine.GetActivity(t.Context(), f.OTPOnly.Sign(query)) },

@@ -48,7 +48,7 @@ func TestSubmit(t *testing.T) {
 	if got := signedOf(t, record); got != enginetest.Signed {
 		t.Errorf("signed %s\nwant   %s", got, enginetest.Signed)
 	}
-	if string(record.Request.Body) != body || record.Voter.UserName != "ci" || record.Voter.PublicKey != f.APIKey.PublicKey || len(record.AppProofs) != 0 {
+	if string(record.Request.Body) != body || record.Submitter().UserName != "ci" || record.Submitter().PublicKey != f.APIKey.PublicKey || len(record.AppProofs) != 0 {
 		t.Errorf("record %+v", record)
 	}
 }

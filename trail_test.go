@@ -33,7 +33,7 @@ func TestLogNamesWhoSignedWhat(t *testing.T) {
 	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
 		t.Fatal(err)
 	}
-	if line.User != record.Voter.UserID || line.UserName != "ci" || line.Credential != "api-key:"+f.APIKey.PublicKey || line.Activity != record.ID {
+	if line.User != record.Submitter().UserID || line.UserName != "ci" || line.Credential != "api-key:"+f.APIKey.PublicKey || line.Activity != record.ID {
 		t.Errorf("who: %s", log.String())
 	}
 	if line.Chain != "ethereum" || len(line.Keys) != 1 || len(line.Addresses) != 1 || !strings.HasPrefix(line.Addresses[0], "0x") {

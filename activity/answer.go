@@ -94,7 +94,14 @@ func (a *answer) overflow() {
 }
 
 func (a *answer) write() {
-	a.buf = append(a.buf, `{"activity":{`...)
+	a.buf = append(a.buf, `{"activity":`...)
+	a.activity()
+	a.buf = append(a.buf, '}')
+}
+
+// activity appends the activity itself.
+func (a *answer) activity() {
+	a.buf = append(a.buf, '{')
 	a.head()
 	a.buf = append(a.buf, `,"result":{`...)
 	a.result()
@@ -113,14 +120,42 @@ func (a *answer) write() {
 	a.buf = strconv.AppendInt(a.buf, a.Request.TimestampMs, 10)
 	a.buf = append(a.buf, '"')
 	a.buf = a.appendAppProofs(a.buf)
-	a.buf = append(a.buf, `,"failure":null}}`...)
+	a.failure()
+	a.review()
+	a.buf = append(a.buf, '}')
+}
+
+func (a *answer) failure() {
+	a.buf = appendMember(a.buf, "failure")
+	if a.Failure == nil {
+		a.buf = append(a.buf, "null"...)
+		return
+	}
+	a.buf = append(a.buf, '{')
+	a.buf = appendRawMember(a.buf, "code", strconv.Itoa(int(a.Failure.Code)))
+	a.buf = appendTextMember(a.buf, "message", a.Failure.Message)
+	a.buf = append(a.buf, `,"details":[]}`...)
+}
+
+// review appends what is shown before a vote. The texts that it has may be as
+// long as a transaction.
+func (a *answer) review() {
+	if a.Viewer.Review == nil {
+		return
+	}
+	form, err := marshal(a.Viewer.Review)
+	if err != nil {
+		panic("activity: a review cannot be encoded: " + err.Error())
+	}
+	a.buf = appendMember(a.buf, "review")
+	a.raw(form)
 }
 
 // head appends the members from id to intent.
 func (a *answer) head() {
 	a.buf = appendTextMember(a.buf, "id", a.ID)
 	a.buf = appendTextMember(a.buf, "organizationId", a.Request.OrganizationID)
-	a.buf = appendTextMember(a.buf, "status", string(StatusCompleted))
+	a.buf = appendTextMember(a.buf, "status", string(a.Status))
 	a.buf = appendTextMember(a.buf, "type", string(a.Request.Type))
 	a.buf = append(appendMember(a.buf, "intent"), '{')
 	a.buf = appendMember(a.buf, a.operation().intent)
@@ -164,34 +199,39 @@ func AppendResult(dst []byte, result Result) []byte {
 // tail appends the members from votes to updatedAt.
 func (a *answer) tail(form timeForm) {
 	a.buf = append(a.buf, `,"votes":[`...)
-	a.vote(form)
+	for i := range a.Votes {
+		if i > 0 {
+			a.buf = append(a.buf, ',')
+		}
+		a.vote(&a.Votes[i], form)
+	}
 	a.buf = append(a.buf, `],"fingerprint":`...)
 	a.buf = a.Request.Fingerprint.appendJSON(a.buf)
-	a.buf = append(a.buf, `,"canApprove":false,"canReject":false,"createdAt":`...)
-	a.buf = form(a.buf, a.CreatedAt)
+	a.buf = strconv.AppendBool(append(a.buf, `,"canApprove":`...), a.Viewer.CanApprove)
+	a.buf = strconv.AppendBool(append(a.buf, `,"canReject":`...), a.Viewer.CanReject)
+	a.buf = form(append(a.buf, `,"createdAt":`...), a.CreatedAt)
 	a.buf = form(append(a.buf, `,"updatedAt":`...), a.UpdatedAt)
 }
 
-// vote appends the submitter's stamp as the first approving vote.
-func (a *answer) vote(form timeForm) {
+func (a *answer) vote(vote *Vote, form timeForm) {
 	a.buf = append(a.buf, '{')
-	a.buf = appendTextMember(a.buf, "id", a.Voter.VoteID)
-	a.buf = appendTextMember(a.buf, "userId", a.Voter.UserID)
+	a.buf = appendTextMember(a.buf, "id", vote.ID)
+	a.buf = appendTextMember(a.buf, "userId", vote.UserID)
 	a.buf = appendMember(a.buf, "user")
-	a.buf = a.Voter.appendUser(a.buf, form)
+	a.buf = vote.appendUser(a.buf, form)
 	a.buf = appendTextMember(a.buf, "activityId", a.ID)
-	a.buf = appendTextMember(a.buf, "selection", "VOTE_SELECTION_APPROVED")
+	a.buf = appendTextMember(a.buf, "selection", string(vote.Selection))
 	a.buf = appendMember(a.buf, "message")
-	longText(a, a.Request.Body)
+	longText(a, a.MessageOf(vote))
 	a.buf = append(a.buf, `,"publicKey":`...)
-	a.buf = appendText(a.buf, a.Voter.PublicKey)
-	a.buf = appendTextMember(a.buf, "signature", a.Voter.Signature)
-	a.buf = appendTextMember(a.buf, "scheme", a.Voter.Scheme)
-	a.buf = form(appendMember(a.buf, "createdAt"), a.CreatedAt)
+	a.buf = appendText(a.buf, vote.PublicKey)
+	a.buf = appendTextMember(a.buf, "signature", vote.Signature)
+	a.buf = appendTextMember(a.buf, "scheme", vote.Scheme)
+	a.buf = form(appendMember(a.buf, "createdAt"), vote.CreatedAt)
 	a.buf = append(a.buf, '}')
 }
 
-func (v *Voter) appendUser(dst []byte, form timeForm) []byte {
+func (v *Vote) appendUser(dst []byte, form timeForm) []byte {
 	since := v.UserSince
 	if since.IsZero() {
 		since = time.Unix(0, 0)

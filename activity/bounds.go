@@ -22,6 +22,14 @@ var bounds = map[string]int{
 	"organizationId": MaxOrganizationID,
 	"activityId":     128,
 
+	"fingerprint":    len("sha256:") + 64,
+	"shown":          64,
+	"filterByStatus": 512,
+	"filterByType":   1024,
+	"limit":          3,
+	"before":         128,
+	"after":          128,
+
 	"signWith":            MaxSignWith,
 	"unsignedTransaction": 0,
 

@@ -36,6 +36,7 @@ func withMember(member, value string) []string {
 		envelope(activity.TypeInitOTPAuth, of("otpType", "contact", "appName", "userIdentifier", "sendFromEmailAddress",
 			"sendFromEmailSenderName", "expirationSeconds", "replyToEmailAddress")+
 			`,"emailCustomization":{`+email+`},"smsCustomization":{`+of("template")+`}`),
+		envelope(activity.TypeApproveActivity, of("fingerprint", "shown")),
 		strings.Replace(envelope(activity.TypeSignTransaction, of("signWith", "unsignedTransaction", "type")),
 			`"timestampMs":"1763650000000"`, `"timestampMs":"`+value+`"`, 1),
 		strings.Replace(envelope(activity.TypeSignTransaction, of("signWith", "unsignedTransaction", "type")),
@@ -48,6 +49,12 @@ func withMember(member, value string) []string {
 // is refused by name, and not repeated.
 func TestEveryMemberHasABound(t *testing.T) {
 	queries := map[string]string{"activityId": `{"organizationId":"org","activityId":"%s"}`, "organizationId": `{"organizationId":"%s","activityId":"a"}`}
+	lists := map[string]string{
+		"filterByStatus": `{"organizationId":"org","filterByStatus":["%s"]}`, "filterByType": `{"organizationId":"org","filterByType":["%s"]}`,
+	}
+	for _, member := range []string{"limit", "before", "after"} {
+		lists[member] = `{"organizationId":"org","paginationOptions":{"` + member + `":"%s"}}`
+	}
 	for member, most := range activity.Bounds() {
 		if most == 0 && member != "unsignedTransaction" {
 			t.Errorf("%s has no bound", member)
@@ -64,6 +71,10 @@ func TestEveryMemberHasABound(t *testing.T) {
 		}
 		if query, asked := queries[member]; asked {
 			_, err := activity.DecodeGetActivity(fmt.Appendf(nil, query, long))
+			refusals = append(refusals, err)
+		}
+		if query, asked := lists[member]; asked {
+			_, err := activity.DecodeListActivities(fmt.Appendf(nil, query, long))
 			refusals = append(refusals, err)
 		}
 		bounded := func(err error) bool {

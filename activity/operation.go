@@ -16,26 +16,32 @@ const (
 	TypeVerifyOTP       Type = "ACTIVITY_TYPE_VERIFY_OTP"
 	TypeSignRawPayload  Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2"
 	TypeSignRawPayloads Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS"
+	TypeApproveActivity Type = "ACTIVITY_TYPE_APPROVE_ACTIVITY"
+	TypeRejectActivity  Type = "ACTIVITY_TYPE_REJECT_ACTIVITY"
 )
 
 // Status is how far an activity has come.
 type Status string
 
-// The statuses of the API. StatusCompleted is the only one that is written
-// here: an activity is carried out before it is answered, and a refusal leaves
-// none.
+// The statuses that activities have. A refused request leaves no activity.
 const (
-	StatusCreated              Status = "ACTIVITY_STATUS_CREATED"
-	StatusPending              Status = "ACTIVITY_STATUS_PENDING"
-	StatusCompleted            Status = "ACTIVITY_STATUS_COMPLETED"
-	StatusFailed               Status = "ACTIVITY_STATUS_FAILED"
-	StatusConsensusNeeded      Status = "ACTIVITY_STATUS_CONSENSUS_NEEDED"
-	StatusRejected             Status = "ACTIVITY_STATUS_REJECTED"
-	StatusAuthenticatorsNeeded Status = "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"
+	StatusCompleted       Status = "ACTIVITY_STATUS_COMPLETED"
+	StatusConsensusNeeded Status = "ACTIVITY_STATUS_CONSENSUS_NEEDED" // waits for votes
+	StatusRejected        Status = "ACTIVITY_STATUS_REJECTED"         // by a vote, or for want of votes
+	StatusFailed          Status = "ACTIVITY_STATUS_FAILED"           // had its votes, and can never be carried out
 )
 
+// Statuses returns the statuses that activities have.
+func Statuses() []Status {
+	return []Status{StatusCompleted, StatusConsensusNeeded, StatusRejected, StatusFailed}
+}
+
+// Waits reports whether an activity of this status can still change.
+func (s Status) Waits() bool { return s == StatusConsensusNeeded }
+
 // Intent is what a request wants done: one of SignTransactionIntent,
-// InitOTPAuthIntent, VerifyOTPIntent, SignRawPayloadIntent, SignRawPayloadsIntent.
+// InitOTPAuthIntent, VerifyOTPIntent, SignRawPayloadIntent, SignRawPayloadsIntent,
+// VoteIntent.
 type Intent interface {
 	ActivityType() Type
 }
@@ -48,20 +54,43 @@ type Result interface {
 
 // Operation is what can be submitted under a path of its own.
 type Operation struct {
-	Type   Type
-	Path   string // the last part of the URL's path, behind /public/v1/submit/
-	intent string // the member of the record's intent
-	result string // the member of the record's result
-	decode func(parameters []byte, read parameterReader) (Intent, bool, error)
+	Type Type
+	Path string // the last part of the URL's path, behind /public/v1/submit/
+
+	// Named operations are for credentials that name their type, and not for
+	// those that are registered without a list of types.
+	Named bool
+
+	intent       string // the member of the record's intent
+	result       string // the member of the record's result; empty: the operation has no activity of its own
+	decode       func(parameters []byte, read parameterReader) (Intent, bool, error)
+	decodeResult func(encoded []byte) (Result, error)
 }
 
 // operations is the table of what is served.
 var operations = []Operation{
-	{TypeInitOTPAuth, "init_otp_auth", "initOtpAuthIntentV3", "initOtpAuthResultV2", decodeInitOTPAuth},
-	{TypeSignTransaction, "sign_transaction", "signTransactionIntentV2", "signTransactionResult", decodeSignTransaction},
-	{TypeVerifyOTP, "verify_otp", "verifyOtpIntent", "verifyOtpResult", decodeVerifyOTP},
-	{TypeSignRawPayload, "sign_raw_payload", "signRawPayloadIntentV2", "signRawPayloadResult", decodeSignRawPayload},
-	{TypeSignRawPayloads, "sign_raw_payloads", "signRawPayloadsIntent", "signRawPayloadsResult", decodeSignRawPayloads},
+	{
+		Type: TypeInitOTPAuth, Path: "init_otp_auth", intent: "initOtpAuthIntentV3", result: "initOtpAuthResultV2",
+		decode: decodeInitOTPAuth, decodeResult: resultOf[InitOTPAuthResult],
+	},
+	{
+		Type: TypeSignTransaction, Path: "sign_transaction", intent: "signTransactionIntentV2", result: "signTransactionResult",
+		decode: decodeSignTransaction, decodeResult: resultOf[SignTransactionResult],
+	},
+	{
+		Type: TypeVerifyOTP, Path: "verify_otp", intent: "verifyOtpIntent", result: "verifyOtpResult",
+		decode: decodeVerifyOTP, decodeResult: resultOf[VerifyOTPResult],
+	},
+	{
+		Type: TypeSignRawPayload, Path: "sign_raw_payload", intent: "signRawPayloadIntentV2", result: "signRawPayloadResult",
+		decode: decodeSignRawPayload, decodeResult: resultOf[SignRawPayloadResult],
+	},
+	{
+		Type: TypeSignRawPayloads, Path: "sign_raw_payloads", intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
+		decode: decodeSignRawPayloads, decodeResult: resultOf[SignRawPayloadsResult],
+	},
+	{Type: TypeApproveActivity, Path: "approve_activity", Named: true, decode: decodeVote(TypeApproveActivity)},
+	{Type: TypeRejectActivity, Path: "reject_activity", Named: true, decode: decodeVote(TypeRejectActivity)},
 }
 
 // Operations returns what can be submitted.
@@ -74,6 +103,12 @@ func Types() []Type {
 		types = append(types, operations[i].Type)
 	}
 	return types
+}
+
+// MustBeNamed reports whether only credentials that name the type may submit it.
+func (t Type) MustBeNamed() bool {
+	operation, err := operationOf(t)
+	return err != nil || operation.Named
 }
 
 // operationOf returns the operation of a type. The error names the version

@@ -17,6 +17,7 @@ type AppProofPayload struct {
 	Outcome        Status
 	ResultDigest   string // lower-case hex SHA-256 of the operation's result, such as {"signedTransaction":"…"}: see AppendResult
 	SummaryDigest  string // lower-case hex SHA-256 of the transaction's summary; empty for one-time passwords
+	PolicyDigest   string // lower-case hex SHA-256 of the policy file that decided; empty without one
 }
 
 // appendJSON appends the payload's one form:
@@ -36,6 +37,9 @@ func (p *AppProofPayload) appendJSON(dst []byte) []byte {
 	dst = appendTextMember(dst, "resultDigest", p.ResultDigest)
 	if p.SummaryDigest != "" {
 		dst = appendTextMember(dst, "summaryDigest", p.SummaryDigest)
+	}
+	if p.PolicyDigest != "" {
+		dst = appendTextMember(dst, "policyDigest", p.PolicyDigest)
 	}
 	return append(dst, "}}"...)
 }
@@ -66,5 +70,6 @@ func (p *AppProofPayload) readOutcome(reader *strictjson.Reader) error {
 		strictjson.Required("outcome", (*string)(&p.Outcome)),
 		strictjson.Required("resultDigest", &p.ResultDigest),
 		strictjson.Optional("summaryDigest", &p.SummaryDigest),
+		strictjson.Optional("policyDigest", &p.PolicyDigest),
 	)
 }

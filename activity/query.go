@@ -1,6 +1,11 @@
 package activity
 
-import "github.com/countersign-dev/countersign/internal/strictjson"
+import (
+	"slices"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
+)
 
 // GetActivityQuery asks for a recorded activity: the body of get_activity.
 type GetActivityQuery struct {
@@ -41,6 +46,98 @@ func DecodeWhoAmI(body []byte) (query WhoAmIQuery, err error) {
 		required("organizationId", &query.OrganizationID),
 	)
 	if err != nil {
+		return query, refuseJSON(err)
+	}
+	return query, checkOrganizationID(query.OrganizationID)
+}
+
+// Bounds of the pages of list_activities.
+const (
+	DefaultPage = 10
+	MaxPage     = 100
+)
+
+// ListActivitiesQuery asks for the activities of an organization, the newest
+// first: the body of list_activities.
+type ListActivitiesQuery struct {
+	OrganizationID string
+	Statuses       []Status // empty: all
+	Types          []Type   // empty: all
+	Limit          int      // 1 to MaxPage
+	Before         string   // id: only activities that are older
+	After          string   // id: only activities that are newer
+}
+
+// DecodeListActivities reads the body of a list_activities query strictly. Its
+// error is an *Error.
+func DecodeListActivities(body []byte) (query ListActivitiesQuery, err error) {
+	var statuses, types []string
+	var limit string
+	pages := func(reader *strictjson.Reader) error {
+		return reader.Object(optional("limit", &limit), optional("before", &query.Before), optional("after", &query.After))
+	}
+	err = strictjson.Read(body, "body",
+		required("organizationId", &query.OrganizationID),
+		strictjson.Optional("filterByStatus", &statuses).AtMost(boundOf("filterByStatus")),
+		strictjson.Optional("filterByType", &types).AtMost(boundOf("filterByType")),
+		strictjson.Optional("paginationOptions", pages),
+	)
+	if err != nil {
+		return query, refuseJSON(err)
+	}
+	for _, status := range statuses {
+		if !slices.Contains(Statuses(), Status(status)) && !slices.Contains(otherStatuses, status) {
+			return query, NewError(ReasonRequestInvalid, "filterByStatus", nil, "filterByStatus: status %s is not known", quoted(status))
+		}
+		query.Statuses = append(query.Statuses, Status(status))
+	}
+	for _, kind := range types {
+		query.Types = append(query.Types, Type(kind))
+	}
+	if query.Limit, err = parsePage(limit); err != nil {
+		return query, err
+	}
+	return query, checkOrganizationID(query.OrganizationID)
+}
+
+// otherStatuses are those of the API that no activity has here.
+var otherStatuses = []string{"ACTIVITY_STATUS_CREATED", "ACTIVITY_STATUS_PENDING", "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"}
+
+func parsePage(text string) (int, error) {
+	if text == "" {
+		return DefaultPage, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > MaxPage {
+		return 0, NewError(ReasonRequestInvalid, "limit", nil, "limit %s: 1 to %d is expected, as a string", quoted(text), MaxPage)
+	}
+	return limit, nil
+}
+
+// AppendActivities appends the answer to list_activities, {"activities":[…]}.
+func AppendActivities(dst []byte, records []*Record) []byte {
+	dst = append(dst, `{"activities":[`...)
+	for i, record := range records {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		a := answer{Record: record, buf: dst}
+		a.activity()
+		dst = a.buf
+	}
+	return append(dst, "]}"...)
+}
+
+// ListPoliciesQuery asks for the rules that an organization has: the body of
+// list_policies.
+type ListPoliciesQuery struct {
+	OrganizationID string
+}
+
+// DecodeListPolicies reads the body of a list_policies query strictly. Its error
+// is an *Error.
+func DecodeListPolicies(body []byte) (query ListPoliciesQuery, err error) {
+	if err = strictjson.Read(body, "body", required("organizationId", &query.OrganizationID)); err != nil {
 		return query, refuseJSON(err)
 	}
 	return query, checkOrganizationID(query.OrganizationID)

@@ -45,10 +45,10 @@ func TestDecodeRecordRefuses(t *testing.T) {
 	vector := vectors(t)["example_superset_sign_transaction.json"]
 	encoded := recordOf(t, vector.Request.Body, vector.Response.Activity).Encode()
 	for old, changed := range map[string]string{
-		"countersign.activity/1":  "countersign.activity/2",
+		"countersign.activity/2":  "countersign.activity/1",
 		`"parameters":[`:          `"parameters":[-`,
 		`"fingerprint":"`:         `"fingerprint":"AAAA`,
-		`SIGN_TRANSACTION_V2","t`: `SIGN_TRANSACTION_V9","t`,
+		`SIGN_TRANSACTION_V2","s`: `SIGN_TRANSACTION_V9","s`,
 		`{"schema"`:               `["schema"`,
 		`"createdAt":"`:           `"createdAt":"at `,
 		`"timestampMs":`:          `"timestampMs":"then","later":`,

@@ -18,6 +18,9 @@ type Fingerprint [32]byte
 // String returns the form of the API: "sha256:" and lower-case hex.
 func (f Fingerprint) String() string { return "sha256:" + hex.EncodeToString(f[:]) }
 
+// MarshalText writes the form of the API.
+func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
 // Request is a submitted body that was read strictly, once. Looking up the
 // organization, verifying the stamp and carrying out the intent all go by it,
 // so that they cannot disagree on what the body says.

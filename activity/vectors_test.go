@@ -56,10 +56,11 @@ func recordOf(t testing.TB, body string, answer map[string]any) *activity.Record
 	}
 	record := &activity.Record{
 		ID: answer["id"].(string), Request: request, CreatedAt: someTime, UpdatedAt: someTime,
-		Voter: activity.Voter{
-			VoteID: "0197-vote", UserID: "user-1", UserName: "Ada <\"root\">", Credential: "api:02ab",
+		Status: activity.StatusCompleted,
+		Votes: []activity.Vote{{
+			ID: "0197-vote", Selection: activity.SelectionApproved, StampedAt: request.Time(), CreatedAt: someTime, UserID: "user-1", UserName: "Ada <\"root\">", Credential: "api:02ab",
 			PublicKey: "02ab", Signature: "3044", Scheme: "SIGNATURE_SCHEME_TK_API_P256",
-		},
+		}},
 	}
 	result := answer["result"].(map[string]any)
 	switch request.Type {

@@ -127,8 +127,12 @@ func (c *Client) Submit(ctx context.Context, request *activity.Request) (*Activi
 	if err != nil {
 		return nil, err
 	}
-	if done.Fingerprint != request.Fingerprint.String() {
-		return nil, fmt.Errorf("the server answered another request: %s, and not %s", done.Fingerprint, request.Fingerprint)
+	asked := request.Fingerprint
+	if vote, ok := request.Intent.(activity.VoteIntent); ok {
+		asked = vote.Fingerprint // a vote is answered with the activity that it is on
+	}
+	if done.Fingerprint != asked.String() {
+		return nil, fmt.Errorf("the server answered another request: %s, and not %s", done.Fingerprint, asked)
 	}
 	return done, nil
 }

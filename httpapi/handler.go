@@ -177,7 +177,10 @@ type reply struct {
 
 // operations are those behind /public/v1/.
 var operations = func() map[string]operation {
-	all := map[string]operation{"query/get_activity": {do: getActivity}, "query/whoami": {do: whoAmI}}
+	all := map[string]operation{
+		"query/get_activity": {do: getActivity}, "query/whoami": {do: whoAmI},
+		"query/list_activities": {do: listActivities}, "query/list_policies": {do: listPolicies},
+	}
 	for _, one := range activity.Operations() {
 		all["submit/"+one.Path] = operation{transaction: one.Type == activity.TypeSignTransaction, do: submit(one.Type)}
 	}
@@ -195,6 +198,22 @@ func submit(kind activity.Type) func(context.Context, *countersign.Engine, count
 func getActivity(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 	record, err := engine.GetActivity(ctx, sent)
 	return reply{record: record}, err
+}
+
+func listActivities(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
+	records, err := engine.ListActivities(ctx, sent)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{json: activity.AppendActivities(nil, records)}, nil
+}
+
+func listPolicies(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
+	rules, err := engine.ListPolicies(ctx, sent)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{json: activity.AppendPolicies(nil, rules)}, nil
 }
 
 func whoAmI(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {

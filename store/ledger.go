@@ -16,6 +16,7 @@ const (
 	KindCharge                   // what one request was charged
 	KindMeter                    // counters of one-time passwords
 	KindCode                     // a one-time password
+	KindVote                     // a vote that was refused
 )
 
 // Key names an entry within an organization.

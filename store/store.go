@@ -43,6 +43,14 @@ var (
 	// now. It may be tried again.
 	ErrUnavailable = errors.New("store: unavailable")
 
+	// ErrChanged: the activity is not at the revision that was to be replaced, or
+	// does not wait any more. Nothing was written.
+	ErrChanged = errors.New("store: the activity has changed")
+
+	// ErrHeld: the activity is being carried out under a lease. Nothing was
+	// written. Begin with Claim.Revision waits for the end of it.
+	ErrHeld = errors.New("store: the activity is being carried out")
+
 	// ErrInUse: another process has the file open.
 	ErrInUse = errors.New("store: in use by another process")
 
@@ -57,16 +65,22 @@ const LeaseGrace = time.Hour
 // Fingerprint tells one request body from another: its SHA-256.
 type Fingerprint = [sha256.Size]byte
 
-// Activity is a completed activity. To a store it is bytes under two names.
+// Activity is a recorded activity: done, or waiting until it can be. To a store
+// it is bytes under two names, and what [Filter] looks at.
 type Activity struct {
-	ID             string // UUIDv7, unique within the organization
+	ID             string // UUIDv7, unique within the organization; listings are in its order
 	OrganizationID string
 	Fingerprint    Fingerprint
-	SubmittedBy    string    // the credential, opaque; for the one who asks whether it may be shown
+	SubmittedBy    string    // the credential, opaque; decides whether it may be shown
+	User           string    // id of the submitter, opaque; empty if there is none
+	Type           string    // opaque
+	Status         string    // opaque
+	Waiting        bool      // it may still be replaced, or carried out
+	Revision       uint64    // set by the store: 1 when first recorded, one more with each change
 	Data           []byte    // the encoded record, opaque
 	KeepUntil      time.Time // a store that forgets keeps it up to and including then; not before the claim's LiveUntil
 
-	// Leaf is what Complete appends to the organization's log in the same
+	// Leaf is what Complete or Replace appends to the organization's log in the same
 	// transaction, in a store that is a [Log]; nil: nothing. Begin and Get leave
 	// it out.
 	Leaf []byte
@@ -88,13 +102,24 @@ type Claim struct {
 	// asked that.
 	LiveUntil time.Time
 
+	// Revision, if it is not zero, is that of the recorded, waiting activity that
+	// is to be carried out. LiveUntil is then not looked at.
+	Revision uint64
+
 	// Size is about how many bytes of Data will come, so that a bounded store
 	// refuses before the work is done and not after.
 	Size int
 }
 
 // Stale reports whether the claim came too late for a lease.
-func (c *Claim) Stale() bool { return !c.LiveUntil.IsZero() && c.Now.After(c.LiveUntil) }
+func (c *Claim) Stale() bool {
+	return c.Revision == 0 && !c.LiveUntil.IsZero() && c.Now.After(c.LiveUntil)
+}
+
+// Takes reports whether the claim is for carrying out what is recorded.
+func (c *Claim) Takes(recorded *Activity) bool {
+	return recorded.Waiting && recorded.Revision == c.Revision
+}
 
 // Lease is the right to do the work of one request. It is a plain value;
 // the store identifies the holder by Token.
@@ -111,7 +136,8 @@ type Begun struct {
 	// Lease: the work is the caller's.
 	Lease *Lease
 
-	// Recorded: the work was done before. The caller must not change it.
+	// Recorded: the work was done before, or waits. The caller must not change
+	// it.
 	Recorded *Activity
 
 	// Wait: another holder is doing it. Wait returns nil once it is worth
@@ -129,9 +155,13 @@ type Begun struct {
 // the change's own, the activity may or may not have been recorded; no answer
 // may leave, and sending the same body again tells which.
 type Store interface {
-	// Begin takes the lease on a request, unless it was completed or somebody
+	// Begin takes the lease on a request, unless it was recorded or somebody
 	// holds it. It writes organization, fingerprint and lease only. A lease
 	// that ran out is taken over.
+	//
+	// With claim.Revision it takes the lease on an activity that waits, at that
+	// revision; if there is none it returns ErrChanged, or what is recorded
+	// instead.
 	//
 	// The change, if there is one, is made in the same transaction as the lease
 	// is taken, and only then. If it refuses, what it wrote is kept, no lease
@@ -149,15 +179,23 @@ type Store interface {
 	// over can be renewed.
 	Renew(ctx context.Context, lease Lease, ttl time.Duration, now time.Time) (Lease, error)
 
-	// Complete records the activity and ends the lease. A lease that expired
+	// Complete records the activity and ends the lease. Of an activity that
+	// waited, it replaces the record, which keeps its ID. A lease that expired
 	// and was not taken over is enough. The change, if there is one, is
 	// made in the same transaction; if it refuses or fails, nothing is written,
 	// the lease goes on, and its error is returned. Organization and
 	// fingerprint of the activity are those of the lease.
 	Complete(ctx context.Context, lease Lease, activity Activity, change Change) error
 
+	// Replace replaces an activity that waits, whose Revision is the given one,
+	// and which is not being carried out. It returns ErrChanged or ErrHeld
+	// otherwise. ID, organization, fingerprint and submitter stay. The change, if
+	// there is one, is made in the same transaction; if it refuses or fails,
+	// nothing is written. now is as in Claim.
+	Replace(ctx context.Context, activity Activity, now time.Time, change Change) error
+
 	// Release ends the lease without a result: the same body may be tried
-	// again. The change, if there is one, is made in the same transaction. A
+	// again, and an activity that waited waits. The change, if there is one, is made in the same transaction. A
 	// lease that was lost is not there to be released: ErrLeaseLost, and the
 	// change is not made. The context should not be that of a request that
 	// has ended.
@@ -166,6 +204,22 @@ type Store interface {
 	// Get returns an activity of an organization, or ErrNotFound. The caller
 	// must not change its Data.
 	Get(ctx context.Context, organizationID, id string) (Activity, error)
+
+	// Find returns the activity of an organization that a request has, or
+	// ErrNotFound. The caller must not change its Data.
+	Find(ctx context.Context, organizationID string, fingerprint Fingerprint) (Activity, error)
+
+	// List returns activities of an organization in the order of their IDs, the
+	// greatest first.
+	List(ctx context.Context, organizationID string, filter Filter) ([]Activity, error)
+
+	// Count returns how many activities List would return, up to MaxList and
+	// without regard to Filter.Limit.
+	Count(ctx context.Context, organizationID string, filter Filter) (int, error)
+
+	// Waiting returns activities of all organizations that wait, without Data, in
+	// any order. It is for upkeep: no request may reach it.
+	Waiting(ctx context.Context) ([]Activity, error)
 
 	// Change makes a change in a transaction of its own and returns its refusal
 	// or its error. A nil error means that it is durable.

@@ -12,9 +12,11 @@
 // at once.
 //
 //	buckets
-//	  meta          "version"             → 3
-//	  activities    organization ‖ id     → version 1 ‖ fingerprint 32 ‖ keepUntil 8 ‖ length, submittedBy ‖ data
+//	  meta          "version"             → 4
+//	  activities    organization ‖ id     → version 2 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
+//	                                        submittedBy ‖ user ‖ type ‖ status (each with its length) ‖ data
 //	  fingerprints  organization ‖ 32     → id
+//	  waiting       organization ‖ id     → nothing
 //	  ledgers       organization ‖ key 33 → keepUntil 8 ‖ value
 //	  expiry        time 8 ‖ the key of a ledger → nothing
 //	  log heads     organization          → translog.Head
@@ -167,12 +169,20 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (activity st
 	return activity, err
 }
 
-// recorded returns the completed activity of a request, or nil.
+// recorded returns the recorded activity of a request, or nil if there is none or
+// it is the one that the claim is for.
 func (s *Store) recorded(claim store.Claim) (recorded *store.Activity, err error) {
 	err = s.view(func(tx *transaction) error {
 		recorded, err = tx.recorded(claim.OrganizationID, claim.Fingerprint)
 		return err
 	})
+	switch {
+	case err != nil:
+	case recorded == nil && claim.Revision != 0:
+		err = store.ErrChanged
+	case recorded != nil && claim.Takes(recorded):
+		recorded = nil
+	}
 	return recorded, err
 }
 

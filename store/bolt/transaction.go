@@ -2,13 +2,10 @@ package bolt
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"go.etcd.io/bbolt"
-	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/countersign-dev/countersign/store"
 )
@@ -18,6 +15,7 @@ var (
 	bucketMeta         = []byte("meta")
 	bucketActivities   = []byte("activities")
 	bucketFingerprints = []byte("fingerprints")
+	bucketWaiting      = []byte("waiting")
 	bucketLedgers      = []byte("ledgers")
 	bucketExpiry       = []byte("expiry")
 	bucketHeads        = []byte("log heads")
@@ -27,13 +25,10 @@ var (
 	keyProbe           = []byte("probe")
 )
 
-// fileVersion is the layout that this program writes. It brings older ones up to
-// date: version 1 had one-time passwords, minutes old at most, in buckets of their
-// own, which are dropped; version 2 had no log.
-const fileVersion = 3
+// fileVersion is the layout that this program reads and writes.
+const fileVersion = 4
 
-// layOut makes the buckets of a new file, checks the version of an old one, and
-// brings it up to date.
+// layOut makes the buckets of a new file and checks the version of an old one.
 func layOut(tx *bbolt.Tx) error {
 	meta, err := tx.CreateBucketIfNotExists(bucketMeta)
 	if err != nil {
@@ -41,16 +36,10 @@ func layOut(tx *bbolt.Tx) error {
 	}
 	version := meta.Get(keyVersion)
 	switch {
-	case slices.Equal(version, []byte{1}):
-		for _, name := range [][]byte{[]byte("codes"), []byte("meters"), bucketExpiry} {
-			if err := tx.DeleteBucket(name); err != nil && !errors.Is(err, bbolterrors.ErrBucketNotFound) {
-				return err
-			}
-		}
-	case version != nil && !slices.Equal(version, []byte{2}) && !slices.Equal(version, []byte{fileVersion}):
-		return fmt.Errorf("the file has layout version %x; this program knows %d: use a newer program", version, fileVersion)
+	case version != nil && !slices.Equal(version, []byte{fileVersion}):
+		return fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
 	}
-	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketLedgers, bucketExpiry, bucketHeads, bucketLeaves, bucketIndexes} {
+	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry, bucketHeads, bucketLeaves, bucketIndexes} {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}
@@ -100,13 +89,34 @@ func (t *transaction) applyWhole(organizationID string, change store.Change) err
 	return refusal
 }
 
-// record writes a completed activity.
+// record writes an activity, or what becomes of one that waited.
 func (t *transaction) record(activity *store.Activity) error {
+	before, err := t.recorded(activity.OrganizationID, activity.Fingerprint)
+	if err != nil {
+		return err
+	}
 	key := within(activity.OrganizationID, []byte(activity.ID))
-	if t.get(bucketActivities, key) != nil {
+	if before == nil && t.get(bucketActivities, key) != nil || before != nil && before.ID != activity.ID {
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
+	activity.Revision = 1
+	if before != nil {
+		activity.Revision = before.Revision + 1
+	}
+	return t.write(activity)
+}
+
+// write writes an activity and its entries in the indexes.
+func (t *transaction) write(activity *store.Activity) error {
+	key := within(activity.OrganizationID, []byte(activity.ID))
 	if err := t.put(bucketActivities, key, encodeActivity(activity)); err != nil {
+		return err
+	}
+	mark := t.remove
+	if activity.Waiting {
+		mark = func(bucket, key []byte) error { return t.put(bucket, key, nil) }
+	}
+	if err := mark(bucketWaiting, key); err != nil {
 		return err
 	}
 	if err := t.put(bucketFingerprints, within(activity.OrganizationID, activity.Fingerprint[:]), []byte(activity.ID)); err != nil {
@@ -119,7 +129,7 @@ func (t *transaction) record(activity *store.Activity) error {
 	return err
 }
 
-// recorded returns the completed activity of a request, or nil.
+// recorded returns the recorded activity of a request, or nil.
 func (t *transaction) recorded(organizationID string, fingerprint store.Fingerprint) (*store.Activity, error) {
 	id := t.get(bucketFingerprints, within(organizationID, fingerprint[:]))
 	if id == nil {
@@ -142,36 +152,5 @@ func (t *transaction) activity(organizationID, id string) (store.Activity, error
 		return activity, fmt.Errorf("%w: activity %s: %w", store.ErrUnavailable, id, err)
 	}
 	activity.OrganizationID, activity.ID = organizationID, id
-	return activity, nil
-}
-
-// activityVersion is the first byte of an encoded activity.
-const activityVersion = 1
-
-// encodeActivity: version 1 ‖ fingerprint 32 ‖ keepUntil 8 ‖ uvarint, submittedBy ‖ data.
-func encodeActivity(activity *store.Activity) []byte {
-	out := make([]byte, 0, 1+32+8+3+len(activity.SubmittedBy)+len(activity.Data))
-	out = append(out, activityVersion)
-	out = append(out, activity.Fingerprint[:]...)
-	out = binary.BigEndian.AppendUint64(out, uint64(activity.KeepUntil.UnixMilli()))
-	out = binary.AppendUvarint(out, uint64(len(activity.SubmittedBy)))
-	out = append(out, activity.SubmittedBy...)
-	return append(out, activity.Data...)
-}
-
-// decodeActivity copies: the file's memory is not ours after the transaction.
-func decodeActivity(in []byte) (activity store.Activity, err error) {
-	if len(in) < 1+32+8+1 || in[0] != activityVersion {
-		return activity, errors.New("the record is damaged, or written by a newer program")
-	}
-	copy(activity.Fingerprint[:], in[1:33])
-	activity.KeepUntil = time.UnixMilli(int64(binary.BigEndian.Uint64(in[33:41]))).UTC()
-	length, n := binary.Uvarint(in[41:])
-	rest := in[41+max(n, 0):]
-	if n <= 0 || length > uint64(len(rest)) {
-		return activity, errors.New("the record is damaged: its lengths do not fit")
-	}
-	activity.SubmittedBy = string(rest[:length])
-	activity.Data = slices.Clone(rest[length:])
 	return activity, nil
 }

@@ -58,7 +58,7 @@ func (s *Store) sweep(now time.Time, most int) (swept store.Swept) {
 	for ; most > 0 && len(s.expiry) > 0 && now.After(s.expiry[0].at); most-- {
 		first := heap.Pop(&s.expiry).(expiring)
 		if first.kind == kindActivity {
-			swept.Activities += s.sweepActivity(first)
+			swept.Activities += s.sweepActivity(first, now)
 		} else {
 			swept.Entries += s.sweepEntry(first, now)
 		}
@@ -66,14 +66,20 @@ func (s *Store) sweep(now time.Time, most int) (swept store.Swept) {
 	return swept
 }
 
-func (s *Store) sweepActivity(e expiring) int {
-	activity := s.activities[requestKey{e.organization, e.key}]
-	if activity.KeepUntil.After(s.forgotten) {
-		s.forgotten = activity.KeepUntil
+func (s *Store) sweepActivity(e expiring, now time.Time) int {
+	found := s.activities[requestKey{e.organization, e.key}]
+	switch {
+	case found == nil || !found.due.Equal(e.at):
+		return 0 // it was to be kept shorter since: another element of the heap asks for it
+	case !now.After(found.KeepUntil):
+		found.due, e.at = found.KeepUntil, found.KeepUntil
+		s.expiry.add(e)
+		return 0
 	}
-	delete(s.activities, requestKey{activity.OrganizationID, activity.Fingerprint})
-	delete(s.ids, idKey{activity.OrganizationID, activity.ID})
-	s.used -= costOf(activity)
+	if found.KeepUntil.After(s.forgotten) {
+		s.forgotten = found.KeepUntil
+	}
+	s.remove(found)
 	return 1
 }
 

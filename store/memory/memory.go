@@ -11,6 +11,7 @@
 package memory
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"sync"
@@ -35,8 +36,10 @@ type Store struct {
 	used       int
 	seen       time.Time // what a caller's clock showed last
 	forgotten  time.Time // the latest KeepUntil of what was forgotten
-	activities map[requestKey]*store.Activity
-	ids        map[idKey]*store.Activity
+	activities map[requestKey]*kept
+	ids        map[idKey]*kept
+	waiting    map[requestKey]*kept
+	order      map[string]*list.List // of *kept, by organization, in the order of their IDs
 	entries    map[entryKey]*entry
 	expiry     expiryHeap
 	logs       map[string]*log
@@ -62,7 +65,7 @@ type (
 // Costs of what is kept beyond its bytes: the structs, their share of the maps
 // and of the heap. TestCost holds them against what is really allocated.
 const (
-	activityCost = 640
+	activityCost = 896
 	entryCost    = 512
 )
 
@@ -75,8 +78,10 @@ func New(maxBytes int) *Store {
 	return &Store{
 		maxBytes:   maxBytes,
 		leases:     leases.New(),
-		activities: map[requestKey]*store.Activity{},
-		ids:        map[idKey]*store.Activity{},
+		activities: map[requestKey]*kept{},
+		ids:        map[idKey]*kept{},
+		waiting:    map[requestKey]*kept{},
+		order:      map[string]*list.List{},
 		entries:    map[entryKey]*entry{},
 		logs:       map[string]*log{},
 	}
@@ -90,10 +95,12 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	defer s.mu.Unlock()
 	s.sweepSome(claim.Now)
 	recorded := s.activities[requestKey{claim.OrganizationID, claim.Fingerprint}]
-	if recorded != nil {
-		return store.Begun{Recorded: recorded}, nil
-	}
-	if claim.Stale() || !s.forgotten.IsZero() && !claim.LiveUntil.After(s.forgotten) {
+	switch {
+	case recorded != nil && !claim.Takes(recorded.Activity):
+		return store.Begun{Recorded: recorded.Activity}, nil
+	case recorded == nil && claim.Revision != 0:
+		return store.Begun{}, store.ErrChanged
+	case recorded == nil && (claim.Stale() || !s.forgotten.IsZero() && !claim.LiveUntil.After(s.forgotten)):
 		return s.leases.Waiting(claim)
 	}
 	claim.Size += activityCost
@@ -160,30 +167,15 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 
 func (s *Store) record(lease store.Lease, activity store.Activity, change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
-	at := idKey{activity.OrganizationID, activity.ID}
-	if s.ids[at] != nil {
+	activity.Revision = 1
+	before := s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}]
+	if before != nil {
+		activity.Revision = before.Revision + 1
+	}
+	if taken := s.ids[idKey{activity.OrganizationID, activity.ID}]; taken != before || before != nil && before.ID != activity.ID {
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
-	activity.Data = fitted(activity.Data)
-	leaf := activity.Leaf
-	activity.Leaf = nil
-	cost := costOf(&activity)
-	if err := s.room(cost + leafCost(leaf) - s.leases.Size(lease)); err != nil {
-		return err
-	}
-	if change != nil {
-		if err := s.applyWhole(activity.OrganizationID, change); err != nil {
-			return err
-		}
-	}
-	if leaf != nil {
-		s.append(activity.OrganizationID, activity.ID, leaf)
-	}
-	s.used += cost
-	s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}] = &activity
-	s.ids[at] = &activity
-	s.expiry.add(expiring{at: activity.KeepUntil, kind: kindActivity, organization: activity.OrganizationID, key: activity.Fingerprint})
-	return nil
+	return s.put(activity, before, s.leases.Size(lease), change)
 }
 
 // fitted returns data without the room that it was built with, if there is much.
@@ -196,7 +188,8 @@ func fitted(data []byte) []byte {
 }
 
 func costOf(activity *store.Activity) int {
-	return activityCost + cap(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) + len(activity.OrganizationID)
+	return activityCost + cap(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) + len(activity.OrganizationID) +
+		len(activity.User) + len(activity.Type) + len(activity.Status)
 }
 
 // Release implements store.Store.
@@ -224,11 +217,11 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 		return store.Activity{}, err
 	}
 	defer s.mu.Unlock()
-	activity := s.ids[idKey{organizationID, id}]
-	if activity == nil {
+	found := s.ids[idKey{organizationID, id}]
+	if found == nil {
 		return store.Activity{}, store.ErrNotFound
 	}
-	return *activity, nil
+	return *found.Activity, nil
 }
 
 // Change implements store.Store.
@@ -270,7 +263,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.activities, s.ids, s.entries, s.expiry, s.logs = nil, nil, nil, nil, nil
+	s.activities, s.ids, s.waiting, s.order, s.entries, s.expiry, s.logs = nil, nil, nil, nil, nil, nil, nil
 	return nil
 }
 

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,7 +22,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 		}
 		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: claim.OrganizationID})
 		if err == nil && refusal != nil {
-			err = giveBack(ctx, q, begun.Lease)
+			err = giveBack(ctx, q, *begun.Lease)
 		}
 		return err
 	})
@@ -66,62 +64,66 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 	return begun, errors.New("the lease came and went, again and again")
 }
 
-// takeLease returns pgx.ErrNoRows if the request is completed or its lease is
-// held.
+// takeLease returns pgx.ErrNoRows if the request is recorded, and is not what the
+// claim carries out, or if its lease is somebody's.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
-	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint}
-	lease.Nonce = newNonce()
-	var token int64
-	err := q.QueryRow(ctx, `
+	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Nonce: newNonce()}
+	statement := `
 		INSERT INTO countersign_activities AS held (organization_id, fingerprint, token, nonce, lease_until)
 		VALUES ($1, $2, nextval('countersign_token'), $3, clock_timestamp() + $4)
 		ON CONFLICT (organization_id, fingerprint) DO UPDATE
 		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
 		WHERE held.id IS NULL AND held.lease_until <= clock_timestamp()
-		RETURNING token, lease_until`,
-		claim.OrganizationID, claim.Fingerprint[:], int64(lease.Nonce), claim.LeaseTTL).Scan(&token, &lease.Until)
+		RETURNING token, lease_until`
+	arguments := []any{claim.OrganizationID, claim.Fingerprint[:], int64(lease.Nonce), claim.LeaseTTL}
+	if claim.Revision != 0 {
+		statement = `
+		UPDATE countersign_activities
+		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
+		WHERE organization_id = $1 AND fingerprint = $2 AND waiting AND revision = $5 AND lease_until <= clock_timestamp()
+		RETURNING token, lease_until`
+		arguments = append(arguments, int64(claim.Revision))
+	}
+	var token int64
+	err := q.QueryRow(ctx, statement, arguments...).Scan(&token, &lease.Until)
 	lease.Token = uint64(token)
 	return &lease, err
 }
 
 // look finds the record, or the lease and whether it still runs; pgx.ErrNoRows
-// if there is neither.
+// if there is neither, or the lease has just ended.
 func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun store.Begun, live bool, err error) {
-	var (
-		id, submittedBy *string
-		keepUntil       *time.Time
-		data            []byte
-		token, nonce    int64
-	)
-	err = q.QueryRow(ctx, `
-		SELECT id, submitted_by, data, keep_until, token, nonce, id IS NOT NULL OR lease_until > clock_timestamp()
-		FROM countersign_activities
-		WHERE organization_id = $1 AND fingerprint = $2`,
-		claim.OrganizationID, claim.Fingerprint[:]).Scan(&id, &submittedBy, &data, &keepUntil, &token, &nonce, &live)
-	if err != nil {
+	recorded, lease, err := readRow(q.QueryRow(ctx, `
+		SELECT `+activityColumns+` FROM countersign_activities
+		WHERE organization_id = $1 AND fingerprint = $2`, claim.OrganizationID, claim.Fingerprint[:]))
+	switch {
+	case claim.Revision != 0 && (errors.Is(err, pgx.ErrNoRows) || err == nil && recorded == nil):
+		return begun, false, store.ErrChanged
+	case err != nil:
 		return begun, false, err
+	case recorded != nil && !claim.Takes(recorded):
+		return store.Begun{Recorded: recorded}, true, nil
+	case recorded != nil && !lease.live:
+		return begun, false, pgx.ErrNoRows
 	}
-	if id == nil {
-		held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: uint64(token), Nonce: uint64(nonce)}
-		return store.Begun{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, live, nil
-	}
-	if submittedBy == nil || keepUntil == nil {
-		return begun, false, fmt.Errorf("activity %s is damaged: it is completed, and has no submitted_by or no keep_until", *id)
-	}
-	return store.Begun{Recorded: &store.Activity{
-		ID:             *id,
-		OrganizationID: claim.OrganizationID,
-		Fingerprint:    claim.Fingerprint,
-		SubmittedBy:    *submittedBy,
-		Data:           data,
-		KeepUntil:      *keepUntil,
-	}}, true, nil
+	held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: lease.token, Nonce: lease.nonce}
+	return store.Begun{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, lease.live, nil
 }
 
-// giveBack removes a lease that was taken in this transaction.
-func giveBack(ctx context.Context, q querier, lease *store.Lease) error {
-	_, err := q.Exec(ctx, `
-		DELETE FROM countersign_activities WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4`,
+// giveBack ends a lease without a result: the row of an activity that waits stays.
+// It returns store.ErrLeaseLost if the lease is not the caller's any more.
+func giveBack(ctx context.Context, q querier, lease store.Lease) error {
+	tag, err := q.Exec(ctx, `
+		WITH waits AS (
+			UPDATE countersign_activities SET lease_until = '-infinity'
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND waiting AND lease_until > '-infinity' RETURNING 1),
+		gone AS (
+			DELETE FROM countersign_activities
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND id IS NULL RETURNING 1)
+		SELECT FROM waits UNION ALL SELECT FROM gone`,
 		lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce))
+	if err == nil && tag.RowsAffected() == 0 {
+		err = store.ErrLeaseLost
+	}
 	return err
 }

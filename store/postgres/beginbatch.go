@@ -29,7 +29,7 @@ type begun struct {
 // beginAlone is Begin without a change. It takes the lease of a request that is
 // new together with others, and looks at what is there if it is not.
 func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.Begun, err error) {
-	if !claim.Stale() {
+	if !claim.Stale() && claim.Revision == 0 {
 		one := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
 		taken, err := put(ctx, s, s.begins, one, one.answer, s.giveUp)
 		switch {

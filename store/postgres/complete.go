@@ -41,13 +41,22 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 			return err
 		}
 		return one.lost()
-	}, store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
-		if refusal, err = change.Apply(l); refusal == nil && err == nil {
-			err = logCompletions(ctx, l.(*ledger).q, []*completion{one}) // last: all wait for the log's lock
+	}, one.logged(ctx, change))
+	return one.explain(err)
+}
+
+// logged is a change, which may be nil, and after it the leaf: last, since all
+// wait for the log's lock.
+func (c *completion) logged(ctx context.Context, change store.Change) store.Change {
+	return store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
+		if change != nil {
+			refusal, err = change.Apply(l)
+		}
+		if refusal == nil && err == nil {
+			err = logCompletions(ctx, l.(*ledger).q, []*completion{c})
 		}
 		return refusal, err
-	}))
-	return one.explain(err)
+	})
 }
 
 // lost returns store.ErrLeaseLost unless the activity was recorded.
@@ -144,21 +153,27 @@ func record(ctx context.Context, q querier, all []*completion) error {
 		fingerprints, data             = make([][]byte, len(all)), make([][]byte, len(all))
 		tokens, nonces                 = make([]int64, len(all)), make([]int64, len(all))
 		until                          = make([]time.Time, len(all))
+		users, kinds, statuses         = make([]string, len(all)), make([]string, len(all)), make([]string, len(all))
+		waiting                        = make([]bool, len(all))
 	)
 	for i, one := range all {
 		one.recorded = false
 		organizations[i], fingerprints[i] = one.lease.OrganizationID, one.lease.Fingerprint[:]
 		tokens[i], nonces[i] = int64(one.lease.Token), int64(one.lease.Nonce)
 		ids[i], submitters[i], data[i], until[i] = one.activity.ID, one.activity.SubmittedBy, one.activity.Data, one.activity.KeepUntil
+		users[i], kinds[i], statuses[i], waiting[i] = one.activity.User, one.activity.Type, one.activity.Status, one.activity.Waiting
 	}
 	rows, _ := q.Query(ctx, `
 		UPDATE countersign_activities AS held
-		SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp()
-		FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bytea[], $8::timestamptz[]) WITH ORDINALITY
-			AS done (organization_id, fingerprint, token, nonce, id, submitted_by, data, keep_until, n)
+		SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp(),
+			user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting, revision = held.revision + 1, lease_until = '-infinity'
+		FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bytea[], $8::timestamptz[],
+			$9::text[], $10::text[], $11::text[], $12::boolean[]) WITH ORDINALITY
+			AS done (organization_id, fingerprint, token, nonce, id, submitted_by, data, keep_until, user_id, type, status, waiting, n)
 		WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
-			AND held.token = done.token AND held.nonce = done.nonce AND held.id IS NULL
-		RETURNING done.n`, organizations, fingerprints, tokens, nonces, ids, submitters, data, until) // ForEachRow has the error
+			AND held.token = done.token AND held.nonce = done.nonce
+			AND (held.id IS NULL OR held.waiting AND held.id = done.id AND held.lease_until > '-infinity')
+		RETURNING done.n`, organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting) // ForEachRow has the error
 	var n int
 	_, err := pgx.ForEachRow(rows, []any{&n}, func() error {
 		all[n-1].recorded = true

@@ -88,7 +88,7 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 	err := s.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
 			UPDATE countersign_activities SET lease_until = clock_timestamp() + $5
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND id IS NULL
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND (id IS NULL OR waiting AND lease_until > '-infinity')
 			RETURNING lease_until`,
 			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce), ttl).Scan(&lease.Until)
 	})
@@ -100,16 +100,7 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 
 // Release implements store.Store.
 func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
-	release := func(ctx context.Context, q querier) error {
-		tag, err := q.Exec(ctx, `
-			DELETE FROM countersign_activities
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND id IS NULL`,
-			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce))
-		if err == nil && tag.RowsAffected() == 0 {
-			err = store.ErrLeaseLost
-		}
-		return err
-	}
+	release := func(ctx context.Context, q querier) error { return giveBack(ctx, q, lease) }
 	return s.end(ctx, lease, release, change)
 }
 
@@ -144,24 +135,6 @@ func (s *Store) endWith(ctx context.Context, lease store.Lease, statement work, 
 		return refusal
 	}
 	return err
-}
-
-// Get implements store.Store.
-func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
-	activity := store.Activity{OrganizationID: organizationID, ID: id}
-	if !isText(organizationID) || !isText(id) {
-		return store.Activity{}, store.ErrNotFound
-	}
-	err := s.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `
-			SELECT fingerprint, submitted_by, data, keep_until FROM countersign_activities
-			WHERE organization_id = $1 AND id = $2`, organizationID, id).
-			Scan((*hash)(&activity.Fingerprint), &activity.SubmittedBy, &activity.Data, &activity.KeepUntil)
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return store.Activity{}, store.ErrNotFound
-	}
-	return activity, err
 }
 
 // isText reports whether PostgreSQL can hold a string as text at all. It returns

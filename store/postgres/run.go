@@ -103,7 +103,7 @@ func unavailable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrUnavailable, store.ErrClosed, errRollBack} {
+	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack} {
 		if errors.Is(err, ours) {
 			return err
 		}

@@ -85,6 +85,16 @@ var migrations = []string{
 		PRIMARY KEY (organization_id, index)
 	);
 	CREATE INDEX ON countersign_log_leaves (organization_id, id);`,
+
+	// Activities that wait, and what listings look at. The lease of a row that
+	// waits is over unless it is being carried out.
+	`ALTER TABLE countersign_activities
+		ADD COLUMN user_id  text COLLATE "C",
+		ADD COLUMN type     text COLLATE "C",
+		ADD COLUMN status   text COLLATE "C",
+		ADD COLUMN waiting  boolean NOT NULL DEFAULT false,
+		ADD COLUMN revision bigint NOT NULL DEFAULT 0;
+	CREATE INDEX ON countersign_activities (organization_id, id) WHERE waiting;`,
 }
 
 // migrationLock keeps nodes that start at the same time from migrating at the

@@ -52,10 +52,11 @@ func (m *model) ledger(organizationID string) modelLedger {
 	return m.ledgers[organizationID]
 }
 
-// record notes a completed activity and ends its lease.
+// record notes an activity and ends its lease.
 func (m *model) record(lease store.Lease, activity store.Activity) {
 	at := requestKey{lease.OrganizationID, lease.Fingerprint}
 	delete(m.leases, at)
+	activity.Revision = m.records[at].Revision + 1
 	m.records[at] = activity
 	m.ids[nameKey{lease.OrganizationID, activity.ID}] = activity
 }

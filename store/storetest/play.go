@@ -67,7 +67,7 @@ const longTTL = time.Hour
 var farAway = epoch.Add(100_000 * time.Hour)
 
 func (p *player) step() {
-	switch p.tape.Intn(10) {
+	switch p.tape.Intn(12) {
 	case 0, 1, 2:
 		p.playBegin()
 	case 3:
@@ -82,6 +82,10 @@ func (p *player) step() {
 		p.now = p.now.Add(tape.Pick(p.tape, time.Millisecond, shortTTL-time.Millisecond, shortTTL, longTTL, otp.Grace))
 	case 9:
 		p.playSweep()
+	case 10:
+		p.playReplace()
+	case 11:
+		p.playList()
 	}
 }
 
@@ -118,18 +122,21 @@ func (p *player) playBegin() {
 	claim.OrganizationID, claim.LeaseTTL = tape.Pick(p.tape, organizations...), p.chooseTTL()
 	claim.LiveUntil = tape.Pick(p.tape, farAway, farAway, farAway, p.now, p.now.Add(-time.Millisecond))
 	at := requestKey{claim.OrganizationID, claim.Fingerprint}
+	claim.Revision = tape.Pick(p.tape, 0, 0, p.model.records[at].Revision, p.model.records[at].Revision, 1)
 	script := p.script(claim.OrganizationID)
 	begun, err := p.Begin(p.t.Context(), claim, script.change())
 	recorded, done := p.model.records[at]
 	holder, taken := p.model.leases[at]
 	switch {
-	case done:
+	case done && !claim.Takes(&recorded):
 		p.noError(err)
 		p.same(&recorded, begun.Recorded)
+	case !done && claim.Revision != 0:
+		p.is(err, store.ErrChanged)
 	case taken && p.now.Before(holder.over):
 		p.noError(err)
 		p.same(true, begun.Wait != nil && begun.Lease == nil && begun.Recorded == nil)
-	case p.now.After(claim.LiveUntil):
+	case claim.Stale():
 		p.is(err, store.ErrStale)
 	default:
 		p.tookOver(at, script)
@@ -150,9 +157,13 @@ func (p *player) playBegin() {
 func (p *player) tookOver(at requestKey, script *script) {
 	holder, taken := p.model.leases[at]
 	delete(p.model.leases, at)
-	if !taken || !script.fails() {
-		return
+	if taken && script.fails() {
+		p.forget(holder)
 	}
+}
+
+// forget plays nothing more with a lease.
+func (p *player) forget(holder held) {
 	for i := range p.given {
 		if p.given[i].Token == holder.token {
 			p.given = append(p.given[:i], p.given[i+1:]...)
@@ -183,16 +194,23 @@ func (p *player) playRenew(lease store.Lease) {
 func (p *player) playComplete(lease store.Lease) {
 	done := store.Activity{
 		ID: tape.Pick(p.tape, activityIDs...), OrganizationID: lease.OrganizationID, Fingerprint: lease.Fingerprint,
-		SubmittedBy: "somebody", Data: p.tape.Bytes(p.tape.Intn(9)), KeepUntil: farAway,
+		SubmittedBy: "somebody", User: tape.Pick(p.tape, users...), Type: tape.Pick(p.tape, kinds...), Status: tape.Pick(p.tape, states...),
+		Waiting: p.tape.OneIn(2), Data: p.tape.Bytes(p.tape.Intn(9)), KeepUntil: farAway,
 	}
+	before, again := p.model.records[requestKey{lease.OrganizationID, lease.Fingerprint}]
+	if again && !p.tape.OneIn(4) {
+		done.ID = before.ID
+	}
+	done.User, done.Type = sameOf(again, before.User, done.User), sameOf(again, before.Type, done.Type)
 	script := p.script(lease.OrganizationID)
 	err := p.Complete(p.t.Context(), lease, done, script.change())
 	_, twice := p.model.ids[nameKey{lease.OrganizationID, done.ID}]
+	twice = twice && !again || again && before.ID != done.ID
 	switch {
 	case !p.model.holds(lease):
 		p.is(err, store.ErrLeaseLost)
 	case twice:
-		p.same(true, err != nil && !errors.Is(err, store.ErrLeaseLost))
+		p.same(true, err != nil && (again || !errors.Is(err, store.ErrLeaseLost)))
 	default:
 		p.is(err, script.end)
 		p.settle(lease.OrganizationID, script, script.end == nil)
@@ -252,6 +270,7 @@ func (p *player) retire() {
 func (p *player) checkAll() {
 	p.t.Helper()
 	p.retire()
+	p.checkWaiting()
 	for _, organizationID := range organizations {
 		for _, id := range activityIDs {
 			want, known := p.model.ids[nameKey{organizationID, id}]

@@ -124,6 +124,10 @@ func (b *bench) activity(body string) store.Activity {
 		SubmittedBy:    "somebody",
 		Data:           []byte("record of " + body),
 		KeepUntil:      liveUntil,
+		User:           "ann",
+		Type:           "SIGN",
+		Status:         "DONE",
+		Revision:       1,
 	}
 }
 

@@ -1,0 +1,77 @@
+package activity
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// VoteIntent is a vote on an activity that waits: the parameters of
+// approve_activity and reject_activity.
+type VoteIntent struct {
+	// Fingerprint is that of the body of the activity.
+	Fingerprint Fingerprint `json:"fingerprint"`
+
+	// Shown is the ShownDigest of what the voter was shown, in lower-case hex;
+	// empty if the vote does not commit to it.
+	Shown string `json:"shown,omitempty"`
+
+	kind Type
+}
+
+// ActivityType implements Intent.
+func (v VoteIntent) ActivityType() Type { return v.kind }
+
+// Selection returns what the vote says.
+func (v VoteIntent) Selection() Selection {
+	if v.kind == TypeApproveActivity {
+		return SelectionApproved
+	}
+	return SelectionRejected
+}
+
+func decodeVote(kind Type) func([]byte, parameterReader) (Intent, bool, error) {
+	return func(parameters []byte, read parameterReader) (Intent, bool, error) {
+		var fingerprint string
+		intent := VoteIntent{kind: kind}
+		proofs, err := read(parameters,
+			required("fingerprint", &fingerprint),
+			optional("shown", &intent.Shown),
+		)
+		if err != nil {
+			return intent, proofs, err
+		}
+		if intent.Shown != "" && !isDigest(intent.Shown) {
+			return intent, proofs, NewError(ReasonRequestInvalid, "shown", nil, "shown: 64 lower-case hex digits are expected")
+		}
+		intent.Fingerprint, err = ParseFingerprint(fingerprint)
+		return intent, proofs, err
+	}
+}
+
+// ParseFingerprint reads "sha256:" and 64 lower-case hex digits. Its error is an
+// *Error.
+func ParseFingerprint(text string) (Fingerprint, error) {
+	var parsed Fingerprint
+	digits, ok := strings.CutPrefix(text, "sha256:")
+	if !ok || !isDigest(digits) {
+		return parsed, NewError(ReasonRequestInvalid, "fingerprint", nil,
+			"fingerprint %s: sha256: and 64 lower-case hex digits are expected, as in the activity", quoted(text))
+	}
+	_, err := hex.Decode(parsed[:], []byte(digits))
+	return parsed, err
+}
+
+// isDigest reports whether a text is 32 bytes in lower-case hex.
+func isDigest(text string) bool {
+	return len(text) == 2*len(Fingerprint{}) && strings.Trim(text, lowerHex) == ""
+}
+
+// NewApproval returns the intent of a vote for an activity.
+func NewApproval(of Fingerprint, shown string) VoteIntent {
+	return VoteIntent{Fingerprint: of, Shown: shown, kind: TypeApproveActivity}
+}
+
+// NewRejection returns the intent of a vote against an activity.
+func NewRejection(of Fingerprint, shown string) VoteIntent {
+	return VoteIntent{Fingerprint: of, Shown: shown, kind: TypeRejectActivity}
+}

@@ -1,0 +1,265 @@
+package countersign_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// approvers is a policy that asks for votes, whatever is signed.
+type approvers struct {
+	mu       sync.Mutex
+	groups   []countersign.Approval
+	refusal  error
+	unjudged bool // no rule judges
+}
+
+func (p *approvers) Authorize(ctx context.Context, asked countersign.Authorization) error {
+	_, err := p.Decide(ctx, asked)
+	return err
+}
+
+func (p *approvers) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unjudged {
+		return countersign.Decision{}, p.refusal
+	}
+	return countersign.Decision{Digest: [32]byte{1}, Rules: []string{"payouts"}, Approvals: slices.Clone(p.groups)}, p.refusal
+}
+
+func (p *approvers) set(change func(p *approvers)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(p)
+}
+
+// ballot is an engine whose transactions need the votes of two users with the tag
+// finance, not counting the submitter.
+type ballot struct {
+	*enginetest.Fixture
+	t         testing.TB
+	policy    *approvers
+	directory *changing
+	ann, ben  *enginetest.APIKey // finance
+	cid       *enginetest.APIKey // may vote, has no tag
+	dan       *enginetest.APIKey // finance, but the credential does not name votes
+}
+
+// changing is a directory that can be replaced.
+type changing struct {
+	countersign.Directory
+	mu sync.Mutex
+}
+
+func (c *changing) now() countersign.Directory {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Directory
+}
+
+func (c *changing) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+	return c.now().Organization(ctx, id)
+}
+
+func (c *changing) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+	return c.now().Member(ctx, organizationID, id)
+}
+
+var voteTypes = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
+
+func newBallot(t testing.TB, changes ...func(*countersign.Config)) *ballot {
+	t.Helper()
+	b := &ballot{
+		t: t, policy: &approvers{groups: []countersign.Approval{{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true}}},
+		directory: &changing{}, ann: enginetest.NewAPIKey(t), ben: enginetest.NewAPIKey(t), cid: enginetest.NewAPIKey(t), dan: enginetest.NewAPIKey(t),
+	}
+	b.Fixture = enginetest.New(t, append([]func(*countersign.Config){func(config *countersign.Config) {
+		config.Directory, config.Policy = b.directory, b.policy
+	}}, changes...)...)
+	b.register("finance", "finance")
+	return b
+}
+
+// register replaces the directory: the tags of ann and ben, empty if they are gone.
+func (b *ballot) register(ann, ben string) {
+	b.t.Helper()
+	votes := func(key *enginetest.APIKey) []countersign.APIKeyConfig {
+		config := key.Config()
+		config.Activities = voteTypes
+		return []countersign.APIKeyConfig{config}
+	}
+	submitter := b.APIKey.Config()
+	submitter.Activities = append([]activity.Type{activity.TypeSignTransaction}, voteTypes...)
+	users := []countersign.UserConfig{
+		{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}},
+		{ID: "cid", Name: "cid", APIKeys: votes(b.cid)},
+		{ID: "dan", Name: "dan", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{b.dan.Config()}},
+	}
+	if ann != "" {
+		users = append(users, countersign.UserConfig{ID: "ann", Name: "ann", Tags: []string{ann}, APIKeys: votes(b.ann)})
+	}
+	if ben != "" {
+		users = append(users, countersign.UserConfig{ID: "ben", Name: "ben", Tags: []string{ben}, APIKeys: votes(b.ben)})
+	}
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.directory.mu.Lock()
+	defer b.directory.mu.Unlock()
+	b.directory.Directory = directory
+}
+
+// submit submits a transaction and expects it to wait.
+func (b *ballot) submit() *activity.Record {
+	b.t.Helper()
+	record, err := b.Submit(b.t, enginetest.Request{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.is(record, activity.StatusConsensusNeeded)
+	return record
+}
+
+// body writes a vote, at the clock's time.
+func (b *ballot) body(kind activity.Type, on *activity.Record, shown string) string {
+	return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q,"shown":%q}}`,
+		kind, b.Clock.Now().UnixMilli(), enginetest.Organization, on.Request.Fingerprint.String(), shown)
+}
+
+func (b *ballot) vote(key *enginetest.APIKey, kind activity.Type, on *activity.Record) (*activity.Record, error) {
+	digest := on.Reading.Digest()
+	return b.Engine.Submit(b.t.Context(), key.Sign(b.body(kind, on, fmt.Sprintf("%x", digest))))
+}
+
+// approve votes for an activity, and expects no error.
+func (b *ballot) approve(key *enginetest.APIKey, on *activity.Record) *activity.Record {
+	b.t.Helper()
+	record, err := b.vote(key, activity.TypeApproveActivity, on)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return record
+}
+
+func (b *ballot) is(record *activity.Record, status activity.Status) {
+	b.t.Helper()
+	if record.Status != status {
+		b.t.Fatalf("the activity is %s (%s, %+v), want %s", record.Status, record.Decision.Reason, record.Failure, status)
+	}
+	if signed := b.Signing.Signatures.Load(); (status == activity.StatusCompleted) != (signed > 0) {
+		b.t.Fatalf("%d signatures were made of an activity that is %s", signed, status)
+	}
+}
+
+func refusedWith(t testing.TB, err error, reason activity.Reason) {
+	t.Helper()
+	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != reason {
+		t.Fatalf("%v, want %s", err, reason)
+	}
+}
+
+// TestTwoApprovals: the second vote signs, and every answer afterwards is the same.
+func TestTwoApprovals(t *testing.T) {
+	b := newBallot(t)
+	waiting := b.submit()
+	if waiting.Viewer.CanApprove || !waiting.Viewer.CanReject {
+		t.Errorf("the submitter, who does not count, may approve: %+v", waiting.Viewer)
+	}
+	first := b.approve(b.ann, waiting)
+	b.is(first, activity.StatusConsensusNeeded)
+	if len(first.Votes) != 2 || first.Viewer.CanApprove || !first.Viewer.CanReject || first.Viewer.Review.Missing[0].Missing != 1 {
+		t.Errorf("after the first vote: %+v", first.Viewer)
+	}
+	if err := first.Viewer.Review.Check(); err != nil {
+		t.Error(err)
+	}
+	done := b.approve(b.ben, waiting)
+	b.is(done, activity.StatusCompleted)
+	if done.ID != waiting.ID || done.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) || len(done.Votes) != 3 {
+		t.Errorf("completed as %+v", done)
+	}
+	again, err := b.Submit(t, enginetest.Request{})
+	if err != nil || again.Status != activity.StatusCompleted || again.ID != waiting.ID {
+		t.Errorf("the submitter's body again: %+v, %v", again, err)
+	}
+	if late := b.approve(b.ann, waiting); late.Status != activity.StatusCompleted || len(late.Votes) != 3 {
+		t.Errorf("a vote on what is completed: %+v", late)
+	}
+	if signed := b.Signing.Signatures.Load(); signed != 1 {
+		t.Errorf("%d signatures", signed)
+	}
+}
+
+// TestVotesThatDoNotCount: of users outside the group, of credentials that do not
+// name votes, on something else than what is signed, and on nothing.
+func TestVotesThatDoNotCount(t *testing.T) {
+	b := newBallot(t)
+	waiting := b.submit()
+	b.policy.set(func(p *approvers) { p.groups[0].Count = 1 })
+	_, err := b.vote(b.dan, activity.TypeApproveActivity, waiting)
+	refusedWith(t, err, activity.ReasonNotAuthorized)
+	_, err = b.vote(b.APIKey, activity.TypeApproveActivity, waiting)
+	refusedWith(t, err, activity.ReasonNotAuthorized)
+	for _, kind := range voteTypes {
+		_, err = b.vote(b.cid, kind, waiting)
+		refusedWith(t, err, activity.ReasonNotFound) // not even that it is there
+	}
+	_, err = b.Engine.Submit(t.Context(), b.ann.Sign(b.body(activity.TypeApproveActivity, waiting, fmt.Sprintf("%064x", 1))))
+	refusedWith(t, err, activity.ReasonRequestInvalid)
+	other := *waiting
+	otherRequest := *waiting.Request
+	otherRequest.Fingerprint[0]++
+	other.Request = &otherRequest
+	_, err = b.vote(b.ann, activity.TypeApproveActivity, &other)
+	refusedWith(t, err, activity.ReasonNotFound)
+	b.is(b.approve(b.ann, waiting), activity.StatusConsensusNeeded)
+}
+
+// TestRejections: one of a user who could approve ends it, and so does the
+// submitter's own.
+func TestRejections(t *testing.T) {
+	for _, who := range []func(b *ballot) *enginetest.APIKey{
+		func(b *ballot) *enginetest.APIKey { return b.ben },
+		func(b *ballot) *enginetest.APIKey { return b.APIKey },
+	} {
+		b := newBallot(t)
+		waiting := b.submit()
+		b.approve(b.ann, waiting)
+		rejected, err := b.vote(who(b), activity.TypeRejectActivity, waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.is(rejected, activity.StatusRejected)
+		b.is(b.approve(b.ben, waiting), activity.StatusRejected)
+		again, err := b.Submit(t, enginetest.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.is(again, activity.StatusRejected)
+	}
+}
+
+// TestSameUserTwice fills one place.
+func TestSameUserTwice(t *testing.T) {
+	b := newBallot(t)
+	waiting := b.submit()
+	b.approve(b.ann, waiting)
+	b.is(b.approve(b.ann, waiting), activity.StatusConsensusNeeded)
+	b.Clock.Advance(time.Minute)
+	again := b.approve(b.ann, waiting)
+	b.is(again, activity.StatusConsensusNeeded)
+	if len(again.Votes) != 2 || !again.Votes[1].StampedAt.Equal(b.Clock.Now()) {
+		t.Errorf("the newer vote has not taken the place of the older: %+v", again.Votes)
+	}
+}

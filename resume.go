@@ -1,0 +1,160 @@
+package countersign
+
+import (
+	"context"
+	"errors"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// resume carries an activity out that has its votes. Without them, it returns it
+// as it is; and so, with the reason, where something is in the way that may pass.
+func (e *Engine) resume(ctx context.Context, waiting *pending, seen *Observation) (*activity.Record, error) {
+	var limited error
+	for range beginAttempts {
+		j, err := e.judge(ctx, waiting.Record, e.submitted.spent())
+		if err != nil {
+			return waiting.Record, nil // the vote is counted; the sweep goes on with it
+		}
+		if _, missing := j.missing(submitterID(waiting.Record)); missing > 0 {
+			return waiting.Record, nil
+		}
+		if j.refused != nil {
+			return e.notNow(ctx, waiting, j.refused)
+		}
+		record, err := e.carryOut(ctx, waiting, j, seen)
+		if !errors.Is(err, store.ErrLimit) {
+			return record, err
+		}
+		limited = refuseStore(err)
+	}
+	return e.notNow(ctx, waiting, limited)
+}
+
+// carryOut takes the lease with its charges, signs, and records.
+func (e *Engine) carryOut(ctx context.Context, waiting *pending, j *judgement, seen *Observation) (*activity.Record, error) {
+	charges := store.Charges{By: waiting.Request.Fingerprint, List: j.decision.Charges}
+	claim := e.submitted.claim(waiting.Request)
+	claim.Revision, claim.Now = waiting.revision, e.submitted.Now()
+	begun, err := e.submitted.Store.Begin(ctx, claim, charges.Take(claim.Now, nil))
+	switch {
+	case err != nil:
+		return nil, err
+	case begun.Recorded != nil:
+		return nil, store.ErrChanged
+	case begun.Lease == nil:
+		return nil, store.ErrHeld
+	}
+	done, lease, err := e.performHeld(ctx, j.task, *begun.Lease, seen)
+	if err != nil {
+		e.submitted.release(ctx, lease, charges.Refund(e.submitted.Now(), nil))
+		return e.notNow(ctx, waiting, err)
+	}
+	// From here on there is a signature: the charge stays, whatever becomes of it.
+	record := *waiting.Record
+	record.Status, record.Result, record.UpdatedAt = activity.StatusCompleted, done.result, e.submitted.Now()
+	record.Decision = recordedDecision(&j.decision)
+	record.Decision.Required = waiting.Decision.Required
+	if err = e.prove(&record, j.task.summary()); err == nil {
+		err = e.submitted.complete(ctx, lease, &record, charges.Confirm(e.submitted.Now(), nil))
+	}
+	if err != nil {
+		e.submitted.release(ctx, lease, nil)
+		return nil, err
+	}
+	return &record, nil
+}
+
+// notNow notes why an activity with enough votes is not signed. It goes on
+// waiting, unless what is in the way never passes.
+func (e *Engine) notNow(ctx context.Context, waiting *pending, cause error) (*activity.Record, error) {
+	after := *waiting.Record
+	refused, _ := errors.AsType[*activity.Error](cause)
+	switch {
+	case refused != nil && passesNever(refused):
+		after.Status, after.Decision.Reason = activity.StatusFailed, ""
+		after.Failure = &activity.Failure{Code: refused.Code, Message: refused.Message}
+		if err := e.prove(&after, nil); err != nil {
+			return nil, err
+		}
+	case refused != nil && refused.Message == waiting.Decision.Reason:
+		return waiting.Record, nil
+	case refused != nil:
+		after.Decision.Reason = refused.Message
+	default:
+		return nil, cause
+	}
+	after.UpdatedAt = e.submitted.Now()
+	if err := e.submitted.replace(context.WithoutCancel(ctx), &after, waiting.revision); err != nil {
+		return nil, err
+	}
+	return &after, nil
+}
+
+// passesNever reports whether a refusal is of the transaction itself.
+func passesNever(refused *activity.Error) bool {
+	switch refused.Reason {
+	case activity.ReasonRequestInvalid, activity.ReasonInvalidTransaction, activity.ReasonUnsupportedTransactionType:
+		return true
+	}
+	return false
+}
+
+// abandoned reports whether an activity has waited too long.
+func (e *Engine) abandoned(record *activity.Record) bool {
+	return e.submitted.Now().After(record.CreatedAt.Add(e.submitted.MaxWaiting))
+}
+
+// reject ends an activity by the engine itself.
+func (e *Engine) reject(ctx context.Context, waiting *pending, reason string) (*activity.Record, error) {
+	after := *waiting.Record
+	after.Status, after.Decision.Reason, after.UpdatedAt = activity.StatusRejected, reason, e.submitted.Now()
+	if err := e.prove(&after, nil); err != nil {
+		return nil, err
+	}
+	if err := e.submitted.replace(ctx, &after, waiting.revision); err != nil {
+		return nil, err
+	}
+	return &after, nil
+}
+
+// ResumeWaiting goes through the activities that wait: what has its votes is
+// carried out, if nothing is in the way any more, and what has waited for longer
+// than Config.MaxWaiting is rejected. The engine does so by itself once in
+// SweepInterval, as long as requests come.
+func (e *Engine) ResumeWaiting(ctx context.Context) error {
+	if err := e.submitted.ready(); err != nil {
+		return err
+	}
+	all, err := e.submitted.Store.Waiting(ctx)
+	if err != nil {
+		return refuseStore(err)
+	}
+	var failed error
+	for i := range all {
+		err := e.resumeOne(ctx, &all[i])
+		if err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrHeld) && !errors.Is(err, store.ErrNotFound) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+func (e *Engine) resumeOne(ctx context.Context, found *store.Activity) error {
+	whole, err := e.submitted.Store.Find(ctx, found.OrganizationID, found.Fingerprint)
+	if err != nil {
+		return err
+	}
+	record, err := decodeRecorded(ctx, &whole)
+	if err != nil || !record.Status.Waits() {
+		return err
+	}
+	waiting := &pending{record, whole.Revision}
+	if e.abandoned(record) {
+		_, err = e.reject(ctx, waiting, "its votes did not come in time")
+		return err
+	}
+	_, err = e.resume(ctx, waiting, &Observation{Operation: "resume", trail: new(trail)})
+	return err
+}

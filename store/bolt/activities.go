@@ -1,0 +1,188 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// replaceTTL is how long a lease lasts under which an activity is replaced: the
+// process that holds it is this one.
+const replaceTTL = time.Minute
+
+// Replace implements store.Store.
+func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if err := s.checkRevision(&activity); err != nil {
+		return err
+	}
+	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID, Fingerprint: activity.Fingerprint, LeaseTTL: replaceTTL, Now: now})
+	switch {
+	case err != nil:
+		return err
+	case begun.Lease == nil:
+		return store.ErrHeld
+	}
+	defer s.leases.End(*begun.Lease)
+	if err := s.leases.Pin(*begun.Lease); err != nil {
+		return err
+	}
+	return s.writer.write(func(tx *transaction) error { return tx.replace(activity, change) }, nil)
+}
+
+// checkRevision looks before a lease is taken from a holder whose time is over.
+func (s *Store) checkRevision(activity *store.Activity) error {
+	return s.view(func(tx *transaction) error {
+		_, err := tx.atRevision(activity)
+		return err
+	})
+}
+
+// atRevision returns the activity as it is recorded, if it waits at the revision.
+func (t *transaction) atRevision(activity *store.Activity) (*store.Activity, error) {
+	before, err := t.recorded(activity.OrganizationID, activity.Fingerprint)
+	if err == nil && (before == nil || !before.Waiting || before.Revision != activity.Revision) {
+		err = store.ErrChanged
+	}
+	return before, err
+}
+
+func (t *transaction) replace(activity store.Activity, change store.Change) error {
+	before, err := t.atRevision(&activity)
+	if err != nil {
+		return err
+	}
+	if change != nil {
+		if err := t.applyWhole(activity.OrganizationID, change); err != nil {
+			return err
+		}
+	}
+	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User, before.Type
+	activity.Revision++
+	return t.write(&activity)
+}
+
+// Find implements store.Store.
+func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Activity{}, err
+	}
+	var found *store.Activity
+	err := s.view(func(tx *transaction) (err error) {
+		found, err = tx.recorded(organizationID, fingerprint)
+		return err
+	})
+	if err == nil && found == nil {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Activity{}, err
+	}
+	return *found, nil
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	err = s.view(func(tx *transaction) error {
+		found, err = tx.list(organizationID, &filter, slices.Clone[[]byte])
+		return err
+	})
+	return filter.Ordered(found), err
+}
+
+// Count implements store.Store.
+func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
+	if err := s.usable(ctx); err != nil {
+		return 0, err
+	}
+	filter.Limit = store.MaxList
+	err = s.view(func(tx *transaction) error {
+		found, err := tx.list(organizationID, &filter, func([]byte) []byte { return nil })
+		count = len(found)
+		return err
+	})
+	return count, err
+}
+
+// list walks the IDs of an organization: those that wait, or all. keep makes what
+// is kept of the data.
+func (t *transaction) list(organizationID string, filter *store.Filter, keep func(data []byte) []byte) (found []store.Activity, err error) {
+	bucket := bucketActivities
+	if filter.Waiting {
+		bucket = bucketWaiting
+	}
+	prefix := within(organizationID, nil)
+	key, next := t.seek(bucket, prefix, filter)
+	for ; bytes.HasPrefix(key, prefix) && len(found) < filter.Most(); key = next() {
+		id := string(key[len(prefix):])
+		activity, data, err := decodeHead(t.get(bucketActivities, key))
+		if err != nil {
+			return nil, fmt.Errorf("%w: activity %s: %w", store.ErrUnavailable, id, err)
+		}
+		activity.OrganizationID, activity.ID = organizationID, id
+		if filter.Holds(&activity) {
+			activity.Data = keep(data)
+			found = append(found, activity)
+		}
+	}
+	return found, nil
+}
+
+// seek returns the first key that the filter can hold for, and how to get to the
+// next one.
+func (t *transaction) seek(bucket, prefix []byte, filter *store.Filter) (key []byte, next func() []byte) {
+	cursor := t.tx.Bucket(bucket).Cursor()
+	if filter.Ascending() {
+		key, _ = cursor.Seek(append(slices.Clone(prefix), filter.After...))
+		return key, func() []byte { key, _ := cursor.Next(); return key }
+	}
+	return before(cursor, prefix, filter.Before), func() []byte { key, _ := cursor.Prev(); return key }
+}
+
+// before moves to the last key of a prefix that is less than an ID; of an empty
+// ID, to the last key.
+func before(cursor *bbolt.Cursor, prefix []byte, id string) []byte {
+	end := append(slices.Clone(prefix), id...)
+	if id == "" {
+		end = append(end, bytes.Repeat([]byte{0xff}, 2)...) // IDs are UTF-8
+	}
+	key, _ := cursor.Seek(end)
+	if key == nil {
+		key, _ = cursor.Last()
+		return key
+	}
+	key, _ = cursor.Prev()
+	return key
+}
+
+// Waiting implements store.Store.
+func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	err = s.view(func(tx *transaction) error {
+		return tx.tx.Bucket(bucketWaiting).ForEach(func(key, _ []byte) error {
+			activity, _, err := decodeHead(tx.get(bucketActivities, key))
+			if err != nil {
+				return fmt.Errorf("%w: an activity that waits: %w", store.ErrUnavailable, err)
+			}
+			length, n := binary.Uvarint(key)
+			activity.OrganizationID, activity.ID = string(key[n:n+int(length)]), string(key[n+int(length):])
+			found = append(found, activity)
+			return nil
+		})
+	})
+	return found, err
+}

@@ -1,0 +1,74 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// activityVersion is the first byte of an encoded activity.
+const activityVersion = 2
+
+// fixedSize is the length of what has a fixed length in it, the version included.
+const fixedSize = 1 + 32 + 8 + 8 + 1
+
+// encodeActivity writes
+//
+//	version 2 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
+//	submittedBy ‖ user ‖ type ‖ status, each with its length before it as a uvarint ‖ data
+func encodeActivity(activity *store.Activity) []byte {
+	out := make([]byte, 0, fixedSize+4*binary.MaxVarintLen16+len(activity.SubmittedBy)+len(activity.User)+len(activity.Type)+len(activity.Status)+len(activity.Data))
+	out = append(out, activityVersion)
+	out = append(out, activity.Fingerprint[:]...)
+	out = binary.BigEndian.AppendUint64(out, uint64(activity.KeepUntil.UnixMilli()))
+	out = binary.BigEndian.AppendUint64(out, activity.Revision)
+	waiting := byte(0)
+	if activity.Waiting {
+		waiting = 1
+	}
+	out = append(out, waiting)
+	for _, text := range []string{activity.SubmittedBy, activity.User, activity.Type, activity.Status} {
+		out = binary.AppendUvarint(out, uint64(len(text)))
+		out = append(out, text...)
+	}
+	return append(out, activity.Data...)
+}
+
+// decodeActivity copies: the file's memory is not ours after the transaction.
+func decodeActivity(in []byte) (store.Activity, error) {
+	activity, rest, err := decodeHead(in)
+	if err == nil {
+		activity.Data = slices.Clone(rest)
+	}
+	return activity, err
+}
+
+// decodeHead reads all but the data, which it returns where it stands.
+func decodeHead(in []byte) (activity store.Activity, data []byte, err error) {
+	switch {
+	case len(in) == 0:
+		return activity, nil, errors.New("the record is damaged: it is empty")
+	case in[0] != activityVersion:
+		return activity, nil, fmt.Errorf("the record has version %d; this program reads %d", in[0], activityVersion)
+	case len(in) < fixedSize || in[fixedSize-1] > 1:
+		return activity, nil, errors.New("the record is damaged: its head is not whole")
+	}
+	copy(activity.Fingerprint[:], in[1:33])
+	activity.KeepUntil = time.UnixMilli(int64(binary.BigEndian.Uint64(in[33:41]))).UTC()
+	activity.Revision = binary.BigEndian.Uint64(in[41:49])
+	activity.Waiting = in[49] == 1
+	rest := in[fixedSize:]
+	for _, text := range []*string{&activity.SubmittedBy, &activity.User, &activity.Type, &activity.Status} {
+		length, n := binary.Uvarint(rest)
+		if n <= 0 || length > uint64(len(rest)-n) {
+			return activity, nil, errors.New("the record is damaged: its lengths do not fit")
+		}
+		*text = string(rest[n : n+int(length)])
+		rest = rest[n+int(length):]
+	}
+	return activity, rest, nil
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"slices"
+	"strings"
+)
+
+// Filter says which activities [Store.List] returns. Empty members do not
+// restrict it.
+type Filter struct {
+	Statuses []string
+	Types    []string
+	User     string
+	Before   string // only IDs that are less
+	After    string // only IDs that are greater
+	Waiting  bool   // only those that wait
+
+	// Limit is how many are returned at most: 1 to MaxList. With After and
+	// without Before these are the least ones, still the greatest of them first,
+	// so that a reader can follow what comes.
+	Limit int
+}
+
+// MaxList bounds Filter.Limit.
+const MaxList = 1000
+
+// Holds reports whether an activity passes the filter.
+func (f *Filter) Holds(activity *Activity) bool {
+	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, activity.Status)) &&
+		(len(f.Types) == 0 || slices.Contains(f.Types, activity.Type)) &&
+		(f.User == "" || f.User == activity.User) &&
+		(f.Before == "" || strings.Compare(activity.ID, f.Before) < 0) &&
+		(f.After == "" || strings.Compare(activity.ID, f.After) > 0) &&
+		(!f.Waiting || activity.Waiting)
+}
+
+// Ascending reports whether the least IDs are wanted: see Limit.
+func (f *Filter) Ascending() bool { return f.After != "" && f.Before == "" }
+
+// Most returns Limit within its bounds.
+func (f *Filter) Most() int { return min(max(f.Limit, 1), MaxList) }
+
+// Ordered returns what was found in the order of Ascending, the greatest first.
+func (f *Filter) Ordered(found []Activity) []Activity {
+	if f.Ascending() {
+		slices.Reverse(found)
+	}
+	return found
+}

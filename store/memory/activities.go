@@ -1,0 +1,173 @@
+package memory
+
+import (
+	"container/list"
+	"context"
+	"time"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// kept is a recorded activity and where it stands. The activity itself is never
+// changed, only replaced: callers have pointers to it.
+type kept struct {
+	*store.Activity
+	due     time.Time     // when the heap asks for it
+	element *list.Element // in the order of its organization
+}
+
+// put records an activity in the place of another, which may be nil, with a
+// change in the same transaction. reserved is what a lease has reserved for it.
+func (s *Store) put(activity store.Activity, before *kept, reserved int, change store.Change) error {
+	activity.Data = fitted(activity.Data)
+	leaf := activity.Leaf
+	activity.Leaf = nil
+	cost := costOf(&activity)
+	if before != nil {
+		cost -= costOf(before.Activity)
+	}
+	if err := s.room(cost + leafCost(leaf) - reserved); err != nil {
+		return err
+	}
+	if change != nil {
+		if err := s.applyWhole(activity.OrganizationID, change); err != nil {
+			return err
+		}
+	}
+	if leaf != nil {
+		s.append(activity.OrganizationID, activity.ID, leaf)
+	}
+	s.used += cost
+	after := before
+	if after == nil {
+		after = &kept{}
+	}
+	after.Activity = &activity
+	s.file(after)
+	return nil
+}
+
+// file puts an activity where it is found, and has the heap ask for it in time.
+func (s *Store) file(k *kept) {
+	at := requestKey{k.OrganizationID, k.Fingerprint}
+	s.activities[at], s.ids[idKey{k.OrganizationID, k.ID}] = k, k
+	delete(s.waiting, at)
+	if k.Waiting {
+		s.waiting[at] = k
+	}
+	if k.element == nil {
+		k.element = s.insert(k)
+	}
+	if k.due.IsZero() || k.KeepUntil.Before(k.due) {
+		k.due = k.KeepUntil
+		s.expiry.add(expiring{at: k.due, kind: kindActivity, organization: k.OrganizationID, key: k.Fingerprint})
+	}
+}
+
+// insert finds an activity's place in the order. IDs start with the time, so that
+// it is at or near the end.
+func (s *Store) insert(k *kept) *list.Element {
+	order := s.order[k.OrganizationID]
+	if order == nil {
+		order = list.New()
+		s.order[k.OrganizationID] = order
+	}
+	for element := order.Back(); element != nil; element = element.Prev() {
+		if element.Value.(*kept).ID < k.ID {
+			return order.InsertAfter(k, element)
+		}
+	}
+	return order.PushFront(k)
+}
+
+func (s *Store) remove(k *kept) {
+	at := requestKey{k.OrganizationID, k.Fingerprint}
+	delete(s.activities, at)
+	delete(s.waiting, at)
+	delete(s.ids, idKey{k.OrganizationID, k.ID})
+	order := s.order[k.OrganizationID]
+	order.Remove(k.element)
+	if order.Len() == 0 {
+		delete(s.order, k.OrganizationID)
+	}
+	s.used -= costOf(k.Activity)
+}
+
+// Replace implements store.Store.
+func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	before := s.activities[requestKey{activity.OrganizationID, activity.Fingerprint}]
+	if before == nil || !before.Waiting || before.Revision != activity.Revision {
+		return store.ErrChanged
+	}
+	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID, Fingerprint: activity.Fingerprint, LeaseTTL: time.Minute, Now: now})
+	switch {
+	case err != nil:
+		return err
+	case begun.Lease == nil:
+		return store.ErrHeld
+	}
+	defer s.leases.End(*begun.Lease)
+	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User, before.Type
+	activity.Revision++
+	return s.put(activity, before, 0, change)
+}
+
+// Find implements store.Store.
+func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
+	if err := s.lock(ctx); err != nil {
+		return store.Activity{}, err
+	}
+	defer s.mu.Unlock()
+	found := s.activities[requestKey{organizationID, fingerprint}]
+	if found == nil {
+		return store.Activity{}, store.ErrNotFound
+	}
+	return *found.Activity, nil
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	order := s.order[organizationID]
+	if order == nil {
+		return nil, nil
+	}
+	first, next := order.Back(), (*list.Element).Prev
+	if filter.Ascending() {
+		first, next = order.Front(), (*list.Element).Next
+	}
+	for element := first; element != nil && len(found) < filter.Most(); element = next(element) {
+		if one := element.Value.(*kept).Activity; filter.Holds(one) {
+			found = append(found, *one)
+		}
+	}
+	return filter.Ordered(found), nil
+}
+
+// Count implements store.Store.
+func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (int, error) {
+	filter.Limit = store.MaxList
+	found, err := s.List(ctx, organizationID, filter)
+	return len(found), err
+}
+
+// Waiting implements store.Store.
+func (s *Store) Waiting(ctx context.Context) (found []store.Activity, err error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	for _, one := range s.waiting {
+		activity := *one.Activity
+		activity.Data = nil
+		found = append(found, activity)
+	}
+	return found, nil
+}

@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/countersign-dev/countersign/store"
+)
+
+// activityColumns are what readRow reads.
+const activityColumns = `organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, data, keep_until,
+	token, nonce, lease_until > clock_timestamp()`
+
+// rowLease is the lease in a row of an activity.
+type rowLease struct {
+	token, nonce uint64
+	live         bool
+}
+
+// readRow reads a row: an activity, or nil if there is a lease only.
+func readRow(row pgx.Row) (*store.Activity, rowLease, error) {
+	var (
+		activity                            store.Activity
+		lease                               rowLease
+		id, submittedBy, user, kind, status *string
+		keepUntil                           *time.Time
+		token, nonce, revision              int64
+	)
+	err := row.Scan(&activity.OrganizationID, (*hash)(&activity.Fingerprint), &id, &submittedBy, &user, &kind, &status,
+		&activity.Waiting, &revision, &activity.Data, &keepUntil, &token, &nonce, &lease.live)
+	lease.token, lease.nonce = uint64(token), uint64(nonce)
+	if err != nil || id == nil {
+		return nil, lease, err
+	}
+	if submittedBy == nil || user == nil || kind == nil || status == nil || keepUntil == nil {
+		return nil, lease, fmt.Errorf("activity %s is damaged, or written by an older program: it is recorded, and lacks one of submitted_by, user_id, type, status and keep_until", *id)
+	}
+	activity.ID, activity.SubmittedBy, activity.User, activity.Type, activity.Status = *id, *submittedBy, *user, *kind, *status
+	activity.Revision, activity.KeepUntil = uint64(revision), *keepUntil
+	return &activity, lease, nil
+}
+
+// one reads the activity that a condition names.
+func (s *Store) one(ctx context.Context, condition string, arguments ...any) (store.Activity, error) {
+	var found *store.Activity
+	err := s.run(ctx, func(ctx context.Context, q querier) (err error) {
+		found, _, err = readRow(q.QueryRow(ctx, `SELECT `+activityColumns+` FROM countersign_activities WHERE `+condition, arguments...))
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && found == nil {
+		return store.Activity{}, store.ErrNotFound
+	}
+	if err != nil {
+		return store.Activity{}, err
+	}
+	return *found, nil
+}
+
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
+	if !isText(organizationID) || !isText(id) {
+		return store.Activity{}, store.ErrNotFound
+	}
+	return s.one(ctx, `organization_id = $1 AND id = $2`, organizationID, id)
+}
+
+// Find implements store.Store.
+func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
+	if !isText(organizationID) {
+		return store.Activity{}, store.ErrNotFound
+	}
+	return s.one(ctx, `organization_id = $1 AND fingerprint = $2`, organizationID, fingerprint[:])
+}
+
+// Replace implements store.Store. The database's clock counts, not now.
+func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Time, change store.Change) error {
+	replace := func(ctx context.Context, q querier) error {
+		tag, err := q.Exec(ctx, `
+			UPDATE countersign_activities
+			SET status = $4, waiting = $5, revision = revision + 1, data = $6, keep_until = $7, lease_until = '-infinity'
+			WHERE organization_id = $1 AND fingerprint = $2 AND waiting AND revision = $3 AND lease_until <= clock_timestamp()`,
+			activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision),
+			activity.Status, activity.Waiting, activity.Data, activity.KeepUntil)
+		if err != nil || tag.RowsAffected() == 1 {
+			return err
+		}
+		return heldOrChanged(ctx, q, &activity)
+	}
+	if change == nil && activity.Leaf == nil {
+		return s.run(ctx, replace)
+	}
+	one := &completion{lease: store.Lease{OrganizationID: activity.OrganizationID}, activity: activity, recorded: true}
+	return s.endWith(ctx, one.lease, replace, one.logged(ctx, change))
+}
+
+// heldOrChanged says why an activity could not be replaced.
+func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) error {
+	held := false
+	err := q.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM countersign_activities
+		WHERE organization_id = $1 AND fingerprint = $2 AND waiting AND revision = $3)`,
+		activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision)).Scan(&held)
+	switch {
+	case err != nil:
+		return err
+	case held:
+		return store.ErrHeld
+	}
+	return store.ErrChanged
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
+	if !isText(organizationID) || !isText(filter.Before+filter.After+filter.User) {
+		return nil, nil
+	}
+	direction := "DESC"
+	if filter.Ascending() {
+		direction = "ASC"
+	}
+	condition, arguments := conditionOf(organizationID, &filter)
+	found, err = s.all(ctx, `SELECT `+activityColumns+` FROM countersign_activities WHERE `+condition+` ORDER BY id `+direction+` LIMIT $7`,
+		append(arguments, filter.Most())...)
+	return filter.Ordered(found), err
+}
+
+// Count implements store.Store.
+func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
+	if !isText(organizationID) || !isText(filter.Before+filter.After+filter.User) {
+		return 0, nil
+	}
+	condition, arguments := conditionOf(organizationID, &filter)
+	err = s.run(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM countersign_activities WHERE `+condition+` LIMIT $7) AS some`,
+			append(arguments, store.MaxList)...).Scan(&count)
+	})
+	return count, err
+}
+
+// conditionOf writes a filter, with the arguments $1 to $6.
+func conditionOf(organizationID string, filter *store.Filter) (condition string, arguments []any) {
+	condition = `organization_id = $1 AND id IS NOT NULL
+		AND ($2 = '' OR id < $2) AND ($3 = '' OR id > $3) AND ($4 = '' OR user_id = $4)
+		AND (cardinality($5::text[]) = 0 OR status = ANY ($5)) AND (cardinality($6::text[]) = 0 OR type = ANY ($6))`
+	if filter.Waiting {
+		condition += " AND waiting" // in the text, or the partial index is not used
+	}
+	return condition, []any{organizationID, filter.Before, filter.After, filter.User, list(filter.Statuses), list(filter.Types)}
+}
+
+// list is never nil, which would be NULL.
+func list(texts []string) []string { return append([]string{}, texts...) }
+
+// Waiting implements store.Store.
+func (s *Store) Waiting(ctx context.Context) ([]store.Activity, error) {
+	return s.all(ctx, `
+		SELECT organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, NULL::bytea, keep_until, token, nonce, false
+		FROM countersign_activities WHERE waiting ORDER BY organization_id, id`)
+}
+
+// all reads activities.
+func (s *Store) all(ctx context.Context, statement string, arguments ...any) (found []store.Activity, err error) {
+	err = s.run(ctx, func(ctx context.Context, q querier) error {
+		found = nil
+		rows, err := q.Query(ctx, statement, arguments...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			activity, _, err := readRow(rows)
+			if err != nil {
+				return err
+			}
+			found = append(found, *activity)
+		}
+		return rows.Err()
+	})
+	return found, err
+}

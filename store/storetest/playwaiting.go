@@ -1,0 +1,118 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/internal/tape"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// What listings look at, for sequences to choose from.
+var (
+	users  = []string{"ann", "ben"}
+	kinds  = []string{"SIGN", "VERIFY"}
+	states = []string{"DONE", "REFUSED", ""}
+)
+
+func sameOf(same bool, before, chosen string) string {
+	if same {
+		return before
+	}
+	return chosen
+}
+
+// playReplace replaces an activity that may be there, may wait, and may be at that
+// revision.
+func (p *player) playReplace() {
+	at := requestKey{tape.Pick(p.tape, organizations...), fingerprint(tape.Pick(p.tape, bodies...))}
+	before, known := p.model.records[at]
+	after := before
+	after.OrganizationID, after.Fingerprint = at.organization, at.fingerprint
+	after.Status, after.Waiting, after.Data, after.KeepUntil = tape.Pick(p.tape, states...), !p.tape.OneIn(3), p.tape.Bytes(p.tape.Intn(9)), farAway
+	if p.tape.OneIn(4) {
+		after.Revision++
+	}
+	script := p.script(at.organization)
+	err := p.Replace(p.t.Context(), after, p.now, script.change())
+	holder, taken := p.model.leases[at]
+	switch {
+	case !known || !before.Waiting || before.Revision != after.Revision:
+		p.is(err, store.ErrChanged)
+	case taken && p.now.Before(holder.over):
+		p.is(err, store.ErrHeld)
+	default:
+		p.is(err, script.end)
+		p.settle(at.organization, script, script.end == nil)
+		delete(p.model.leases, at)
+		if taken && script.end != nil {
+			p.forget(holder)
+		}
+		if script.end == nil {
+			after.Revision++
+			p.model.records[at], p.model.ids[nameKey{at.organization, after.ID}] = after, after
+		}
+	}
+}
+
+// playList lists what passes a filter.
+func (p *player) playList() {
+	organizationID := tape.Pick(p.tape, organizations...)
+	filter := store.Filter{
+		User:    tape.Pick(p.tape, append(users, "", "")...),
+		Before:  tape.Pick(p.tape, append(activityIDs, "", "", "")...),
+		After:   tape.Pick(p.tape, append(activityIDs, "", "", "")...),
+		Waiting: p.tape.OneIn(3), Limit: 1 + p.tape.Intn(4),
+	}
+	if p.tape.OneIn(3) {
+		filter.Statuses = []string{tape.Pick(p.tape, states...), states[0]}
+	}
+	if p.tape.OneIn(3) {
+		filter.Types = []string{tape.Pick(p.tape, kinds...)}
+	}
+	found, err := p.List(p.t.Context(), organizationID, filter)
+	p.noError(err)
+	p.same(p.model.list(organizationID, filter), found)
+	count, err := p.Count(p.t.Context(), organizationID, filter)
+	p.noError(err)
+	filter.Limit = store.MaxList
+	p.same(len(p.model.list(organizationID, filter)), count)
+}
+
+func (m *model) list(organizationID string, filter store.Filter) []store.Activity {
+	var all []store.Activity
+	for at, activity := range m.records {
+		if at.organization == organizationID && filter.Holds(&activity) {
+			all = append(all, activity)
+		}
+	}
+	slices.SortFunc(all, func(a, b store.Activity) int { return strings.Compare(b.ID, a.ID) })
+	if len(all) > filter.Limit && filter.Ascending() {
+		return all[len(all)-filter.Limit:]
+	}
+	return all[:min(len(all), filter.Limit)]
+}
+
+// checkWaiting compares what waits, and what is found by its request.
+func (p *player) checkWaiting() {
+	p.t.Helper()
+	waiting, err := p.Waiting(p.t.Context())
+	p.noError(err)
+	got := map[requestKey]store.Activity{}
+	for _, activity := range waiting {
+		got[requestKey{activity.OrganizationID, activity.Fingerprint}] = activity
+	}
+	want := map[requestKey]store.Activity{}
+	for at, activity := range p.model.records {
+		found, err := p.Find(p.t.Context(), at.organization, at.fingerprint)
+		p.noError(err)
+		p.same(activity, found)
+		if activity.Waiting {
+			activity.Data = nil
+			want[at] = activity
+		}
+	}
+	p.same(want, got)
+	_, err = p.Find(p.t.Context(), organization, fingerprint("of no activity"))
+	p.is(err, store.ErrNotFound)
+}
