@@ -135,7 +135,7 @@ func (s *Store) Count(ctx context.Context, organizationID string, filter store.F
 	}
 	condition, arguments := conditionOf(organizationID, &filter)
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM countersign_activities WHERE `+condition+` LIMIT $7) AS some`,
+		return q.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM countersign_activities WHERE `+condition+` LIMIT $7) AS passing`,
 			append(arguments, store.MaxList)...).Scan(&count)
 	})
 	return count, err
