@@ -46,12 +46,16 @@ func (t *trail) attributes() []slog.Attr {
 
 // trail names the chain, the keys, and the effects.
 func (p *PreparedTransaction) trail(intent activity.Intent) []slog.Attr {
-	return []slog.Attr{
+	attributes := []slog.Attr{
 		slog.String("chain", p.owners.chain.Name()),
 		slog.Any("keys", p.signing.KeyIDs()),
 		slog.Any("addresses", p.addresses(intent)),
 		slog.Any("effects", shortEffects(p.signing.Effects())),
 	}
+	if len(p.reading) > 0 {
+		attributes = append(attributes, slog.String("readings", p.reading.DigestText()))
+	}
+	return attributes
 }
 
 // addresses returns one address of each key: the one that the request signs
