@@ -16,6 +16,16 @@ type owners struct {
 	engine         *Engine
 	organizationID string
 	chain          chains.Chain
+	find           func(address []byte) (at keystore.Locator, ok bool) // chains.Chain.Owner, or that of the transaction
+}
+
+// ownersIn looks up whose the addresses of a transaction are.
+func (e *Engine) ownersIn(tx chains.Transaction, chain chains.Chain, organizationID string) owners {
+	find := chain.Owner
+	if finder, ok := tx.(chains.OwnerFinder); ok {
+		find = finder.Owner
+	}
+	return owners{engine: e, organizationID: organizationID, chain: chain, find: find}
 }
 
 // Owned is a key of the organization at an address.
@@ -28,7 +38,7 @@ type Owned struct {
 
 // of returns the organization's key at an address in the chain's binary form.
 func (o *owners) of(ctx context.Context, address []byte) (owned Owned, ok bool, err error) {
-	at, ok := o.chain.Owner(address)
+	at, ok := o.find(address)
 	if len(address) == 0 || !ok {
 		return owned, false, nil
 	}

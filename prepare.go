@@ -139,7 +139,7 @@ func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chai
 	signers := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 	prepared := &PreparedTransaction{
 		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers, reading: chains.ReadCalls(tx, e.reader),
-		owners: owners{engine: e, organizationID: organizationID, chain: chain},
+		owners: e.ownersIn(tx, chain, organizationID),
 	}
 	if len(prepared.reading) > 0 && len(prepared.hazards) > 0 {
 		prepared.hazards = prepared.reading.Sighted(prepared.hazards, signing.Effects())

@@ -54,6 +54,13 @@ type Transaction interface {
 	Request(signWith string) (Request, error)
 }
 
+// OwnerFinder is a Transaction that knows whose some addresses are, where the address by
+// itself does not tell. What it says is proven by the transaction's bytes.
+type OwnerFinder interface {
+	// Owner is Chain.Owner, for the addresses of this transaction.
+	Owner(address []byte) (at keystore.Locator, ok bool)
+}
+
 // Request is a transaction together with what should sign it.
 type Request interface {
 	// Locators returns where to look for keys that can sign: several if a

@@ -74,8 +74,8 @@ func (t *transaction) locate(target *target, signWith string) ([]keystore.Locato
 }
 
 // Owner implements chains.Chain for output scripts: of P2PKH, P2WPKH, and
-// P2TR that is locked to a key by BIP-86. P2SH could be a key's too (BIP-49),
-// and does not say so.
+// P2TR that is locked to a key by BIP-86. P2SH could be a key's too (BIP-49), and does
+// not say so: the redeem script does, which a PSBT may have (see transaction.Owner).
 func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {
 	switch classify(script) {
 	case p2pkh:
@@ -84,6 +84,30 @@ func (Chain) Owner(script []byte) (at keystore.Locator, ok bool) {
 		return keystore.ByHash160([20]byte(script[2:])), true
 	case p2tr:
 		return keystore.ByTaproot([32]byte(script[2:])), true
+	}
+	return at, false
+}
+
+var _ chains.OwnerFinder = (*transaction)(nil)
+
+// Owner implements chains.OwnerFinder: of P2SH-P2WPKH (BIP-49) too, if the PSBT has the
+// redeem script, and that hashes to the script.
+func (t *transaction) Owner(script []byte) (at keystore.Locator, ok bool) {
+	if classify(script) != p2shUnknown {
+		return Chain{}.Owner(script)
+	}
+	nested := func(redeem []byte) bool {
+		return classify(redeem) == p2wpkh && bytes.Equal(address.Hash160(redeem), script[2:22])
+	}
+	for i := range t.packet.Outputs {
+		if redeem := t.packet.Outputs[i].Value(psbt.OutRedeemScript); nested(redeem) {
+			return Chain{}.Owner(redeem)
+		}
+	}
+	for i := range t.inputs {
+		if redeem := t.inputs[i].Value(psbt.InRedeemScript); nested(redeem) {
+			return Chain{}.Owner(redeem)
+		}
 	}
 	return at, false
 }

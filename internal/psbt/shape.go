@@ -73,6 +73,17 @@ func tapDerivation(b []byte) string {
 	return derivation(b[c.at+int(count)*32:])
 }
 
+// TapOrigin returns the key origin, fingerprint and path, of a value that tapDerivation
+// has found to be well-formed.
+func TapOrigin(value []byte) []byte {
+	c := cursor{data: value}
+	count, err := c.compactSize()
+	if err != nil || count > uint64(c.remaining())/32 {
+		return nil
+	}
+	return value[c.at+int(count)*32:]
+}
+
 // participant: participant key (33) ‖ aggregate key (33) ‖ leaf hash (32), if
 // the key stands in a leaf.
 func participant(b []byte) string {

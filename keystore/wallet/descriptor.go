@@ -90,6 +90,17 @@ func descriptorOf(account Path) (open, closing string, err error) {
 	return "", "", fmt.Errorf("%w %v: the purpose of a Bitcoin account is 44, 49, 84 or 86", ErrPath, account)
 }
 
+// Fingerprint returns the first 4 bytes of the hash160 of the master public key of a
+// seed, by which PSBTs and descriptors name a wallet (BIP-32).
+func Fingerprint(seed []byte) (four [4]byte, err error) {
+	master, err := extendedKey(seed, nil)
+	if err != nil {
+		return four, err
+	}
+	defer master.Zero()
+	return fingerprint(master)
+}
+
 // fingerprint returns the first bytes of the hash160 of a node's public key.
 func fingerprint(node *hdkeychain.ExtendedKey) (four [4]byte, err error) {
 	key, err := node.ECPubKey()

@@ -1,0 +1,64 @@
+package bitcoin
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/countersign-dev/countersign/internal/psbt"
+)
+
+// Derivation is what a PSBT says of where a key comes from (BIP-174, BIP-371). It
+// claims so: only deriving the key proves it.
+type Derivation struct {
+	Fingerprint [4]byte  // of the master key
+	Path        []uint32 // hardened steps with 2^31 added
+	PublicKey   []byte   // compressed, 33 bytes; x-only, 32 bytes, in taproot records
+}
+
+// Derivations returns what a PSBT says of the keys of its inputs and outputs, in their
+// order, each once. The PSBT is read as strictly as for signing; errors are those of
+// Parse.
+func Derivations(raw []byte) (all []Derivation, err error) {
+	packet, err := psbt.Read(raw)
+	if err != nil {
+		return nil, err
+	}
+	add := func(m *psbt.Map, plain, taproot uint64) {
+		for _, record := range m.Records {
+			d, ok := derivationOf(&record, plain, taproot)
+			known := slices.ContainsFunc(all, func(other Derivation) bool {
+				return other.Fingerprint == d.Fingerprint && slices.Equal(other.Path, d.Path) && slices.Equal(other.PublicKey, d.PublicKey)
+			})
+			if ok && !known {
+				all = append(all, d)
+			}
+		}
+	}
+	for i := range packet.Inputs {
+		add(&packet.Inputs[i].Map, psbt.InBIP32Derivation, psbt.InTapBIP32Derivation)
+	}
+	for i := range packet.Outputs {
+		add(&packet.Outputs[i].Map, psbt.OutBIP32Derivation, psbt.OutTapBIP32Derivation)
+	}
+	return all, nil
+}
+
+// derivationOf reads a record, whose form the reader has checked.
+func derivationOf(record *psbt.Record, plain, taproot uint64) (d Derivation, ok bool) {
+	value := record.Value
+	switch record.Type {
+	case plain:
+	case taproot:
+		value = psbt.TapOrigin(value)
+	default:
+		return d, false
+	}
+	if len(value) < 4 {
+		return d, false
+	}
+	d.Fingerprint, d.PublicKey = [4]byte(value[:4]), record.Data()
+	for steps := value[4:]; len(steps) >= 4; steps = steps[4:] {
+		d.Path = append(d.Path, binary.LittleEndian.Uint32(steps))
+	}
+	return d, true
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+func newDeriveCommand() *cobra.Command {
+	var at keystoreFlags
+	var network networkFlag
+	var walletID, path, curve string
+	var psbt bool
+	var gap uint32
+	command := &cobra.Command{
+		Use:   "derive",
+		Short: "Add an account to a wallet",
+		Long: paragraphs(`
+Derive the key at a path of a wallet, add it to the wallet's accounts, and print
+it as one line of JSON, when that is safe on disk. An account that is there
+already is printed as it is there.
+
+Only accounts that were derived are found by their addresses: nobody can tell
+from an address at which path of a wallet it is.
+
+With --psbt, the PSBT on standard input, in hex, base64 or binary, names the keys: those
+of the wallet's Bitcoin accounts that are not derived yet are, if the wallet really gives
+them, and if they are at most --gap addresses behind the last one that is. Each is printed
+as a line; there may be none. Then 'countersign sign' signs the PSBT, and knows its change.
+
+Keys on secp256k1 are derived as BIP-32 says, those on Ed25519 as SLIP-10 says.
+Without --curve, a path below Solana's m/44'/501' is on CURVE_ED25519, any other
+on CURVE_SECP256K1.`),
+		Example: `  countersign keys derive --keystore file:keys --wallet 0198… --path "m/44'/60'/0'/0/1"
+  countersign keys derive --keystore file:keys --wallet 0198… --psbt < payment.psbt` + "\n",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := at.check(); err != nil {
+				return err
+			}
+			if !can[walletKeeper](&at) {
+				return usagef("there are no wallets in an HSM, which derives no keys (BIP-32, SLIP-10): name the directory that has the wallet, with --keystore file:DIR")
+			}
+			if err := network.check(); err != nil {
+				return err
+			}
+			if psbt {
+				if path != "" || curve != "" {
+					return usagef("--path and --curve do not go with --psbt, which names the paths")
+				}
+				return discover(cmd, at, network, walletID, gap)
+			}
+			account, err := parseAccount(walletID, path, curve)
+			if err != nil {
+				return err
+			}
+			return derive(cmd, at, network, walletID, account)
+		},
+	}
+	at.register(command)
+	network.register(command)
+	flags := command.Flags()
+	flags.StringVar(&walletID, "wallet", "", "`ID` of the wallet")
+	flags.StringVar(&path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
+	flags.BoolVar(&psbt, "psbt", false, "derive the keys that a PSBT on standard input names")
+	flags.Uint32Var(&gap, "gap", file.GapLimit, "with --psbt: look for `N` addresses behind the last one that is derived")
+	flags.StringVar(&curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519 (default: the one usual at the path)")
+	return command
+}
+
+func parseAccount(walletID, path, curve string) (account wallet.Account, err error) {
+	switch {
+	case walletID == "":
+		return account, usagef("--wallet is missing: the id of a wallet")
+	case path == "":
+		return account, usagef("--path is missing: such as m/44'/60'/0'/0/1")
+	}
+	if account.Path, err = wallet.ParsePath(path); err != nil {
+		return account, usagef("--path: %v", err)
+	}
+	account.Curve = wallet.CurveOf(account.Path)
+	if curve != "" {
+		account.Curve, err = parseCurve(curve)
+	}
+	return account, err
+}
+
+func derive(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, account wallet.Account) (err error) {
+	keys, err := openFor[walletKeeper](&at, cmd, noWallets)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	derived, err := keys.Derive(cmd.Context(), at.organization, walletID, account)
+	if errors.Is(err, keystore.ErrKeyExists) && derived.ID != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	places, err := placesOf(cmd.Context(), keys, at.organization)
+	if err != nil {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), places.mark(network.line(derived.KeyInfo)))
+}
+
+// maxGap bounds --gap: a wallet has no room for more.
+const maxGap = file.MaxAccounts
+
+// discover is keys derive --psbt.
+func discover(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, gap uint32) (err error) {
+	switch {
+	case walletID == "":
+		return usagef("--wallet is missing: the id of a wallet")
+	case gap > maxGap:
+		return usagef("--gap %d: at most %d", gap, maxGap)
+	}
+	named, err := readNamed(cmd)
+	if err != nil {
+		return err
+	}
+	keys, err := openFor[discoverer](&at, cmd, noWallets)
+	if err != nil {
+		return err
+	}
+	defer closeKeystore(keys, &err)
+	added, err := keys.Discover(cmd.Context(), at.organization, walletID, named, gap)
+	if err != nil {
+		return err
+	}
+	for _, account := range added {
+		if err := printJSON(cmd.OutOrStdout(), network.account(strings.ToLower(walletID), account)); err != nil {
+			return err
+		}
+	}
+	if len(added) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "The PSBT names no key of this wallet that is not derived yet and within reach.")
+	}
+	return nil
+}
+
+// discoverer is a keystore whose wallets look for what a PSBT names.
+type discoverer interface {
+	keystore.Keystore
+	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, error)
+}
+
+// readNamed reads which keys the PSBT on standard input names.
+func readNamed(cmd *cobra.Command) (named []file.Named, err error) {
+	text, err := readTransaction(cmd)
+	if err != nil {
+		return nil, err
+	}
+	raw, _, err := bitcoin.Decode([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	derivations, err := bitcoin.Derivations(raw)
+	for _, d := range derivations {
+		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey})
+	}
+	return named, err
+}

@@ -1,0 +1,194 @@
+package interop
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// watchOnly talks to descriptor.mjs.
+type watchOnly struct {
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startWatchOnly(t *testing.T) (w *watchOnly, end func()) {
+	t.Helper()
+	command := testenv.Node(t, "descriptor.mjs")
+	in, err := command.StdinPipe()
+	must(t, err)
+	out, err := command.StdoutPipe()
+	must(t, err)
+	must(t, command.Start())
+	return &watchOnly{in, bufio.NewReader(out)}, func() {
+		if err := errors.Join(in.Close(), command.Wait()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (w *watchOnly) ask(t *testing.T, request any) (answer struct{ Address, PSBT, Error string }) {
+	t.Helper()
+	line, err := json.Marshal(request)
+	must(t, err)
+	_, err = w.in.Write(append(line, '\n'))
+	must(t, err)
+	line, err = w.out.ReadBytes('\n')
+	must(t, err)
+	must(t, json.Unmarshal(line, &answer))
+	if answer.Error != "" {
+		t.Fatal(answer.Error)
+	}
+	return answer
+}
+
+// watchedPlace is an address of a descriptor; as an input with the output that pays it,
+// as an output with an amount.
+type watchedPlace struct {
+	Op         string `json:"op,omitempty"`
+	Descriptor string `json:"descriptor,omitempty"`
+	Address    string `json:"address,omitempty"`
+	Index      uint32 `json:"index"`
+	Tx         string `json:"tx,omitempty"`
+	Vout       uint32 `json:"vout"`
+	Amount     uint64 `json:"amount,omitempty"`
+}
+
+func (w *watchOnly) create(t *testing.T, inputs, outputs []watchedPlace) []byte {
+	t.Helper()
+	answer := w.ask(t, map[string]any{"op": "create", "inputs": inputs, "outputs": outputs})
+	raw, encoding, err := bitcoin.Decode([]byte(answer.PSBT))
+	if err != nil || encoding != bitcoin.Base64 {
+		t.Fatalf("%v, %v", encoding, err)
+	}
+	return raw
+}
+
+// signer is the side that has the mnemonic.
+type signer struct {
+	store  *file.Store
+	engine *countersign.Engine
+	wallet string // its id
+}
+
+const testMnemonic = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about"
+
+// newSigner makes a wallet with the first address of each kind of account.
+func newSigner(t *testing.T, accounts map[string]*wallet.WatchOnly) signer {
+	t.Helper()
+	store, err := file.Create(filepath.Join(t.TempDir(), "keys"), []byte("passphrase"), file.Options{WorkFactor: 1})
+	must(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	seed, err := wallet.Seed([]byte(testMnemonic), nil)
+	must(t, err)
+	var first []wallet.Account
+	for account := range accounts {
+		path, err := wallet.ParsePath(account)
+		must(t, err)
+		accounts[account], err = wallet.Watch(seed, path)
+		must(t, err)
+		first = append(first, wallet.Account{Curve: keystore.CurveSecp256k1, Path: append(path, 0, 0)})
+	}
+	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "treasury", Mnemonic: []byte(testMnemonic), Accounts: first})
+	must(t, err)
+	engine, err := countersign.New(countersign.Config{Keystore: store})
+	must(t, err)
+	return signer{store, engine, w.ID}
+}
+
+// discover derives what a PSBT names.
+func (s signer) discover(t *testing.T, raw []byte) int {
+	t.Helper()
+	derivations, err := bitcoin.Derivations(raw)
+	must(t, err)
+	var named []file.Named
+	for _, d := range derivations {
+		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey})
+	}
+	added, err := s.store.Discover(t.Context(), "org", s.wallet, named, file.GapLimit)
+	must(t, err)
+	return len(added)
+}
+
+// sign signs as the wallet and finalizes; the outputs that are change are as many as
+// they should be.
+func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
+	t.Helper()
+	prepared, err := s.engine.PrepareTransaction(t.Context(), "org", activity.SignTransactionIntent{
+		SignWith: "treasury", Type: activity.TransactionTypeBitcoin, UnsignedTransaction: hex.EncodeToString(raw),
+	})
+	must(t, err)
+	effects, err := prepared.Effects(t.Context())
+	must(t, err)
+	for _, effect := range effects {
+		if effect.Change {
+			change--
+		}
+	}
+	if change != 0 {
+		t.Errorf("%d outputs that are change are not shown as such", change)
+	}
+	result, err := prepared.Sign(t.Context())
+	must(t, err)
+	signed, err := hex.DecodeString(result.SignedTransaction)
+	must(t, err)
+	final, err := bitcoin.Finalize(signed)
+	must(t, err)
+	return final
+}
+
+// TestWatchOnlyWallet: descriptors go out, a public library that has no secret makes
+// addresses and PSBTs of them, the wallet signs over several accounts of all four kinds,
+// with addresses that it had not derived, and a node accepts and mines it.
+func TestWatchOnlyWallet(t *testing.T) {
+	accounts := map[string]*wallet.WatchOnly{"m/44'/1'/0'": nil, "m/49'/1'/0'": nil, "m/84'/1'/0'": nil, "m/86'/1'/0'": nil}
+	s := newSigner(t, accounts)
+	watch, end := startWatchOnly(t)
+	defer end()
+	segwit := accounts["m/84'/1'/0'"]
+	node := startRegtest(t, watch.ask(t, watchedPlace{Op: "address", Descriptor: segwit.Receive}).Address)
+	var blocks []string
+	node.mustCall(t, &blocks, "generate", maturity)
+	coinbase := hex.EncodeToString(node.coinbase(t, blocks[0]))
+
+	const each = 1_0000_0000
+	var received, spent []watchedPlace
+	for i, path := range slices.Sorted(maps.Keys(accounts)) {
+		at := watchedPlace{Descriptor: accounts[path].Receive, Index: uint32(3 * (i + 1)), Amount: each, Vout: uint32(i)}
+		received = append(received, at)
+		spent = append(spent, at)
+	}
+	received = append(received, watchedPlace{Descriptor: segwit.Change, Index: 5, Amount: 50_0000_0000 - 4*each - 10_000})
+	first := watch.create(t, []watchedPlace{{Descriptor: segwit.Receive, Tx: coinbase}}, received)
+	if added := s.discover(t, first); added != 5 {
+		t.Errorf("%d addresses were derived, want 5", added)
+	}
+	funding := s.sign(t, first, 5)
+	node.accept(t, funding)
+
+	for i := range spent {
+		spent[i].Tx, spent[i].Amount = hex.EncodeToString(funding), 0
+	}
+	away := "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080"
+	second := watch.create(t, spent, []watchedPlace{
+		{Address: away, Amount: 3 * each}, {Descriptor: accounts["m/86'/1'/0'"].Change, Index: 19, Amount: each - 10_000},
+	})
+	if added := s.discover(t, second); added != 1 {
+		t.Errorf("%d addresses were derived, want 1", added)
+	}
+	node.accept(t, s.sign(t, second, 1))
+}

@@ -1,0 +1,71 @@
+package file_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// namedAt is what a PSBT that tells the truth names.
+func namedAt(t *testing.T, path string) file.Named {
+	t.Helper()
+	seed, err := wallet.Seed([]byte(testWords), nil)
+	must(t, err)
+	parsed, err := wallet.ParsePath(path)
+	must(t, err)
+	secret, err := wallet.Derive(seed, keystore.CurveSecp256k1, parsed)
+	must(t, err)
+	fingerprint, err := wallet.Fingerprint(seed)
+	must(t, err)
+	store := create(t)
+	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
+	must(t, err)
+	return file.Named{Fingerprint: fingerprint, Path: parsed, PublicKey: info.PublicKey.Bytes()}
+}
+
+// TestDiscover: the keys of the wallet's accounts within the gap are derived if they are
+// those that are named; a PSBT that lies, or asks too much, gets nothing.
+func TestDiscover(t *testing.T) {
+	good := []string{"m/84'/0'/0'/0/3", "m/84'/0'/0'/1/19", "m/84'/0'/0'/0/23", "m/84'/0'/0'/1/38"}
+	var named []file.Named
+	for _, path := range good {
+		named = append(named, namedAt(t, path))
+	}
+	slices.Reverse(named) // their order does not matter
+	xonly := namedAt(t, "m/86'/0'/0'/1/0")
+	xonly.PublicKey = xonly.PublicKey[1:]
+	good, named = append(good, "m/86'/0'/0'/1/0"), append(named, xonly)
+	other := namedAt(t, "m/84'/0'/0'/0/5")
+	other.PublicKey = named[0].PublicKey
+	stranger := namedAt(t, "m/84'/0'/0'/0/6")
+	stranger.Fingerprint[0] ^= 1
+	cut := namedAt(t, "m/84'/0'/0'/0/7")
+	cut.PublicKey = cut.PublicKey[:20]
+	named = append(named, other, stranger, cut, namedAt(t, "m/84'/0'/0'/0/44"), namedAt(t, "m/84'/0'/1'/0/0"),
+		namedAt(t, "m/84'/0'/0'/0"), namedAt(t, "m/84'/0'/0'/0/0"), namedAt(t, "m/44'/60'/0'/0/1"), file.Named{Fingerprint: named[0].Fingerprint})
+
+	store := create(t)
+	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords)})
+	must(t, err)
+	added, err := store.Discover(t.Context(), "org", w.ID, named, file.GapLimit)
+	must(t, err)
+	var paths []string
+	for _, account := range added {
+		paths = append(paths, account.Path.String())
+		find(t, openAgain(t, store), keystore.ByID(account.ID))
+	}
+	slices.Sort(paths)
+	slices.Sort(good)
+	if !slices.Equal(paths, good) {
+		t.Errorf("added %v, want %v", paths, good)
+	}
+	if again, err := store.Discover(t.Context(), "org", w.ID, named[:5], file.GapLimit); err != nil || len(again) > 0 {
+		t.Errorf("added twice: %v, %v", again, err)
+	}
+	if _, err := store.Discover(t.Context(), "other", w.ID, named, file.GapLimit); err == nil {
+		t.Error("another organization's wallet")
+	}
+}
