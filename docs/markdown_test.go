@@ -9,7 +9,7 @@ import (
 )
 
 // documents are those whose code and links are held against what is there.
-var documents = []string{"adding-a-chain.md", "airgap.md", "api.md", "configuration.md", "embedding.md", "hsm.md", "operations.md", "performance.md", "security.md", "../SECURITY.md", "../packaging/README.md"}
+var documents = []string{"adding-a-chain.md", "airgap.md", "api.md", "configuration.md", "embedding.md", "hsm.md", "keys.md", "operations.md", "performance.md", "security.md", "../SECURITY.md", "../packaging/README.md"}
 
 // goBlock is a fenced block of Go in a document.
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")

@@ -11,13 +11,17 @@ import (
 // TestDocumentedPolicies loads the policies of the documentation and runs their
 // tests, and finds each rule of them used by a test of allowing or denying.
 func TestDocumentedPolicies(t *testing.T) {
-	content, err := os.ReadFile("../docs/policies.md")
-	if err != nil {
-		t.Fatal(err)
+	var content []byte
+	for _, document := range []string{"../docs/policies.md", "../docs/keys.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content = append(content, text...)
 	}
 	found := regexp.MustCompile("(?s)\n### ([^\n]+)\n\n```yaml\n(.*?)```").FindAllStringSubmatch(string(content), -1)
-	if len(found) != 10 {
-		t.Errorf("%d policies, want 10", len(found))
+	if len(found) != 11 {
+		t.Errorf("%d policies, want 11", len(found))
 	}
 	for _, one := range found {
 		t.Run(one[1], func(t *testing.T) {

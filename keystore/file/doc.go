@@ -13,8 +13,10 @@
 //	  identity.age            an age identity, encrypted with the passphrase (scrypt)
 //	  lock                    empty; who writes holds flock(2) on it, and sets its time
 //	                          whenever the writing gets on
+//	  changes                 ids of key files that were replaced or removed, in order; once there is one
+//	  deleted/                key files that Archive took out of use; once there is one
 //	  keys/                   mode 0700
-//	    <privateKeyId>.age    one key, encrypted to the identity; never changed once it is there
+//	    <privateKeyId>.age    one key, encrypted to the identity; replaced as a whole when it is renamed or disabled
 //	    <walletId>.age        one wallet; replaced as a whole when an account is added
 //
 // All files have mode 0600. There is no index: the key files are all there is.
@@ -52,7 +54,8 @@
 // secret.
 //
 // What this cannot see: key files that are missing, and files of this very
-// keystore that were removed and are put back.
+// keystore that were removed and are put back, such as that of a key from before it was
+// disabled.
 //
 // # Recovery
 //
@@ -73,8 +76,10 @@
 // Any number of processes can open the same directory. Writers take turns. A key
 // that one adds is found by the others when they are asked for a key that they
 // do not know. A crash at any instant, or a disk that fails, leaves each key file
-// whole or absent, and a key whose adding was acknowledged is there. A key file
-// that is removed is gone for those who open the directory after that.
+// whole or absent, and a key whose adding was acknowledged is there. A key that one
+// renames, disables or deletes is so for the others at their next look-up, which costs a
+// stat of the file changes. A key file that is removed by other means is gone for those who
+// open the directory after that.
 //
 // # What stays in memory
 //
