@@ -114,7 +114,8 @@ func (h *Head) Append(leaf []byte) Row {
 		edge = edge[:len(edge)-1]
 		row.Hashes = append(row.Hashes, hash[:]...)
 	}
-	h.Size, h.Edge = h.Size+1, append(edge, hash)
+	edge = append(edge, hash)
+	h.Size, h.Edge = h.Size+1, edge
 	return row
 }
 

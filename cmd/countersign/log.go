@@ -79,7 +79,7 @@ func (f *logFlags) open(ctx context.Context) (*openedLog, error) {
 	}
 	log, ok := opened.Store.(store.Log)
 	if !ok || opened.Forgets() {
-		return nil, errors.Join(errors.New("log: the store keeps none: use bolt: or postgres:"), opened.Close())
+		return nil, errors.Join(errors.New("log: the store keeps none: use bolt:PATH or postgres://…"), opened.Close())
 	}
 	opened.log = log
 	return opened, nil

@@ -77,7 +77,7 @@ func chargesOf(body string) *store.Charges {
 // limitedVariable makes victims charge a limit of limitOfVictims.
 const (
 	limitedVariable = "COUNTERSIGN_TEST_LIMITED"
-	limitOfVictims  = 700
+	limitOfVictims  = 2000
 )
 
 // TestKillNeverExceedsALimit kills processes that charge one limit: what they
