@@ -102,6 +102,8 @@ func (s *stored) check() error {
 		return errors.New("stored activity: the submitter's vote is missing")
 	case s.Status != StatusCompleted && s.Result != nil, s.Status == StatusCompleted && s.Result == nil:
 		return fmt.Errorf("stored activity: status %q does not fit the result", s.Status)
+	case s.Status.Waits() && s.Reading == nil:
+		return errors.New("stored activity: it waits, and what its voters are shown is missing")
 	}
 	return nil
 }
