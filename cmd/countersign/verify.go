@@ -56,7 +56,7 @@ The exit status is 1 if anything does not hold.`),
   countersign verify --proof-key proof-public.pem --body body.json activity.json
   zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+		RunE: c.run,
 	}
 	command.Flags().StringVar(&c.body, "body", "", "`FILE` with the body of the request, byte for byte")
 	command.Flags().StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
