@@ -1,7 +1,11 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,10 +14,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // schema is the part of OpenAPI's schemas that the description uses.
@@ -127,8 +134,8 @@ func (d *description) checkJSON(t *testing.T, what string, s *schema, text []byt
 	}
 }
 
-// exchanges are bodies for every path, good and bad, with a key to stamp them.
-func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox) map[string][]string {
+// exchanges are requests for every path, good and bad.
+func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, voter *enginetest.APIKey) map[string][]countersign.SignedBody {
 	t.Helper()
 	envelope := func(kind activity.Type, parameters string) string {
 		return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{%s}}`, kind, f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
@@ -138,8 +145,10 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox) m
 		t.Fatal(err)
 	}
 	id := record.Result.(activity.InitOTPAuthResult).OTPID
-	return map[string][]string{
+	all := map[string][]countersign.SignedBody{}
+	for path, bodies := range map[string][]string{
 		signPath: {
+			f.Body(enginetest.Request{SignWith: votedKey}),
 			f.Body(enginetest.Request{}), f.Body(enginetest.Request{Proofs: true}),
 			f.Body(enginetest.Request{Unsigned: enginetest.Hazardous}), f.Body(enginetest.Request{SignWith: "0x0000000000000000000000000000000000000001"}), `{}`,
 		},
@@ -164,7 +173,87 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox) m
 			fmt.Sprintf(`{"organizationId":%q,"activityId":"x"}`, enginetest.Organization),
 		},
 		"/public/v1/query/whoami": {fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization), `{"organizationId":""}`},
+		"/public/v1/query/list_activities": {
+			fmt.Sprintf(`{"organizationId":%q,"filterByStatus":["ACTIVITY_STATUS_CONSENSUS_NEEDED"],"filterByType":null,"paginationOptions":{"limit":"5","before":null}}`, enginetest.Organization),
+			fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":"101"}}`, enginetest.Organization),
+		},
+		"/public/v1/query/list_policies": {fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization), `{}`},
+	} {
+		for _, body := range bodies {
+			all[path] = append(all[path], f.APIKey.Sign(body))
+		}
 	}
+	for path, kind := range map[string]activity.Type{
+		"/public/v1/submit/approve_activity": activity.TypeApproveActivity,
+		"/public/v1/submit/reject_activity":  activity.TypeRejectActivity,
+	} {
+		f.Clock.Advance(time.Second) // a transaction of its own
+		waiting, err := f.Submit(t, enginetest.Request{SignWith: votedKey})
+		if err != nil || waiting.Status != activity.StatusConsensusNeeded {
+			t.Fatalf("%+v, %v", waiting, err)
+		}
+		body := envelope(kind, fmt.Sprintf(`"fingerprint":%q,"shown":%q`, waiting.Request.Fingerprint, waiting.Viewer.Review.Shown))
+		all[path] = []countersign.SignedBody{voter.Sign(body), voter.Sign(envelope(kind, `"fingerprint":"x"`)), f.Other.Sign(body)}
+	}
+	f.Clock.Advance(time.Second)
+	if _, err := f.Submit(t, enginetest.Request{SignWith: votedKey}); err != nil { // for the list
+		t.Fatal(err)
+	}
+	return all
+}
+
+// votedKey is the key whose transactions need the vote of another user.
+const votedKey = "key-1"
+
+// oneVote is the policy that says so.
+type oneVote struct{}
+
+func (oneVote) Authorize(context.Context, countersign.Authorization) error { return nil }
+
+func (oneVote) Decide(_ context.Context, asked countersign.Authorization) (countersign.Decision, error) {
+	if intent, ok := asked.Intent.(activity.SignTransactionIntent); !ok || intent.SignWith != votedKey {
+		return countersign.Decision{}, nil
+	}
+	return countersign.Decision{
+		Digest: [32]byte{1}, Rules: []string{"large"},
+		Approvals: []countersign.Approval{{Rule: "large", Count: 1, Tag: "finance", NotSubmitter: true}},
+	}, nil
+}
+
+// PoliciesOf implements countersign.PolicyLister.
+func (oneVote) PoliciesOf(*countersign.Organization) []activity.PolicyRule {
+	return []activity.PolicyRule{{ID: "1", Name: "large", Allow: true, Condition: "true", Consensus: "1 of the tag finance", Notes: "transfer"}}
+}
+
+// withVoter gives an engine that policy, and a user who may vote.
+func withVoter(t *testing.T, voter *enginetest.APIKey) func(*countersign.Config) {
+	t.Helper()
+	return func(config *countersign.Config) {
+		config.Policy = oneVote{}
+		credential := voter.Config()
+		credential.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
+		voters, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
+			{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{credential}},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Directory = both{config.Directory, voters}
+	}
+}
+
+// both is a directory with the members of another besides its own.
+type both struct {
+	countersign.Directory
+	other countersign.Directory
+}
+
+func (b both) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+	member, err := b.Directory.Member(ctx, organizationID, id)
+	if errors.Is(err, countersign.ErrCredentialNotFound) {
+		return b.other.Member(ctx, organizationID, id)
+	}
+	return member, err
 }
 
 // rawParameters are those of a message in hex.
@@ -176,26 +265,27 @@ func rawParameters(payload, hash string) string {
 func TestOpenAPI(t *testing.T) {
 	described := openAPI(t)
 	outbox := new(enginetest.Outbox)
-	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
+	voter := enginetest.NewAPIKey(t)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox), withVoter(t, voter))
 	server := serve(t, f, httpapi.Options{})
-	all := exchanges(t, f, outbox)
+	all := exchanges(t, f, outbox, voter)
 	if got, want := slices.Sorted(maps.Keys(described.Paths)), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
 		t.Fatalf("described are %v, served are %v", got, want)
 	}
 	refusal := described.Components.Schemas["Error"]
-	for path, bodies := range all {
-		post := described.Paths[path]["post"]
+	for path, requests := range all {
+		operation := described.Paths[path]["post"]
 		succeeded := false
-		for _, body := range bodies {
-			response, answer := stamped(t, f, server.URL+path, body)
+		for _, sent := range requests {
+			response, answer := post(t, server.URL+path, bytes.NewReader(sent.Body), sent.Stamps...)
 			if response.StatusCode == http.StatusOK {
 				succeeded = true
-				described.checkJSON(t, path+" request", post.RequestBody.Content["application/json"].Schema, []byte(body))
-				described.checkJSON(t, path, post.Responses["200"].Content["application/json"].Schema, answer)
+				described.checkJSON(t, path+" request", operation.RequestBody.Content["application/json"].Schema, sent.Body)
+				described.checkJSON(t, path, operation.Responses["200"].Content["application/json"].Schema, answer)
 				continue
 			}
 			described.checkJSON(t, path+" refusal", refusal, answer)
-			if post.Responses[fmt.Sprint(response.StatusCode)].Ref == "" {
+			if operation.Responses[fmt.Sprint(response.StatusCode)].Ref == "" {
 				t.Errorf("%s: status %d is not described", path, response.StatusCode)
 			}
 		}
@@ -209,14 +299,16 @@ func TestOpenAPI(t *testing.T) {
 // is taken, and nothing else.
 func TestOpenAPINamesAllParameters(t *testing.T) {
 	described := openAPI(t)
+	texts := map[string]string{"fingerprint": "sha256:" + strings.Repeat("0a", 32), "shown": strings.Repeat("0a", 32)}
 	for kind, name := range map[activity.Type]string{
+		activity.TypeApproveActivity: "VoteIntent", activity.TypeRejectActivity: "VoteIntent",
 		activity.TypeSignTransaction: "SignTransactionIntent", activity.TypeInitOTPAuth: "InitOtpAuthIntent", activity.TypeVerifyOTP: "VerifyOtpIntent",
 		activity.TypeSignRawPayload: "SignRawPayloadIntent", activity.TypeSignRawPayloads: "SignRawPayloadsIntent",
 	} {
 		intent := described.Components.Schemas[name]
 		parameters := map[string]any{}
 		for property, s := range intent.Properties {
-			parameters[property] = map[string]any{"string": "x", "boolean": true, "integer": 1, "object": map[string]any{}, "array": []any{}}[s.Type]
+			parameters[property] = map[string]any{"string": cmp.Or(texts[property], "x"), "boolean": true, "integer": 1, "object": map[string]any{}, "array": []any{}}[s.Type]
 		}
 		if _, err := activity.Decode(bodyOf(t, kind, parameters)); err != nil {
 			t.Errorf("%s: %v", name, err)
