@@ -41,6 +41,7 @@ func (c *comparison) run() []string {
 		}
 	}
 	c.balances()
+	c.delegated()
 	for i := range c.effects {
 		c.happened(&c.effects[i])
 	}
@@ -305,6 +306,8 @@ func (c *comparison) happened(e *chains.Effect) {
 	switch {
 	case e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke && !e.Asset.IsNone():
 		c.allowed(e)
+	case isDelegation(*e):
+		// of the last on an account: delegated
 	case e.Kind == chains.KindAuthority:
 		c.controls(common.BytesToAddress(e.Account.Address()), common.BytesToAddress(e.To.Address()))
 	case e.Kind == chains.KindCreate:

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
@@ -14,6 +15,8 @@ type execution struct {
 	to       common.Address
 	value    *big.Int
 	data     []byte
+
+	authorizations []types.SetCodeAuthorization // of type 4
 }
 
 // draw draws the arguments of one function at random.
@@ -60,7 +63,7 @@ func (e execution) with(value *big.Int) execution {
 }
 
 var draws = func() (all []draw) {
-	for _, list := range [][]draw{tokenDraws, signedDraws, knownDraws, routerDraws, safeDraws, controlDraws} {
+	for _, list := range [][]draw{tokenDraws, signedDraws, knownDraws, routerDraws, safeDraws, controlDraws, delegationDraws} {
 		all = append(all, list...)
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm/runtime"
 	"github.com/ethereum/go-ethereum/rlp"
 
@@ -84,11 +85,19 @@ func (w *world) execute(t *testing.T, d draw, r *random) *comparison {
 	effects := effectsOf(t, e, w)
 	before := w.state.Copy()
 	w.forget()
-	if _, _, err := runtime.Call(e.to, e.data, w.config(w.signer, e.value)); err != nil {
+	if err := w.perform(e); err != nil {
 		w.state = before
 		return nil
 	}
 	return &comparison{world: w, execution: e, effects: effects, before: before, after: w.state}
+}
+
+func (w *world) perform(e execution) error {
+	if e.authorizations != nil {
+		return w.apply(e)
+	}
+	_, _, err := runtime.Call(e.to, e.data, w.config(w.signer, e.value))
+	return err
 }
 
 // control leaves out one effect after the other, and counts how often that is
@@ -110,11 +119,16 @@ func (c *comparison) control() (noticed int) {
 // effectsOf are the effects of a transaction on mainnet, resolved for the signer.
 func effectsOf(t *testing.T, e execution, w *world) []chains.Effect {
 	t.Helper()
-	items, err := rlp.EncodeToBytes([]any{uint64(1), uint64(0), uint64(1), uint64(1), uint64(1_000_000), e.to, e.value, e.data, []any{}})
+	items := []any{uint64(1), w.state.GetNonce(w.signer), uint64(1), uint64(1), uint64(1_000_000), e.to, e.value, e.data, []any{}}
+	kind := byte(types.DynamicFeeTxType)
+	if e.authorizations != nil {
+		kind, items = types.SetCodeTxType, append(items, e.authorizations)
+	}
+	encoded, err := rlp.EncodeToBytes(items)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx, err := ethereum.Chain{}.Parse(append([]byte{2}, items...))
+	tx, err := ethereum.Chain{}.Parse(append([]byte{kind}, encoded...))
 	if err != nil {
 		t.Fatal(err)
 	}
