@@ -10,6 +10,8 @@
 //	countersign_request_duration_seconds{operation}          histogram, of all of a request
 //	countersign_perform_duration_seconds{operation}          histogram, of signing or delivering
 //
+// and those that Describe and WatchKeys add.
+//
 // The outcome is completed, repeated (answered from the record) or the reason
 // of the refusal. No label comes from a request: a stranger cannot make series.
 //
@@ -103,6 +105,21 @@ func (m *Metrics) Describe(version, commit, goVersion string, expiry func() time
 		}
 		return 0
 	}))
+}
+
+// WatchKeys adds how many keys the keystore has that need a look:
+//
+//	countersign_skipped_keys        keys that are there and not used: damaged, or not to be trusted
+//	countersign_extractable_keys    keys in use that can be taken out of the HSM
+//
+// Both functions are called at each scrape. WatchKeys may be called once.
+func (m *Metrics) WatchKeys(skipped, extractable func() int) {
+	gauge := func(name, help string, count func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(count()) })
+	}
+	m.registry.MustRegister(
+		gauge("countersign_skipped_keys", "Keys that are in the keystore and not used: the log says why.", skipped),
+		gauge("countersign_extractable_keys", "Keys in use that can be taken out of the HSM.", extractable))
 }
 
 // Handler serves the metrics.

@@ -59,3 +59,18 @@ func TestDescribe(t *testing.T) {
 		expiry = time.Unix(1_700_000_000, 0)
 	}
 }
+
+// TestWatchKeys counts at each scrape.
+func TestWatchKeys(t *testing.T) {
+	seen := metrics.New()
+	skipped := 0
+	seen.WatchKeys(func() int { return skipped }, func() int { return 7 })
+	for _, want := range []string{"countersign_skipped_keys 0\n", "countersign_skipped_keys 1\n"} {
+		answer := httptest.NewRecorder()
+		seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+		if text := answer.Body.String(); !strings.Contains(text, want) || !strings.Contains(text, "countersign_extractable_keys 7\n") {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+		skipped++
+	}
+}

@@ -42,6 +42,7 @@ func TestAlertsNameMetricsThatExist(t *testing.T) {
 	}
 	seen := metrics.New()
 	seen.Describe("1", "2", "3", func() time.Time { return time.Unix(1, 0) })
+	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
 	seen.Observe(countersign.Observation{Operation: "sign_transaction", Performed: 1})
 	answer := httptest.NewRecorder()
 	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))

@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -40,7 +39,8 @@ Make a directory with all that serve needs, and that a first request needs:
   otp-secret         the secret of one-time passwords
   outbox/            where their messages go, until a mail server is configured
 
-DIR must be empty or not there. All of it is for its owner alone. Printed is
+DIR must be empty or not there. All of it is for its owner alone. If init is
+interrupted, the same command finishes what it began. Printed is
 
   {"config":"…","organizationId":"…","apiPublicKey":"…","apiPrivateKeyFile":"…"}
 
@@ -57,7 +57,7 @@ proof-public.pem is what the machine that asks verifies answers with.`),
   countersign serve --config DIR/countersign.yaml
   countersign init --online online > client.json
   countersign init --offline --client client.json offline`),
-		Args: cobra.ExactArgs(1),
+		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	flags := command.Flags()
@@ -65,6 +65,17 @@ proof-public.pem is what the machine that asks verifies answers with.`),
 	flags.BoolVar(&c.offline, "offline", false, "make what a machine needs that signs and has no network")
 	flags.StringVar(&c.client, "client", "", "`FILE` that init --online printed on the other machine, with --offline")
 	return command
+}
+
+// oneDirectory checks that exactly one directory is named.
+func oneDirectory(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return usagef("DIR is missing: name a directory that is empty or not there, such as 'countersign init server'")
+	case 1:
+		return nil
+	}
+	return usagef("init makes one directory, and %q names %d", args, len(args))
 }
 
 // initCommand is one call of init.
@@ -116,51 +127,29 @@ const (
 	outboxName     = "outbox"
 )
 
-// initialize fills the directory. The configuration comes last: where it is,
-// everything is.
+// initialize fills the directory.
 func initialize(dir string) (made initialized, err error) {
 	if err := harden.NoCoreDumps(); err != nil {
 		return made, err
 	}
-	if err := makeEmptyDirectory(dir); err != nil {
-		return made, err
-	}
-	at := func(name string) string { return filepath.Join(dir, name) }
 	key, err := newAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
 		return made, err
 	}
-	steps := []func() error{
-		func() error { return initKeystore(at(keysName), at(passphraseName)) },
-		func() error { return writeNew(at(apiKeyName), append(jsonLine(key), '\n')) },
-		func() error { return initProofKey(at(proofName)) },
-		func() error { return initLogKey(at(logName)) },
-		func() error { return writeNew(at(otpSecretName), randomLine(otp.MinSecretSize)) },
-		func() error { return os.Mkdir(at(outboxName), 0o700) },
-		func() error { return writeNew(at(configName), initialConfig(key)) },
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return made, err
+	made = initialized{configName, key.OrganizationID, key.PublicKey, apiKeyName}
+	err = fillAtOnce(dir, &made, func(at func(string) string) []func() error {
+		return []func() error{
+			func() error { return initKeystore(at(keysName), at(passphraseName)) },
+			func() error { return writeNew(at(apiKeyName), append(jsonLine(key), '\n')) },
+			func() error { return initProofKey(at(proofName)) },
+			func() error { return initLogKey(at(logName)) },
+			func() error { return writeNew(at(otpSecretName), randomLine(otp.MinSecretSize)) },
+			func() error { return os.Mkdir(at(outboxName), 0o700) },
+			func() error { return writeNew(at(configName), initialConfig(key)) },
 		}
-	}
-	return initialized{at(configName), key.OrganizationID, key.PublicKey, at(apiKeyName)}, nil
-}
-
-// makeEmptyDirectory makes the directory for its owner alone, or takes an empty
-// one.
-func makeEmptyDirectory(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if len(entries) > 0 {
-		return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or not there", dir, entries[0].Name())
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return os.Chmod(dir, 0o700) //nolint:gosec // a directory: its owner enters it
+	})
+	made.Config, made.APIPrivateKeyFile = filepath.Join(dir, made.Config), filepath.Join(dir, made.APIPrivateKeyFile)
+	return made, err
 }
 
 // writeNew writes a file that is not there yet, for its owner alone, safely on

@@ -34,15 +34,16 @@ func initializeOnline(dir string) (made initializedClient, err error) {
 	if err := harden.NoCoreDumps(); err != nil {
 		return made, err
 	}
-	if err := makeEmptyDirectory(dir); err != nil {
-		return made, err
-	}
 	key, err := newAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
 		return made, err
 	}
-	path := filepath.Join(dir, apiKeyName)
-	return initializedClient{key.OrganizationID, key.PublicKey, path}, writeNew(path, append(jsonLine(key), '\n'))
+	made = initializedClient{key.OrganizationID, key.PublicKey, apiKeyName}
+	err = fillAtOnce(dir, &made, func(at func(string) string) []func() error {
+		return []func() error{func() error { return writeNew(at(apiKeyName), append(jsonLine(key), '\n')) }}
+	})
+	made.APIPrivateKeyFile = filepath.Join(dir, made.APIPrivateKeyFile)
+	return made, err
 }
 
 // initializedOffline is what init --offline prints.
@@ -63,21 +64,17 @@ func initializeOffline(dir, clientFile string) (made initializedOffline, err err
 	if err := harden.NoCoreDumps(); err != nil {
 		return made, err
 	}
-	if err := makeEmptyDirectory(dir); err != nil {
-		return made, err
-	}
-	at := func(name string) string { return filepath.Join(dir, name) }
-	for _, step := range []func() error{
-		func() error { return initKeystore(at(keysName), at(passphraseName)) },
-		func() error { return initProofKey(at(proofName)) },
-		func() error { return writeProofPublic(at(proofName), at(proofPublicName)) },
-		func() error { return writeNew(at(configName), offlineConfig(client)) },
-	} {
-		if err := step(); err != nil {
-			return made, err
+	made = initializedOffline{configName, client.OrganizationID, client.APIPublicKey, proofPublicName}
+	err = fillAtOnce(dir, &made, func(at func(string) string) []func() error {
+		return []func() error{
+			func() error { return initKeystore(at(keysName), at(passphraseName)) },
+			func() error { return initProofKey(at(proofName)) },
+			func() error { return writeProofPublic(at(proofName), at(proofPublicName)) },
+			func() error { return writeNew(at(configName), offlineConfig(client)) },
 		}
-	}
-	return initializedOffline{at(configName), client.OrganizationID, client.APIPublicKey, at(proofPublicName)}, nil
+	})
+	made.Config, made.ProofPublicKey = filepath.Join(dir, made.Config), filepath.Join(dir, made.ProofPublicKey)
+	return made, err
 }
 
 // maxClient bounds client.json, in bytes.

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +24,7 @@ type exportCommand struct {
 	network      networkFlag
 	format       string
 	passwordFile string
+	out          string
 	yes          bool
 }
 
@@ -38,9 +42,11 @@ func newExportCommand() *cobra.Command {
 		Use:   "export ID",
 		Short: "Print the secret of a key, or of a wallet",
 		Long: paragraphs(`
-Print the secret of a key on standard output, after asking on the terminal:
-whoever reads it can take what the key holds. --yes says yes beforehand; without
-it and without a terminal, nothing is printed.
+Print the secret of a key on standard output, or write it to the new file that
+--out names (mode 0600), after asking on the terminal: whoever reads it can take
+what the key holds. --yes says yes beforehand; without it and without a terminal,
+nothing is printed. If standard output is a file, it is made readable for its owner
+alone first.
 
 The formats are those of 'countersign keys import'. v3 is encrypted with a
 password, from the file that --secret-password-file names or asked for on the
@@ -48,7 +54,7 @@ terminal; pkcs8 is encrypted if such a file is named. --network picks the versio
 byte of wif. For mnemonic, ID is that of a wallet; if the mnemonic has a
 passphrase (BIP-39), that follows in a second line.`),
 		Example: paragraphs(`
-  countersign keys export --keystore file:keys --format v3 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a > key.json
+  countersign keys export --keystore file:keys --format v3 --out key.json 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys export --keystore file:keys --format mnemonic 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -57,12 +63,16 @@ passphrase (BIP-39), that follows in a second line.`),
 	c.network.register(command)
 	registerFormatFlag(command, &c.format, "")
 	registerPasswordFlag(command, &c.passwordFile)
+	command.Flags().StringVar(&c.out, "out", "", "new `FILE` for the secret, instead of standard output")
 	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
 	return command
 }
 
 func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
 	if err := c.check(); err != nil {
+		return err
+	}
+	if err := c.checkOutput(cmd.OutOrStdout()); err != nil {
 		return err
 	}
 	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
@@ -87,8 +97,34 @@ func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
 	if err := c.confirm(cmd.Context(), id); err != nil {
 		return err
 	}
+	if c.out != "" {
+		return writeNew(c.out, text)
+	}
 	_, err = cmd.OutOrStdout().Write(text)
 	return err
+}
+
+// checkOutput refuses a file that is there already, and closes one that the shell opened,
+// which the umask mostly lets others read, before anything is confirmed.
+func (c *exportCommand) checkOutput(stdout io.Writer) error {
+	if c.out != "" {
+		if _, err := os.Lstat(c.out); err == nil {
+			return fmt.Errorf("--out %s: %w: name a new file", c.out, fs.ErrExist)
+		}
+		return nil
+	}
+	file, ok := stdout.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
+		return nil //nolint:nilerr // a pipe, a terminal or nothing: writing says what is wrong with it
+	}
+	if err := file.Chmod(0o600); err != nil {
+		return fmt.Errorf("other users can read standard output (mode %04o): pass --out FILE: %w", info.Mode().Perm(), err)
+	}
+	return nil
 }
 
 func (c *exportCommand) check() error {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -21,8 +22,9 @@ type importCommand struct {
 	yes     bool // to an HSM
 
 	into         importTarget // once it is open
-	passwordFile string       // of an encrypted secret
-	dir          string       // of files in the format v3
+	warnings     io.Writer
+	passwordFile string // of an encrypted secret
+	dir          string // of files in the format v3
 }
 
 func newImportCommand() *cobra.Command {
@@ -130,7 +132,7 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	infos, errs := keys.AddBatch(cmd.Context(), c.at.organization, []keystore.NewKey{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
+	infos, errs := c.addBatch(cmd.Context(), keys, []keystore.NewKey{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
 	info, err := infos[0], errs[0]
 	if errors.Is(err, keystore.ErrKeyExists) {
 		if info, err = sameKey(info, c.name, err); err == nil {

@@ -99,7 +99,7 @@ func (c *importCommand) importFile(ctx context.Context, keys importTarget, direc
 		return info, err
 	}
 	defer key.Wipe()
-	infos, errs := keys.AddBatch(ctx, c.at.organization, []keystore.NewKey{{Curve: key.Curve, Secret: key.Secret}})
+	infos, errs := c.addBatch(ctx, keys, []keystore.NewKey{{Curve: key.Curve, Secret: key.Secret}})
 	return infos[0], errs[0]
 }
 

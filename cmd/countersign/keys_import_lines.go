@@ -57,7 +57,7 @@ func (c *importCommand) importBatch(ctx context.Context, keys importTarget, batc
 		}
 		fresh, of = append(fresh, key), append(of, i)
 	}
-	infos, errs := keys.AddBatch(ctx, c.at.organization, fresh)
+	infos, errs := c.addBatch(ctx, keys, fresh)
 	for n, i := range of {
 		answers[i] = c.answer(fresh[n].Name, infos[n], errs[n])
 		keystore.Wipe(fresh[n].Secret)

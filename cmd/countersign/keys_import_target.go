@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -24,6 +25,7 @@ func (c *importCommand) open(cmd *cobra.Command) (importTarget, error) {
 			return nil, err
 		}
 	}
+	c.warnings = cmd.ErrOrStderr()
 	var err error
 	c.into, err = createFor[importTarget](&c.at, cmd, "this keystore takes no secrets in")
 	return c.into, err
@@ -43,4 +45,33 @@ func (c *importCommand) confirmToken(cmd *cobra.Command) error {
 		}
 		return err
 	})
+}
+
+// addBatch adds keys, and warns of secrets that can be guessed.
+func (c *importCommand) addBatch(ctx context.Context, to importTarget, fresh []keystore.NewKey) ([]keystore.KeyInfo, []error) {
+	infos, errs := to.AddBatch(ctx, c.at.organization, fresh)
+	for i := range fresh {
+		if errs[i] == nil && isGuessable(fresh[i].Secret) {
+			fmt.Fprintf(c.warnings, "Warning: the secret of key %s can be guessed: it is a small number or a pattern, and what is sent to its addresses is lost to those who look for such keys.\n", infos[i].ID)
+		}
+	}
+	return infos, errs
+}
+
+// leastVariety is how many different bytes a random secret of 32 bytes has at least: with
+// eight or fewer the odds are below 2⁻¹¹⁰.
+const leastVariety = 9
+
+// isGuessable reports whether a secret is a small number, one byte over and over, or a
+// series such as 00 01 02 …: such keys are watched, and emptied at once.
+func isGuessable(secret []byte) bool {
+	seen := map[byte]bool{}
+	steps := map[byte]bool{}
+	for i, b := range secret {
+		seen[b] = true
+		if i > 0 {
+			steps[b-secret[i-1]] = true
+		}
+	}
+	return len(seen) < leastVariety || len(steps) < leastVariety
 }

@@ -100,6 +100,9 @@ func createFor[Capability keystore.Keystore](f *keystoreFlags, cmd *cobra.Comman
 	return opened.(Capability), nil
 }
 
+// extractabler is a keystore that knows which of its keys can be taken out.
+type extractabler interface{ Extractable() []error }
+
 // tellSkipped says which keys are not used, and which are not as safe as they should be.
 func tellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
 	_, isDirectory := keys.(*file.Store) // said when it was opened
@@ -108,7 +111,7 @@ func tellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %s\n", shown(why))
 		}
 	}
-	if token, ok := keys.(interface{ Extractable() []error }); ok {
+	if token, ok := keys.(extractabler); ok {
 		for _, why := range token.Extractable() {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %s\n", shown(why))
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
@@ -62,6 +63,17 @@ func checkPassphrase(passphrase []byte) error {
 	return nil
 }
 
+// leastPassphrase is how many characters a passphrase has that a person chooses here.
+const leastPassphrase = 8
+
+// checkNewPassphrase refuses a passphrase that is tried first by those who have the files.
+func checkNewPassphrase(passphrase []byte) error {
+	if n := utf8.RuneCount(passphrase); n > 0 && n < leastPassphrase {
+		return fmt.Errorf("the passphrase has %d characters: %d or more are needed, as those who get hold of the files can try millions", n, leastPassphrase)
+	}
+	return checkPassphrase(passphrase)
+}
+
 func askPassphrase(ctx context.Context, isNew bool) ([]byte, error) {
 	tty, err := terminal.Open()
 	if err != nil {
@@ -79,7 +91,7 @@ func askPassphrase(ctx context.Context, isNew bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPassphrase(passphrase); err != nil {
+	if err := checkNewPassphrase(passphrase); err != nil {
 		return nil, err
 	}
 	again, err := tty.Secret(ctx, "The same passphrase again")

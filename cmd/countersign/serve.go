@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/metrics"
 	"github.com/countersign-dev/countersign/store"
@@ -130,6 +131,7 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	var kept store.Store
 	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
 		made.Logger, made.Observer, made.Directory = c.log, seen, &changing
+		watchKeys(seen, made.Keystore)
 		if configured.Descriptors != nil {
 			made.Descriptors = &changing
 		}
@@ -160,6 +162,24 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	seen.Describe(build.Version, build.Commit, build.Go, changing.expiry)
 	admin := httpapi.NewServer(c.unlessDraining(httpapi.Admin(engine, seen.Handler())))
 	return c.serve(cmd, at, api, admin, reloads, &changing)
+}
+
+// watchKeys has the metrics count keys that are not used, or not as safe as they
+// should be. The keystore itself logs them.
+func watchKeys(seen *metrics.Metrics, keys keystore.Keystore) {
+	seen.WatchKeys(
+		func() int {
+			if skipper, ok := keys.(keystore.Skipper); ok {
+				return len(skipper.Skipped())
+			}
+			return 0
+		},
+		func() int {
+			if token, ok := keys.(extractabler); ok {
+				return len(token.Extractable())
+			}
+			return 0
+		})
 }
 
 // serve serves until the context ends, and then finishes the requests in flight.

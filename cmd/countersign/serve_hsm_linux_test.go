@@ -78,3 +78,26 @@ func TestReadyWithoutToken(t *testing.T) {
 		t.Errorf("exit status %d", status)
 	}
 }
+
+// TestExtractableKeyIsLoggedAndCounted: a key of the HSM that can be taken out of it is
+// used, and the server says so.
+func TestExtractableKeyIsLoggedAndCounted(t *testing.T) {
+	s, proxy, token, _ := newServedHSM(t)
+	tool := exec.CommandContext(t.Context(), testenv.Tool(t, "pkcs11-tool"), "--module", proxy.Module, "--token-label", token.Label,
+		"--login", "--pin", token.PIN, "--keypairgen", "--key-type", "EC:secp256k1", "--id", "01",
+		"--label", s.by.organizationID+"/loose", "--extractable")
+	if out, err := tool.CombinedOutput(); err != nil {
+		t.Fatalf("pkcs11-tool: %v\n%s", err, out)
+	}
+	admin := testenv.FreeAddress(t)
+	n := s.start(t, "--admin", admin)
+	if _, text := get(t, "http://"+admin+"/metrics"); !strings.Contains(text, "\ncountersign_extractable_keys 1\n") {
+		t.Error("it is not counted")
+	}
+	if status := n.end(t, os.Interrupt); status != exitSuccess {
+		t.Errorf("exit status %d", status)
+	}
+	if text := n.log.String(); !strings.Contains(text, "key can be taken out of the token") || !strings.Contains(text, "loose") {
+		t.Errorf("it is not in the log:\n%s", text)
+	}
+}

@@ -140,22 +140,23 @@ func (s *Store) rescan(ctx context.Context) error {
 	for _, k := range found.keys {
 		insert(index, k)
 	}
-	s.logSkipped(found.skipped)
+	s.logNew("key skipped", s.Skipped(), found.skipped)
+	s.logNew("key can be taken out of the token", s.Extractable(), found.readable)
 	s.mu.Lock() // held no longer than it takes to exchange the index
 	defer s.mu.Unlock()
 	s.organizations, s.skipped, s.readable = index, found.skipped, found.readable
 	return nil
 }
 
-// logSkipped logs the keys that are skipped and were not at the last look.
-func (s *Store) logSkipped(now []error) {
-	before := map[string]bool{}
-	for _, why := range s.Skipped() {
-		before[why.Error()] = true
+// logNew logs what was not so at the last look.
+func (s *Store) logNew(message string, before, now []error) {
+	known := map[string]bool{}
+	for _, why := range before {
+		known[why.Error()] = true
 	}
 	for _, why := range now {
-		if !before[why.Error()] {
-			s.settings.logger.Warn("key skipped", "error", why)
+		if !known[why.Error()] {
+			s.settings.logger.Warn(message, "error", why)
 		}
 	}
 }

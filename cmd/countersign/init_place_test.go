@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+)
+
+// killed is what a panic stands for in TestInitKilledHalfWay.
+var errKilled = errors.New("killed")
+
+// diesAt runs init and ends it, without any clean-up, just before the given move of a
+// file; it reports whether it came to that.
+func diesAt(t *testing.T, dir string, move int) (died bool) {
+	t.Helper()
+	defer func() { rename = os.Rename }()
+	defer func() {
+		if cause := recover(); cause != nil {
+			died = true
+			if cause != errKilled { //nolint:errorlint // the value itself
+				panic(cause)
+			}
+		}
+	}()
+	rename = func(from, to string) error {
+		if move--; move < 0 {
+			panic(errKilled)
+		}
+		return os.Rename(from, to)
+	}
+	if _, err := initialize(dir); err != nil {
+		t.Fatal(err)
+	}
+	return false
+}
+
+// TestInitKilledHalfWay ends init before each of its moves: until all is there, no part
+// of it is in its place, and the same command then finishes, with one API key.
+func TestInitKilledHalfWay(t *testing.T) {
+	ends := 0
+	for ; ; ends++ {
+		dir := filepath.Join(t.TempDir(), "made")
+		if !diesAt(t, dir, ends) {
+			break
+		}
+		if _, err := os.Stat(filepath.Join(dir, configName)); err == nil && ends < 3 {
+			t.Errorf("killed before move %d: the configuration is there", ends)
+		}
+		made, err := initialize(dir)
+		if err != nil {
+			t.Fatalf("killed before move %d: %v", ends, err)
+		}
+		mustBeWhole(t, dir, made)
+	}
+	if ends != 9 { // the answer, and eight things in the directory
+		t.Errorf("init moves %d files, want 9: does it make some in place?", ends)
+	}
+}
+
+// mustBeWhole checks that the configuration, the API key and the answer belong together.
+func mustBeWhole(t *testing.T, dir string, made initialized) {
+	t.Helper()
+	configured, err := config.Read(made.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(made.APIPrivateKeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by, err := newStamper(content)
+	if err != nil || by.organizationID != made.OrganizationID || configured.Organizations[0].ID != made.OrganizationID {
+		t.Errorf("%v: organization %s of the key, %s of the answer", err, by.organizationID, made.OrganizationID)
+	}
+	for _, path := range append(configured.Files(), filepath.Join(dir, keysName, "identity.age"), filepath.Join(dir, passphraseName), filepath.Join(dir, outboxName)) {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, stagingName)); err == nil {
+		t.Error("the staging folder is left")
+	}
+	if _, err := initialize(dir); err == nil {
+		t.Error("a whole directory was filled again")
+	}
+}
+
+// TestInitKilledWhileItMakes: what a first init had made when it was killed is made
+// anew, and what other programs put there is not touched.
+func TestInitKilledWhileItMakes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	func() {
+		defer func() { _ = recover() }()
+		var made initialized
+		_ = fillAtOnce(dir, &made, func(at func(string) string) []func() error {
+			return []func() error{
+				func() error { return writeNew(at(passphraseName), []byte("first")) },
+				func() error { panic(errKilled) },
+			}
+		})
+	}()
+	other := filepath.Join(dir, "other")
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := initialize(dir); err == nil {
+		t.Error("a directory with a file of another program was taken")
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	made, err := initialize(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeWhole(t, dir, made)
+	if content, err := os.ReadFile(filepath.Join(dir, passphraseName)); err != nil || string(content) == "first" {
+		t.Errorf("passphrase %q, %v", content, err)
+	}
+}
