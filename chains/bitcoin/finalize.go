@@ -31,16 +31,8 @@ func (c Chain) Finalize(raw []byte) ([]byte, error) {
 }
 
 func (t *transaction) finalize() ([]byte, error) {
-	t.prepare()
-	for i := range t.inputs {
-		script, witness, err := t.inputs[i].satisfy()
-		if err != nil {
-			return nil, malformed(fmt.Sprintf("input %d", i), t.inputs[i].Offset, "cannot be finalized: %s", err)
-		}
-		t.tx.TxIn[i].SignatureScript, t.tx.TxIn[i].Witness = script, witness
-	}
 	defer t.unsign()
-	if err := t.run(); err != nil {
+	if err := t.satisfy(); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
@@ -49,6 +41,20 @@ func (t *transaction) finalize() ([]byte, error) {
 		return nil, err
 	}
 	return out.Bytes(), nil
+}
+
+// satisfy puts scripts and witnesses into the inputs, and runs them. The caller takes
+// them out again with unsign.
+func (t *transaction) satisfy() error {
+	t.prepare()
+	for i := range t.inputs {
+		script, witness, err := t.inputs[i].satisfy()
+		if err != nil {
+			return malformed(fmt.Sprintf("input %d", i), t.inputs[i].Offset, "cannot be finalized: %s", err)
+		}
+		t.tx.TxIn[i].SignatureScript, t.tx.TxIn[i].Witness = script, witness
+	}
+	return t.run()
 }
 
 // unsign takes the signatures out again: the digests are over empty scripts.

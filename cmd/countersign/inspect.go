@@ -14,6 +14,7 @@ func newInspectCommand() *cobra.Command {
 	var asJSON bool
 	var configFile string
 	var network networkFlag
+	var ofBitcoin bitcoinMessageFlags
 	command := &cobra.Command{
 		Use:   "inspect",
 		Short: "Show what a transaction does, without any key",
@@ -32,14 +33,18 @@ and labels name what is shown; "readings" and "readingsDigest" are added then.`)
 		Example: "  countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := ofBitcoin.check(message); err != nil {
+				return err
+			}
 			if message != "" {
-				return inspectMessage(cmd, message, kind, network, asJSON, configFile)
+				return inspectMessage(cmd, message, kind, &ofBitcoin, network, asJSON, configFile)
 			}
 			return inspect(cmd, kind, network, asJSON, configFile)
 		},
 	}
 	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
 	command.Flags().StringVar(&message, "message", "", "read a message of `KIND`, as sign does: "+messageKinds())
+	ofBitcoin.register(command.Flags())
 	network.register(command)
 	command.Flags().StringVar(&configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")

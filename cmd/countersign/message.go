@@ -48,7 +48,7 @@ func messageIntent(payload string, encoding messages.Encoding, hash messages.Has
 
 // messageKinds names what --message takes.
 func messageKinds() string {
-	return strings.Join(slices.Sorted(maps.Keys(messageReaders)), ", ")
+	return strings.Join(slices.Sorted(maps.Keys(messageReaders)), ", ") + ", " + bip322
 }
 
 // readMessageOf reads a message of a kind from standard input.
@@ -57,14 +57,23 @@ func readMessageOf(cmd *cobra.Command, kind string) (intent activity.SignMessage
 	if !ok {
 		return intent, usagef("--message: unknown kind %q: use %s", kind, messageKinds())
 	}
-	input, err := readAll(cmd.Context(), cmd.InOrStdin(), activity.MaxPayload)
+	input, err := readMessageText(cmd)
 	if err != nil {
-		return intent, fmt.Errorf("read the message from standard input: %w", err)
-	}
-	if len(input) == 0 {
-		return intent, errors.New("standard input is empty: the message is expected there")
+		return intent, err
 	}
 	return read(input), nil
+}
+
+// readMessageText reads standard input, which is not empty.
+func readMessageText(cmd *cobra.Command) ([]byte, error) {
+	input, err := readAll(cmd.Context(), cmd.InOrStdin(), activity.MaxPayload)
+	if err != nil {
+		return nil, fmt.Errorf("read the message from standard input: %w", err)
+	}
+	if len(input) == 0 {
+		return nil, errors.New("standard input is empty: the message is expected there")
+	}
+	return input, nil
 }
 
 // signMessage shows a message, asks, and signs what was shown.
@@ -129,7 +138,7 @@ func signMessageLine(ctx context.Context, engine *countersign.Engine, organizati
 }
 
 // inspectMessage shows a message without any key.
-func inspectMessage(cmd *cobra.Command, kind, transaction string, network networkFlag, asJSON bool, configFile string) error {
+func inspectMessage(cmd *cobra.Command, kind, transaction string, flags *bitcoinMessageFlags, network networkFlag, asJSON bool, configFile string) error {
 	if transaction != "" {
 		return usagef("--message does not go with --type: a message is of no transaction type")
 	}
@@ -137,11 +146,14 @@ func inspectMessage(cmd *cobra.Command, kind, transaction string, network networ
 	if err != nil {
 		return err
 	}
-	intent, err := readMessageOf(cmd, kind)
+	known, err := knowledgeOf(configFile)
 	if err != nil {
 		return err
 	}
-	known, err := knowledgeOf(configFile)
+	if kind == bip322 {
+		return inspectBitcoinMessage(cmd, flags, limits, known, asJSON)
+	}
+	intent, err := readMessageOf(cmd, kind)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type signCommand struct {
 	at       keystoreFlags
 	kind     string
 	message  string // kind of a message, in place of a transaction
+	bitcoin  bitcoinMessageFlags
 	signWith string
 	allow    []string
 	yes      bool
@@ -55,7 +56,7 @@ a job, it refuses unless --yes is passed.
 the key's id.
 
 --finalize, with a PSBT that has all its signatures then, prints the transaction
-for the network and not the PSBT.
+for the network and not the PSBT; of a BIP-322 message, its signature.
 
 A transaction that is well-formed but dangerous is refused with the names of its
 hazards. --allow NAME allows one of them, --allow all allows all.
@@ -64,7 +65,10 @@ hazards. --allow NAME allows one of them, --allow all allows all.
 {"r","s","v","signature"}. Standard input is, for eip712, JSON {types, primaryType,
 domain, message}; for delegation (EIP-7702), JSON {address, chainId, nonce}; for
 personal and tron, the message itself, every byte of it, a last newline too; for
-solana, hex of an off-chain message or of the message of a transaction.
+solana, hex of an off-chain message or of the message of a transaction; for bip322
+(Bitcoin), the message itself, for an address: --sign-with, or --address if that is a
+wallet or key. --funds names a PSBT whose inputs are proven too. The answer is
+{"signature":"smp…"}, or ful… or pof….
 
 --jsonl: many transactions, one a line, each answered with one line in the same
 order. Nothing is shown or asked.
@@ -104,6 +108,7 @@ person at the terminal says yes to them, and --yes is refused.`),
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
 	flags.StringVar(&c.message, "message", "", "sign a message of `KIND`: "+messageKinds())
+	c.bitcoin.register(flags)
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` that may be signed, by name, or all; can be repeated")
 	flags.BoolVar(&c.yes, "yes", false, "sign without asking for confirmation")
@@ -150,11 +155,17 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if c.message != "" && (c.kind != "" || c.jsonl) {
 		return usagef("--message goes with neither --type nor --jsonl: a line of --jsonl says itself what it is")
 	}
+	if err := c.bitcoin.check(c.message); err != nil {
+		return err
+	}
 	if c.jsonl {
 		return c.signLines(cmd)
 	}
 	if cmd.Flags().Changed("workers") {
 		return usagef("--workers goes with --jsonl: one transaction has one signer")
+	}
+	if c.message == bip322 {
+		return c.signBitcoinMessage(cmd)
 	}
 	if c.message != "" {
 		return c.signMessage(cmd)
@@ -219,18 +230,7 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 			err = closeErr
 		}
 	}()
-	prepared, err := engine.PrepareTransaction(cmd.Context(), c.at.organization, intent)
-	if err != nil {
-		return explainRefusal(err)
-	}
-	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
-	if err != nil {
-		return err
-	}
-	if err := c.confirm(cmd, shown); err != nil {
-		return err
-	}
-	result, err := prepared.Sign(cmd.Context())
+	result, err := c.signShown(cmd, engine, intent)
 	if err != nil {
 		return err
 	}
@@ -267,14 +267,22 @@ func (c *signCommand) print(out io.Writer, signed string) error {
 	return err
 }
 
-// finalized is the network transaction of a PSBT. What could not be finalized
-// is not lost: the same call without --finalize prints the PSBT.
+// finalized is the network transaction of a PSBT, or the signature of a BIP-322
+// message. What could not be finalized is not lost: the same call without --finalize
+// prints the PSBT.
 func finalized(signed string) (string, error) {
 	packet, err := hex.DecodeString(signed)
 	if err != nil {
 		return "", err
 	}
-	transaction, err := bitcoin.Finalize(packet)
+	signature, isMessage, err := bitcoin.MessageSignature(packet)
+	if isMessage && err == nil {
+		return signature, nil
+	}
+	var transaction []byte
+	if err == nil {
+		transaction, err = bitcoin.Finalize(packet)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w; for the PSBT with the signatures it has, sign without --finalize", err)
 	}

@@ -1,0 +1,91 @@
+package bitcoin
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+
+	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/countersign-dev/countersign/internal/psbt"
+)
+
+var errNoAddress = errors.New("a message is signed for an address, and not for a key by its id")
+
+// The prefixes of BIP-322's forms of a signature.
+const (
+	prefixSimple       = "smp"
+	prefixFull         = "ful"
+	prefixProofOfFunds = "pof"
+)
+
+// MessageSignature returns the signature of a BIP-322 message, of the PSBT that has
+// all its signatures; ok is false if the PSBT is no message. Each input is run
+// through btcd's script engine before.
+//
+//	smp  <witness of input 0>      an address with a witness, without time locks
+//	pof  <finalized PSBT>          a proof of funds: several inputs
+//	ful  <to_sign>                 all else
+func MessageSignature(raw []byte) (signature string, ok bool, err error) {
+	tx, err := Chain{}.parse(raw)
+	if err != nil || tx.message == nil {
+		return "", false, err
+	}
+	defer tx.unsign()
+	if err := tx.satisfy(); err != nil {
+		return "", true, err
+	}
+	switch in := tx.tx.TxIn[0]; {
+	case len(tx.inputs) > 1:
+		return prefixed(prefixProofOfFunds, tx.finalPSBT()), true, nil
+	case len(in.SignatureScript) == 0 && in.Sequence == 0 && tx.tx.LockTime == 0 && tx.tx.Version == 0:
+		return prefixed(prefixSimple, witnessBytes(in.Witness)), true, nil
+	}
+	var out bytes.Buffer
+	if err := tx.tx.Serialize(&out); err != nil {
+		return "", true, err
+	}
+	return prefixed(prefixFull, out.Bytes()), true, nil
+}
+
+func prefixed(prefix string, raw []byte) string {
+	return prefix + base64.StdEncoding.EncodeToString(raw)
+}
+
+// witnessBytes writes a witness: count ‖ (<length> ‖ item)…
+func witnessBytes(witness wire.TxWitness) []byte {
+	out := psbt.AppendCompactSize(nil, uint64(len(witness)))
+	for _, item := range witness {
+		out = append(psbt.AppendCompactSize(out, uint64(len(item))), item...)
+	}
+	return out
+}
+
+// finalPSBT is the PSBT after the finalizer of BIP-174, of inputs that are
+// satisfied: what they spend, and how it is unlocked, are all that is left.
+func (t *transaction) finalPSBT() []byte {
+	packet := psbt.Packet{
+		Global: psbt.Map{Records: []psbt.Record{recordOf(psbt.GlobalUnsignedTx, t.unsigned)}},
+		Inputs: make([]psbt.Input, len(t.inputs)), Outputs: make([]psbt.Output, len(t.packet.Outputs)),
+	}
+	for i := range t.inputs {
+		final := t.tx.TxIn[i]
+		records := []psbt.Record{t.inputs[i].utxo(len(final.Witness) > 0)}
+		if len(final.SignatureScript) > 0 {
+			records = append(records, recordOf(psbt.InFinalScriptSig, final.SignatureScript))
+		}
+		if len(final.Witness) > 0 {
+			records = append(records, recordOf(psbt.InFinalScriptWitness, witnessBytes(final.Witness)))
+		}
+		packet.Inputs[i].Records = records
+	}
+	return packet.Encode()
+}
+
+// utxo is the record of what the input spends: of the output, if it has a witness.
+func (in *input) utxo(witness bool) psbt.Record {
+	if !witness {
+		return recordOf(psbt.InNonWitnessUTXO, in.Value(psbt.InNonWitnessUTXO))
+	}
+	return recordOf(psbt.InWitnessUTXO, appendOutput(nil, in.amount, in.script))
+}

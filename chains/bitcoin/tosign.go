@@ -1,0 +1,134 @@
+package bitcoin
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/internal/psbt"
+)
+
+// ToSign is a message that the owner of an address is to sign (BIP-322). Its PSBT
+// goes the road of a transaction; what is signed there, [MessageSignature] makes into
+// the signature that verifiers take.
+type ToSign struct {
+	Text    string
+	Address string // of the signer
+
+	// RedeemScript and WitnessScript are those of Address, where it is of a script.
+	RedeemScript, WitnessScript []byte
+
+	// Funds is a PSBT of either version whose inputs are what else the signer shows
+	// to control: a proof of funds. Its outputs and signatures do not count. Nil
+	// for none.
+	Funds []byte
+
+	// LockTime, and Sequence of the input that stands for the address, are for
+	// scripts with time locks.
+	LockTime, Sequence uint32
+}
+
+// PSBT returns to_sign as a PSBT of version 0, with the message in
+// PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE. The message itself is checked by Parse. The
+// error is a *chains.SignerError for the address, a *chains.ParseError for the
+// funds.
+func (m ToSign) PSBT() ([]byte, error) {
+	target, err := parseSignWith(m.Address)
+	if err != nil {
+		return nil, err
+	}
+	if target == nil {
+		return nil, malformedAddress(m.Address, errNoAddress)
+	}
+	var funds *psbt.Packet
+	if m.Funds != nil {
+		if funds, err = psbt.Read(m.Funds); err != nil {
+			return nil, err
+		}
+	}
+	packet := psbt.Packet{
+		Global: psbt.Map{Records: []psbt.Record{
+			recordOf(psbt.GlobalUnsignedTx, m.unsigned(target.script, funds)),
+			recordOf(psbt.GlobalSignedMessage, []byte(m.Text)),
+		}},
+		Inputs: []psbt.Input{{Map: psbt.Map{Records: m.records(target.script)}}}, Outputs: make([]psbt.Output, 1),
+	}
+	if funds != nil {
+		for i := range funds.Inputs {
+			packet.Inputs = append(packet.Inputs, psbt.Input{Map: psbt.Map{Records: fundsRecords(&funds.Inputs[i])}})
+		}
+	}
+	return packet.Encode(), nil
+}
+
+// unsigned is to_sign as the network writes it.
+//
+//	00000000                                version; 2 with a time lock
+//	n  <to_spend id> 00000000 00 <sequence> its first input, and the funds
+//	01 0000000000000000 01 6a               OP_RETURN
+//	00000000                                locktime
+func (m ToSign) unsigned(script []byte, funds *psbt.Packet) []byte {
+	var version uint32
+	if m.LockTime != 0 || m.Sequence != 0 {
+		version = 2 // BIP-68
+	}
+	var more []psbt.Input
+	if funds != nil {
+		more = funds.Inputs
+	}
+	out := binary.LittleEndian.AppendUint32(nil, version)
+	out = psbt.AppendCompactSize(out, uint64(1+len(more)))
+	out = appendInput(out, ToSpendID([]byte(m.Text), script), 0, m.Sequence)
+	for i := range more {
+		out = appendInput(out, more[i].PreviousTxID, more[i].OutputIndex, more[i].Sequence)
+	}
+	out = appendOutput(append(out, 1), 0, []byte{txscript.OP_RETURN})
+	return binary.LittleEndian.AppendUint32(out, m.LockTime)
+}
+
+func appendInput(out []byte, id [32]byte, index, sequence uint32) []byte {
+	out = binary.LittleEndian.AppendUint32(append(out, id[:]...), index)
+	return binary.LittleEndian.AppendUint32(append(out, 0), sequence)
+}
+
+// appendOutput appends amount ‖ <length> ‖ script.
+func appendOutput(out []byte, satoshi uint64, script []byte) []byte {
+	out = binary.LittleEndian.AppendUint64(out, satoshi)
+	return append(psbt.AppendCompactSize(out, uint64(len(script))), script...)
+}
+
+// records are those of the input that stands for the address.
+func (m ToSign) records(script []byte) []psbt.Record {
+	records := []psbt.Record{recordOf(psbt.InNonWitnessUTXO, ToSpend([]byte(m.Text), script))}
+	if txscript.IsWitnessProgram(script) || txscript.IsWitnessProgram(m.RedeemScript) {
+		records = append(records, recordOf(psbt.InWitnessUTXO, appendOutput(nil, 0, script)))
+	}
+	if m.RedeemScript != nil {
+		records = append(records, recordOf(psbt.InRedeemScript, m.RedeemScript))
+	}
+	if m.WitnessScript != nil {
+		records = append(records, recordOf(psbt.InWitnessScript, m.WitnessScript))
+	}
+	return records
+}
+
+// spendingFields say what an input spends, and how.
+var spendingFields = []uint64{
+	psbt.InNonWitnessUTXO, psbt.InWitnessUTXO, psbt.InRedeemScript, psbt.InWitnessScript, psbt.InBIP32Derivation,
+	psbt.InTapLeafScript, psbt.InTapBIP32Derivation, psbt.InTapInternalKey, psbt.InTapMerkleRoot,
+}
+
+func fundsRecords(in *psbt.Input) (records []psbt.Record) {
+	for i := range in.Records {
+		if slices.Contains(spendingFields, in.Records[i].Type) {
+			records = append(records, in.Records[i])
+		}
+	}
+	return records
+}
+
+// recordOf is a record whose key is its type alone.
+func recordOf(keyType byte, value []byte) psbt.Record {
+	return psbt.Record{Type: uint64(keyType), Key: []byte{keyType}, Value: value}
+}
