@@ -111,7 +111,7 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 		user := &config.Users[i]
 		id := user.id(config.ID)
 		if ids[id] {
-			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without ids, this name", i, user.Name)
+			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without ids, this name: put all keys of one user under one entry", i, user.Name)
 		}
 		ids[id] = true
 		if err := made.add(User{ID: id, Name: user.Name, Tags: slices.Clone(user.Tags)}, user); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 )
 
@@ -25,7 +26,8 @@ func newAPIKeyCommand() *cobra.Command {
 
 // apiKeyNewCommand is one call of apikey new.
 type apiKeyNewCommand struct {
-	name, organization, out, expires, curve string
+	name, organization, out, expires, curve, config string
+	known                                           bool // the configuration has the user
 }
 
 func newAPIKeyNewCommand() *cobra.Command {
@@ -36,16 +38,20 @@ func newAPIKeyNewCommand() *cobra.Command {
 		Long: paragraphs(`
 Make an API key. The key goes to a new file (mode 0600) for the client.
 Standard output gets the lines for the configuration, to stand under "users:" of
-the organization; a running server re-reads them on SIGHUP. For a user who is
-there already, put the last line under the user's "apiKeys:": to replace a key, add
-the new one, reload, have the client use it, remove the old one, reload.`),
-		Example: "  countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+the organization; a running server re-reads them on SIGHUP. With --config, the
+organization need not be named if there is one, and for a user who is there already
+only the line of the key is printed, to stand under the user's "apiKeys:". To replace
+a key: add the new one, reload, have the client use it, remove the old one, reload.`),
+		Example: paragraphs(`
+  countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d
+  countersign apikey new --name ci --config countersign.yaml --out ci-next.json`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
 	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, as in the configuration")
+	flags.StringVar(&c.config, "config", "", "`FILE` that has the organization, and perhaps the user: countersign.yaml")
 	flags.StringVar(&c.out, "out", "", "new `FILE` for the key")
 	flags.StringVar(&c.curve, "curve", "p256", "`KIND` of key: p256, secp256k1 or ed25519")
 	flags.StringVar(&c.expires, "expires", "", "`TIME` that the key is accepted for, such as 90d or 12h (default: for ever)")
@@ -56,13 +62,16 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	switch {
 	case c.name == "":
 		return usagef("--name is missing: the name of the user")
-	case c.organization == "":
-		return usagef("--org is missing: the id of the organization")
+	case c.organization == "" && c.config == "":
+		return usagef("--org is missing: the id of the organization, or --config with the file that has it")
 	case c.out == "":
 		return usagef("--out is missing: a new file for the key")
 	}
 	curve, err := parseAPIKeyCurve(c.curve)
 	if err != nil {
+		return err
+	}
+	if err := c.lookUp(); err != nil {
 		return err
 	}
 	expiry := ""
@@ -83,9 +92,38 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	if err := writeNew(c.out, append(jsonLine(key), '\n')); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "      - name: %s\n        apiKeys:\n          - {curve: %s, publicKey: %q%s}\n",
-		jsonLine(c.name), key.Curve, key.PublicKey, expiry)
+	line := fmt.Sprintf("          - {curve: %s, publicKey: %q%s}\n", key.Curve, key.PublicKey, expiry)
+	if !c.known {
+		line = fmt.Sprintf("      - name: %s\n        apiKeys:\n%s", jsonLine(c.name), line)
+	} else {
+		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: put this line under its apiKeys.\n", c.name, c.config)
+	}
+	_, err = cmd.OutOrStdout().Write([]byte(line))
 	return err
+}
+
+// lookUp takes the organization from the configuration, if one is named, and looks
+// whether it has the user: a second entry of one name would be refused at the reload.
+func (c *apiKeyNewCommand) lookUp() error {
+	if c.config == "" {
+		return nil
+	}
+	configured, err := config.Read(c.config)
+	if err != nil {
+		return err
+	}
+	if c.organization, err = configured.Organization(c.organization); err != nil {
+		return usagef("%v", err)
+	}
+	for i := range configured.Organizations {
+		if configured.Organizations[i].ID != c.organization {
+			continue
+		}
+		for _, user := range configured.Organizations[i].Users {
+			c.known = c.known || user.Name == c.name
+		}
+	}
+	return nil
 }
 
 // parseDays reads a duration of Go, or a number of days such as 90d.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -73,5 +74,26 @@ func TestAPIKeyRefused(t *testing.T) {
 		if text == good || err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), fixtureSeed[2:62]) {
 			t.Errorf("%s: %v", test.name, err)
 		}
+	}
+}
+
+// TestSecondKeyOfOneUser: for a user that the configuration has, apikey new prints the
+// line of the key, which is taken; a second entry of the name is refused, with the cure.
+func TestSecondKeyOfOneUser(t *testing.T) {
+	s := newServed(t)
+	addUser(t, s, "ci", "old.json")
+	l := newLive(t, s)
+	addKey(t, s, filepath.Join(s.dir, "old.json"), "new.json")
+	if _, err := l.reload(t.Context(), s.config()); err != nil {
+		t.Fatal(err)
+	}
+	users := l.current.Load().configured.Organizations[0].Users
+	if len(users) != 2 || users[0].Name != "ci" || len(users[0].APIKeys) != 2 {
+		t.Errorf("%+v", users)
+	}
+	before := l.current.Load()
+	addUser(t, s, "ci", "other.json")
+	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "put all keys of one user under one entry") || l.current.Load() != before {
+		t.Errorf("a second entry: %v", err)
 	}
 }

@@ -156,9 +156,9 @@ func backUpStore(ctx context.Context, to *backup.Writer, configured *config.Conf
 	return errors.Join(err, opened.Close())
 }
 
-// snapshotAddress is the socket at which a server gives out its store: a file
-// beside the store's, for the same user alone.
-func snapshotAddress(store string) string { return store + ".backup" }
+// snapshotAddress is the socket at which a server gives out its store: in a directory
+// beside the store's file, for the same user alone.
+func snapshotAddress(store string) string { return filepath.Join(store+".backup", "socket") }
 
 // sentSnapshot is one that a server sends: the size in 8 bytes, big-endian, and as
 // many bytes.

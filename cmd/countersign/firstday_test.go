@@ -123,9 +123,8 @@ func addUser(t *testing.T, s *served, name, file string) {
 // addKey makes an API key for the user that has another one.
 func addKey(t *testing.T, s *served, has, file string) {
 	t.Helper()
-	lines := s.run(t, "apikey", "new", "--name", "ci", "--org", s.by.organizationID, "--out", filepath.Join(s.dir, file))
-	_, added, _ := strings.Cut(string(lines), "apiKeys:\n")
-	editKey(t, s, has, func(line string) string { return line + added })
+	added := s.run(t, "apikey", "new", "--name", "ci", "--config", s.config(), "--out", filepath.Join(s.dir, file))
+	editKey(t, s, has, func(line string) string { return line + string(added) })
 }
 
 // removeKey takes an API key out of the configuration.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,15 +26,10 @@ func (c *serveCommand) giveSnapshots(ctx context.Context, uri string, kept store
 	if !ok {
 		return nil
 	}
-	path := snapshotAddress(strings.TrimPrefix(uri, "bolt:"))
-	_ = os.Remove(path) // of a server that was killed; no other has the store open
-	listener, err := net.Listen("unix", path)
-	if err == nil {
-		err = os.Chmod(path, 0o600)
-	}
+	listener, err := listenForBackups(snapshotAddress(strings.TrimPrefix(uri, "bolt:")))
 	if err != nil {
 		c.log.Warn("backups are not possible while it serves", "cause", err)
-		return listener
+		return nil
 	}
 	go func() {
 		for {
@@ -47,8 +43,39 @@ func (c *serveCommand) giveSnapshots(ctx context.Context, uri string, kept store
 	return listener
 }
 
+// listenForBackups binds the socket in a directory that only this user can enter: a
+// socket by itself is open to others from when it is bound until its mode is set.
+func listenForBackups(address string) (net.Listener, error) {
+	dir := filepath.Dir(address)
+	// What a server that was killed left; no other has the store open.
+	_ = os.Remove(address)
+	_ = os.Remove(dir)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", address)
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(dir))
+	}
+	return backupListener{listener, dir}, nil
+}
+
+// backupListener takes its directory away with it.
+type backupListener struct {
+	net.Listener
+	dir string
+}
+
+// Close implements net.Listener.
+func (l backupListener) Close() error {
+	return errors.Join(l.Listener.Close(), os.Remove(l.dir))
+}
+
+// giveSnapshot gives the store to one client. When the context ends, so does the
+// snapshot: a server that stops does not wait for a client that does not read.
 func (c *serveCommand) giveSnapshot(ctx context.Context, file *bolt.Store, to net.Conn) {
 	defer func() { _ = to.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
 	err := file.Snapshot(ctx, func(size int64, from io.WriterTo) error {
 		var head [8]byte
 		binary.BigEndian.PutUint64(head[:], uint64(size)) //nolint:gosec // not negative
