@@ -163,7 +163,11 @@ func (f *keystoreFlags) createDirectory(cmd *cobra.Command) (keystore.Keystore, 
 }
 
 func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
-	store, err := file.Open(ctx, dir, passphrase, file.Options{SkipInvalid: f.leaveOutBadFiles, Logger: f.log, OnDisabled: f.onDisabled(stderr)})
+	bar := newOpeningProgress(stderr)
+	store, err := file.Open(ctx, dir, passphrase, file.Options{
+		SkipInvalid: f.leaveOutBadFiles, Logger: f.log, OnDisabled: f.onDisabled(stderr), OnRead: bar.read,
+	})
+	bar.finish()
 	if errors.Is(err, context.Canceled) {
 		return nil, terminal.ErrInterrupted
 	}

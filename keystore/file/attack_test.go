@@ -38,6 +38,17 @@ func TestPlantedKey(t *testing.T) {
 		"with the MAC of another file": func([]byte) []*age.Stanza {
 			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{macOf(t, x.read(t, x.a.ID))}, Body: []byte(metadata)}}
 		},
+		"with the MAC and the file key of another file": func([]byte) []*age.Stanza {
+			own := headerOf(t, x.read(t, x.a.ID))
+			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{own.mac, own.wrapped}, Body: []byte(metadata)}}
+		},
+		"with an empty file key": func([]byte) []*age.Stanza {
+			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{macOf(t, x.read(t, x.a.ID)), "AA"}, Body: []byte(metadata)}}
+		},
+		"with an argument too many": func([]byte) []*age.Stanza {
+			own := headerOf(t, x.read(t, x.a.ID))
+			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{own.mac, own.wrapped, own.wrapped}, Body: []byte(metadata)}}
+		},
 		"with a MAC too many": func([]byte) []*age.Stanza {
 			mac := macOf(t, x.read(t, x.a.ID))
 			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{mac, mac}, Body: []byte(metadata)}}
@@ -118,20 +129,52 @@ func TestRecoveryRecipientEditsMetadata(t *testing.T) {
 }
 
 // TestCopiedStanza: who knows the recipient takes over a whole stanza, for a
-// secret that he encrypts himself. It is the MAC that refuses it, before
-// anything is made of the secret.
+// secret that he encrypts himself. Without the wrapped file key it is the MAC that
+// refuses it, before anything is made of the secret; with it, the file key is that of
+// the other file, and age's MAC of the header is not under it.
 func TestCopiedStanza(t *testing.T) {
+	for name, refusal := range map[string]string{
+		"MAC":              "the MAC is not this keystore's",
+		"MAC and file key": "bad header MAC",
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newAttacked(t)
+			identity, _ := x.identity(t)
+			own := headerOf(t, x.read(t, x.a.ID))
+			args := []string{own.mac, own.wrapped}
+			if name == "MAC" {
+				args = args[:1]
+			}
+			copied := planter(func([]byte) []*age.Stanza {
+				return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: args, Body: []byte(own.metadata)}}
+			})
+			forged := encryptTo(t, strings.Repeat("11", 32)+"\n", identity.Recipient(), copied)
+			x.write(t, x.a.ID, forged)
+			x.mustRefuse(t, x.a.ID+".age", file.ErrNotAuthentic)
+			if err := file.KeyFileReader(t, x.dir, passphrase)(forged); !strings.Contains(err.Error(), refusal) {
+				t.Errorf("refused for another reason than %q: %v", refusal, err)
+			}
+		})
+	}
+}
+
+// TestFileKeyOfAKeyForAWallet: the wrapped file key is bound to what the file holds.
+func TestFileKeyOfAKeyForAWallet(t *testing.T) {
 	x := newAttacked(t)
-	identity, _ := x.identity(t)
-	own := headerOf(t, x.read(t, x.a.ID))
-	copied := planter(func([]byte) []*age.Stanza {
-		return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{own.mac}, Body: []byte(own.metadata)}}
-	})
-	forged := encryptTo(t, strings.Repeat("11", 32)+"\n", identity.Recipient(), copied)
-	x.write(t, x.a.ID, forged)
-	x.mustRefuse(t, x.a.ID+".age", file.ErrNotAuthentic)
-	if err := file.KeyFileReader(t, x.dir, passphrase)(forged); !strings.Contains(err.Error(), "the MAC is not this keystore's") {
-		t.Errorf("refused for another reason than its MAC: %v", err)
+	forged := bytes.Replace(x.read(t, x.a.ID), []byte("countersign.dev/key/v1"), []byte("countersign.dev/wallet/v1"), 1)
+	if err := file.KeyFileReader(t, x.dir, passphrase)(forged); !errors.Is(err, file.ErrNotAuthentic) || !strings.Contains(err.Error(), "not encrypted to this keystore") {
+		t.Errorf("refused with %v", err)
+	}
+}
+
+// TestAgeHasToDecryptWhatIsWritten: a file is not written if its X25519 stanza does not
+// lead to the file key that the wrapped one is.
+func TestAgeHasToDecryptWhatIsWritten(t *testing.T) {
+	x := newAttacked(t)
+	stranger, err := age.GenerateX25519Identity()
+	must(t, err)
+	if err := file.SealFor(t, x.dir, passphrase, stranger.Recipient(), x.a, secret(1)); err == nil || !strings.Contains(err.Error(), "reading back") {
+		t.Errorf("sealed for another identity alone: %v", err)
 	}
 }
 

@@ -141,7 +141,7 @@ func encryptTo(t *testing.T, text string, recipients ...age.Recipient) []byte {
 }
 
 // header is what our stanza of a key file says.
-type header struct{ mac, metadata string }
+type header struct{ mac, wrapped, metadata string }
 
 func headerOf(t *testing.T, content []byte) header {
 	t.Helper()
@@ -149,13 +149,14 @@ func headerOf(t *testing.T, content []byte) header {
 	if !ok {
 		t.Fatal("no stanza of ours")
 	}
-	mac, rest, _ := strings.Cut(rest, "\n")
+	args, rest, _ := strings.Cut(rest, "\n")
+	mac, wrapped, _ := strings.Cut(args, " ")
 	body, _, _ := strings.Cut(rest, "\n--- ")
 	metadata, err := base64.RawStdEncoding.DecodeString(strings.ReplaceAll(body, "\n", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return header{mac, string(metadata)}
+	return header{mac, wrapped, string(metadata)}
 }
 
 func macOf(t *testing.T, content []byte) string { t.Helper(); return headerOf(t, content).mac }

@@ -24,6 +24,11 @@ func readFile(root directory, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readSeen(root, name, before, limit)
+}
+
+// readSeen is readFile for a file that Lstat has just been asked about.
+func readSeen(root directory, name string, before fs.FileInfo, limit int64) ([]byte, error) {
 	if err := checkFile(before, limit); err != nil {
 		return nil, err
 	}

@@ -53,6 +53,12 @@
 // even who was given the file key (a recovery recipient) can exchange the
 // secret.
 //
+// The stanza with the MAC has the file key a second time, encrypted under another key
+// derived from the identity: opening a keystore would spend most of its time on X25519.
+// A file is not written if the two are not the same. Later, a recovery recipient could
+// exchange the one that the age command reads: this package would open the file, and
+// the age command would not.
+//
 // What this cannot see: key files that are missing, and files of this very
 // keystore that were removed and are put back, such as that of a key from before it was
 // disabled.
@@ -84,7 +90,8 @@
 // # What stays in memory
 //
 // Secrets of keys are in a keystore.Secret. The age library keeps its identity,
-// and for a while the passphrase, in ordinary memory that it does not overwrite,
+// and for a while the passphrase, in ordinary memory that it does not overwrite (the
+// key that file keys are encrypted with a second time is kept in such memory as well),
 // and decrypts in buffers that are left to the garbage collector.
 //
 // The package needs flock and Unix file modes. On other systems, Create and Add

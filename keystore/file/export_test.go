@@ -6,7 +6,11 @@ import (
 	"crypto/sha256"
 	"testing"
 
+	"filippo.io/age"
 	"golang.org/x/crypto/chacha20poly1305"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
 // KeyFileReader opens a keystore and returns its reader of key files.
@@ -22,6 +26,25 @@ func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []b
 		held.destroy()
 		return err
 	}
+}
+
+// SealFor seals a key for a recipient in place of the keystore's identity.
+func SealFor(t testing.TB, dir string, passphrase []byte, recipient age.Recipient, info keystore.KeyInfo, secret []byte) error {
+	t.Helper()
+	store, err := Open(t.Context(), dir, passphrase, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	store.sealer.recipients = []age.Recipient{recipient}
+	info.PublicKey = keystore.PublicKey{}
+	key, err := software.New(info, keystore.CurveSecp256k1, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer key.Destroy()
+	_, err = store.sealer.seal(newMetadata("org", key.Info()), key)
+	return err
 }
 
 // Seal returns a file of a keystore with its MAC, whatever is in it.

@@ -160,16 +160,30 @@ func (i *identity) parseLine(line string) (err error) {
 
 // sealer derives what reads and writes key files.
 func (i *identity) sealer() (*sealer, error) {
-	secret := []byte(i.key.String())
-	defer keystore.Wipe(secret)
-	macKey, err := hkdf.Key(sha256.New, secret, nil, "countersign.dev/key-file-mac/v1", sha256.Size)
+	macKey, err := i.derive("countersign.dev/key-file-mac/v1")
 	if err != nil {
 		return nil, err
 	}
 	defer keystore.Wipe(macKey)
+	wrapKey, err := i.derive("countersign.dev/key-file-wrap/v1")
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(wrapKey)
+	wrap, err := newWrap(wrapKey)
+	if err != nil {
+		return nil, err
+	}
 	recipients := []age.Recipient{i.key.Recipient()}
 	for _, recipient := range i.recovery {
 		recipients = append(recipients, recipient)
 	}
-	return &sealer{identity: i.key, recipients: recipients, macKey: keystore.NewSecret(macKey)}, nil
+	return &sealer{identity: i.key, recipients: recipients, macKey: keystore.NewSecret(macKey), wrap: wrap}, nil
+}
+
+// derive returns a key of 32 bytes for one purpose.
+func (i *identity) derive(purpose string) ([]byte, error) {
+	secret := []byte(i.key.String())
+	defer keystore.Wipe(secret)
+	return hkdf.Key(sha256.New, secret, nil, purpose, sha256.Size)
 }

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -43,7 +44,7 @@ const payloadSize = 2*keystore.SecretSize + 1
 //	-> X25519 <ephemeral share>              to the keystore's identity
 //	<wrapped file key>
 //	-> X25519 …                              to each recovery recipient
-//	-> countersign.dev/key/v1 <MAC, base64>
+//	-> countersign.dev/key/v1 <MAC, base64> <wrapped file key, base64>
 //	<metadata, base64>
 //	--- <header MAC by age, under the file key>
 //	<the secret in hex, encrypted under the file key>
@@ -53,6 +54,12 @@ const payloadSize = 2*keystore.SecretSize + 1
 //	MAC     = HMAC-SHA-256(MAC key, "countersign.dev/key/v1\n" ‖ file key ‖ metadata)
 //	MAC key = HKDF-SHA-256(identity, info "countersign.dev/key-file-mac/v1"), 32 bytes
 //
+//	wrapped file key = nonce ‖ AES-256-GCM(wrap key, nonce, file key, AD "countersign.dev/key/v1")
+//	wrap key         = HKDF-SHA-256(identity, info "countersign.dev/key-file-wrap/v1"), 32 bytes
+//
+// The wrapped file key is the one of the X25519 stanza, for less: opening a keystore
+// would spend most of its time on X25519. A stanza without it is read too.
+//
 // age's header MAC binds the stanzas to the file key and its payload encryption
 // binds the secret to it; ours binds the file key and the metadata to the
 // passphrase.
@@ -60,6 +67,7 @@ type sealer struct {
 	identity   *age.X25519Identity
 	recipients []age.Recipient
 	macKey     keystore.Secret
+	wrap       cipher.AEAD
 }
 
 // mac returns the MAC of a file.
@@ -93,12 +101,22 @@ func (s *sealer) seal(m metadata, key *software.Key) ([]byte, error) {
 	}); err != nil {
 		return nil, err
 	}
-	again, err := s.open(file)
+	again, err := s.readBack(file)
 	if err != nil {
-		return nil, fmt.Errorf("reading back what was written: %w", err)
+		return nil, err
 	}
 	again.destroy()
 	return file, nil
+}
+
+// readBack opens a file that was just made, both as this package does and as the age
+// command would. The caller destroys what it holds.
+func (s *sealer) readBack(file []byte) (content, error) {
+	held, err := s.openAs(&reader{sealer: s, asAge: true}, file)
+	if err != nil {
+		return content{}, fmt.Errorf("reading back what was written: %w", err)
+	}
+	return held, nil
 }
 
 // encrypt makes a file of this kind.
@@ -134,9 +152,10 @@ func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {
 	if err != nil {
 		return nil, err
 	}
+	wrapped := a.wrap.Seal(nil, nil, fileKey, []byte(a.holds))
 	return []*age.Stanza{{
 		Type: string(a.holds),
-		Args: []string{base64.RawStdEncoding.EncodeToString(sum)},
+		Args: []string{base64.RawStdEncoding.EncodeToString(sum), base64.RawStdEncoding.EncodeToString(wrapped)},
 		Body: a.metadata,
 	}}, nil
 }
@@ -160,7 +179,10 @@ func (c content) destroy() {
 
 // open reads a key file or a wallet file. The caller destroys what it holds.
 func (s *sealer) open(file []byte) (content, error) {
-	reader := &reader{sealer: s}
+	return s.openAs(&reader{sealer: s}, file)
+}
+
+func (s *sealer) openAs(reader *reader, file []byte) (content, error) {
 	defer func() { keystore.Wipe(reader.fileKey) }()
 	rest := bytes.NewReader(file)
 	payload, err := age.Decrypt(rest, reader)
@@ -182,6 +204,7 @@ func (s *sealer) open(file []byte) (content, error) {
 // reader is the age.Identity that checks our stanza before it lets age go on.
 type reader struct {
 	*sealer
+	asAge             bool // the age command has to be able to decrypt it too
 	holds             kind
 	fileKey, metadata []byte
 	refusal           error
@@ -207,8 +230,13 @@ func (r *reader) unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: MAC: %w", ErrMalformed, err)
 	}
-	if r.fileKey, err = r.identity.Unwrap(stanzas); err != nil {
-		return nil, fmt.Errorf("%w: not encrypted to this keystore", ErrNotAuthentic)
+	if r.fileKey, err = r.sealer.fileKey(ours, stanzas); err != nil {
+		return nil, err
+	}
+	if r.asAge {
+		if err := r.checkAge(r.fileKey, stanzas); err != nil {
+			return nil, err
+		}
 	}
 	r.holds = kind(ours.Type)
 	sum, err := r.mac(r.holds, r.fileKey, ours.Body)
@@ -235,8 +263,8 @@ func onlyStanza(stanzas []*age.Stanza) (ours *age.Stanza, err error) {
 	if ours == nil {
 		return nil, fmt.Errorf("%w: no stanza %s or %s: a plain age file, or one of another version", ErrNotAuthentic, kindKey, kindWallet)
 	}
-	if len(ours.Args) != 1 {
-		return nil, fmt.Errorf("%w: stanza %s has %d arguments, want the MAC", ErrMalformed, ours.Type, len(ours.Args))
+	if n := len(ours.Args); n != 1 && n != 2 {
+		return nil, fmt.Errorf("%w: stanza %s has %d arguments, want the MAC and the wrapped file key", ErrMalformed, ours.Type, len(ours.Args))
 	}
 	return ours, nil
 }

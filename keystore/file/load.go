@@ -164,9 +164,11 @@ func (s *Store) same(name string, bad badFile) bool {
 // readAll reads key files on all processors.
 func (s *Store) readAll(ctx context.Context, names []string) ([]loaded, error) {
 	files := make([]loaded, len(names))
+	counted := reading{total: len(names), tell: s.options.OnRead}
 	inParallel(len(names), runtime.GOMAXPROCS(0), func(i int) {
 		if ctx.Err() == nil {
 			files[i] = s.read(names[i])
+			counted.one()
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -196,10 +198,12 @@ func (s *Store) read(name string) loaded {
 	file := loaded{name: name}
 	// Its version comes first: if the file is replaced meanwhile, it is read
 	// once more than needed, not once less.
-	if info, err := s.keysRoot.Lstat(name); err == nil {
-		file.version = version{info.Size(), info.ModTime()}
+	info, err := s.keysRoot.Lstat(name)
+	if err != nil {
+		return loaded{name: name, err: err}
 	}
-	bytes, err := readFile(s.keysRoot, name, maxKeyFileSize)
+	file.version = version{info.Size(), info.ModTime()}
+	bytes, err := readSeen(s.keysRoot, name, info, maxKeyFileSize)
 	if err == nil {
 		file.content, err = s.sealer.open(bytes)
 	}

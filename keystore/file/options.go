@@ -50,6 +50,11 @@ type Options struct {
 	// logging it.
 	OnDisabled func(keystore.KeyInfo)
 
+	// OnRead, if it is set, is called while many key files are read: after every
+	// ReadStep files, and after the last, with how many are read and how many there
+	// are. Calls come one at a time and count up; reading waits for them.
+	OnRead func(read, total int)
+
 	// Logger is told of bad files that are left out, and of look-ups of disabled keys.
 	// nil discards.
 	Logger *slog.Logger

@@ -177,9 +177,9 @@ func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error
 	if len(file) > maxKeyFileSize {
 		return nil, fmt.Errorf("the wallet's file would have %d bytes, at most %d are read", len(file), maxKeyFileSize)
 	}
-	again, err := s.open(file)
+	again, err := s.readBack(file)
 	if err != nil {
-		return nil, fmt.Errorf("reading back what was written: %w", err)
+		return nil, err
 	}
 	again.destroy()
 	return file, nil

@@ -284,7 +284,7 @@ func TestWalletAttacked(t *testing.T) {
 		"planted by who knows the recipient": func(t *testing.T, x attacked, _ file.Wallet, content []byte) []byte {
 			identity, _ := x.identity(t)
 			_, rest, _ := strings.Cut(string(content), "-> countersign.dev/wallet/v1 ")
-			mac, _, _ := strings.Cut(rest, "\n")
+			mac, _, _ := strings.Cut(rest, " ")
 			return encryptTo(t, testWords+"\n", identity.Recipient(), planter(func([]byte) []*age.Stanza {
 				return []*age.Stanza{{Type: "countersign.dev/wallet/v1", Args: []string{mac}, Body: []byte(walletMetadataOf(t, content))}}
 			}))

@@ -52,7 +52,7 @@ func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, erro
 	key.name.Store(&info.Name)
 	switch curve {
 	case keystore.CurveSecp256k1:
-		err = key.holdSecp256k1(secret)
+		err = key.holdSecp256k1(secret, info.PublicKey)
 	case keystore.CurveEd25519:
 		err = key.holdEd25519(secret)
 	default:
@@ -68,7 +68,9 @@ func New(info keystore.KeyInfo, curve keystore.Curve, secret []byte) (*Key, erro
 	return key, nil
 }
 
-func (k *Key) holdSecp256k1(secret []byte) error {
+// holdSecp256k1 derives the public key. If that is the one that is expected, which was
+// parsed, it need not be parsed a second time.
+func (k *Key) holdSecp256k1(secret []byte, expected keystore.PublicKey) error {
 	if !secp256k1.ValidSecret(secret) {
 		return errScalar
 	}
@@ -76,7 +78,9 @@ func (k *Key) holdSecp256k1(secret []byte) error {
 	if err != nil {
 		return err
 	}
-	if k.public, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, point); err != nil {
+	if expected.Curve() == keystore.CurveSecp256k1 && expected.Uncompressed() == [65]byte(point) {
+		k.public = expected
+	} else if k.public, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, point); err != nil {
 		return err
 	}
 	k.secret = keystore.NewSecret(secret)
