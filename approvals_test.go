@@ -99,7 +99,7 @@ func (b *ballot) register(ann, ben string) {
 		return []countersign.APIKeyConfig{config}
 	}
 	submitter := b.APIKey.Config()
-	submitter.Activities = append([]activity.Type{activity.TypeSignTransaction}, voteTypes...)
+	submitter.Activities = append([]activity.Type{activity.TypeSignTransaction, activity.TypeSignRawPayload}, voteTypes...)
 	users := []countersign.UserConfig{
 		{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}},
 		{ID: "cid", Name: "cid", APIKeys: votes(b.cid)},

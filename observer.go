@@ -74,9 +74,9 @@ func requestAttributes(ctx context.Context, seen *Observation, organizationID st
 	if refused == nil {
 		return append(attributes, slog.Bool("repeated", seen.Repeated))
 	}
-	attributes = append(attributes, slog.String("reason", string(refused.Reason)), slog.String("message", seen.trail.withoutContacts(refused.Message)))
+	attributes = append(attributes, slog.String("reason", string(refused.Reason)), slog.String("message", seen.trail.withoutContents(refused.Message, refused)))
 	if cause := causeOf(refused); cause != "" && cause != refused.Message {
-		attributes = append(attributes, slog.String("cause", seen.trail.withoutContacts(cause)))
+		attributes = append(attributes, slog.String("cause", seen.trail.withoutContents(cause, refused)))
 	}
 	return attributes
 }

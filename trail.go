@@ -2,10 +2,12 @@ package countersign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -61,17 +63,30 @@ func (p *PreparedTransaction) trail(intent activity.Intent) []slog.Attr {
 // addresses returns one address of each key: the one that the request signs
 // with, or the key's first on this chain.
 func (p *PreparedTransaction) addresses(intent activity.Intent) []string {
-	with, _ := intent.(activity.SignTransactionIntent)
+	signWith := signWithOf(intent)
 	shown := make([]string, 0, len(p.keys))
 	for _, key := range p.keys {
 		all := p.owners.chain.Addresses(key.PublicKey())
 		if len(all) == 0 {
 			continue
 		}
-		at := slices.IndexFunc(all, func(a chains.Address) bool { return strings.EqualFold(a.Address, with.SignWith) })
+		at := slices.IndexFunc(all, func(a chains.Address) bool { return strings.EqualFold(a.Address, signWith) })
 		shown = append(shown, all[max(at, 0)].Address)
 	}
 	return shown
+}
+
+// signWithOf returns what an intent signs with; empty if it signs nothing.
+func signWithOf(intent activity.Intent) string {
+	switch intent := intent.(type) {
+	case activity.SignTransactionIntent:
+		return intent.SignWith
+	case activity.SignRawPayloadIntent:
+		return intent.SignWith
+	case activity.SignRawPayloadsIntent:
+		return intent.SignWith
+	}
+	return ""
 }
 
 // maxLogged bounds how many effects a log line has, and how many bytes each name
@@ -149,27 +164,47 @@ func shortName(name string) string {
 	return name
 }
 
-// withoutContacts hides where a one-time password goes from a text for the log:
-// the error of a policy or of a mail server may repeat it.
-func (t *trail) withoutContacts(text string) string {
+// withoutContents hides from a text for the log where a one-time password goes, and
+// what a message says: the error of a reader, a policy or a mail server may repeat it.
+// cause is what the text is about.
+func (t *trail) withoutContents(text string, cause error) string {
 	if t == nil || t.request == nil {
 		return text
 	}
-	intent, ok := t.request.Intent.(activity.InitOTPAuthIntent)
-	if !ok {
+	if intent, ok := t.request.Intent.(activity.InitOTPAuthIntent); ok {
+		return hide(hide(text, intent.Contact), intent.UserIdentifier)
+	}
+	if !isMessage(t.request.Intent) {
 		return text
 	}
-	for _, hidden := range []string{intent.Contact, intent.UserIdentifier} {
-		if hidden = strings.TrimSpace(hidden); len(hidden) >= minHidden {
-			text = regexp.MustCompile(`(?i)`+regexp.QuoteMeta(hidden)).ReplaceAllLiteralString(text, "[hidden]")
+	signing, read := t.task.(*signing)
+	if parse, ok := errors.AsType[*chains.ParseError](cause); ok && !read {
+		return fmt.Sprintf("%s: malformed at byte %d", parse.Chain, parse.Offset)
+	}
+	if read {
+		for _, effect := range signing.prepared.signing.Effects() {
+			for _, arg := range effect.Args {
+				text = hide(text, arg.Value)
+			}
 		}
 	}
 	return text
 }
 
-// minHidden is the shortest text that withoutContacts hides: shorter ones stand
-// in words.
+// minHidden is the shortest text that is hidden: shorter ones stand in words.
 const minHidden = 4
+
+// hide takes a part out of a text, as it is and as Go quotes it, in whatever case.
+func hide(text, part string) string {
+	part = strings.TrimSpace(part)
+	quoted := strconv.Quote(part)
+	for _, hidden := range []string{part, quoted[1 : len(quoted)-1]} {
+		if len(hidden) >= minHidden {
+			text = regexp.MustCompile(`(?i)`+regexp.QuoteMeta(hidden)).ReplaceAllLiteralString(text, "[hidden]")
+		}
+	}
+	return text
+}
 
 type remoteKey struct{}
 

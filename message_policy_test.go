@@ -1,0 +1,207 @@
+package countersign_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/signer/core/apitypes"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// messagePolicy lets anyone permit the router to take 400 USDC a day, and Snapshot's
+// votes be signed without a chain.
+const messagePolicy = `schema: countersign.policy/1
+lists:
+  router: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
+assets:
+  usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
+limits:
+  - {name: usdc-day, asset: usdc, max: "400", window: 24h, per: key}
+rules:
+  - {name: permits, allow: [approve, transfer], when: "effect.asset == usdc && effect.to in router", limit: usdc-day}
+  - name: votes
+    allow: message
+    on: ethereum
+    when: effect.function == 'Vote' && effect.arg('domain.name') == 'snapshot'
+    hazards: [eip712/no-chain-id, eip712/no-verifying-contract]
+`
+
+func withPolicy(t testing.TB, text string) func(*countersign.Config) {
+	t.Helper()
+	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *countersign.Config) { c.Policy = file }
+}
+
+// permitOf is the permit of the tests with another amount and nonce, that ends within
+// the hour of the fixture's clock.
+func permitOf(amount, nonce string) string {
+	return strings.NewReplacer("250000000", amount, `"nonce":"0"`, `"nonce":"`+nonce+`"`, "1763726400", "1795179600").Replace(permitText)
+}
+
+// messageBody is a request to sign a message at the clock's time.
+func messageBody(t testing.TB, f *enginetest.Fixture, intent activity.Intent) string {
+	t.Helper()
+	parameters, err := json.Marshal(intent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":true}`,
+		intent.ActivityType(), f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
+}
+
+func submitMessage(t testing.TB, f *enginetest.Fixture, intent activity.Intent) (*activity.Record, error) {
+	t.Helper()
+	f.Clock.Advance(time.Millisecond)
+	return f.Engine.Submit(t.Context(), f.APIKey.Sign(messageBody(t, f, intent)))
+}
+
+// TestPermitIsSpending: a permit is charged to the limit of the token as a transfer is,
+// alone or among several, and refused above it; the day after there is room again.
+func TestPermitIsSpending(t *testing.T) {
+	f := enginetest.New(t, withPolicy(t, messagePolicy))
+	permit := func(amount, nonce string) activity.SignMessageIntent {
+		return payload(permitOf(amount, nonce), encodingTyped, hashNone)
+	}
+	if _, err := submitMessage(t, f, permit("250000000", "0")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := submitMessage(t, f, permit("150000001", "1"))
+	refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
+	_, err = submitMessage(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
+		Payloads: []string{permitOf("100000000", "1"), permitOf("50000001", "2")}})
+	refusal(t, err, activity.ReasonLimitExceeded, "limit usdc-day")
+	if n := f.Signing.Signatures.Load(); n != 1 {
+		t.Fatalf("%d signatures, want the first alone", n)
+	}
+	if _, err := submitMessage(t, f, permit("150000000", "1")); err != nil {
+		t.Errorf("what is left of the limit: %v", err)
+	}
+	_, err = submitMessage(t, f, permit("0x"+strings.Repeat("f", 64), "2"))
+	refusal(t, err, activity.ReasonNotAuthorized, "eip712/unlimited-approval")
+	f.Clock.Advance(24*time.Hour + time.Second)
+	later := payload(strings.Replace(permitOf("400000000", "2"), "1795179600", "1795266000", 1), encodingTyped, hashNone)
+	if _, err := submitMessage(t, f, later); err != nil {
+		t.Errorf("a day later: %v", err)
+	}
+}
+
+// TestPermitByPolicyOfOthers: a permit to another spender, or of another token, is
+// covered by no rule.
+func TestPermitByPolicyOfOthers(t *testing.T) {
+	f := enginetest.New(t, withPolicy(t, messagePolicy))
+	for name, change := range map[string][2]string{
+		"another spender": {"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"},
+		"another token":   {"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "0xdAC17F958D2ee523a2206206994597C13D831ec7"},
+		"another chain":   {`"chainId":"1"`, `"chainId":"10"`},
+	} {
+		_, err := submitMessage(t, f, payload(strings.Replace(permitOf("1", "0"), change[0], change[1], 1), encodingTyped, hashNone))
+		refusal(t, err, activity.ReasonNotAuthorized, "")
+		if f.Signing.Signatures.Load() != 0 {
+			t.Errorf("%s: signed", name)
+		}
+	}
+}
+
+const voteText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"}],"Vote":[{"name":"from","type":"address"},{"name":"space","type":"string"},{"name":"timestamp","type":"uint64"},{"name":"proposal","type":"bytes32"},{"name":"choice","type":"uint32"},{"name":"reason","type":"string"},{"name":"app","type":"string"},{"name":"metadata","type":"string"}]},` +
+	`"primaryType":"Vote","domain":{"name":"snapshot","version":"0.1.4"},"message":{"from":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56","space":"ens.eth","timestamp":1763640000,"proposal":"0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","choice":1,"reason":"","app":"snapshot","metadata":"{}"}}`
+
+// TestMessageHazardsPerDomain: what a rule allows of one domain it allows of no other,
+// and of one message in a batch of no other.
+func TestMessageHazardsPerDomain(t *testing.T) {
+	f := enginetest.New(t, withPolicy(t, messagePolicy))
+	if _, err := submitMessage(t, f, payload(voteText, encodingTyped, hashNone)); err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(voteText, `"name":"snapshot"`, `"name":"snapsh0t"`, 1)
+	_, err := submitMessage(t, f, payload(other, encodingTyped, hashNone))
+	refusal(t, err, activity.ReasonNotAuthorized, "the condition does not hold of votes")
+	_, err = submitMessage(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
+		Payloads: []string{voteText, other}})
+	refusal(t, err, activity.ReasonNotAuthorized, "effect 1 (message")
+	if n := f.Signing.Signatures.Load(); n != 1 {
+		t.Errorf("%d signatures", n)
+	}
+}
+
+// TestMessageWaitsForApproval: a message that needs votes is signed by the second, over
+// what the voters were shown, and its proof has the digest of that.
+func TestMessageWaitsForApproval(t *testing.T) {
+	b := newBallot(t)
+	waiting, err := submitMessage(t, b.Fixture, payload(permitOf("250000000", "0"), encodingTyped, hashNone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.is(waiting, activity.StatusConsensusNeeded)
+	b.is(b.approve(b.ann, waiting), activity.StatusConsensusNeeded)
+	done := b.approve(b.ben, waiting)
+	b.is(done, activity.StatusCompleted)
+	var typed apitypes.TypedData
+	if err := json.Unmarshal([]byte(permitOf("250000000", "0")), &typed); err != nil {
+		t.Fatal(err)
+	}
+	digest, _, err := apitypes.TypedDataAndHash(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := recovered(t, digest, done.Result.(activity.SignRawPayloadResult)); got != enginetest.Address {
+		t.Errorf("recovered %s", got)
+	}
+	shown := fmt.Sprintf("%x", done.Reading.SummaryDigest())
+	if len(done.AppProofs) != 1 || !strings.Contains(done.AppProofs[0].ProofPayload, shown) || shown == strings.Repeat("0", 64) {
+		t.Errorf("proof %v, shown %s", done.AppProofs, shown)
+	}
+	if !strings.Contains(string(done.AppendAnswer(nil)), `"signRawPayloadResult"`) {
+		t.Errorf("answered as %s", done.AppendAnswer(nil))
+	}
+}
+
+// TestLogHasNoMessages attacks the promise: a text that is signed, refused, or denied
+// by a policy that repeats it stands in no line of the log.
+func TestLogHasNoMessages(t *testing.T) {
+	const secret = "meet-me-at-the-old-mill"
+	personalText := fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", len(secret), secret)
+	typed := strings.Replace(voteText, `"reason":""`, `"reason":"`+secret+`"`, 1)
+	for name, change := range map[string]func(*countersign.Config){
+		"signed":  withHazards(countersign.AllHazards),
+		"refused": func(*countersign.Config) {},
+		"denied":  withPolicy(t, messagePolicy),
+		"denied by a policy that repeats it": func(c *countersign.Config) {
+			c.Policy = countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
+				return fmt.Errorf("%w: no %+v, %q", countersign.ErrDenied, asked.Effects[0].Args, asked.Effects[0].Args)
+			})
+		},
+	} {
+		for _, intent := range []activity.Intent{
+			payload(personalText, encodingText, hashKeccak), payload(typed, encodingTyped, hashNone),
+			payload(secret, encodingText, hashKeccak), // malformed: no prefix
+			payload(strings.Replace(typed, `"choice":1`, `"choice":"`+secret+`"`, 1), encodingTyped, hashNone),
+			activity.SignMessageIntent{SignWith: "key-2", Payload: secret, Encoding: encodingText, HashFunction: hashNotApplicable},
+			activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Payloads: []string{personalText, personalText}, Encoding: encodingText, HashFunction: hashKeccak},
+		} {
+			var log bytes.Buffer
+			f := enginetest.New(t, change, func(c *countersign.Config) {
+				c.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			})
+			_, _ = submitMessage(t, f, intent)
+			if !strings.Contains(log.String(), "sign_raw_payload") {
+				t.Fatalf("%s: the line is not there: %s", name, log.String())
+			}
+			if strings.Contains(log.String(), secret) {
+				t.Errorf("%s: the log has the text: %s", name, log.String())
+			}
+		}
+	}
+}
