@@ -32,6 +32,16 @@ func (c *caller) may(kind activity.Type) bool {
 	return credential.Allows(string(kind))
 }
 
+// refuseType refuses a type that the caller's credential may not submit.
+func (c *caller) refuseType(kind activity.Type) error {
+	cure := ""
+	if kind.MustBeNamed() {
+		cure = ": its list of activities has to name the type"
+	}
+	return activity.NewError(activity.ReasonNotAuthorized, "type", nil,
+		"not authorized: this credential may not submit %s%s", kind, cure)
+}
+
 // votes are those of a request that was just made: the submitter's own.
 func (c *caller) votes(now time.Time) []Vote {
 	return []Vote{{User: c.member.User, Credential: c.member.Credential, At: now}}

@@ -40,7 +40,7 @@ type APIKeyConfig struct {
 	Curve      stamp.Curve     `yaml:"curve"`      // API_KEY_CURVE_P256, …
 	PublicKey  string          `yaml:"publicKey"`  // hex
 	ExpiresAt  time.Time       `yaml:"expiresAt"`  // zero: never
-	Activities []activity.Type `yaml:"activities"` // empty: all
+	Activities []activity.Type `yaml:"activities"` // empty: all that need not be named, see activity.Operation
 }
 
 // PasskeyConfig is a passkey in a configuration.

@@ -122,8 +122,7 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 		return nil, nil, err
 	}
 	if !by.may(request.Type) {
-		return nil, nil, activity.NewError(activity.ReasonNotAuthorized, "type", nil,
-			"not authorized: this credential may not submit %s", request.Type)
+		return nil, nil, by.refuseType(request.Type)
 	}
 	if err := e.submitted.checkTime(request); err != nil {
 		return nil, nil, err

@@ -82,11 +82,11 @@ var operations = []Operation{
 		decode: decodeVerifyOTP, decodeResult: resultOf[VerifyOTPResult],
 	},
 	{
-		Type: TypeSignRawPayload, Path: "sign_raw_payload", intent: "signRawPayloadIntentV2", result: "signRawPayloadResult",
+		Type: TypeSignRawPayload, Path: "sign_raw_payload", Named: true, intent: "signRawPayloadIntentV2", result: "signRawPayloadResult",
 		decode: decodeSignRawPayload, decodeResult: resultOf[SignRawPayloadResult],
 	},
 	{
-		Type: TypeSignRawPayloads, Path: "sign_raw_payloads", intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
+		Type: TypeSignRawPayloads, Path: "sign_raw_payloads", Named: true, intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
 		decode: decodeSignRawPayloads, decodeResult: resultOf[SignRawPayloadsResult],
 	},
 	{Type: TypeApproveActivity, Path: "approve_activity", Named: true, decode: decodeVote(TypeApproveActivity)},

@@ -22,7 +22,7 @@ type Credential struct {
 	ExpiresAt time.Time
 
 	// Activities are the activity types that the credential may submit. Empty:
-	// all.
+	// all, but for those that the engine wants named (activity.Operation).
 	Activities []string
 
 	// RequireUserVerification takes a passkey's stamp only if its authenticator

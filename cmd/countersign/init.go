@@ -239,6 +239,8 @@ organizations:
       - name: admin
         apiKeys:
           - {curve: %s, publicKey: "%s"}
+            # activities: […] # left out: transactions and one-time passwords. To vote
+            #                   or sign messages, the types have to be named: docs/configuration.md
 otp:
   secretFile: %s
   outbox: %s                # one file per message; to send them, instead of it:

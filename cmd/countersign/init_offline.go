@@ -153,5 +153,7 @@ organizations:
       - name: online            # the machine that asks
         apiKeys:
           - {curve: %s, publicKey: "%s"}
+            # activities: […] # left out: transactions and one-time passwords. To vote
+            #                   or sign messages, the types have to be named: docs/configuration.md
 `, keysName, passphraseName, proofName, client.OrganizationID, stamp.CurveP256, client.APIPublicKey)
 }

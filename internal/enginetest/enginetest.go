@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -110,12 +111,15 @@ func keys(t testing.TB) *memory.Store {
 
 func (f *Fixture) directory(t testing.TB) countersign.Directory {
 	t.Helper()
-	otp, expired := f.OTPOnly.Config(), f.Expired.Config()
+	all, otp, expired := f.APIKey.Config(), f.OTPOnly.Config(), f.Expired.Config()
+	all.Activities = slices.DeleteFunc(activity.Types(), func(kind activity.Type) bool {
+		return kind == activity.TypeApproveActivity || kind == activity.TypeRejectActivity
+	})
 	otp.Activities = []activity.Type{activity.TypeInitOTPAuth, activity.TypeVerifyOTP}
 	expired.ExpiresAt = f.Clock.Now()
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{
 		{ID: Organization, Name: "Example", Users: []countersign.UserConfig{
-			{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{f.APIKey.Config(), expired}},
+			{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{all, expired}},
 			{ID: "user-2", Name: "login", APIKeys: []countersign.APIKeyConfig{otp}},
 		}},
 		{ID: OtherOrganization, Name: "Other", Users: []countersign.UserConfig{
