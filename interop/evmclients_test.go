@@ -1,0 +1,125 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// evmClientHazards are the hazards of what clients write; none of the others.
+var evmClientHazards = map[string][]string{
+	"viem ERC-20 approve without limit": {"ethereum/unlimited-approval"},
+	"viem ERC-721 setApprovalForAll":    {"ethereum/unlimited-approval"},
+	"viem EIP-7702 delegation":          {ethereum.HazardDelegation},
+	"tempo token.grantRoles":            {"tempo/authority-change"},
+	"tempo token.setRoleAdmin":          {"tempo/authority-change"},
+	"tempo policy.setAdmin":             {"tempo/authority-change"},
+
+	// An account without code ignores the bytes; a contract does with them what it
+	// does, and the transaction does not say which it is.
+	"viem transfer with a text": {"ethereum/blind-call"},
+	// The account's delegate does it, and the transaction does not name that.
+	"viem ERC-7821 batch by oneself": {"ethereum/blind-call"},
+	// Functions of one contract, and one that no standard bounds.
+	"viem swap by a router with data of its own": {"ethereum/blind-call"},
+	"ethers transferOwnership":                   {"ethereum/blind-call", "ethereum/authority-change"},
+	"tempo validator.changeOwner":                {"tempo/blind-call"},
+}
+
+// evmClient is a transaction as a client hands it to its account to sign.
+type evmClient struct{ Name, Chain, Transaction string }
+
+// TestEVMClients: what viem, ethers and viem/tempo build for wallets and
+// applications is decoded whole, and signed by default but for what gives something
+// away, destroys it, or calls what no standard describes.
+func TestEVMClients(t *testing.T) {
+	key := evmClientKey(t)
+	counts := map[string]map[string]int{}
+	for _, c := range evmClientTransactions(t) {
+		var chain chains.Chain = ethereum.Chain{}
+		if c.Chain == "tempo" {
+			chain = tempo.Chain{}
+		}
+		raw, err := hex.DecodeString(c.Transaction)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := chain.Parse(raw)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		signing, err := chaintest.Ready(tx, chain.Addresses(key.PublicKey())[0].Address, key)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		hazards := chaintest.Names(signing.Hazards())
+		if want := evmClientHazards[c.Name]; !slices.Equal(hazards, want) {
+			t.Errorf("%s: hazards %v, want %v", c.Name, hazards, want)
+		}
+		if counts[c.Chain] == nil {
+			counts[c.Chain] = map[string]int{}
+		}
+		counts[c.Chain][outcome(signing.Effects(), hazards)]++
+		t.Logf("%-10s %s", outcome(signing.Effects(), hazards), c.Name)
+	}
+	want := map[string]map[string]int{"ethereum": {"signed": 31, "refused": 3, "blind": 4}, "tempo": {"signed": 47, "refused": 3, "blind": 1}}
+	if !maps.EqualFunc(counts, want, maps.Equal) {
+		t.Errorf("%v, want %v", counts, want)
+	}
+	t.Logf("by default: %v", counts)
+}
+
+// outcome says what becomes of a transaction by default.
+func outcome(effects []chains.Effect, hazards []string) string {
+	switch {
+	case slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded }):
+		return "blind"
+	case len(hazards) > 0:
+		return "refused"
+	}
+	return "signed"
+}
+
+func evmClientKey(t *testing.T) keystore.Key {
+	t.Helper()
+	store := memory.New()
+	t.Cleanup(func() { _ = store.Close() })
+	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{0x46}, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keystore.Verified(key)
+}
+
+func evmClientTransactions(t *testing.T) (all []evmClient) {
+	t.Helper()
+	out, err := testenv.Node(t, "evmclients.mjs").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
+		var c evmClient
+		if err := lines.Decode(&c); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+}
