@@ -1,6 +1,8 @@
 package countersign
 
 import (
+	"time"
+
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -33,4 +35,23 @@ func Inspect(kind activity.TransactionType, unsignedTransaction string, limits L
 		return Inspection{}, err
 	}
 	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
+}
+
+// InspectRequest reads the transaction or the messages of a request as Inspect
+// does: what its submitter asks a signature for, read from the body alone. A voter
+// compares it with what a server shows. Its error is an *activity.Error.
+func InspectRequest(request *activity.Request, limits Limits) (Inspection, error) {
+	switch intent := request.Intent.(type) {
+	case activity.SignTransactionIntent:
+		return Inspect(intent.Type, intent.UnsignedTransaction, limits)
+	case activity.SignRawPayloadIntent:
+		return InspectMessage(intent, limits)
+	case activity.SignRawPayloadsIntent:
+		tx, err := chainTable(Chains(limits)).readMessages(time.Now, intent.Encoding, intent.HashFunction, intent.Payloads)
+		if err != nil {
+			return Inspection{}, err
+		}
+		return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
+	}
+	return Inspection{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s asks for no signature", request.Type)
 }

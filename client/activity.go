@@ -3,6 +3,8 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 )
@@ -17,6 +19,16 @@ type Activity struct {
 	Result         Result              `json:"result"`
 	AppProofs      []activity.AppProof `json:"appProofs"`
 	Failure        *Failure            `json:"failure"`
+	Votes          []Vote              `json:"votes"` // the submitter's first
+	CreatedAt      Timestamp           `json:"createdAt"`
+
+	// CanApprove and CanReject are whether a vote of the caller's would count.
+	CanApprove bool `json:"canApprove"`
+	CanReject  bool `json:"canReject"`
+
+	// Review is what is shown before a vote; nil unless the activity waits, and
+	// the caller submitted it or could vote. Call its Check before showing it.
+	Review *activity.Review `json:"review"`
 
 	// Answer is the whole answer as it came, {"activity":…}.
 	Answer json.RawMessage `json:"-"`
@@ -28,6 +40,39 @@ type Result struct {
 	SignTransaction *activity.SignTransactionResult `json:"signTransactionResult"`
 	InitOTPAuth     *activity.InitOTPAuthResult     `json:"initOtpAuthResultV2"`
 	VerifyOTP       *activity.VerifyOTPResult       `json:"verifyOtpResult"`
+}
+
+// Vote is a user's stamp on an activity.
+type Vote struct {
+	UserID    string             `json:"userId"`
+	User      User               `json:"user"`
+	Selection activity.Selection `json:"selection"`
+	Message   string             `json:"message"` // the body that is stamped
+	PublicKey string             `json:"publicKey"`
+	Signature string             `json:"signature"` // empty while the stamp could be sent
+	Scheme    string             `json:"scheme"`
+	CreatedAt Timestamp          `json:"createdAt"`
+}
+
+// User is the part of a vote's user that says whose it is.
+type User struct {
+	Name string `json:"userName"`
+}
+
+// Timestamp is a time of an answer: both are decimal.
+type Timestamp struct {
+	Seconds string `json:"seconds"` // since the epoch
+	Nanos   string `json:"nanos"`
+}
+
+// Time returns the time, zero if it is not one.
+func (t Timestamp) Time() time.Time {
+	seconds, err := strconv.ParseInt(t.Seconds, 10, 64)
+	nanos, nanosErr := strconv.ParseInt(t.Nanos, 10, 64)
+	if err != nil || nanosErr != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, nanos).UTC()
 }
 
 // Failure is why an activity failed.
@@ -57,6 +102,9 @@ func Path(kind activity.Type) (string, error) {
 	}
 	return "", fmt.Errorf("type %q has no path: use one of %v", kind, activity.Types())
 }
+
+// ParseActivity reads an answer that was kept, {"activity":…}.
+func ParseActivity(answer []byte) (*Activity, error) { return parseActivity(answer) }
 
 func parseActivity(answer []byte) (*Activity, error) {
 	var whole struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 )
@@ -28,6 +29,9 @@ func newAPIKeyCommand() *cobra.Command {
 type apiKeyNewCommand struct {
 	name, organization, out, expires, curve, config string
 	known                                           bool // the configuration has the user
+
+	tags  []string // of the user
+	votes bool     // the key votes, and does nothing else
 }
 
 func newAPIKeyNewCommand() *cobra.Command {
@@ -41,7 +45,10 @@ Standard output gets the lines for the configuration, to stand under "users:" of
 the organization; a running server re-reads them on SIGHUP. With --config, the
 organization need not be named if there is one, and for a user who is there already
 only the line of the key is printed, to stand under the user's "apiKeys:". To replace
-a key: add the new one, reload, have the client use it, remove the old one, reload.`),
+a key: add the new one, reload, have the client use it, remove the old one, reload.
+
+--votes is for a key that approves and rejects, and submits nothing: a key that is
+registered without a list of activities may not vote.`),
 		Example: paragraphs(`
   countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d
   countersign apikey new --name ci --config countersign.yaml --out ci-next.json`),
@@ -54,6 +61,8 @@ a key: add the new one, reload, have the client use it, remove the old one, relo
 	flags.StringVar(&c.config, "config", "", "`FILE` that has the organization, and perhaps the user: countersign.yaml")
 	flags.StringVar(&c.out, "out", "", "new `FILE` for the key")
 	flags.StringVar(&c.curve, "curve", "p256", "`KIND` of key: p256, secp256k1 or ed25519")
+	flags.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, which policies ask for; can be repeated")
+	flags.BoolVar(&c.votes, "votes", false, "a key that votes on what waits for approvals, and does nothing else")
 	flags.StringVar(&c.expires, "expires", "", "`TIME` that the key is accepted for, such as 90d or 12h (default: for ever)")
 	return command
 }
@@ -74,6 +83,9 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	if err := c.lookUp(); err != nil {
 		return err
 	}
+	if c.known && len(c.tags) > 0 {
+		return usagef("--tag: user %q is in %s: give the user the tags there", c.name, c.config)
+	}
 	expiry := ""
 	if c.expires != "" {
 		after, err := parseDays(c.expires)
@@ -92,9 +104,16 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	if err := writeNew(c.out, append(jsonLine(key), '\n')); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	line := fmt.Sprintf("          - {curve: %s, publicKey: %q%s}\n", key.Curve, key.PublicKey, expiry)
+	tags, activities := "", ""
+	if len(c.tags) > 0 {
+		tags = "        tags: " + string(jsonLine(c.tags)) + "\n"
+	}
+	if c.votes {
+		activities = fmt.Sprintf(", activities: [%s, %s]", activity.TypeApproveActivity, activity.TypeRejectActivity)
+	}
+	line := fmt.Sprintf("          - {curve: %s, publicKey: %q%s%s}\n", key.Curve, key.PublicKey, activities, expiry)
 	if !c.known {
-		line = fmt.Sprintf("      - name: %s\n        apiKeys:\n%s", jsonLine(c.name), line)
+		line = fmt.Sprintf("      - name: %s\n%s        apiKeys:\n%s", jsonLine(c.name), tags, line)
 	} else {
 		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: put this line under its apiKeys.\n", c.name, c.config)
 	}

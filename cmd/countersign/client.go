@@ -35,6 +35,11 @@ func (c *client) open(ctx context.Context) (err error) {
 	return err
 }
 
+// patient returns a client that sends a body again when an answer is lost.
+func (c *client) patient() (*api.Client, error) {
+	return api.New(api.Config{URL: c.base, OrganizationID: c.by.organizationID, Stamper: c.by.Signer})
+}
+
 // post stamps a body and posts it. An answer that is a refusal comes with an
 // error that has its message.
 func (c *client) post(ctx context.Context, path string, body []byte) ([]byte, error) {

@@ -27,6 +27,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"FORMAT":  one(secretFormats...),
 		"NETWORK": one("mainnet", "testnet", "signet", "regtest"),
 		"QUERY":   one(queries...),
+		"STATUS":  one("waiting", "completed", "rejected", "failed"),
 		"LEVEL":   one("debug", "info", "warn", "error"),
 	}
 }

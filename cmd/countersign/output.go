@@ -6,12 +6,20 @@ import (
 	"errors"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/countersign-dev/countersign/activity"
 )
 
 // printJSON writes a value as one line.
 func printJSON(w io.Writer, value any) error {
 	_, err := w.Write(append(jsonLine(value), '\n'))
+	return err
+}
+
+// printLine writes JSON that is there already to standard output, as one line.
+func printLine(cmd *cobra.Command, line []byte) error {
+	_, err := cmd.OutOrStdout().Write(append(bytes.TrimSpace(line), '\n'))
 	return err
 }
 

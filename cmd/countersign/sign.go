@@ -323,12 +323,17 @@ func confirmed(yes bool, ask func(tty *terminal.Terminal) error) error {
 // ask asks on the terminal. If standard error goes elsewhere, the transaction
 // is shown there too: the person asked must have seen it.
 func ask(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown view) error {
+	return askAbout(ctx, tty, stderr, shown, "Sign this "+shown.what()+"?")
+}
+
+// askAbout asks a question about what is shown.
+func askAbout(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown view, question string) error {
 	if !terminal.Is(stderr) {
 		if err := shown.render(tty); err != nil {
 			return err
 		}
 	}
-	yes, err := tty.Confirm(ctx, "Sign this "+shown.what()+"?")
+	yes, err := tty.Confirm(ctx, question)
 	if err != nil {
 		return err
 	}

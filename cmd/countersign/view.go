@@ -21,8 +21,9 @@ type view struct {
 	signer  []chains.Field  // what depends on who signs, if that is known
 	reading chains.Readings // what descriptors say
 	hazards []chains.Hazard
-	names   chains.Names // nil for those that are built in
-	message bool         // it is a message, not a transaction
+	names   chains.Names   // nil for those that are built in
+	message bool           // it is a message, not a transaction
+	waits   []chains.Field // of a request that waits for votes: by which user, for what
 }
 
 // what names it in a line or a question.
@@ -53,7 +54,7 @@ func (v view) render(w io.Writer) error {
 	fields := slices.Concat(v.signer, v.summary.Fields, v.reading.Show(), []chains.Field{
 		v.hazardField(),
 		chains.Text("summary digest", groups(v.summary.Digest())),
-	})
+	}, v.waits)
 	var text bytes.Buffer
 	effects := v.effects
 	if effects == nil {

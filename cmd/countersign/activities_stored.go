@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// storedActivities are the activities of an organization, read from a store.
+type storedActivities struct {
+	store        store.Store
+	organization string
+}
+
+// ListActivities implements activitySource.
+func (s *storedActivities) ListActivities(ctx context.Context, options api.ListOptions) ([]*api.Activity, error) {
+	filter := store.Filter{Before: options.Before, After: options.After, Limit: options.Limit}
+	for _, status := range options.Statuses {
+		filter.Statuses = append(filter.Statuses, string(status))
+	}
+	found, err := s.store.List(ctx, s.organization, filter)
+	if err != nil {
+		return nil, err
+	}
+	page := make([]*api.Activity, len(found))
+	for i := range found {
+		if page[i], err = activityOf(found[i]); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// GetActivity implements activitySource.
+func (s *storedActivities) GetActivity(ctx context.Context, id string) (*api.Activity, error) {
+	found, err := s.store.Get(ctx, s.organization, id)
+	return s.found(id, found, err)
+}
+
+// FindWaiting implements activitySource. It finds those that do not wait too.
+func (s *storedActivities) FindWaiting(ctx context.Context, of activity.Fingerprint) (*api.Activity, error) {
+	found, err := s.store.Find(ctx, s.organization, of)
+	return s.found(of.String(), found, err)
+}
+
+func (s *storedActivities) found(which string, found store.Activity, err error) (*api.Activity, error) {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("organization %s has no activity %s", s.organization, which)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return activityOf(found)
+}
+
+// activityOf reads a record as its owner is shown it: nothing is hidden. Which
+// votes are missing is not known without the directory and the policy.
+func activityOf(found store.Activity) (*api.Activity, error) {
+	record, err := activity.DecodeRecord(found.Data)
+	if err != nil {
+		return nil, fmt.Errorf("activity %s: %w", found.ID, err)
+	}
+	if reading := record.Reading; reading != nil && record.Status.Waits() {
+		summary, shown := reading.SummaryDigest(), reading.Digest()
+		record.Viewer.Review = &activity.Review{
+			Shown: hex.EncodeToString(shown[:]), SummaryDigest: hex.EncodeToString(summary[:]),
+			Summary: reading.Summary, Effects: reading.Effects, Hazards: reading.Hazards, Sentences: reading.Sentences,
+			KeyIDs: reading.KeyIDs, Readings: reading.Readings,
+			PolicyDigest: record.Decision.PolicyDigest, Rules: record.Decision.Rules, Reason: record.Decision.Reason,
+		}
+	}
+	return api.ParseActivity(record.AppendAnswer(nil))
+}
