@@ -268,8 +268,11 @@ leaves.`),
 func newLogKeyCommand() *cobra.Command {
 	var flags logFlags
 	command := &cobra.Command{
-		Use:     "key",
-		Short:   "Print the key that verifies the log",
+		Use:   "key",
+		Short: "Print the key that verifies the log",
+		Long: paragraphs(`
+Print the key that verifies checkpoints and proofs of the log, for those that check
+them on other machines. The store is not opened.`),
 		Example: "  countersign log key --config countersign.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -294,8 +297,11 @@ func newLogKeyCommand() *cobra.Command {
 func newLogCheckCommand() *cobra.Command {
 	var key string
 	command := &cobra.Command{
-		Use:     "check [FILE]",
-		Short:   "Verify a proof, without a store",
+		Use:   "check [FILE]",
+		Short: "Verify a proof, without a store",
+		Long: paragraphs(`
+Verify a proof that log prove printed, from FILE or standard input, with the key of
+the log alone, and print which record it is of.`),
 		Example: "  countersign log check --log-key countersign/6e1f…+1234abcd+AQ… activity.proof",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -50,15 +50,17 @@ func TestReviewedAgainstTheBody(t *testing.T) {
 		attack func(*api.Activity)
 		want   string
 	}{
-		"another body":            {func(a *api.Activity) { a.Votes[0].Message = other.Votes[0].Message }, "another body"},
-		"another fingerprint":     {func(a *api.Activity) { a.Fingerprint = other.Fingerprint }, "another body"},
-		"another whole review":    {func(a *api.Activity) { a.Review = other.Review }, "in another way"},
-		"another summary":         {func(a *api.Activity) { a.Review.Summary = other.Review.Summary }, "summaryDigest"},
-		"another summary, hashed": {func(a *api.Activity) { a.Review.Summary, a.Review.SummaryDigest = other.Review.Summary, other.Review.SummaryDigest }, "shown"},
-		"other effects":           {func(a *api.Activity) { a.Review.Effects = other.Review.Effects }, "shown"},
-		"another key":             {func(a *api.Activity) { a.Review.KeyIDs = []string{"key-9"} }, "shown"},
-		"no review":               {func(a *api.Activity) { a.Review = nil }, "nothing to vote on"},
-		"no votes":                {func(a *api.Activity) { a.Votes = nil }, "no body"},
+		"another body":         {func(a *api.Activity) { a.Votes[0].Message = other.Votes[0].Message }, "another body"},
+		"another fingerprint":  {func(a *api.Activity) { a.Fingerprint = other.Fingerprint }, "another body"},
+		"another whole review": {func(a *api.Activity) { a.Review = other.Review }, "in another way"},
+		"another summary":      {func(a *api.Activity) { a.Review.Summary = other.Review.Summary }, "summaryDigest"},
+		"another summary, hashed": {func(a *api.Activity) {
+			a.Review.Summary, a.Review.SummaryDigest = other.Review.Summary, other.Review.SummaryDigest
+		}, "shown"},
+		"other effects": {func(a *api.Activity) { a.Review.Effects = other.Review.Effects }, "shown"},
+		"another key":   {func(a *api.Activity) { a.Review.KeyIDs = []string{"key-9"} }, "shown"},
+		"no review":     {func(a *api.Activity) { a.Review = nil }, "nothing to vote on"},
+		"no votes":      {func(a *api.Activity) { a.Votes = nil }, "no body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			waiting := waitingAnswer(t, "")
