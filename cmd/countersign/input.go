@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,32 +18,57 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
 
-// readTransaction reads the hex of one transaction from standard input, without
-// the white space around it.
-func readTransaction(cmd *cobra.Command) (string, error) {
-	if terminal.Is(cmd.InOrStdin()) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "Paste the unsigned transaction in hex, then press Enter and Ctrl-D:")
+// readTransaction reads one transaction from a file, or from standard input if none is
+// named, without the white space around it.
+func readTransaction(cmd *cobra.Command, file ...string) (string, error) {
+	in, from := cmd.InOrStdin(), "standard input"
+	if len(file) > 0 && file[0] != "" && file[0] != fromStandardInput {
+		opened, err := os.Open(file[0])
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = opened.Close() }()
+		in, from = opened, file[0]
+	} else if terminal.Is(in) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "Paste the transaction in hex, then press Enter and Ctrl-D:")
 	}
-	text, err := readAll(cmd.Context(), cmd.InOrStdin(), lines.MaxLength)
+	text, err := readAll(cmd.Context(), in, lines.MaxLength)
 	if err != nil {
-		return "", fmt.Errorf("read the transaction from standard input: %w", err)
+		return "", fmt.Errorf("read the transaction from %s: %w", from, err)
 	}
 	return string(bytes.TrimSpace(text)), nil
 }
 
-// readTransactionOf reads one transaction of a type. A PSBT may be in hex, base64
-// or binary: it is returned in hex, with the encoding in which it came. What is in
-// none of them is returned as it is, for the engine to explain.
-func readTransactionOf(cmd *cobra.Command, kind activity.TransactionType) (string, bitcoin.Encoding, error) {
-	unsigned, err := readTransaction(cmd)
-	if err != nil || kind != activity.TransactionTypeBitcoin {
-		return unsigned, bitcoin.Hex, err
+// readTransactionOf reads one transaction of a type, see decodeAs.
+func readTransactionOf(cmd *cobra.Command, kind activity.TransactionType, file ...string) (string, bitcoin.Encoding, error) {
+	content, err := readTransaction(cmd, file...)
+	if err != nil {
+		return "", bitcoin.Hex, err
 	}
-	raw, encoding, err := bitcoin.Decode([]byte(unsigned))
-	if err != nil || encoding == bitcoin.Hex {
-		return unsigned, bitcoin.Hex, nil //nolint:nilerr // the engine explains what is in none of the encodings
+	text, encoding := decodeAs(kind, content)
+	return text, encoding, nil
+}
+
+// decodeAs returns a transaction of a type in hex. A PSBT may be in hex, base64 or
+// binary, which is returned too; other transactions may have their hex wrapped over
+// lines. What is in none of them is returned as it is, for the engine to explain.
+func decodeAs(kind activity.TransactionType, content string) (string, bitcoin.Encoding) {
+	if kind == activity.TransactionTypeBitcoin {
+		raw, encoding, err := bitcoin.Decode([]byte(content))
+		if err == nil && encoding != bitcoin.Hex {
+			return hex.EncodeToString(raw), encoding
+		}
 	}
-	return hex.EncodeToString(raw), encoding, nil
+	return unwrapped(content), bitcoin.Hex
+}
+
+// unwrapped joins hex that was wrapped over lines; anything else stays as it is.
+func unwrapped(content string) string {
+	joined := strings.Join(strings.Fields(content), "")
+	if _, err := hex.DecodeString(strings.TrimPrefix(joined, "0x")); err != nil {
+		return content
+	}
+	return joined
 }
 
 // readAll reads all of the input if it is not longer than most bytes. It does

@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/hex"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -16,30 +18,45 @@ func newInspectCommand() *cobra.Command {
 	var network networkFlag
 	var ofBitcoin bitcoinMessageFlags
 	command := &cobra.Command{
-		Use:   "inspect",
+		Use:   "inspect [FILE]",
 		Short: "Show what a transaction does, without any key",
 		Long: paragraphs(`
-Read a transaction from standard input in hex (a PSBT also in base64 or binary), as
-strictly as sign does, and show
-what it does and its hazards (those that do not depend on who signs). Hazards are
-no failure here: the exit status is 0 if the transaction can be read.
+Read a transaction from FILE or standard input, in hex (a PSBT also in base64 or
+binary), as strictly as sign does, and show what it does and its hazards (those that
+do not depend on who signs). Hazards are no failure here: the exit status is 0 if the
+transaction can be read. Without --type it is taken for the one type whose reader takes
+it, which is said.
+
+A transaction that is signed is shown too, with who signed it: the address that the
+signature recovers to, or those whose signatures verify. Of Bitcoin, that is a PSBT: a
+network transaction does not say what its inputs are worth.
 
 --json prints one line: {"summary":{…},"effects":[…],"hazards":[{"name","detail","effect"}],
-"summaryDigest":"…"}. A hazard's "effect" is the index of the effect that carries it.
+"summaryDigest":"…"}; of a signed one with "signed" and "signers", of one whose type was
+not given with "type". A hazard's "effect" is the index of the effect that carries it.
 The digest is the SHA-256 of the bytes of "summary" as they are printed.
 
 --config names a configuration whose descriptors read the calls, and whose tokens
 and labels name what is shown; "readings" and "readingsDigest" are added then.`),
-		Example: "  countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: paragraphs(`
+  countersign inspect --type ethereum < unsigned.hex
+  countersign inspect signed.hex`),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := ""
+			if len(args) > 0 {
+				file = args[0]
+			}
+			if message != "" && file != "" {
+				return usagef("--message reads from standard input: 'countersign inspect --message %s < %s'", message, file)
+			}
 			if err := ofBitcoin.check(message); err != nil {
 				return err
 			}
 			if message != "" {
 				return inspectMessage(cmd, message, kind, &ofBitcoin, network, asJSON, configFile)
 			}
-			return inspect(cmd, kind, network, asJSON, configFile)
+			return inspect(cmd, kind, file, network, asJSON, configFile)
 		},
 	}
 	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
@@ -51,16 +68,12 @@ and labels name what is shown; "readings" and "readingsDigest" are added then.`)
 	return command
 }
 
-func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool, configFile string) error {
-	ofType, err := parseType(kind)
-	if err != nil {
-		return err
-	}
+func inspect(cmd *cobra.Command, kind, file string, network networkFlag, asJSON bool, configFile string) error {
 	limits, err := network.limits()
 	if err != nil {
 		return err
 	}
-	unsigned, _, err := readTransactionOf(cmd, ofType)
+	read, err := readTransactionAs(cmd, kind, file, limits)
 	if err != nil {
 		return err
 	}
@@ -68,15 +81,29 @@ func inspect(cmd *cobra.Command, kind string, network networkFlag, asJSON bool, 
 	if err != nil {
 		return err
 	}
-	inspection, err := countersign.Inspect(ofType, unsigned, limits)
+	seen, err := inspectEither(read.kind, read.text, limits)
 	if err != nil {
 		return err
 	}
-	return printInspection(cmd, &inspection, known, false, asJSON)
+	if seen.signed {
+		fmt.Fprintln(cmd.ErrOrStderr(), seen.signedBy())
+	}
+	about := inspectedAs{Signed: seen.signed, Signers: seen.signers}
+	if read.guessed {
+		about.Type = read.kind
+	}
+	return printInspection(cmd, &seen.Inspection, known, false, asJSON, about)
+}
+
+// inspectedAs is what inspect found out besides what the transaction does.
+type inspectedAs struct {
+	Type    activity.TransactionType `json:"type,omitempty"`
+	Signed  bool                     `json:"signed,omitempty"`
+	Signers []string                 `json:"signers,omitempty"`
 }
 
 // printInspection prints what was read, for a person or as JSON.
-func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, known *knowledge, message, asJSON bool) error {
+func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, known *knowledge, message, asJSON bool, about ...inspectedAs) error {
 	*inspection = inspection.ReadWith(known.reader())
 	if !asJSON {
 		return view{summary: inspection.Summary, reading: inspection.Readings, hazards: inspection.Hazards,
@@ -90,8 +117,9 @@ func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, kno
 		SummaryDigest  string          `json:"summaryDigest"`
 		Readings       chains.Readings `json:"readings,omitempty"`
 		ReadingsDigest string          `json:"readingsDigest,omitempty"`
+		inspectedAs
 	}{inspection.Summary, orEmpty(inspection.Summary.Effects), orEmpty(inspection.Hazards), hex.EncodeToString(digest[:]),
-		inspection.Readings, inspection.Readings.DigestText()})
+		inspection.Readings, inspection.Readings.DigestText(), append(about, inspectedAs{})[0]})
 }
 
 // orEmpty returns the list, so that no list is written as [] and not as null.

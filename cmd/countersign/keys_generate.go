@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,13 +82,20 @@ func registerKeyFlags(cmd *cobra.Command, curve, name *string) {
 	cmd.Flags().StringVar(name, "name", "", "`NAME` of the key: free text for people")
 }
 
+// curvePrefix is what names of curves have in the API; "secp256k1" is taken in short.
+const curvePrefix = "CURVE_"
+
 func parseCurve(name string) (keystore.Curve, error) {
 	if name == "" {
 		return 0, usagef("--curve is missing: use CURVE_SECP256K1 or CURVE_ED25519")
 	}
-	curve, err := keystore.ParseCurve(name)
+	full := name
+	if !strings.HasPrefix(name, curvePrefix) {
+		full = curvePrefix + strings.ToUpper(name)
+	}
+	curve, err := keystore.ParseCurve(full)
 	if err != nil {
-		return 0, usagef("--curve: %v", err)
+		return 0, usagef("--curve: unknown curve %q: use secp256k1 or ed25519, or CURVE_SECP256K1 or CURVE_ED25519", name)
 	}
 	return curve, nil
 }

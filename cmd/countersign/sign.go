@@ -47,7 +47,8 @@ func newSignCommand() *cobra.Command {
 		Short: "Sign transactions",
 		Long: paragraphs(`
 Sign one transaction: its hex comes from standard input, the signed hex goes to
-standard output. A PSBT may be in hex, base64 or binary, and goes out in the
+standard output. Without --type it is taken for the one type whose reader takes it,
+which is said. A PSBT may be in hex, base64 or binary, and goes out in the
 encoding in which it came. Its summary is shown on standard error, and it asks for
 confirmation on the terminal; --yes skips the question. Without a terminal, as in
 a job, it refuses unless --yes is passed.
@@ -170,19 +171,24 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if c.message != "" {
 		return c.signMessage(cmd)
 	}
-	kind, err := parseType(c.kind)
-	if err != nil {
-		return err
+	if c.kind != "" {
+		if _, err := parseType(c.kind); err != nil {
+			return err
+		}
 	}
 	if c.signWith == "" {
 		return usagef("--sign-with is missing: an address of the key, or its id")
 	}
-	unsigned, encoding, err := readTransactionOf(cmd, kind)
+	limits, err := c.network.limits()
 	if err != nil {
 		return err
 	}
-	c.encoding = encoding
-	return c.signOne(cmd, activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned})
+	read, err := readTransactionAs(cmd, c.kind, "", limits)
+	if err != nil {
+		return err
+	}
+	c.encoding = read.encoding
+	return c.signOne(cmd, activity.SignTransactionIntent{Type: read.kind, SignWith: c.signWith, UnsignedTransaction: read.text})
 }
 
 // engine makes the engine over the keystore. The caller closes it.

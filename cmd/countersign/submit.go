@@ -20,7 +20,7 @@ var queries = []string{"get_activity", "whoami"}
 
 func newSubmitCommand() *cobra.Command {
 	var to client
-	var query string
+	var query, save string
 	command := &cobra.Command{
 		Use:   "submit",
 		Short: "Stamp a request and send it to a server",
@@ -30,22 +30,25 @@ its type, and print the answer. A refusal is printed too, and the exit status is
 1. If the body has no timestampMs or no organizationId, it gets the time and the
 organization of the API key; otherwise it is sent as it is, byte for byte.
 
-A body that is sent again unaltered, with its own timestampMs, is carried out
-once and answered the same.
+Sending the same bytes again returns the recorded answer. --save-body keeps what is
+sent, with the time that was filled in, before it is sent: if no answer comes, submit
+that file.
 
 --query sends a query instead, whose body has no type and no time.`),
 		Example: paragraphs(`
   countersign submit --url http://127.0.0.1:8080 --api-key api-key.json < body.json
+  countersign submit --save-body sent.json --url http://127.0.0.1:8080 --api-key api-key.json < body.json
   echo '{}' | countersign submit --query whoami --url http://127.0.0.1:8080 --api-key api-key.json`),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return submit(cmd, &to, query) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return submit(cmd, &to, query, save) },
 	}
 	to.register(command)
+	command.Flags().StringVar(&save, "save-body", "", "new `FILE` for the body as it is sent")
 	command.Flags().StringVar(&query, "query", "", "`QUERY` to send: "+strings.Join(queries, ", "))
 	return command
 }
 
-func submit(cmd *cobra.Command, to *client, query string) error {
+func submit(cmd *cobra.Command, to *client, query, save string) error {
 	if query != "" && !slices.Contains(queries, query) {
 		return usagef("--query: unknown query %q: use %s", query, strings.Join(queries, ", "))
 	}
@@ -59,6 +62,11 @@ func submit(cmd *cobra.Command, to *client, query string) error {
 	path, body, err := completed(body, query, to.by.organizationID, time.Now())
 	if err != nil {
 		return err
+	}
+	if save != "" {
+		if err := writeNew(save, body); err != nil {
+			return fmt.Errorf("--save-body: %w: nothing was sent", err)
+		}
 	}
 	answer, err := to.post(cmd.Context(), path, body)
 	if len(answer) > 0 {

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+)
+
+// transactionInput is a transaction as it was read, with what it was taken for.
+type transactionInput struct {
+	kind     activity.TransactionType
+	guessed  bool // by its bytes: no type was given
+	text     string
+	encoding bitcoin.Encoding
+}
+
+// readTransactionAs reads a transaction of the type that --type names, or of the one
+// type whose reader takes it if none is named. No two readers of the five chains take
+// the same bytes as far as is known; if two did, neither would be chosen.
+func readTransactionAs(cmd *cobra.Command, named, file string, limits countersign.Limits) (transactionInput, error) {
+	var read transactionInput
+	var err error
+	if named != "" {
+		if read.kind, err = parseType(named); err != nil {
+			return read, err
+		}
+		read.text, read.encoding, err = readTransactionOf(cmd, read.kind, file)
+		return read, err
+	}
+	content, err := readTransaction(cmd, file)
+	if err != nil {
+		return read, err
+	}
+	var taken []transactionInput
+	var refusals []string
+	for _, kind := range countersign.TransactionTypes() {
+		text, encoding := decodeAs(kind, content)
+		_, err := inspectEither(kind, text, limits)
+		if err == nil {
+			taken = append(taken, transactionInput{kind, true, text, encoding})
+			continue
+		}
+		refusals = append(refusals, fmt.Sprintf("  %s: %v", shortType(kind), err))
+	}
+	switch len(taken) {
+	case 1:
+		fmt.Fprintf(cmd.ErrOrStderr(), "Taken for %s: no other chain reads it. --type says it beforehand.\n", taken[0].kind)
+		return taken[0], nil
+	case 0:
+		return read, errors.New("this is a transaction of none of the chains; name the one that it is meant for with --type:\n" + strings.Join(refusals, "\n"))
+	}
+	var kinds []string
+	for _, one := range taken {
+		kinds = append(kinds, shortType(one.kind))
+	}
+	return read, usagef("this can be read as a transaction of %s: say which with --type", strings.Join(kinds, " and of "))
+}
+
+// shortType is a type as --type takes it in short.
+func shortType(kind activity.TransactionType) string {
+	return strings.ToLower(strings.TrimPrefix(string(kind), typePrefix))
+}
+
+// inspected is a transaction that was read, and who has signed it already.
+type inspected struct {
+	countersign.Inspection
+	signed  bool
+	signers []string // those whose signatures were verified
+}
+
+// inspectEither reads an unsigned transaction, or else one that is signed: without its
+// signatures, which are verified.
+func inspectEither(kind activity.TransactionType, text string, limits countersign.Limits) (inspected, error) {
+	read, err := countersign.Inspect(kind, text, limits)
+	raw, decodeErr := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	if decodeErr != nil {
+		return inspected{Inspection: read}, err
+	}
+	unsigned, signers, isSigned, unsignErr := withoutSignature(kind, raw)
+	switch {
+	case err == nil: // the reader takes those that others are still to sign
+		signers = append(signers, signersIn(read.Summary.Fields)...)
+		return inspected{read, len(signers) > 0, signers}, nil
+	case !isSigned:
+		return inspected{}, err
+	case unsignErr != nil:
+		return inspected{}, unsignErr
+	}
+	read, err = countersign.Inspect(kind, hex.EncodeToString(unsigned), limits)
+	return inspected{read, true, signers}, err
+}
+
+// signedBy says who has signed.
+func (i *inspected) signedBy() string {
+	if len(i.signers) == 0 {
+		return "This transaction is signed; of this kind of signature it is not said by whom."
+	}
+	return "This transaction is signed by " + strings.Join(i.signers, ", ") + "."
+}
