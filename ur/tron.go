@@ -5,11 +5,12 @@ import "fmt"
 // TronSignRequest is Keystone's tron-sign-request, which carries the raw bytes. It
 // has no stamp.
 type TronSignRequest struct {
-	ID     UUID
-	Data   []byte // Transaction.raw
-	Kind   int    // 1: transaction, 2: message, 3: typed data; 1 in the layout that has none
-	Path   Keypath
-	Origin string
+	ID      UUID
+	Data    []byte // Transaction.raw, or a message
+	Kind    int    // 1: transaction, 2: message, 3: typed data; 1 in the layout that has none
+	Path    Keypath
+	Address []byte // empty: not named
+	Origin  string
 }
 
 // tronOld is the layout of firmware before 2.5.0, tronNew the one since, which has
@@ -35,7 +36,7 @@ type (
 // TronSignature is its answer, tron-signature.
 type TronSignature struct {
 	ID        UUID   `cbor:"1,keyasint,omitzero"`
-	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ recovery id: 65 bytes
+	Signature []byte `cbor:"2,keyasint"` // r ‖ s ‖ v, 27 or 28, as in TronWeb: 65 bytes
 }
 
 // DecodeTronSignRequest reads a tron-sign-request in either layout.
@@ -43,13 +44,18 @@ func DecodeTronSignRequest(m Message) (TronSignRequest, error) {
 	var newer tronNew
 	newErr := decodeForeign(m, &newer, TypeTronSignRequest)
 	if newErr == nil {
-		return TronSignRequest{newer.ID, newer.Data, newer.Kind, newer.Path, newer.Origin}, nil
+		return TronSignRequest{newer.ID, newer.Data, newer.Kind, newer.Path, newer.Address, newer.Origin}, nil
 	}
 	var older tronOld
 	if err := decodeForeign(m, &older, TypeTronSignRequest); err != nil {
 		return TronSignRequest{}, fmt.Errorf("%w (and in the newer layout: %w)", err, newErr)
 	}
-	return TronSignRequest{older.ID, older.Data, 1, older.Path, older.Origin}, nil
+	return TronSignRequest{older.ID, older.Data, 1, older.Path, older.Address, older.Origin}, nil
+}
+
+// Message encodes the request, in the layout of today.
+func (r TronSignRequest) Message() Message {
+	return Message{TypeTronSignRequest, marshal(tronNew(r))}
 }
 
 // Message encodes the signature.

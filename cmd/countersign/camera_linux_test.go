@@ -19,9 +19,12 @@ import (
 
 	"github.com/btcsuite/btcd/psbt/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/ur"
 )
 
 // cameraCase is a transaction that goes to the offline machine and back.
@@ -63,6 +66,38 @@ func TestCamera(t *testing.T) {
 		read := readers[number%2]
 		body := fmt.Sprintf("body%d.json", number)
 		t.Run(name, func(t *testing.T) { s.loop(t, c, keys[c.chain.curve], body, read) })
+	}
+	t.Run("message", func(t *testing.T) { s.messageLoop(t, keys[keystore.CurveSecp256k1], readers) })
+}
+
+// messageLoop takes typed data that another wallet draws over the air gap, and the
+// signature back: go-ethereum recovers the key.
+func (s *session) messageLoop(t *testing.T, key keyLine, readers []pictureReader) {
+	public, err := crypto.DecompressPubkey(mustHex(t, key.PublicKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := crypto.PubkeyToAddress(*public)
+	request := ethMessage(t, ur.EthTyped, typedText)
+	request.Address = address[:]
+	encoder, err := ur.NewEncoder(request.Message(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := t.TempDir()
+	for i := range encoder.Parts() {
+		code, err := qrcode.New(strings.ToUpper(encoder.Next()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		photograph(t, filepath.Join(asked, fmt.Sprintf("%04d.png", i)), modulesOf(strings.Join(code.Lines(), "\n")), float64(i%5-2))
+	}
+	answered := s.drawn(t, readers[0](asked), true, "sign", "--config", "offline/countersign.yaml", "--allow", "all", "--scan", "--qr")
+	signature := signatureIn(t, string(readers[1](answered)), ur.TypeEthSignature, 65)
+	signature[64] -= 27
+	recovered, err := crypto.SigToPub(typedDigest(t, typedText), signature)
+	if err != nil || crypto.PubkeyToAddress(*recovered) != address {
+		t.Errorf("the signature is of another key: %v", err)
 	}
 }
 
@@ -144,7 +179,7 @@ func (s *session) drawn(t *testing.T, stdin []byte, asks bool, args ...string) s
 	command.Stderr = &stderr
 	p := sit(t, command)
 	if asks {
-		p.sees(question)
+		p.sees("? [y/N] ")
 		p.types("y\n")
 	}
 	frames := p.frames()

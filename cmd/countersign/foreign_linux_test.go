@@ -23,7 +23,7 @@ func scanned(t *testing.T, message ur.Message, answer string, args ...string) (s
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(strings.ToUpper(message.String())+"\n"), &out, &talk
 	p := sit(t, command)
 	if answer != "" {
-		p.sees(question)
+		p.sees("? [y/N] ")
 		p.types(answer)
 	}
 	status = p.ends()
@@ -88,8 +88,7 @@ func TestEthSignRequestRefused(t *testing.T) {
 		want   string
 	}{
 		"chain":    {func(r *ur.EthSignRequest) { r.ChainID = 10 }, nil, "the request names chain 10, and the transaction is for another"},
-		"typed":    {func(r *ur.EthSignRequest) { r.Kind = ur.EthTyped }, nil, "typed data (EIP-712): messages are not signed from codes"},
-		"personal": {func(r *ur.EthSignRequest) { r.Kind = ur.EthPersonal }, nil, "personal message (EIP-191): messages are not signed from codes"},
+		"typed":    {func(r *ur.EthSignRequest) { r.Kind = ur.EthTyped }, nil, "eth-sign-request of typed data (EIP-712): eip712: "},
 		"unknown":  {func(r *ur.EthSignRequest) { r.Kind = 9 }, nil, "unknown kind 9"},
 		"key":      {func(*ur.EthSignRequest) {}, []string{"--sign-with", fixtureID}, "the request asks for a signature of " + fixtureAddress},
 		"--yes":    {func(*ur.EthSignRequest) {}, []string{"--yes"}, "it has no stamp, so only a person at the terminal can say yes to it"},
@@ -133,9 +132,9 @@ func TestSolSignRequest(t *testing.T) {
 	if _, err := solanaDemo.check(hex.EncodeToString(signed), public); err != nil {
 		t.Error(err)
 	}
-	text := ur.SolSignRequest{Data: []byte("\xffsolana offchain"), Address: public.Bytes(), Kind: 1}
-	if _, stderr, status := scanned(t, text.Message(), ""); status != exitFailure || !strings.Contains(stderr, "neither a transaction nor a message of one") {
-		t.Errorf("a message: exit status %d, %s", status, stderr)
+	neither := ur.SolSignRequest{Data: []byte{1, 2, 3}, Address: public.Bytes(), Kind: 1}
+	if _, stderr, status := scanned(t, neither.Message(), ""); status != exitFailure || !strings.Contains(stderr, "neither text, nor a transaction, nor the message of one") {
+		t.Errorf("neither: exit status %d, %s", status, stderr)
 	}
 }
 

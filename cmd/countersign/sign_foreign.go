@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/messages/solanamsg"
 	"github.com/countersign-dev/countersign/ur"
 )
 
@@ -37,34 +38,33 @@ func intentOf(kind activity.TransactionType, unsigned []byte) activity.SignTrans
 	return activity.SignTransactionIntent{Type: kind, UnsignedTransaction: hex.EncodeToString(unsigned)}
 }
 
-// errMessages is the refusal of what is no transaction.
-var errMessages = errors.New("messages are not signed from codes")
-
 func readEthSignRequest(message ur.Message) (*foreignRequest, error) {
 	asked, err := ur.DecodeEthSignRequest(message)
 	if err != nil {
 		return nil, err
 	}
+	foreign := &foreignRequest{origin: asked.Origin, path: asked.Path.String()}
 	switch asked.Kind {
 	case ur.EthLegacy, ur.EthTx:
+		foreign.intent = intentOf(activity.TransactionTypeEthereum, asked.Data)
 	case ur.EthTyped:
-		return nil, fmt.Errorf("eth-sign-request of typed data (EIP-712): %w", errMessages)
+		foreign.message = foreignMessage("eip712", asked.Data)
+		foreign.what = "eth-sign-request of typed data (EIP-712)"
 	case ur.EthPersonal:
-		return nil, fmt.Errorf("eth-sign-request of a personal message (EIP-191): %w", errMessages)
+		foreign.message = foreignMessage("personal", asked.Data)
+		foreign.what = "eth-sign-request of a personal message (EIP-191)"
 	default:
 		return nil, fmt.Errorf("eth-sign-request of unknown kind %d", asked.Kind)
 	}
-	foreign := &foreignRequest{
-		intent: intentOf(activity.TransactionTypeEthereum, asked.Data),
-		origin: asked.Origin,
-		path:   asked.Path.String(),
-		answer: func(_, signed []byte) (ur.Message, error) {
-			signature, err := ethSignature(signed)
-			return ur.EthSignature{ID: asked.ID, Signature: signature}.Message(), err
-		},
+	foreign.answer = func(_, signed []byte) (ur.Message, error) {
+		signature, err := ethSignature(signed)
+		if foreign.message != nil {
+			signature, err = recoverable(signed)
+		}
+		return ur.EthSignature{ID: asked.ID, Signature: signature}.Message(), err
 	}
 	if len(asked.Address) > 0 {
-		foreign.intent.SignWith = common.Address(asked.Address).Hex()
+		foreign.signer = common.Address(asked.Address).Hex()
 	}
 	if asked.ChainID != 0 {
 		foreign.chainID = strconv.FormatUint(asked.ChainID, 10)
@@ -95,23 +95,24 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	transaction, err := solanaTransaction(asked.Data)
-	if err != nil {
-		return nil, err
-	}
-	foreign := &foreignRequest{
-		intent: intentOf(activity.TransactionTypeSolana, transaction),
-		origin: asked.Origin,
-		path:   asked.Path.String(),
-		answer: func(unsigned, signed []byte) (ur.Message, error) {
-			signature, err := solSignature(unsigned, signed)
-			return ur.SolSignature{ID: asked.ID, Signature: signature}.Message(), err
-		},
-	}
+	foreign := &foreignRequest{origin: asked.Origin, path: asked.Path.String(), answer: func(unsigned, signed []byte) (ur.Message, error) {
+		signature, err := solSignature(unsigned, signed)
+		return ur.SolSignature{ID: asked.ID, Signature: signature}.Message(), err
+	}}
 	if len(asked.Address) == 32 {
-		foreign.intent.SignWith = base58.Encode(asked.Address)
+		foreign.signer = base58.Encode(asked.Address)
 	}
-	return foreign, nil
+	if solanamsg.IsOffchain(asked.Data) || solanamsg.IsRawText(asked.Data) {
+		foreign.message = foreignMessage("solana", []byte(hex.EncodeToString(asked.Data)))
+		foreign.what = "sol-sign-request of a message"
+		foreign.answer = func(_, signed []byte) (ur.Message, error) {
+			return ur.SolSignature{ID: asked.ID, Signature: signed[:solSlot]}.Message(), nil
+		}
+		return foreign, nil
+	}
+	transaction, err := solanaTransaction(asked.Data)
+	foreign.intent = intentOf(activity.TransactionTypeSolana, transaction)
+	return foreign, err
 }
 
 // solSlot is the length of a signature, and of its slot in a transaction.
@@ -133,11 +134,11 @@ func solanaTransaction(data []byte) ([]byte, error) {
 		slots = int(data[1])
 	}
 	if slots == 0 || slots > 127 {
-		return nil, fmt.Errorf("sol-sign-request: neither a transaction nor a message of one: %w (%w)", errMessages, whole)
+		return nil, fmt.Errorf("sol-sign-request: neither text, nor a transaction, nor the message of one: %w", whole)
 	}
 	wrapped := append(append([]byte{byte(slots)}, make([]byte, solSlot*slots)...), data...)
 	if _, err := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(wrapped), countersign.Limits{}); err != nil {
-		return nil, fmt.Errorf("sol-sign-request: neither a transaction nor a message of one: %w (%w)", errMessages, err)
+		return nil, fmt.Errorf("sol-sign-request: neither text, nor a transaction, nor the message of one: %w", err)
 	}
 	return wrapped, nil
 }
@@ -168,24 +169,58 @@ func solSignature(unsigned, signed []byte) ([]byte, error) {
 	return added, nil
 }
 
+// Kinds of data of a tron-sign-request.
+const (
+	tronTransaction = 1
+	tronMessage     = 2
+)
+
 func readTronSignRequest(message ur.Message) (*foreignRequest, error) {
 	asked, err := ur.DecodeTronSignRequest(message)
 	if err != nil {
 		return nil, err
 	}
-	if asked.Kind != 1 {
-		return nil, fmt.Errorf("tron-sign-request of kind %d: %w", asked.Kind, errMessages)
+	foreign := &foreignRequest{origin: asked.Origin, path: asked.Path.String()}
+	if foreign.signer, err = tronAddress(asked.Address); err != nil {
+		return nil, err
 	}
-	return &foreignRequest{
-		intent: intentOf(activity.TransactionTypeTron, asked.Data),
-		origin: asked.Origin,
-		path:   asked.Path.String(),
-		answer: func(_, signed []byte) (ur.Message, error) {
-			signature, err := tronSignature(signed)
-			return ur.TronSignature{ID: asked.ID, Signature: signature}.Message(), err
-		},
-	}, nil
+	encode := tronSignature
+	switch asked.Kind {
+	case tronTransaction:
+		foreign.intent = intentOf(activity.TransactionTypeTron, asked.Data)
+	case tronMessage:
+		foreign.message = foreignMessage("tron", asked.Data)
+		foreign.what = "tron-sign-request of a message"
+		encode = recoverable
+	default:
+		return nil, fmt.Errorf("tron-sign-request of kind %d: 1, a transaction, and 2, a message, are signed", asked.Kind)
+	}
+	foreign.answer = func(_, signed []byte) (ur.Message, error) {
+		signature, err := encode(signed)
+		return ur.TronSignature{ID: asked.ID, Signature: signature}.Message(), err
+	}
+	return foreign, nil
 }
+
+// tronAddress is the address that a request names, in Base58Check; "" if it names
+// none. Wallets write its 20 bytes, its 21 bytes, or its text.
+func tronAddress(named []byte) (string, error) {
+	switch {
+	case len(named) == 0:
+		return "", nil
+	case len(named) == 20:
+		return base58.CheckEncode(named, tronVersion), nil
+	case len(named) == 21 && named[0] == tronVersion:
+		return base58.CheckEncode(named[1:], tronVersion), nil
+	}
+	if address, version, err := base58.CheckDecode(string(named)); err == nil && version == tronVersion && len(address) == 20 {
+		return string(named), nil
+	}
+	return "", errors.New("tron-sign-request: the address is neither 20 or 21 bytes nor Base58Check")
+}
+
+// tronVersion begins the 21 bytes of an address.
+const tronVersion = 0x41
 
 // tronSignature returns the last signature of a signed Transaction: field 2, which
 // comes last.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -64,9 +65,12 @@ func (c *signCommand) signScannedRequest(cmd *cobra.Command, message ur.Message)
 // foreignRequest is a request of another wallet.
 type foreignRequest struct {
 	intent  activity.SignTransactionIntent
-	chainID string // that the transaction must have; empty: not named
-	origin  string // what the request says of itself
-	path    string // where the other wallet keeps the key
+	message *activity.SignMessageIntent // in place of a transaction
+	what    string                      // names the message in a refusal
+	signer  string                      // address that is to sign; empty: not named
+	chainID string                      // that the transaction must have; empty: not named
+	origin  string                      // what the request says of itself
+	path    string                      // where the other wallet keeps the key
 	answer  func(unsigned, signed []byte) (ur.Message, error)
 }
 
@@ -88,7 +92,7 @@ func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err e
 	if err != nil {
 		return err
 	}
-	if asked.intent.SignWith, err = signerOf(c.signWith, asked.intent.SignWith); err != nil {
+	if asked.signer, err = signerOf(c.signWith, asked.signer); err != nil {
 		return err
 	}
 	engine, err := c.engine(cmd)
@@ -130,22 +134,42 @@ func signerOf(flag, named string) (string, error) {
 
 // confirmForeign shows, asks and signs.
 func (c *signCommand) confirmForeign(cmd *cobra.Command, engine *countersign.Engine, kind string, asked *foreignRequest) (string, error) {
-	prepared, err := engine.PrepareTransaction(cmd.Context(), c.at.organization, asked.intent)
-	if err != nil {
-		return "", explainRefusal(err)
+	prepare := c.prepareForeign
+	if asked.message != nil {
+		prepare = c.prepareForeignMessage
 	}
-	if err := checkChain(prepared, asked.chainID); err != nil {
+	prepared, sign, err := prepare(cmd.Context(), engine, asked)
+	if err != nil {
 		return "", err
 	}
 	if err := c.confirmWithout(cmd, prepared, kind, asked); err != nil {
 		return "", err
 	}
-	result, err := prepared.Sign(cmd.Context())
+	signed, err := sign(cmd.Context())
 	if err != nil {
 		return "", err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "Signed without a stamp: a request of type %s, confirmed at this terminal.\n", kind)
-	return result.SignedTransaction, nil
+	return signed, nil
+}
+
+// signer signs what was prepared, and returns it in hex.
+type signer func(context.Context) (string, error)
+
+// prepareForeign prepares the transaction of a request.
+func (c *signCommand) prepareForeign(ctx context.Context, engine *countersign.Engine, asked *foreignRequest) (*countersign.PreparedTransaction, signer, error) {
+	asked.intent.SignWith = asked.signer
+	prepared, err := engine.PrepareTransaction(ctx, c.at.organization, asked.intent)
+	if err != nil {
+		return nil, nil, explainRefusal(err)
+	}
+	if err := checkChain(prepared, asked.chainID); err != nil {
+		return nil, nil, err
+	}
+	return prepared, func(ctx context.Context) (string, error) {
+		result, err := prepared.Sign(ctx)
+		return result.SignedTransaction, err
+	}, nil
 }
 
 // confirmWithout says that there is no stamp, shows the transaction and asks.
@@ -154,6 +178,7 @@ func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.P
 	if err != nil {
 		return err
 	}
+	shown.message = asked.message != nil
 	fmt.Fprintf(cmd.ErrOrStderr(), "A request of type %s without a stamp: nothing says who asks.\n", kind)
 	if asked.origin != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "It says that it comes from %q.\n", asked.origin)
