@@ -92,8 +92,9 @@ for longer. --out-signed gets a short answer: fingerprint, signed transaction, p
 --scan: the request comes as QR codes, each payload a line on standard input, as
 zbarcam and 'countersign scan' print them; --qr draws the answer on the terminal. A
 stamped request needs --config. Requests of other wallets (psbt, crypto-psbt,
-eth-sign-request, sol-sign-request, tron-sign-request) have no stamp: only the
-person at the terminal says yes to them, and --yes is refused.`),
+eth-sign-request, sol-sign-request, tron-sign-request; transactions and messages)
+have no stamp: only the person at the terminal says yes to them, and --yes is
+refused.`),
 		Example: paragraphs(`
   countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
       --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 < transaction.hex > signed.hex
