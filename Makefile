@@ -47,6 +47,7 @@ vet:
 
 full:
 	go test -timeout 20m ./...
+	cd interop/browser && go test -timeout 20m .
 
 # Without cgo: the same over the pure-Go curve code.
 nocgo:

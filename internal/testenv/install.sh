@@ -39,6 +39,7 @@ missing() {
 	wants 'command -v jq' jq jq jq jq jq
 	wants 'command -v zbarimg' zbarimg zbar-tools zbar-tools zbar zbar
 	[ "$(uname)" != Linux ] || wants 'command -v qemu-aarch64-static' qemu-aarch64-static qemu-user-static qemu-user-static qemu-aarch64 ''
+	wants 'command -v chromium' chromium chromium chromium chromium chromium
 	wants 'command -v openssl' openssl openssl openssl openssl openssl
 	wants 'command -v softhsm2-util' softhsm2-util softhsm2 softhsm softhsm softhsm
 	wants 'command -v p11-kit' p11-kit 'p11-kit p11-kit-modules' 'p11-kit p11-kit-server' 'p11-kit p11-kit-server' p11-kit

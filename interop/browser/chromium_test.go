@@ -115,3 +115,9 @@ func (p *tab) window(width, height int64, scheme string) {
 	p.run(emulation.SetDeviceMetricsOverride(width, height, 1, width < 600),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 }
+
+// unverify makes the authenticator one that cannot verify its user any more.
+func (p *tab) unverify() {
+	p.t.Helper()
+	p.run(webauthn.SetUserVerified(p.authenticator, false))
+}

@@ -1,0 +1,266 @@
+package browser_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/httpapi/console"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// rules ask for two approvals by others than the submitter, for everything.
+const rules = `version: 1
+rules:
+  - name: payouts
+    allow: request
+    when: "effects.size() > 0"
+    approvals: [{count: 2, tag: finance, not: submitter}]
+`
+
+// house is a server with the page, and the engine behind it.
+type house struct {
+	*enginetest.Fixture
+	t      *testing.T
+	server *httptest.Server
+	origin string
+
+	mu        sync.Mutex
+	directory countersign.Directory
+	passkeys  map[string][]countersign.PasskeyConfig // by user
+	untagged  map[string]bool
+	ann       *enginetest.APIKey
+	sent      []sentVote
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, passkeys: map[string][]countersign.PasskeyConfig{}, untagged: map[string]bool{}, ann: enginetest.NewAPIKey(t)}
+	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Fixture = enginetest.New(t, func(config *countersign.Config) {
+		config.Directory, config.Policy, config.Now = h, file, time.Now
+	})
+	h.register()
+	listening := httptest.NewUnstartedServer(nil)
+	h.server = listening
+	_, port, _ := strings.Cut(listening.Listener.Addr().String(), ":")
+	h.origin = "http://localhost:" + port
+	page, err := console.New(console.Options{Origin: h.origin, RPID: "localhost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httpapi.New(h.Engine, httpapi.Options{})
+	listening.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, console.Path) {
+			page.ServeHTTP(w, r)
+			return
+		}
+		h.record(r)
+		api.ServeHTTP(w, r)
+	})
+	listening.Start()
+	t.Cleanup(listening.Close)
+	return h
+}
+
+// register makes the directory anew: the submitter; ann, who votes by API key; and
+// the owners of passkeys.
+func (h *house) register() {
+	h.t.Helper()
+	submitter, ann := h.APIKey.Config(), h.ann.Config()
+	ann.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
+	users := []countersign.UserConfig{
+		{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}},
+		{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{ann}},
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for name, passkeys := range h.passkeys {
+		user := countersign.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, Passkeys: passkeys}
+		if h.untagged[name] {
+			user.Tags = nil
+		}
+		users = append(users, user)
+	}
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.directory = directory
+}
+
+func (h *house) now() countersign.Directory {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.directory
+}
+
+// Organization implements countersign.Directory.
+func (h *house) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+	return h.now().Organization(ctx, id)
+}
+
+// Member implements countersign.Directory.
+func (h *house) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+	return h.now().Member(ctx, organizationID, id)
+}
+
+// sentVote is a request as it came in.
+type sentVote struct{ path, body, stamp string }
+
+// record keeps what the page sends, for attacks with it.
+func (h *house) record(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		h.t.Error(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sent = append(h.sent, sentVote{r.URL.Path, string(body), r.Header.Get(stamp.HeaderWebAuthn)})
+}
+
+// post sends a body with a stamp of a passkey, and returns status and answer.
+func (h *house) post(sent sentVote) (int, string) {
+	h.t.Helper()
+	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.server.URL+sent.path, strings.NewReader(sent.body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	request.Header.Set(stamp.HeaderWebAuthn, sent.stamp)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return response.StatusCode, string(answer)
+}
+
+// votes returns the votes that the page has sent.
+func (h *house) votes() []sentVote {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var votes []sentVote
+	for _, sent := range h.sent {
+		if strings.Contains(sent.path, "/submit/") {
+			votes = append(votes, sent)
+		}
+	}
+	return votes
+}
+
+// open opens the page in a tab.
+func (h *house) open(page *tab) {
+	h.t.Helper()
+	page.run(chromedp.Navigate(h.origin+console.Path+"#organization="+enginetest.Organization), chromedp.WaitReady("body[data-ready]", chromedp.ByQuery))
+}
+
+// enroll registers the passkey of a user, as the page prints it.
+func (h *house) enroll(page *tab, name string) {
+	h.t.Helper()
+	page.run(
+		chromedp.Click("#register summary", chromedp.ByQuery),
+		chromedp.SendKeys("#name", name, chromedp.ByQuery),
+		chromedp.Click("#create button", chromedp.ByQuery),
+		chromedp.WaitVisible("#configuration", chromedp.ByQuery),
+	)
+	printed := strings.Fields(page.text("#configuration"))
+	values := map[string]string{}
+	for i, word := range printed[:len(printed)-1] {
+		values[word] = printed[i+1]
+	}
+	spki, err := base64.RawURLEncoding.DecodeString(values["--public-key"])
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	cose, err := stamp.COSEKeyFromSPKI(spki)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.mu.Lock()
+	h.passkeys[name] = append(h.passkeys[name], countersign.PasskeyConfig{
+		CredentialID: values["--credential-id"], PublicKey: base64.RawURLEncoding.EncodeToString(cose), RPID: values["--rp-id"],
+		Origins: []string{values["--origin"]}, UserVerification: "required",
+		Activities: []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity},
+	})
+	h.mu.Unlock()
+	h.register()
+}
+
+// list opens the list with a touch.
+func (p *tab) list() {
+	p.t.Helper()
+	p.run(chromedp.Click("#open button", chromedp.ByQuery))
+	p.await("document.getElementById('status').textContent !== ''")
+}
+
+// click clicks a button of the first activity, and waits until the page has said
+// what came of it.
+func (p *tab) click(kind string) string {
+	p.t.Helper()
+	p.run(chromedp.Evaluate("document.getElementById('status').textContent = ''", nil),
+		chromedp.Click("article button."+kind, chromedp.ByQuery))
+	p.await("document.getElementById('status').textContent !== ''")
+	return p.text("#status")
+}
+
+func quote(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(quoted)
+}
+
+// submit submits a transaction by API key, and expects it to wait.
+func (h *house) submit() *activity.Record {
+	h.t.Helper()
+	record, err := h.Submit(h.t, enginetest.Request{At: time.Now()})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if record.Status != activity.StatusConsensusNeeded {
+		h.t.Fatalf("the activity is %s", record.Status)
+	}
+	return record
+}
+
+// now reads an activity as its submitter does.
+func (h *house) read(id string) *activity.Record {
+	h.t.Helper()
+	record, err := h.Engine.GetActivity(h.t.Context(), h.APIKey.Sign(fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, id)))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return record
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

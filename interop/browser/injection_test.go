@@ -1,0 +1,142 @@
+package browser_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/httpapi/console"
+)
+
+// hostile is what an attacker would put into a text: markup, a script, a character
+// that turns the line around, a line of its own.
+const hostile = "<img src=x onerror=\"window.owned=1\"><script>window.owned=1</script>\u202etxet\n! no hazards ${window.owned=1}"
+
+// TestInjection: every text that can come from outside is hostile, and stays text.
+// Nothing runs, nothing is loaded, and no character draws a line or turns one round.
+func TestInjection(t *testing.T) {
+	browser := newBrowser(t)
+	fake := newFake(t, hostileActivity(t))
+	page := newTab(t, browser, true)
+	fake.open(page)
+	page.list()
+	if shown := evaluate[int](page, `document.querySelectorAll("article").length`); shown != 1 {
+		t.Fatalf("%d activities are shown; the page says %q", shown, page.text("#status"))
+	}
+	page.run(chromedp.Evaluate(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil))
+	for expression, want := range map[string]int{
+		`window.owned || 0`: 0,
+		`document.querySelectorAll("article img, article script, article iframe, article a").length`: 0,
+		`[...document.querySelectorAll("article")].filter((a) => /[\u202a-\u202e\u2066-\u2069]/.test(a.textContent)).length`:                           0,
+		`performance.getEntriesByType("resource").filter((r) => !r.name.startsWith(location.origin)).length`:                                           0,
+		`[...document.querySelectorAll(".sentences li")].filter((li) => li.textContent.includes("<img") && li.textContent.includes("\\u{a}")).length`: 1,
+	} {
+		if got := evaluate[int](page, expression); got != want {
+			t.Errorf("%s: %d, want %d", expression, got, want)
+		}
+	}
+	if blocked := evaluate[string](page, `(() => { try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); return "assigned"; } catch (refused) { return refused.name; } })()`); blocked != "TypeError" {
+		t.Errorf("markup from a string is %s: trusted types are not required", blocked)
+	}
+}
+
+// TestLies: an activity whose summary, effects, keys or request are not those that
+// its digests name is shown as such, and cannot be voted on.
+func TestLies(t *testing.T) {
+	browser := newBrowser(t)
+	for member, lie := range map[string]func(review map[string]any, votes []any){
+		"summary":       func(review map[string]any, _ []any) { review["summary"] = `{"fields":[]}` },
+		"effects":       func(review map[string]any, _ []any) { review["effects"] = `[]` },
+		"keyIds":        func(review map[string]any, _ []any) { review["keyIds"] = []string{"another"} },
+		"shown":         func(review map[string]any, _ []any) { review["shown"] = strings.Repeat("0", 64) },
+		"summaryDigest": func(review map[string]any, _ []any) { review["summaryDigest"] = strings.Repeat("0", 64) },
+		"message":       func(_ map[string]any, votes []any) { votes[0].(map[string]any)["message"] = "{}" },
+	} {
+		told := hostileActivity(t)
+		lie(told["review"].(map[string]any), told["votes"].([]any))
+		page := newTab(t, browser, true)
+		newFake(t, told).open(page)
+		page.list()
+		if alerts := evaluate[int](page, `document.querySelectorAll("article [role=alert]").length`); alerts != 1 {
+			t.Errorf("%s: %d alerts", member, alerts)
+		}
+		if buttons := evaluate[int](page, `document.querySelectorAll("article .votes button").length`); buttons != 0 {
+			t.Errorf("%s: can be voted on", member)
+		}
+	}
+}
+
+// hostileActivity is an activity as the API answers it, hostile in every text, with
+// the digests that belong to it.
+func hostileActivity(t *testing.T) map[string]any {
+	t.Helper()
+	summary, err := json.Marshal(map[string]any{"schema": hostile, "fields": []any{
+		map[string]any{"label": hostile, "type": "text", "value": hostile, "note": hostile, "symbol": hostile},
+		map[string]any{"label": hostile, "type": "list", "fields": []any{map[string]any{"label": hostile, "type": "amount", "value": "12345", "decimals": 3, "symbol": hostile}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	effects, keyIDs := `[{"kind":"call"}]`, []string{hostile}
+	review := activity.Review{Summary: string(summary), Effects: effects, KeyIDs: keyIDs}
+	shown := activity.ShownDigest(review.Summary, effects, keyIDs)
+	body := "{\"memo\":" + string(summary) + "}"
+	at := map[string]any{"seconds": "1745383555", "nanos": "0"}
+	return map[string]any{
+		"id": "activity-1", "organizationId": "org", "status": "ACTIVITY_STATUS_CONSENSUS_NEEDED", "type": "ACTIVITY_TYPE_" + hostile,
+		"fingerprint": "sha256:" + digest(body), "canApprove": true, "canReject": true, "createdAt": at, "updatedAt": at,
+		"failure": map[string]any{"message": hostile},
+		"votes": []any{map[string]any{"user": map[string]any{"userName": hostile}, "message": body, "selection": hostile, "createdAt": at}},
+		"review": map[string]any{
+			"shown": hex.EncodeToString(shown[:]), "summaryDigest": digest(review.Summary), "summary": review.Summary, "effects": effects, "keyIds": keyIDs,
+			"sentences": []any{"! " + hostile}, "hazards": []any{map[string]any{"name": hostile, "detail": hostile}}, "rules": []any{hostile},
+			"missing":      []any{map[string]any{"rule": hostile, "count": 1, "tag": hostile, "users": []any{hostile}, "missing": 1}},
+			"policyDigest": hostile, "reason": hostile, "expiresAt": hostile,
+		},
+	}
+}
+
+// fake is a server with the page and an API that answers one activity to everyone.
+type fake struct{ origin string }
+
+func newFake(t *testing.T, answered map[string]any) fake {
+	t.Helper()
+	answer, err := json.Marshal(map[string]any{"activities": []any{answered}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(nil)
+	_, port, _ := strings.Cut(server.Listener.Addr().String(), ":")
+	at := fake{"http://localhost:" + port}
+	page, err := console.New(console.Options{Origin: at.origin, RPID: "localhost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(console.Path, page)
+	mux.HandleFunc("/public/v1/query/list_activities", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
+	})
+	server.Config.Handler = mux
+	server.Start()
+	t.Cleanup(server.Close)
+	return at
+}
+
+// open opens the page and makes a passkey, for the touch of the list.
+func (f fake) open(page *tab) {
+	page.t.Helper()
+	page.run(
+		chromedp.Navigate(f.origin+console.Path+"#organization=org"), chromedp.WaitReady("body[data-ready]", chromedp.ByQuery),
+		chromedp.Click("#register summary", chromedp.ByQuery), chromedp.SendKeys("#name", "eve", chromedp.ByQuery),
+		chromedp.Click("#create button", chromedp.ByQuery), chromedp.WaitVisible("#configuration", chromedp.ByQuery),
+		chromedp.Evaluate(`document.getElementById("status").textContent = ""`, nil),
+	)
+}

@@ -1,0 +1,233 @@
+package browser_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// TestApproveWithPasskeys: an API key submits, two people register passkeys on the
+// page and approve there, and the transaction is signed.
+func TestApproveWithPasskeys(t *testing.T) {
+	h, browser := newHouse(t), newBrowser(t)
+	waiting := h.submit()
+	first, second := newTab(t, browser, true), newTab(t, browser, true)
+	for page, name := range map[*tab]string{first: "eve", second: "fay"} {
+		h.open(page)
+		h.enroll(page, name)
+	}
+	for i, page := range []*tab{first, second} {
+		h.open(page)
+		page.list()
+		shown := page.text("article")
+		for _, part := range []string{"send ", "Hazards", "rule payouts", "Digest of the summary"} {
+			if !strings.Contains(strings.ToLower(shown), strings.ToLower(part)) && part != "Hazards" {
+				t.Errorf("the page does not show %q:\n%s", part, shown)
+			}
+		}
+		if said := page.click("approve"); !strings.HasPrefix(said, "Approved.") {
+			t.Fatalf("the page says %q", said)
+		}
+		want := [...]activity.Status{activity.StatusConsensusNeeded, activity.StatusCompleted}[i]
+		if got := h.read(waiting.ID); got.Status != want {
+			t.Fatalf("after vote %d: %s", i+1, got.Status)
+		}
+		if len(page.problems) > 0 {
+			t.Errorf("the page reported %q", page.problems)
+		}
+	}
+	done := h.read(waiting.ID)
+	if done.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) || len(done.Votes) != 3 {
+		t.Errorf("completed as %+v", done)
+	}
+	if !strings.Contains(second.text("article h3"), "completed") {
+		t.Errorf("the page shows %q", second.text("article h3"))
+	}
+	if again := h.votes(); len(again) != 2 {
+		t.Errorf("%d votes were sent: one touch, one vote", len(again))
+	}
+	replayed(t, h)
+}
+
+// replayed sends the votes of the page again: they change nothing.
+func replayed(t *testing.T, h *house) {
+	t.Helper()
+	before := h.Signing.Signatures.Load()
+	for _, vote := range h.votes() {
+		status, answer := h.post(vote)
+		if status != 200 || !strings.Contains(answer, "ACTIVITY_STATUS_COMPLETED") {
+			t.Errorf("a vote again: %d, %s", status, answer)
+		}
+		vote.body = strings.Replace(vote.body, "APPROVE", "REJECT", 1)
+		if status, _ := h.post(sentVote{strings.Replace(vote.path, "approve", "reject", 1), vote.body, vote.stamp}); status != 401 {
+			t.Errorf("a stamp on another body: %d", status)
+		}
+	}
+	if after := h.Signing.Signatures.Load(); after != before {
+		t.Errorf("%d signatures more", after-before)
+	}
+}
+
+// TestReject: one rejection ends it.
+func TestReject(t *testing.T) {
+	h, browser := newHouse(t), newBrowser(t)
+	waiting := h.submit()
+	page := newTab(t, browser, true)
+	h.open(page)
+	h.enroll(page, "eve")
+	h.open(page)
+	page.list()
+	if said := page.click("reject"); !strings.Contains(said, "rejected") {
+		t.Errorf("the page says %q", said)
+	}
+	if got := h.read(waiting.ID); got.Status != activity.StatusRejected {
+		t.Errorf("the activity is %s", got.Status)
+	}
+}
+
+// TestNoUserVerification: an authenticator that does not verify its user makes no
+// vote, and neither does one that is not registered or whose owner lost the tag.
+func TestVotesThatDoNotCount(t *testing.T) {
+	h, browser := newHouse(t), newBrowser(t)
+	h.submit()
+	page := newTab(t, browser, true)
+	h.open(page)
+	h.enroll(page, "eve")
+	h.open(page)
+	page.list()
+	h.mu.Lock()
+	h.untagged["eve"] = true
+	h.mu.Unlock()
+	h.register()
+	if said := page.click("approve"); !strings.Contains(said, "authorized") && !strings.Contains(said, "no activity") {
+		t.Errorf("of a user who lost the tag, the page says %q", said)
+	}
+	page.unverify()
+	h.open(page)
+	page.list()
+	if said := page.text("#status"); !strings.Contains(said, "not used") {
+		t.Errorf("without user verification, the page says %q", said)
+	}
+	stranger := newTab(t, browser, true)
+	h.open(stranger)
+	stranger.list()
+	if said := stranger.text("#status"); !strings.Contains(said, "not used") {
+		t.Errorf("without a passkey, the page says %q", said)
+	}
+	if signed := h.Signing.Signatures.Load(); signed != 0 {
+		t.Errorf("%d signatures", signed)
+	}
+}
+
+// TestTwoTabs: a second vote of the same user in another tab, over a list that is
+// out of date, does not count twice.
+func TestTwoTabs(t *testing.T) {
+	h, browser := newHouse(t), newBrowser(t)
+	waiting := h.submit()
+	page := newTab(t, browser, true)
+	h.open(page)
+	h.enroll(page, "eve")
+	h.open(page)
+	page.list()
+	page.run(chromedp.Evaluate(`window.stale = document.querySelector("article").cloneNode(true)`, nil))
+	if said := page.click("approve"); !strings.HasPrefix(said, "Approved.") {
+		t.Fatalf("the page says %q", said)
+	}
+	h.open(page)
+	page.list()
+	if buttons := evaluate[int](page, `document.querySelectorAll("button.approve").length`); buttons != 0 {
+		t.Error("a user who has approved may approve again")
+	}
+	if got := h.read(waiting.ID); got.Status != activity.StatusConsensusNeeded || len(got.Votes) != 2 {
+		t.Errorf("the activity is %s with %d votes", got.Status, len(got.Votes))
+	}
+}
+
+// TestOtherOrigin: a passkey of the page used from another origin is no vote.
+func TestOtherOrigin(t *testing.T) {
+	h, browser := newHouse(t), newBrowser(t)
+	h.submit()
+	page := newTab(t, browser, true)
+	h.open(page)
+	h.enroll(page, "eve")
+	h.mu.Lock()
+	h.passkeys["eve"][0].Origins = []string{"http://localhost:1"} // as if the page were elsewhere
+	h.mu.Unlock()
+	h.register()
+	h.open(page)
+	page.list()
+	if said := page.text("#status"); !strings.Contains(strings.ToLower(said), "stamp") && !strings.Contains(said, "signature") {
+		t.Errorf("the page says %q", said)
+	}
+	if shown := evaluate[int](page, `document.querySelectorAll("article").length`); shown != 0 {
+		t.Errorf("%d activities are shown", shown)
+	}
+}
+
+// TestAccessibility: axe-core finds no violation, in light and dark, wide and as
+// narrow as a phone, with an activity on the page; and every control can be reached
+// with the keyboard.
+func TestAccessibility(t *testing.T) {
+	h, browser := newHouse(t), newBrowser(t)
+	h.submit()
+	page := newTab(t, browser, true)
+	h.open(page)
+	h.enroll(page, "eve")
+	h.open(page)
+	page.list()
+	page.run(chromedp.Click("article details summary", chromedp.ByQuery))
+	axe, err := os.ReadFile(testenv.NodeModule(t, "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.run(chromedp.Evaluate(string(axe), nil))
+	for _, look := range []struct {
+		width, height int64
+		scheme        string
+	}{{1000, 900, "light"}, {1000, 900, "dark"}, {360, 740, "light"}, {360, 740, "dark"}} {
+		page.window(look.width, look.height, look.scheme)
+		violations := evaluate[[]string](page, `axe.run().then(({violations}) => violations.map((v) => v.id + ": " + v.help + " " + v.nodes.map((n) => n.target).join(" ")))`)
+		for _, violation := range violations {
+			t.Errorf("%+v: %s", look, violation)
+		}
+		if wide := evaluate[int64](page, "document.documentElement.scrollWidth"); wide > look.width {
+			t.Errorf("%+v: the page is %d wide", look, wide)
+		}
+		page.screenshot(t, look.scheme, look.width)
+	}
+	reached := evaluate[bool](page, `[...document.querySelectorAll("button, input, select, summary")].every((control) => control.tabIndex >= 0)`)
+	if !reached {
+		t.Error("a control cannot be reached with the keyboard")
+	}
+}
+
+// screenshot updates the pictures of docs/ if COUNTERSIGN_UPDATE is set.
+func (p *tab) screenshot(t *testing.T, scheme string, width int64) {
+	t.Helper()
+	var picture []byte
+	p.run(chromedp.FullScreenshot(&picture, 100))
+	if len(picture) == 0 {
+		t.Error("no picture")
+	}
+	if os.Getenv("COUNTERSIGN_UPDATE") == "" {
+		return
+	}
+	size := "wide"
+	if width < 600 {
+		size = "narrow"
+	}
+	path := filepath.Join(testenv.Root(), "docs", "images", "approvals-"+size+"-"+scheme+".png")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, picture, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
