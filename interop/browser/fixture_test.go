@@ -138,7 +138,7 @@ func (h *house) record(r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.sent = append(h.sent, sentVote{r.URL.Path, string(body), r.Header.Get(stamp.HeaderWebAuthn)})
+	h.sent = append(h.sent, sentVote{r.URL.Path, string(body), r.Header.Get(stamp.HeaderPasskey)})
 }
 
 // post sends a body with a stamp of a passkey, and returns status and answer.
@@ -148,7 +148,7 @@ func (h *house) post(sent sentVote) (int, string) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	request.Header.Set(stamp.HeaderWebAuthn, sent.stamp)
+	request.Header.Set(stamp.HeaderPasskey, sent.stamp)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		h.t.Fatal(err)

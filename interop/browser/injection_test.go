@@ -32,9 +32,9 @@ func TestInjection(t *testing.T) {
 	page.run(chromedp.Evaluate(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil))
 	for expression, want := range map[string]int{
 		`window.owned || 0`: 0,
-		`document.querySelectorAll("article img, article script, article iframe, article a").length`: 0,
-		`[...document.querySelectorAll("article")].filter((a) => /[\u202a-\u202e\u2066-\u2069]/.test(a.textContent)).length`:                           0,
-		`performance.getEntriesByType("resource").filter((r) => !r.name.startsWith(location.origin)).length`:                                           0,
+		`document.querySelectorAll("article img, article script, article iframe, article a").length`:                                                  0,
+		`[...document.querySelectorAll("article")].filter((a) => /[\u202a-\u202e\u2066-\u2069]/.test(a.textContent)).length`:                          0,
+		`performance.getEntriesByType("resource").filter((r) => !r.name.startsWith(location.origin)).length`:                                          0,
 		`[...document.querySelectorAll(".sentences li")].filter((li) => li.textContent.includes("<img") && li.textContent.includes("\\u{a}")).length`: 1,
 	} {
 		if got := evaluate[int](page, expression); got != want {
@@ -92,7 +92,7 @@ func hostileActivity(t *testing.T) map[string]any {
 		"id": "activity-1", "organizationId": "org", "status": "ACTIVITY_STATUS_CONSENSUS_NEEDED", "type": "ACTIVITY_TYPE_" + hostile,
 		"fingerprint": "sha256:" + digest(body), "canApprove": true, "canReject": true, "createdAt": at, "updatedAt": at,
 		"failure": map[string]any{"message": hostile},
-		"votes": []any{map[string]any{"user": map[string]any{"userName": hostile}, "message": body, "selection": hostile, "createdAt": at}},
+		"votes":   []any{map[string]any{"user": map[string]any{"userName": hostile}, "message": body, "selection": hostile, "createdAt": at}},
 		"review": map[string]any{
 			"shown": hex.EncodeToString(shown[:]), "summaryDigest": digest(review.Summary), "summary": review.Summary, "effects": effects, "keyIds": keyIDs,
 			"sentences": []any{"! " + hostile}, "hazards": []any{map[string]any{"name": hostile, "detail": hostile}}, "rules": []any{hostile},
