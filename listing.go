@@ -31,7 +31,7 @@ func (e *Engine) listActivities(ctx context.Context, sent SignedBody, seen *Obse
 	if err != nil {
 		return nil, "", err
 	}
-	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
+	by, err := e.authenticateQuery(ctx, query.Query, sent)
 	if err != nil {
 		return nil, query.OrganizationID, err
 	}
@@ -113,7 +113,7 @@ func (e *Engine) listPolicies(ctx context.Context, sent SignedBody, seen *Observ
 	if err != nil {
 		return nil, "", err
 	}
-	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
+	by, err := e.authenticateQuery(ctx, query.Query, sent)
 	if err != nil {
 		return nil, query.OrganizationID, err
 	}

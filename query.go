@@ -15,8 +15,8 @@ import (
 // activity. Only the submitter is shown a verification token, or the stamp of a
 // request that is still live.
 //
-// A query has no time: a captured one can be replayed for as long as its
-// credential is valid.
+// A query without a timestampMs can be replayed for as long as its credential is
+// valid; one with it, for as long as a request is live.
 func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Record, error) {
 	started := time.Now()
 	seen := Observation{Operation: "get_activity"}
@@ -33,7 +33,7 @@ func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *acti
 	if err != nil {
 		return nil, "", err
 	}
-	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
+	by, err := e.authenticateQuery(ctx, query.Query, sent)
 	if err != nil {
 		return nil, query.OrganizationID, err
 	}
@@ -52,6 +52,16 @@ func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *acti
 	}
 	record, err = e.shownTo(ctx, by, record)
 	return record, query.OrganizationID, err
+}
+
+// authenticateQuery is authenticate, and refuses a query that has a time and is not
+// live.
+func (e *Engine) authenticateQuery(ctx context.Context, query activity.Query, sent SignedBody) (*caller, error) {
+	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
+	if err == nil && !query.Time.IsZero() {
+		err = e.submitted.checkTime(query.Time)
+	}
+	return by, err
 }
 
 func noActivity(query activity.GetActivityQuery, cause error) error {
@@ -76,7 +86,7 @@ func (e *Engine) whoAmI(ctx context.Context, sent SignedBody) (answer activity.W
 	if err != nil {
 		return answer, "", err
 	}
-	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
+	by, err := e.authenticateQuery(ctx, query.Query, sent)
 	if err != nil {
 		return answer, query.OrganizationID, err
 	}

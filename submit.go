@@ -124,7 +124,7 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 	if !by.may(request.Type) {
 		return nil, nil, by.refuseType(request.Type)
 	}
-	if err := e.submitted.checkTime(request); err != nil {
+	if err := e.submitted.checkTime(request.Time()); err != nil {
 		return nil, nil, err
 	}
 	task, err := e.prepareWork(ctx, by, request)
@@ -209,8 +209,8 @@ func decodeFor(sent SignedBody) (*activity.Request, error) {
 
 // checkTime refuses a request that is not live. Instants are compared: the
 // difference of two that are 292 years apart is not a duration.
-func (s *submitted) checkTime(request *activity.Request) error {
-	now, sent := s.Now(), request.Time()
+func (s *submitted) checkTime(sent time.Time) error {
+	now := s.Now()
 	tooOld, tooNew := sent.Before(now.Add(-s.MaxRequestAge)), sent.After(now.Add(s.MaxRequestSkew))
 	switch {
 	case s.AnyRequestTime:

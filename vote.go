@@ -74,7 +74,7 @@ func (e *Engine) admitVote(ctx context.Context, request *activity.Request, heade
 		return by, activity.NewError(activity.ReasonNotAuthorized, "type", nil,
 			"not authorized: this credential may not vote: its list of activities has to name %s", request.Type)
 	}
-	return by, e.submitted.checkTime(request)
+	return by, e.submitted.checkTime(request.Time())
 }
 
 // votedOn finds the activity of a vote. Of one that the caller may not read, it

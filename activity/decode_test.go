@@ -179,7 +179,7 @@ func checkTaken(t *testing.T, body []byte) {
 
 func TestDecodeQueries(t *testing.T) {
 	query, err := activity.DecodeGetActivity([]byte(`{"organizationId":"o","activityId":"a"}`))
-	if err != nil || query != (activity.GetActivityQuery{OrganizationID: "o", ActivityID: "a"}) {
+	if err != nil || query != (activity.GetActivityQuery{Query: activity.Query{OrganizationID: "o"}, ActivityID: "a"}) {
 		t.Errorf("%+v, %v", query, err)
 	}
 	who, err := activity.DecodeWhoAmI([]byte(`{"organizationId":"o"}`))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -27,6 +28,7 @@ func newPasskeyCommand() *cobra.Command {
 type passkeyAddCommand struct {
 	name, credentialID, publicKey, rpID string
 	origins                             []string
+	votes                               bool
 }
 
 func newPasskeyAddCommand() *cobra.Command {
@@ -51,6 +53,7 @@ attestation object or what response.getPublicKey() returns (SPKI).`),
 	flags.StringVar(&c.publicKey, "public-key", "", "`KEY` of the credential, COSE or SPKI, in base64url")
 	flags.StringVar(&c.rpID, "rp-id", "", "`DOMAIN` that the passkey belongs to, such as example.com")
 	flags.StringArrayVar(&c.origins, "origin", nil, "`ORIGIN` whose pages may use it, such as https://app.example.com; can be repeated (default: any of the domain)")
+	flags.BoolVar(&c.votes, "votes", false, "for the page of approvals: it may vote, nothing else, and the user has to be verified")
 	return command
 }
 
@@ -61,6 +64,9 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 		if flag.value == "" {
 			return usagef("--%s is missing", flag.name)
 		}
+	}
+	if c.votes && len(c.origins) == 0 {
+		return usagef("--origin is missing: votes count from the page's origin only")
 	}
 	id, err := decodeAnyBase64(c.credentialID)
 	if err != nil || len(id) == 0 {
@@ -74,9 +80,17 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("--public-key: %w", err)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "      - name: %s\n        passkeys:\n          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s}\n",
-		jsonLine(c.name), base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key), jsonLine(c.rpID), jsonLine(orEmpty(c.origins)))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "      - name: %s\n        passkeys:\n          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s}\n",
+		jsonLine(c.name), base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key), jsonLine(c.rpID), jsonLine(orEmpty(c.origins)), c.more())
 	return err
+}
+
+// more are the members of a passkey for votes.
+func (c *passkeyAddCommand) more() string {
+	if !c.votes {
+		return ""
+	}
+	return fmt.Sprintf(", userVerification: required, activities: [%s, %s]", activity.TypeApproveActivity, activity.TypeRejectActivity)
 }
 
 // coseKeyOf returns a public key as COSE, whichever of the two forms it came in.

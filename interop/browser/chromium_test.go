@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
@@ -57,30 +58,32 @@ func newTab(t *testing.T, browser context.Context, verified bool) *tab {
 	t.Cleanup(cancel)
 	ctx, cancelLate := context.WithTimeout(ctx, patience)
 	t.Cleanup(cancelLate)
-	page := &tab{t: t, ctx: ctx}
+	made := &tab{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch event := event.(type) {
 		case *runtime.EventExceptionThrown:
-			page.problems = append(page.problems, event.ExceptionDetails.Error())
+			made.problems = append(made.problems, event.ExceptionDetails.Error())
 		case *runtime.EventConsoleAPICalled:
 			if event.Type == runtime.APITypeError {
-				page.problems = append(page.problems, string(event.Args[0].Value))
+				made.problems = append(made.problems, string(event.Args[0].Value))
 			}
 		}
 	})
-	page.run(webauthn.Enable(), chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		page.authenticator, err = webauthn.AddVirtualAuthenticator(&webauthn.VirtualAuthenticatorOptions{
+	made.run(webauthn.Enable(), chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		made.authenticator, err = webauthn.AddVirtualAuthenticator(&webauthn.VirtualAuthenticatorOptions{
 			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
 			HasResidentKey: true, HasUserVerification: true, IsUserVerified: verified, AutomaticPresenceSimulation: true,
 		}).Do(ctx)
 		return err
 	}))
-	return page
+	return made
 }
 
+// run brings the tab to the front, since a hidden one gets no touch, and runs the
+// actions.
 func (p *tab) run(actions ...chromedp.Action) {
 	p.t.Helper()
-	if err := chromedp.Run(p.ctx, actions...); err != nil {
+	if err := chromedp.Run(p.ctx, append([]chromedp.Action{page.BringToFront()}, actions...)...); err != nil {
 		p.t.Fatalf("%v; the page said: %q", err, p.problems)
 	}
 }
@@ -106,7 +109,7 @@ func (p *tab) text(selector string) string {
 // await waits until an expression is true in the page.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	p.run(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(0)))
+	p.run(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(0), chromedp.WithPollingInterval(50*time.Millisecond)))
 }
 
 // width makes the window as wide as a phone's or a desk's, in either scheme.

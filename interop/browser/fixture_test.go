@@ -28,12 +28,15 @@ import (
 )
 
 // rules ask for two approvals by others than the submitter, for everything.
-const rules = `version: 1
+const rules = `schema: countersign.policy/1
 rules:
   - name: payouts
-    allow: request
-    when: "effects.size() > 0"
+    allow: transfer
+    when: effect.amount <= ether('10')
     approvals: [{count: 2, tag: finance, not: submitter}]
+  - name: gas
+    allow: fee
+    when: effect.amount <= ether('1')
 `
 
 // house is a server with the page, and the engine behind it.
@@ -174,10 +177,11 @@ func (h *house) votes() []sentVote {
 	return votes
 }
 
-// open opens the page in a tab.
+// open opens the page in a tab, anew.
 func (h *house) open(page *tab) {
 	h.t.Helper()
-	page.run(chromedp.Navigate(h.origin+console.Path+"#organization="+enginetest.Organization), chromedp.WaitReady("body[data-ready]", chromedp.ByQuery))
+	page.run(chromedp.Navigate("about:blank"), chromedp.Navigate(h.origin+console.Path+"#organization="+enginetest.Organization), chromedp.WaitReady("body", chromedp.ByQuery))
+	page.await("document.body.dataset.ready")
 }
 
 // enroll registers the passkey of a user, as the page prints it.
@@ -215,7 +219,7 @@ func (h *house) enroll(page *tab, name string) {
 // list opens the list with a touch.
 func (p *tab) list() {
 	p.t.Helper()
-	p.run(chromedp.Click("#open button", chromedp.ByQuery))
+	p.run(chromedp.Evaluate("document.getElementById('status').textContent = ''", nil), chromedp.Click("#open button", chromedp.ByQuery))
 	p.await("document.getElementById('status').textContent !== ''")
 }
 

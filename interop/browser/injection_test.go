@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -54,6 +55,7 @@ func TestLies(t *testing.T) {
 		"summary":       func(review map[string]any, _ []any) { review["summary"] = `{"fields":[]}` },
 		"effects":       func(review map[string]any, _ []any) { review["effects"] = `[]` },
 		"keyIds":        func(review map[string]any, _ []any) { review["keyIds"] = []string{"another"} },
+		"readings":      func(review map[string]any, _ []any) { review["readings"] = `[]` },
 		"shown":         func(review map[string]any, _ []any) { review["shown"] = strings.Repeat("0", 64) },
 		"summaryDigest": func(review map[string]any, _ []any) { review["summaryDigest"] = strings.Repeat("0", 64) },
 		"message":       func(_ map[string]any, votes []any) { votes[0].(map[string]any)["message"] = "{}" },
@@ -84,8 +86,13 @@ func hostileActivity(t *testing.T) map[string]any {
 		t.Fatal(err)
 	}
 	effects, keyIDs := `[{"kind":"call"}]`, []string{hostile}
+	read, err := json.Marshal([]any{map[string]any{"intent": hostile, "function": hostile, "owner": hostile, "trust": hostile, "args": []any{map[string]any{"name": hostile, "value": hostile}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	readings := string(read)
 	review := activity.Review{Summary: string(summary), Effects: effects, KeyIDs: keyIDs}
-	shown := activity.ShownDigest(review.Summary, effects, keyIDs)
+	shown := activity.ShownDigest(review.Summary, effects, keyIDs, readings)
 	body := "{\"memo\":" + string(summary) + "}"
 	at := map[string]any{"seconds": "1745383555", "nanos": "0"}
 	return map[string]any{
@@ -94,7 +101,7 @@ func hostileActivity(t *testing.T) map[string]any {
 		"failure": map[string]any{"message": hostile},
 		"votes":   []any{map[string]any{"user": map[string]any{"userName": hostile}, "message": body, "selection": hostile, "createdAt": at}},
 		"review": map[string]any{
-			"shown": hex.EncodeToString(shown[:]), "summaryDigest": digest(review.Summary), "summary": review.Summary, "effects": effects, "keyIds": keyIDs,
+			"shown": hex.EncodeToString(shown[:]), "summaryDigest": digest(review.Summary), "summary": review.Summary, "effects": effects, "keyIds": keyIDs, "readings": readings,
 			"sentences": []any{"! " + hostile}, "hazards": []any{map[string]any{"name": hostile, "detail": hostile}}, "rules": []any{hostile},
 			"missing":      []any{map[string]any{"rule": hostile, "count": 1, "tag": hostile, "users": []any{hostile}, "missing": 1}},
 			"policyDigest": hostile, "reason": hostile, "expiresAt": hostile,
@@ -134,7 +141,7 @@ func newFake(t *testing.T, answered map[string]any) fake {
 func (f fake) open(page *tab) {
 	page.t.Helper()
 	page.run(
-		chromedp.Navigate(f.origin+console.Path+"#organization=org"), chromedp.WaitReady("body[data-ready]", chromedp.ByQuery),
+		chromedp.Navigate(f.origin+console.Path+"#organization=org"), chromedp.Poll("document.body.dataset.ready", nil, chromedp.WithPollingInterval(50*time.Millisecond)),
 		chromedp.Click("#register summary", chromedp.ByQuery), chromedp.SendKeys("#name", "eve", chromedp.ByQuery),
 		chromedp.Click("#create button", chromedp.ByQuery), chromedp.WaitVisible("#configuration", chromedp.ByQuery),
 		chromedp.Evaluate(`document.getElementById("status").textContent = ""`, nil),

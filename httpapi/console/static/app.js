@@ -114,14 +114,11 @@ async function vote(kind, activity) {
 async function register() {
   const name = find("name").value.trim();
   const made = await newPasskey(name, rpId);
-  const types = ["ACTIVITY_TYPE_APPROVE_ACTIVITY", "ACTIVITY_TYPE_REJECT_ACTIVITY"];
   find("configuration").textContent = [
-    "countersign passkey add \\",
+    "countersign passkey add --votes \\",
     `  --name ${JSON.stringify(name)} --rp-id ${rpId} --origin ${origin} \\`,
     `  --credential-id ${made.id} \\`,
-    `  --public-key ${made.publicKey} \\`,
-    `  --user-verification required \\`,
-    `  ${types.map((type) => "--activity " + type).join(" ")}`,
+    `  --public-key ${made.publicKey}`,
   ].join("\n");
   find("credential").hidden = false;
   find("configuration").focus();

@@ -42,6 +42,18 @@ function details(fields) {
   return element("dl", {}, fields.flatMap((field) => [element("dt", {}, text(field.label)), element("dd", {}, valueOf(field))]));
 }
 
+// readings shows what descriptors say of the calls, and on whose word.
+function readings(review) {
+  return JSON.parse(review.readings || "[]").map((reading) => element("details", {},
+    element("summary", {}, "Read as ", text(reading.intent || reading.function || reading.source), " (", text(reading.trust || "not vouched for"), ")"),
+    details([
+      { label: "function", type: "text", value: reading.function || "" },
+      { label: "program, as it calls itself", type: "text", value: reading.owner || "" },
+      ...(reading.fields || []),
+      ...(reading.args || []).map((arg) => ({ label: arg.name, type: "text", value: arg.value })),
+    ])));
+}
+
 function hazards(review) {
   const found = review.hazards || [];
   if (found.length === 0) return element("p", { class: "quiet" }, "No hazards.");
@@ -79,6 +91,7 @@ function reviewed(activity) {
   const summary = JSON.parse(review.summary);
   return [
     element("ul", { class: "sentences", "aria-label": "What it does" }, review.sentences.map((one) => element("li", {}, text(one, one.startsWith("!") ? "danger" : "")))),
+    readings(review),
     hazards(review),
     element("h4", {}, "Approvals"),
     element("ul", {}, (review.missing || []).map(group)),

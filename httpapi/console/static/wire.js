@@ -11,11 +11,11 @@ const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-2
 
 export const digestOf = async (text) => hex(await sha256(encoder.encode(text)));
 
-// shownDigest is what a vote commits to: SHA-256 over the digests of the summary,
-// of the key ids, joined by line feeds, and of the effects.
+// shownDigest is what a vote commits to: SHA-256 over the digests of the summary, of
+// the key ids, joined by line feeds, of the effects, and of the readings.
 export async function shownDigest(review) {
-  const parts = await Promise.all([review.summary, review.keyIds.join("\n"), review.effects].map((text) => sha256(encoder.encode(text))));
-  const joined = new Uint8Array(96);
+  const parts = await Promise.all([review.summary, review.keyIds.join("\n"), review.effects, review.readings].map((text) => sha256(encoder.encode(text))));
+  const joined = new Uint8Array(32 * parts.length);
   parts.forEach((part, i) => joined.set(part, 32 * i));
   return hex(await sha256(joined));
 }
