@@ -26,6 +26,10 @@ type Call struct {
 	// Data is what the program gets. It must not be changed.
 	Data []byte
 
+	// Typed is the message that the program verifies, if it is no call but typed
+	// data; there is no Data then.
+	Typed *Typed
+
 	// Accounts are those that a Solana instruction names, in order; unknown
 	// those that the bytes do not contain.
 	Accounts []Party

@@ -86,6 +86,23 @@ func (b *batch) Hazards() (all []chains.Hazard) {
 	return all
 }
 
+var _ chains.Caller = (*batch)(nil)
+
+// Calls implements chains.Caller: those of the payloads.
+func (b *batch) Calls() (all []chains.Call) {
+	for i, part := range b.parts {
+		caller, ok := part.(chains.Caller)
+		if !ok {
+			continue
+		}
+		for _, call := range caller.Calls() {
+			call.Path = label(i) + "/" + call.Path
+			all = append(all, call)
+		}
+	}
+	return all[:min(len(all), chains.MaxEffects)]
+}
+
 // Request implements chains.Transaction.
 func (b *batch) Request(signWith string) (chains.Request, error) {
 	r := &batchRequest{batch: b}

@@ -12,6 +12,17 @@ import (
 // judged as any other, and only its signature is answered.
 type asPayload struct{ chains.Transaction }
 
+var _ chains.Caller = asPayload{}
+
+// Calls implements chains.Caller: those of the transaction.
+func (p asPayload) Calls() []chains.Call {
+	caller, ok := p.Transaction.(chains.Caller)
+	if !ok {
+		return nil
+	}
+	return caller.Calls()
+}
+
 // Request implements chains.Transaction.
 func (p asPayload) Request(signWith string) (chains.Request, error) {
 	request, err := p.Transaction.Request(signWith)

@@ -53,6 +53,45 @@ func TestPersonalRefused(t *testing.T) {
 	}
 }
 
+// echo reads every message, and says of which type it is.
+type echo struct{}
+
+func (echo) Read(call chains.Call) (chains.Reading, bool) {
+	if call.Typed == nil {
+		return chains.Reading{}, false
+	}
+	return chains.Reading{Function: call.Typed.Type, Owner: call.Chain + " " + call.To.String(), Intent: call.Typed.DomainName}, true
+}
+
+const ping = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],` +
+	`"Ping":[{"name":"to","type":"Pong[]"}],"Pong":[{"name":"n","type":"int8"}]},"primaryType":"Ping",` +
+	`"domain":{"name":"Game","chainId":10,"verifyingContract":"0x00000000000000000000000000000000000000aa"},"message":{"to":[{"n":-1}]}}`
+
+// TestMessagesAreRead: typed data goes to readers of descriptors, alone and as one of
+// several payloads; what names no contract does not.
+func TestMessagesAreRead(t *testing.T) {
+	parse := func(text string) chains.Transaction {
+		read, err := reader.Read(text, messages.EncodingEIP712, messages.HashNone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read
+	}
+	readings := chains.ReadCalls(parse(ping), echo{})
+	if len(readings) != 1 || readings[0].Path != "message" || readings[0].Function != "Ping(Pong[] to)Pong(int8 n)" ||
+		readings[0].Intent != "Game" || !strings.HasPrefix(readings[0].Owner, "eip155:10 0x") {
+		t.Errorf("%+v", readings)
+	}
+	nowhere := strings.NewReplacer(`,{"name":"verifyingContract","type":"address"}`, "", `,"verifyingContract":"0x00000000000000000000000000000000000000aa"`, "").Replace(ping)
+	both, err := messages.Batch([]chains.Transaction{parse(nowhere), parse(ping)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if readings = chains.ReadCalls(both, echo{}); len(readings) != 1 || readings[0].Path != both.Effects()[1].Path {
+		t.Errorf("%+v, effects %+v", readings, both.Effects())
+	}
+}
+
 // FuzzRead: whatever is read of any encoding has an effect, and its hazards point at
 // effects and are in the lists.
 func FuzzRead(f *testing.F) {

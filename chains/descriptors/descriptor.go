@@ -23,12 +23,14 @@ type descriptor struct {
 	owner    string
 	root     object // the merged file, for paths that start with $
 	formats  map[[4]byte]*format
-	external string // the condition that cannot be checked here; empty: none
+	typed    map[string]*format // of typed data, by the type as EIP-712 hashes it
+	domain   domainForm         // that typed data has; what is empty may be any
+	external string             // the condition that cannot be checked here; empty: none
 }
 
-// format is what a descriptor says of one function.
+// format is what a descriptor says of one function, or of one type.
 type format struct {
-	function     *evm.Function
+	function     *evm.Function // nil of a type
 	intent       string
 	interpolated string
 	fields       []field
@@ -64,21 +66,41 @@ type field struct {
 	Fields     []field `json:"fields"`
 }
 
-// contextForm is the member context of a descriptor of a contract.
+// deploymentForm is a contract of a chain.
+type deploymentForm struct {
+	ChainID uint64 `json:"chainId"`
+	Address string `json:"address"`
+}
+
+// domainForm is what a descriptor asks of the domain of typed data.
+type domainForm struct {
+	Name              string `json:"name"`
+	Version           string `json:"version"`
+	ChainID           any    `json:"chainId"`           // the deployments say it
+	VerifyingContract any    `json:"verifyingContract"` // likewise
+	Salt              any    `json:"salt"`
+}
+
+// typedForm is the context of typed data.
+type typedForm struct {
+	Domain          domainForm       `json:"domain"`
+	Deployments     []deploymentForm `json:"deployments"`
+	Schemas         any              `json:"schemas"` // of version 1: the keys of the formats say it
+	DomainSeparator any              `json:"domainSeparator"`
+}
+
+// contextForm is the member context of a descriptor.
 type contextForm struct {
 	ID       string `json:"$id"`
 	Contract *struct {
-		Deployments []struct {
-			ChainID uint64 `json:"chainId"`
-			Address string `json:"address"`
-		} `json:"deployments"`
-		ABI     any `json:"abi"`
-		Factory any `json:"factory"`
-		Matcher any `json:"addressMatcher"`
-		Proxy   any `json:"proxy"`
-		State   any `json:"stateRefs"`
+		Deployments []deploymentForm `json:"deployments"`
+		ABI         any              `json:"abi"`
+		Factory     any              `json:"factory"`
+		Matcher     any              `json:"addressMatcher"`
+		Proxy       any              `json:"proxy"`
+		State       any              `json:"stateRefs"`
 	} `json:"contract"`
-	EIP712 any `json:"eip712"`
+	EIP712 *typedForm `json:"eip712"`
 }
 
 // maxFormats and maxFields bound a descriptor.
@@ -90,7 +112,7 @@ const (
 var schemaVersion = regexp.MustCompile(`erc7730-v([0-9]+)(\.[0-9.]+)?\.schema\.json$`)
 
 // newDescriptor reads a merged ERC-7730 file. Without targets it is one that only
-// other files include, or one of typed data.
+// other files include, or one of typed data of any contract.
 func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	schema, _ := root["$schema"].(string)
 	if parts := schemaVersion.FindStringSubmatch(schema); parts == nil || parts[1] != "2" {
@@ -101,7 +123,10 @@ func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 		return nil, nil, fmt.Errorf("context: %w", err)
 	}
 	d = &descriptor{root: root, formats: map[[4]byte]*format{}, owner: textAt(root, "metadata", "owner")}
-	if context.Contract == nil {
+	switch {
+	case context.EIP712 != nil:
+		return d.ofTyped(context.EIP712)
+	case context.Contract == nil:
 		return d, nil, nil
 	}
 	for _, external := range []struct {
@@ -112,14 +137,21 @@ func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 			d.external = external.name
 		}
 	}
-	for i, deployment := range context.Contract.Deployments {
+	if targets, err = targetsOf(context.Contract.Deployments); err != nil {
+		return nil, nil, err
+	}
+	return d, targets, d.readFormats()
+}
+
+func targetsOf(deployments []deploymentForm) (targets []target, err error) {
+	for i, deployment := range deployments {
 		at, err := evmTarget(deployment.ChainID, deployment.Address)
 		if err != nil {
-			return nil, nil, fmt.Errorf("deployments[%d]: %w", i, err)
+			return nil, fmt.Errorf("deployments[%d]: %w", i, err)
 		}
 		targets = append(targets, at)
 	}
-	return d, targets, d.readFormats()
+	return targets, nil
 }
 
 func orEmpty(node any) any {
@@ -154,6 +186,16 @@ func (d *descriptor) format(key string, node any) (*format, error) {
 	if err != nil {
 		return nil, err
 	}
+	made, err := d.formatOf(node)
+	if err != nil {
+		return nil, err
+	}
+	made.function = function
+	return made, nil
+}
+
+// formatOf reads what is said of a function or type.
+func (d *descriptor) formatOf(node any) (*format, error) {
 	expanded, err := d.expand(node, 0)
 	if err != nil {
 		return nil, err
@@ -165,7 +207,7 @@ func (d *descriptor) format(key string, node any) (*format, error) {
 	if count, err := checkFields(form.Fields, 0); err != nil || count > maxFields {
 		return nil, errors.Join(err, tooMany(count))
 	}
-	return &format{function: function, intent: intentText(form.Intent), interpolated: form.Interpolated, fields: form.Fields}, nil
+	return &format{intent: intentText(form.Intent), interpolated: form.Interpolated, fields: form.Fields}, nil
 }
 
 func tooMany(count int) error {

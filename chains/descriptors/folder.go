@@ -50,6 +50,7 @@ type File struct {
 
 	expires time.Time // of the attestation; zero: never
 	source  source
+	typed   bool // it reads typed data, and no calls
 }
 
 // source reads the calls of one program.
@@ -130,10 +131,13 @@ func (f *Folder) add(l *loader, name string, pins *Pins, attested attestations) 
 	case err != nil:
 		file.Problem = err.Error()
 	case len(targets) == 0:
-		return // typed data, or one that other files include
+		return // typed data of any contract, or one that other files include
 	}
 	if err == nil {
 		file.Digest, file.source = digestOf(loaded.merged), made
+		if of, ok := made.(*descriptor); ok {
+			file.typed = of.typed != nil
+		}
 		file.trust(loaded, pins, attested)
 	}
 	for _, at := range targets {
@@ -192,6 +196,9 @@ func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok
 	var untrusted *File
 	readings := 0
 	for _, file := range f.byTarget[target{call.Chain, string(call.To.Address())}] {
+		if file.typed != (call.Typed != nil) {
+			continue
+		}
 		if file.Problem != "" || !file.expires.IsZero() && !f.now().Before(file.expires) {
 			untrusted = file
 			continue
@@ -221,6 +228,9 @@ func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok
 
 // read implements source.
 func (d *descriptor) read(folder *Folder, call chains.Call, depth int) (chains.Reading, bool) {
+	if call.Typed != nil {
+		return d.readTyped(folder, call, depth)
+	}
 	if len(call.Data) < 4 {
 		return chains.Reading{}, false
 	}

@@ -31,6 +31,15 @@ func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth i
 		reading.Problem = "the arguments are not in the one canonical encoding of " + f.function.Signature
 		return reading
 	}
+	reading = d.readArguments(folder, f, call, depth, arguments, reading)
+	if len(rest) > 0 && reading.Problem == "" {
+		reading.Problem, reading.Complete = fmt.Sprintf("%d bytes stand behind the arguments", len(rest)), false
+	}
+	return reading
+}
+
+// readArguments adds what a format says of arguments.
+func (d *descriptor) readArguments(folder *Folder, f *format, call chains.Call, depth int, arguments []evm.Argument, reading chains.Reading) chains.Reading {
 	s := &session{descriptor: d, folder: folder, call: call, depth: depth, read: map[string]bool{}, shown: map[string]string{},
 		root: found{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
 	var err error
@@ -40,9 +49,6 @@ func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth i
 	}
 	reading.Intent = s.interpolate(f)
 	reading.Args, reading.Problem = s.arguments(s.root, nil)
-	if len(rest) > 0 && reading.Problem == "" {
-		reading.Problem = fmt.Sprintf("%d bytes stand behind the arguments", len(rest))
-	}
 	reading.Complete = reading.Problem == ""
 	return reading
 }

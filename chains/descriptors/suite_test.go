@@ -86,6 +86,7 @@ type caseFile struct {
 	Descriptor string   `json:"descriptor"`
 	Provided   provided `json:"dataProvider"`
 	Tests      []struct {
+		Data        json.RawMessage
 		Description string   `json:"description"`
 		RawTx       string   `json:"rawTx"`
 		From        string   `json:"from"`
@@ -111,10 +112,9 @@ func lowerKeys(names map[string]string) map[string]string {
 	return lower
 }
 
-// TestRegistryCases reads the 374 calldata cases of ERC-7730's registry, with
-// every file pinned.
-func TestRegistryCases(t *testing.T) {
-	folder := registry(t)
+// pinned opens the registry, and pins all that it can read.
+func pinned(t *testing.T, folder fstest.MapFS) (*descriptors.Folder, *descriptors.Pins) {
+	t.Helper()
 	unpinned, err := descriptors.Open(folder, descriptors.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -126,22 +126,36 @@ func TestRegistryCases(t *testing.T) {
 		}
 		pins.Add(file)
 	}
+	return unpinned, pins
+}
+
+func readCases(t *testing.T, content []byte) *caseFile {
+	t.Helper()
+	file := new(caseFile)
+	if err := json.Unmarshal(content, file); err != nil {
+		t.Fatal(err)
+	}
+	p := &file.Provided
+	p.ENS, p.Addresses, p.Collections = lowerKeys(p.ENS), lowerKeys(p.Addresses), lowerKeys(p.Collections)
+	for at, token := range p.Tokens {
+		p.Tokens[strings.ToLower(at)] = token
+	}
+	return file
+}
+
+// TestRegistryCases reads the 374 calldata cases of ERC-7730's registry, with
+// every file pinned.
+func TestRegistryCases(t *testing.T) {
+	folder := registry(t)
+	unpinned, pins := pinned(t, folder)
 	cases, differ, complete := 0, 0, 0
 	var why = map[string]int{}
 	for name := range folder {
 		if !strings.Contains(name, "/testsv2/") || !strings.HasSuffix(name, ".json") {
 			continue
 		}
-		var file caseFile
-		if err := json.Unmarshal(folder[name].Data, &file); err != nil {
-			t.Fatal(err)
-		}
-		p := file.Provided
-		p.ENS, p.Addresses, p.Collections = lowerKeys(p.ENS), lowerKeys(p.Addresses), lowerKeys(p.Collections)
-		for at, token := range p.Tokens {
-			p.Tokens[strings.ToLower(at)] = token
-		}
-		opened := unpinned.With(t, &p, pins)
+		file := readCases(t, folder[name].Data)
+		opened := unpinned.With(t, &file.Provided, pins)
 		for _, test := range file.Tests {
 			if test.RawTx == "" {
 				continue

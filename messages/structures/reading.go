@@ -21,12 +21,23 @@ import (
 // Message is typed data that was read, as a transaction.
 type Message struct {
 	chains.Transaction
-	data *eip712.TypedData
+	data   *eip712.TypedData
+	domain domain
 }
 
-// TypedData returns the fields and types: for readers of descriptors. They must not
-// be changed.
-func (m *Message) TypedData() *eip712.TypedData { return m.data }
+var _ chains.Caller = (*Message)(nil)
+
+// Calls implements chains.Caller: the message, for readers of descriptors, if the
+// domain names the contract that verifies it.
+func (m *Message) Calls() []chains.Call {
+	d := &m.domain
+	if d.contract == nil {
+		return nil
+	}
+	return []chains.Call{{Path: "message", Chain: d.network(), From: chains.SignerParty(), To: ethereum.PartyAt(*d.contract), Typed: &chains.Typed{
+		Type: m.data.EncodeType(m.data.PrimaryType), DomainName: d.name, DomainVersion: d.version, Members: typedMembers(&m.data.Message),
+	}}}
+}
 
 // Parse reads typed data from JSON text. Deadlines are compared with now. The error
 // is a *chains.ParseError.
@@ -39,7 +50,7 @@ func Parse(text []byte, now time.Time) (*Message, error) {
 	r.readDomain()
 	r.read()
 	parts := statement.Parts{Chain: ethereum.Name, Fields: r.fields(), Effects: r.effects, Hazards: r.allHazards, Digest: data.Digest()}
-	return &Message{parts.Transaction(), data}, nil
+	return &Message{parts.Transaction(), data, r.domain}, nil
 }
 
 // reading is a message whose effects are being found.
