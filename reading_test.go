@@ -3,6 +3,7 @@ package countersign_test
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,6 +58,42 @@ func TestBlindCallIsRead(t *testing.T) {
 		}
 	}
 }
+
+// blindCalls call what no one knows, by the keys of the fixture: function 0x12345678
+// of a contract on Tron and on Tempo, and an instruction of a program of Solana.
+var blindCalls = map[string]struct{ signWith, unsigned string }{
+	"TRON": {"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn", "0a020a1b2208112233445566778840e0c4d086a6375a6d081f12690a31747970652e676f6f676c65617069732e636f6d2f" +
+		"70726f746f636f6c2e54726967676572536d617274436f6e747261637412340a154197cc56300c36f60c7fb7c50babc6c5cdf59d5c56" +
+		"121541eca9bc828a3005b9a3b909f2cc5c2a54794de05f2204123456787080f0cc86a637900180c2d72f"},
+	"TEMPO": {enginetest.Address, "76f84182a5bf010782ea60dcdb94" + "1234567890abcdef1234567890abcdef12345678" +
+		"808412345678c0800380809420c000000000000000000000000000000000000180c0"},
+	"SOLANA": {"FNN31sUqP3VPQd9VXHFMJGazohBi8vrA6MZyTwcpJX5J", "01" + strings.Repeat("00", 64) + "01000103" + "d57c9917ad383b59923edd8d3f5c071b92dfb1fd5ffe682e31e5f8795b15a529" +
+		"0d42099a5e0aaeaad1d4ede263662787cb3f6291a6ede340c4aa7ca26249dbe3" + strings.Repeat("11", 32) +
+		"e72f180aa543b76ce7fc9df601979eeb487f76ae15b568e9877b1c4cb8e9bd2a" + "01020200010c020000001027000000000000"},
+}
+
+// TestBlindCallIsReadOnEveryChain: through the whole of Submit, a blind call of each
+// chain is refused by its name, by a reading that leaves something out too, and
+// signed with one that does not; nothing else about it is a hazard.
+func TestBlindCallIsReadOnEveryChain(t *testing.T) {
+	for chain, call := range blindCalls {
+		name := strings.ToLower(chain) + "/blind-call"
+		for reading, signed := range map[chains.Reader]bool{
+			nil: false, one(chains.Reading{Function: "f", Problem: "bytes"}): false, one(chains.Reading{Function: "f", Complete: true}): true,
+		} {
+			f := enginetest.New(t, func(config *countersign.Config) { config.Descriptors = reading })
+			body := fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_%s"}}`,
+				f.Clock.Now().UnixMilli(), enginetest.Organization, call.signWith, call.unsigned, chain)
+			_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+			if signed && err != nil || !signed && (err == nil || !strings.Contains(err.Error(), name)) {
+				t.Errorf("%s, read with %v: %v", chain, reading, err)
+			}
+		}
+	}
+}
+
+// one is a Reader that can be the key of a map.
+func one(reading chains.Reading) chains.Reader { return (*reads)(&reading) }
 
 // TestReadingIsBesideTheSummary: it is in no digest of it, and has its own.
 func TestReadingIsBesideTheSummary(t *testing.T) {

@@ -1,0 +1,225 @@
+package countersign_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+// What a submitted body may cost, from decoding to the answer: bytes and objects
+// that are allocated for each, and for each byte of it.
+const (
+	costEach           = 128 << 10
+	costPerByte        = 40
+	costObjectsEach    = 500
+	costBytesPerObject = 2 // of the body
+)
+
+// A value of typed data is shown and hashed, in bytes and objects; there are at most
+// 16,384 of them.
+const (
+	costValues          = 16_000
+	costPerValue        = 1200
+	costObjectsPerValue = 8
+)
+
+// costBody is the parameters of a body of a type; name says of what.
+type costBody struct {
+	name string
+	kind activity.Type
+	of   map[string]any
+}
+
+// costBodies are bodies of all types, and of all chains and kinds of payload.
+func costBodies(on *activity.Record) (all []costBody) {
+	add := func(name string, kind activity.Type, of map[string]any) { all = append(all, costBody{name, kind, of}) }
+	for _, chain := range []string{"ETHEREUM", "SOLANA", "TRON", "BITCOIN", "TEMPO"} {
+		add(chain, activity.TypeSignTransaction, map[string]any{
+			"signWith": enginetest.Address, "unsignedTransaction": enginetest.Unsigned, "type": "TRANSACTION_TYPE_" + chain})
+	}
+	for _, encoding := range []string{"TEXT_UTF8", "HEXADECIMAL", "EIP712", "EIP7702_AUTHORIZATION"} {
+		payload := map[string]any{"signWith": enginetest.Address, "encoding": "PAYLOAD_ENCODING_" + encoding, "hashFunction": "HASH_FUNCTION_KECCAK256"}
+		one, many := maps.Clone(payload), maps.Clone(payload)
+		one["payload"], many["payloads"] = "68656c6c6f", []any{"68656c6c6f"}
+		add(encoding, activity.TypeSignRawPayload, one)
+		add(encoding, activity.TypeSignRawPayloads, many)
+	}
+	add("code", activity.TypeInitOTPAuth, map[string]any{
+		"otpType": "OTP_TYPE_EMAIL", "contact": "user@example.com", "appName": "Demo", "userIdentifier": "user", "sendFromEmailAddress": "a@example.com",
+		"sendFromEmailSenderName": "Demo", "expirationSeconds": "300", "replyToEmailAddress": "a@example.com",
+		"emailCustomization": map[string]any{"logoUrl": "https://example.com", "magicLinkTemplate": "https://example.com/%s", "templateVariables": "{}", "templateId": "a"},
+		"smsCustomization":   map[string]any{"template": "%s"},
+	})
+	add("code", activity.TypeVerifyOTP, map[string]any{"otpId": "a", "otpCode": "123456", "publicKey": "02", "expirationSeconds": "300"})
+	for _, kind := range voteTypes {
+		add("vote", kind, map[string]any{"fingerprint": on.Request.Fingerprint.String(), "shown": fmt.Sprintf("%x", on.Reading.Digest())})
+	}
+	return all
+}
+
+// costWhole are long bodies that are read to their end: a call with data, a message
+// behind its prefix, one of typed data, and a batch of messages.
+func costWhole() (all []costBody) {
+	const long = 100_000
+	call := fmt.Sprintf("02fa%06x0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b780ba%06x%sc0", long+43, long, strings.Repeat("7b", long))
+	all = append(all, costBody{"a call", activity.TypeSignTransaction, map[string]any{
+		"signWith": enginetest.Address, "unsignedTransaction": call, "type": "TRANSACTION_TYPE_ETHEREUM"}})
+	message := func(size int) string {
+		return fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", size, strings.Repeat("a", size))
+	}
+	typed := `{"types":{"EIP712Domain":[],"M":[{"name":"a","type":"uint8[]"}]},"primaryType":"M","domain":{},"message":{"a":[0` + strings.Repeat(",0", costValues-1) + `]}}`
+	add := func(name string, kind activity.Type, member string, value any, encoding, hash string) {
+		all = append(all, costBody{name, kind, map[string]any{
+			"signWith": enginetest.Address, member: value, "encoding": "PAYLOAD_ENCODING_" + encoding, "hashFunction": "HASH_FUNCTION_" + hash}})
+	}
+	add("a message", activity.TypeSignRawPayload, "payload", message(2*long), "TEXT_UTF8", "KECCAK256")
+	add("typed data", activity.TypeSignRawPayload, "payload", typed, "EIP712", "NO_OP")
+	add("a batch", activity.TypeSignRawPayloads, "payloads", slices.Repeat([]any{message(4000)}, 60), "TEXT_UTF8", "KECCAK256")
+	return all
+}
+
+// TestCostOfLongBodies: what is read to its end costs a multiple of its length too.
+func TestCostOfLongBodies(t *testing.T) {
+	f := enginetest.New(t, func(config *countersign.Config) { config.AllowHazards = []string{countersign.AllHazards} })
+	for _, body := range costWhole() {
+		signed := f.APIKey.Sign(body.text(t, f.Clock.Now()))
+		var err error
+		objects, allocated := costOf(func() { _, err = f.Engine.Submit(t.Context(), signed) })
+		size, values := uint64(len(signed.Body)), uint64(0)
+		if body.name == "typed data" {
+			values = costValues
+		}
+		t.Logf("%s (%s): %d bytes in %d objects of a body of %d bytes: %v", body.kind, body.name, allocated, objects, size, err)
+		if err != nil {
+			t.Errorf("%s (%s): %v", body.kind, body.name, err)
+		}
+		if allocated > costEach+costPerByte*size+costPerValue*values || objects > costObjectsEach+size/costBytesPerObject+costObjectsPerValue*values {
+			t.Errorf("%s (%s): %d bytes in %d objects are allocated of a body of %d bytes", body.kind, body.name, allocated, objects, size)
+		}
+	}
+}
+
+// costFills are contents of long strings: digits of each encoding that a member is
+// read in, and what is dear to read, to normalize and to quote.
+var costFills = []string{"0", "1", "z", "[", `{"a":`, "xn--a.", "é", "\U000e0001", `\`, "%s", "<", "a@"}
+
+// atMost is what a refusal says of the length of a member.
+var atMost = regexp.MustCompile(`at most (\d+) are allowed`)
+
+// bound is how long a member of a body may be, in bytes: what the refusal of a longer
+// one says. What has no bound of its own may fill a body.
+func (c *costBody) bound(t *testing.T, replace func(value any), member string) int {
+	t.Helper()
+	const body = 250 << 10
+	long := any(strings.Repeat("1", 2*body))
+	if member == "payloads" {
+		long = []any{long}
+	}
+	replace(long)
+	_, err := activity.Decode([]byte(c.text(t, time.Unix(1, 0))))
+	if err == nil {
+		return body
+	}
+	found := atMost.FindStringSubmatch(err.Error())
+	if found == nil {
+		t.Fatalf("%s (%s), %s: %v", c.kind, c.name, member, err)
+	}
+	most, err := strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return min(most, body)
+}
+
+func (c *costBody) text(t *testing.T, at time.Time) string {
+	t.Helper()
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(map[string]any{
+		"type": c.kind, "timestampMs": strconv.FormatInt(at.UnixMilli(), 10), "organizationId": enginetest.Organization, "parameters": c.of,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// each replaces each string of a body by its longest values in turn, and a list also
+// by the most members.
+func (c *costBody) each(t *testing.T, of map[string]any, yield func(member string)) {
+	t.Helper()
+	for _, member := range slices.Sorted(maps.Keys(of)) {
+		was := of[member]
+		if nested, ok := was.(map[string]any); ok {
+			c.each(t, nested, yield)
+			continue
+		}
+		replace := func(value any) { of[member] = value }
+		most := c.bound(t, replace, member)
+		for _, fill := range costFills {
+			long := strings.Repeat(fill, most/len(fill))
+			if _, list := was.([]any); !list {
+				replace(long)
+				yield(member)
+				continue
+			}
+			replace([]any{long})
+			yield(member)
+			replace(slices.Repeat([]any{fill}, most/(3+len(fill))))
+			yield(member)
+		}
+		replace(was)
+	}
+}
+
+// costOf counts what a function allocates.
+func costOf(do func()) (objects, allocated uint64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
+}
+
+// TestCostOfLongMembers sends the longest values of each string of each activity
+// type, stamped well, through the whole of Submit: what is allocated is at most a
+// multiple of the body, whatever it is filled with.
+func TestCostOfLongMembers(t *testing.T) {
+	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))
+	votes := newBallot(t)
+	waits := votes.submit()
+	sent, types := 0, map[activity.Type]bool{}
+	for _, body := range costBodies(waits) {
+		engine, key, clock := f.Engine, f.APIKey, f.Clock
+		if slices.Contains(voteTypes, body.kind) {
+			engine, key, clock = votes.Engine, votes.ann, votes.Clock
+		}
+		body.each(t, body.of, func(member string) {
+			clock.Advance(time.Millisecond)
+			signed := key.Sign(body.text(t, clock.Now()))
+			size := uint64(len(signed.Body))
+			objects, allocated := costOf(func() { _, _ = engine.Submit(t.Context(), signed) })
+			if allocated > costEach+costPerByte*size || objects > costObjectsEach+size/costBytesPerObject {
+				t.Errorf("%s (%s), %s in a body of %d bytes %.20q: %d bytes in %d objects are allocated", body.kind, body.name, member, size, body.of[member], allocated, objects)
+			}
+			sent, types[body.kind] = sent+1, true
+		})
+	}
+	for _, kind := range activity.Types() {
+		if !types[kind] {
+			t.Errorf("no body of %s was sent", kind)
+		}
+	}
+	t.Logf("%d bodies", sent)
+}
