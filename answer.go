@@ -21,6 +21,14 @@ type Trust struct {
 	// ProofKey is the key of the engine's app proofs. Nil: they are not checked.
 	ProofKey *ecdsa.PublicKey
 
+	// Members are the members of the organization, with their public keys. Nil: the
+	// votes are not checked.
+	Members []Member
+
+	// Approvals are groups that the votes must fill, beside the submitter's stamp:
+	// an answer does not say what was demanded.
+	Approvals []Approval
+
 	// Limits are those of the chains, as the engine has them.
 	Limits Limits
 }
@@ -30,7 +38,7 @@ var ErrAnswer = errors.New("the answer does not verify")
 
 // AnswerCheck is one thing that an answer was checked for.
 type AnswerCheck struct {
-	Name    string `json:"name"`              // body, status, proof, result, summary
+	Name    string `json:"name"`              // body, status, proof, result, summary, votes
 	Skipped string `json:"skipped,omitempty"` // why it could not be checked; empty: it was, and holds
 }
 
@@ -42,6 +50,7 @@ type AnswerCheck struct {
 //	proof    the owner of ProofKey says so, of this activity
 //	result   the result is the one that was proven
 //	summary  the transaction that was proven to have been shown is the one in the body
+//	votes    with Members: each vote is one of theirs on this activity, see VerifyVotes
 //
 // It returns what was checked, in this order; what lacks a key, or does not
 // apply, is Skipped. An error wraps ErrAnswer and says which check failed; the
@@ -51,12 +60,13 @@ func VerifyAnswer(answer []byte, trust Trust) ([]AnswerCheck, error) {
 	if err := v.read(answer); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	for _, check := range []struct {
-		name string
-		do   func() (skipped string, err error)
-	}{
+	checks := []answerCheck{
 		{"body", v.body}, {"status", v.status}, {"proof", v.proof}, {"result", v.result}, {"summary", v.summary},
-	} {
+	}
+	if trust.Members != nil {
+		checks = append(checks, answerCheck{"votes", v.votes})
+	}
+	for _, check := range checks {
 		skipped, err := check.do()
 		if err != nil {
 			return v.done, fmt.Errorf("%w: %s: %w", ErrAnswer, check.name, err)
@@ -64,6 +74,12 @@ func VerifyAnswer(answer []byte, trust Trust) ([]AnswerCheck, error) {
 		v.done = append(v.done, AnswerCheck{check.name, skipped})
 	}
 	return v.done, nil
+}
+
+// answerCheck is a check by its name.
+type answerCheck struct {
+	name string
+	do   func() (skipped string, err error)
 }
 
 // verification is one call of VerifyAnswer.
@@ -83,8 +99,19 @@ type answered struct {
 	Type           activity.Type
 	Fingerprint    string
 	AppProofs      []activity.AppProof
+	Votes          []answeredVote
 	Result         members // of the activity
 	Recorded       members // of the record that stands in the result
+}
+
+// answeredVote is what is read of a vote: its createdAt is not that of a record.
+type answeredVote struct {
+	UserID    string             `json:"userId"`
+	Selection activity.Selection `json:"selection"`
+	Message   string             `json:"message"`
+	PublicKey string             `json:"publicKey"`
+	Signature string             `json:"signature"`
+	Scheme    string             `json:"scheme"`
 }
 
 // members are those of a JSON object, by their exact names.
@@ -121,7 +148,7 @@ func (a *answered) read(content []byte) error {
 	}
 	for name, into := range map[string]any{
 		"id": &a.ID, "organizationId": &a.OrganizationID, "status": &a.Status, "type": &a.Type,
-		"fingerprint": &a.Fingerprint, "appProofs": &a.AppProofs, "result": &a.Result,
+		"fingerprint": &a.Fingerprint, "appProofs": &a.AppProofs, "votes": &a.Votes, "result": &a.Result,
 	} {
 		if err := json.Unmarshal(all[name], into); err != nil {
 			return fmt.Errorf("activity.%s: %w", name, err)
@@ -210,4 +237,20 @@ func (v *verification) summary() (string, error) {
 		return "", errors.New("another transaction was shown")
 	}
 	return "", nil
+}
+
+// votes checks the votes in the answer.
+func (v *verification) votes() (string, error) {
+	votes := make([]activity.Vote, len(v.activity.Votes))
+	for i, vote := range v.activity.Votes {
+		votes[i] = activity.Vote{
+			UserID: vote.UserID, Selection: vote.Selection, Message: vote.Message,
+			PublicKey: vote.PublicKey, Signature: vote.Signature, Scheme: vote.Scheme,
+		}
+	}
+	verified, err := verifyVotes(v.trust.Body, votes, v.trust.Members)
+	if err != nil {
+		return "", err
+	}
+	return "", enoughVotes(verified, v.trust.Approvals)
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/ur"
 )
 
@@ -23,6 +25,8 @@ type verifyCommand struct {
 	scan           bool   // the answer comes as QR codes
 	signed         string // file for the signed transaction
 	network        networkFlag
+	config         string // names the users whose votes are checked
+	atLeast        int    // votes of others than the submitter
 }
 
 func newVerifyCommand() *cobra.Command {
@@ -40,6 +44,9 @@ from QR codes instead, one payload a line on standard input:
   proof    the owner of --proof-key says so
   result   the result is the one that was proven
   summary  the transaction in the body is the one that was shown
+  votes    with --config: each vote is one on this activity by a user of the
+           configuration, with a key that may vote; with --votes, so many at least,
+           of others than the submitter
 
 Without --proof-key only the first two are checked, which anyone could forge.
 The request must have asked for the proof with "generateAppProofs":true. The
@@ -51,7 +58,8 @@ Standard output says what was checked and what was not:
 
   {"checked":["body",…],"skipped":[{"name","skipped"}]}
 
-The exit status is 1 if anything does not hold.`),
+Signatures of votes are shown once their stamps cannot be sent any more: by default
+an hour after they were made. The exit status is 1 if anything does not hold.`),
 		Example: paragraphs(`
   countersign verify --proof-key proof-public.pem --body body.json activity.json
   zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
@@ -62,6 +70,8 @@ The exit status is 1 if anything does not hold.`),
 	command.Flags().StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
 	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes: one payload a line on standard input")
 	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` that the signed transaction goes to")
+	command.Flags().StringVar(&c.config, "config", "", "`FILE` with the users whose votes are checked: countersign.yaml, of which only public keys are read")
+	command.Flags().IntVar(&c.atLeast, "votes", 0, "`NUMBER` of votes at least, of others than the submitter, with --config")
 	c.network.register(command)
 	return command
 }
@@ -97,6 +107,9 @@ func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 	if trust.Body, err = readBounded(c.body); err != nil {
 		return trust, err
 	}
+	if err := c.trustVoters(&trust); err != nil {
+		return trust, err
+	}
 	if c.proofKey == "" {
 		return trust, nil
 	}
@@ -104,6 +117,38 @@ func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 		return trust, fmt.Errorf("--proof-key %s: %w", c.proofKey, err)
 	}
 	return trust, nil
+}
+
+// trustVoters reads the users of the organization that the body names.
+func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
+	switch {
+	case c.config == "" && c.atLeast != 0:
+		return usagef("--votes needs --config: the file with the users whose votes count")
+	case c.config == "":
+		return nil
+	case c.atLeast < 0:
+		return usagef("--votes %d: a number is expected", c.atLeast)
+	case c.scan:
+		return usagef("--config does not go with --scan: a short answer has no votes")
+	}
+	configured, err := config.Read(c.config)
+	if err != nil {
+		return err
+	}
+	request, err := activity.Decode(trust.Body)
+	if err != nil {
+		return fmt.Errorf("--body: %w", err)
+	}
+	for i := range configured.Organizations {
+		if configured.Organizations[i].ID == request.OrganizationID {
+			if trust.Members, err = configured.Organizations[i].Members(); err != nil {
+				return err
+			}
+			trust.Approvals = []countersign.Approval{{Rule: "--votes", Count: c.atLeast, NotSubmitter: true}}
+			return nil
+		}
+	}
+	return fmt.Errorf("--config %s: it has no organization %s, which the body names", c.config, request.OrganizationID)
 }
 
 // check checks the answer, and returns the signed transaction in it.
@@ -126,6 +171,9 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersi
 	}
 	if short, err := readShortAnswer(answer); err == nil {
 		checks, err := countersign.VerifyShortAnswer(countersign.ShortAnswer(short), trust)
+		if c.config != "" {
+			return nil, "", usagef("--config does not go with a short answer: it has no votes")
+		}
 		return checks, short.SignedTransaction, err
 	}
 	checks, err := countersign.VerifyAnswer(answer, trust)

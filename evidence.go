@@ -1,0 +1,157 @@
+package countersign
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/stamp"
+)
+
+// ErrEvidence is what VerifyVotes refuses votes with.
+var ErrEvidence = errors.New("the votes do not verify")
+
+// VerifyVotes checks the stamps of a record offline, with nothing but the public
+// keys of the members that the caller knows: the first is of its submitter over
+// exactly the recorded body, each further one of another member over a body that
+// approves exactly this activity, and together they fill what the policy demanded
+// when it was submitted. Tags are those that the members have.
+//
+// A credential that has expired since counts: it was valid at the time that was
+// stamped. The votes that are returned are of the approvals, the submitter's first,
+// each with the time that was stamped; groups of the caller's own can be counted
+// with [Approval.Missing]. An error wraps ErrEvidence and names the vote.
+func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
+	votes, err := verifyVotes(record.Request.Body, record.Votes, members)
+	if err == nil && record.Status == activity.StatusCompleted {
+		err = enoughVotes(votes, groupsOf(record.Decision.Required))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEvidence, err)
+	}
+	return votes, nil
+}
+
+// enoughVotes refuses votes that leave a place of a group free at the time of the
+// last of them.
+func enoughVotes(votes []Vote, groups []Approval) error {
+	last := slices.MaxFunc(votes, func(a, b Vote) int { return a.At.Compare(b.At) }).At
+	for i := range groups {
+		if missing := groups[i].Missing(votes, votes[0].User.ID, last); missing > 0 {
+			return fmt.Errorf("%d of the %d votes that rule %s demanded are missing", missing, groups[i].Count, groups[i].Rule)
+		}
+	}
+	return nil
+}
+
+func verifyVotes(body []byte, recorded []activity.Vote, members []Member) ([]Vote, error) {
+	if len(recorded) == 0 {
+		return nil, errors.New("there is none, not even the submitter's")
+	}
+	votes := make([]Vote, len(recorded))
+	for i := range recorded {
+		var err error
+		if votes[i], err = verifyVote(body, &recorded[i], i == 0, members); err != nil {
+			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, shorten(recorded[i].UserID), err)
+		}
+		if i > 0 && slices.ContainsFunc(votes[1:i], func(other Vote) bool { return other.User.ID == votes[i].User.ID }) {
+			return nil, fmt.Errorf("votes[%d]: user %s has voted before", i, votes[i].User.ID)
+		}
+	}
+	return votes, nil
+}
+
+// verifyVote checks one vote: what its body says, and that its stamp is a member's.
+func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Member) (vote Vote, err error) {
+	message := body
+	if !first {
+		message = []byte(recorded.Message)
+	}
+	request, err := activity.Decode(message)
+	if err != nil {
+		return vote, err
+	}
+	if first {
+		err = errors.Join(sameText(recorded.Message, body), approves(recorded.Selection))
+	} else {
+		err = errors.Join(votesFor(request, body), approves(recorded.Selection))
+	}
+	if err != nil {
+		return vote, err
+	}
+	at := slices.IndexFunc(members, func(member Member) bool {
+		return member.User.ID == recorded.UserID && member.Credential.PublicKeyText() == recorded.PublicKey
+	})
+	if at < 0 {
+		return vote, errors.New("the organization has no such user with this public key")
+	}
+	member := members[at]
+	if !(&caller{member: &member}).may(request.Type) {
+		return vote, fmt.Errorf("the credential may not submit %s", request.Type)
+	}
+	if err := verifyStamp(member.Credential, recorded, message, request.Time()); err != nil {
+		return vote, err
+	}
+	return Vote{User: member.User, Credential: member.Credential, At: request.Time()}, nil
+}
+
+// sameText refuses a first vote that shows another body; a record leaves it out.
+func sameText(message string, body []byte) error {
+	if message != "" && message != string(body) {
+		return errors.New("it is over another body")
+	}
+	return nil
+}
+
+func approves(selection activity.Selection) error {
+	if selection != activity.SelectionApproved {
+		return fmt.Errorf("it is %s", shorten(string(selection)))
+	}
+	return nil
+}
+
+// votesFor refuses a body that does not approve the activity of another body.
+func votesFor(request *activity.Request, body []byte) error {
+	intent, ok := request.Intent.(activity.VoteIntent)
+	of, err := activity.Decode(body)
+	switch {
+	case err != nil:
+		return err
+	case !ok || intent.Selection() != activity.SelectionApproved:
+		return fmt.Errorf("its body is %s, and no approval", request.Type)
+	case intent.Fingerprint != activity.Fingerprint(sha256.Sum256(body)):
+		return fmt.Errorf("it approves %s, another activity", intent.Fingerprint)
+	case request.OrganizationID != of.OrganizationID:
+		return errors.New("it is of another organization")
+	}
+	return nil
+}
+
+// verifyStamp checks the stamp that a vote has kept the texts of.
+func verifyStamp(credential *stamp.Credential, recorded *activity.Vote, message []byte, at time.Time) error {
+	if recorded.Signature == "" {
+		return errors.New("its signature is not shown: that of another user is, once its stamp cannot be sent any more, and a local call has none")
+	}
+	header := stamp.Header{Name: stamp.HeaderPasskey, Value: recorded.Signature}
+	if !credential.IsPasskey() {
+		text, err := json.Marshal(struct {
+			PublicKey string `json:"publicKey"`
+			Scheme    string `json:"scheme"`
+			Signature string `json:"signature"`
+		}{recorded.PublicKey, recorded.Scheme, recorded.Signature})
+		if err != nil {
+			return err
+		}
+		header = stamp.Header{Name: stamp.HeaderAPIKey, Value: base64.RawURLEncoding.EncodeToString(text)}
+	}
+	sent, err := stamp.Parse(header)
+	if err != nil {
+		return err
+	}
+	return credential.Verify(sent, message, at)
+}

@@ -1,0 +1,129 @@
+package countersign_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/store/memory"
+)
+
+// members are the users of a ballot, as an auditor knows them: by their public keys.
+func (b *ballot) members() []countersign.Member {
+	b.t.Helper()
+	var members []countersign.Member
+	for user, key := range map[string]*enginetest.APIKey{"user-1": b.APIKey, "ann": b.ann, "ben": b.ben, "cid": b.cid, "dan": b.dan} {
+		config := key.Config()
+		if user != "dan" {
+			config.Activities = append([]activity.Type{activity.TypeSignTransaction}, voteTypes...)
+		}
+		tags := []string{"finance"}
+		if user == "cid" {
+			tags = nil
+		}
+		one := countersign.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
+			{ID: user, Name: user, Tags: tags, APIKeys: []countersign.APIKeyConfig{config}},
+		}}
+		made, err := one.Members()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		members = append(members, made...)
+	}
+	return members
+}
+
+// completed is a record as the store keeps it, with all its stamps: of one
+// activity, or of a later one.
+func (b *ballot) completed(t *testing.T) *activity.Record {
+	t.Helper()
+	b.Clock.Advance(time.Second)
+	waiting, err := b.Submit(t, enginetest.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.approve(b.ann, waiting)
+	b.approve(b.ben, waiting)
+	found, err := b.Config.Store.Get(t.Context(), enginetest.Organization, waiting.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := activity.DecodeRecord(found.Data)
+	if err != nil || record.Status != activity.StatusCompleted {
+		t.Fatalf("%+v, %v", record, err)
+	}
+	return record
+}
+
+// TestVotesAreEvidence: a record is checked with public keys alone, and whatever is
+// done to its votes is found.
+func TestVotesAreEvidence(t *testing.T) {
+	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+	first, second := b.completed(t), b.completed(t)
+	members := b.members()
+	without := func(user string) []countersign.Member {
+		return slices.DeleteFunc(slices.Clone(members), func(m countersign.Member) bool { return m.User.ID == user })
+	}
+	votes, err := countersign.VerifyVotes(first, members)
+	if err != nil || len(votes) != 3 || votes[1].User.ID != "ann" {
+		t.Fatalf("%+v, %v", votes, err)
+	}
+	for name, test := range map[string]struct {
+		attack  func(r *activity.Record)
+		members []countersign.Member
+		want    string
+	}{
+		"a vote of another activity":      {func(r *activity.Record) { r.Votes[1] = second.Votes[1] }, members, "another activity"},
+		"its message alone":               {func(r *activity.Record) { r.Votes[1].Message = second.Votes[1].Message }, members, "another activity"},
+		"its signature alone":             {func(r *activity.Record) { r.Votes[1].Signature = second.Votes[1].Signature }, members, "wrong signature"},
+		"another submitter's stamp":       {func(r *activity.Record) { r.Votes[0].Signature = second.Votes[0].Signature }, members, "wrong signature"},
+		"a removed vote":                  {func(r *activity.Record) { r.Votes = r.Votes[:2] }, members, "1 of the 2 votes that rule payouts demanded"},
+		"all votes removed":               {func(r *activity.Record) { r.Votes = nil }, members, "there is none"},
+		"one vote twice":                  {func(r *activity.Record) { r.Votes[2] = r.Votes[1] }, members, "has voted before"},
+		"a vote in another's name":        {func(r *activity.Record) { r.Votes[1].UserID = "cid" }, members, "no such user"},
+		"the submitter's stamp as a vote": {func(r *activity.Record) { r.Votes[1] = r.Votes[0]; r.Votes[1].Message = string(r.Request.Body) }, members, "no approval"},
+		"a rejection":                     {func(r *activity.Record) { r.Votes[1].Selection = activity.SelectionRejected }, members, "VOTE_SELECTION_REJECTED"},
+		"another body":                    {func(r *activity.Record) { r.Request = second.Request }, members, "wrong signature"},
+		"a hidden signature":              {func(r *activity.Record) { r.Votes[2].Signature = "" }, members, "not shown"},
+		"a user who is not a member":      {func(*activity.Record) {}, without("ben"), "no such user"},
+		"a submitter who is not a member": {func(*activity.Record) {}, without("user-1"), "no such user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := *first
+			record.Votes = slices.Clone(first.Votes)
+			test.attack(&record)
+			_, err := countersign.VerifyVotes(&record, test.members)
+			if !errors.Is(err, countersign.ErrEvidence) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestAnswersVotes: an answer with its votes is checked too; how many there must
+// be, its reader says.
+func TestAnswersVotes(t *testing.T) {
+	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
+	record := b.completed(t)
+	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Approval{{Rule: "two", Count: 2, NotSubmitter: true}}}
+	checks, err := countersign.VerifyAnswer(record.AppendAnswer(nil), trust)
+	if err != nil || !strings.HasSuffix(checksOf(checks), " votes") {
+		t.Errorf("%v, %v", checks, err)
+	}
+	less := *record
+	less.Votes = record.Votes[:2]
+	for name, attacked := range map[string][]byte{
+		"a removed vote":     less.AppendAnswer(nil),
+		"a hidden signature": record.WithoutStamps(func(vote *activity.Vote) bool { return vote.UserID == "ben" }).AppendAnswer(nil),
+		"an exchanged vote":  []byte(strings.ReplaceAll(string(record.AppendAnswer(nil)), record.Votes[1].Signature, record.Votes[2].Signature)),
+	} {
+		if _, err := countersign.VerifyAnswer(attacked, trust); !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "votes: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
