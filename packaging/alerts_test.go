@@ -22,6 +22,18 @@ var outcomes = []activity.Reason{
 	activity.ReasonSignatureInvalid, activity.ReasonInvalidTime, activity.ReasonRateLimitExceeded, activity.ReasonMaxOTPInitiated,
 }
 
+// servedMetrics is what a server shows that has had one request.
+func servedMetrics(t *testing.T) string {
+	t.Helper()
+	seen := metrics.New()
+	seen.Describe("1", "2", "3", func() time.Time { return time.Unix(1, 0) })
+	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
+	seen.Observe(countersign.Observation{Operation: "sign_transaction", Performed: 1})
+	answer := httptest.NewRecorder()
+	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	return answer.Body.String()
+}
+
 // TestAlertsNameMetricsThatExist: a rule over a series that is not there never
 // fires.
 func TestAlertsNameMetricsThatExist(t *testing.T) {
@@ -40,13 +52,7 @@ func TestAlertsNameMetricsThatExist(t *testing.T) {
 	if err := yaml.Unmarshal(content, &file); err != nil || len(file.Groups) != 1 {
 		t.Fatalf("%v", err)
 	}
-	seen := metrics.New()
-	seen.Describe("1", "2", "3", func() time.Time { return time.Unix(1, 0) })
-	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
-	seen.Observe(countersign.Observation{Operation: "sign_transaction", Performed: 1})
-	answer := httptest.NewRecorder()
-	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
-	served := answer.Body.String()
+	served := servedMetrics(t)
 	series, named := regexp.MustCompile(`countersign_[a-z_]+`), regexp.MustCompile(`outcome=~?"([A-Z_|]+)"`)
 	for _, rule := range file.Groups[0].Rules {
 		names := series.FindAllString(rule.Expr, -1)

@@ -155,13 +155,24 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, kept); snapshots != nil {
 		defer func() { _ = snapshots.Close() }()
 	}
-	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, httpapi.Options{Origins: configured.Origins, Logger: c.log, Observer: seen})))
+	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.options(configured, seen))))
 	api.TLSConfig = at.tls
 	info, _ := debug.ReadBuildInfo()
 	build := versionOf(info)
 	seen.Describe(build.Version, build.Commit, build.Go, changing.expiry)
 	admin := httpapi.NewServer(c.unlessDraining(httpapi.Admin(engine, seen.Handler())))
 	return c.serve(cmd, at, api, admin, reloads, &changing)
+}
+
+// options are those of the API's handler.
+func (c *serveCommand) options(configured *config.Config, seen *metrics.Metrics) httpapi.Options {
+	return httpapi.Options{
+		MaxArriving: configured.Limits.RequestBytes,
+		MaxLeaving:  configured.Limits.AnswerBytes,
+		Origins:     configured.Origins,
+		Logger:      c.log,
+		Observer:    seen,
+	}
 }
 
 // watchKeys has the metrics count keys that are not used, or not as safe as they
@@ -195,7 +206,7 @@ func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http
 			failed <- server.Serve(on)
 		}()
 	}
-	start(api, httpapi.LimitConnections(at.api, 0))
+	start(api, httpapi.LimitConnections(at.api, changing.current.Load().configured.Limits.Connections))
 	if at.admin != nil {
 		start(admin, at.admin)
 	}

@@ -84,7 +84,7 @@ func fixedChanges(was, next *config.Config) []string {
 		{"origins", was.Origins, next.Origins}, {"console", was.Console, next.Console},
 		{"store", was.Store, next.Store}, {"keystore", was.Keystore, next.Keystore},
 		{"passphraseFile", was.PassphraseFile, next.PassphraseFile}, {"proofKey", was.ProofKey, next.ProofKey}, {"otp", was.OTP, next.OTP},
-		{"log", was.Log, next.Log},
+		{"log", was.Log, next.Log}, {"limits", was.Limits, next.Limits},
 		{"descriptors", was.Descriptors == nil, next.Descriptors == nil},
 	} {
 		if !reflect.DeepEqual(member.was, member.next) {

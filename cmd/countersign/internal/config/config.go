@@ -14,6 +14,7 @@
 //	descriptors: {folder: …, pins: …, auditors: […]}  # what calls mean; left out: only what is built in
 //	tokens: [tokens.json]           # token lists, for display
 //	labels: [{chain: …, address: …, label: …}]  # an address book, for display
+//	limits: {connections: 1024, …}  // what clients may take up; left out: defaults
 //	otp: {…}                        # OTP; left out: no one-time passwords
 //
 // It is strict. A member that is unknown, twice there or of the wrong kind is
@@ -50,6 +51,31 @@ type Config struct {
 	Labels         []Label                          `yaml:"labels"`
 	OTP            *OTP                             `yaml:"otp"`
 	Log            Log                              `yaml:"log"`
+	Limits         Limits                           `yaml:"limits"`
+}
+
+// Limits bound what clients together may take up of the server; zero: the defaults of
+// package httpapi.
+type Limits struct {
+	Connections  int `yaml:"connections"`  // open at once
+	RequestBytes int `yaml:"requestBytes"` // memory of all bodies that arrive
+	AnswerBytes  int `yaml:"answerBytes"`  // memory of all answers that leave
+}
+
+// LeastBudget is the least that requestBytes and answerBytes may be: one address has a
+// quarter of them, and the longest body has 2 MiB.
+const LeastBudget = 8 << 20
+
+func (l Limits) check() error {
+	switch {
+	case l.Connections < 0:
+		return errors.New("limits.connections: 1 or more, or left out")
+	case l.RequestBytes != 0 && l.RequestBytes < LeastBudget:
+		return fmt.Errorf("limits.requestBytes: %d bytes or more, as one address has a quarter, and the longest request 2 MiB", LeastBudget)
+	case l.AnswerBytes != 0 && l.AnswerBytes < LeastBudget:
+		return fmt.Errorf("limits.answerBytes: %d bytes or more", LeastBudget)
+	}
+	return nil
 }
 
 // Log is how the log of completed activities is kept.
@@ -142,7 +168,7 @@ type Template struct {
 
 // check refuses what cannot be right whatever the files hold.
 func (c *Config) check() error {
-	if err := c.Descriptors.Check(); err != nil {
+	if err := errors.Join(c.Descriptors.Check(), c.Limits.check()); err != nil {
 		return err
 	}
 	switch {

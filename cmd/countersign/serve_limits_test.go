@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+)
+
+// TestConfiguredLimitOfConnections: the connection beyond it takes the place of the one
+// that waits.
+func TestConfiguredLimitOfConnections(t *testing.T) {
+	s := newServed(t)
+	s.edit(t, "otp:\n", "limits: {connections: 1}\notp:\n")
+	n := s.start(t, "--admin", "none")
+	address := strings.TrimPrefix(n.base, "http://")
+	idle, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	if status, _ := get(t, n.base+"/"); status == 0 {
+		t.Error("the second connection was not served")
+	}
+	if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the first connection: %v", err)
+	}
+	if status := n.end(t, syscall.SIGTERM); status != exitSuccess {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// TestLimitsReachTheHandler, and what is too little for one request is refused.
+func TestLimitsReachTheHandler(t *testing.T) {
+	s := newServed(t)
+	s.edit(t, "otp:\n", "limits: {requestBytes: 9000000, answerBytes: 10000000}\notp:\n")
+	configured, err := config.Read(s.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := new(serveCommand).options(configured, nil); made.MaxArriving != 9_000_000 || made.MaxLeaving != 10_000_000 {
+		t.Errorf("%+v", made)
+	}
+	for _, wrong := range []string{"requestBytes: 9000", "answerBytes: 9000", "connections: -1"} {
+		s := newServed(t)
+		s.edit(t, "otp:\n", "limits: {"+wrong+"}\notp:\n")
+		if _, err := config.Read(s.config()); err == nil || !strings.Contains(err.Error(), "limits."+strings.Split(wrong, ":")[0]) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}

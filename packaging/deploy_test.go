@@ -1,0 +1,128 @@
+package packaging_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// TestDashboardNamesMetricsThatExist: a panel over a series or a label that is not there
+// stays empty, and looks like a quiet server.
+func TestDashboardNamesMetricsThatExist(t *testing.T) {
+	content, err := os.ReadFile("grafana.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		UID    string
+		Panels []struct {
+			ID      int
+			Title   string
+			GridPos struct{ H, W, X, Y int }
+			Targets []struct{ RefID, Expr string }
+		}
+	}
+	if err := json.Unmarshal(content, &dashboard); err != nil || dashboard.UID == "" || len(dashboard.Panels) == 0 {
+		t.Fatalf("%+v: %v", dashboard, err)
+	}
+	served := servedMetrics(t)
+	series := regexp.MustCompile(`\b(?:countersign|process)_[a-z_]+`)
+	labels := regexp.MustCompile(`\bby \(([a-z, ]+)\)`)
+	ids := map[int]bool{}
+	var all strings.Builder
+	for _, panel := range dashboard.Panels {
+		if ids[panel.ID] || panel.GridPos.X+panel.GridPos.W > 24 || len(panel.Targets) == 0 {
+			t.Errorf("%s: an id that is taken, too wide, or without a query", panel.Title)
+		}
+		ids[panel.ID] = true
+		for _, target := range panel.Targets {
+			all.WriteString(target.Expr)
+			names := series.FindAllString(target.Expr, -1)
+			if len(names) == 0 {
+				t.Errorf("%s: no series in %s", panel.Title, target.Expr)
+			}
+			for _, name := range names {
+				if !regexp.MustCompile(`(?m)^` + name + `[{ ]`).MatchString(served) {
+					t.Errorf("%s: there is no series %s", panel.Title, name)
+				}
+			}
+			for _, match := range labels.FindAllStringSubmatch(target.Expr, -1) {
+				for label := range strings.SplitSeq(match[1], ", ") {
+					if !strings.Contains(served, label+`="`) {
+						t.Errorf("%s: there is no label %s", panel.Title, label)
+					}
+				}
+			}
+		}
+	}
+	for _, match := range regexp.MustCompile(`(?m)^# TYPE (countersign_[a-z_]+) `).FindAllStringSubmatch(served, -1) {
+		if !strings.Contains(all.String(), match[1]) {
+			t.Errorf("no panel shows %s", match[1])
+		}
+	}
+}
+
+// service is one of compose.yaml.
+type service struct {
+	Command, Ports, Volumes, Networks, Secrets []string
+	Healthcheck                                struct{ Test []string }
+	DependsOn                                  map[string]any `yaml:"depends_on"`
+}
+
+// TestComposeFileFitsTogether: what a service names is declared, and what is published
+// and probed is where the server listens.
+func TestComposeFileFitsTogether(t *testing.T) {
+	content, err := os.ReadFile("compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Services                   map[string]service
+		Networks, Volumes, Secrets map[string]any
+	}
+	if err := yaml.Unmarshal(content, &file); err != nil {
+		t.Fatal(err)
+	}
+	declared := func(of string, in map[string]any, names []string) {
+		for _, name := range names {
+			name, _, _ = strings.Cut(name, ":")
+			if _, ok := in[name]; !ok {
+				t.Errorf("%s is not declared among the %s", name, of)
+			}
+		}
+	}
+	for name, one := range file.Services {
+		declared("networks", file.Networks, one.Networks)
+		declared("volumes", file.Volumes, one.Volumes)
+		declared("secrets", file.Secrets, one.Secrets)
+		for other := range one.DependsOn {
+			if len(file.Services[other].Healthcheck.Test) == 0 {
+				t.Errorf("%s waits for the health of %s, which has no probe", name, other)
+			}
+		}
+	}
+	server := file.Services["countersign"]
+	flag := func(name string) string {
+		if at := slices.Index(server.Command, name); at >= 0 && at+1 < len(server.Command) {
+			return server.Command[at+1]
+		}
+		t.Errorf("the command has no %s", name)
+		return ""
+	}
+	_, listen, _ := strings.Cut(flag("--listen"), ":")
+	_, admin, _ := strings.Cut(flag("--admin"), ":")
+	if len(server.Ports) != 1 || !strings.HasPrefix(server.Ports[0], "127.0.0.1:") || !strings.HasSuffix(server.Ports[0], ":"+listen) {
+		t.Errorf("published: %v, and it listens at %s", server.Ports, listen)
+	}
+	if probe := server.Healthcheck.Test; !slices.Contains(probe, "health") || !strings.HasSuffix(probe[len(probe)-1], ":"+admin) {
+		t.Errorf("probed: %v, and the admin address is at %s", probe, admin)
+	}
+	if len(file.Services["postgres"].Ports) > 0 || slices.Contains(file.Services["postgres"].Networks, "outer") {
+		t.Error("the database can be reached from outside")
+	}
+}
