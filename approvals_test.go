@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // approvers is a policy that asks for votes, whatever is signed.
@@ -21,6 +22,7 @@ type approvers struct {
 	groups   []countersign.Approval
 	refusal  error
 	unjudged bool // no rule judges
+	charges  []store.Charge
 }
 
 func (p *approvers) Authorize(ctx context.Context, asked countersign.Authorization) error {
@@ -34,7 +36,7 @@ func (p *approvers) Decide(context.Context, countersign.Authorization) (counters
 	if p.unjudged {
 		return countersign.Decision{}, p.refusal
 	}
-	return countersign.Decision{Digest: [32]byte{1}, Rules: []string{"payouts"}, Approvals: slices.Clone(p.groups)}, p.refusal
+	return countersign.Decision{Digest: [32]byte{1}, Rules: []string{"payouts"}, Approvals: slices.Clone(p.groups), Charges: slices.Clone(p.charges)}, p.refusal
 }
 
 func (p *approvers) set(change func(p *approvers)) {

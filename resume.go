@@ -47,6 +47,9 @@ func (e *Engine) carryOut(ctx context.Context, waiting *pending, j *judgement, s
 		return nil, store.ErrHeld
 	}
 	done, lease, err := e.performHeld(ctx, j.task, *begun.Lease, seen)
+	if errors.Is(err, store.ErrLeaseLost) {
+		return nil, store.ErrChanged // another node goes on with it: what it does is the answer
+	}
 	if err != nil {
 		e.submitted.release(ctx, lease, charges.Refund(e.submitted.Now(), nil))
 		return e.notNow(ctx, waiting, err)
@@ -61,6 +64,9 @@ func (e *Engine) carryOut(ctx context.Context, waiting *pending, j *judgement, s
 	}
 	if err != nil {
 		e.submitted.release(ctx, lease, nil)
+		if errors.Is(err, store.ErrLeaseLost) {
+			err = store.ErrChanged
+		}
 		return nil, err
 	}
 	return &record, nil

@@ -1,0 +1,223 @@
+package countersign_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// With this variable set, TestVictim is a process that sends the last vote that it
+// describes, stands still where it says, and waits to be killed.
+const victimVariable = "COUNTERSIGN_TEST_VICTIM"
+
+// victim is what such a process is given.
+type victim struct {
+	Bolt, Postgres string // the store: one of both
+	Where          string // "signing" or "recording"
+	Ann, Ben       string // public keys of the voters
+	Submitter      string
+	Last           countersign.SignedBody
+	Now            time.Time // zero: the machine's clock
+}
+
+func (v *victim) store(t testing.TB) store.Store {
+	t.Helper()
+	var opened store.Store
+	var err error
+	if v.Bolt != "" {
+		opened, err = bolt.Open(v.Bolt)
+	} else {
+		opened, err = postgres.Open(t.Context(), v.Postgres)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// standsStill is a store in which nothing is ever completed.
+type standsStill struct{ store.Store }
+
+func (s standsStill) Complete(context.Context, store.Lease, store.Activity, store.Change) error {
+	fmt.Println("recording")
+	select {}
+}
+
+// TestVictim is the process that is killed.
+func TestVictim(t *testing.T) {
+	text := os.Getenv(victimVariable)
+	if text == "" {
+		return // this is not such a process
+	}
+	var v victim
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	b := newLimitedBallot(t, func(config *countersign.Config) {
+		config.Store, config.LeaseTTL = v.store(t), time.Second
+		config.Now = func() time.Time { return v.Now }
+		if v.Now.IsZero() {
+			config.Now = time.Now
+		}
+		if v.Where == "recording" {
+			config.Store = standsStill{config.Store}
+		}
+	})
+	b.policy.charges[0].Subject = v.Where
+	b.ann.PublicKey, b.ben.PublicKey, b.APIKey.PublicKey = v.Ann, v.Ben, v.Submitter
+	b.register("finance", "finance")
+	if v.Where == "signing" {
+		b.Signing.Before = func(context.Context) error {
+			fmt.Println("signing")
+			select {}
+		}
+	}
+	record, err := b.Engine.Submit(t.Context(), v.Last)
+	t.Fatalf("the process was not killed: %+v, %v", record, err)
+}
+
+// isKilled starts a victim, and kills it where it stands still.
+func (v *victim) isKilled(t *testing.T) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestVictim$")
+	command.Env = append(os.Environ(), victimVariable+"="+string(text))
+	pipe, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		said = append(said, lines.Text())
+		if lines.Text() == v.Where {
+			if err := command.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = command.Wait() // killed
+	if len(said) != 1 || said[0] != v.Where {
+		t.Fatalf("the process said\n%s", strings.Join(said, "\n"))
+	}
+}
+
+// TestKillBetweenLastVoteAndRecord kills a process with SIGKILL after it has counted
+// the last vote: before its signature, and with a signature that is not recorded.
+// The vote is in the store, the activity is carried out when the vote comes again
+// or by the sweep, and the limit is charged once.
+func TestKillBetweenLastVoteAndRecord(t *testing.T) {
+	testenv.Slow(t)
+	for _, where := range []string{"signing", "recording"} {
+		t.Run("bolt/"+where, func(t *testing.T) { killedOnBolt(t, where) })
+	}
+	t.Run("postgres", func(t *testing.T) {
+		dsn := testenv.Postgres(t).DSN
+		for _, where := range []string{"signing", "recording"} {
+			t.Run(where, func(t *testing.T) { killedOnPostgres(t, dsn, where) })
+		}
+	})
+}
+
+// killedOnBolt has a file go from process to process.
+func killedOnBolt(t *testing.T, where string) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	v := &victim{Bolt: path, Where: where}
+	b := newLimitedBallot(t, func(config *countersign.Config) {
+		config.Store, config.LeaseTTL, config.Keystore = v.store(t), time.Second, staysOpen{config.Keystore}
+	})
+	b.policy.charges[0].Subject = where
+	waiting := b.submit()
+	b.approve(b.ann, waiting)
+	b.hands(v, waiting)
+	v.Now = b.Clock.Now()
+	b.reopens(nil)
+	v.isKilled(t)
+	b.reopens(v.store(t))
+	held := b.found(waiting)
+	b.is(held, activity.StatusConsensusNeeded)
+	if len(held.Votes) != 3 {
+		t.Fatalf("%d votes outlived the process, want all 3", len(held.Votes))
+	}
+	b.Clock.Advance(2 * time.Second)
+	b.resumes()
+	b.afterKill(waiting, v)
+}
+
+// staysOpen is a keystore that outlives its engine.
+type staysOpen struct{ keystore.Keystore }
+
+func (staysOpen) Close() error { return nil }
+
+// reopens closes the engine with its store and, with a store, opens another.
+func (b *ballot) reopens(opened store.Store) {
+	b.t.Helper()
+	if opened == nil {
+		if err := b.Engine.Close(); err != nil {
+			b.t.Fatal(err)
+		}
+		return
+	}
+	b.Config.Store = opened
+	b.Engine = b.Second(b.t)
+}
+
+// hands gives a victim the last vote and what it needs to count it.
+func (b *ballot) hands(v *victim, on *activity.Record) {
+	v.Ann, v.Ben, v.Submitter = b.ann.PublicKey, b.ben.PublicKey, b.APIKey.PublicKey
+	digest := on.Reading.Digest()
+	v.Last = b.ben.Sign(b.body(activity.TypeApproveActivity, on, fmt.Sprintf("%x", digest)))
+}
+
+// afterKill expects one recorded signature, charged once, however often it is asked
+// for.
+func (b *ballot) afterKill(waiting *activity.Record, v *victim) {
+	b.t.Helper()
+	for range 3 {
+		again, err := b.Engine.Submit(b.t.Context(), v.Last)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.is(again, activity.StatusCompleted)
+		if again.ID != waiting.ID || again.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) || len(again.Votes) != 3 {
+			b.t.Fatalf("answered %+v", again)
+		}
+	}
+	b.signed(1)
+	b.spends(1)
+}
+
+// killedOnPostgres has one of two nodes die; the other is sent the vote again, and
+// waits for the lease of the dead one.
+func killedOnPostgres(t *testing.T, dsn, where string) {
+	v := &victim{Postgres: dsn, Where: where}
+	b := newLimitedBallot(t, func(config *countersign.Config) { config.Store, config.LeaseTTL, config.Now = v.store(t), time.Second, time.Now })
+	b.Clock = enginetest.NewClock(time.Now())
+	b.policy.charges[0].Subject = where
+	waiting := b.submit()
+	b.approve(b.ann, waiting)
+	b.hands(v, waiting)
+	v.isKilled(t)
+	b.afterKill(waiting, v)
+}
