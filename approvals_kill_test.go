@@ -212,7 +212,9 @@ func (b *ballot) afterKill(waiting *activity.Record, v *victim) {
 // waits for the lease of the dead one.
 func killedOnPostgres(t *testing.T, dsn, where string) {
 	v := &victim{Postgres: dsn, Where: where}
-	b := newLimitedBallot(t, func(config *countersign.Config) { config.Store, config.LeaseTTL, config.Now = v.store(t), time.Second, time.Now })
+	b := newLimitedBallot(t, func(config *countersign.Config) {
+		config.Store, config.LeaseTTL, config.Now = v.store(t), time.Second, time.Now
+	})
 	b.Clock = enginetest.NewClock(time.Now())
 	b.policy.charges[0].Subject = where
 	waiting := b.submit()

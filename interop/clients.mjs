@@ -76,12 +76,12 @@ function httpClient(line) {
 function serverClient(line) {
   return new Turnkey({
     apiBaseUrl: line.baseUrl, apiPublicKey: line.apiPublicKey, apiPrivateKey: line.apiPrivateKey,
-    defaultOrganizationId: line.organizationId,
+    defaultOrganizationId: line.organizationId, activityPoller: { intervalMs: 1, numRetries: 2 },
   }).apiClient();
 }
 
 function coreClient(line) {
-  const config = { apiBaseUrl: line.baseUrl, organizationId: line.organizationId };
+  const config = { apiBaseUrl: line.baseUrl, organizationId: line.organizationId, activityPoller: { intervalMs: 1, numRetries: 2 } };
   return new CoreClient(config, stamperOf(line)).createHttpClient();
 }
 
@@ -161,6 +161,13 @@ const sign = {
   },
   solana: signWithSolana,
   tempo: signTempo,
+};
+
+// submitted has a client submit the transaction, and returns all that it returns.
+const submitted = {
+  http: (line) => httpClient(line).signTransaction(httpBody(line)),
+  "sdk-server": (line) => serverClient(line).signTransaction(parameters(line)),
+  core: (line) => coreClient(line).signTransaction(parameters(line)),
 };
 
 const whoami = {
@@ -264,7 +271,22 @@ function verifiesSolana(from, message, signature) {
   return nodeVerify(null, message, createPublicKey({ key: der, format: "der", type: "spki" }), signature);
 }
 
+// clientOf makes one of the clients that queries and votes go by.
+const clientOf = (line) => solanaClients[line.client](line);
+
+// vote has a client vote: http takes the whole body, the others the parameters.
+async function vote(line, method, type) {
+  const parameters = { fingerprint: line.fingerprint };
+  const whole = { type, timestampMs: String(Date.now()), organizationId: line.organizationId, parameters };
+  return (await clientOf(line)[method](line.client === "http" ? whole : parameters)).activity;
+}
+
 const operations = {
+  submitted: (line) => submitted[line.client](line),
+  approve: (line) => vote(line, "approveActivity", "ACTIVITY_TYPE_APPROVE_ACTIVITY"),
+  reject: (line) => vote(line, "rejectActivity", "ACTIVITY_TYPE_REJECT_ACTIVITY"),
+  activities: async (line) => (await clientOf(line).getActivities({ organizationId: line.organizationId, filterByStatus: line.statuses })).activities,
+  policies: async (line) => (await clientOf(line).getPolicies({ organizationId: line.organizationId })).policies,
   message: (line) => messages[line.client](line),
   sign: (line) => sign[line.client](line),
   activity: async (line) => httpClient(line).signTransaction(httpBody(line)),
@@ -281,7 +303,8 @@ for await (const text of createInterface({ input: process.stdin })) {
   try {
     answer = { value: await operations[line.op](line) };
   } catch (error) {
-    answer = { error: String(error.message ?? error), cause: error.cause ? String(error.cause.message ?? error.cause) : "", code: error.code ?? null };
+    answer = { error: String(error.message ?? error), cause: error.cause ? String(error.cause.message ?? error.cause) : "", code: error.code ?? null,
+      name: String(error.name ?? ""), activityId: error.activityId ?? error.cause?.activityId ?? "", status: error.activityStatus ?? error.cause?.activityStatus ?? "" };
   }
   process.stdout.write(JSON.stringify(answer) + "\n");
 }

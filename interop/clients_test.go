@@ -46,6 +46,8 @@ type answered struct {
 	Error string
 	Cause string
 	Code  any
+
+	Name, ActivityID, Status string // of an error about an activity
 }
 
 func newClients(t *testing.T, changes ...func(*countersign.Config)) *clients {

@@ -1,0 +1,163 @@
+package interop
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// oneOfFinance is a policy under which every transfer needs a vote of finance.
+const oneOfFinance = `schema: countersign.policy/1
+rules:
+  - name: payouts
+    allow: transfer
+    when: effect.amount <= ether('1')
+    approvals: [{count: 1, tag: finance, not: submitter}]
+  - {name: gas, allow: fee, when: "effect.amount <= ether('0.1')"}
+`
+
+// newApprovers are clients of an engine that asks for one vote, and that of ann,
+// who has one.
+func newApprovers(t *testing.T) (*clients, map[string]any) {
+	t.Helper()
+	ann := enginetest.NewAPIKey(t)
+	file, err := policy.Parse("policy.yaml", []byte(oneOfFinance), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClients(t, func(config *countersign.Config) { config.Policy = file })
+	submitter, voter := c.fixture.APIKey.Config(), ann.Config()
+	voter.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
+		{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}},
+		{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{voter}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.fixture.Config.Directory = directory
+	c.fixture.Engine = c.fixture.Second(t)
+	return c.serve(t, c.fixture), map[string]any{"apiPublicKey": ann.PublicKey, "apiPrivateKey": ann.PrivateKey()}
+}
+
+// listed is an activity as clients list it.
+type listed struct {
+	ID, Fingerprint, Status string
+	CanApprove, CanReject   bool
+	Votes                   []struct{ Selection, UserID string }
+	Result                  struct {
+		SignTransactionResult *struct{ SignedTransaction string }
+	}
+	SignedTransaction    string // sdk-server and core lift it out of the result
+	Activity             *listed
+	OrganizationID, Type string
+}
+
+// only lists what waits, by a client, and expects one.
+func (c *clients) only(t *testing.T, client string, as map[string]any) listed {
+	t.Helper()
+	var found []listed
+	c.value(t, "activities", client, with(as, "statuses", []string{"ACTIVITY_STATUS_CONSENSUS_NEEDED"}), &found)
+	if len(found) != 1 {
+		t.Fatalf("%s lists %d that wait, want 1: %+v", client, len(found), found)
+	}
+	return found[0]
+}
+
+func with(line map[string]any, member string, value any) map[string]any {
+	line = maps.Clone(line)
+	if line == nil {
+		line = map[string]any{}
+	}
+	line[member] = value
+	return line
+}
+
+// TestClientsOfWhatWaits: the adapters of libraries throw an error with the
+// activity's id; the others return the activity as it stands.
+func TestClientsOfWhatWaits(t *testing.T) {
+	c, ann := newApprovers(t)
+	for client, name := range map[string]string{
+		"poller": "TurnkeyActivityError", "viem": "TurnkeyConsensusNeededError",
+		"viem over sdk-server": "TurnkeyConsensusNeededError", "ethers": "TurnkeyActivityConsensusNeededError",
+	} {
+		got := c.ask(t, "sign", client, nil)
+		waiting := c.only(t, "http", ann)
+		if got.Name != name || got.ActivityID != waiting.ID {
+			t.Errorf("%s: %+v, want %s of %s", client, got, name, waiting.ID)
+		}
+		c.value(t, "reject", "http", with(ann, "fingerprint", waiting.Fingerprint), new(listed))
+	}
+	for _, client := range []string{"http", "sdk-server", "core"} {
+		var got listed
+		c.value(t, "submitted", client, nil, &got)
+		waiting := c.only(t, client, ann)
+		if got.Activity == nil || got.Activity.ID != waiting.ID || got.Activity.Status != "ACTIVITY_STATUS_CONSENSUS_NEEDED" || got.SignedTransaction != "" {
+			t.Errorf("%s: %+v", client, got)
+		}
+		c.value(t, "reject", client, with(ann, "fingerprint", waiting.Fingerprint), new(listed))
+	}
+	if made := c.fixture.Signing.Signatures.Load(); made != 0 {
+		t.Errorf("%d signatures were made without a vote", made)
+	}
+}
+
+// TestClientsVote: each approves and rejects what another has submitted, and reads
+// the outcome as every client does.
+func TestClientsVote(t *testing.T) {
+	c, ann := newApprovers(t)
+	for i, client := range []string{"http", "sdk-server", "core"} {
+		for op, status := range map[string]string{"approve": "ACTIVITY_STATUS_COMPLETED", "reject": "ACTIVITY_STATUS_REJECTED"} {
+			c.value(t, "submitted", client, nil, new(listed))
+			waiting := c.only(t, client, ann)
+			if !waiting.CanApprove || !waiting.CanReject || len(waiting.Votes) != 1 {
+				t.Errorf("%s shows %+v", client, waiting)
+			}
+			if refused := c.ask(t, op, client, map[string]any{"fingerprint": waiting.Fingerprint}); refused.Error == "" {
+				t.Errorf("%s: the submitter's key, which names no votes, may %s", client, op)
+			}
+			var voted listed
+			c.value(t, op, client, with(ann, "fingerprint", waiting.Fingerprint), &voted)
+			for _, got := range append([]listed{voted}, c.read(t, waiting.ID)...) {
+				if got.ID != waiting.ID || got.Status != status || got.CanApprove || got.CanReject {
+					t.Errorf("%s by %s: %+v", op, client, got)
+				}
+				if result := got.Result.SignTransactionResult; op == "approve" && (result == nil || result.SignedTransaction != enginetest.Signed) || op == "reject" && result != nil {
+					t.Errorf("%s by %s: the result is %+v", op, client, result)
+				}
+			}
+		}
+		if made := c.fixture.Signing.Signatures.Load(); made != int64(i+1) {
+			t.Errorf("%d signatures after %d approvals", made, i+1)
+		}
+	}
+}
+
+// read asks every client for an activity.
+func (c *clients) read(t *testing.T, id string) (all []listed) {
+	t.Helper()
+	for _, client := range []string{"http", "sdk-server", "core"} {
+		var found listed
+		c.value(t, "getActivity", client, map[string]any{"activityId": id}, &found)
+		all = append(all, *found.Activity)
+	}
+	return all
+}
+
+// TestClientsPolicies: each reads the rules of the file, and who has to approve.
+func TestClientsPolicies(t *testing.T) {
+	c, ann := newApprovers(t)
+	for _, client := range []string{"http", "sdk-server", "core"} {
+		var rules []struct{ PolicyName, Effect, Condition, Consensus string }
+		c.value(t, "policies", client, ann, &rules)
+		if len(rules) != 2 || rules[0].PolicyName != "payouts" || rules[0].Effect != "EFFECT_ALLOW" || rules[0].Condition != "effect.amount <= ether('1')" ||
+			!strings.HasPrefix(rules[0].Consensus, "1 of tag finance") {
+			t.Errorf("%s: %+v", client, rules)
+		}
+	}
+}
