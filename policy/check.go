@@ -268,8 +268,15 @@ func (c *compiler) plainer(message string) string {
 	}
 	if name, ok := between(message, "undefined field '", "'"); ok {
 		var known []string
-		for _, fields := range objectFields() {
+		var elsewhere []string
+		for kind, fields := range objectFields() {
+			if _, ok := fields[name]; ok {
+				elsewhere = append(elsewhere, kind.TypeName())
+			}
 			known = append(known, sortedKeys(fields)...)
+		}
+		if len(elsewhere) > 0 {
+			return fmt.Sprintf("there is no member %s here: %s has one", shorten(name), slices.Min(elsewhere))
 		}
 		slices.Sort(known)
 		return meant(fmt.Sprintf("there is no member %s here", shorten(name)), name, known)

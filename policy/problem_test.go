@@ -39,6 +39,7 @@ func TestWrongFiles(t *testing.T) {
 		{"deny with limit", rule("deny: transfer, hazards: [blind-call]"), "a deny has no limit"},
 		{"hazard", rule("allow: call, hazards: [ethereum/blind]"), "there is no hazard ethereum/blind"},
 		{"limit", rule("allow: transfer, limit: day"), "there is no limit day"},
+		{"field of another", when("effect.chain == 'eip155:1'"), "9:17: rule a: there is no member chain here: asset has one"},
 		{"misspelt field", when("effect.amuont < ether('1')"), "9:17: rule a: there is no member amuont here: did you mean amount?"},
 		{"misspelt name", when("effect.to in treasuri"), "there is no treasuri here: did you mean treasury?"},
 		{"bare number", when("effect.amount < 5"), "compared with a bare number"},
