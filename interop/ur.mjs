@@ -7,6 +7,7 @@
 //   {op: "lossy", type, cbor, fragment, lost: [bool]} → {shown, parts}
 //   {op: "request", chain, …}                        → {parts}     Keystone's SDK
 //   {op: "signature", parts}                         → {requestId, signature, psbt}
+//   {op: "hdkey", parts}                             → {type, bytes, path, text}
 //   {op: "bbqr", type, encoding, raw, split}         → {parts}     Coinkite's bbqr
 //   {op: "read", width, height, grey}                → {text}      jsQR; grey: base64
 //
@@ -18,7 +19,7 @@ import { splitQRs } from 'bbqr';
 const require = createRequire(import.meta.url);
 const { UR, UREncoder, URDecoder } = require('@ngraveio/bc-ur');
 const { KeystoneSDK } = require('@keystonehq/keystone-sdk');
-const { CryptoPSBT } = require('@keystonehq/bc-ur-registry');
+const { CryptoHDKey, CryptoPSBT } = require('@keystonehq/bc-ur-registry');
 const { ETHSignature } = require('@keystonehq/bc-ur-registry-eth');
 const { SolSignature } = require('@keystonehq/bc-ur-registry-sol');
 
@@ -68,6 +69,12 @@ const operations = {
         return { psbt: sdk.btc.parsePSBT(ur), bytes: CryptoPSBT.fromCBOR(ur.cbor).getPSBT().toString('hex') };
     }
     throw new Error(`unknown type ${ur.type}`);
+  },
+  hdkey({ parts }) {
+    const ur = decode(parts);
+    const key = CryptoHDKey.fromCBOR(ur.cbor);
+    const origin = key.getOrigin();
+    return { type: ur.type, bytes: origin.getSourceFingerprint().toString('hex'), path: origin.getPath(), text: key.getBip32Key() };
   },
   bbqr: ({ type, encoding, raw, split }) =>
     ({ parts: splitQRs(new Uint8Array(Buffer.from(raw, 'hex')), type, { encoding, minSplit: split ?? 1, maxVersion: 20 }).parts }),

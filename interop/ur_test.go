@@ -2,12 +2,15 @@ package interop
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/ur"
@@ -27,6 +30,7 @@ type urAnswer struct {
 	Signature string
 	PSBT      string
 	Text      string
+	Path      string
 	Error     string
 }
 
@@ -250,6 +254,25 @@ func TestKeystoneSignatures(t *testing.T) {
 	answer := peer.ask(map[string]any{"op": "signature", "parts": []string{ur.PSBT(packet, ur.TypeCryptoPSBT).String()}})
 	if answer.PSBT != hex.EncodeToString(packet) {
 		t.Errorf("they read the PSBT %s", answer.PSBT)
+	}
+}
+
+// TestKeystoneHDKey: Keystone's registry reads the extended public key of an account
+// as what it is: BIP-84's vector.
+func TestKeystoneHDKey(t *testing.T) {
+	peer := startURPeer(t)
+	defer peer.end()
+	const xpub = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V"
+	raw := base58.Decode(xpub) // version 4, depth 1, parent 4, index 4, chain code 32, key 33, checksum 4
+	key := ur.HDKey{Key: raw[45:78], ChainCode: raw[13:45], Parent: binary.BigEndian.Uint32(raw[5:9]), Name: "treasury",
+		Origin: ur.Keypath{Fingerprint: 0x73c5da0a, Depth: 3, Path: []ur.PathIndex{{Index: 84, Hardened: true}, {Index: 0, Hardened: true}, {Index: 0, Hardened: true}}}}
+	answer := peer.ask(map[string]any{"op": "hdkey", "parts": []string{strings.ToUpper(key.Message().String())}})
+	if answer.Type != ur.TypeHDKey || answer.Text != xpub || answer.Bytes != "73c5da0a" || answer.Path != "84'/0'/0'" {
+		t.Errorf("they read %+v", answer)
+	}
+	key.Testnet = true
+	if answer := peer.ask(map[string]any{"op": "hdkey", "parts": []string{key.Message().String()}}); answer.Path != "84'/0'/0'" {
+		t.Errorf("of a test network they read %+v", answer)
 	}
 }
 

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/hex"
+	"math/big"
 	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/ur"
@@ -76,6 +78,32 @@ func TestEthSignRequest(t *testing.T) {
 	}
 	if stdout, _, status := scanned(t, ethRequest(t).Message(), "n\n"); status != exitFailure || stdout != "" {
 		t.Errorf("signed without a yes: %s", stdout)
+	}
+}
+
+// TestEthSignRequestLegacy: all that is behind s is v, which has the chain (EIP-155):
+// more than one byte for most chains. go-ethereum recovers the signer with it.
+func TestEthSignRequestLegacy(t *testing.T) {
+	for _, chain := range []int64{1, 137, 59144} {
+		to := common.HexToAddress("0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7")
+		body := types.LegacyTx{Nonce: 7, GasPrice: big.NewInt(1e9), Gas: 21_000, To: &to, Value: big.NewInt(1)}
+		unsigned, err := rlp.EncodeToBytes([]any{body.Nonce, body.GasPrice, body.Gas, to, body.Value, []byte{}, uint64(chain), uint(0), uint(0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := ethRequest(t)
+		request.Kind, request.Data, request.ChainID = ur.EthLegacy, unsigned, uint64(chain)
+		stdout, stderr, status := scanned(t, request.Message(), "y\n")
+		if status != exitSuccess {
+			t.Fatalf("exit status %d: %s", status, stderr)
+		}
+		_, signature, _ := bytes.Cut(collected(t, stdout, ur.TypeEthSignature).CBOR, []byte{7, 7, 7, 2, 0x58})
+		signature = signature[1:] // its length
+		body.R, body.S, body.V = new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:64]), new(big.Int).SetBytes(signature[64:])
+		from, err := types.Sender(types.NewEIP155Signer(big.NewInt(chain)), types.NewTx(&body))
+		if err != nil || from != common.HexToAddress(fixtureAddress) {
+			t.Errorf("chain %d: signed by %s, %v; v is %x", chain, from, err, signature[64:])
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type showCommand struct {
 	network  networkFlag
 	xpub     bool
 	accounts []string // of --account
+	qr       qrFlags
 }
 
 func newShowCommand() *cobra.Command {
@@ -40,7 +41,10 @@ this keystore signs:
 
 They are the accounts that the wallet has derived keys of, or those that --account
 names. Whoever has an extended public key sees all addresses of its account, and with
-one of the account's secret keys can compute all the others.`),
+one of the account's secret keys can compute all the others.
+
+--qr draws the extended public key of one account as a QR code (ur:crypto-hdkey), for a
+wallet with a camera.`),
 		Example: paragraphs(`
   countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
@@ -51,6 +55,7 @@ one of the account's secret keys can compute all the others.`),
 	c.network.register(command)
 	command.Flags().BoolVar(&c.xpub, "xpub", false, "print extended public keys and output descriptors (BIP-380) of a wallet")
 	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
+	c.qr.register(command.Flags())
 	return command
 }
 
@@ -60,6 +65,12 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	}
 	if len(c.accounts) > 0 && !c.xpub {
 		return usagef("--account goes with --xpub")
+	}
+	if c.qr.wanted() && !c.xpub {
+		return usagef("--qr goes with --xpub")
+	}
+	if err := c.qr.check(); err != nil {
+		return err
 	}
 	if c.xpub {
 		return c.showWallet(cmd, id)
@@ -141,6 +152,13 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string) (err error) {
 	line, err := watch(cmd.Context(), keys, c.at.organization, id, paths)
 	if err != nil {
 		return err
+	}
+	if c.qr.wanted() {
+		key, err := line.hdKey()
+		if err != nil {
+			return err
+		}
+		return c.qr.show(cmd, key.Message())
 	}
 	return printJSON(cmd.OutOrStdout(), line)
 }
