@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -25,4 +26,20 @@ func GoProgram(t testing.TB, folder string) string {
 		t.Fatalf("build %s: %v\n%s", folder, err, out)
 	}
 	return program
+}
+
+// Module returns the folder of a Go module at a version, downloaded if need be.
+func Module(t testing.TB, name, version string) string {
+	t.Helper()
+	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", name+"@"+version)
+	download.Dir = t.TempDir() // outside the module: it is none of its own
+	out, err := download.Output()
+	var module struct{ Dir string }
+	if err == nil {
+		err = json.Unmarshal(out, &module)
+	}
+	if err != nil || module.Dir == "" {
+		leaveOut(t, name+"@"+version+" cannot be downloaded: "+string(out))
+	}
+	return module.Dir
 }

@@ -83,7 +83,7 @@ func larger(item *eip712.Value) *big.Int {
 // item returns the asset of an item. With criteria any token of the collection can
 // be meant.
 func (r *reading) item(v *eip712.Value) (asset chains.Asset, ok bool) {
-	standard := erc20
+	var standard string
 	switch kind := at(v, "itemType").Int.Uint64(); kind {
 	case itemNative:
 		return chains.Native(r.domain.network()), true

@@ -1,0 +1,52 @@
+package countersign_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+)
+
+// TestTronRawDataIsATransaction: raw_data of Tron over SHA-256 is read as that
+// transaction, with its effects; a whole Transaction, whose hash is another, is
+// refused, and so is raw_data over another hash.
+func TestTronRawDataIsATransaction(t *testing.T) {
+	var vector struct{ UnsignedTransaction string }
+	chaintest.ReadJSON(t, "chains/tron/testdata/trx.json", &vector)
+	raw, err := chains.DecodeHex(vector.UnsignedTransaction)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := enginetest.New(t, withHazards(countersign.AllHazards))
+	intent := activity.SignMessageIntent{SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: encodingHex, HashFunction: hashSHA256}
+	prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, intent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if effects := prepared.Summary().Effects; prepared.Summary().Chain != "tron" || effects[0].Kind != chains.KindTransfer {
+		t.Errorf("%s: effects %v", prepared.Summary().Chain, effects)
+	}
+	signatures, err := prepared.Sign(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(raw)
+	if got := recovered(t, digest[:], signatures[0]); got != enginetest.Address {
+		t.Errorf("recovered %s", got)
+	}
+	whole := append([]byte{0x0a, byte(len(raw)&0x7f | 0x80), byte(len(raw) >> 7)}, raw...) // protobuf: Transaction.raw_data
+	for name, refused := range map[string]activity.SignMessageIntent{
+		"a whole transaction": {SignWith: "key-1", Payload: hex.EncodeToString(whole), Encoding: encodingHex, HashFunction: hashSHA256},
+		"Keccak-256":          {SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: encodingHex, HashFunction: hashKeccak},
+		"cut off":             {SignWith: "key-1", Payload: hex.EncodeToString(raw[:len(raw)-1]), Encoding: encodingHex, HashFunction: hashSHA256},
+	} {
+		if _, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, refused); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}

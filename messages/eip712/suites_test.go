@@ -1,0 +1,139 @@
+package eip712_test
+
+import (
+	"compress/gzip"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/signer/core/apitypes"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/messages/eip712"
+)
+
+// domainMembers are the members of EIP712Domain in the order of the standard.
+var domainMembers = [][2]string{{"name", "string"}, {"version", "string"}, {"chainId", "uint256"}, {"verifyingContract", "address"}, {"salt", "bytes32"}}
+
+// typedDataCase is a case of ethers' own tests (@ethersproject/testcases).
+type typedDataCase struct {
+	Name, PrimaryType, Digest string
+	Domain, Types             map[string]json.RawMessage
+	Data                      json.RawMessage
+}
+
+// document writes the case as wallets send it, with EIP712Domain among the types.
+func (c *typedDataCase) document(t *testing.T) []byte {
+	var members []map[string]string
+	for _, member := range domainMembers {
+		if _, ok := c.Domain[member[0]]; ok {
+			members = append(members, map[string]string{"name": member[0], "type": member[1]})
+		}
+	}
+	form, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := maps.Clone(c.Types)
+	if types["EIP712Domain"] = form; members == nil {
+		types["EIP712Domain"] = json.RawMessage("[]")
+	}
+	text, err := json.Marshal(map[string]any{"types": types, "primaryType": c.PrimaryType, "domain": c.Domain, "message": c.Data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestTypedDataCases: the typed data of ethers' own tests has the digests that ethers
+// says. What is refused is listed with why.
+func TestTypedDataCases(t *testing.T) {
+	file, err := os.Open(testenv.NodeModule(t, "@ethersproject", "testcases", "testcases", "eip712.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []typedDataCase
+	if err := json.NewDecoder(unzipped).Decode(&cases); err != nil {
+		t.Fatal(err)
+	}
+	same, refused := 0, map[string]int{}
+	for i := range cases {
+		text := cases[i].document(t)
+		data, err := eip712.Parse(text)
+		if err != nil {
+			_, why, _ := strings.Cut(err.Error(), ": ")
+			refused[why]++
+			continue
+		}
+		if digest := data.Digest(); "0x"+hex.EncodeToString(digest[:]) != cases[i].Digest {
+			t.Errorf("%s: %x, want %s: %s", cases[i].Name, digest, cases[i].Digest, text)
+			continue
+		}
+		same++
+	}
+	t.Logf("%d cases, %d the same, refused: %v", len(cases), same, refused)
+	if same != len(cases) || same < 1025 {
+		t.Error("cases are missing or refused")
+	}
+}
+
+// TestGoEthereumTypedData: go-ethereum's own expectations of its reader, which later
+// versions of it leave out: what it must refuse is refused, and what both take has one
+// digest.
+func TestGoEthereumTypedData(t *testing.T) {
+	dir := testenv.Module(t, "github.com/ethereum/go-ethereum", "v1.17.3")
+	names, err := filepath.Glob(filepath.Join(dir, "signer/core/testdata/*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob(filepath.Join(dir, "signer/core/testdata/fuzzing/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, both, stricter := 0, 0, map[string]string{}
+	for _, name := range slices.Concat(names, more) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var theirs apitypes.TypedData
+		want, theirErr := []byte(nil), json.Unmarshal(text, &theirs)
+		if theirErr == nil {
+			want, _, theirErr = apitypes.TypedDataAndHash(theirs)
+		}
+		data, err := eip712.Parse(text)
+		base := filepath.Base(name)
+		switch {
+		case err == nil && (theirErr != nil || strings.HasPrefix(base, "expfail")):
+			t.Errorf("%s: taken, go-ethereum: %v", base, theirErr)
+		case err == nil:
+			if got := data.Digest(); !slices.Equal(got[:], want) {
+				t.Errorf("%s: %x, want %x", base, got, want)
+			}
+			same++
+		case theirErr == nil:
+			stricter[base] = err.Error()
+		default:
+			both++
+		}
+	}
+	t.Logf("%d files: %d the same, %d refused by both, refused here alone: %v", len(names)+len(more), same, both, stricter)
+	aliased := "eip712: types.Foo[2] at byte 490: type uint: write uint256, which is what it stands for"
+	want := map[string]string{
+		"arrays-1.json": aliased, "36fb987a774011dc675e1b5246ac5c1d44d84d92": aliased,
+		"eip712.json": "eip712: domain.verifyingContract at byte 970: wrong checksum (EIP-55): 0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC is right if the digits are",
+	}
+	if same != 1 || both != 16 || !maps.Equal(stricter, want) {
+		t.Error("files are missing, or read otherwise")
+	}
+}
