@@ -87,7 +87,9 @@ keep step. Answers come at once when nothing more is waiting to be signed.
 the same checks as over HTTP; --out gets what would have been answered. The store
 of the configuration keeps it: the same request is never signed twice, it is
 answered the same. --max-request-age and --any-request-time let it be on its way
-for longer. --out-signed gets a short answer: fingerprint, signed transaction, proof.
+for longer. --vote: with the votes of others, where a policy wants approvals, as
+'countersign approve --request' writes them. --out-signed gets a short answer:
+fingerprint, signed transaction, proof.
 
 --scan: the request comes as QR codes, each payload a line on standard input, as
 zbarcam and 'countersign scan' print them; --qr draws the answer on the terminal. A
@@ -134,7 +136,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if c.request.in != "" {
 		return c.signRequest(cmd)
 	}
-	for _, name := range []string{"out", "out-signed", "max-request-age", "any-request-time"} {
+	for _, name := range []string{"out", "out-signed", "vote", "max-request-age", "any-request-time"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s goes with --request", name)
 		}
