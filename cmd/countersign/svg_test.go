@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Sizes of a picture of a terminal, in pixels and in characters.
+const (
+	svgLine    = 18
+	svgColumn  = 8.4
+	svgMargin  = 16
+	svgColumns = 96
+)
+
+// svgStyles are the classes of SGR parameters that the command writes.
+var svgStyles = map[string]string{bold: "b", dim: "d", red: "r", green: "g"}
+
+var sgr = regexp.MustCompile(`\x1b\[([0-9]*)m([^\x1b]*)`)
+
+// svg draws the output of a command, as it is on a terminal, in a picture that the
+// browsers and renderers of documents show: one text element a line. Lines that are
+// too long are cut.
+func svg(command, output string) []byte {
+	lines := append([]string{"$ " + command}, strings.Split(strings.TrimRight(output, "\n"), "\n")...)
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14" fill="#c9d1d9" role="img">`+"\n",
+		svgColumns*svgColumn+2*svgMargin, len(lines)*svgLine+2*svgMargin)
+	fmt.Fprintf(&out, "<title>%s</title>\n<style>.b{font-weight:bold;fill:#fff}.d{fill:#8b949e}.r{fill:#ff7b72}.g{fill:#7ee787}</style>\n", command)
+	fmt.Fprintln(&out, `<rect width="100%" height="100%" rx="8" fill="#0d1117"/>`)
+	for i, line := range lines {
+		fmt.Fprintf(&out, `<text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", svgMargin, svgMargin+(i+1)*svgLine-4, svgSpans(line))
+	}
+	fmt.Fprintln(&out, "</svg>")
+	return out.Bytes()
+}
+
+// svgSpans is one line, in spans of a style.
+func svgSpans(line string) string {
+	var out bytes.Buffer
+	left := svgColumns
+	for _, piece := range sgr.FindAllStringSubmatch("\x1b[0m"+line, -1) {
+		text := piece[2]
+		if n := utf8.RuneCountInString(text); n > left {
+			text = string([]rune(text)[:max(left-1, 0)]) + "…"
+		}
+		left -= utf8.RuneCountInString(text)
+		if text == "" {
+			continue
+		}
+		class, styled := svgStyles[piece[1]]
+		if styled {
+			fmt.Fprintf(&out, `<tspan class="%s">`, class)
+		}
+		_ = xml.EscapeText(&out, []byte(text)) // a bytes.Buffer takes all
+		if styled {
+			out.WriteString("</tspan>")
+		}
+		if left <= 0 {
+			break
+		}
+	}
+	return out.String()
+}
+
+// svgVaries is what is another in each run: addresses, ids, digests, directories,
+// signatures, times.
+var svgVaries = regexp.MustCompile(`0x[0-9a-fA-F]{40}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[^ ]*countersign-demo-[0-9]+|([0-9a-f]{4} ){15}[0-9a-f]{4}|[0-9a-f]{64,}`)
+
+// demoLines is how much of the demonstration the picture shows: the first chain.
+const demoLines = 38
+
+// TestDemoPicture: docs/images/demo.svg shows what 'countersign demo' prints: its
+// first 20 lines are compared, but for what varies. COUNTERSIGN_UPDATE=1 draws it.
+func TestDemoPicture(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var output bytes.Buffer
+	if err := runDemo(t.Context(), &narrator{out: &output, colour: true}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(strings.ReplaceAll(output.String(), os.TempDir(), "/tmp"), made, "/tmp")
+	lines := strings.SplitAfter(text, "\n")
+	if len(lines) < demoLines {
+		t.Fatalf("the demonstration has %d lines", len(lines))
+	}
+	drawn := svg("countersign demo", strings.Join(lines[:demoLines], ""))
+	path := filepath.Join("..", "..", "docs", "images", "demo.svg")
+	if os.Getenv("COUNTERSIGN_UPDATE") != "" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, drawn, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := strings.Split(string(content), "\n"), strings.Split(string(drawn), "\n")
+	for i := range 4 + 20 { // behind the head
+		if i >= len(got) || svgVaries.ReplaceAllString(got[i], "…") != svgVaries.ReplaceAllString(want[i], "…") {
+			t.Fatalf("line %d of %s is not what the demonstration prints: draw it anew with COUNTERSIGN_UPDATE=1 go test ./cmd/countersign -run TestDemoPicture\nwant %s", i+1, path, want[i])
+		}
+	}
+	if err := xml.Unmarshal(content, new(struct{ XMLName xml.Name })); err != nil {
+		t.Error(err)
+	}
+}
