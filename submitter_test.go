@@ -1,0 +1,77 @@
+package countersign_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// judged is a Decider that notes the user it is asked about.
+type judged struct {
+	user     countersign.User
+	decision countersign.Decision
+	refusal  error
+}
+
+func (j *judged) Authorize(ctx context.Context, asked countersign.Authorization) error {
+	_, err := j.Decide(ctx, asked)
+	return err
+}
+
+func (j *judged) Decide(_ context.Context, asked countersign.Authorization) (countersign.Decision, error) {
+	j.user = asked.User
+	return j.decision, j.refusal
+}
+
+// TestSubmitterOfCalls: calls without a stamp are judged as Config.Submitter, one by
+// one; what would be charged to a limit, or would have to wait for votes, is refused
+// and not signed, for neither can be had without a request.
+func TestSubmitterOfCalls(t *testing.T) {
+	machine := countersign.User{ID: "machine", Name: "machine", Tags: []string{"agent"}}
+	for name, test := range map[string]struct {
+		policy    judged
+		submitter *countersign.User
+		reason    activity.Reason // empty: signed
+	}{
+		"allowed":        {judged{decision: countersign.Decision{Rules: []string{"all"}}}, &machine, ""},
+		"denied":         {judged{refusal: countersign.ErrDenied}, &machine, activity.ReasonNotAuthorized},
+		"charged":        {judged{decision: countersign.Decision{Rules: []string{"all"}, Charges: []store.Charge{ofOne()}}}, &machine, activity.ReasonNotAuthorized},
+		"waits":          {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Approval{{Rule: "all", Count: 2}}}}, &machine, activity.ReasonNotAuthorized},
+		"its own vote":   {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Approval{{Rule: "all", Count: 1, Tag: "agent"}}}}, &machine, ""},
+		"without a user": {judged{decision: countersign.Decision{Rules: []string{"all"}}}, nil, activity.ReasonNotAuthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Submitter = &test.policy, test.submitter })
+			calls := map[string]func() error{
+				"SignTransaction": func() error {
+					_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, activity.SignTransactionIntent{
+						SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: "TRANSACTION_TYPE_ETHEREUM"})
+					return err
+				},
+				"SignMessage": func() error {
+					_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(greeting, encodingText, hashKeccak))
+					return err
+				},
+			}
+			for call, sign := range calls {
+				err := sign()
+				if test.reason == "" && err != nil {
+					t.Errorf("%s: %v", call, err)
+				}
+				if test.reason != "" {
+					refusedWith(t, err, test.reason)
+				}
+			}
+			if made := f.Signing.Signatures.Load(); (made == int64(len(calls))) != (test.reason == "") || test.reason != "" && made != 0 {
+				t.Errorf("%d signatures", made)
+			}
+			if test.submitter != nil && test.policy.user.ID != machine.ID {
+				t.Errorf("judged as %+v", test.policy.user)
+			}
+		})
+	}
+}
