@@ -35,8 +35,8 @@ rules:
 
 // TestFirstDay is an operator's: set up, two users, a policy, TLS, a client;
 // under load the API key and the certificate are replaced and a backup is made,
-// without one failed request; then the backup is restored elsewhere, and the
-// answer from before is there and verifies.
+// without one failed request; then the backup is restored elsewhere, its log is the
+// beginning of the server's, and the answer from before is there and verifies.
 func TestFirstDay(t *testing.T) {
 	s := newServed(t)
 	path := func(name string) string { return filepath.Join(s.dir, name) }
@@ -93,6 +93,7 @@ func TestFirstDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	writePrivate(t, filepath.Join(restored.dir, passphraseName), string(secret))
+	logsAgree(t, s, restored)
 	second := restored.start(t, "--admin", "none")
 	again, err := trusted.client(t, strings.Replace(second.base, "http:", "https:", 1), path("ada.json")).Submit(t.Context(), request)
 	if err != nil || !bytes.Equal(bytes.TrimSpace(again.Answer), bytes.TrimSpace(answered.Answer)) {
@@ -110,6 +111,23 @@ func TestFirstDay(t *testing.T) {
 	writePrivate(t, path("proof-public.pem"), string(public))
 	if out := s.run(t, "verify", "--proof-key", path("proof-public.pem"), "--body", path("body.json"), path("answer.json")); !strings.Contains(string(out), `"skipped":[]`) {
 		t.Errorf("%s", out)
+	}
+}
+
+// logsAgree verifies the log of a server and that of its restored backup: the backup's is
+// the beginning of the server's, and that it is shorter is noticed.
+func logsAgree(t *testing.T, server, restored *served) {
+	t.Helper()
+	checkpoints := map[*served]string{}
+	for _, s := range []*served{server, restored} {
+		s.run(t, "log", "verify", "--config", s.config())
+		checkpoints[s] = filepath.Join(t.TempDir(), "checkpoint")
+		writePrivate(t, checkpoints[s], string(s.run(t, "log", "checkpoint", "--config", s.config())))
+	}
+	server.run(t, "log", "verify", "--config", server.config(), "--checkpoint", checkpoints[restored])
+	shorter := exec.CommandContext(t.Context(), "countersign", "log", "verify", "--config", restored.config(), "--checkpoint", checkpoints[server])
+	if out, err := shorter.CombinedOutput(); err == nil || !strings.Contains(string(out), "an earlier backup was restored") {
+		t.Errorf("the backup against the server's checkpoint: %v: %s", err, out)
 	}
 }
 
