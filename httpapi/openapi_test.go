@@ -177,7 +177,7 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 			fmt.Sprintf(`{"organizationId":%q,"filterByStatus":["ACTIVITY_STATUS_CONSENSUS_NEEDED"],"filterByType":null,"paginationOptions":{"limit":"5","before":null}}`, enginetest.Organization),
 			fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":"101"}}`, enginetest.Organization),
 		},
-		"/public/v1/query/list_policies": {fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization), `{}`},
+		"/public/v1/query/list_policies": {fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization), fmt.Sprintf(`{"organizationId":%q,"timestampMs":"%d"}`, enginetest.Organization, f.Clock.Now().UnixMilli()), `{}`},
 	} {
 		for _, body := range bodies {
 			all[path] = append(all[path], f.APIKey.Sign(body))
