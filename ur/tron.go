@@ -44,7 +44,7 @@ func DecodeTronSignRequest(m Message) (TronSignRequest, error) {
 	var newer tronNew
 	newErr := decodeForeign(m, &newer, TypeTronSignRequest)
 	if newErr == nil {
-		return TronSignRequest{newer.ID, newer.Data, newer.Kind, newer.Path, newer.Address, newer.Origin}, nil
+		return TronSignRequest(newer), nil
 	}
 	var older tronOld
 	if err := decodeForeign(m, &older, TypeTronSignRequest); err != nil {
