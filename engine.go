@@ -191,6 +191,8 @@ func refuseKey(err error) error {
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key had signed: %v", err)
 	case errors.Is(err, keystore.ErrClosed):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore is closed: the engine is shutting down")
+	case errors.Is(err, keystore.ErrWithdrawn):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the key was taken out of use, or changed, while the request was carried out: send the request again")
 	case errors.Is(err, keystore.ErrUnavailable):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore cannot be reached now")
 	case errors.Is(err, keystore.ErrSignatureCheck):

@@ -124,6 +124,7 @@ func TestBackendErrors(t *testing.T) {
 		message string
 	}{
 		{broken, activity.ReasonInternal, 13, "the key could not be used"},
+		{fmt.Errorf("hsm: %w", keystore.ErrWithdrawn), activity.ReasonUnavailable, 14, "the key was taken out of use, or changed, while the request was carried out: send the request again"},
 		{fmt.Errorf("hsm: %w", keystore.ErrClosed), activity.ReasonUnavailable, 14, "the keystore is closed: the engine is shutting down"},
 		{context.DeadlineExceeded, activity.ReasonUnavailable, 14, "the request ended before the key had signed: context deadline exceeded"},
 	} {

@@ -20,6 +20,10 @@ var (
 	// ErrClosed: the keystore was closed, and with it the handles it gave out.
 	ErrClosed = errors.New("keystore: closed")
 
+	// ErrWithdrawn: the key of this handle was disabled, deleted or replaced after it
+	// was found. Finding it again says which key there is now, if any.
+	ErrWithdrawn = errors.New("keystore: the key was withdrawn after it was found")
+
 	// ErrUnavailable: what keeps the keys cannot be reached now: a token that was
 	// removed, hangs or refuses the login. The same call may succeed later.
 	ErrUnavailable = errors.New("keystore: unavailable")

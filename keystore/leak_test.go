@@ -119,6 +119,7 @@ func leakValues(t *testing.T) map[string]any {
 		"file.BadFilesError":    &file.BadFilesError{Files: []*file.Error{{Path: "path", Err: sizeErr}}, Total: 1},
 		"file.Wallet":           stored,
 		"file.Account":          stored.Accounts[0],
+		"file.Named":            file.Named{PublicKey: make([]byte, 33)},
 		"file.NewWallet":        []any{words, &words},
 		"wallet.Path":           stored.Accounts[0].Path,
 		"wallet.Account":        wallet.UsualAccounts()[0],

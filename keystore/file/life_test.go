@@ -54,7 +54,7 @@ func mustNotSign(t *testing.T, store *file.Store, info keystore.KeyInfo, held ke
 	}
 	signer, err := keystore.AsECDSA(held)
 	must(t, err)
-	if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); !errors.Is(err, keystore.ErrClosed) {
+	if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); !errors.Is(err, keystore.ErrWithdrawn) {
 		t.Errorf("a handle from before still signs: %v", err)
 	}
 	for listed, err := range store.Keys(t.Context(), "org") {

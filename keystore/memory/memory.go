@@ -109,7 +109,7 @@ func (s *Store) Rename(ctx context.Context, organizationID, id, name string) err
 }
 
 // Delete implements keystore.Deleter: the secret is overwritten, and handles that were
-// given out return keystore.ErrClosed.
+// given out return keystore.ErrWithdrawn.
 func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 	if _, err := s.index.Key(ctx, organizationID, keystore.ByID(id)); err != nil {
 		return err

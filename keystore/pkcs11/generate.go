@@ -39,6 +39,9 @@ func (s *Store) Generate(ctx context.Context, organizationID, name string, curve
 // keystore.ErrKeyExists, together with what there is, if the organization has a
 // key with this id or this secret.
 func (s *Store) Add(ctx context.Context, organizationID string, k keystore.NewKey) (keystore.KeyInfo, error) {
+	if k.ActsFor != "" {
+		return keystore.KeyInfo{}, fmt.Errorf("import key: %w: a token has no place for the account that a key acts for: import it into a directory (file:DIR)", keystore.ErrUnsupported)
+	}
 	var id uuid.UUID
 	if k.ID != "" {
 		var err error

@@ -246,6 +246,7 @@ func TestImport(t *testing.T) {
 		`id "hot" is no UUID`: {ID: "hot", Curve: keystore.CurveEd25519, Secret: secret},
 		"31 bytes, want 32":   {Curve: keystore.CurveEd25519, Secret: secret[:31]},
 		"unknown curve":       {Secret: secret},
+		"acts for":            {Curve: keystore.CurveSecp256k1, Secret: []byte(strings.Repeat("\x08", 32)), ActsFor: strings.Repeat("11", 20)},
 		"group order":         {Curve: keystore.CurveSecp256k1, Secret: make([]byte, 32)},
 	} {
 		if _, err := store.Add(t.Context(), org, bad); err == nil || !strings.Contains(err.Error(), want) {

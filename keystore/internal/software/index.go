@@ -78,10 +78,11 @@ func (x *Index) organization(organizationID string) *organization {
 }
 
 // Remove takes a key out and destroys its secret. Handles that were given out return
-// keystore.ErrClosed from then on. Removing what is not there does nothing.
+// keystore.ErrWithdrawn from then on. Removing what is not there does nothing.
 func (x *Index) Remove(organizationID, id string) {
 	if org, key := x.take(organizationID, id); key != nil {
 		org.taproot.reset()
+		key.withdrawn.Store(true)
 		key.Destroy() // waits for signatures that are being made
 	}
 }

@@ -56,7 +56,7 @@ func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) (signa
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
-	err = k.secret.Reveal(func(secret []byte) error {
+	err = (*Key)(k).use(func(secret []byte) error {
 		signature, err = signECDSA(digest, secret)
 		return err
 	})
@@ -69,7 +69,7 @@ func (k *secp256k1Handle) SignSchnorr(ctx context.Context, digest [32]byte, twea
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
-	err = k.secret.Reveal(func(secret []byte) error {
+	err = (*Key)(k).use(func(secret []byte) error {
 		if tweak.IsKeyPath() {
 			signature, err = secp256k1.SignTaproot(digest, secret, k.public.Compressed(), tweak.MerkleRoot())
 		} else {
@@ -88,7 +88,7 @@ func (k *ed25519Handle) SignEd25519(ctx context.Context, message []byte) (signat
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
-	err = k.secret.Reveal(func(secret []byte) error {
+	err = (*Key)(k).use(func(secret []byte) error {
 		copy(signature[:], ed25519.Sign(secret, message))
 		return nil
 	})

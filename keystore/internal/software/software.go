@@ -27,6 +27,7 @@ type Key struct {
 	name      atomic.Pointer[string] // can change
 	createdAt int64                  // seconds since 1970
 	actsFor   []byte                 // keystore.KeyInfo.ActsFor in binary, nil if none
+	withdrawn atomic.Bool            // taken out of its index, which goes on
 }
 
 // ErrOtherPublicKey is what New returns when the secret does not belong to the
@@ -128,7 +129,17 @@ func (k *Key) locators() []keystore.Locator {
 // RevealSecret calls use with the keystore.SecretSize bytes that New took. They
 // are the secret itself, under the rules of keystore.Secret.Reveal.
 func (k *Key) RevealSecret(use func(secret []byte) error) error {
-	return k.secret.Reveal(func(held []byte) error { return use(held[:keystore.SecretSize]) })
+	return k.use(func(held []byte) error { return use(held[:keystore.SecretSize]) })
+}
+
+// use calls back with the secret as it is held. If there is none any more it tells a
+// key that was withdrawn from a keystore that was closed.
+func (k *Key) use(secret func(held []byte) error) error {
+	err := k.secret.Reveal(secret)
+	if errors.Is(err, keystore.ErrClosed) && k.withdrawn.Load() {
+		return keystore.ErrWithdrawn
+	}
+	return err
 }
 
 // Destroy overwrites the secret; the key's handles return keystore.ErrClosed
