@@ -24,7 +24,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"HAZARD":  one(append(countersign.HazardNames(), countersign.AllHazards)...),
 		"KIND":    one("p256", "secp256k1", "ed25519"),
 		"CURVE":   one("CURVE_SECP256K1\tEthereum, Tron, Bitcoin, Tempo", "CURVE_ED25519\tSolana"),
-		"FORMAT":  one(secretFormats...),
+		"FORMAT":  one(importFormats...),
 		"NETWORK": one("mainnet", "testnet", "signet", "regtest"),
 		"QUERY":   one(queries...),
 		"STATUS":  one("waiting", "completed", "rejected", "failed"),

@@ -26,6 +26,7 @@ type exportCommand struct {
 	passwordFile string
 	out          string
 	yes          bool
+	all, plain   bool
 }
 
 // exporter is a keystore that gives secrets out.
@@ -39,8 +40,8 @@ const noExport = "an HSM does not give keys away (CKA_EXTRACTABLE is false): bac
 func newExportCommand() *cobra.Command {
 	var c exportCommand
 	command := &cobra.Command{
-		Use:   "export ID",
-		Short: "Print the secret of a key, or of a wallet",
+		Use:   "export ID | --all",
+		Short: "Print the secret of a key, of a wallet, or of all keys",
 		Long: paragraphs(`
 Print the secret of a key on standard output, or write it to the new file that
 --out names (mode 0600), after asking on the terminal: whoever reads it can take
@@ -52,18 +53,41 @@ The formats are those of 'countersign keys import'. v3 is encrypted with a
 password, from the file that --secret-password-file names or asked for on the
 terminal; pkcs8 is encrypted if such a file is named. --network picks the version
 byte of wif. For mnemonic, ID is that of a wallet; if the mnemonic has a
-passphrase (BIP-39), that follows in a second line.`),
+passphrase (BIP-39), that follows in a second line.
+
+--all writes all keys that sign, with ids and names, as lines for 'countersign keys
+import --jsonl', in an age file that is encrypted with a password, from a file or
+asked for; with --plain, unencrypted:
+
+  age -d all.age | countersign keys import --keystore file:other --jsonl
+
+Accounts of wallets are among them as single keys; disabled keys are not.`),
 		Example: paragraphs(`
   countersign keys export --keystore file:keys --format v3 --out key.json 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys export --keystore file:keys --format mnemonic 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.all {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case c.all:
+				return c.runAll(cmd)
+			case c.plain:
+				return usagef("--plain goes with --all: the format of one key says whether it is encrypted")
+			}
+			return c.run(cmd, args[0])
+		},
 	}
 	c.at.register(command)
 	c.network.register(command)
-	registerFormatFlag(command, &c.format, "")
+	registerFormatFlag(command, &c.format, "", exportFormats)
 	registerPasswordFlag(command, &c.passwordFile)
 	command.Flags().StringVar(&c.out, "out", "", "new `FILE` for the secret, instead of standard output")
+	command.Flags().BoolVar(&c.all, "all", false, "export all keys of the organization")
+	command.Flags().BoolVar(&c.plain, "plain", false, "with --all: do not encrypt")
 	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
 	return command
 }
@@ -143,7 +167,7 @@ func (c *exportCommand) check() error {
 	if c.passwordFile != "" && c.format != formatWeb3 && c.format != formatPKCS8 {
 		return usagef("%s: --format %s is not encrypted", passwordFlag, c.format)
 	}
-	return checkFormat(c.format)
+	return checkFormat(c.format, exportFormats)
 }
 
 // password gets the password to encrypt with; none for a format without. The
@@ -155,9 +179,15 @@ func (c *exportCommand) password(ctx context.Context) ([]byte, error) {
 	case c.format != formatWeb3:
 		return nil, nil
 	}
+	return askNewPassword(ctx)
+}
+
+// askNewPassword asks twice for the password to encrypt an export with. The caller
+// wipes it.
+func askNewPassword(ctx context.Context) ([]byte, error) {
 	password, err := askSecret(ctx, "Password for the exported file")
 	if errors.Is(err, terminal.ErrNone) {
-		return nil, usagef("v3 is encrypted: name the file with its password with %s (%v)", passwordFlag, err)
+		return nil, usagef("the exported file is encrypted: name the file with its password with %s (%v)", passwordFlag, err)
 	}
 	if err != nil {
 		return nil, err
@@ -216,6 +246,8 @@ func (c *exportCommand) encode(key keyformat.Key, password []byte) ([]byte, erro
 		return keyformat.WIF{Key: key, TestNetwork: c.network.name != bitcoin.Mainnet.String()}.Format()
 	case formatSolana:
 		return key.Solana()
+	case formatSolanaBase58:
+		return key.SolanaBase58()
 	case formatWeb3:
 		return key.Web3(password, keyformat.Cost{})
 	case formatPKCS8:

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
+	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
 // The formats of one key.
@@ -22,22 +23,30 @@ const (
 	formatSolana = "solana"
 	formatWeb3   = "v3"
 	formatPKCS8  = "pkcs8"
+
+	formatSolanaBase58 = "solana-base58"
 )
 
 // formatMnemonic is of a wallet.
 const formatMnemonic = "mnemonic"
 
-var secretFormats = []string{formatHex, formatWIF, formatSolana, formatWeb3, formatPKCS8, formatMnemonic}
+// formatSolanaKeygen is of one key that words are made into: it is not written.
+const formatSolanaKeygen = "solana-keygen"
 
-func checkFormat(name string) error {
-	if !slices.Contains(secretFormats, name) {
-		return usagef("--format %q: use %s", name, strings.Join(secretFormats, ", "))
+var (
+	exportFormats = []string{formatHex, formatWIF, formatSolana, formatSolanaBase58, formatWeb3, formatPKCS8, formatMnemonic}
+	importFormats = append(slices.Clip(exportFormats), formatSolanaKeygen)
+)
+
+func checkFormat(name string, of []string) error {
+	if !slices.Contains(of, name) {
+		return usagef("--format %q: use %s", name, strings.Join(of, ", "))
 	}
 	return nil
 }
 
-func registerFormatFlag(cmd *cobra.Command, format *string, usual string) {
-	cmd.Flags().StringVar(format, "format", usual, "`FORMAT` of the secret: "+strings.Join(secretFormats, ", "))
+func registerFormatFlag(cmd *cobra.Command, format *string, usual string, of []string) {
+	cmd.Flags().StringVar(format, "format", usual, "`FORMAT` of the secret: "+strings.Join(of, ", "))
 }
 
 const passwordFlag = "--secret-password-file"
@@ -56,7 +65,7 @@ type keySource struct {
 // source checks the flags that say what comes on standard input.
 func (c *importCommand) source() (source keySource, err error) {
 	source = keySource{format: c.format, passwordFile: c.passwordFile}
-	if c.passwordFile != "" && c.format != formatWeb3 && c.format != formatPKCS8 {
+	if c.passwordFile != "" && !slices.Contains([]string{formatWeb3, formatPKCS8, formatSolanaKeygen}, c.format) {
 		return source, usagef("%s: --format %s has no password", passwordFlag, c.format)
 	}
 	if c.curve != "" || c.format == formatHex {
@@ -110,6 +119,10 @@ func (s keySource) parse(cmd *cobra.Command, text []byte) (keyformat.Key, error)
 		return parseWIF(cmd, text)
 	case formatSolana:
 		return keyformat.ParseSolana(text)
+	case formatSolanaBase58:
+		return keyformat.ParseSolanaBase58(text)
+	case formatSolanaKeygen:
+		return s.parseSolanaKeygen(cmd, text)
 	case formatWeb3:
 		return s.withPassword(cmd, text, keyformat.ParseWeb3)
 	case formatPKCS8:
@@ -128,6 +141,24 @@ func parseWIF(cmd *cobra.Command, text []byte) (keyformat.Key, error) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This is the WIF of an uncompressed public key: its P2PKH address of that time is not among the key's addresses, and nothing is signed for it.")
 	}
 	return wif.Key, err
+}
+
+// parseSolanaKeygen reads words of solana-keygen; their passphrase, if any, comes from a
+// file, as with a wallet.
+func (s keySource) parseSolanaKeygen(cmd *cobra.Command, words []byte) (key keyformat.Key, err error) {
+	var passphrase []byte
+	if s.passwordFile != "" {
+		if passphrase, err = readPasswordFile(cmd.Context(), s.passwordFile); err != nil {
+			return key, err
+		}
+		defer keystore.Wipe(passphrase)
+	}
+	secret, err := wallet.SolanaKeygen(words, passphrase)
+	if err != nil {
+		return key, err
+	}
+	defer keystore.Wipe(secret)
+	return keyformat.NewKey(keystore.CurveEd25519, secret)
 }
 
 func (s keySource) withPassword(cmd *cobra.Command, text []byte, parse func(file, password []byte) (keyformat.Key, error)) (keyformat.Key, error) {

@@ -49,6 +49,10 @@ The formats:
            without 0x; --curve says which
   wif      Bitcoin's wallet import format
   solana   the file id.json of the Solana command line
+  solana-base58  64 bytes in base58, as Solana's browser wallets export a key
+  solana-keygen  the words of 'solana-keygen new' as the one key that it makes of
+           them, without a derivation path; of the wallets that do derive, the words
+           are a mnemonic
   v3       Web3 Secret Storage version 3: an encrypted JSON file of geth, or of
            a wallet for Ethereum or Tron
   pkcs8    a PEM file, BEGIN PRIVATE KEY or BEGIN ENCRYPTED PRIVATE KEY
@@ -58,8 +62,8 @@ The formats:
            adds more
 
 The password of a v3 or an encrypted pkcs8 file is read from the file that
---secret-password-file names, or asked for on the terminal; with a mnemonic, the
-file has its passphrase (BIP-39), and it has none if no file is named.
+--secret-password-file names, or asked for on the terminal; with words, the
+file has their passphrase (BIP-39), and they have none if no file is named.
 
 --dir DIR: every file of a directory in the format v3, such as the keystore of
 geth. They have one password. Each is answered with one line, in the order of
@@ -69,11 +73,12 @@ their names; one that is refused with {"error":{"code","reason","message"}}.
 
   {"curve":"CURVE_SECP256K1","privateKey":"<hex>","name":"optional"}
 
-A line is answered when its key is safe on disk. A line that is refused (a blank
+privateKeyId, a UUID, and actsFor may be there too: these are the lines of
+'countersign keys export --all'. A line is answered when its key is safe on disk. A line that is refused (a blank
 one, too) is answered {"error":{"code","reason","message"}}; the others go on,
 and the exit status is 1. A key that is there already is answered with its line,
 so that an interrupted import can be run again as a whole; only if the name
-differs it is refused.`),
+or the id differs it is refused.`),
 		Example: paragraphs(`
   countersign keys import --keystore file:keys --curve CURVE_ED25519 < secret.hex
   countersign keys import --keystore file:keys --format solana < ~/.config/solana/id.json
@@ -84,7 +89,7 @@ differs it is refused.`),
 	c.at.register(command)
 	c.network.register(command)
 	registerKeyFlags(command, &c.curve, &c.name)
-	registerFormatFlag(command, &c.format, formatHex)
+	registerFormatFlag(command, &c.format, formatHex, importFormats)
 	command.Flags().StringVar(&c.dir, "dir", "", "import all files of a directory `DIR` in the format v3")
 	registerPasswordFlag(command, &c.passwordFile)
 	command.Flags().BoolVar(&c.jsonl, "jsonl", false, "read many keys, one JSON object a line")
@@ -99,7 +104,7 @@ func (c *importCommand) run(cmd *cobra.Command) error {
 	if err := c.network.check(); err != nil {
 		return err
 	}
-	if err := checkFormat(c.format); err != nil {
+	if err := checkFormat(c.format, importFormats); err != nil {
 		return err
 	}
 	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
@@ -135,7 +140,7 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	infos, errs := c.addBatch(cmd.Context(), keys, []keystore.NewKey{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
 	info, err := infos[0], errs[0]
 	if errors.Is(err, keystore.ErrKeyExists) {
-		if info, err = sameKey(info, c.name, err); err == nil {
+		if info, err = sameKey(info, keystore.NewKey{Name: c.name}, err); err == nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
 		}
 	}
@@ -146,12 +151,16 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 }
 
 // sameKey answers for a key that is there already: with what is there, unless
-// it was to have another name.
-func sameKey(existing keystore.KeyInfo, name string, err error) (keystore.KeyInfo, error) {
+// it was to have another name, another id, or another account to act for.
+func sameKey(existing keystore.KeyInfo, key keystore.NewKey, err error) (keystore.KeyInfo, error) {
 	switch {
 	case existing.ID == "":
 		return existing, err
-	case name != "" && name != existing.Name:
+	case key.ID != "" && keystore.ByID(key.ID) != keystore.ByID(existing.ID):
+		return existing, fmt.Errorf("this key is in the keystore already, as %s: leave privateKeyId out, or give that one", existing.ID)
+	case key.ActsFor != "" && key.ActsFor != existing.ActsFor:
+		return existing, fmt.Errorf("this key is in the keystore already, as %s, and acts for another account: 'countersign keys act-for' changes that", existing.ID)
+	case key.Name != "" && key.Name != existing.Name:
 		return existing, fmt.Errorf("this key is in the keystore already, as %s with the name %q: leave the name out, or give that one", existing.ID, existing.Name)
 	}
 	return existing, nil

@@ -76,7 +76,7 @@ func (c *importCommand) importFiles(cmd *cobra.Command, keys importTarget, direc
 			return failed, terminal.ErrInterrupted
 		}
 		info, err := c.importFile(cmd.Context(), keys, directory, name, password)
-		answer := c.answer("", info, err)
+		answer := c.answer(keystore.NewKey{}, info, err)
 		if answer.Failed {
 			failed++
 			answer = refusedLine(requestInvalid(fmt.Errorf("%q: %w", name, err)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,7 @@ func (c *importCommand) importBatch(ctx context.Context, keys importTarget, batc
 	}
 	infos, errs := c.addBatch(ctx, keys, fresh)
 	for n, i := range of {
-		answers[i] = c.answer(fresh[n].Name, infos[n], errs[n])
+		answers[i] = c.answer(fresh[n], infos[n], errs[n])
 		keystore.Wipe(fresh[n].Secret)
 	}
 	return answers
@@ -70,16 +71,19 @@ func readKey(line lines.Line) (key keystore.NewKey, err error) {
 	if line.Err != nil {
 		return key, line.Err
 	}
-	var curve, secret, name []byte
+	var curve, secret, name, id, actsFor []byte
 	if err := strictjson.Read(line.Text, "key",
 		strictjson.Required("curve", &curve),
 		strictjson.Required("privateKey", &secret),
 		strictjson.Optional("name", &name),
+		strictjson.Optional("privateKeyId", &id),
+		strictjson.Optional("actsFor", &actsFor),
 	); err != nil {
 		return key, err
 	}
 	defer keystore.Wipe(secret)
-	key.Name = string(name)
+	key.Name, key.ID = string(name), string(id)
+	key.ActsFor = strings.ToLower(strings.TrimPrefix(string(actsFor), "0x"))
 	if key.Curve, err = keystore.ParseCurve(string(curve)); err != nil {
 		return key, errors.New("curve: use CURVE_SECP256K1 or CURVE_ED25519")
 	}
@@ -88,9 +92,9 @@ func readKey(line lines.Line) (key keystore.NewKey, err error) {
 }
 
 // answer answers for one key that was to be added.
-func (c *importCommand) answer(name string, info keystore.KeyInfo, err error) lines.Answer {
+func (c *importCommand) answer(key keystore.NewKey, info keystore.KeyInfo, err error) lines.Answer {
 	if errors.Is(err, keystore.ErrKeyExists) {
-		info, err = sameKey(info, name, err)
+		info, err = sameKey(info, key, err)
 	}
 	switch {
 	case err == nil:

@@ -1,0 +1,30 @@
+package wallet_test
+
+import (
+	"testing"
+
+	"github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// TestSolanaKeygen is "Restoring a keypair from a mnemonic (BIP39)" of the Solana
+// Cookbook, which does as solana-keygen does.
+func TestSolanaKeygen(t *testing.T) {
+	secret, err := wallet.SolanaKeygen([]byte("pill tomorrow foster begin walnut borrow virtual kick shift mutual shoe scatter"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyformat.NewKey(keystore.CurveEd25519, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := solana.PublicKey(key.PublicKey.Ed25519()).String(); got != "5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG" {
+		t.Errorf("the address is %s", got)
+	}
+	if _, err := wallet.SolanaKeygen([]byte("pill tomorrow"), nil); err == nil {
+		t.Error("two words are a mnemonic")
+	}
+}
