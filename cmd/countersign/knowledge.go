@@ -67,7 +67,7 @@ func openDescriptors(at *config.Descriptors, known chains.Names) (*descriptors.F
 	if err != nil {
 		return nil, fmt.Errorf("descriptors.folder: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	pins, err := readPins(at.Pins)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func checkStore(configured *config.Config) error {
 		return nil
 	}
 	if _, err := os.Stat(path); err != nil {
-		return nil // there was none yet
+		return nil //nolint:nilerr // there was none yet
 	}
 	opened, err := bolt.Open(path)
 	if err != nil {

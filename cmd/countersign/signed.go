@@ -38,7 +38,7 @@ func withoutSignature(kind activity.TransactionType, raw []byte) (unsigned []byt
 func withoutEthereum(raw []byte) (unsigned []byte, signers []string, isSigned bool, err error) {
 	var tx types.Transaction
 	if tx.UnmarshalBinary(raw) != nil {
-		return nil, nil, false, nil
+		return nil, nil, false, nil //nolint:nilerr // the reader of the chain says what is wrong
 	}
 	if _, r, s := tx.RawSignatureValues(); r == nil || s == nil || r.Sign() == 0 || s.Sign() == 0 {
 		return nil, nil, false, nil
