@@ -15,7 +15,7 @@ func (e *Engine) resume(ctx context.Context, waiting *pending, seen *Observation
 	for range beginAttempts {
 		j, err := e.judge(ctx, waiting.Record, e.submitted.spent())
 		if err != nil {
-			return waiting.Record, nil // the vote is counted; the sweep goes on with it
+			return waiting.Record, nil //nolint:nilerr // the vote is counted; the sweep goes on with it
 		}
 		if _, missing := j.missing(submitterID(waiting.Record)); missing > 0 {
 			return waiting.Record, nil

@@ -43,7 +43,7 @@ func ShownDigest(summary, effects string, keyIDs []string, readings string) [32]
 }
 
 // Check returns an error unless the digests of a review are those of its texts.
-// Whoever shows it to a person calls it first.
+// Call it before showing the review to a person.
 func (r *Review) Check() error {
 	summary := sha256.Sum256([]byte(r.Summary))
 	shown := ShownDigest(r.Summary, r.Effects, r.KeyIDs, r.Readings)

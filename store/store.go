@@ -155,7 +155,7 @@ type Begun struct {
 // the change's own, the activity may or may not have been recorded; no answer
 // may leave, and sending the same body again tells which.
 type Store interface {
-	// Begin takes the lease on a request, unless it was recorded or somebody
+	// Begin takes the lease on a request, unless it was recorded or another
 	// holds it. It writes organization, fingerprint and lease only. A lease
 	// that ran out is taken over.
 	//

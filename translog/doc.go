@@ -14,5 +14,5 @@
 // that does not extend it, and cosigns (C2SP tlog-cosignature).
 //
 // A checkpoint that never leaves the machine proves nothing about the newest
-// leaves: whoever cuts them off can sign the shorter log again.
+// leaves: an attacker who cuts them off can sign the shorter log again.
 package translog

@@ -65,7 +65,7 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 }
 
 // takeLease returns pgx.ErrNoRows if the request is recorded, and is not what the
-// claim carries out, or if its lease is somebody's.
+// claim carries out, or if its lease is held.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
 	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Nonce: newNonce()}
 	statement := `

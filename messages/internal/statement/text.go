@@ -34,7 +34,7 @@ func TextProblem(text []byte) string {
 	return ""
 }
 
-// HashLike says why a message is like a hash, which shows nobody what is signed;
+// HashLike says why a message is like a hash, which does not show what is signed;
 // empty if it is not.
 func HashLike(message []byte) string {
 	if len(message) == 32 && (TextProblem(message) != "" || !strings.Contains(string(message), " ")) {
