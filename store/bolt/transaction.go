@@ -34,9 +34,7 @@ func layOut(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	version := meta.Get(keyVersion)
-	switch {
-	case version != nil && !slices.Equal(version, []byte{fileVersion}):
+	if version := meta.Get(keyVersion); version != nil && !slices.Equal(version, []byte{fileVersion}) {
 		return fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
 	}
 	for _, name := range [][]byte{bucketActivities, bucketFingerprints, bucketWaiting, bucketLedgers, bucketExpiry, bucketHeads, bucketLeaves, bucketIndexes} {
