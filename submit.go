@@ -136,7 +136,7 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 const beginAttempts = 3
 
 // begin is steps 5 and 6. The lease comes with its charges, or not at all.
-func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Request, task work) (begun store.Begun, charges store.Charges, err error) {
+func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Request, task work) (begun store.BeginResult, charges store.Charges, err error) {
 	claim, clock := e.submitted.claim(request), e.submitted.Now
 	var spent SpentReader
 	var limited error
@@ -151,7 +151,7 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 			if recorded {
 				return begun, charges, nil
 			}
-			return store.Begun{}, charges, err
+			return store.BeginResult{}, charges, err
 		}
 		by.decision = decision
 		charges = store.Charges{By: request.Fingerprint, List: decision.Charges}
@@ -165,25 +165,25 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 			return begun, charges, nil
 		}
 		if !errors.Is(err, store.ErrLimit) {
-			return store.Begun{}, charges, refuseStore(err)
+			return store.BeginResult{}, charges, refuseStore(err)
 		}
 		limited, spent = err, e.submitted.spent()
 	}
-	return store.Begun{}, charges, refuseStore(limited)
+	return store.BeginResult{}, charges, refuseStore(limited)
 }
 
 // recorded looks for the record of a request that a Decider refuses: an answer
 // that was lost stays readable, whatever limits, times and approvals say now. A
 // plain Policy is asked for each reading.
-func (e *Engine) recorded(ctx context.Context, claim store.Claim, by *caller) (store.Begun, bool) {
+func (e *Engine) recorded(ctx context.Context, claim store.Claim, by *caller) (store.BeginResult, bool) {
 	if _, ok := e.submitted.Policy.(Decider); !ok {
-		return store.Begun{}, false
+		return store.BeginResult{}, false
 	}
 	found, err := e.submitted.Store.Find(ctx, claim.OrganizationID, claim.Fingerprint)
 	if err != nil || found.SubmittedBy != string(by.member.Credential.ID()) {
-		return store.Begun{}, false
+		return store.BeginResult{}, false
 	}
-	return store.Begun{Recorded: &found}, true
+	return store.BeginResult{Recorded: &found}, true
 }
 
 // ready refuses what an engine without a directory cannot do.

@@ -37,9 +37,9 @@ type faultyActivities struct {
 	leases          atomic.Int64 // taken and not given back
 }
 
-func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.Begun, error) {
+func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
 	if s.begin != nil {
-		return store.Begun{}, s.begin
+		return store.BeginResult{}, s.begin
 	}
 	begun, err := s.Store.Begin(ctx, claim, change)
 	if begun.Lease != nil {

@@ -25,16 +25,16 @@ type Options struct {
 	// MaxOtherBody, or MaxBody if that is less.
 	MaxBody int
 
-	// MaxArriving bounds the memory of all bodies together, in bytes, beyond
+	// MaxBufferedBytes bounds the memory of all bodies together, in bytes, beyond
 	// the first 4 KiB of each, which is more than most have; requests beyond it
 	// get 503 with Retry-After. One address has at most a quarter of it, unless
-	// it is loopback or private. Default: DefaultMaxArriving.
-	MaxArriving int
+	// it is loopback or private. Default: DefaultMaxBufferedBytes.
+	MaxBufferedBytes int
 
-	// MaxLeaving bounds the memory of all answers that are being read from the
+	// MaxAnswerBytes bounds the memory of all answers that are being read from the
 	// store and written, in the same way, beyond 16 KiB of each.
-	// Default: DefaultMaxLeaving.
-	MaxLeaving int
+	// Default: DefaultMaxAnswerBytes.
+	MaxAnswerBytes int
 
 	// BodyTimeout is how long a body may take to arrive.
 	// Default: DefaultBodyTimeout.
@@ -60,8 +60,8 @@ type Options struct {
 // Defaults of Options.
 const (
 	DefaultMaxBody     = 2 << 20
-	DefaultMaxArriving = 64 << 20
-	DefaultMaxLeaving  = 64 << 20
+	DefaultMaxBufferedBytes = 64 << 20
+	DefaultMaxAnswerBytes  = 64 << 20
 	DefaultBodyTimeout = 10 * time.Second
 	DefaultTimeout     = 30 * time.Second
 )
@@ -81,8 +81,8 @@ type handler struct {
 // New returns a handler for the API.
 func New(engine *countersign.Engine, options Options) http.Handler {
 	options.MaxBody = orDefault(options.MaxBody, DefaultMaxBody)
-	options.MaxArriving = orDefault(options.MaxArriving, DefaultMaxArriving)
-	options.MaxLeaving = orDefault(options.MaxLeaving, DefaultMaxLeaving)
+	options.MaxBufferedBytes = orDefault(options.MaxBufferedBytes, DefaultMaxBufferedBytes)
+	options.MaxAnswerBytes = orDefault(options.MaxAnswerBytes, DefaultMaxAnswerBytes)
 	options.BodyTimeout = orDefault(options.BodyTimeout, DefaultBodyTimeout)
 	options.Timeout = orDefault(options.Timeout, DefaultTimeout)
 	if options.Logger == nil {
@@ -90,7 +90,7 @@ func New(engine *countersign.Engine, options Options) http.Handler {
 	}
 	return &handler{
 		engine: engine, options: options,
-		arriving: newBudget(options.MaxArriving), leaving: newBudget(options.MaxLeaving),
+		arriving: newBudget(options.MaxBufferedBytes), leaving: newBudget(options.MaxAnswerBytes),
 	}
 }
 

@@ -129,7 +129,7 @@ func TestLongBodyIsRefusedAtOnce(t *testing.T) {
 // they may all together, and small ones go on meanwhile.
 func TestArrivingBodies(t *testing.T) {
 	f := enginetest.New(t)
-	server := serve(t, f, httpapi.Options{MaxArriving: 64 << 10})
+	server := serve(t, f, httpapi.Options{MaxBufferedBytes: 64 << 10})
 	holder := dial(t, server) // takes 28 KiB beyond its first 4, for as long as it does not go on
 	header := http.Header{}
 	wellFormed(f, header)

@@ -21,7 +21,7 @@ import (
 // honest body finds room meanwhile.
 func TestBodiesWithoutStampTakeNoRoom(t *testing.T) {
 	f := enginetest.New(t)
-	server := serve(t, f, httpapi.Options{MaxArriving: 1 << 20})
+	server := serve(t, f, httpapi.Options{MaxBufferedBytes: 1 << 20})
 	for i := range 60 {
 		conn := dial(t, server)
 		stamp := map[int]string{0: "", 1: "X-Stamp: e30\r\n", 2: "X-Stamp: a\r\nX-Stamp: a\r\n"}[i%3]

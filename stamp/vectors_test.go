@@ -94,7 +94,11 @@ func coseP256(t testing.TB, x, y []byte) []byte {
 
 func cose(t testing.TB, key map[int]any) []byte {
 	t.Helper()
-	encoded, err := cbor.Marshal(key)
+	mode, err := cbor.CTAP2EncOptions().EncMode() // as authenticators write it
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := mode.Marshal(key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 //
 // The change is asked for before each Begin, since it may hold a time too; it
 // may be nil.
-func Acquire(ctx context.Context, s Store, claim Claim, clock func() time.Time, change func(now time.Time) Change) (Begun, error) {
+func Acquire(ctx context.Context, s Store, claim Claim, clock func() time.Time, change func(now time.Time) Change) (BeginResult, error) {
 	for {
 		claim.Now = clock()
 		var made Change
@@ -23,7 +23,7 @@ func Acquire(ctx context.Context, s Store, claim Claim, clock func() time.Time, 
 			return begun, err
 		}
 		if err := begun.Wait(ctx); err != nil {
-			return Begun{}, err
+			return BeginResult{}, err
 		}
 	}
 }

@@ -131,8 +131,8 @@ type Lease struct {
 	Until          time.Time // by the store's clock
 }
 
-// Begun is the answer of Begin: exactly one of the three is set.
-type Begun struct {
+// BeginResult is the answer of Begin: exactly one of the three is set.
+type BeginResult struct {
 	// Lease: the work is the caller's.
 	Lease *Lease
 
@@ -172,7 +172,7 @@ type Store interface {
 	// recorded and claim.Now is after claim.LiveUntil, or a store that forgets
 	// has forgotten a record whose KeepUntil was not before LiveUntil. Whatever
 	// clocks do, no request is carried out twice.
-	Begin(ctx context.Context, claim Claim, change Change) (Begun, error)
+	Begin(ctx context.Context, claim Claim, change Change) (BeginResult, error)
 
 	// Renew makes the lease last ttl from now on. It returns ErrLeaseLost if
 	// another holder has it or it is over; a lease that expired and was not taken
@@ -229,7 +229,7 @@ type Store interface {
 	// out LeaseGrace ago; and activities, in a store that forgets. A store that
 	// several processes share removes no entry before its own clock is past its
 	// KeepUntil.
-	Sweep(ctx context.Context, now time.Time) (Swept, error)
+	Sweep(ctx context.Context, now time.Time) (SweepStats, error)
 
 	// Forgets tells whether completed activities are forgotten after their
 	// KeepUntil. Where a request may be of any age, only a store that does not
@@ -243,8 +243,8 @@ type Store interface {
 	Close() error
 }
 
-// Swept tells what Sweep removed.
-type Swept struct {
+// SweepStats tells what Sweep removed.
+type SweepStats struct {
 	Activities int
 	Leases     int
 	Entries    int // of ledgers

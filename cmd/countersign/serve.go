@@ -167,8 +167,8 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 // options are those of the API's handler.
 func (c *serveCommand) options(configured *config.Config, seen *metrics.Metrics) httpapi.Options {
 	return httpapi.Options{
-		MaxArriving: configured.Limits.RequestBytes,
-		MaxLeaving:  configured.Limits.AnswerBytes,
+		MaxBufferedBytes: configured.Limits.RequestBytes,
+		MaxAnswerBytes:  configured.Limits.AnswerBytes,
 		Origins:     configured.Origins,
 		Logger:      c.log,
 		Observer:    seen,

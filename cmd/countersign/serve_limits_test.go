@@ -42,7 +42,7 @@ func TestLimitsReachTheHandler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made := new(serveCommand).options(configured, nil); made.MaxArriving != 9_000_000 || made.MaxLeaving != 10_000_000 {
+	if made := new(serveCommand).options(configured, nil); made.MaxBufferedBytes != 9_000_000 || made.MaxAnswerBytes != 10_000_000 {
 		t.Errorf("%+v", made)
 	}
 	for _, wrong := range []string{"requestBytes: 9000", "answerBytes: 9000", "connections: -1"} {

@@ -81,12 +81,12 @@ func Open(path string) (*Store, error) {
 }
 
 // Begin implements store.Store.
-func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.Begun, error) {
+func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
 	if err := s.usable(ctx); err != nil {
-		return store.Begun{}, err
+		return store.BeginResult{}, err
 	}
 	if recorded, err := s.recorded(claim); recorded != nil || err != nil {
-		return store.Begun{Recorded: recorded}, err
+		return store.BeginResult{Recorded: recorded}, err
 	}
 	if claim.Stale() {
 		return s.leases.Waiting(claim)
@@ -102,7 +102,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	}
 	if recorded != nil || err != nil {
 		s.leases.End(*begun.Lease)
-		return store.Begun{Recorded: recorded}, err
+		return store.BeginResult{Recorded: recorded}, err
 	}
 	return begun, nil
 }

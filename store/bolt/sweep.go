@@ -14,13 +14,13 @@ import (
 const sweepStep = 1000
 
 // Sweep implements store.Store. Activities stay.
-func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.Swept, err error) {
+func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStats, err error) {
 	swept.Leases = s.leases.Sweep(now)
 	for more := true; more; {
 		if err := s.usable(ctx); err != nil {
 			return swept, err
 		}
-		var step store.Swept
+		var step store.SweepStats
 		err := s.writer.write(func(tx *transaction) (err error) {
 			step, more, err = tx.sweep(now)
 			return err
@@ -34,7 +34,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.Swept, er
 }
 
 // sweep removes what has expired, up to sweepStep.
-func (t *transaction) sweep(now time.Time) (swept store.Swept, more bool, err error) {
+func (t *transaction) sweep(now time.Time) (swept store.SweepStats, more bool, err error) {
 	all := t.due(now)
 	for _, due := range all {
 		if err := t.remove(bucketExpiry, due); err != nil {

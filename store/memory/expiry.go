@@ -41,12 +41,12 @@ const sweepStep = 4
 
 func (s *Store) sweepSome(now time.Time) { s.sweep(now, sweepStep) }
 
-func (s *Store) sweepAll(now time.Time) store.Swept { return s.sweep(now, len(s.expiry)) }
+func (s *Store) sweepAll(now time.Time) store.SweepStats { return s.sweep(now, len(s.expiry)) }
 
 // Sweep implements store.Store.
-func (s *Store) Sweep(ctx context.Context, now time.Time) (store.Swept, error) {
+func (s *Store) Sweep(ctx context.Context, now time.Time) (store.SweepStats, error) {
 	if err := s.lock(ctx); err != nil {
-		return store.Swept{}, err
+		return store.SweepStats{}, err
 	}
 	defer s.mu.Unlock()
 	swept := s.sweepAll(now)
@@ -54,7 +54,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (store.Swept, error) {
 	return swept, nil
 }
 
-func (s *Store) sweep(now time.Time, most int) (swept store.Swept) {
+func (s *Store) sweep(now time.Time, most int) (swept store.SweepStats) {
 	for ; most > 0 && len(s.expiry) > 0 && now.After(s.expiry[0].at); most-- {
 		first := heap.Pop(&s.expiry).(expiring)
 		if first.kind == kindActivity {

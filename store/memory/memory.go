@@ -88,18 +88,18 @@ func New(maxBytes int) *Store {
 }
 
 // Begin implements store.Store.
-func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.Begun, error) {
+func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
 	if err := s.lock(ctx); err != nil {
-		return store.Begun{}, err
+		return store.BeginResult{}, err
 	}
 	defer s.mu.Unlock()
 	s.sweepSome(claim.Now)
 	recorded := s.activities[requestKey{claim.OrganizationID, claim.Fingerprint}]
 	switch {
 	case recorded != nil && !claim.Takes(recorded.Activity):
-		return store.Begun{Recorded: recorded.Activity}, nil
+		return store.BeginResult{Recorded: recorded.Activity}, nil
 	case recorded == nil && claim.Revision != 0:
-		return store.Begun{}, store.ErrChanged
+		return store.BeginResult{}, store.ErrChanged
 	case recorded == nil && (claim.Stale() || !s.forgotten.IsZero() && !claim.LiveUntil.After(s.forgotten)):
 		return s.leases.Waiting(claim)
 	}
@@ -110,7 +110,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	}
 	if err := s.beginChange(claim, change); err != nil {
 		s.leases.End(*begun.Lease)
-		return store.Begun{}, err
+		return store.BeginResult{}, err
 	}
 	return begun, nil
 }

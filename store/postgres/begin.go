@@ -10,7 +10,7 @@ import (
 )
 
 // Begin implements store.Store.
-func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.Begun, err error) {
+func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.BeginResult, err error) {
 	if change == nil {
 		return s.beginAlone(ctx, claim)
 	}
@@ -30,7 +30,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 		err = refusal
 	}
 	if err != nil {
-		return store.Begun{}, err
+		return store.BeginResult{}, err
 	}
 	return begun, nil
 }
@@ -40,18 +40,18 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 const takeAttempts = 10
 
 // take takes the lease if it can be had, and finds out why if not.
-func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun store.Begun, err error) {
+func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun store.BeginResult, err error) {
 	if claim.Stale() {
 		begun, live, err := s.look(ctx, q, claim)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
-			return store.Begun{}, store.ErrStale
+			return store.BeginResult{}, store.ErrStale
 		}
 		return begun, err
 	}
 	for range takeAttempts {
 		lease, err := takeLease(ctx, q, claim)
 		if err == nil {
-			return store.Begun{Lease: lease}, nil
+			return store.BeginResult{Lease: lease}, nil
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return begun, err
@@ -92,7 +92,7 @@ func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease,
 
 // look finds the record, or the lease and whether it still runs; pgx.ErrNoRows
 // if there is neither, or the lease has just ended.
-func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun store.Begun, live bool, err error) {
+func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun store.BeginResult, live bool, err error) {
 	recorded, lease, err := readRow(q.QueryRow(ctx, `
 		SELECT `+activityColumns+` FROM countersign_activities
 		WHERE organization_id = $1 AND fingerprint = $2`, claim.OrganizationID, claim.Fingerprint[:]))
@@ -102,12 +102,12 @@ func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun s
 	case err != nil:
 		return begun, false, err
 	case recorded != nil && !claim.Takes(recorded):
-		return store.Begun{Recorded: recorded}, true, nil
+		return store.BeginResult{Recorded: recorded}, true, nil
 	case recorded != nil && !lease.live:
 		return begun, false, pgx.ErrNoRows
 	}
 	held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: lease.token, Nonce: lease.nonce}
-	return store.Begun{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, lease.live, nil
+	return store.BeginResult{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, lease.live, nil
 }
 
 // giveBack ends a lease without a result: the row of an activity that waits stays.

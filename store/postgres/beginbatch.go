@@ -28,17 +28,17 @@ type begun struct {
 
 // beginAlone is Begin without a change. It takes the lease of a request that is
 // new together with others, and looks at what is there if it is not.
-func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.Begun, err error) {
+func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.BeginResult, err error) {
 	if !claim.Stale() && claim.Revision == 0 {
 		one := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
 		taken, err := put(ctx, s, s.begins, one, one.answer, s.giveUp)
 		switch {
 		case err != nil:
-			return store.Begun{}, err
+			return store.BeginResult{}, err
 		case taken.err != nil:
-			return store.Begun{}, taken.err
+			return store.BeginResult{}, taken.err
 		case taken.lease != nil:
-			return store.Begun{Lease: taken.lease}, nil
+			return store.BeginResult{Lease: taken.lease}, nil
 		}
 	}
 	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
@@ -50,7 +50,7 @@ func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (found store.
 		return err
 	})
 	if err != nil {
-		return store.Begun{}, err
+		return store.BeginResult{}, err
 	}
 	return found, nil
 }

@@ -155,7 +155,7 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 }
 
 // Sweep implements store.Store. Activities stay.
-func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.Swept, err error) {
+func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStats, err error) {
 	for _, one := range []struct {
 		count     *int
 		statement string

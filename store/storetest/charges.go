@@ -49,7 +49,7 @@ func (b *bench) charges(body string, list []store.Charge) *store.Charges {
 }
 
 // charged begins a body with charges.
-func (b *bench) charged(s store.Store, body string, list []store.Charge) (store.Begun, error) {
+func (b *bench) charged(s store.Store, body string, list []store.Charge) (store.BeginResult, error) {
 	claim := b.claim(body)
 	claim.LiveUntil = farAway
 	return s.Begin(b.t.Context(), claim, b.charges(body, list).Take(b.now, nil))
@@ -279,7 +279,7 @@ func chargeLeaves(b *bench) {
 	b.is(b.Complete(b.t.Context(), lease, b.activity("a"), charges.Confirm(b.now, nil)), store.ErrUncharged)
 	b.noError(b.Release(b.t.Context(), lease, charges.Refund(b.now, nil)))
 	b.spent("x", 10)
-	b.same(store.Swept{Entries: 2}, store.Swept{Entries: b.sweep(b.now.Add(window + time.Minute)).Entries})
+	b.same(store.SweepStats{Entries: 2}, store.SweepStats{Entries: b.sweep(b.now.Add(window + time.Minute)).Entries})
 	b.spent("x", 0)
 }
 

@@ -19,7 +19,7 @@ func runSweep(t *testing.T, h Harness) {
 	t.Run("leases", func(t *testing.T) { sweepLeases(open(t, h)) })
 }
 
-func (b *bench) sweep(now time.Time) store.Swept {
+func (b *bench) sweep(now time.Time) store.SweepStats {
 	b.t.Helper()
 	swept, err := b.Sweep(b.t.Context(), now)
 	b.noError(err)
@@ -32,11 +32,11 @@ func sweepActivities(b *bench) {
 	b.complete(b.lease("a"), "a")
 	until := b.activity("a").KeepUntil
 	b.now = until
-	b.same(store.Swept{}, b.sweep(until))
+	b.same(store.SweepStats{}, b.sweep(until))
 	b.recorded()
 	b.now = until.Add(time.Millisecond)
 	if !b.Forgets() {
-		b.same(store.Swept{}, b.sweep(b.now))
+		b.same(store.SweepStats{}, b.sweep(b.now))
 		b.recorded()
 		return
 	}
@@ -89,16 +89,16 @@ func sweepCodes(b *bench) {
 	later.ExpiresAt = later.ExpiresAt.Add(time.Second)
 	b.do(func(ledger otp.Ledger) error { return ledger.Insert(code) })
 	b.do(func(ledger otp.Ledger) error { return ledger.Insert(later) })
-	b.same(store.Swept{}, b.sweep(code.KeepUntil()))
-	b.same(store.Swept{Entries: 1}, b.sweep(code.KeepUntil().Add(time.Millisecond)))
+	b.same(store.SweepStats{}, b.sweep(code.KeepUntil()))
+	b.same(store.SweepStats{Entries: 1}, b.sweep(code.KeepUntil().Add(time.Millisecond)))
 	b.do(func(ledger otp.Ledger) error {
 		_, err := ledger.Code("a")
 		b.is(err, otp.ErrUnknown)
 		_, err = ledger.Code("b")
 		return err
 	})
-	b.same(store.Swept{Entries: 1}, b.sweep(later.KeepUntil().Add(time.Millisecond)))
-	b.same(store.Swept{}, b.sweep(later.KeepUntil().Add(time.Hour)))
+	b.same(store.SweepStats{Entries: 1}, b.sweep(later.KeepUntil().Add(time.Millisecond)))
+	b.same(store.SweepStats{}, b.sweep(later.KeepUntil().Add(time.Hour)))
 }
 
 // sweepInsertedAgain: an insert that was taken back leaves nothing behind that
@@ -111,7 +111,7 @@ func sweepInsertedAgain(b *bench) {
 	early := code.KeepUntil().Add(time.Millisecond)
 	code.ExpiresAt = code.ExpiresAt.Add(time.Hour)
 	b.do(func(ledger otp.Ledger) error { return ledger.Insert(code) })
-	b.same(store.Swept{}, b.sweep(early))
+	b.same(store.SweepStats{}, b.sweep(early))
 	b.do(func(ledger otp.Ledger) error {
 		_, err := ledger.Code("a")
 		return err
@@ -132,10 +132,10 @@ func sweepMeters(b *bench) {
 	}
 	first := set(epoch)
 	last := set(epoch.Add(time.Hour))
-	b.same(store.Swept{}, b.sweep(first.Add(time.Millisecond)))
-	b.same(store.Swept{}, b.sweep(last))
+	b.same(store.SweepStats{}, b.sweep(first.Add(time.Millisecond)))
+	b.same(store.SweepStats{}, b.sweep(last))
 	b.same(1, len(b.meter(testKey).Tried))
-	b.same(store.Swept{Entries: 1}, b.sweep(last.Add(time.Millisecond)))
+	b.same(store.SweepStats{Entries: 1}, b.sweep(last.Add(time.Millisecond)))
 	b.same(0, len(b.meter(testKey).Tried))
 }
 
@@ -143,13 +143,13 @@ func sweepMeters(b *bench) {
 func sweepLeases(b *bench) {
 	lease := b.lease("a")
 	b.pass(2 * b.ttl)
-	b.same(store.Swept{}, b.sweep(b.now))
+	b.same(store.SweepStats{}, b.sweep(b.now))
 	if b.h.OwnClock {
 		b.complete(lease, "a")
 		return // the clock that would make it old enough is not ours to set
 	}
 	b.now = lease.Until.Add(store.LeaseGrace)
-	b.same(store.Swept{Leases: 1}, b.sweep(b.now))
+	b.same(store.SweepStats{Leases: 1}, b.sweep(b.now))
 	b.lost(lease)
 }
 

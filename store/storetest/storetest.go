@@ -132,7 +132,7 @@ func (b *bench) activity(body string) store.Activity {
 }
 
 // begin calls Begin and expects no error.
-func (b *bench) begin(body string) store.Begun {
+func (b *bench) begin(body string) store.BeginResult {
 	b.t.Helper()
 	begun, err := b.Begin(b.t.Context(), b.claim(body), nil)
 	b.noError(err)

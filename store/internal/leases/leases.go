@@ -38,16 +38,16 @@ func New() *Table {
 }
 
 // Take gives the lease on a request, or says how to wait for who has it.
-func (t *Table) Take(claim store.Claim) (store.Begun, error) {
+func (t *Table) Take(claim store.Claim) (store.BeginResult, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isClosed() {
-		return store.Begun{}, store.ErrClosed
+		return store.BeginResult{}, store.ErrClosed
 	}
 	at := key{claim.OrganizationID, claim.Fingerprint}
 	if other := t.held[at]; other != nil {
 		if other.pinned || claim.Now.Before(other.until) {
-			return store.Begun{Wait: t.waiter(other, claim)}, nil
+			return store.BeginResult{Wait: t.waiter(other, claim)}, nil
 		}
 		t.drop(at, other)
 	}
@@ -55,7 +55,7 @@ func (t *Table) Take(claim store.Claim) (store.Begun, error) {
 	mine := &entry{token: t.token, until: claim.Now.Add(claim.LeaseTTL), size: claim.Size, over: make(chan struct{})}
 	t.held[at] = mine
 	t.reserved += mine.size
-	return store.Begun{Lease: &store.Lease{
+	return store.BeginResult{Lease: &store.Lease{
 		OrganizationID: claim.OrganizationID,
 		Fingerprint:    claim.Fingerprint,
 		Token:          mine.token,
@@ -65,17 +65,17 @@ func (t *Table) Take(claim store.Claim) (store.Begun, error) {
 
 // Waiting says how to wait for the holder of the lease on a request that may not
 // take it: ErrStale if there is none.
-func (t *Table) Waiting(claim store.Claim) (store.Begun, error) {
+func (t *Table) Waiting(claim store.Claim) (store.BeginResult, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isClosed() {
-		return store.Begun{}, store.ErrClosed
+		return store.BeginResult{}, store.ErrClosed
 	}
 	other := t.held[key{claim.OrganizationID, claim.Fingerprint}]
 	if other == nil || !other.pinned && !claim.Now.Before(other.until) {
-		return store.Begun{}, store.ErrStale
+		return store.BeginResult{}, store.ErrStale
 	}
-	return store.Begun{Wait: t.waiter(other, claim)}, nil
+	return store.BeginResult{Wait: t.waiter(other, claim)}, nil
 }
 
 // retryPinned is how long to wait for a Complete whose lease has run out.
