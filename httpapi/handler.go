@@ -59,11 +59,11 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	DefaultMaxBody     = 2 << 20
+	DefaultMaxBody          = 2 << 20
 	DefaultMaxBufferedBytes = 64 << 20
-	DefaultMaxAnswerBytes  = 64 << 20
-	DefaultBodyTimeout = 10 * time.Second
-	DefaultTimeout     = 30 * time.Second
+	DefaultMaxAnswerBytes   = 64 << 20
+	DefaultBodyTimeout      = 10 * time.Second
+	DefaultTimeout          = 30 * time.Second
 )
 
 // MaxOtherBody is how long the body of a request may be that carries no
