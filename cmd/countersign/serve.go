@@ -168,10 +168,10 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 func (c *serveCommand) options(configured *config.Config, seen *metrics.Metrics) httpapi.Options {
 	return httpapi.Options{
 		MaxBufferedBytes: configured.Limits.RequestBytes,
-		MaxAnswerBytes:  configured.Limits.AnswerBytes,
-		Origins:     configured.Origins,
-		Logger:      c.log,
-		Observer:    seen,
+		MaxAnswerBytes:   configured.Limits.AnswerBytes,
+		Origins:          configured.Origins,
+		Logger:           c.log,
+		Observer:         seen,
 	}
 }
 
