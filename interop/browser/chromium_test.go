@@ -2,7 +2,6 @@ package browser_test
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -28,10 +27,8 @@ func newBrowser(t *testing.T) context.Context {
 		chromedp.WindowSize(1000, 900),
 		chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("lang", "en-US"),
+		chromedp.NoSandbox, // which root and containers have none of; it opens our own page only
 	)
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancelBrowser := chromedp.NewContext(ctx)
