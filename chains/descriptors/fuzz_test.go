@@ -20,7 +20,7 @@ func FuzzRead(f *testing.F) {
 		files := fstest.MapFS{"a.json": {Data: file}}
 		opened, err := descriptors.Open(files, descriptors.Options{})
 		if err != nil {
-			t.Skip()
+			return
 		}
 		pins := &descriptors.Pins{}
 		for _, file := range opened.Files() {

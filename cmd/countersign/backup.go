@@ -49,7 +49,7 @@ To use it: countersign restore.`),
 		},
 	}
 	command.Flags().StringVar(&path, "config", "", "`FILE` that the server serves by: countersign.yaml")
-	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: whoever has the backup then has the keys")
+	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: the backup alone then gives the keys")
 	return command
 }
 

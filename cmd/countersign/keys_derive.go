@@ -28,7 +28,7 @@ Derive the key at a path of a wallet, add it to the wallet's accounts, and print
 it as one line of JSON, when that is safe on disk. An account that is there
 already is printed as it is there.
 
-Only accounts that were derived are found by their addresses: nobody can tell
+Only accounts that were derived are found by their addresses: no one can tell
 from an address at which path of a wallet it is.
 
 With --psbt, the PSBT on standard input, in hex, base64 or binary, names the keys: those

@@ -44,7 +44,7 @@ func newExportCommand() *cobra.Command {
 		Short: "Print the secret of a key, of a wallet, or of all keys",
 		Long: paragraphs(`
 Print the secret of a key on standard output, or write it to the new file that
---out names (mode 0600), after asking on the terminal: whoever reads it can take
+--out names (mode 0600), after asking on the terminal: a reader of it can take
 what the key holds. --yes says yes beforehand; without it and without a terminal,
 nothing is printed. If standard output is a file, it is made readable for its owner
 alone first.

@@ -172,7 +172,7 @@ func (c *exportCommand) confirmAll(ctx context.Context, count int) error {
 	return confirmed(c.yes, func(tty *terminal.Terminal) error {
 		how := "encrypted with the password"
 		if c.plain {
-			how = "in plain text: whoever reads it can take what they hold"
+			how = "in plain text: a reader of it can take what they hold"
 		}
 		yes, err := tty.Confirm(ctx, fmt.Sprintf("Export the secrets of %d keys, %s?", count, how))
 		if err == nil && !yes {

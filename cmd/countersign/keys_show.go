@@ -40,7 +40,7 @@ this keystore signs:
    "xpub":"xpub…","receive":"wpkh([…]xpub…/0/*)#…","change":"wpkh([…]xpub…/1/*)#…"}]}
 
 They are the accounts that the wallet has derived keys of, or those that --account
-names. Whoever has an extended public key sees all addresses of its account, and with
+names. An extended public key shows all addresses of its account, and with
 one of the account's secret keys can compute all the others.
 
 --qr draws the extended public key of one account as a QR code (ur:crypto-hdkey), for a

@@ -22,7 +22,7 @@ for 'countersign sign --request' on a machine without a network:
 
   {"body":"<exact text>","stamp":{"header":"X-Stamp","value":"…"}}
 
---qr draws it as QR codes instead. --header prints only the value of the header X-Stamp, for whoever posts the body
+--qr draws it as QR codes instead. --header prints only the value of the header X-Stamp, for a client that posts the body
 themselves. The stamp covers every byte, the end of a last line included.`),
 		Example: paragraphs(`
   countersign stamp --api-key api-key.json < body.json > request.json
