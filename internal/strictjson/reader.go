@@ -1,10 +1,12 @@
-// Package strictjson reads JSON of which there is only one reading.
+// Package strictjson reads JSON that has only one reading.
 //
-// What two JSON readers may understand differently is refused: a member that
-// appears twice, a member whose name is known in another case only, bytes that
-// are not UTF-8, half of a surrogate pair, a byte-order mark, anything behind
-// the value. A signature over such a text would say one thing to who checked it
-// and another to who carries it out; encoding/json takes all of it.
+// The tokens are read by [jsontext], which refuses what two readers may
+// understand differently: a member that appears twice, invalid UTF-8, half of a
+// surrogate pair. This package adds the table of members that an object may
+// have, in this case and no other, bounds on what is kept, and the path and
+// byte offset of every fault. A byte-order mark and text after the object are
+// refused too. A signature over text with two readings would say one thing to
+// the signer and another to the reader; encoding/json accepts all of it.
 //
 // Objects are read by a table of the members they may have:
 //
@@ -16,17 +18,21 @@ package strictjson
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxDepth is how deep objects and arrays may be nested.
 const MaxDepth = 32
 
-// MaxMembers is how many members one text may have, at all depths together, in
-// the objects that are kept as they are: each costs memory. An object that is
-// read has those of its table.
+// MaxMembers bounds the members of the objects that are kept as they are, at
+// all depths of one text together: each costs memory. Other objects are bounded
+// by their table.
 const MaxMembers = 256
 
 // Error says what is wrong with a text, and where.
@@ -47,42 +53,39 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s at byte %d: %s", e.What, e.Path, e.Offset, e.Problem)
 }
 
-// Reader reads one text. Fields' functions get it; there is no need to make
-// one.
+// Reader reads one text. The functions of fields receive it; nothing else
+// creates one.
 type Reader struct {
-	what string
-	data []byte
-	at   int
-	path []string
-	kept int // members in objects that are kept, so far
+	what    string
+	text    []byte
+	decoder *jsontext.Decoder // reads text in place
+	path    []string
+	kept    int // members in objects that are kept, so far
 }
 
 // Read reads a text that is one object with the given members and nothing
 // else. Its error is an *Error. What says what the text is.
-func Read(data []byte, what string, fields ...Field) error {
-	reader := Reader{what: what, data: data}
-	return reader.whole(func() error { return reader.Object(fields...) })
+func Read(text []byte, what string, fields ...Field) error {
+	return read(text, what, func(r *Reader) error { return r.Object(fields...) })
 }
 
 // Check checks a text that is one object, whatever its members, as strictly as
 // Read does. Its error is an *Error.
-func Check(data []byte, what string) error {
-	reader := Reader{what: what, data: data}
-	return reader.whole(func() error { return reader.skipObject(0) })
+func Check(text []byte, what string) error {
+	return read(text, what, func(r *Reader) error { return r.keep() })
 }
 
-// whole reads the text from end to end.
-func (r *Reader) whole(object func() error) error {
+// read reads the text from end to end.
+func read(text []byte, what string, object func(*Reader) error) error {
+	r := &Reader{what: what, text: text, decoder: jsontext.NewDecoder(bytes.NewBuffer(text))}
 	if err := r.checkText(); err != nil {
 		return err
 	}
-	r.space()
-	if err := object(); err != nil {
+	if err := object(r); err != nil {
 		return err
 	}
-	r.space()
-	if r.at < len(r.data) {
-		return r.fail(r.at, "%d bytes follow the object: one object and nothing else is expected", len(r.data)-r.at)
+	if rest := bytes.TrimLeft(r.text[r.decoder.InputOffset():], " \t\r\n"); len(rest) > 0 {
+		return r.fail(len(text)-len(rest), "%d bytes follow the object: one object and nothing else is expected", len(rest))
 	}
 	return nil
 }
@@ -91,15 +94,15 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 
 func (r *Reader) checkText() error {
 	switch {
-	case len(r.data) == 0:
+	case len(r.text) == 0:
 		return r.fail(0, "empty: a JSON object is expected")
-	case bytes.HasPrefix(r.data, byteOrderMark):
+	case bytes.HasPrefix(r.text, byteOrderMark):
 		return r.fail(0, "byte-order mark: remove the three bytes ef bb bf")
-	case utf8.Valid(r.data):
+	case utf8.Valid(r.text):
 		return nil
 	}
 	for at := 0; ; {
-		char, size := utf8.DecodeRune(r.data[at:])
+		char, size := utf8.DecodeRune(r.text[at:])
 		if char == utf8.RuneError && size == 1 {
 			return r.fail(at, "not UTF-8")
 		}
@@ -117,62 +120,48 @@ func (r *Reader) failIn(name string, at int, format string, args ...any) error {
 	return r.fail(at, format, args...)
 }
 
-// next returns the byte that comes, 0 at the end: no token begins with it.
-func (r *Reader) next() byte {
-	if r.at < len(r.data) {
-		return r.data[r.at]
-	}
-	return 0
+// at returns where the next token starts.
+func (r *Reader) at() int {
+	rest := r.text[r.decoder.InputOffset():]
+	return len(r.text) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
 }
 
-// space skips white space (RFC 8259, section 2).
-func (r *Reader) space() {
-	for r.at < len(r.data) {
-		switch r.data[r.at] {
-		case ' ', '\t', '\n', '\r':
-			r.at++
-		default:
-			return
-		}
-	}
+// token reads a token and drops it.
+func (r *Reader) token() error {
+	_, err := r.decoder.ReadToken()
+	return r.refused(err)
 }
 
-// literal reads one of true, false and null.
-func (r *Reader) literal(word string) error {
-	if !bytes.HasPrefix(r.data[r.at:], []byte(word)) {
-		return r.fail(r.at, "no JSON value begins like this")
+// refused translates an error of the decoder.
+func (r *Reader) refused(err error) error {
+	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return r.fail(len(r.text), "the text ends early: it is not a whole JSON object")
+	case !ok:
+		return r.fail(r.at(), "%v", err)
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return r.failIn(shownName(syntactic.JSONPointer.LastToken()), int(syntactic.ByteOffset), "appears twice")
+	case errors.Is(err, jsontext.ErrNonStringName):
+		return r.fail(int(syntactic.ByteOffset), "the name of a member is expected, in double quotes")
 	}
-	r.at += len(word)
-	return nil
-}
-
-// null reads null if it comes.
-func (r *Reader) null() bool {
-	return r.next() == 'n' && r.literal("null") == nil
+	at := int(syntactic.ByteOffset)
+	if bytes.HasPrefix(r.text[at:], []byte(`\`)) { // the decoder's error repeats the text that follows
+		return r.fail(at, "an unknown escape, or half of a surrogate pair")
+	}
+	return r.fail(at, "%v", syntactic.Err)
 }
 
 // expect refuses a value of another kind than is expected here.
 func (r *Reader) expect(kind string) error {
-	return r.fail(r.at, "%s is expected, not %s", kind, r.nextKind())
+	if next, ok := kinds[r.decoder.PeekKind()]; ok {
+		return r.fail(r.at(), "%s is expected, not %s", kind, next)
+	}
+	return r.token()
 }
 
-func (r *Reader) nextKind() string {
-	switch char := r.next(); {
-	case r.at >= len(r.data):
-		return "the end of the text"
-	case char == '{':
-		return "an object"
-	case char == '[':
-		return "an array"
-	case char == '"':
-		return "a string"
-	case char == 't' || char == 'f':
-		return "a boolean"
-	case char == 'n':
-		return "null"
-	case char == '-' || '0' <= char && char <= '9':
-		return "a number"
-	}
-	char, _ := utf8.DecodeRune(r.data[r.at:])
-	return fmt.Sprintf("%q", char)
+var kinds = map[jsontext.Kind]string{
+	'{': "an object", '[': "an array", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean",
 }

@@ -1,0 +1,149 @@
+package strictjson
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// value reads the next value into what a Field allows.
+func (r *Reader) value(into any) (err error) {
+	switch into := into.(type) {
+	case *string:
+		*into, err = r.str()
+	case *[]byte:
+		*into, err = r.unquoted()
+	case *bool:
+		*into, err = r.boolean()
+	case **bool:
+		var value bool
+		value, err = r.boolean()
+		*into = &value
+	case *int:
+		*into, err = r.integer()
+	case *Span:
+		into.Start = r.at()
+		err = r.keep()
+		into.End = int(r.decoder.InputOffset())
+	case *[]string:
+		*into, err = r.strs()
+	case func(*Reader) error:
+		err = into(r)
+	default:
+		panic("strictjson: a field cannot be read into this type")
+	}
+	return err
+}
+
+func (r *Reader) str() (string, error) {
+	text, err := r.unquoted()
+	return string(text), err
+}
+
+// unquoted reads a string as the bytes where it stands, which share memory with
+// the text that is read, so that a caller can overwrite a secret there. Of a
+// string with escapes it is a copy.
+func (r *Reader) unquoted() ([]byte, error) {
+	if r.decoder.PeekKind() != '"' {
+		return nil, r.expect("a string")
+	}
+	quoted, err := r.decoder.ReadValue()
+	switch {
+	case err != nil:
+		return nil, r.refused(err)
+	case bytes.IndexByte(quoted, '\\') < 0:
+		return quoted[1 : len(quoted)-1], nil
+	}
+	text, err := jsontext.AppendUnquote(nil, quoted)
+	return text, r.refused(err)
+}
+
+// strs reads an array of strings.
+func (r *Reader) strs() ([]string, error) {
+	if r.decoder.PeekKind() != '[' {
+		return nil, r.expect("an array of strings")
+	}
+	if err := r.token(); err != nil {
+		return nil, err
+	}
+	list := []string{}
+	for r.decoder.PeekKind() != ']' {
+		text, err := r.str()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, r.token()
+}
+
+func (r *Reader) boolean() (bool, error) {
+	if kind := r.decoder.PeekKind(); kind != 't' && kind != 'f' {
+		return false, r.expect("a boolean")
+	}
+	token, err := r.decoder.ReadToken()
+	if err != nil {
+		return false, r.refused(err)
+	}
+	return token.Bool(), nil
+}
+
+// integer reads a number that is written as an integer of at most 32 bits.
+func (r *Reader) integer() (int, error) {
+	if r.decoder.PeekKind() != '0' {
+		return 0, r.expect("a number")
+	}
+	start := r.at()
+	digits, err := r.decoder.ReadValue()
+	if err != nil {
+		return 0, r.refused(err)
+	}
+	value, err := strconv.ParseInt(string(digits), 10, 32)
+	if err != nil || digits[0] == '-' && value == 0 {
+		return 0, r.fail(start, "an integer of at most 32 bits is expected, without point or exponent")
+	}
+	return int(value), nil
+}
+
+// keep checks an object of any members without reading it into anything.
+func (r *Reader) keep() error {
+	if r.decoder.PeekKind() != '{' {
+		return r.expect("an object")
+	}
+	return r.keepValue(0)
+}
+
+func (r *Reader) keepValue(depth int) error {
+	if depth > MaxDepth {
+		return r.fail(r.at(), "nested deeper than %d", MaxDepth)
+	}
+	kind := r.decoder.PeekKind()
+	if err := r.token(); err != nil || kind != '{' && kind != '[' {
+		return err
+	}
+	for end := kind + 2; r.decoder.PeekKind() != end; { // '}' and ']' follow '{' and '[' by two
+		if kind == '{' {
+			if err := r.keepName(); err != nil {
+				return err
+			}
+		}
+		if err := r.keepValue(depth + 1); err != nil {
+			return err
+		}
+	}
+	return r.token()
+}
+
+// keepName counts a member of an object that is kept.
+func (r *Reader) keepName() error {
+	at := r.at()
+	name, err := r.decoder.ReadToken()
+	if err != nil {
+		return r.refused(err)
+	}
+	if r.kept++; r.kept > MaxMembers {
+		return r.failIn(shownName(name.String()), at, "more than %d members in an object that is kept", MaxMembers)
+	}
+	return nil
+}
