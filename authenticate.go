@@ -63,7 +63,7 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, header
 	case err != nil:
 		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
 	}
-	if err := member.Credential.Verify(sent, body, e.submitted.Now()); err != nil {
+	if err := member.Credential.Verify(sent, body, e.config.Now()); err != nil {
 		return nil, refuseStamp(err)
 	}
 	return &caller{organization: organization, member: member, sent: sent}, nil
@@ -90,22 +90,17 @@ func parseStamp(headers []stamp.Header) (*stamp.Stamp, error) {
 }
 
 func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID) (*Organization, *Member, error) {
-	organization, err := e.submitted.Directory.Organization(ctx, organizationID)
+	organization, err := e.config.Directory.Organization(ctx, organizationID)
 	if err != nil && !errors.Is(err, ErrOrganizationNotFound) {
 		return nil, nil, err
 	}
 	// Also where there is no such organization: a directory that is a database
 	// would be asked once less, and the time would tell.
-	member, memberErr := e.submitted.Directory.Member(ctx, organizationID, id)
+	member, memberErr := e.config.Directory.Member(ctx, organizationID, id)
 	if err == nil {
 		err = memberErr
 	}
 	return organization, member, err
-}
-
-func refuseStamp(cause error) error {
-	return activity.NewError(activity.ReasonSignatureInvalid, "", cause,
-		"the stamp does not verify: it is malformed, or not made over this body by a valid key of the organization")
 }
 
 // vote is the caller's stamp on an activity, as the record keeps it. message is

@@ -182,15 +182,15 @@ func (e *Engine) notAllowed(organization *Organization, hazards []chains.Hazard)
 // organizationOf looks up the organization of a call without a stamp; nil if
 // there is no directory, or if it does not know the organization.
 func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*Organization, error) {
-	if e.submitted.Directory == nil {
+	if e.config.Directory == nil {
 		return nil, nil
 	}
-	organization, err := e.submitted.Directory.Organization(ctx, organizationID)
+	organization, err := e.config.Directory.Organization(ctx, organizationID)
 	switch {
 	case errors.Is(err, ErrOrganizationNotFound):
 		return nil, nil
 	case err != nil:
-		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
+		return nil, refuseDirectory(err)
 	}
 	return organization, nil
 }

@@ -20,7 +20,7 @@ import (
 // What the decision needs votes for is left to the caller: see missing.
 func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work, votes []Vote, spent SpentReader) (Decision, error) {
 	readings := readingsOf(task)
-	if e.submitted.Policy == nil {
+	if e.config.Policy == nil {
 		return Decision{Readings: readings.Digest()}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
 	}
 	effects, keys, err := concerned(ctx, intent, task)
@@ -37,7 +37,7 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 		Effects:      effects,
 		Keys:         keys,
 		Votes:        votes,
-		Now:          e.submitted.Now(),
+		Now:          e.config.Now(),
 		Spent:        spent,
 		Readings:     readings,
 	})
@@ -55,7 +55,7 @@ func readingsOf(task work) chains.Readings {
 
 // decideAbout asks the policy.
 func (e *Engine) decideAbout(ctx context.Context, asked Authorization) (Decision, error) {
-	decider, ok := e.submitted.Policy.(Decider)
+	decider, ok := e.config.Policy.(Decider)
 	if !ok {
 		if err := e.refuseHazards(asked.Intent, asked.Organization, asked.Hazards, nil); err != nil {
 			return Decision{}, err
@@ -104,10 +104,10 @@ func taggedText(tag string) string {
 
 // authorize asks a plain policy, if there is one.
 func (e *Engine) authorize(ctx context.Context, asked Authorization) error {
-	if e.submitted.Policy == nil {
+	if e.config.Policy == nil {
 		return nil
 	}
-	return e.refusePolicy(e.submitted.Policy.Authorize(ctx, asked))
+	return e.refusePolicy(e.config.Policy.Authorize(ctx, asked))
 }
 
 // concerned returns the effects of a request and the keys that would sign.
@@ -143,13 +143,13 @@ func otpEffects(intent activity.Intent) []chains.Effect {
 // is no policy.
 func (e *Engine) submitter(ctx context.Context, organizationID string) (*User, error) {
 	switch {
-	case e.submitted.Policy == nil:
+	case e.config.Policy == nil:
 		return nil, nil
-	case e.submitted.Submitter == nil:
+	case e.config.Submitter == nil:
 		return nil, activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
 			"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
 	}
-	return e.submitted.Submitter, nil
+	return e.config.Submitter, nil
 }
 
 // decideCall is step 5 of a call without a stamp. by is nil without a policy.
@@ -169,7 +169,7 @@ func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User
 	if err != nil {
 		return err
 	}
-	now := e.submitted.Now()
+	now := e.config.Now()
 	votes := []Vote{{User: *by, At: now}}
 	decision, err := e.decideAbout(ctx, Authorization{
 		Organization: organization, User: *by, Intent: intent, Summary: task.summary(), Hazards: prepared.hazards,

@@ -3,9 +3,9 @@
 // key, refuses what is malformed or dangerous, and signs the very bytes it read.
 //
 //	keys := memory.New()
-//	engine, err := countersign.New(countersign.Config{Keystore: keys})
+//	key, err := keys.Add(ctx, "my-organization", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 //	…
-//	result, err := engine.SignTransaction(ctx, "my-organization", activity.SignTransactionIntent{
+//	result, err := countersign.SignTransaction(ctx, keys, "my-organization", activity.SignTransactionIntent{
 //		SignWith:            "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
 //		Type:                activity.TransactionTypeEthereum,
 //		UnsignedTransaction: "02ec0107843b9aca00…",
@@ -16,14 +16,17 @@
 //
 // # Three ways in
 //
-//	SignTransaction             an intent in, a signed transaction out: for a program that is its only client
-//	PrepareTransaction, Sign    the same, with a look at the summary in between
-//	Submit                      a body with a stamp over it: who sent it is verified, a policy is asked,
-//	                            and what was done is recorded before it is answered, once for each body;
-//	                            CheckRequest does all of its checks beforehand, and nothing else
+//   - [Engine.SignTransaction] takes an intent and returns a signed transaction: for
+//     a program that is its own only client. [SignTransaction] is the same without
+//     an engine to keep.
+//   - [Engine.PrepareTransaction] and [PreparedTransaction.Sign] do that with a look
+//     at the summary in between.
+//   - [Engine.Submit] takes a body with a stamp over it: the sender is verified, a
+//     policy is asked, and what was done is recorded before it is answered, once for
+//     each body. [Engine.CheckRequest] performs all of its checks and nothing else.
 //
-// The first two check no stamp, ask no policy and record nothing. All three
-// refuse the same transactions. Package httpapi serves the third over HTTP.
+// The first two check no stamp and record nothing. All three refuse the same
+// transactions. Package httpapi serves the third over HTTP.
 //
 // # Refusals
 //

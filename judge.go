@@ -32,7 +32,7 @@ type judgement struct {
 // judge looks at an activity that waits. Its error is of the directory or the
 // store; whatever else is in the way is in judgement.refused.
 func (e *Engine) judge(ctx context.Context, record *activity.Record, spent SpentReader) (*judgement, error) {
-	j := &judgement{now: e.submitted.Now(), groups: groupsOf(record.Decision.Required)}
+	j := &judgement{now: e.config.Now(), groups: groupsOf(record.Decision.Required)}
 	var err error
 	if j.votes, err = e.countedVotes(ctx, record); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ var errReading = errors.New("countersign: another reading")
 
 // submitterOf looks the submitter up again.
 func (e *Engine) submitterOf(ctx context.Context, record *activity.Record) (*caller, error) {
-	organization, err := e.submitted.Directory.Organization(ctx, record.Request.OrganizationID)
+	organization, err := e.config.Directory.Organization(ctx, record.Request.OrganizationID)
 	if err != nil && !errors.Is(err, ErrOrganizationNotFound) {
 		return nil, refuseDirectory(err)
 	}
@@ -148,7 +148,7 @@ func (e *Engine) countedVotes(ctx context.Context, record *activity.Record) ([]V
 // memberOf returns the member that made a vote, nil if it is not one any more or
 // its credential has expired.
 func (e *Engine) memberOf(ctx context.Context, record *activity.Record, vote *activity.Vote) (*Member, error) {
-	member, err := e.submitted.Directory.Member(ctx, record.Request.OrganizationID, stamp.ID(vote.Credential))
+	member, err := e.config.Directory.Member(ctx, record.Request.OrganizationID, stamp.ID(vote.Credential))
 	switch {
 	case errors.Is(err, ErrCredentialNotFound), errors.Is(err, ErrOrganizationNotFound):
 		return nil, nil
@@ -157,14 +157,10 @@ func (e *Engine) memberOf(ctx context.Context, record *activity.Record, vote *ac
 	case member.User.ID != vote.UserID:
 		return nil, nil
 	}
-	if expires := member.Credential.ExpiresAt; !expires.IsZero() && !e.submitted.Now().Before(expires) {
+	if expires := member.Credential.ExpiresAt; !expires.IsZero() && !e.config.Now().Before(expires) {
 		return nil, nil
 	}
 	return member, nil
-}
-
-func refuseDirectory(err error) error {
-	return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
 }
 
 // submitterID is the user that submitted an activity.

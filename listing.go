@@ -24,7 +24,7 @@ func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activi
 }
 
 func (e *Engine) listActivities(ctx context.Context, sent SignedBody, seen *Observation) ([]*activity.Record, string, error) {
-	if err := e.submitted.ready(); err != nil {
+	if err := e.ready(); err != nil {
 		return nil, "", err
 	}
 	query, err := activity.DecodeListActivities(sent.Body)
@@ -45,7 +45,7 @@ func (e *Engine) page(ctx context.Context, by *caller, query *activity.ListActiv
 	filter := filterOf(query)
 	page := []*activity.Record{}
 	for scanned := 0; scanned < maxScanned; {
-		found, err := e.submitted.Store.List(ctx, by.organization.ID, filter)
+		found, err := e.config.Store.List(ctx, by.organization.ID, filter)
 		if err != nil {
 			return nil, refuseStore(err)
 		}
@@ -106,7 +106,7 @@ func (e *Engine) ListPolicies(ctx context.Context, sent SignedBody) ([]activity.
 }
 
 func (e *Engine) listPolicies(ctx context.Context, sent SignedBody, seen *Observation) ([]activity.PolicyRule, string, error) {
-	if err := e.submitted.ready(); err != nil {
+	if err := e.ready(); err != nil {
 		return nil, "", err
 	}
 	query, err := activity.DecodeListPolicies(sent.Body)
@@ -118,7 +118,7 @@ func (e *Engine) listPolicies(ctx context.Context, sent SignedBody, seen *Observ
 		return nil, query.OrganizationID, err
 	}
 	seen.trail.by = by
-	if lister, ok := e.submitted.Policy.(PolicyLister); ok {
+	if lister, ok := e.config.Policy.(PolicyLister); ok {
 		return lister.PoliciesOf(by.organization), query.OrganizationID, nil
 	}
 	return nil, query.OrganizationID, nil

@@ -9,8 +9,8 @@ import (
 
 // logged returns a record with its leaf, if there is a log: of the bytes that are
 // stored.
-func (s *submitted) logged(recorded store.Activity) (store.Activity, error) {
-	if !s.Log || recorded.Waiting {
+func (e *Engine) logged(recorded store.Activity) (store.Activity, error) {
+	if !e.config.Log || recorded.Waiting {
 		return recorded, nil
 	}
 	leaf := translog.NewLeaf(recorded.OrganizationID, recorded.ID, recorded.Fingerprint, recorded.Data)
@@ -22,14 +22,14 @@ func (s *submitted) logged(recorded store.Activity) (store.Activity, error) {
 // LogPolicy appends a leaf to the log of an organization that says from when on a
 // policy, given by its SHA-256, is in force. Without Config.Log it does nothing.
 func (e *Engine) LogPolicy(ctx context.Context, organizationID string, digest [32]byte) error {
-	if !e.submitted.Log {
+	if !e.config.Log {
 		return nil
 	}
-	leaf := translog.NewPolicyLeaf(organizationID, digest, e.submitted.Now())
+	leaf := translog.NewPolicyLeaf(organizationID, digest, e.config.Now())
 	encoded, err := leaf.Encode()
 	if err != nil {
 		return err
 	}
-	_, err = e.submitted.Store.(store.Log).AppendLeaf(ctx, organizationID, leaf.ID, encoded)
+	_, err = e.config.Store.(store.Log).AppendLeaf(ctx, organizationID, leaf.ID, encoded)
 	return err
 }

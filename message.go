@@ -97,7 +97,7 @@ func (e *Engine) prepareMessageWork(ctx context.Context, organizationID string, 
 
 // readMessages reads payloads and finds the key that signs them.
 func (e *Engine) readMessages(ctx context.Context, organizationID, signWith, encoding, hash string, payloads []string) (*PreparedMessage, error) {
-	tx, err := e.chains.readMessages(e.submitted.Now, encoding, hash, payloads)
+	tx, err := e.chains.readMessages(e.config.Now, encoding, hash, payloads)
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +126,6 @@ func (t chainTable) readMessages(now func() time.Time, encoding, hash string, pa
 		return nil, refuseMessage(err)
 	}
 	return tx, nil
-}
-
-func refuseMessage(err error) error {
-	return activity.NewError(activity.ReasonInvalidTransaction, fieldPayload, err, "%v", err)
 }
 
 // Sign signs the messages, and returns their signatures in order, or none.

@@ -43,19 +43,19 @@ func (e *Engine) observed(ctx context.Context, seen *Observation, organizationID
 	if errors.As(err, &refused) {
 		seen.Reason = refused.Reason
 	}
-	if e.submitted.Observer != nil {
+	if e.config.Observer != nil {
 		shown := *seen
 		shown.trail = nil
-		e.submitted.Observer.Observe(shown)
+		e.config.Observer.Observe(shown)
 	}
 	level := slog.LevelInfo
 	if err != nil && (refused == nil || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable) {
 		level = slog.LevelError
 	}
-	if !e.submitted.Logger.Enabled(ctx, level) {
+	if !e.config.Logger.Enabled(ctx, level) {
 		return
 	}
-	e.submitted.Logger.LogAttrs(ctx, level, "request", requestAttributes(ctx, seen, organizationID, refused)...)
+	e.config.Logger.LogAttrs(ctx, level, "request", requestAttributes(ctx, seen, organizationID, refused)...)
 }
 
 func requestAttributes(ctx context.Context, seen *Observation, organizationID string, refused *activity.Error) []slog.Attr {

@@ -14,10 +14,10 @@ import (
 // InitOTPAuth sends a one-time password, for embedders who do not submit
 // activities. The organization's name stands for an appName that is absent.
 func (e *Engine) InitOTPAuth(ctx context.Context, organizationID, organizationName string, intent activity.InitOTPAuthIntent) (activity.InitOTPAuthResult, error) {
-	if err := e.submitted.otpReady(intent.ActivityType()); err != nil {
+	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return activity.InitOTPAuthResult{}, err
 	}
-	id, err := e.submitted.OTP.Issue(ctx, organizationID, organizationName, otpRequest(&intent))
+	id, err := e.config.OTP.Issue(ctx, organizationID, organizationName, otpRequest(&intent))
 	if err != nil {
 		return activity.InitOTPAuthResult{}, refuseOTP(err)
 	}
@@ -28,26 +28,26 @@ func (e *Engine) InitOTPAuth(ctx context.Context, organizationID, organizationNa
 // activities. Each call counts as a try of its own.
 func (e *Engine) VerifyOTP(ctx context.Context, organizationID string, intent activity.VerifyOTPIntent) (activity.VerifyOTPResult, error) {
 	var none activity.VerifyOTPResult
-	if err := e.submitted.otpReady(intent.ActivityType()); err != nil {
+	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return none, err
 	}
-	if err := e.submitted.checkToken(&intent); err != nil {
+	if err := e.checkToken(&intent); err != nil {
 		return none, err
 	}
-	verified, err := e.submitted.OTP.Verify(ctx, organizationID, intent.OTPID, intent.OTPCode)
+	verified, err := e.config.OTP.Verify(ctx, organizationID, intent.OTPID, intent.OTPCode)
 	if err != nil {
 		return none, refuseOTP(err)
 	}
-	return e.submitted.newToken(verified, &intent)
+	return e.newToken(verified, &intent)
 }
 
 // otpReady refuses what an engine without the service cannot do.
-func (s *submitted) otpReady(kind activity.Type) error {
+func (e *Engine) otpReady(kind activity.Type) error {
 	switch {
-	case s.OTP == nil:
+	case e.config.OTP == nil:
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
 			"%s is not available: this engine has no service for one-time passwords", kind)
-	case kind == activity.TypeVerifyOTP && s.ProofSigner == nil:
+	case kind == activity.TypeVerifyOTP && e.config.ProofSigner == nil:
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
 			"%s is not available: this engine has no proof key to sign verification tokens with", kind)
 	}
@@ -79,14 +79,14 @@ type issuing struct {
 }
 
 func (e *Engine) prepareIssue(by *caller, intent activity.InitOTPAuthIntent) (work, error) {
-	if err := e.submitted.otpReady(intent.ActivityType()); err != nil {
+	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return nil, err
 	}
-	issue, err := e.submitted.OTP.Prepare(by.organization.ID, by.organization.Name, otpRequest(&intent))
+	issue, err := e.config.OTP.Prepare(by.organization.ID, by.organization.Name, otpRequest(&intent))
 	if err != nil {
 		return nil, refuseOTP(err)
 	}
-	return &issuing{issue: issue, now: e.submitted.Now}, nil
+	return &issuing{issue: issue, now: e.config.Now}, nil
 }
 
 func (i *issuing) summary() *chains.Summary { return nil }
@@ -108,21 +108,21 @@ func (i *issuing) perform(ctx context.Context) (outcome, error) {
 type verifying struct {
 	verification *otp.Verification
 	intent       activity.VerifyOTPIntent
-	submitted    *submitted
+	engine       *Engine
 }
 
 func (e *Engine) prepareVerification(by *caller, request *activity.Request, intent activity.VerifyOTPIntent) (work, error) {
-	if err := e.submitted.otpReady(intent.ActivityType()); err != nil {
+	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return nil, err
 	}
-	if err := e.submitted.checkToken(&intent); err != nil {
+	if err := e.checkToken(&intent); err != nil {
 		return nil, err
 	}
-	verification, err := e.submitted.OTP.PrepareVerification(by.organization.ID, intent.OTPID, intent.OTPCode, request.Fingerprint)
+	verification, err := e.config.OTP.PrepareVerification(by.organization.ID, intent.OTPID, intent.OTPCode, request.Fingerprint)
 	if err != nil {
 		return nil, refuseOTP(err)
 	}
-	return &verifying{verification: verification, intent: intent, submitted: &e.submitted}, nil
+	return &verifying{verification: verification, intent: intent, engine: e}, nil
 }
 
 func (v *verifying) summary() *chains.Summary { return nil }
@@ -137,7 +137,7 @@ func (v *verifying) perform(context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, refuseOTP(err)
 	}
-	result, err := v.submitted.newToken(verified, &v.intent)
+	result, err := v.engine.newToken(verified, &v.intent)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -145,49 +145,23 @@ func (v *verifying) perform(context.Context) (outcome, error) {
 }
 
 // checkToken refuses what a token could not hold, before the code is tried.
-func (s *submitted) checkToken(intent *activity.VerifyOTPIntent) error {
+func (e *Engine) checkToken(intent *activity.VerifyOTPIntent) error {
 	if _, err := otp.NewToken(otp.Verified{}, intent.PublicKey, intent.ExpirationSeconds, time.Time{}); err != nil {
 		return refuseOTP(err)
 	}
 	return nil
 }
 
-func (s *submitted) newToken(verified otp.Verified, intent *activity.VerifyOTPIntent) (activity.VerifyOTPResult, error) {
-	token, err := otp.NewToken(verified, intent.PublicKey, intent.ExpirationSeconds, s.Now())
+func (e *Engine) newToken(verified otp.Verified, intent *activity.VerifyOTPIntent) (activity.VerifyOTPResult, error) {
+	token, err := otp.NewToken(verified, intent.PublicKey, intent.ExpirationSeconds, e.config.Now())
 	if err != nil {
 		return activity.VerifyOTPResult{}, refuseOTP(err)
 	}
-	signed, err := token.Sign(s.ProofSigner)
+	signed, err := token.Sign(e.config.ProofSigner)
 	if err != nil {
 		return activity.VerifyOTPResult{}, activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
 	}
 	return activity.VerifyOTPResult{VerificationToken: signed}, nil
-}
-
-// refuseOTP turns an error of the service into the caller's; nothing of it
-// tells one way in which a code can be invalid from another.
-func refuseOTP(err error) error {
-	if refused := otpRefusal(err); refused != nil {
-		return refused
-	}
-	return refuseStore(err)
-}
-
-// otpRefusal is refuseOTP for errors that are the service's own; otherwise nil.
-func otpRefusal(err error) error {
-	var parameter *otp.ParameterError
-	var limit *otp.LimitError
-	switch {
-	case errors.As(err, &parameter):
-		return activity.NewError(parameterReason(parameter), parameter.Parameter, err, "%v", parameter)
-	case errors.As(err, &limit):
-		return refuseLimit(limit)
-	case errors.Is(err, otp.ErrInvalidCode):
-		return activity.NewError(activity.ReasonOTPInvalid, "", err, "%v", otp.ErrInvalidCode)
-	case errors.Is(err, otp.ErrDelivery):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the message could not be delivered: send the same body again")
-	}
-	return nil
 }
 
 func parameterReason(err *otp.ParameterError) activity.Reason {
@@ -198,14 +172,4 @@ func parameterReason(err *otp.ParameterError) activity.Reason {
 		return activity.ReasonInvalidPhone
 	}
 	return activity.ReasonRequestInvalid
-}
-
-func refuseLimit(limit *otp.LimitError) error {
-	reason := activity.ReasonRateLimitExceeded
-	if limit.Limit == otp.LimitSends {
-		reason = activity.ReasonMaxOTPInitiated
-	}
-	refused := activity.NewError(reason, "", limit, "%v", limit)
-	refused.RetryAfter = limit.RetryAfter
-	return refused
 }

@@ -42,7 +42,7 @@ func (o *owners) of(ctx context.Context, address []byte) (owned Owned, ok bool, 
 	if len(address) == 0 || !ok {
 		return owned, false, nil
 	}
-	key, err := o.engine.keys.Find(ctx, o.organizationID, at)
+	key, err := o.engine.config.Keystore.Find(ctx, o.organizationID, at)
 	switch {
 	case errors.Is(err, keystore.ErrKeyNotFound):
 		return owned, false, nil
@@ -56,7 +56,7 @@ func (o *owners) of(ctx context.Context, address []byte) (owned Owned, ok bool, 
 // key returns where a key belongs.
 func (o *owners) key(ctx context.Context, id string) (Owned, error) {
 	owned := Owned{KeyID: id}
-	finder, ok := o.engine.keys.(keystore.WalletFinder)
+	finder, ok := o.engine.config.Keystore.(keystore.WalletFinder)
 	if !ok {
 		return owned, nil
 	}

@@ -24,16 +24,16 @@ const completeTimeout = 10 * time.Second
 func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Request, task work, charges *store.Charges, lease store.Lease, seen *Observation) (*activity.Record, error) {
 	done, lease, err := e.performHeld(ctx, task, lease, seen)
 	if err != nil {
-		e.submitted.release(ctx, lease, charges.Refund(e.submitted.Now(), done.release))
+		e.release(ctx, lease, charges.Refund(e.config.Now(), done.release))
 		return nil, err
 	}
 	// From here on there is a signature: the charge stays, whatever becomes of it.
 	record, err := e.completed(by, request, task, done.result)
 	if err == nil {
-		err = e.submitted.complete(ctx, lease, record, charges.Confirm(e.submitted.Now(), done.complete))
+		err = e.complete(ctx, lease, record, charges.Confirm(e.config.Now(), done.complete))
 	}
 	if err != nil {
-		e.submitted.release(ctx, lease, done.release)
+		e.release(ctx, lease, done.release)
 		return nil, err
 	}
 	return record, nil
@@ -43,11 +43,11 @@ func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Requ
 // fault of this program or of a key's backend, the lease is released before the
 // panic goes on: the same body must not wait for it.
 func (e *Engine) performHeld(ctx context.Context, task work, lease store.Lease, seen *Observation) (done outcome, _ store.Lease, err error) {
-	held := e.submitted.hold(ctx, lease)
+	held := e.hold(ctx, lease)
 	finished := false
 	defer func() {
 		if !finished {
-			e.submitted.release(ctx, held.stop(), nil)
+			e.release(ctx, held.stop(), nil)
 		}
 	}()
 	started := time.Now()
@@ -68,7 +68,7 @@ func (e *Engine) newRecord(by *caller, request *activity.Request) (*activity.Rec
 	if err != nil {
 		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the activity's id")
 	}
-	now := e.submitted.Now()
+	now := e.config.Now()
 	vote, err := by.vote(activity.SelectionApproved, "", request.Time(), now)
 	return &activity.Record{
 		ID: id.String(), Request: request, Votes: []activity.Vote{vote},
@@ -118,7 +118,7 @@ func (e *Engine) prove(record *activity.Record, summary *chains.Summary) error {
 	if summary != nil {
 		payload.SummaryDigest = hexDigest(summary.Digest())
 	}
-	proof, err := activity.NewAppProof(e.submitted.ProofSigner, payload)
+	proof, err := activity.NewAppProof(e.config.ProofSigner, payload)
 	if err != nil {
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
 	}
@@ -129,12 +129,12 @@ func (e *Engine) prove(record *activity.Record, summary *chains.Summary) error {
 func hexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
 
 // complete records the activity. Only if it returns nil may anything leave.
-func (s *submitted) complete(ctx context.Context, lease store.Lease, record *activity.Record, change store.Change) error {
+func (e *Engine) complete(ctx context.Context, lease store.Lease, record *activity.Record, change store.Change) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
-	completed, err := s.logged(s.stored(record))
+	completed, err := e.logged(e.stored(record))
 	if err == nil {
-		err = s.Store.Complete(ctx, lease, completed, change)
+		err = e.config.Store.Complete(ctx, lease, completed, change)
 	}
 	if err != nil {
 		return refuseStore(err)
@@ -143,7 +143,7 @@ func (s *submitted) complete(ctx context.Context, lease store.Lease, record *act
 }
 
 // stored is a record for the store.
-func (s *submitted) stored(record *activity.Record) store.Activity {
+func (e *Engine) stored(record *activity.Record) store.Activity {
 	return store.Activity{
 		ID:             record.ID,
 		OrganizationID: record.Request.OrganizationID,
@@ -154,36 +154,36 @@ func (s *submitted) stored(record *activity.Record) store.Activity {
 		Status:         string(record.Status),
 		Waiting:        record.Status.Waits(),
 		Data:           record.Encode(),
-		KeepUntil:      s.keepUntil(record.Request, s.lastChange(record)),
+		KeepUntil:      e.keepUntil(record.Request, e.lastChange(record)),
 	}
 }
 
 // replace replaces a record that waits, at a revision.
-func (s *submitted) replace(ctx context.Context, record *activity.Record, revision uint64) error {
-	after, err := s.logged(s.stored(record))
+func (e *Engine) replace(ctx context.Context, record *activity.Record, revision uint64) error {
+	after, err := e.logged(e.stored(record))
 	if err != nil {
 		return err
 	}
 	after.Revision = revision
-	return s.Store.Replace(ctx, after, s.Now(), nil)
+	return e.config.Store.Replace(ctx, after, e.config.Now(), nil)
 }
 
 // lastChange returns when a record changes for the last time at the latest: one
 // that waits is rejected by a sweep after that.
-func (s *submitted) lastChange(record *activity.Record) time.Time {
+func (e *Engine) lastChange(record *activity.Record) time.Time {
 	if record.Status.Waits() {
-		return record.CreatedAt.Add(s.MaxWaiting)
+		return record.CreatedAt.Add(e.config.MaxWaiting)
 	}
 	return record.UpdatedAt
 }
 
 // release lets the same body be tried again. That it fails is no news for the
 // caller: the lease runs out by itself.
-func (s *submitted) release(ctx context.Context, lease store.Lease, change store.Change) {
+func (e *Engine) release(ctx context.Context, lease store.Lease, change store.Change) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
-	if err := s.Store.Release(ctx, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
-		s.Logger.WarnContext(ctx, "release of a lease", "cause", err)
+	if err := e.config.Store.Release(ctx, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
+		e.config.Logger.WarnContext(ctx, "release of a lease", "cause", err)
 	}
 }
 
@@ -202,8 +202,8 @@ type heldLease struct {
 }
 
 // hold keeps a lease until stop.
-func (s *submitted) hold(ctx context.Context, lease store.Lease) *heldLease {
-	held := &heldLease{store: s.Store, ttl: s.LeaseTTL, now: s.Now, lease: lease}
+func (e *Engine) hold(ctx context.Context, lease store.Lease) *heldLease {
+	held := &heldLease{store: e.config.Store, ttl: e.config.LeaseTTL, now: e.config.Now, lease: lease}
 	held.ctx, held.cancel = context.WithCancelCause(ctx)
 	held.mu.Lock()
 	defer held.mu.Unlock()
@@ -240,34 +240,6 @@ func (h *heldLease) stop() store.Lease {
 	h.timer.Stop()
 	h.cancel(nil)
 	return h.lease
-}
-
-// refuseStore turns an error of the store into the caller's, without its text:
-// it may tell of files and hosts.
-func refuseStore(err error) error {
-	if refused := otpRefusal(err); refused != nil {
-		return refused
-	}
-	var limit *store.LimitError
-	switch {
-	case errors.As(err, &limit):
-		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "%v", limit)
-		refused.RetryAfter = limit.RetryAfter
-		return refused
-	case errors.Is(err, store.ErrUncharged):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the request took longer than the window of its limit: send the same body again")
-	case errors.Is(err, store.ErrFull):
-		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "the store of activities is full: try again later")
-	case errors.Is(err, store.ErrStale):
-		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err, "the request was not live any more when it was to be carried out: make it again")
-	case errors.Is(err, store.ErrLeaseLost):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "another node has taken this request over: send the same body again for its answer")
-	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrInUse):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the store of activities is unavailable: send the same body again")
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before it was recorded: send the same body again")
-	}
-	return activity.NewError(activity.ReasonInternal, "", err, "the activity could not be recorded")
 }
 
 // RecordRoom is asked before a record of that many bytes is decoded. Its error,

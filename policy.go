@@ -188,24 +188,6 @@ type PolicyFunc func(ctx context.Context, asked Authorization) error
 // Authorize implements Policy.
 func (f PolicyFunc) Authorize(ctx context.Context, asked Authorization) error { return f(ctx, asked) }
 
-// refusePolicy translates an error of a policy into the caller's.
-func (e *Engine) refusePolicy(err error) error {
-	var exceeded *LimitExceeded
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &exceeded):
-		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "not authorized: %v", err)
-		if !exceeded.Frees.IsZero() {
-			refused.RetryAfter = max(0, exceeded.Frees.Sub(e.submitted.Now()))
-		}
-		return refused
-	case errors.Is(err, ErrDenied):
-		return activity.NewError(activity.ReasonNotAuthorized, "", err, "not authorized: %v", err)
-	}
-	return activity.NewError(activity.ReasonUnavailable, "", err, "the policy could not decide: try again")
-}
-
 // withoutCode hides a one-time password that may still be good from a policy,
 // which may write down what it is asked.
 func withoutCode(intent activity.Intent) activity.Intent {

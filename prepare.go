@@ -138,7 +138,7 @@ func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chai
 	ids := signing.KeyIDs()
 	signers := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 	prepared := &PreparedTransaction{
-		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers, reading: chains.ReadCalls(tx, e.reader),
+		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers, reading: chains.ReadCalls(tx, e.config.Descriptors),
 		owners: e.ownersIn(tx, chain, organizationID),
 	}
 	if len(prepared.reading) > 0 && len(prepared.hazards) > 0 {
@@ -172,7 +172,7 @@ func (e *Engine) findKeys(ctx context.Context, organizationID string, locators [
 	if err != nil || len(keys) > 0 {
 		return keys, err
 	}
-	if finder, ok := e.keys.(keystore.WalletFinder); ok && slices.Contains(locators, keystore.ByID(signWith)) {
+	if finder, ok := e.config.Keystore.(keystore.WalletFinder); ok && slices.Contains(locators, keystore.ByID(signWith)) {
 		if keys, err = e.findWallet(ctx, finder, organizationID, signWith); err != nil || len(keys) > 0 {
 			return keys, err
 		}
@@ -185,7 +185,7 @@ func (e *Engine) findKeys(ctx context.Context, organizationID string, locators [
 func (e *Engine) findAll(ctx context.Context, organizationID string, locators []keystore.Locator) ([]keystore.Key, error) {
 	var keys []keystore.Key
 	for _, at := range locators {
-		key, err := e.keys.Find(ctx, organizationID, at)
+		key, err := e.config.Keystore.Find(ctx, organizationID, at)
 		switch {
 		case errors.Is(err, keystore.ErrKeyNotFound):
 			continue
@@ -193,7 +193,7 @@ func (e *Engine) findAll(ctx context.Context, organizationID string, locators []
 			return nil, refuseKey(err)
 		case slices.ContainsFunc(keys, func(k keystore.Key) bool { return k.ID() == key.ID() }):
 			continue
-		case !e.unverified:
+		case !e.config.ReleaseUnverifiedSignatures:
 			key = keystore.Verified(key)
 		}
 		keys = append(keys, key)

@@ -26,7 +26,7 @@ func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Re
 }
 
 func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *activity.Record, organizationID string, err error) {
-	if err := e.submitted.ready(); err != nil {
+	if err := e.ready(); err != nil {
 		return nil, "", err
 	}
 	query, err := activity.DecodeGetActivity(sent.Body)
@@ -37,7 +37,7 @@ func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *acti
 	if err != nil {
 		return nil, query.OrganizationID, err
 	}
-	found, err := e.submitted.Store.Get(ctx, query.OrganizationID, query.ActivityID)
+	found, err := e.config.Store.Get(ctx, query.OrganizationID, query.ActivityID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, query.OrganizationID, noActivity(query, err)
 	}
@@ -59,7 +59,7 @@ func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *acti
 func (e *Engine) authenticateQuery(ctx context.Context, query activity.Query, sent SignedBody) (*caller, error) {
 	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
 	if err == nil && !query.Time.IsZero() {
-		err = e.submitted.checkTime(query.Time)
+		err = e.checkTime(query.Time)
 	}
 	return by, err
 }
@@ -79,7 +79,7 @@ func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, 
 }
 
 func (e *Engine) whoAmI(ctx context.Context, sent SignedBody) (answer activity.WhoAmI, organizationID string, err error) {
-	if err := e.submitted.ready(); err != nil {
+	if err := e.ready(); err != nil {
 		return answer, "", err
 	}
 	query, err := activity.DecodeWhoAmI(sent.Body)
@@ -100,13 +100,13 @@ func (e *Engine) whoAmI(ctx context.Context, sent SignedBody) (answer activity.W
 
 // Ready returns nil if the engine could take a request now.
 func (e *Engine) Ready(ctx context.Context) error {
-	if err := e.submitted.ready(); err != nil {
+	if err := e.ready(); err != nil {
 		return err
 	}
-	if err := e.submitted.Store.Ping(ctx); err != nil {
+	if err := e.config.Store.Ping(ctx); err != nil {
 		return refuseStore(err)
 	}
-	if keys, ok := e.keys.(keystore.Readier); ok {
+	if keys, ok := e.config.Keystore.(keystore.Readier); ok {
 		if err := keys.Ready(ctx); err != nil {
 			return refuseKey(err)
 		}

@@ -13,7 +13,7 @@ import (
 func (e *Engine) resume(ctx context.Context, waiting *pending, seen *Observation) (*activity.Record, error) {
 	var limited error
 	for range beginAttempts {
-		j, err := e.judge(ctx, waiting.Record, e.submitted.spent())
+		j, err := e.judge(ctx, waiting.Record, e.spent())
 		if err != nil {
 			return waiting.Record, nil //nolint:nilerr // the vote is counted; the sweep goes on with it
 		}
@@ -35,9 +35,9 @@ func (e *Engine) resume(ctx context.Context, waiting *pending, seen *Observation
 // carryOut takes the lease with its charges, signs, and records.
 func (e *Engine) carryOut(ctx context.Context, waiting *pending, j *judgement, seen *Observation) (*activity.Record, error) {
 	charges := store.Charges{By: waiting.Request.Fingerprint, List: j.decision.Charges}
-	claim := e.submitted.claim(waiting.Request)
-	claim.Revision, claim.Now = waiting.revision, e.submitted.Now()
-	begun, err := e.submitted.Store.Begin(ctx, claim, charges.Take(claim.Now, nil))
+	claim := e.claim(waiting.Request)
+	claim.Revision, claim.Now = waiting.revision, e.config.Now()
+	begun, err := e.config.Store.Begin(ctx, claim, charges.Take(claim.Now, nil))
 	switch {
 	case err != nil:
 		return nil, err
@@ -51,19 +51,19 @@ func (e *Engine) carryOut(ctx context.Context, waiting *pending, j *judgement, s
 		return nil, store.ErrChanged // another node goes on with it: what it does is the answer
 	}
 	if err != nil {
-		e.submitted.release(ctx, lease, charges.Refund(e.submitted.Now(), nil))
+		e.release(ctx, lease, charges.Refund(e.config.Now(), nil))
 		return e.notNow(ctx, waiting, err)
 	}
 	// From here on there is a signature: the charge stays, whatever becomes of it.
 	record := *waiting.Record
-	record.Status, record.Result, record.UpdatedAt = activity.StatusCompleted, done.result, e.submitted.Now()
+	record.Status, record.Result, record.UpdatedAt = activity.StatusCompleted, done.result, e.config.Now()
 	record.Decision = recordedDecision(&j.decision)
 	record.Decision.Required = waiting.Decision.Required
 	if err = e.prove(&record, j.task.summary()); err == nil {
-		err = e.submitted.complete(ctx, lease, &record, charges.Confirm(e.submitted.Now(), nil))
+		err = e.complete(ctx, lease, &record, charges.Confirm(e.config.Now(), nil))
 	}
 	if err != nil {
-		e.submitted.release(ctx, lease, nil)
+		e.release(ctx, lease, nil)
 		if errors.Is(err, store.ErrLeaseLost) {
 			err = store.ErrChanged
 		}
@@ -91,8 +91,8 @@ func (e *Engine) notNow(ctx context.Context, waiting *pending, cause error) (*ac
 	default:
 		return nil, cause
 	}
-	after.UpdatedAt = e.submitted.Now()
-	if err := e.submitted.replace(context.WithoutCancel(ctx), &after, waiting.revision); err != nil {
+	after.UpdatedAt = e.config.Now()
+	if err := e.replace(context.WithoutCancel(ctx), &after, waiting.revision); err != nil {
 		return nil, err
 	}
 	return &after, nil
@@ -109,17 +109,17 @@ func passesNever(refused *activity.Error) bool {
 
 // abandoned reports whether an activity has waited too long.
 func (e *Engine) abandoned(record *activity.Record) bool {
-	return e.submitted.Now().After(record.CreatedAt.Add(e.submitted.MaxWaiting))
+	return e.config.Now().After(record.CreatedAt.Add(e.config.MaxWaiting))
 }
 
 // reject ends an activity by the engine itself.
 func (e *Engine) reject(ctx context.Context, waiting *pending, reason string) (*activity.Record, error) {
 	after := *waiting.Record
-	after.Status, after.Decision.Reason, after.UpdatedAt = activity.StatusRejected, reason, e.submitted.Now()
+	after.Status, after.Decision.Reason, after.UpdatedAt = activity.StatusRejected, reason, e.config.Now()
 	if err := e.prove(&after, nil); err != nil {
 		return nil, err
 	}
-	if err := e.submitted.replace(ctx, &after, waiting.revision); err != nil {
+	if err := e.replace(ctx, &after, waiting.revision); err != nil {
 		return nil, err
 	}
 	return &after, nil
@@ -130,10 +130,10 @@ func (e *Engine) reject(ctx context.Context, waiting *pending, reason string) (*
 // than Config.MaxWaiting is rejected. The engine does so by itself once in
 // SweepInterval, as long as requests come.
 func (e *Engine) ResumeWaiting(ctx context.Context) error {
-	if err := e.submitted.ready(); err != nil {
+	if err := e.ready(); err != nil {
 		return err
 	}
-	all, err := e.submitted.Store.Waiting(ctx)
+	all, err := e.config.Store.Waiting(ctx)
 	if err != nil {
 		return refuseStore(err)
 	}
@@ -148,7 +148,7 @@ func (e *Engine) ResumeWaiting(ctx context.Context) error {
 }
 
 func (e *Engine) resumeOne(ctx context.Context, found *store.Activity) error {
-	whole, err := e.submitted.Store.Find(ctx, found.OrganizationID, found.Fingerprint)
+	whole, err := e.config.Store.Find(ctx, found.OrganizationID, found.Fingerprint)
 	if err != nil {
 		return err
 	}

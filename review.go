@@ -39,8 +39,8 @@ func (c *caller) submitted(record *activity.Record) bool {
 func (e *Engine) shownTo(ctx context.Context, by *caller, record *activity.Record) (*activity.Record, error) {
 	mine := string(by.member.Credential.ID())
 	shown := record.WithoutStamps(func(vote *activity.Vote) bool {
-		until := e.submitted.liveUntil(vote.StampedAt)
-		return vote.Credential != mine && (until.IsZero() || !e.submitted.Now().After(until))
+		until := e.liveUntil(vote.StampedAt)
+		return vote.Credential != mine && (until.IsZero() || !e.config.Now().After(until))
 	})
 	if record.Request.Type == activity.TypeVerifyOTP && !by.submitted(record) {
 		shown.Result = nil
@@ -56,7 +56,7 @@ func (e *Engine) shownTo(ctx context.Context, by *caller, record *activity.Recor
 // viewer says what the caller can do about an activity that waits, and shows it
 // to its submitter and to users who could vote.
 func (e *Engine) viewer(ctx context.Context, by *caller, record *activity.Record) (viewer activity.Viewer, err error) {
-	j, err := e.judge(ctx, record, e.submitted.spent())
+	j, err := e.judge(ctx, record, e.spent())
 	if err != nil {
 		return viewer, err
 	}
@@ -75,7 +75,7 @@ func (e *Engine) viewer(ctx context.Context, by *caller, record *activity.Record
 		Summary: record.Reading.Summary, Effects: record.Reading.Effects, Hazards: record.Reading.Hazards,
 		Sentences: record.Reading.Sentences, KeyIDs: record.Reading.KeyIDs, Readings: record.Reading.Readings,
 		PolicyDigest: record.Decision.PolicyDigest, Rules: record.Decision.Rules, Missing: groups,
-		Reason: reasonOf(j.refused, record.Decision.Reason), ExpiresAt: record.CreatedAt.Add(e.submitted.MaxWaiting),
+		Reason: reasonOf(j.refused, record.Decision.Reason), ExpiresAt: record.CreatedAt.Add(e.config.MaxWaiting),
 	}
 	return viewer, nil
 }

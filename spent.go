@@ -9,16 +9,16 @@ import (
 )
 
 // spent returns the reader of what limits have counted.
-func (s *submitted) spent() SpentReader { return spentReader{s} }
+func (e *Engine) spent() SpentReader { return spentReader{e} }
 
 // spentReader reads the ledger.
-type spentReader struct{ submitted *submitted }
+type spentReader struct{ engine *Engine }
 
 // Spent implements SpentReader.
 func (r spentReader) Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error) {
 	charge := store.Charge{Limit: limit, Subject: subject, Window: window}
-	err = r.submitted.Store.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
-		sum, frees, err = store.Spent(ledger, charge, r.submitted.Now())
+	err = r.engine.config.Store.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
+		sum, frees, err = store.Spent(ledger, charge, r.engine.config.Now())
 		return nil, err
 	}))
 	return sum, frees, err

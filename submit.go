@@ -43,7 +43,7 @@ type SignedBody struct {
 func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {
 	started := time.Now()
 	seen := Observation{Operation: operationPath(sent.Type), trail: new(trail)}
-	record, organizationID, err := e.submit(ctx, sent, &seen)
+	record, organizationID, err := e.dispatch(ctx, sent, &seen)
 	seen.trail.record = record
 	e.observed(ctx, &seen, organizationID, started, err)
 	return record, err
@@ -54,7 +54,7 @@ func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record,
 // their answer can decide. Nothing is done, recorded, observed or logged, and
 // Submit checks everything again. The error is an *activity.Error.
 func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
-	if err := e.submitted.ready(); err != nil {
+	if err := e.ready(); err != nil {
 		return err
 	}
 	request, err := decodeFor(sent)
@@ -68,12 +68,12 @@ func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.decide(ctx, by, request.Intent, task, by.votes(e.submitted.Now()), e.submitted.spent())
+	_, err = e.decide(ctx, by, request.Intent, task, by.votes(e.config.Now()), e.spent())
 	return err
 }
 
-func (e *Engine) submit(ctx context.Context, sent SignedBody, seen *Observation) (record *activity.Record, organizationID string, err error) {
-	if err := e.submitted.ready(); err != nil {
+func (e *Engine) dispatch(ctx context.Context, sent SignedBody, seen *Observation) (record *activity.Record, organizationID string, err error) {
+	if err := e.ready(); err != nil {
 		return nil, "", err
 	}
 	request, err := decodeFor(sent)
@@ -85,12 +85,12 @@ func (e *Engine) submit(ctx context.Context, sent SignedBody, seen *Observation)
 		record, err = e.vote(ctx, request, intent, sent.Stamps, seen)
 		return record, request.OrganizationID, err
 	}
-	record, err = e.submitRequest(ctx, request, sent.Stamps, seen)
+	record, err = e.runActivity(ctx, request, sent.Stamps, seen)
 	return record, request.OrganizationID, err
 }
 
 // submitRequest is steps 2 to 8.
-func (e *Engine) submitRequest(ctx context.Context, request *activity.Request, headers []stamp.Header, seen *Observation) (*activity.Record, error) {
+func (e *Engine) runActivity(ctx context.Context, request *activity.Request, headers []stamp.Header, seen *Observation) (*activity.Record, error) {
 	by, task, err := e.admit(ctx, request, headers)
 	seen.trail.request, seen.trail.by, seen.trail.task = request, by, task
 	if err != nil {
@@ -124,7 +124,7 @@ func (e *Engine) admit(ctx context.Context, request *activity.Request, headers [
 	if !by.may(request.Type) {
 		return nil, nil, by.refuseType(request.Type)
 	}
-	if err := e.submitted.checkTime(request.Time()); err != nil {
+	if err := e.checkTime(request.Time()); err != nil {
 		return nil, nil, err
 	}
 	task, err := e.prepareWork(ctx, by, request)
@@ -137,7 +137,7 @@ const beginAttempts = 3
 
 // begin is steps 5 and 6. The lease comes with its charges, or not at all.
 func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Request, task work) (begun store.BeginResult, charges store.Charges, err error) {
-	claim, clock := e.submitted.claim(request), e.submitted.Now
+	claim, clock := e.claim(request), e.config.Now
 	var spent SpentReader
 	var limited error
 	for range beginAttempts {
@@ -158,7 +158,7 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 		if by.waits {
 			charges.List = nil // they are made with the last vote
 		}
-		begun, err = store.Acquire(ctx, e.submitted.Store, claim, clock, func(now time.Time) store.Change {
+		begun, err = store.Acquire(ctx, e.config.Store, claim, clock, func(now time.Time) store.Change {
 			return charges.Take(now, task.begin(now))
 		})
 		if err == nil {
@@ -167,7 +167,7 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 		if !errors.Is(err, store.ErrLimit) {
 			return store.BeginResult{}, charges, refuseStore(err)
 		}
-		limited, spent = err, e.submitted.spent()
+		limited, spent = err, e.spent()
 	}
 	return store.BeginResult{}, charges, refuseStore(limited)
 }
@@ -176,10 +176,10 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 // that was lost stays readable, whatever limits, times and approvals say now. A
 // plain Policy is asked for each reading.
 func (e *Engine) recorded(ctx context.Context, claim store.Claim, by *caller) (store.BeginResult, bool) {
-	if _, ok := e.submitted.Policy.(Decider); !ok {
+	if _, ok := e.config.Policy.(Decider); !ok {
 		return store.BeginResult{}, false
 	}
-	found, err := e.submitted.Store.Find(ctx, claim.OrganizationID, claim.Fingerprint)
+	found, err := e.config.Store.Find(ctx, claim.OrganizationID, claim.Fingerprint)
 	if err != nil || found.SubmittedBy != string(by.member.Credential.ID()) {
 		return store.BeginResult{}, false
 	}
@@ -187,8 +187,8 @@ func (e *Engine) recorded(ctx context.Context, claim store.Claim, by *caller) (s
 }
 
 // ready refuses what an engine without a directory cannot do.
-func (s *submitted) ready() error {
-	if s.Directory == nil {
+func (e *Engine) ready() error {
+	if e.config.Directory == nil {
 		return activity.NewError(activity.ReasonUnavailable, "", nil, "this engine takes no requests: its Config has no Directory")
 	}
 	return nil
@@ -209,21 +209,21 @@ func decodeFor(sent SignedBody) (*activity.Request, error) {
 
 // checkTime refuses a request that is not live. Instants are compared: the
 // difference of two that are 292 years apart is not a duration.
-func (s *submitted) checkTime(sent time.Time) error {
-	now := s.Now()
-	tooOld, tooNew := sent.Before(now.Add(-s.MaxRequestAge)), sent.After(now.Add(s.MaxRequestSkew))
+func (e *Engine) checkTime(sent time.Time) error {
+	now := e.config.Now()
+	tooOld, tooNew := sent.Before(now.Add(-e.config.MaxRequestAge)), sent.After(now.Add(e.config.MaxRequestSkew))
 	switch {
-	case s.AnyRequestTime:
+	case e.config.AnyRequestTime:
 		return nil
 	case tooOld && sent.Year() == 1970:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
 			"timestampMs is in 1970: milliseconds are expected, not seconds")
 	case tooOld:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is %s old, at most %s are allowed: make the request again", now.Sub(sent).Round(time.Millisecond), s.MaxRequestAge)
+			"timestampMs is %s old, at most %s are allowed: make the request again", now.Sub(sent).Round(time.Millisecond), e.config.MaxRequestAge)
 	case tooNew:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), s.MaxRequestSkew)
+			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), e.config.MaxRequestSkew)
 	}
 	return nil
 }
@@ -232,33 +232,33 @@ func (s *submitted) checkTime(sent time.Time) error {
 // taken. The skew on top of the age leaves a request that was live when it came
 // time for a slow policy. It is a function of the body and the configuration
 // alone, so that a store that forgets can tell what it may have forgotten.
-func (s *submitted) liveUntil(sent time.Time) time.Time {
-	if s.AnyRequestTime {
+func (e *Engine) liveUntil(sent time.Time) time.Time {
+	if e.config.AnyRequestTime {
 		return time.Time{}
 	}
-	return sent.Add(s.MaxRequestAge + s.MaxRequestSkew)
+	return sent.Add(e.config.MaxRequestAge + e.config.MaxRequestSkew)
 }
 
 // keepUntil returns how long a record is kept: never shorter than the body is
 // live, and long enough after its completion for a client that lost the answer.
-func (s *submitted) keepUntil(request *activity.Request, completed time.Time) time.Time {
+func (e *Engine) keepUntil(request *activity.Request, completed time.Time) time.Time {
 	from := request.Time()
 	if completed.After(from) {
 		from = completed
 	}
-	return from.Add(s.MaxRequestAge + s.MaxRequestSkew)
+	return from.Add(e.config.MaxRequestAge + e.config.MaxRequestSkew)
 }
 
 // recordOverhead is about how many bytes a record has beside the body and the
 // signed transaction.
 const recordOverhead = 2 << 10
 
-func (s *submitted) claim(request *activity.Request) store.Claim {
+func (e *Engine) claim(request *activity.Request) store.Claim {
 	return store.Claim{
 		OrganizationID: request.OrganizationID,
 		Fingerprint:    request.Fingerprint,
-		LeaseTTL:       s.LeaseTTL,
-		LiveUntil:      s.liveUntil(request.Time()),
+		LeaseTTL:       e.config.LeaseTTL,
+		LiveUntil:      e.liveUntil(request.Time()),
 		Size:           2*len(request.Body) + recordOverhead,
 	}
 }

@@ -56,14 +56,6 @@ func (e *Engine) vote(ctx context.Context, request *activity.Request, intent act
 	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "others keep voting on this activity: send the same vote again")
 }
 
-// refuseStored translates an error that may be the caller's already.
-func refuseStored(err error) error {
-	if _, ok := errors.AsType[*activity.Error](err); ok {
-		return err
-	}
-	return refuseStore(err)
-}
-
 // admitVote is steps 2 and 3 of a vote.
 func (e *Engine) admitVote(ctx context.Context, request *activity.Request, headers []stamp.Header) (*caller, error) {
 	by, err := e.authenticate(ctx, request.OrganizationID, headers, request.Body)
@@ -74,13 +66,13 @@ func (e *Engine) admitVote(ctx context.Context, request *activity.Request, heade
 		return by, activity.NewError(activity.ReasonNotAuthorized, "type", nil,
 			"not authorized: this credential may not vote: its list of activities has to name %s", request.Type)
 	}
-	return by, e.submitted.checkTime(request.Time())
+	return by, e.checkTime(request.Time())
 }
 
 // votedOn finds the activity of a vote. Of one that the caller may not read, it
 // says what it says of one that is not there.
 func (e *Engine) votedOn(ctx context.Context, by *caller, intent activity.VoteIntent) (*pending, error) {
-	found, err := e.submitted.Store.Find(ctx, by.organization.ID, intent.Fingerprint)
+	found, err := e.config.Store.Find(ctx, by.organization.ID, intent.Fingerprint)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, refuseStore(err)
 	}
@@ -129,7 +121,7 @@ func (e *Engine) countVote(ctx context.Context, by *caller, request *activity.Re
 	if err := e.checkVoter(ctx, by, request, intent, waiting); err != nil {
 		return nil, err
 	}
-	after, err := withVote(waiting.Record, by, request, intent, e.submitted.Now())
+	after, err := withVote(waiting.Record, by, request, intent, e.config.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +132,7 @@ func (e *Engine) countVote(ctx context.Context, by *caller, request *activity.Re
 			return nil, err
 		}
 	}
-	if err := e.submitted.replace(ctx, after, waiting.revision); err != nil {
+	if err := e.replace(ctx, after, waiting.revision); err != nil {
 		return nil, err
 	}
 	waiting = &pending{after, waiting.revision + 1}
@@ -189,8 +181,8 @@ func (e *Engine) checkVoter(ctx context.Context, by *caller, request *activity.R
 	}
 	refused := activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
 		"not authorized: no rule that this activity waits for counts a vote of this user with this credential")
-	until := e.submitted.keepUntil(request, e.submitted.Now())
-	return e.submitted.Store.Change(ctx, by.organization.ID, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
+	until := e.keepUntil(request, e.config.Now())
+	return e.config.Store.Change(ctx, by.organization.ID, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
 		if counts {
 			entry, err := ledger.Read(spent)
 			if err == nil && entry.Value != nil {
@@ -223,9 +215,9 @@ func (e *Engine) checkVote(ctx context.Context, request *activity.Request, inten
 
 // awaitHolder waits until an activity is not being carried out any more.
 func (e *Engine) awaitHolder(ctx context.Context, waiting *pending) error {
-	claim := e.submitted.claim(waiting.Request)
-	claim.Revision, claim.Now = waiting.revision, e.submitted.Now()
-	begun, err := e.submitted.Store.Begin(ctx, claim, nil)
+	claim := e.claim(waiting.Request)
+	claim.Revision, claim.Now = waiting.revision, e.config.Now()
+	begun, err := e.config.Store.Begin(ctx, claim, nil)
 	switch {
 	case errors.Is(err, store.ErrChanged):
 		return nil
@@ -234,7 +226,7 @@ func (e *Engine) awaitHolder(ctx context.Context, waiting *pending) error {
 	case begun.Wait != nil:
 		return begun.Wait(ctx)
 	case begun.Lease != nil:
-		e.submitted.release(ctx, *begun.Lease, nil)
+		e.release(ctx, *begun.Lease, nil)
 	}
 	return nil
 }

@@ -48,10 +48,10 @@ func withAges(groups []Approval) []Approval {
 func (e *Engine) wait(ctx context.Context, by *caller, request *activity.Request, task work, lease store.Lease) (*activity.Record, error) {
 	record, err := e.waiting(ctx, by, request, task.(*signing))
 	if err == nil {
-		err = e.submitted.complete(ctx, lease, record, nil)
+		err = e.complete(ctx, lease, record, nil)
 	}
 	if err != nil {
-		e.submitted.release(ctx, lease, nil)
+		e.release(ctx, lease, nil)
 		return nil, err
 	}
 	return e.shownTo(ctx, by, record)
@@ -82,7 +82,7 @@ func (e *Engine) mayWait(ctx context.Context, by *caller) error {
 		user string
 		most int
 	}{{by.member.User.ID, MaxWaitingOfUser}, {"", MaxWaitingOfOrganization}} {
-		found, err := e.submitted.Store.Count(ctx, by.organization.ID, store.Filter{Waiting: true, User: bound.user})
+		found, err := e.config.Store.Count(ctx, by.organization.ID, store.Filter{Waiting: true, User: bound.user})
 		if err != nil {
 			return refuseStore(err)
 		}

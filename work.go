@@ -32,7 +32,7 @@ type outcome struct {
 
 // prepareWork is step 4.
 func (e *Engine) prepareWork(ctx context.Context, by *caller, request *activity.Request) (work, error) {
-	if request.GenerateAppProofs && e.submitted.ProofSigner == nil {
+	if request.GenerateAppProofs && e.config.ProofSigner == nil {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, "generateAppProofs", nil,
 			"app proofs are not available: this engine has no proof key")
 	}
