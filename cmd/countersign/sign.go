@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/ur"
 )
@@ -249,109 +245,6 @@ func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactio
 	return c.print(cmd.OutOrStdout(), result.SignedTransaction)
 }
 
-// print writes a signed transaction: a PSBT in the encoding in which it came, all
-// else, and what is finalized, in hex.
-func (c *signCommand) print(out io.Writer, signed string) error {
-	if c.finalize {
-		final, err := finalized(signed)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(out, final)
-		return err
-	}
-	if c.encoding == bitcoin.Hex {
-		_, err := fmt.Fprintln(out, signed)
-		return err
-	}
-	raw, err := hex.DecodeString(signed)
-	if err != nil {
-		return err
-	}
-	content := c.encoding.Encode(raw)
-	if c.encoding != bitcoin.Binary {
-		content = append(content, '\n')
-	}
-	_, err = out.Write(content)
-	return err
-}
-
-// finalized is the network transaction of a PSBT, or the signature of a BIP-322
-// message. What could not be finalized is not lost: the same call without --finalize
-// prints the PSBT.
-func finalized(signed string) (string, error) {
-	packet, err := hex.DecodeString(signed)
-	if err != nil {
-		return "", err
-	}
-	signature, isMessage, err := bitcoin.MessageSignature(packet)
-	if isMessage && err == nil {
-		return signature, nil
-	}
-	var transaction []byte
-	if err == nil {
-		transaction, err = bitcoin.Finalize(packet)
-	}
-	if err != nil {
-		return "", fmt.Errorf("%w; for the PSBT with the signatures it has, sign without --finalize", err)
-	}
-	return hex.EncodeToString(transaction), nil
-}
-
-// errDeclined: the person said no.
-var errDeclined = errors.New("not signed: the answer was not yes")
-
-// confirm shows the transaction and asks for confirmation.
-func (c *signCommand) confirm(cmd *cobra.Command, shown view) error {
-	if err := shown.render(cmd.ErrOrStderr()); err != nil {
-		return err
-	}
-	return confirmed(c.yes, func(tty *terminal.Terminal) error {
-		return ask(cmd.Context(), tty, cmd.ErrOrStderr(), shown)
-	})
-}
-
-// confirmed asks on the controlling terminal, unless the answer was given with
-// --yes. Without a terminal and without --yes it refuses: the rule of every
-// question that this command asks.
-func confirmed(yes bool, ask func(tty *terminal.Terminal) error) error {
-	if yes {
-		return nil
-	}
-	tty, err := terminal.Open()
-	if errors.Is(err, terminal.ErrNone) {
-		return usagef("this asks for confirmation, and there is no terminal to ask on: pass --yes to confirm in advance")
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tty.Close() }()
-	return ask(tty)
-}
-
-// ask asks on the terminal. If standard error goes elsewhere, the transaction
-// is shown there too: the person asked must have seen it.
-func ask(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown view) error {
-	return askAbout(ctx, tty, stderr, shown, "Sign this "+shown.what()+"?")
-}
-
-// askAbout asks a question about what is shown.
-func askAbout(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown view, question string) error {
-	if !terminal.Is(stderr) {
-		if err := shown.render(tty); err != nil {
-			return err
-		}
-	}
-	yes, err := tty.Confirm(ctx, question)
-	if err != nil {
-		return err
-	}
-	if !yes {
-		return errDeclined
-	}
-	return nil
-}
-
 // explainRefusal adds to a refusal how this command is told otherwise.
 func explainRefusal(err error) error {
 	if refusal, ok := errors.AsType[*activity.Error](err); ok && refusal.Reason == activity.ReasonHazardNotAllowed {
@@ -368,36 +261,4 @@ func checkHazardNames(names []string) error {
 		}
 	}
 	return nil
-}
-
-// typePrefix begins the name of every type; it may be left out.
-const typePrefix = "TRANSACTION_TYPE_"
-
-// parseType reads a type, in full or in short: "ethereum".
-func parseType(name string) (activity.TransactionType, error) {
-	if name == "" {
-		return "", usagef("--type is missing: use %s", typeNames())
-	}
-	kind := activity.TransactionType(name)
-	if !strings.HasPrefix(name, typePrefix) {
-		kind = activity.TransactionType(typePrefix + strings.ToUpper(name))
-	}
-	if !slices.Contains(countersign.TransactionTypes(), kind) {
-		return "", usagef("--type: unknown transaction type %q: use %s", name, typeNames())
-	}
-	return kind, nil
-}
-
-// isBitcoin reports whether --type names Bitcoin.
-func isBitcoin(name string) bool {
-	kind, err := parseType(name)
-	return err == nil && kind == activity.TransactionTypeBitcoin
-}
-
-func typeNames() string {
-	var names []string
-	for _, kind := range countersign.TransactionTypes() {
-		names = append(names, string(kind))
-	}
-	return strings.Join(names, ", ")
 }

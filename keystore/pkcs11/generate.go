@@ -3,20 +3,17 @@
 package pkcs11
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
 // Generate makes a new key on the token, which never leaves it. It is returned
@@ -32,173 +29,6 @@ func (s *Store) Generate(ctx context.Context, organizationID, name string, curve
 		return keystore.KeyInfo{}, fmt.Errorf("generate key: %w", err)
 	}
 	return k.Info(), nil
-}
-
-// Add puts a secret on the token, from where it can never be got again; but
-// it was outside once, and copies of it may still be there. It returns
-// keystore.ErrKeyExists, together with what there is, if the organization has a
-// key with this id or this secret.
-func (s *Store) Add(ctx context.Context, organizationID string, k keystore.NewKey) (keystore.KeyInfo, error) {
-	if k.ActsFor != "" {
-		return keystore.KeyInfo{}, fmt.Errorf("import key: %w: a token has no place for the account that a key acts for: import it into a directory (file:DIR)", keystore.ErrUnsupported)
-	}
-	var id uuid.UUID
-	if k.ID != "" {
-		var err error
-		if id, err = uuid.Parse(k.ID); err != nil {
-			return keystore.KeyInfo{}, fmt.Errorf("import key: id %q is no UUID", k.ID)
-		}
-	}
-	derived, err := software.New(keystore.KeyInfo{ID: id.String(), PublicKey: k.PublicKey}, k.Curve, k.Secret)
-	if err != nil {
-		return keystore.KeyInfo{}, fmt.Errorf("import key: %w", err)
-	}
-	public := derived.Info().PublicKey
-	derived.Destroy()
-	info, err := s.importNew(ctx, organizationID, k, id, public)
-	if err != nil {
-		return info, fmt.Errorf("import key: %w", err)
-	}
-	return info, nil
-}
-
-// AddBatch implements keystore.Importer. The token takes one key after the other.
-func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) (infos []keystore.KeyInfo, errs []error) {
-	for _, key := range keys {
-		info, err := s.Add(ctx, organizationID, key)
-		infos, errs = append(infos, info), append(errs, err)
-	}
-	return infos, errs
-}
-
-// importNew imports a key unless it is there already. It looks before and after:
-// another process may import the same key at the same time.
-func (s *Store) importNew(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID, public keystore.PublicKey) (keystore.KeyInfo, error) {
-	for {
-		existing, err := s.existing(ctx, organizationID, id, public)
-		if err != nil {
-			return keystore.KeyInfo{}, err
-		}
-		if existing != nil {
-			return existing.Info(), fmt.Errorf("%w: key %s", keystore.ErrKeyExists, existing.id)
-		}
-		imported, err := s.create(ctx, organizationID, k, id, public)
-		if err != nil {
-			return keystore.KeyInfo{}, err
-		}
-		if stays := s.giveWay(ctx, imported); stays {
-			return imported.Info(), nil
-		}
-	}
-}
-
-// create imports a key.
-func (s *Store) create(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID, public keystore.PublicKey) (*key, error) {
-	// Making the key may outlast the context, and then the caller's slice.
-	held := keystore.NewSecret(k.Secret)
-	defer func() { go held.Destroy() }() // when that is over
-	return s.add(ctx, organizationID, k.Name, id, func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) (objects []pkcs11.ObjectHandle, err error) {
-		err = held.Reveal(func(secret []byte) error {
-			objects, err = importPair(s.connection.module.Ctx, in, public, secret, common)
-			return err
-		})
-		return objects, err
-	})
-}
-
-// existing returns the key that has this id, unless it is uuid.Nil, or this public
-// key; nil if there is none. It asks the token for these alone, so that importing
-// many keys does not read all of them again and again.
-func (s *Store) existing(ctx context.Context, organizationID string, id uuid.UUID, public keystore.PublicKey) (*key, error) {
-	places := keystore.Locators(public)
-	if id != uuid.Nil {
-		places = append(places, keystore.ByID(id.String()))
-	}
-	for look := range 2 {
-		for _, at := range places {
-			if k := s.lookUp(organizationID, at); k != nil {
-				return k, nil
-			}
-		}
-		if look == 0 {
-			if err := s.readPlaces(ctx, id, public); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return nil, s.skippedID(id)
-}
-
-// skippedID returns keystore.ErrKeyExists if a key with this id was skipped.
-func (s *Store) skippedID(id uuid.UUID) error {
-	for _, why := range s.Skipped() {
-		if id != uuid.Nil && strings.Contains(why.Error(), fmt.Sprintf("CKA_ID %x ", id[:])) {
-			return fmt.Errorf("%w: %w", keystore.ErrKeyExists, why)
-		}
-	}
-	return nil
-}
-
-// readPlaces reads the keys with this id or this public key.
-func (s *Store) readPlaces(ctx context.Context, id uuid.UUID, public keystore.PublicKey) error {
-	if err := s.startScanning(ctx); err != nil {
-		return err
-	}
-	defer s.stopScanning()
-	ids, err := s.idsOf(ctx, public)
-	if err != nil {
-		return err
-	}
-	if id != uuid.Nil {
-		ids = append(ids, id[:])
-	}
-	for _, one := range ids {
-		if err := s.readID(ctx, one); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readID reads the keys with a CKA_ID. s.scanning is held.
-func (s *Store) readID(ctx context.Context, ckaID []byte) error {
-	found, err := s.read(ctx, pkcs11.NewAttribute(pkcs11.CKA_ID, ckaID))
-	if err == nil {
-		s.takeIn(found)
-	}
-	return err
-}
-
-// idsOf returns the CKA_IDs of the public objects that hold a public key.
-func (s *Store) idsOf(ctx context.Context, public keystore.PublicKey) ([][]byte, error) {
-	result := make(chan [][]byte, 1)
-	err := s.pool.do(ctx, func(held session, _ bool) error {
-		objects, err := find(s.connection.module.Ctx, held.handle,
-			pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY),
-			pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
-			pkcs11.NewAttribute(pkcs11.CKA_EC_POINT, encodePoint(public)))
-		var ids [][]byte
-		for _, object := range objects {
-			values, attributeErr := attributes(s.connection.module.Ctx, held.handle, object, pkcs11.CKA_ID)
-			if attributeErr != nil && !isAttributeError(attributeErr) {
-				err = attributeErr
-			}
-			if attributeErr == nil && len(values[0]) > 0 {
-				ids = append(ids, values[0])
-			}
-		}
-		if err == nil {
-			result <- ids
-		}
-		return err
-	})
-	if err != nil {
-		if isFinal(err) {
-			return nil, err
-		}
-		return nil, explain("reading the keys of the token", err)
-	}
-	return <-result, nil
 }
 
 // maker makes the two objects of a key, the private one first, which have attributes
@@ -258,6 +88,7 @@ type shortIDError struct {
 }
 
 func (e *shortIDError) Error() string { return e.why.Error() }
+
 func (e *shortIDError) Unwrap() error { return e.why }
 
 // addAs is add with a certain CKA_ID and CKA_LABEL.
@@ -369,42 +200,4 @@ func (s *Store) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle
 	}
 	made := <-result
 	return made.objects, explain("changing the token", made.err)
-}
-
-// remove takes a new key off the token. If ctx ends first, remove returns an error and
-// the deletion continues in the background.
-func (s *Store) remove(ctx context.Context, ckaID []byte, objects []pkcs11.ObjectHandle) error {
-	removed := make(chan error, 1)
-	go func() {
-		_, err := s.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
-			return nil, s.destroy(in, ckaID, objects)
-		})
-		removed <- err
-	}()
-	select {
-	case err := <-removed:
-		return err
-	case <-ctx.Done():
-		return errors.New("the key that was made is removed when the token answers, unless the store is closed before")
-	}
-}
-
-func (s *Store) destroy(in pkcs11.SessionHandle, ckaID []byte, objects []pkcs11.ObjectHandle) (err error) {
-	for _, object := range objects {
-		err = errors.Join(err, s.destroyOne(in, ckaID, object))
-	}
-	return err
-}
-
-// destroyOne asks first: since the login in which an object was made, its handle
-// may have become that of another key. Of the id, the token may have kept a part.
-func (s *Store) destroyOne(in pkcs11.SessionHandle, ckaID []byte, object pkcs11.ObjectHandle) error {
-	now, err := attributes(s.connection.module.Ctx, in, object, pkcs11.CKA_ID)
-	if err != nil {
-		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: %w", ckaID, err)
-	}
-	if len(now[0]) == 0 || !bytes.HasPrefix(ckaID, now[0]) {
-		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: its handle is that of another object by now", ckaID)
-	}
-	return s.connection.module.DestroyObject(in, object)
 }

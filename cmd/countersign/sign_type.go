@@ -1,0 +1,41 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+)
+
+// typePrefix begins the name of every type; it may be left out.
+const typePrefix = "TRANSACTION_TYPE_"
+
+// parseType reads a type, in full or in short: "ethereum".
+func parseType(name string) (activity.TransactionType, error) {
+	if name == "" {
+		return "", usagef("--type is missing: use %s", typeNames())
+	}
+	kind := activity.TransactionType(name)
+	if !strings.HasPrefix(name, typePrefix) {
+		kind = activity.TransactionType(typePrefix + strings.ToUpper(name))
+	}
+	if !slices.Contains(countersign.TransactionTypes(), kind) {
+		return "", usagef("--type: unknown transaction type %q: use %s", name, typeNames())
+	}
+	return kind, nil
+}
+
+// isBitcoin reports whether --type names Bitcoin.
+func isBitcoin(name string) bool {
+	kind, err := parseType(name)
+	return err == nil && kind == activity.TransactionTypeBitcoin
+}
+
+func typeNames() string {
+	var names []string
+	for _, kind := range countersign.TransactionTypes() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
+}
