@@ -23,7 +23,7 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 	if e.config.Policy == nil {
 		return Decision{Readings: readings.Digest()}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
 	}
-	effects, keys, err := concerned(ctx, intent, task)
+	effects, keys, err := task.effects(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -31,7 +31,7 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 		Organization: by.organization,
 		User:         by.member.User,
 		Credential:   by.member.Credential,
-		Intent:       withoutCode(intent),
+		Intent:       redacted(intent),
 		Summary:      task.summary(),
 		Hazards:      task.hazards(),
 		Effects:      effects,
@@ -110,35 +110,6 @@ func (e *Engine) authorize(ctx context.Context, asked Authorization) error {
 	return e.refusePolicy(e.config.Policy.Authorize(ctx, asked))
 }
 
-// concerned returns the effects of a request and the keys that would sign.
-func concerned(ctx context.Context, intent activity.Intent, task work) ([]chains.Effect, []SigningKey, error) {
-	signing, ok := task.(*signing)
-	if !ok {
-		return otpEffects(intent), nil, nil
-	}
-	effects, err := signing.prepared.Effects(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	keys, err := signing.prepared.Keys(ctx)
-	return effects, keys, err
-}
-
-// otpEffects are the effects of one-time passwords.
-func otpEffects(intent activity.Intent) []chains.Effect {
-	effect := chains.Effect{Kind: chains.KindOTP, By: chains.BySigner}
-	switch intent := intent.(type) {
-	case activity.InitOTPAuthIntent:
-		effect.Function = "send"
-		effect.Args = []chains.Arg{{Name: "contact", Value: intent.Contact}, {Name: "type", Value: intent.OTPType}}
-	case activity.VerifyOTPIntent:
-		effect.Function = "redeem"
-	default:
-		return nil
-	}
-	return []chains.Effect{effect}
-}
-
 // submitter is the user that a call without a stamp is judged as; nil if there
 // is no policy.
 func (e *Engine) submitter(ctx context.Context, organizationID string) (*User, error) {
@@ -165,7 +136,7 @@ func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User
 		organization = &Organization{ID: organizationID}
 	}
 	task := &signing{prepared: prepared}
-	effects, keys, err := concerned(ctx, intent, task)
+	effects, keys, err := task.effects(ctx)
 	if err != nil {
 		return err
 	}

@@ -80,10 +80,11 @@ func (e *Engine) prepareMessages(ctx context.Context, organizationID string, int
 }
 
 // prepareMessageWork is step 4 of a submitted message.
-func (e *Engine) prepareMessageWork(ctx context.Context, organizationID string, intent activity.Intent) (work, error) {
+func (e *Engine) prepareMessageWork(ctx context.Context, by *caller, request *activity.Request) (work, error) {
 	var prepared *PreparedMessage
 	var err error
-	switch intent := intent.(type) {
+	organizationID := by.organization.ID
+	switch intent := request.Intent.(type) {
 	case activity.SignRawPayloadIntent:
 		prepared, err = e.readMessages(ctx, organizationID, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
 	case activity.SignRawPayloadsIntent:
@@ -92,7 +93,7 @@ func (e *Engine) prepareMessageWork(ctx context.Context, organizationID string, 
 	if err != nil {
 		return nil, err
 	}
-	return &signing{prepared: prepared.PreparedTransaction, message: prepared, intent: intent}, nil
+	return &signing{prepared: prepared.PreparedTransaction, message: prepared, intent: request.Intent}, nil
 }
 
 // readMessages reads payloads and finds the key that signs them.

@@ -74,11 +74,13 @@ func otpRequest(intent *activity.InitOTPAuthIntent) otp.Request {
 
 // issuing is a one-time password to be sent.
 type issuing struct {
-	issue *otp.Issue
-	now   func() time.Time
+	issue  *otp.Issue
+	intent activity.InitOTPAuthIntent
+	now    func() time.Time
 }
 
-func (e *Engine) prepareIssue(by *caller, intent activity.InitOTPAuthIntent) (work, error) {
+func (e *Engine) prepareIssue(_ context.Context, by *caller, request *activity.Request) (work, error) {
+	intent := request.Intent.(activity.InitOTPAuthIntent)
 	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return nil, err
 	}
@@ -86,12 +88,19 @@ func (e *Engine) prepareIssue(by *caller, intent activity.InitOTPAuthIntent) (wo
 	if err != nil {
 		return nil, refuseOTP(err)
 	}
-	return &issuing{issue: issue, now: e.config.Now}, nil
+	return &issuing{issue: issue, intent: intent, now: e.config.Now}, nil
 }
 
 func (i *issuing) summary() *chains.Summary { return nil }
 
 func (i *issuing) hazards() []chains.Hazard { return nil }
+
+func (i *issuing) effects(context.Context) ([]chains.Effect, []SigningKey, error) {
+	return []chains.Effect{{
+		Kind: chains.KindOTP, By: chains.BySigner, Function: "send",
+		Args: []chains.Arg{{Name: "contact", Value: i.intent.Contact}, {Name: "type", Value: i.intent.OTPType}},
+	}}, nil, nil
+}
 
 func (i *issuing) begin(now time.Time) store.Change { return i.issue.Reserve(now) }
 
@@ -111,7 +120,8 @@ type verifying struct {
 	engine       *Engine
 }
 
-func (e *Engine) prepareVerification(by *caller, request *activity.Request, intent activity.VerifyOTPIntent) (work, error) {
+func (e *Engine) prepareVerification(_ context.Context, by *caller, request *activity.Request) (work, error) {
+	intent := request.Intent.(activity.VerifyOTPIntent)
 	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return nil, err
 	}
@@ -128,6 +138,10 @@ func (e *Engine) prepareVerification(by *caller, request *activity.Request, inte
 func (v *verifying) summary() *chains.Summary { return nil }
 
 func (v *verifying) hazards() []chains.Hazard { return nil }
+
+func (v *verifying) effects(context.Context) ([]chains.Effect, []SigningKey, error) {
+	return []chains.Effect{{Kind: chains.KindOTP, By: chains.BySigner, Function: "redeem"}}, nil, nil
+}
 
 func (v *verifying) begin(now time.Time) store.Change { return v.verification.Attempt(now) }
 

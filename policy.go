@@ -188,12 +188,10 @@ type PolicyFunc func(ctx context.Context, asked Authorization) error
 // Authorize implements Policy.
 func (f PolicyFunc) Authorize(ctx context.Context, asked Authorization) error { return f(ctx, asked) }
 
-// withoutCode hides a one-time password that may still be good from a policy,
-// which may write down what it is asked.
-func withoutCode(intent activity.Intent) activity.Intent {
-	if verify, ok := intent.(activity.VerifyOTPIntent); ok {
-		verify.OTPCode = ""
-		return verify
+// redacted returns an intent without the secrets in it.
+func redacted(intent activity.Intent) activity.Intent {
+	if secret, ok := intent.(activity.Redacter); ok {
+		return secret.Redacted()
 	}
 	return intent
 }

@@ -42,7 +42,7 @@ func (e *Engine) shownTo(ctx context.Context, by *caller, record *activity.Recor
 		until := e.liveUntil(vote.StampedAt)
 		return vote.Credential != mine && (until.IsZero() || !e.config.Now().After(until))
 	})
-	if record.Request.Type == activity.TypeVerifyOTP && !by.submitted(record) {
+	if record.Request.Type.HasBearerResult() && !by.submitted(record) {
 		shown.Result = nil
 	}
 	if !record.Status.Waits() {

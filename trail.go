@@ -171,8 +171,11 @@ func (t *trail) withoutContents(text string, cause error) string {
 	if t == nil || t.request == nil {
 		return text
 	}
-	if intent, ok := t.request.Intent.(activity.InitOTPAuthIntent); ok {
-		return hide(hide(text, intent.Contact), intent.UserIdentifier)
+	if intent, ok := t.request.Intent.(activity.Personal); ok {
+		for _, personal := range intent.PersonalTexts() {
+			text = hide(text, personal)
+		}
+		return text
 	}
 	if !isMessage(t.request.Intent) {
 		return text

@@ -15,6 +15,9 @@ type work interface {
 	summary() *chains.Summary // nil if there is none
 	hazards() []chains.Hazard
 
+	// effects returns what the work does, and the keys that sign for it.
+	effects(ctx context.Context) ([]chains.Effect, []SigningKey, error)
+
 	// begin returns what happens to one-time passwords as the lease is taken;
 	// nil if nothing.
 	begin(now time.Time) store.Change
@@ -30,27 +33,36 @@ type outcome struct {
 	release  store.Change // happens if it is not
 }
 
+// preparers is the table of how the work of each activity type is prepared; those
+// of votes, which are no activities of their own, are in vote.go. What the type
+// looks like on the wire is a row of a table in package activity.
+var preparers = map[activity.Type]func(*Engine, context.Context, *caller, *activity.Request) (work, error){
+	activity.TypeSignTransaction: (*Engine).prepareSigning,
+	activity.TypeSignRawPayload:  (*Engine).prepareMessageWork,
+	activity.TypeSignRawPayloads: (*Engine).prepareMessageWork,
+	activity.TypeInitOTPAuth:     (*Engine).prepareIssue,
+	activity.TypeVerifyOTP:       (*Engine).prepareVerification,
+}
+
 // prepareWork is step 4.
 func (e *Engine) prepareWork(ctx context.Context, by *caller, request *activity.Request) (work, error) {
 	if request.GenerateAppProofs && e.config.ProofSigner == nil {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, "generateAppProofs", nil,
 			"app proofs are not available: this engine has no proof key")
 	}
-	switch intent := request.Intent.(type) {
-	case activity.SignTransactionIntent:
-		prepared, err := e.prepare(ctx, by.organization.ID, intent)
-		if err != nil {
-			return nil, err
-		}
-		return &signing{prepared: prepared}, nil
-	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
-		return e.prepareMessageWork(ctx, by.organization.ID, intent)
-	case activity.InitOTPAuthIntent:
-		return e.prepareIssue(by, intent)
-	case activity.VerifyOTPIntent:
-		return e.prepareVerification(by, request, intent)
+	prepare, served := preparers[request.Type]
+	if !served {
+		return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s is not served", request.Type)
 	}
-	return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s is not served", request.Type)
+	return prepare(e, ctx, by, request)
+}
+
+func (e *Engine) prepareSigning(ctx context.Context, by *caller, request *activity.Request) (work, error) {
+	prepared, err := e.prepare(ctx, by.organization.ID, request.Intent.(activity.SignTransactionIntent))
+	if err != nil {
+		return nil, err
+	}
+	return &signing{prepared: prepared}, nil
 }
 
 // signing is a transaction or message to be signed.
@@ -70,6 +82,15 @@ func (s *signing) summary() *chains.Summary {
 }
 
 func (s *signing) hazards() []chains.Hazard { return s.prepared.Hazards() }
+
+func (s *signing) effects(ctx context.Context) ([]chains.Effect, []SigningKey, error) {
+	effects, err := s.prepared.Effects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, err := s.prepared.Keys(ctx)
+	return effects, keys, err
+}
 
 func (s *signing) begin(time.Time) store.Change { return nil }
 

@@ -178,22 +178,13 @@ func (a *answer) result() {
 	a.buf = AppendResult(a.buf, a.Result)
 }
 
-// AppendResult appends a result's canonical JSON.
+// AppendResult appends a result's JSON: compact, members in the order of its type.
 func AppendResult(dst []byte, result Result) []byte {
-	dst = append(dst, '{')
-	switch result := result.(type) {
-	case SignTransactionResult:
-		dst = appendTextMember(dst, "signedTransaction", result.SignedTransaction)
-	case InitOTPAuthResult:
-		dst = appendTextMember(dst, "otpId", result.OTPID)
-	case VerifyOTPResult:
-		dst = appendTextMember(dst, "verificationToken", result.VerificationToken)
-	case SignRawPayloadResult:
-		dst = result.appendMembers(dst)
-	case SignRawPayloadsResult:
-		dst = result.appendMembers(dst)
+	encoded, err := marshal(result)
+	if err != nil {
+		panic("activity: a result cannot be encoded: " + err.Error())
 	}
-	return append(dst, '}')
+	return append(dst, encoded...)
 }
 
 // tail appends the members from votes to updatedAt.

@@ -46,6 +46,18 @@ type Intent interface {
 	ActivityType() Type
 }
 
+// Redacter is implemented by intents that hold a secret: Redacted returns the
+// intent without it, for policies, which may write down what they are asked.
+type Redacter interface {
+	Redacted() Intent
+}
+
+// Personal is implemented by intents with texts, such as mail addresses, that no
+// line of a log repeats.
+type Personal interface {
+	PersonalTexts() []string
+}
+
 // Result is what came of it: one of SignTransactionResult, InitOTPAuthResult,
 // VerifyOTPResult, SignRawPayloadResult, SignRawPayloadsResult.
 type Result interface {
@@ -60,6 +72,10 @@ type Operation struct {
 	// Named operations are for credentials that name their type, and not for
 	// those that are registered without a list of types.
 	Named bool
+
+	// Bearer results are as good as a key in the hands of their reader: only the
+	// credential that submitted the activity is shown them.
+	Bearer bool
 
 	intent       string // the member of the record's intent
 	result       string // the member of the record's result; empty: the operation has no activity of its own
@@ -78,7 +94,7 @@ var operations = []Operation{
 		decode: decodeSignTransaction, decodeResult: resultOf[SignTransactionResult],
 	},
 	{
-		Type: TypeVerifyOTP, Path: "verify_otp", intent: "verifyOtpIntent", result: "verifyOtpResult",
+		Type: TypeVerifyOTP, Path: "verify_otp", Bearer: true, intent: "verifyOtpIntent", result: "verifyOtpResult",
 		decode: decodeVerifyOTP, decodeResult: resultOf[VerifyOTPResult],
 	},
 	{
@@ -109,6 +125,13 @@ func Types() []Type {
 func (t Type) MustBeNamed() bool {
 	operation, err := operationOf(t)
 	return err != nil || operation.Named
+}
+
+// HasBearerResult reports whether the results of the type are for their submitter
+// only.
+func (t Type) HasBearerResult() bool {
+	operation, err := operationOf(t)
+	return err == nil && operation.Bearer
 }
 
 // operationOf returns the operation of a type. The error names the version

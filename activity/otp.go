@@ -96,6 +96,15 @@ func (c *SMSCustomization) read(reader *strictjson.Reader) error {
 	return reader.Object(optional("template", &c.Template))
 }
 
+// Redacted implements Redacter: the code may still be good.
+func (i VerifyOTPIntent) Redacted() Intent {
+	i.OTPCode = ""
+	return i
+}
+
+// PersonalTexts implements Personal.
+func (i InitOTPAuthIntent) PersonalTexts() []string { return []string{i.Contact, i.UserIdentifier} }
+
 func decodeVerifyOTP(parameters []byte, read parameterReader) (Intent, bool, error) {
 	var intent VerifyOTPIntent
 	proofs, err := read(parameters,

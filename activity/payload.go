@@ -80,20 +80,3 @@ func decodeSignRawPayloads(parameters []byte, read parameterReader) (Intent, boo
 	)
 	return intent, proofs, err
 }
-
-func (r *SignRawPayloadResult) appendMembers(dst []byte) []byte {
-	dst = appendTextMember(dst, "r", r.R)
-	dst = appendTextMember(dst, "s", r.S)
-	return appendTextMember(dst, "v", r.V)
-}
-
-func (r *SignRawPayloadsResult) appendMembers(dst []byte) []byte {
-	dst = append(appendMember(dst, "signatures"), '[')
-	for i := range r.Signatures {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(r.Signatures[i].appendMembers(append(dst, '{')), '}')
-	}
-	return append(dst, ']')
-}
