@@ -166,29 +166,29 @@ func TestClockSetBackDoesNotRepeat(t *testing.T) {
 // TestPanicReleasesTheLease: a backend that panics once does not keep the same
 // body from being tried again.
 func TestPanicReleasesTheLease(t *testing.T) {
-	f := enginetest.New(t)
-	fault := true
-	f.Signing.Before = func(context.Context) error {
-		if fault {
-			fault = false
-			panic("a fault of a backend")
-		}
-		return nil
-	}
-	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic was swallowed")
+	synctest.Test(t, func(t *testing.T) {
+		f := enginetest.New(t)
+		fault := true
+		f.Signing.Before = func(context.Context) error {
+			if fault {
+				fault = false
+				panic("a fault of a backend")
 			}
+			return nil
+		}
+		sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			_, _ = f.Engine.Submit(t.Context(), sent)
 		}()
-		_, _ = f.Engine.Submit(t.Context(), sent)
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), countersign.DefaultLeaseTTL/3)
-	defer cancel()
-	if _, err := f.Engine.Submit(ctx, sent); err != nil {
-		t.Error(err)
-	}
+		if _, err := f.Engine.Submit(t.Context(), sent); err != nil { // deadlocks if the lease is not released
+			t.Error(err)
+		}
+	})
 }
 
 // TestOthersAreShownNoProof: a reader who is not the submitter gets neither the

@@ -123,20 +123,19 @@ func serveOnce(t *testing.T, folder string, apiKey *enginetest.APIKey, body stri
 func postUntilServed(t *testing.T, url string, apiKey *enginetest.APIKey, body string) (answer []byte, err error) {
 	t.Helper()
 	header := apiKey.Header([]byte(body))
-	for range 200 {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte(body)))
-		if err != nil {
-			return nil, err
+	testenv.Await(t, "a server listens at "+url, func() bool {
+		request, requestErr := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte(body)))
+		if requestErr != nil {
+			t.Fatal(requestErr)
 		}
 		request.Header.Set(header.Name, header.Value)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			time.Sleep(50 * time.Millisecond)
-			continue
+		response, sendErr := http.DefaultClient.Do(request)
+		if sendErr != nil {
+			return false
 		}
 		answer, err = io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		return answer, err
-	}
-	return nil, fmt.Errorf("nobody listens at %s", url)
+		return true
+	})
+	return answer, err
 }

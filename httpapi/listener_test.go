@@ -14,10 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // limitedFiles makes this test binary the server of TestIdleStrangers.
@@ -92,7 +92,7 @@ func TestIdleStrangers(t *testing.T) {
 			}
 		}
 	}
-	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: testenv.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	for range 20 {
 		for _, request := range []struct {
 			method, url string

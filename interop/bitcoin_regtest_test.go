@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
@@ -44,15 +43,8 @@ func startRegtest(t *testing.T, miningAddress string) *regtest {
 	// The test's context ends the node, so that how it ends says nothing.
 	t.Cleanup(func() { _ = command.Wait() })
 	node := &regtest{"http://" + rpc}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		_, err := node.call(t, "getblockcount")
-		if err == nil {
-			return node
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("btcd does not answer: %v", err)
-		}
-	}
+	testenv.Await(t, "btcd answers", func() bool { _, err := node.call(t, "getblockcount"); return err == nil })
+	return node
 }
 
 func (n *regtest) call(t *testing.T, method string, params ...any) (json.RawMessage, error) {

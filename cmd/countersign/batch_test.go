@@ -284,8 +284,8 @@ func TestKilledImport(t *testing.T) {
 	t.Logf("%d of %d imports killed, %d keys acknowledged", killed, rounds, len(acknowledged))
 }
 
-// importAndKill starts an import and kills it after a random number of answers
-// and a random time.
+// importAndKill starts an import and kills it after a random number of answers,
+// while it has more lines to read.
 func importAndKill(t *testing.T, s *session, in []byte) (answers []byte, killed bool) {
 	t.Helper()
 	command := s.command("keys", "import", "--jsonl")
@@ -300,13 +300,20 @@ func importAndKill(t *testing.T, s *session, in []byte) (answers []byte, killed 
 		}
 		stdin.Close()
 	}()
-	timer := time.AfterFunc(time.Duration(rand.IntN(120))*time.Millisecond, func() { _ = command.Process.Kill() })
-	defer timer.Stop()
-	answers, err := io.ReadAll(stdout)
+	last := rand.IntN(bytes.Count(in, []byte("\n")))
+	reader := bufio.NewReader(stdout)
+	for range last {
+		line, err := reader.ReadBytes('\n')
+		if answers = append(answers, line...); err != nil {
+			t.Fatalf("it ended by itself: %v", err)
+		}
+	}
+	_ = command.Process.Kill()
+	rest, err := io.ReadAll(reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answers, command.Wait() != nil
+	return append(answers, rest...), command.Wait() != nil
 }
 
 func identify(t *testing.T, line []byte) (publicKey, id string) {

@@ -203,7 +203,7 @@ const lineOfCode = "\x1b[38;5;231;48;5;16m"
 // frames waits until a code, or enough of several, was drawn, and returns them.
 func (p *person) frames() [][][]bool {
 	p.t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience); ; time.Sleep(20 * time.Millisecond) {
 		screen := p.shown()
 		if whole, single := singleCode(screen); single {
 			return [][][]bool{whole}

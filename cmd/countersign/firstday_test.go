@@ -17,6 +17,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const firstPolicy = `schema: countersign.policy/1
@@ -65,14 +66,14 @@ func TestFirstDay(t *testing.T) {
 	addKey(t, s, path("ci-old.json"), "ci-new.json")
 	n.reloads(t)
 	next := trusted.client(t, url, path("ci-new.json"))
-	eventually(t, "the new key", func() bool { _, err := next.WhoAmI(t.Context()); return err == nil })
+	testenv.Await(t, "the new key", func() bool { _, err := next.WhoAmI(t.Context()); return err == nil })
 	old := ci.use(next)
 	ci.more(8)
 	removeKey(t, s, path("ci-old.json"))
 	renewed := writeCertificate(t, s.dir)
 	trusted.add(renewed)
 	n.reloads(t)
-	eventually(t, "the end of the old key", func() bool { _, err := old.WhoAmI(t.Context()); return err != nil })
+	testenv.Await(t, "the end of the old key", func() bool { _, err := old.WhoAmI(t.Context()); return err != nil })
 	if served := trusted.served(t, url); !served.Equal(renewed) {
 		t.Error("the old certificate is served")
 	}
@@ -312,15 +313,5 @@ func (n *node) reloads(t *testing.T) {
 	t.Helper()
 	if err := n.command.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// eventually waits for what another process is about to do.
-func eventually(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !happened(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s does not come", what)
-		}
 	}
 }

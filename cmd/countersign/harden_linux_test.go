@@ -8,7 +8,8 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestSignLeavesNoCoreDump looks at the limits of a process that holds keys.
@@ -73,15 +74,13 @@ func TestSecretsAreReadByAHardenedProcess(t *testing.T) {
 			}
 			path := fmt.Sprintf("/proc/%d/limits", command.Process.Pid)
 			hardened := regexp.MustCompile(`(?m)^Max core file size +0 +0 `)
-			for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			testenv.Await(t, "it is hardened", func() bool {
 				limits, err := os.ReadFile(path)
-				if err != nil || time.Now().After(end) {
-					t.Fatalf("it waits for the secret and is not hardened: %v", err)
+				if err != nil {
+					t.Fatalf("it ended before it was hardened: %v", err)
 				}
-				if hardened.Match(limits) {
-					break
-				}
-			}
+				return hardened.Match(limits)
+			})
 			in.Close()
 			_ = command.Wait() // there is no secret
 		})

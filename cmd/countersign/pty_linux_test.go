@@ -10,9 +10,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // person is who sits at the terminal of a call: reads what comes and types.
@@ -84,20 +85,20 @@ func (p *person) read() {
 // sees waits until a text comes, behind those that were waited for before.
 func (p *person) sees(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	defer func() {
+		if p.t.Failed() {
+			p.t.Logf("waiting for %q; the screen:\n%s", text, p.shown())
+		}
+	}()
+	testenv.Await(p.t, text, func() bool {
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		at := strings.Index(p.screen.String()[p.seen:], text)
 		if at >= 0 {
 			p.seen += at + len(text)
 		}
-		p.mu.Unlock()
-		if at >= 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			p.t.Fatalf("%q did not come; the screen:\n%s", text, p.shown())
-		}
-	}
+		return at >= 0
+	})
 }
 
 // shown returns all that was on the screen, what was typed too unless it was
@@ -118,11 +119,7 @@ func (p *person) types(text string) {
 // hidden waits until what is typed is not shown.
 func (p *person) hidden() {
 	p.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); p.echoes(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			p.t.Fatal("what is typed is shown")
-		}
-	}
+	testenv.Await(p.t, "what is typed is not shown", func() bool { return !p.echoes() })
 }
 
 func (p *person) echoes() bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // setMember is a command of the scripts: member VARIABLE FILE NAME.NAME… sets a
@@ -35,7 +36,7 @@ func setMember(ts *testscript.TestScript, _ bool, args []string) {
 // printed into the file where it listens, and sets URL to it.
 func setURL(ts *testscript.TestScript, _ bool, args []string) {
 	var ready struct{ Listening string }
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testenv.Patience); ; time.Sleep(10 * time.Millisecond) {
 		content, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && json.Unmarshal(content, &ready) == nil {
 			break

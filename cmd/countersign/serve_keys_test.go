@@ -30,7 +30,7 @@ func TestPlantedKeyFileIsLoggedAndCounted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, keysName, "keys", planted+".age"), []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the planted file", func() bool {
+	testenv.Await(t, "the planted file", func() bool {
 		// A request for a key that is not there has the server look again.
 		body := signBody(s.by.organizationID, planted, vectorUnsigned, time.Now())
 		_, err := n.post(t.Context(), "submit/sign_transaction", body)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -138,11 +139,7 @@ func TestHangup(t *testing.T) {
 		}
 	}
 	hangUp()
-	for end := time.Now().Add(20 * time.Second); whoami(added) != nil; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the new user is not let in")
-		}
-	}
+	testenv.Await(t, "the new user is let in", func() bool { return whoami(added) == nil })
 	s.edit(t, "    users:\n", "    usrs:\n")
 	hangUp()
 	if err := whoami(n.client); err != nil {

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const (
@@ -241,14 +242,14 @@ func TestProgress(t *testing.T) {
 	in, out := pipes(t, command.StdinPipe, command.StdoutPipe)
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	p := sit(t, command)
-	for i := 0; !strings.Contains(p.shown(), "kB"); i++ {
+	i := 0
+	testenv.Await(t, "progress is shown", func() bool {
 		if _, err := io.WriteString(in, intentLine(fixtureAddress, testTransaction(i))); err != nil {
 			t.Fatal(err)
 		}
-		if time.Sleep(time.Millisecond); i == 20_000 {
-			t.Fatalf("no progress is shown: %q", p.shown())
-		}
-	}
+		i++
+		return strings.Contains(p.shown(), "kB")
+	})
 	in.Close()
 	if status := p.ends(); status != exitSuccess {
 		t.Errorf("exit status %d; the screen:\n%s", status, p.shown())

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -140,7 +141,6 @@ func TestTwoWriters(t *testing.T) {
 // TestKeyOfAnotherProcess finds keys that another Store adds, by each way there
 // is, at once and after the directory has been quiet for a while.
 func TestKeyOfAnotherProcess(t *testing.T) {
-	testenv.Slow(t)
 	dir := filepath.Join(t.TempDir(), "keys")
 	writer, err := file.Create(dir, passphrase, fast)
 	must(t, err)
@@ -148,7 +148,8 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 	reader := reopen(t, dir)
 	for round := range 3 {
 		if round == 2 {
-			time.Sleep(2100 * time.Millisecond) // the directory settles
+			past := time.Now().Add(-time.Minute)
+			must(t, os.Chtimes(filepath.Join(dir, "keys"), past, past)) // the directory has settled
 			if _, err := reader.Find(t.Context(), "org", keystore.ByID(stranger)); !errors.Is(err, keystore.ErrKeyNotFound) {
 				t.Fatal(err)
 			}
@@ -203,7 +204,7 @@ func TestBadFileWhileOpen(t *testing.T) {
 func TestLocked(t *testing.T) {
 	x := newAttacked(t)
 	impatient := fast
-	impatient.LockWait = 30 * time.Millisecond
+	impatient.LockWait = time.Millisecond
 	store, err := file.Open(t.Context(), x.dir, passphrase, impatient)
 	must(t, err)
 	defer store.Close()
@@ -226,23 +227,27 @@ func TestLocked(t *testing.T) {
 // TestLockedByTheBusy: a writer that gets on is waited for, for longer than one
 // that does not.
 func TestLockedByTheBusy(t *testing.T) {
-	testenv.Slow(t)
 	x := newAttacked(t)
-	store := reopen(t, x.dir)
-	unlock := file.Lock(t, x.dir)
-	begun := time.Now()
-	go func() {
-		defer unlock()
-		for time.Since(begun) < file.DefaultLockWait+file.DefaultLockWait/2 {
-			time.Sleep(10 * time.Millisecond)
-			now := time.Now()
-			_ = os.Chtimes(filepath.Join(x.dir, "lock"), now, now)
+	synctest.Test(t, func(t *testing.T) {
+		store, err := file.Open(t.Context(), x.dir, passphrase, fast)
+		must(t, err)
+		defer store.Close()
+		unlock := file.Lock(t, x.dir)
+		begun := time.Now()
+		const busy = 10 * file.DefaultLockWait
+		go func() {
+			defer unlock()
+			for time.Since(begun) < busy {
+				time.Sleep(file.DefaultLockWait / 2)
+				now := time.Now()
+				_ = os.Chtimes(filepath.Join(x.dir, "lock"), now, now)
+			}
+		}()
+		if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
+			t.Error(err)
 		}
-	}()
-	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
-		t.Error(err)
-	}
-	if waited := time.Since(begun); waited < file.DefaultLockWait {
-		t.Errorf("it was written to after %v, while it was locked", waited)
-	}
+		if waited := time.Since(begun); waited < busy {
+			t.Errorf("it was written to after %v, while it was locked", waited)
+		}
+	})
 }

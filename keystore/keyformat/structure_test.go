@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/crypto/cryptobyte"
 	tag "golang.org/x/crypto/cryptobyte/asn1"
@@ -293,7 +292,7 @@ func refuseWeb3(t *testing.T, what string, file map[string]any, password string)
 		t.Fatal(err)
 	}
 	key, err := keyformat.ParseWeb3(text, []byte(password))
-	refused(t, time.Now(), key, err, keyformat.ErrMalformed, "web3: malformed: crypto")
+	refused(t, key, err, keyformat.ErrMalformed, "web3: malformed: crypto")
 }
 
 // TestHexRefused: a secret in hex that is not one; the error does not repeat it.
@@ -307,7 +306,7 @@ func TestHexRefused(t *testing.T) {
 		"0X" + wikiSecret[:62] + " 1": "a character that is not a hex digit",
 	} {
 		key, err := keyformat.ParseHex(keystore.CurveSecp256k1, []byte(text))
-		refused(t, time.Now(), key, err, nil, problem)
+		refused(t, key, err, nil, problem)
 		if err != nil && text != "" && strings.Contains(err.Error(), text[:min(8, len(text))]) {
 			t.Errorf("the secret is in %v", err)
 		}
@@ -332,7 +331,7 @@ func TestWrongPasswordByPadding(t *testing.T) {
 	} {
 		file := encryptedBlocks(t, unhex(t, data), derived, kdf)
 		key, err := keyformat.ParsePKCS8(inPEM("ENCRYPTED PRIVATE KEY", file), []byte(structurePassword))
-		refused(t, time.Now(), key, err, keyformat.ErrPassword, "wrong password")
+		refused(t, key, err, keyformat.ErrPassword, "wrong password")
 		if t.Failed() {
 			t.Fatal(name)
 		}

@@ -124,7 +124,7 @@ var faults = map[string]*broken{
 // closeLater returns before it closes: long before, so that those who sign meanwhile
 // come to sign on any machine.
 func closeLater(store *memory.Store) error {
-	time.AfterFunc(5*time.Second, func() { _ = store.Close() })
+	time.AfterFunc(time.Minute, func() { _ = store.Close() })
 	return nil
 }
 

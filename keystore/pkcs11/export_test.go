@@ -17,8 +17,11 @@ func (s *Store) scannedAt(at time.Time) {
 	<-s.scanning
 }
 
-// ShortenClose makes Close wait for hanging calls no longer than a moment.
-func (s *Store) ShortenClose() { s.settings.closeTimeout = time.Millisecond }
+// SetCloseTimeout changes how long Close waits for hanging calls.
+func (s *Store) SetCloseTimeout(to time.Duration) { s.settings.closeTimeout = to }
+
+// Closing is closed when Close has begun.
+func (s *Store) Closing() <-chan struct{} { return s.pool.closed }
 
 // ModulesOpen returns how many modules the process has open.
 func ModulesOpen() int {

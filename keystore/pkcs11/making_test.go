@@ -12,6 +12,7 @@ import (
 	miekg "github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/internal/faultproxy"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -203,19 +204,19 @@ func TestMakingHangs(t *testing.T) {
 			go func() {
 				made <- errOfInfo(r.store.Add(ctx, "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: own}))
 			}()
-			r.await(t, "it hangs", func() bool { return r.proxy.Calls(c.begun) == calls })
+			testenv.Await(t, "it hangs", func() bool { return r.proxy.Calls(c.begun) == calls })
 			cancel()
 			select {
 			case err := <-made:
 				if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), c.want) {
 					t.Errorf("%v, want context.Canceled and %q", err, c.want)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(testenv.Patience):
 				t.Error("it hangs for longer than its context lasts")
 			}
 			keystore.Wipe(own) // it is the caller's again
 			c.release(r.proxy)
-			r.await(t, "the key is removed", func() bool { return r.proxy.Calls(faultproxy.DestroyObject) >= removed })
+			testenv.Await(t, "the key is removed", func() bool { return r.proxy.Calls(faultproxy.DestroyObject) >= removed })
 			r.mustSign(t, "afterwards") // in the one session, when the other operation is over
 			if left := b.objects(t); left != before {
 				t.Errorf("%d objects on the token, want %d", left, before)
@@ -248,7 +249,7 @@ func TestLeavingWhileMaking(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.await(t, "the others are removed", func() bool { return b.objects(t) == want })
+	testenv.Await(t, "the others are removed", func() bool { return b.objects(t) == want })
 	r.mustSign(t, "afterwards")
 }
 
@@ -265,7 +266,7 @@ func TestScanHangs(t *testing.T) {
 			t.Errorf("who can wait: %v", err)
 		}
 	}()
-	r.await(t, "it hangs", func() bool { return r.proxy.Calls(faultproxy.FindObjectsInit) > calls })
+	testenv.Await(t, "it hangs", func() bool { return r.proxy.Calls(faultproxy.FindObjectsInit) > calls })
 	for what, try := range map[string]func(ctx context.Context) error{
 		"Find": func(ctx context.Context) error {
 			return errOf(r.store.Find(ctx, "org", keystore.ByID("unknown")))
@@ -286,7 +287,7 @@ func TestScanHangs(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v, want context.DeadlineExceeded", what, err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(testenv.Patience):
 			t.Errorf("%s hangs for longer than its context lasts", what)
 		}
 		cancel()
@@ -313,10 +314,10 @@ func TestCloseWhileWaiting(t *testing.T) {
 		}()
 	}
 	start(first)
-	r.await(t, "the first hangs", func() bool { return r.proxy.Signing() == 1 })
+	testenv.Await(t, "the first hangs", func() bool { return r.proxy.Signing() == 1 })
 	refused := r.proxy.Calls(faultproxy.OpenSession)
 	start(second)
-	r.await(t, "the second waits", func() bool { return r.proxy.Calls(faultproxy.OpenSession) > refused })
+	testenv.Await(t, "the second waits", func() bool { return r.proxy.Calls(faultproxy.OpenSession) > refused })
 	go func() { closed <- r.store.Close() }()
 	if err := <-second; err != keystore.ErrClosed {
 		t.Errorf("the second: %v, want ErrClosed", err)

@@ -250,7 +250,7 @@ func TestLookUpsDoNotWaitForAScan(t *testing.T) {
 	r.proxy.Fail(faultproxy.FindObjectsInit, faultproxy.Hold)
 	before, ended := r.proxy.Calls(faultproxy.FindObjectsInit), make(chan error, 1)
 	go func() { ended <- errOf(r.store.Find(t.Context(), "org", keystore.ByID("unknown"))) }()
-	r.await(t, "the scan hangs", func() bool { return r.proxy.Calls(faultproxy.FindObjectsInit) > before })
+	testenv.Await(t, "the scan hangs", func() bool { return r.proxy.Calls(faultproxy.FindObjectsInit) > before })
 	r.mustSign(t, "meanwhile")
 	if _, err := r.store.Find(t.Context(), "org", keystore.ByID(r.keys[0].ID())); err != nil {
 		t.Errorf("look-up meanwhile: %v", err)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	miekg "github.com/miekg/pkcs11"
 
@@ -34,14 +33,15 @@ func TestCloseBetweenTries(t *testing.T) {
 		_, err := signer.Sign(nil, make([]byte, 32), crypto.SHA256)
 		signed <- err
 	}()
-	for proxy.Calls(faultproxy.SignInit) == calls {
-		time.Sleep(time.Millisecond)
-	}
+	testenv.Await(t, "the signature hangs", func() bool { return proxy.Calls(faultproxy.SignInit) > calls })
 	go func() { closed <- signer.Close() }()
-	for signer.mu.TryRLock() { // until Close waits
-		signer.mu.RUnlock()
-		time.Sleep(time.Millisecond)
-	}
+	testenv.Await(t, "Close waits", func() bool {
+		free := signer.mu.TryRLock()
+		if free {
+			signer.mu.RUnlock()
+		}
+		return !free
+	})
 	logins := proxy.Calls(faultproxy.Login)
 	proxy.Release(faultproxy.SignInit)
 	if err := <-signed; !errors.Is(err, keystore.ErrClosed) {

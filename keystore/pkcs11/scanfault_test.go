@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	miekg "github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/internal/faultproxy"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
@@ -150,21 +150,11 @@ func TestLoginEndsDuringScan(t *testing.T) {
 		defer close(done)
 		r.mustList(t, "until a signature logs in")
 	}()
-	r.await(t, "the search has ended", func() bool { return r.proxy.Calls(faultproxy.FindObjectsFinal) > searched })
+	testenv.Await(t, "the search has ended", func() bool { return r.proxy.Calls(faultproxy.FindObjectsFinal) > searched })
 	r.mustSign(t, "beside the scan")
 	r.proxy.Release(faultproxy.FindObjectsFinal)
 	<-done
 	r.mustSign(t, "after the scan")
-}
-
-// await polls for what the token does not report.
-func (r *rig) await(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !happened(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not after 20 s", what)
-		}
-	}
 }
 
 // TestTooManyObjects: a token that never stops finding objects is not believed.

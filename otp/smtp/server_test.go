@@ -29,7 +29,7 @@ type server struct {
 	mu       sync.Mutex
 	received []received
 	refuse   error         // answer to DATA
-	delay    time.Duration // before the answer to DATA
+	release  chan struct{} // if any, the answer to DATA waits for its end
 }
 
 type received struct {
@@ -97,7 +97,7 @@ func selfSigned(t *testing.T) tls.Certificate {
 func (s *server) config(change func(*smtp.Config)) smtp.Config {
 	config := smtp.Config{
 		Host: "localhost", Port: s.port, From: "codes@example.com", HELO: "test.example.com",
-		TLS: &tls.Config{RootCAs: s.roots}, Timeout: 5 * time.Second,
+		TLS: &tls.Config{RootCAs: s.roots}, Timeout: time.Hour,
 	}
 	if change != nil {
 		change(&config)
@@ -146,7 +146,9 @@ func (s *session) Data(r io.Reader) error {
 	}
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
-	time.Sleep(s.server.delay)
+	if s.server.release != nil {
+		<-s.server.release
+	}
 	if s.server.refuse != nil {
 		return s.server.refuse
 	}

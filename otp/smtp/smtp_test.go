@@ -238,9 +238,10 @@ func TestSlowServers(t *testing.T) {
 	}
 	defer func() { _ = silent.Close() }()
 	slow := serve(t, nil)
-	slow.delay = 3 * time.Second
+	slow.release = make(chan struct{})
+	defer close(slow.release)
 	for name, config := range map[string]smtp.Config{
-		"silent": {Host: "127.0.0.1", Port: silent.Addr().(*net.TCPAddr).Port, From: "a@example.com"},
+		"silent": {Host: "127.0.0.1", Port: silent.Addr().(*net.TCPAddr).Port, From: "a@example.com", Timeout: time.Hour},
 		"slow":   slow.config(nil),
 	} {
 		sender, err := smtp.New(config)
@@ -248,12 +249,10 @@ func TestSlowServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		started := time.Now()
-		err = sender.Send(ctx, message)
-		cancel()
-		if err == nil || time.Since(started) > 2500*time.Millisecond {
-			t.Errorf("%s: after %v: %v", name, time.Since(started), err)
+		if err := sender.Send(ctx, message); err == nil {
+			t.Errorf("%s: sent", name)
 		}
+		cancel()
 	}
 }
 

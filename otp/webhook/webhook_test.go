@@ -121,10 +121,9 @@ func TestSlow(t *testing.T) {
 	defer close(release)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	started := time.Now()
-	err := newSender(t, server.URL, nil).Send(ctx, message)
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(started) > 5*time.Second {
-		t.Errorf("after %v: %v", time.Since(started), err)
+	err := newSender(t, server.URL, func(c *webhook.Config) { c.Timeout = time.Hour }).Send(ctx, message)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }
 

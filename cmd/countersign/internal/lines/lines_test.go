@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
@@ -167,23 +168,25 @@ func TestBrokenOutputStops(t *testing.T) {
 // TestBoundedMemory: an output that stands still holds the input up.
 func TestBoundedMemory(t *testing.T) {
 	for name, run := range runners {
-		ctx, cancel := context.WithCancel(t.Context())
-		in := &endless{}
-		receive, out := io.Pipe()
-		ended := make(chan error, 1)
-		go func() {
-			_, err := run(ctx, in, out, echo)
-			ended <- err
-		}()
-		time.Sleep(200 * time.Millisecond)
-		if taken := in.taken.Load(); taken > 48<<20 {
-			t.Errorf("%s: %d MiB were read while nobody takes an answer", name, taken>>20)
-		}
-		cancel()
-		receive.Close()
-		if err := <-ended; err == nil {
-			t.Errorf("%s: ended without an error", name)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			in := &endless{}
+			receive, out := io.Pipe()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := run(ctx, in, out, echo)
+				ended <- err
+			}()
+			synctest.Wait() // until all are blocked by the answer that is not taken
+			if taken := in.taken.Load(); taken > 48<<20 {
+				t.Errorf("%s: %d MiB were read while no answer is taken", name, taken>>20)
+			}
+			cancel()
+			receive.Close()
+			if err := <-ended; err == nil {
+				t.Errorf("%s: ended without an error", name)
+			}
+		})
 	}
 }
 
