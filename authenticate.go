@@ -13,13 +13,14 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// caller is who sent a request: known by a stamp that verified.
+// caller is the user that sent a request, known by a stamp that verified; or the one
+// that a call without a stamp is judged as.
 type caller struct {
 	organization *Organization
 	member       *Member
-	sent         *stamp.Stamp
-	decision     Decision // of the policy, once it was asked
-	waits        bool     // the decision needs more votes than the caller's
+	sent         *stamp.Stamp // nil of a call, whose member has no Credential
+	decision     Decision     // of the policy, once it was asked
+	waits        bool         // the decision needs more votes than the caller's
 }
 
 // may reports whether the caller's credential may submit activities of a type.
@@ -109,6 +110,9 @@ func (c *caller) vote(selection activity.Selection, message string, stampedAt, n
 	id, err := uuid.NewV7()
 	if err != nil {
 		return activity.Vote{}, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the vote's id")
+	}
+	if c.sent == nil {
+		return c.localVote(id, stampedAt, now), nil
 	}
 	return activity.Vote{
 		ID:         id.String(),

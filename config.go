@@ -56,12 +56,14 @@ type Config struct {
 	Policy Policy
 
 	// Submitter is the user that calls without a stamp are judged as:
-	// SignTransaction and PrepareTransaction. Default: with a Policy those calls
-	// are refused, as a Policy judges users.
+	// SignTransaction and PrepareTransaction. Under a Policy that is a Decider they
+	// are charged to its limits and recorded in Store, with the scheme LOCAL; what
+	// needs approvals is refused. Default: with a Policy those calls are refused,
+	// as a Policy judges users.
 	Submitter *User
 
-	// Store keeps the activities. The engine closes it.
-	// Default: one in memory, with its defaults.
+	// Store keeps the activities, and counts limits. The engine closes it.
+	// Default: with a Directory one in memory, with its defaults; otherwise none.
 	Store store.Store
 
 	// Log appends each completed activity to the log of its organization, in the
@@ -132,7 +134,7 @@ func (c *Config) setDefaults() error {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Directory == nil {
+	if c.Directory == nil && c.Store == nil {
 		return nil
 	}
 	setDefault(&c.MaxRequestAge, DefaultMaxRequestAge)

@@ -74,15 +74,6 @@ func (e *Engine) decideAbout(ctx context.Context, asked Authorization) (Decision
 	return decision, nil
 }
 
-// refuseUncharged refuses what cannot be charged: no limit is ever left out.
-func refuseUncharged(decision *Decision) error {
-	if len(decision.Charges) == 0 {
-		return nil
-	}
-	return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
-		"not authorized: limit %s is charged with the lease of a submitted request, which this call is not: use Submit", decision.Charges[0].Limit)
-}
-
 // refuseWaiting refuses what has to wait for approvals and cannot.
 func refuseWaiting(groups []Approval, votes []Vote, submitter string, now time.Time) error {
 	for i := range groups {
@@ -110,52 +101,41 @@ func (e *Engine) authorize(ctx context.Context, asked Authorization) error {
 	return e.refusePolicy(e.config.Policy.Authorize(ctx, asked))
 }
 
-// submitter is the user that a call without a stamp is judged as; nil if there
-// is no policy.
-func (e *Engine) submitter(ctx context.Context, organizationID string) (*User, error) {
-	switch {
-	case e.config.Policy == nil:
-		return nil, nil
-	case e.config.Submitter == nil:
-		return nil, activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
-			"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
+// checkSubmitter refuses a call without a stamp if there is a policy, and no user
+// that the call is judged as.
+func (e *Engine) checkSubmitter() error {
+	if e.config.Policy == nil || e.config.Submitter != nil {
+		return nil
 	}
-	return e.config.Submitter, nil
+	return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+		"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
 }
 
-// decideCall is step 5 of a call without a stamp. by is nil without a policy.
-func (e *Engine) decideCall(ctx context.Context, organizationID string, by *User, intent activity.Intent, prepared *PreparedTransaction) error {
+// decideCall is step 5 of a call without a stamp. What a Decider judges is judged
+// anew when it is signed: see call. spent is as in decide.
+func (e *Engine) decideCall(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction, spent SpentReader) error {
+	if err := e.checkSubmitter(); err != nil || e.config.Policy == nil && len(prepared.hazards) == 0 {
+		return err
+	}
 	organization, err := e.organizationOf(ctx, organizationID)
 	if err != nil {
 		return err
 	}
-	if by == nil {
+	if e.config.Policy == nil {
 		return e.refuseHazards(intent, organization, prepared.hazards, nil)
 	}
-	if organization == nil {
-		organization = &Organization{ID: organizationID}
-	}
-	task := &signing{prepared: prepared}
-	effects, keys, err := task.effects(ctx)
+	by, task, now := e.localCaller(organization, organizationID), &signing{prepared: prepared}, e.config.Now()
+	votes := by.votes(now)
+	decision, err := e.decide(ctx, by, intent, task, votes, spent)
 	if err != nil {
 		return err
 	}
-	now := e.config.Now()
-	votes := []Vote{{User: *by, At: now}}
-	decision, err := e.decideAbout(ctx, Authorization{
-		Organization: organization, User: *by, Intent: intent, Summary: task.summary(), Hazards: prepared.hazards,
-		Effects: effects, Keys: keys, Votes: votes, Now: now, Readings: prepared.reading,
-	})
-	if err != nil {
+	if err := refuseWaiting(decision.Approvals, votes, by.member.User.ID, now); err != nil {
 		return err
 	}
-	if err := refuseWaiting(decision.Approvals, votes, by.ID, now); err != nil {
+	if err := e.refuseUncharged(decision.Charges); err != nil {
 		return err
 	}
-	if err := refuseUncharged(&decision); err != nil {
-		return err
-	}
-	decision.Readings = prepared.reading.Digest()
-	prepared.decision = decision
+	prepared.call = e.callOf(by, intent)
 	return nil
 }

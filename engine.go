@@ -20,6 +20,7 @@ type Engine struct {
 
 	sweeping  sync.WaitGroup
 	lastSweep atomic.Int64 // UnixNano
+	lastCall  atomic.Int64 // UnixMilli: the time of the latest call without a stamp
 }
 
 // New returns an engine, or an error that names what cannot be right in its
@@ -72,8 +73,11 @@ func SignTransaction(ctx context.Context, keys keystore.Keystore, organizationID
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
 func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
-	prepared, err := e.PrepareTransaction(ctx, organizationID, intent)
+	prepared, err := e.prepare(ctx, organizationID, intent)
 	if err != nil {
+		return activity.SignTransactionResult{}, err
+	}
+	if err := e.decideCall(ctx, organizationID, intent, prepared, nil); err != nil {
 		return activity.SignTransactionResult{}, err
 	}
 	return prepared.Sign(ctx)
@@ -95,6 +99,9 @@ func (e *Engine) sweep() {
 		defer cancel()
 		if _, err := e.config.Store.Sweep(ctx, now); err != nil {
 			e.config.Logger.Error("sweep of the store", "cause", err)
+		}
+		if e.config.Directory == nil {
+			return
 		}
 		if err := e.ResumeWaiting(ctx); err != nil {
 			e.config.Logger.Error("activities that wait", "cause", err)

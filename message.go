@@ -29,7 +29,7 @@ type PreparedMessage struct {
 // SignMessage signs a message with a key of the organization, if it is a structure
 // that the engine reads and all its hazards are allowed. A hash is refused.
 func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
-	prepared, err := e.PrepareMessage(ctx, organizationID, intent)
+	prepared, err := e.prepareMessages(ctx, organizationID, intent, nil, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
 	if err != nil {
 		return activity.SignRawPayloadResult{}, err
 	}
@@ -42,7 +42,7 @@ func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent 
 
 // SignMessages signs several messages with one key, all or none.
 func (e *Engine) SignMessages(ctx context.Context, organizationID string, intent activity.SignRawPayloadsIntent) (activity.SignRawPayloadsResult, error) {
-	prepared, err := e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
+	prepared, err := e.prepareMessages(ctx, organizationID, intent, nil, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
 	if err != nil {
 		return activity.SignRawPayloadsResult{}, err
 	}
@@ -52,7 +52,7 @@ func (e *Engine) SignMessages(ctx context.Context, organizationID string, intent
 
 // PrepareMessage does everything that SignMessage does except sign.
 func (e *Engine) PrepareMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (*PreparedMessage, error) {
-	return e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
+	return e.prepareMessages(ctx, organizationID, intent, e.spentSoFar(), intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
 }
 
 // PrepareMessages is PrepareMessage for an intent of either kind: a
@@ -62,18 +62,18 @@ func (e *Engine) PrepareMessages(ctx context.Context, organizationID string, int
 	case activity.SignRawPayloadIntent:
 		return e.PrepareMessage(ctx, organizationID, intent)
 	case activity.SignRawPayloadsIntent:
-		return e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
+		return e.prepareMessages(ctx, organizationID, intent, e.spentSoFar(), intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
 	}
 	return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%s is no message", intent.ActivityType())
 }
 
-// prepareMessages prepares a call without a stamp.
-func (e *Engine) prepareMessages(ctx context.Context, organizationID string, intent activity.Intent, signWith, encoding, hash string, payloads []string) (*PreparedMessage, error) {
+// prepareMessages prepares a call without a stamp. spent is as in decide.
+func (e *Engine) prepareMessages(ctx context.Context, organizationID string, intent activity.Intent, spent SpentReader, signWith, encoding, hash string, payloads []string) (*PreparedMessage, error) {
 	prepared, err := e.readMessages(ctx, organizationID, signWith, encoding, hash, payloads)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.decidePrepared(ctx, organizationID, intent, prepared.PreparedTransaction); err != nil {
+	if err := e.decideCall(ctx, organizationID, intent, prepared.PreparedTransaction, spent); err != nil {
 		return nil, err
 	}
 	return prepared, nil
@@ -129,8 +129,23 @@ func (t chainTable) readMessages(now func() time.Time, encoding, hash string, pa
 	return tx, nil
 }
 
-// Sign signs the messages, and returns their signatures in order, or none.
+// Sign signs the messages, and returns their signatures in order, or none. It is
+// judged, charged and recorded as PreparedTransaction.Sign is.
 func (p *PreparedMessage) Sign(ctx context.Context) ([]activity.SignRawPayloadResult, error) {
+	if p.call == nil {
+		return p.sign(ctx)
+	}
+	result, err := p.call.sign(ctx, &signing{prepared: p.PreparedTransaction, message: p, intent: p.call.intent})
+	if err != nil {
+		return nil, err
+	}
+	if several, ok := result.(activity.SignRawPayloadsResult); ok {
+		return several.Signatures, nil
+	}
+	return []activity.SignRawPayloadResult{result.(activity.SignRawPayloadResult)}, nil
+}
+
+func (p *PreparedMessage) sign(ctx context.Context) ([]activity.SignRawPayloadResult, error) {
 	signed, err := p.signing.AppendSigned(ctx, nil)
 	if err != nil {
 		return nil, refuseTransaction(err)
@@ -150,9 +165,9 @@ func (p *PreparedMessage) Sign(ctx context.Context) ([]activity.SignRawPayloadRe
 	return signatures, nil
 }
 
-// perform signs as a submitted request asks.
+// perform signs as an intent asks.
 func (p *PreparedMessage) perform(ctx context.Context, intent activity.Intent) (activity.Result, error) {
-	signatures, err := p.Sign(ctx)
+	signatures, err := p.sign(ctx)
 	if err != nil {
 		return nil, err
 	}

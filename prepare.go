@@ -31,7 +31,7 @@ type PreparedTransaction struct {
 	keys    []keystore.Key // those that will sign
 	owners  owners
 
-	decision Decision // of the policy, for a call without a stamp
+	call *call // set if Sign is charged and recorded
 }
 
 // PrepareTransaction does everything that SignTransaction does except sign.
@@ -40,19 +40,10 @@ func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, 
 	if err != nil {
 		return nil, err
 	}
-	if err := e.decidePrepared(ctx, organizationID, intent, prepared); err != nil {
+	if err := e.decideCall(ctx, organizationID, intent, prepared, e.spentSoFar()); err != nil {
 		return nil, err
 	}
 	return prepared, nil
-}
-
-// decidePrepared is step 5 of a call without a stamp.
-func (e *Engine) decidePrepared(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction) error {
-	by, err := e.submitter(ctx, organizationID)
-	if err != nil || by == nil && len(prepared.hazards) == 0 {
-		return err
-	}
-	return e.decideCall(ctx, organizationID, by, intent, prepared)
 }
 
 // Summary describes the transaction, from its bytes alone.
@@ -94,8 +85,21 @@ func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.hazards }
 // KeyIDs returns the ids of the keys that will sign.
 func (p *PreparedTransaction) KeyIDs() []string { return p.signing.KeyIDs() }
 
-// Sign signs the transaction.
+// Sign signs the transaction. Under a Policy that is a [Decider] it is judged again,
+// charged to its limits and recorded in Config.Store; what has been signed is then
+// answered from the record, so that a second Sign is charged nothing.
 func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactionResult, error) {
+	if p.call == nil {
+		return p.sign(ctx)
+	}
+	result, err := p.call.sign(ctx, &signing{prepared: p})
+	if err != nil {
+		return activity.SignTransactionResult{}, err
+	}
+	return result.(activity.SignTransactionResult), nil
+}
+
+func (p *PreparedTransaction) sign(ctx context.Context) (activity.SignTransactionResult, error) {
 	signed, err := p.signing.AppendSigned(ctx, nil)
 	if err != nil {
 		return activity.SignTransactionResult{}, refuseTransaction(err)

@@ -11,6 +11,14 @@ import (
 // spent returns the reader of what limits have counted.
 func (e *Engine) spent() SpentReader { return spentReader{e} }
 
+// spentSoFar is spent, nil if no store counts.
+func (e *Engine) spentSoFar() SpentReader {
+	if e.config.Store == nil {
+		return nil
+	}
+	return e.spent()
+}
+
 // spentReader reads the ledger.
 type spentReader struct{ engine *Engine }
 

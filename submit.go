@@ -176,7 +176,7 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 // that was lost stays readable, whatever limits, times and approvals say now. A
 // plain Policy is asked for each reading.
 func (e *Engine) recorded(ctx context.Context, claim store.Claim, by *caller) (store.BeginResult, bool) {
-	if _, ok := e.config.Policy.(Decider); !ok {
+	if _, ok := e.config.Policy.(Decider); !ok || by.sent == nil {
 		return store.BeginResult{}, false
 	}
 	found, err := e.config.Store.Find(ctx, claim.OrganizationID, claim.Fingerprint)

@@ -2,6 +2,7 @@ package countersign_test
 
 import (
 	"context"
+	"math/big"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
@@ -28,8 +29,8 @@ func (j *judged) Decide(_ context.Context, asked countersign.Authorization) (cou
 }
 
 // TestSubmitterOfCalls: calls without a stamp are judged as Config.Submitter, one by
-// one; what would be charged to a limit, or would have to wait for votes, is refused
-// and not signed, for neither can be had without a request.
+// one; what is charged to a limit is signed, and what would have to wait for votes is
+// refused, for those cannot be had without a request.
 func TestSubmitterOfCalls(t *testing.T) {
 	machine := countersign.User{ID: "machine", Name: "machine", Tags: []string{"agent"}}
 	for name, test := range map[string]struct {
@@ -39,7 +40,7 @@ func TestSubmitterOfCalls(t *testing.T) {
 	}{
 		"allowed":        {judged{decision: countersign.Decision{Rules: []string{"all"}}}, &machine, ""},
 		"denied":         {judged{refusal: countersign.ErrDenied}, &machine, activity.ReasonNotAuthorized},
-		"charged":        {judged{decision: countersign.Decision{Rules: []string{"all"}, Charges: []store.Charge{ofOne()}}}, &machine, activity.ReasonNotAuthorized},
+		"charged":        {judged{decision: countersign.Decision{Rules: []string{"all"}, Charges: []store.Charge{ofTwo()}}}, &machine, ""},
 		"waits":          {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Approval{{Rule: "all", Count: 2}}}}, &machine, activity.ReasonNotAuthorized},
 		"its own vote":   {judged{decision: countersign.Decision{Rules: []string{"all"}, Approvals: []countersign.Approval{{Rule: "all", Count: 1, Tag: "agent"}}}}, &machine, ""},
 		"without a user": {judged{decision: countersign.Decision{Rules: []string{"all"}}}, nil, activity.ReasonNotAuthorized},
@@ -74,4 +75,11 @@ func TestSubmitterOfCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ofTwo is a charge that two requests may have.
+func ofTwo() store.Charge {
+	charge := ofOne()
+	charge.Max = big.NewInt(2)
+	return charge
 }

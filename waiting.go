@@ -25,7 +25,7 @@ func waits(decision *Decision, votes []Vote, by *caller, task work, now time.Tim
 	if refused == nil {
 		return false, nil
 	}
-	if _, signs := task.(*signing); !signs || len(decision.Rules) == 0 {
+	if _, signs := task.(*signing); !signs || by.sent == nil || len(decision.Rules) == 0 {
 		return false, refused
 	}
 	return true, nil

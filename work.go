@@ -99,7 +99,7 @@ func (s *signing) perform(ctx context.Context) (outcome, error) {
 		result, err := s.message.perform(ctx, s.intent)
 		return outcome{result: result}, err
 	}
-	result, err := s.prepared.Sign(ctx)
+	result, err := s.prepared.sign(ctx)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -1,0 +1,270 @@
+package countersign_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// machine is the user that calls are judged as.
+var machine = countersign.User{ID: "machine", Name: "machine"}
+
+// asMachine judges calls without a stamp by a limit of two a day.
+func asMachine(config *countersign.Config) { config.Policy, config.Submitter = new(daily), &machine }
+
+func payout() activity.SignTransactionIntent {
+	return activity.SignTransactionIntent{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum}
+}
+
+// callsOf are the ways to sign without a stamp.
+func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
+	message := payload(greeting, encodingText, hashKeccak)
+	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{greeting, greeting}}
+	return map[string]func(context.Context) error{
+		"SignTransaction": func(ctx context.Context) error {
+			_, err := e.SignTransaction(ctx, enginetest.Organization, payout())
+			return err
+		},
+		"PrepareTransaction": func(ctx context.Context) error {
+			prepared, err := e.PrepareTransaction(ctx, enginetest.Organization, payout())
+			if err == nil {
+				_, err = prepared.Sign(ctx)
+			}
+			return err
+		},
+		"SignMessage": func(ctx context.Context) error {
+			_, err := e.SignMessage(ctx, enginetest.Organization, message)
+			return err
+		},
+		"SignMessages": func(ctx context.Context) error {
+			_, err := e.SignMessages(ctx, enginetest.Organization, several)
+			return err
+		},
+		"PrepareMessages": func(ctx context.Context) error {
+			prepared, err := e.PrepareMessages(ctx, enginetest.Organization, several)
+			if err == nil {
+				_, err = prepared.Sign(ctx)
+			}
+			return err
+		},
+	}
+}
+
+// onEachStore runs a test over stores that two nodes can share.
+func onEachStore(t *testing.T, test func(t *testing.T, open func() store.Store)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		shared := memory.New(0)
+		test(t, func() store.Store { return shared })
+	})
+	t.Run("bolt", func(t *testing.T) {
+		shared, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, func() store.Store { return shared })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		dsn := testenv.Postgres(t).DSN
+		test(t, func() store.Store {
+			opened, err := postgres.Open(t.Context(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return opened
+		})
+	})
+}
+
+// TestCallsAreCharged: each way to sign without a stamp is charged once, refused when
+// the limit is used up, and given back what a failed key was charged.
+func TestCallsAreCharged(t *testing.T) {
+	for name := range callsOf(nil) {
+		t.Run(name, func(t *testing.T) {
+			f := enginetest.New(t, asMachine)
+			sign := callsOf(f.Engine)[name]
+			away := true
+			f.Signing.Before = func(context.Context) error {
+				if away {
+					return errors.New("the token is away")
+				}
+				return nil
+			}
+			for range 5 {
+				if err := sign(t.Context()); err == nil {
+					t.Fatal("signed without a key")
+				}
+			}
+			away = false
+			for range 2 {
+				if err := sign(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := f.Signing.Signatures.Load()
+			refusal(t, sign(t.Context()), activity.ReasonLimitExceeded, "limit daily: 0 left of 2")
+			if f.Signing.Signatures.Load() != before {
+				t.Error("signed over the limit")
+			}
+			f.Clock.Advance(24 * time.Hour)
+			if err := sign(t.Context()); err != nil {
+				t.Errorf("a day later: %v", err)
+			}
+		})
+	}
+}
+
+// TestCallIsRecorded: the record of a call has the scheme LOCAL, the user that it was
+// judged as, the rule's charge, and no signature.
+func TestCallIsRecorded(t *testing.T) {
+	f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = memory.New(0) })
+	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+		t.Fatal(err)
+	}
+	record := onlyRecord(t, f.Config.Store)
+	vote := record.Submitter()
+	if vote.Scheme != activity.SchemeLocal || vote.UserID != machine.ID || vote.Signature != "" || vote.Credential != "" {
+		t.Errorf("the vote is %+v", vote)
+	}
+	if record.Status != activity.StatusCompleted || record.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) {
+		t.Errorf("recorded %s, %+v", record.Status, record.Result)
+	}
+	if charges := record.Decision.Charges; len(charges) != 1 || charges[0].Limit != "daily" || charges[0].Subject != machine.ID {
+		t.Errorf("charged %+v", charges)
+	}
+	if !strings.Contains(string(record.AppendAnswer(nil)), `"LOCAL"`) {
+		t.Error("the answer does not say LOCAL")
+	}
+	if _, err := countersign.VerifyVotes(record, nil); !errors.Is(err, countersign.ErrEvidence) {
+		t.Errorf("a call is taken for evidence: %v", err)
+	}
+}
+
+// onlyRecord returns the one activity of the fixture's organization.
+func onlyRecord(t *testing.T, opened store.Store) *activity.Record {
+	t.Helper()
+	all, err := opened.List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d activities, %v", len(all), err)
+	}
+	record, err := activity.DecodeRecord(all[0].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// lossy is a store whose first Complete writes and then loses the answer.
+type lossy struct {
+	store.Store
+	lost atomic.Bool
+}
+
+func (l *lossy) Complete(ctx context.Context, lease store.Lease, done store.Activity, change store.Change) error {
+	err := l.Store.Complete(ctx, lease, done, change)
+	if err == nil && l.lost.CompareAndSwap(false, true) {
+		return store.ErrUnavailable
+	}
+	return err
+}
+
+// TestSignAgainIsNotChargedAgain: after a lost answer of the store, Sign of the same
+// prepared transaction answers the record; and so does a further one.
+func TestSignAgainIsNotChargedAgain(t *testing.T) {
+	f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = &lossy{Store: memory.New(0)} })
+	prepared, err := f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result, err := prepared.Sign(t.Context()); err == nil {
+		t.Fatalf("signed %+v without a record", result)
+	}
+	for range 3 {
+		result, err := prepared.Sign(t.Context())
+		if err != nil || result.SignedTransaction != enginetest.Signed {
+			t.Fatalf("%+v, %v", result, err)
+		}
+	}
+	if n := f.Signing.Signatures.Load(); n != 1 {
+		t.Errorf("%d signatures", n)
+	}
+	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+		t.Errorf("the second of two: %v", err)
+	}
+	_, err = f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout())
+	refusal(t, err, activity.ReasonLimitExceeded, "")
+	_, err = f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
+	refusal(t, err, activity.ReasonLimitExceeded, "")
+}
+
+// TestCallsAtOnce: 64 calls of the same bytes, of two nodes whose clocks stand at the
+// same millisecond, are 64 calls, of which two are signed and two recorded.
+func TestCallsAtOnce(t *testing.T) {
+	onEachStore(t, func(t *testing.T, open func() store.Store) {
+		f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = open() })
+		first := f.Config.Store
+		f.Config.Store = open()
+		nodes := []*countersign.Engine{f.Engine, f.Second(t)}
+		var signed atomic.Int64
+		var group sync.WaitGroup
+		for i := range 64 {
+			group.Go(func() {
+				_, err := nodes[i%2].SignTransaction(t.Context(), enginetest.Organization, payout())
+				if err == nil {
+					signed.Add(1)
+					return
+				}
+				refusal(t, err, activity.ReasonLimitExceeded, "")
+			})
+		}
+		group.Wait()
+		count, err := first.Count(t.Context(), enginetest.Organization, store.Filter{})
+		if err != nil || count != 2 || signed.Load() != 2 || f.Signing.Signatures.Load() != 2 {
+			t.Errorf("%d answers, %d signatures, %d records, %v", signed.Load(), f.Signing.Signatures.Load(), count, err)
+		}
+	})
+}
+
+// TestCallsWithoutStore: an engine without a directory counts in the store that it is
+// given, and refuses what a limit is to be charged with where it has none.
+func TestCallsWithoutStore(t *testing.T) {
+	f := enginetest.New(t)
+	alone := func(opened store.Store) *countersign.Engine {
+		engine, err := countersign.New(countersign.Config{
+			Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: new(daily), Submitter: &machine, Store: opened, Now: f.Clock.Now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = engine.Close() })
+		return engine
+	}
+	_, err := alone(nil).SignTransaction(t.Context(), enginetest.Organization, payout())
+	refusal(t, err, activity.ReasonNotAuthorized, "set Config.Store")
+	engine := alone(memory.New(0))
+	for range 2 {
+		if _, err := engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, payout())
+	refusal(t, err, activity.ReasonLimitExceeded, "")
+	f.Clock.Advance(2 * countersign.SweepInterval)
+	_, err = engine.SignTransaction(t.Context(), enginetest.Organization, payout())
+	refusal(t, err, activity.ReasonLimitExceeded, "")
+}
