@@ -21,6 +21,10 @@ type Trust struct {
 	// ProofKey is the key of the engine's app proofs. Nil: they are not checked.
 	ProofKey *ecdsa.PublicKey
 
+	// LogKey is the key of the organization's log, as translog.Signer.VerifierKey
+	// returns it. Empty: the log is not checked.
+	LogKey string
+
 	// Members are the members of the organization, with their public keys. Nil: the
 	// votes are not checked.
 	Members []Member
@@ -38,7 +42,7 @@ var ErrAnswer = errors.New("the answer does not verify")
 
 // AnswerCheck is one thing that an answer was checked for.
 type AnswerCheck struct {
-	Name    string `json:"name"`              // body, status, proof, result, summary, votes
+	Name    string `json:"name"`              // body, status, proof, result, summary, log, votes
 	Skipped string `json:"skipped,omitempty"` // why it could not be checked; empty: it was, and holds
 }
 
@@ -50,6 +54,7 @@ type AnswerCheck struct {
 //	proof    the owner of ProofKey says so, of this activity
 //	result   the result is the one that was proven
 //	summary  the transaction that was proven to have been shown is the one in the body
+//	log      with LogKey: the activity is in the log that its owner signs
 //	votes    with Members: each vote is one of theirs on this activity, see VerifyVotes
 //
 // It returns what was checked, in this order; what lacks a key, or does not
@@ -62,6 +67,9 @@ func VerifyAnswer(answer []byte, trust Trust) ([]AnswerCheck, error) {
 	}
 	checks := []answerCheck{
 		{"body", v.body}, {"status", v.status}, {"proof", v.proof}, {"result", v.result}, {"summary", v.summary},
+	}
+	if trust.LogKey != "" {
+		checks = append(checks, answerCheck{"log", v.log})
 	}
 	if trust.Members != nil {
 		checks = append(checks, answerCheck{"votes", v.votes})
@@ -99,6 +107,7 @@ type answered struct {
 	Type           activity.Type
 	Fingerprint    string
 	AppProofs      []activity.AppProof
+	Log            *activity.LogProof // nil: there is none
 	Votes          []answeredVote
 	Result         members // of the activity
 	Recorded       members // of the record that stands in the result
@@ -153,6 +162,12 @@ func (a *answered) read(content []byte) error {
 		if err := json.Unmarshal(all[name], into); err != nil {
 			return fmt.Errorf("activity.%s: %w", name, err)
 		}
+	}
+	if all["log"] == nil {
+		return nil
+	}
+	if err := json.Unmarshal(all["log"], &a.Log); err != nil {
+		return fmt.Errorf("activity.log: %w", err)
 	}
 	return nil
 }

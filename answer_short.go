@@ -16,9 +16,13 @@ type ShortAnswer struct {
 	AppProof          *activity.AppProof `json:"appProof,omitempty"`
 }
 
-// VerifyShortAnswer is VerifyAnswer for a short answer, with the same checks. The
+// VerifyShortAnswer is VerifyAnswer for a short answer, with the same checks but those
+// of the log and of votes, which it does not have: with a LogKey it is refused. The
 // status is that of the proof: a short answer has none of its own.
 func VerifyShortAnswer(answer ShortAnswer, trust Trust) ([]AnswerCheck, error) {
+	if trust.LogKey != "" {
+		return nil, fmt.Errorf("%w: log: a short answer has no proof of it: take the full one", ErrAnswer)
+	}
 	v := verification{trust: trust}
 	var err error
 	if v.request, err = activity.Decode(trust.Body); err != nil {

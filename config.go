@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // Config configures an Engine. Only Keystore is required.
@@ -70,6 +71,11 @@ type Config struct {
 	// transaction that records it: package translog. It takes a Store that is a
 	// store.Log. Default: no log.
 	Log bool
+
+	// LogSigner signs the checkpoint of the log in answers whose request has
+	// generateAppProofs: the answer then proves that its activity is in the log. It
+	// needs Log. Default: answers carry no such proof.
+	LogSigner *translog.Signer
 
 	// OTP is the service for one-time passwords, made over the same Store.
 	// Default: requests for them are refused.
@@ -168,6 +174,9 @@ func (c *Config) checkSubmission() error {
 	}
 	if _, ok := c.Store.(store.Log); c.Log && !ok {
 		return errors.New("countersign: Config.Log: the store keeps no log: use store/bolt, store/postgres or store/memory")
+	}
+	if c.LogSigner != nil && !c.Log {
+		return errors.New("countersign: Config.LogSigner needs Config.Log: without a log there is nothing to prove")
 	}
 	if c.ProofSigner == nil {
 		return nil

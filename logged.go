@@ -1,8 +1,11 @@
 package countersign
 
 import (
+	"bytes"
 	"context"
+	"errors"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/translog"
 )
@@ -32,4 +35,32 @@ func (e *Engine) LogPolicy(ctx context.Context, organizationID string, digest [3
 	}
 	_, err = e.config.Store.(store.Log).AppendLeaf(ctx, organizationID, leaf.ID, encoded)
 	return err
+}
+
+// proveLogged adds the proof of the log to an answer whose request asked for proofs.
+func (e *Engine) proveLogged(ctx context.Context, record *activity.Record) error {
+	if record == nil || !record.Request.GenerateAppProofs {
+		return nil
+	}
+	return e.ProveLogged(ctx, record)
+}
+
+// ProveLogged adds to a record, as Submit or GetActivity returned it, the proof that
+// it is in the log, which its answer then carries, whether or not its request asked for
+// proofs. It is the same whenever it is made. Without Config.LogSigner, and to a record
+// that waits or is older than the log, it adds nothing. The error is an *activity.Error.
+func (e *Engine) ProveLogged(ctx context.Context, record *activity.Record) error {
+	if e.config.LogSigner == nil || record.Status.Waits() {
+		return nil
+	}
+	proof, err := store.ProveRecorded(ctx, e.config.Store.(store.Log), e.config.LogSigner, record.Request.OrganizationID, record.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the activity is recorded, and the proof that it is in the log could not be made: send the same body again")
+	}
+	lines, checkpoint, _ := bytes.Cut(proof.Encode(), []byte("\n\n"))
+	record.Log = &activity.LogProof{Index: proof.Index, Checkpoint: string(checkpoint), Proof: string(lines) + "\n"}
+	return nil
 }

@@ -21,8 +21,14 @@ func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Re
 	started := time.Now()
 	seen := Observation{Operation: "get_activity"}
 	record, organizationID, err := e.getActivity(ctx, sent)
+	if err == nil {
+		err = e.proveLogged(ctx, record)
+	}
 	e.observed(ctx, &seen, organizationID, started, err)
-	return record, err
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
 }
 
 func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *activity.Record, organizationID string, err error) {

@@ -45,8 +45,14 @@ func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record,
 	seen := Observation{Operation: operationPath(sent.Type), trail: new(trail)}
 	record, organizationID, err := e.dispatch(ctx, sent, &seen)
 	seen.trail.record = record
+	if err == nil {
+		err = e.proveLogged(ctx, record)
+	}
 	e.observed(ctx, &seen, organizationID, started, err)
-	return record, err
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
 }
 
 // CheckRequest is steps 1 to 5 of Submit: it refuses what Submit would refuse

@@ -120,6 +120,7 @@ func (a *answer) activity() {
 	a.buf = strconv.AppendInt(a.buf, a.Request.TimestampMs, 10)
 	a.buf = append(a.buf, '"')
 	a.buf = a.appendAppProofs(a.buf)
+	a.log()
 	a.failure()
 	a.review()
 	a.buf = append(a.buf, '}')

@@ -21,6 +21,10 @@ type Record struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
+	// Log is the proof that the activity is in the log, if an answer carries it. It
+	// is not stored.
+	Log *LogProof
+
 	// Viewer is what the answer says to one reader. It is not stored.
 	Viewer Viewer
 }

@@ -18,6 +18,7 @@ type Activity struct {
 	Fingerprint    string              `json:"fingerprint"` // "sha256:" and the hex SHA-256 of the body
 	Result         Result              `json:"result"`
 	AppProofs      []activity.AppProof `json:"appProofs"`
+	Log            *activity.LogProof  `json:"log"` // nil unless proofs were asked for, of an engine that keeps a log
 	Failure        *Failure            `json:"failure"`
 	Votes          []Vote              `json:"votes"` // the submitter's first
 	CreatedAt      Timestamp           `json:"createdAt"`

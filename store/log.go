@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -27,24 +29,42 @@ type Log interface {
 
 // Prove proves that what has an id is in the log of an organization, as it is now.
 func Prove(ctx context.Context, log Log, signer *translog.Signer, organizationID, id string) (*translog.Proof, error) {
-	source := LogOf(log, organizationID)
 	index, err := log.LogIndex(ctx, organizationID, id)
 	if err != nil {
 		return nil, err
 	}
-	head, err := source.Head(ctx)
+	head, err := log.LogHead(ctx, organizationID)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := source.Rows(ctx, []int64{index})
+	return proveIn(ctx, log, signer, organizationID, index, head.Tree())
+}
+
+// ProveRecorded proves that what has an id is in the log of an organization, as it
+// was with that leaf as its last: the proof is the same whenever it is made.
+func ProveRecorded(ctx context.Context, log Log, signer *translog.Signer, organizationID, id string) (*translog.Proof, error) {
+	index, err := log.LogIndex(ctx, organizationID, id)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := translog.TreeAt(ctx, LogOf(log, organizationID), index+1)
+	if err != nil {
+		return nil, err
+	}
+	return proveIn(ctx, log, signer, organizationID, index, tree)
+}
+
+// proveIn proves that a leaf is in a tree, which it signs.
+func proveIn(ctx context.Context, log Log, signer *translog.Signer, organizationID string, index int64, tree tlog.Tree) (*translog.Proof, error) {
+	rows, err := log.LogRows(ctx, organizationID, []int64{index})
 	if err != nil {
 		return nil, err
 	}
 	proof := &translog.Proof{Leaf: rows[0].Leaf, Index: index}
-	if proof.Hashes, err = translog.Inclusion(ctx, source, head.Size, index); err != nil {
+	if proof.Hashes, err = translog.Inclusion(ctx, LogOf(log, organizationID), tree.N, index); err != nil {
 		return nil, err
 	}
-	proof.Checkpoint, err = signer.Checkpoint(organizationID, head.Tree())
+	proof.Checkpoint, err = signer.Checkpoint(organizationID, tree)
 	return proof, err
 }
 

@@ -3,6 +3,7 @@ package translog
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -25,21 +26,42 @@ type hashReader struct {
 
 // ReadHashes implements tlog.HashReader.
 func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	var leaves []int64
+	for _, index := range indexes {
+		leaves = append(leaves, lastLeaf(index))
+	}
+	slices.Sort(leaves)
+	leaves = slices.Compact(leaves)
+	rows, err := r.source.Rows(r.ctx, leaves)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != len(leaves) {
+		return nil, fmt.Errorf("%w: %d of %d leaves were found", ErrMissing, len(rows), len(leaves))
+	}
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
-		level, n := tlog.SplitStoredHashIndex(index)
-		leaf := (n+1)<<level - 1 // the last of the subtree
-		rows, err := r.source.Rows(r.ctx, []int64{leaf})
-		if err != nil {
-			return nil, err
+		level, _ := tlog.SplitStoredHashIndex(index)
+		leaf, from := lastLeaf(index), level*tlog.HashSize
+		at, _ := slices.BinarySearch(leaves, leaf)
+		if len(rows[at].Hashes) < from+tlog.HashSize {
+			return nil, fmt.Errorf("%w: leaf %d has no hash of level %d", ErrChanged, leaf, level)
 		}
-		from := level * tlog.HashSize
-		if len(rows) != 1 || len(rows[0].Hashes) < from+tlog.HashSize {
-			return nil, fmt.Errorf("translog: leaf %d is damaged: it has no hash of level %d", leaf, level)
-		}
-		copy(hashes[i][:], rows[0].Hashes[from:])
+		copy(hashes[i][:], rows[at].Hashes[from:])
 	}
 	return hashes, nil
+}
+
+// lastLeaf returns the last leaf of the subtree whose root has an index.
+func lastLeaf(index int64) int64 {
+	level, n := tlog.SplitStoredHashIndex(index)
+	return (n+1)<<level - 1
+}
+
+// TreeAt returns the tree of the first size leaves.
+func TreeAt(ctx context.Context, source Source, size int64) (tlog.Tree, error) {
+	hash, err := tlog.TreeHash(size, hashReader{ctx, source})
+	return tlog.Tree{N: size, Hash: hash}, err
 }
 
 // Inclusion returns the proof that a leaf is in the tree of the first size leaves.

@@ -61,10 +61,17 @@ func engineOverStore(ctx context.Context, configured *config.Config, made counte
 	if made.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
 		return nil, fmt.Errorf("proofKey: %w", err)
 	}
+	checkpoints, err := openLogKey(ctx, configured.Log.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("log: keyFile: %w", err)
+	}
 	if made.Store, err = openStore(ctx, configured.Store); err != nil {
 		return nil, err
 	}
 	made.Log = !configured.Log.Off && !made.Store.Forgets()
+	if made.Log {
+		made.LogSigner = checkpoints
+	}
 	if made.OTP, err = openOTP(ctx, configured.OTP, made.Store); err != nil {
 		return nil, errors.Join(fmt.Errorf("otp: %w", err), made.Store.Close())
 	}
@@ -81,7 +88,6 @@ func engineOverStore(ctx context.Context, configured *config.Config, made counte
 // connectTimeout bounds how long a database may take to answer at first.
 const connectTimeout = 15 * time.Second
 
-// openStore opens the store that a URI names.
 // openStore opens the store of a URI. Its errors say that they are the store's.
 func openStore(ctx context.Context, uri string) (store.Store, error) {
 	scheme, rest, _ := strings.Cut(uri, ":")

@@ -48,7 +48,8 @@ For two machines, of which one has never had a network: --online makes api-key.j
 alone, for the machine that asks; its output, client.json, goes to the other, where
 --offline --client client.json makes the rest, for requests of that key alone:
 
-  {"config":"…","organizationId":"…","apiPublicKey":"…","proofPublicKeyFile":"…"}
+  {"config":"…","organizationId":"…","apiPublicKey":"…","proofPublicKeyFile":"…",
+   "logKeyFile":"…"}
 
 proof-public.pem is what the machine that asks verifies answers with.`),
 		Example: paragraphs(`
@@ -221,7 +222,7 @@ func writeKey(path string, key any) error {
 // initialConfig is the configuration that init writes. Nothing in it needs
 // quotes but what has them.
 func initialConfig(key apiKey) []byte {
-	return fmt.Appendf(nil, `# Relative paths are relative to this file. After a change, restart serve.
+	return fmt.Appendf(nil, `# Relative paths are relative to this file. After a change: systemctl reload, or kill -HUP.
 listen: 127.0.0.1:8080
 admin: 127.0.0.1:8081           # /healthz, /readyz, /metrics
 # tls: {certFile: cert.pem, keyFile: key.pem}

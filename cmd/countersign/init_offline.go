@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/x509"
 	"encoding/hex"
@@ -20,6 +21,9 @@ import (
 // proofPublicName is the public half of the proof key, for the machine that
 // verifies answers.
 const proofPublicName = "proof-public.pem"
+
+// logKeyName is the key that verifies the log, for the same machine.
+const logKeyName = "log-key.txt"
 
 // initializedClient is what init --online prints: client.json.
 type initializedClient struct {
@@ -52,6 +56,7 @@ type initializedOffline struct {
 	OrganizationID string `json:"organizationId"`
 	APIPublicKey   string `json:"apiPublicKey"` // of the machine that asks: to be compared there
 	ProofPublicKey string `json:"proofPublicKeyFile"`
+	LogKey         string `json:"logKeyFile"`
 }
 
 // initializeOffline makes the directory of the machine that signs, for the requests
@@ -64,16 +69,20 @@ func initializeOffline(dir, clientFile string) (made initializedOffline, err err
 	if err := harden.NoCoreDumps(); err != nil {
 		return made, err
 	}
-	made = initializedOffline{configName, client.OrganizationID, client.APIPublicKey, proofPublicName}
+	made = initializedOffline{configName, client.OrganizationID, client.APIPublicKey, proofPublicName, logKeyName}
 	err = fillAtOnce(dir, &made, func(at func(string) string) []func() error {
 		return []func() error{
 			func() error { return initKeystore(at(keysName), at(passphraseName)) },
 			func() error { return initProofKey(at(proofName)) },
 			func() error { return writeProofPublic(at(proofName), at(proofPublicName)) },
+			func() error { return initLogKey(at(logName)) },
+			func() error { return writeLogKey(at(logName), at(logKeyName), client.OrganizationID) },
 			func() error { return writeNew(at(configName), offlineConfig(client)) },
 		}
 	})
-	made.Config, made.ProofPublicKey = filepath.Join(dir, made.Config), filepath.Join(dir, made.ProofPublicKey)
+	for _, name := range []*string{&made.Config, &made.ProofPublicKey, &made.LogKey} {
+		*name = filepath.Join(dir, *name)
+	}
 	return made, err
 }
 
@@ -138,6 +147,15 @@ func writeProofPublic(from, to string) error {
 	return writeNew(to, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encoded}))
 }
 
+// writeLogKey writes the line that verifies the log of a key.
+func writeLogKey(from, to, organizationID string) error {
+	signer, err := openLogKey(context.Background(), from)
+	if err != nil {
+		return err
+	}
+	return writeNew(to, []byte(signer.VerifierKey(organizationID)+"\n"))
+}
+
 // offlineConfig is the configuration that init --offline writes.
 func offlineConfig(client initializedClient) []byte {
 	return fmt.Appendf(nil, `# A machine without a network. Relative paths are relative to this file.
@@ -145,6 +163,7 @@ store: bolt:state.db            # what was signed: the same request is never sig
 keystore: file:%s
 passphraseFile: %s
 proofKey: file:%s
+log: {keyFile: %s}         # signs checkpoints of the log, in each answer
 organizations:
   - id: "%s"
     name: Example
@@ -155,5 +174,5 @@ organizations:
           - {curve: %s, publicKey: "%s"}
             # activities: […] # left out: transactions and one-time passwords. To vote
             #                   or sign messages, the types have to be named: docs/configuration.md
-`, keysName, passphraseName, proofName, client.OrganizationID, stamp.CurveP256, client.APIPublicKey)
+`, keysName, passphraseName, proofName, logName, client.OrganizationID, stamp.CurveP256, client.APIPublicKey)
 }

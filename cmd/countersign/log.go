@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
-	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/translog"
 )
@@ -91,41 +87,6 @@ func (o *openedLog) key() (string, error) {
 		return "", errors.New("log: keyFile is not configured: openssl genpkey -algorithm ED25519 makes one")
 	}
 	return o.signer.VerifierKey(o.organization), nil
-}
-
-// openLogKey opens the Ed25519 key that signs checkpoints; nil without a path.
-func openLogKey(ctx context.Context, path string) (*translog.Signer, error) {
-	if path == "" {
-		return nil, nil
-	}
-	key, err := readEd25519(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return translog.NewSigner(key), nil
-}
-
-// readEd25519 reads a private key, as PKCS #8 in PEM.
-func readEd25519(ctx context.Context, path string) (ed25519.PrivateKey, error) {
-	content, err := readSecretFile(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer keystore.Wipe(content)
-	block, _ := pem.Decode(content)
-	if block == nil || block.Type != "PRIVATE KEY" {
-		return nil, fmt.Errorf("%s: one PEM block PRIVATE KEY is expected: openssl genpkey -algorithm ED25519", path)
-	}
-	defer keystore.Wipe(block.Bytes)
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	key, ok := parsed.(ed25519.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("%s: an Ed25519 key is expected", path)
-	}
-	return key, nil
 }
 
 func newLogVerifyCommand() *cobra.Command {
@@ -265,35 +226,6 @@ leaves.`),
 	return command
 }
 
-func newLogKeyCommand() *cobra.Command {
-	var flags logFlags
-	command := &cobra.Command{
-		Use:   "key",
-		Short: "Print the key that verifies the log",
-		Long: paragraphs(`
-Print the key that verifies checkpoints and proofs of the log, for those that check
-them on other machines. The store is not opened.`),
-		Example: "  countersign log key --config countersign.yaml",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, opened, err := flags.read(cmd.Context())
-			if err != nil {
-				return err
-			}
-			key, err := opened.key()
-			if err != nil {
-				return err
-			}
-			return printJSON(cmd.OutOrStdout(), struct {
-				Organization string `json:"organizationId"`
-				Key          string `json:"logKey"`
-			}{opened.organization, key})
-		},
-	}
-	flags.register(command)
-	return command
-}
-
 func newLogCheckCommand() *cobra.Command {
 	var key string
 	command := &cobra.Command{
@@ -305,8 +237,9 @@ the log alone, and print which record it is of.`),
 		Example: "  countersign log check --log-key countersign/6e1f…+1234abcd+AQ… activity.proof",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if key == "" {
-				return usagef("--log-key is missing: what log key printed")
+			key, err := readLogKey(key)
+			if err != nil {
+				return err
 			}
 			proof, err := readUpTo(cmd, args, maxNote)
 			if err != nil {
@@ -324,6 +257,6 @@ the log alone, and print which record it is of.`),
 			}{leaf.Organization, leaf.ID, fmt.Sprintf("sha256:%x", leaf.Fingerprint), fmt.Sprintf("%x", leaf.Record)})
 		},
 	}
-	command.Flags().StringVar(&key, "log-key", "", "`KEY` of the log, as log key printed it")
+	registerLogKey(command, &key)
 	return command
 }

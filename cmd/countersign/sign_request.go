@@ -135,6 +135,9 @@ func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBod
 	if err == nil && before && len(votes) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This request was carried out before: the answer is the recorded one, and nothing was signed.")
 	}
+	if err == nil {
+		err = engine.ProveLogged(cmd.Context(), record)
+	}
 	if err := errors.Join(err, engine.Close()); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 type verifyCommand struct {
 	body, proofKey string
 	scan           bool   // the answer comes as QR codes
+	logKey         string // of the log that the activity must be in
 	signed         string // file for the signed transaction
 	network        networkFlag
 	config         string // names the users whose votes are checked
@@ -44,6 +45,7 @@ from QR codes instead, one payload a line on standard input:
   proof    the owner of --proof-key says so
   result   the result is the one that was proven
   summary  the transaction in the body is the one that was shown
+  log      with --log-key: the activity is in the log that its owner signs
   votes    with --config: each vote is one on this activity by a user of the
            configuration, with a key that may vote; with --votes, so many at least,
            of others than the submitter
@@ -68,6 +70,7 @@ an hour after they were made. The exit status is 1 if anything does not hold.`),
 	}
 	command.Flags().StringVar(&c.body, "body", "", "`FILE` with the body of the request, byte for byte")
 	command.Flags().StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
+	registerLogKey(command, &c.logKey)
 	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes: one payload a line on standard input")
 	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` that the signed transaction goes to")
 	command.Flags().StringVar(&c.config, "config", "", "`FILE` with the users whose votes are checked: countersign.yaml, of which only public keys are read")
@@ -100,6 +103,11 @@ func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
 func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 	if c.body == "" {
 		return trust, usagef("--body is missing: the file with the body of the request")
+	}
+	if c.logKey != "" {
+		if trust.LogKey, err = readLogKey(c.logKey); err != nil {
+			return trust, err
+		}
 	}
 	if trust.Limits, err = c.network.limits(); err != nil {
 		return trust, err

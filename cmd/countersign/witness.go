@@ -43,11 +43,15 @@ size of the log that it has seen, for --old.`),
 	flags := command.Flags()
 	flags.StringVar(&state, "state", "", "`DIR` to keep checkpoints in")
 	flags.StringVar(&name, "name", "witness", "`NAME` of this witness in its signatures")
-	flags.StringVar(&logKey, "log-key", "", "`KEY` of the log, as log key printed it")
+	registerLogKey(command, &logKey)
 	show := flags.Bool("show", false, "print what was seen, and read nothing")
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		if state == "" || logKey == "" {
 			return usagef("--state and --log-key are needed: the folder to keep checkpoints in, and what log key printed")
+		}
+		logKey, err := readLogKey(logKey)
+		if err != nil {
+			return err
 		}
 		if strings.ContainsAny(name, "+ \t\r\n") || name == "" {
 			return usagef("--name %q: blanks and plus signs cannot be in it", name)

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// openLogKey opens the Ed25519 key that signs checkpoints; nil without a path.
+func openLogKey(ctx context.Context, path string) (*translog.Signer, error) {
+	if path == "" {
+		return nil, nil
+	}
+	key, err := readEd25519(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return translog.NewSigner(key), nil
+}
+
+// readEd25519 reads a private key, as PKCS #8 in PEM.
+func readEd25519(ctx context.Context, path string) (ed25519.PrivateKey, error) {
+	content, err := readSecretFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(content)
+	block, _ := pem.Decode(content)
+	if block == nil || block.Type != "PRIVATE KEY" {
+		return nil, fmt.Errorf("%s: one PEM block PRIVATE KEY is expected: openssl genpkey -algorithm ED25519", path)
+	}
+	defer keystore.Wipe(block.Bytes)
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	key, ok := parsed.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s: an Ed25519 key is expected", path)
+	}
+	return key, nil
+}
+
+func newLogKeyCommand() *cobra.Command {
+	var flags logFlags
+	command := &cobra.Command{
+		Use:   "key",
+		Short: "Print the key that verifies the log",
+		Long: paragraphs(`
+Print the key that verifies checkpoints and proofs of the log, for those that check
+them on other machines. The store is not opened.`),
+		Example: "  countersign log key --config countersign.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, opened, err := flags.read(cmd.Context())
+			if err != nil {
+				return err
+			}
+			key, err := opened.key()
+			if err != nil {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), struct {
+				Organization string `json:"organizationId"`
+				Key          string `json:"logKey"`
+			}{opened.organization, key})
+		},
+	}
+	flags.register(command)
+	return command
+}
+
+func registerLogKey(cmd *cobra.Command, key *string) {
+	cmd.Flags().StringVar(key, "log-key", "", "`KEY` of the log, as log key printed it, or a file with it")
+}
+
+// readLogKey returns a key that --log-key names. Paths with a plus sign, which each
+// key has, are taken for keys.
+func readLogKey(key string) (string, error) {
+	if key == "" {
+		return "", usagef("--log-key is missing: what log key printed, or a file with it")
+	}
+	if strings.Contains(key, "+") {
+		return key, nil
+	}
+	content, err := readBounded(key)
+	if err != nil {
+		return "", fmt.Errorf("--log-key: %w", err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}
