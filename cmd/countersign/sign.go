@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -24,6 +25,7 @@ type signCommand struct {
 	bitcoin  bitcoinMessageFlags
 	signWith string
 	allow    []string
+	as       string // user that a policy judges
 	yes      bool
 	jsonl    bool
 	workers  int
@@ -57,6 +59,10 @@ for the network and not the PSBT; of a BIP-322 message, its signature.
 
 A transaction that is well-formed but dangerous is refused with the names of its
 hazards. --allow NAME allows one of them, --allow all allows all.
+
+--config: where the organization has a policy, it judges the user that --as names,
+charges its limits, and the store keeps the record, with the scheme LOCAL for there is
+no stamp. --keystore without --config is outside any policy.
 
 --message KIND: a message in place of a transaction; the answer is one line of JSON,
 {"r","s","v","signature"}. Standard input is, for eip712, JSON {types, primaryType,
@@ -111,6 +117,7 @@ refused.`),
 	c.bitcoin.register(flags)
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` that may be signed, by name, or all; can be repeated")
+	flags.StringVar(&c.as, "as", "", "`USER` that the policy of --config judges, by name or id")
 	flags.BoolVar(&c.yes, "yes", false, "sign without asking for confirmation")
 	flags.BoolVar(&c.jsonl, "jsonl", false, "sign many transactions, one JSON object a line")
 	flags.BoolVar(&c.finalize, "finalize", false, "Bitcoin: print the network transaction and not the PSBT")
@@ -192,6 +199,9 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 
 // engine makes the engine over the keystore. The caller closes it.
 func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
+	if c.as != "" && c.at.configFile == "" {
+		return nil, usagef("--as goes with --config, whose policy judges the user")
+	}
 	limits, err := c.network.limits()
 	if err != nil {
 		return nil, err
@@ -203,7 +213,7 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 	if c.known, err = readKnowledge(c.at.configured); err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
-	engine, err := c.engineOver(keys, limits)
+	engine, err := c.engineOver(cmd.Context(), keys, limits)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
@@ -211,17 +221,24 @@ func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 }
 
 // engineOver makes the engine. With --config, what the organization allows is
-// allowed.
-func (c *signCommand) engineOver(keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
+// allowed, and its policy judges.
+func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
 	made := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: countersign.Chains(limits), Descriptors: c.known.reader()}
-	if c.at.configured != nil {
-		directory, err := countersign.NewDirectory(c.at.configured.Organizations)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.at.configFile, err)
-		}
-		made.Directory = directory
+	if c.at.configured == nil {
+		return countersign.New(made)
 	}
-	return countersign.New(made)
+	var err error
+	if made.Directory, err = countersign.NewDirectory(c.at.configured.Organizations); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.at.configFile, err)
+	}
+	if err := c.underPolicy(ctx, &made, keys); err != nil {
+		return nil, err
+	}
+	engine, err := countersign.New(made)
+	if err != nil && made.Store != nil {
+		err = errors.Join(err, made.Store.Close())
+	}
+	return engine, err
 }
 
 // signOne shows a transaction, asks, and signs what was shown.

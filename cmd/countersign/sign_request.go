@@ -38,7 +38,7 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 
 // withoutRequest are the flags of sign that do not go with --request: the request and
 // the configuration say all that.
-var withoutRequest = []string{"type", "message", "sign-with", "jsonl", "workers", "finalize", "network", "keystore", "org"}
+var withoutRequest = []string{"type", "message", "sign-with", "jsonl", "workers", "finalize", "network", "keystore", "org", "as"}
 
 // checkRequest refuses flags that do not go with a stamped request, before any of
 // it is read.
