@@ -60,14 +60,17 @@ func newChainTable(configured []chains.Chain) (chainTable, error) {
 
 // transactionType is the type by which the API names a chain's transactions.
 func transactionType(chain chains.Chain) activity.TransactionType {
-	return activity.TransactionType("TRANSACTION_TYPE_" + strings.ToUpper(chain.Name()))
+	return activity.TransactionType(transactionTypePrefix + strings.ToUpper(chain.Name()))
 }
+
+const transactionTypePrefix = "TRANSACTION_TYPE_"
 
 // of returns the chain of a transaction type.
 func (t chainTable) of(kind activity.TransactionType) (chains.Chain, error) {
+	name, ok := strings.CutPrefix(string(kind), transactionTypePrefix)
 	for _, chain := range t {
-		if transactionType(chain) == kind {
-			return chain, nil
+		if own := chain.Name(); ok && len(own) == len(name) && strings.EqualFold(own, name) && strings.ToUpper(name) == name {
+			return chain, nil // nothing is allocated on the way here
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnsupportedTransactionType, fieldType, chains.ErrUnsupported,

@@ -124,19 +124,24 @@ func (l tokenLimit) grant(raw []byte) evm.KeyLimit {
 
 // attodollars are 10⁻¹⁸ US dollars, in which gas is priced, in the smallest unit of a
 // TIP-20 token, which has 6 decimals.
-var attodollars = big.NewInt(1e12)
+var (
+	attodollars = big.NewInt(1e12)
+	almostOne   = big.NewInt(1e12 - 1) // added before a division that rounds up
+)
 
 // maximumFee is the most that gas costs, in 10⁻¹⁸ US dollars.
 func (tx *transaction) maximumFee() *big.Int {
-	return new(big.Int).Mul(new(big.Int).SetUint64(tx.gas), tx.maxFeePerGas.Big(tx.raw))
+	fee := tx.maxFeePerGas.Big(tx.raw)
+	return fee.Mul(fee, new(big.Int).SetUint64(tx.gas))
 }
 
 // feeEffect is the most that can be paid for inclusion, in a token of 6 decimals,
 // rounded up. A sponsored sender knows neither who pays nor in which token.
 func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
-	fee := new(big.Int).Add(tx.maximumFee(), new(big.Int).Sub(attodollars, big.NewInt(1)))
+	fee := tx.maximumFee()
+	fee.Quo(fee.Add(fee, almostOne), attodollars)
 	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner, Asset: chains.UnknownAsset(network.ID),
-		Amount: chains.AtMost(fee.Div(fee, attodollars)), Path: "maximum fee"}
+		Amount: chains.AtMost(fee), Path: "maximum fee"}
 	switch sponsored := tx.sender == nil && tx.feePayer.form != payerNone; {
 	case sponsored:
 		effect.From, effect.By, effect.OtherSigner = chains.UnknownParty(), chains.ByOther, chains.UnknownParty()
