@@ -30,8 +30,8 @@ const (
 // 16,384 of them.
 const (
 	costValues          = 16_000
-	costPerValue        = 1200
-	costObjectsPerValue = 8
+	costPerValue        = 560 // of which the summary's field has 152
+	costObjectsPerValue = 5
 )
 
 // costBody is the parameters of a body of a type; name says of what.
@@ -78,13 +78,17 @@ func costWhole() (all []costBody) {
 	message := func(size int) string {
 		return fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", size, strings.Repeat("a", size))
 	}
-	typed := `{"types":{"EIP712Domain":[],"M":[{"name":"a","type":"uint8[]"}]},"primaryType":"M","domain":{},"message":{"a":[0` + strings.Repeat(",0", costValues-1) + `]}}`
+	typed := func(of, value string, values int) string {
+		return `{"types":{"EIP712Domain":[],"M":[{"name":"a","type":"` + of + `[]"}]},"primaryType":"M","domain":{},"message":{"a":[` + value + strings.Repeat(","+value, values-1) + `]}}`
+	}
 	add := func(name string, kind activity.Type, member string, value any, encoding, hash string) {
 		all = append(all, costBody{name, kind, map[string]any{
 			"signWith": enginetest.Address, member: value, "encoding": "PAYLOAD_ENCODING_" + encoding, "hashFunction": "HASH_FUNCTION_" + hash}})
 	}
 	add("a message", activity.TypeSignRawPayload, "payload", message(2*long), "TEXT_UTF8", "KECCAK256")
-	add("typed data", activity.TypeSignRawPayload, "payload", typed, "EIP712", "NO_OP")
+	add("typed data", activity.TypeSignRawPayload, "payload", typed("uint8", "0", costValues), "EIP712", "NO_OP")
+	add("typed data of words", activity.TypeSignRawPayload, "payload", typed("bytes32", `"0x`+strings.Repeat("7b", 32)+`"`, 3000), "EIP712", "NO_OP")
+	add("typed data of addresses", activity.TypeSignRawPayload, "payload", typed("address", `"0x`+strings.Repeat("7b", 20)+`"`, 4500), "EIP712", "NO_OP")
 	add("a batch", activity.TypeSignRawPayloads, "payloads", slices.Repeat([]any{message(4000)}, 60), "TEXT_UTF8", "KECCAK256")
 	return all
 }
@@ -119,7 +123,7 @@ var atMost = regexp.MustCompile(`at most (\d+) are allowed`)
 
 // bound is how long a member of a body may be, in bytes: what the refusal of a longer
 // one says. What has no bound of its own may fill a body.
-func (c *costBody) bound(t *testing.T, replace func(value any), member string) int {
+func (c *costBody) bound(t testing.TB, replace func(value any), member string) int {
 	t.Helper()
 	const body = 250 << 10
 	long := any(strings.Repeat("1", 2*body))
@@ -142,7 +146,7 @@ func (c *costBody) bound(t *testing.T, replace func(value any), member string) i
 	return min(most, body)
 }
 
-func (c *costBody) text(t *testing.T, at time.Time) string {
+func (c *costBody) text(t testing.TB, at time.Time) string {
 	t.Helper()
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -156,28 +160,28 @@ func (c *costBody) text(t *testing.T, at time.Time) string {
 }
 
 // each replaces each string of a body by its longest values in turn, and a list also
-// by the most members.
-func (c *costBody) each(t *testing.T, of map[string]any, yield func(member string)) {
+// by the most members. Divided by 2, say, they are half as long.
+func (c *costBody) each(t testing.TB, of map[string]any, divided int, yield func(member, fill string)) {
 	t.Helper()
 	for _, member := range slices.Sorted(maps.Keys(of)) {
 		was := of[member]
 		if nested, ok := was.(map[string]any); ok {
-			c.each(t, nested, yield)
+			c.each(t, nested, divided, yield)
 			continue
 		}
 		replace := func(value any) { of[member] = value }
-		most := c.bound(t, replace, member)
+		most := c.bound(t, replace, member) / divided
 		for _, fill := range costFills {
 			long := strings.Repeat(fill, most/len(fill))
 			if _, list := was.([]any); !list {
 				replace(long)
-				yield(member)
+				yield(member, fill)
 				continue
 			}
 			replace([]any{long})
-			yield(member)
+			yield(member, fill)
 			replace(slices.Repeat([]any{fill}, most/(3+len(fill))))
-			yield(member)
+			yield(member, "many "+fill)
 		}
 		replace(was)
 	}
@@ -205,7 +209,7 @@ func TestCostOfLongMembers(t *testing.T) {
 		if slices.Contains(voteTypes, body.kind) {
 			engine, key, clock = votes.Engine, votes.ann, votes.Clock
 		}
-		body.each(t, body.of, func(member string) {
+		body.each(t, body.of, 1, func(member, _ string) {
 			clock.Advance(time.Millisecond)
 			signed := key.Sign(body.text(t, clock.Now()))
 			size := uint64(len(signed.Body))

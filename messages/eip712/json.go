@@ -53,6 +53,7 @@ type document struct {
 	text    []byte
 	decoder *jsontext.Decoder
 	values  int
+	open    []node // elements of the arrays that have not ended yet
 }
 
 // next returns where the next token starts.
@@ -68,6 +69,7 @@ func readDocument(text []byte) (node, error) {
 		return node{}, malformed("", -1, "%d bytes of JSON, at most %d are read", len(text), MaxBytes)
 	}
 	d := document{text: text, decoder: jsontext.NewDecoder(bytes.NewReader(text))}
+	d.open = make([]node, 0, min(MaxValues, bytes.Count(text, []byte{','})))
 	root, err := d.value(0)
 	if err != nil {
 		return node{}, err
@@ -125,13 +127,16 @@ func (d *document) object(n *node, depth int) error {
 }
 
 func (d *document) array(n *node, depth int) error {
+	first := len(d.open)
 	for d.decoder.PeekKind() != ']' {
 		value, err := d.value(depth + 1)
 		if err != nil {
 			return err
 		}
-		n.list = append(n.list, value)
+		d.open = append(d.open, value)
 	}
+	n.list = append([]node(nil), d.open[first:]...)
+	d.open = d.open[:first]
 	_, err := d.decoder.ReadToken()
 	return d.fail(err)
 }

@@ -16,7 +16,7 @@ const (
 
 // Kind returns which member of Value has the value.
 func (v *Value) Kind() Kind {
-	if len(v.of.arrays) > 0 {
+	if v.of.element != nil {
 		return KindArray
 	}
 	switch v.of.kind {

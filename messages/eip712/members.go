@@ -24,7 +24,7 @@ func readMembers(text []byte, types map[string]string) (map[string]Value, error)
 	if err != nil {
 		return nil, err
 	}
-	of := &structType{name: "object"}
+	of := newStructType("object", 0)
 	for name, spec := range types {
 		member, err := typeTable{}.resolve(spec, name, -1)
 		if err != nil {

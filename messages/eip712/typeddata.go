@@ -176,7 +176,7 @@ func (d *TypedData) hashStruct(v *Value) [32]byte {
 		hash := [32]byte(crypto.Keccak256Hash([]byte(d.EncodeType(of.name))))
 		of.hash = &hash
 	}
-	encoded := slices.Clone(of.hash[:])
+	encoded := append(make([]byte, 0, len(of.hash)*(1+len(v.Members))), of.hash[:]...)
 	for i := range v.Members {
 		word := d.encode(&v.Members[i].Value)
 		encoded = append(encoded, word[:]...)
@@ -186,8 +186,8 @@ func (d *TypedData) hashStruct(v *Value) [32]byte {
 
 // encode returns the 32 bytes that stand for a value in its struct.
 func (d *TypedData) encode(v *Value) (word [32]byte) {
-	if len(v.of.arrays) > 0 {
-		var elements []byte
+	if v.of.element != nil {
+		elements := make([]byte, 0, len(word)*len(v.List))
 		for i := range v.List {
 			element := d.encode(&v.List[i])
 			elements = append(elements, element[:]...)

@@ -23,6 +23,13 @@ type structType struct {
 	used    bool // by the domain or the message
 	height  int  // levels of structs and arrays in it, once measured; −1 while it is
 	hash    *[32]byte
+	itself  memberType // the type of its values
+}
+
+func newStructType(name string, at int) *structType {
+	s := &structType{name: name, at: at}
+	s.itself.fields = s
+	return s
 }
 
 type typedMember struct {
@@ -33,10 +40,28 @@ type typedMember struct {
 
 // memberType is a member's type, taken apart.
 type memberType struct {
-	kind   kind
-	size   int         // bytesN: N; intN, uintN: bits
-	fields *structType // of a struct
-	arrays []int       // lengths of the arrays around it, innermost first; −1 for any
+	kind    kind        // of an array that of its innermost elements
+	size    int         // bytesN: N; intN, uintN: bits
+	fields  *structType // of a struct
+	element *memberType // of an array; nil for what is none
+	length  int         // of an array; −1 for any
+}
+
+// arrays returns how many arrays are nested in the type.
+func (m *memberType) arrays() (levels int) {
+	for ; m.element != nil; m = m.element {
+		levels++
+	}
+	return levels
+}
+
+// inArrays returns the type of arrays of m, whose lengths are those, innermost first.
+func (m memberType) inArrays(lengths []int) memberType {
+	for _, length := range lengths {
+		element := m
+		m.element, m.length = &element, length
+	}
+	return m
 }
 
 type kind uint8
@@ -74,7 +99,7 @@ func readTypes(n *node) (typeTable, error) {
 		if err := checkTypeName(m.name, m.at); err != nil {
 			return nil, err
 		}
-		table[m.name] = &structType{name: m.name, at: m.at}
+		table[m.name] = newStructType(m.name, m.at)
 	}
 	for i := range n.members {
 		if err := table.readMembers(table[n.members[i].name], &n.members[i].node); err != nil {
@@ -161,14 +186,13 @@ func (t typeTable) resolve(spec, field string, at int) (memberType, error) {
 		return memberType{}, malformed(field, at, "type %s: write %s256, which is what it stands for", base, base)
 	}
 	if of, ok := elementary(base); ok {
-		of.arrays = arrays
-		return of, nil
+		return of.inArrays(arrays), nil
 	}
 	fields, ok := t[base]
 	if !ok || base == domainType {
 		return memberType{}, malformed(field, at, "type %s is not one of the types", quoteShort(base))
 	}
-	return memberType{kind: kindStruct, fields: fields, arrays: arrays}, nil
+	return fields.itself.inArrays(arrays), nil
 }
 
 // arraysOf reads "[2][]": the lengths from left to right.
@@ -229,7 +253,7 @@ func (s *structType) measure() error {
 	height := 0
 	for i := range s.members {
 		of := &s.members[i].of
-		levels := len(of.arrays)
+		levels := of.arrays()
 		if of.fields != nil {
 			if err := of.fields.measure(); err != nil {
 				return err

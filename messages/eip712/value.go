@@ -3,6 +3,7 @@ package eip712
 import (
 	"encoding/hex"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ type Value struct {
 	Int     *big.Int // of intN and uintN
 	Bool    bool     // of bool
 
-	of memberType
+	of *memberType
 }
 
 // Named is a member of a struct with its value.
@@ -43,7 +44,7 @@ func (v *Value) Find(name string) (*Value, bool) {
 
 // readStruct reads an object as a struct, whose type it marks as used.
 func readStruct(n *node, of *structType, path string) (Value, error) {
-	v := Value{Type: of.name, of: memberType{kind: kindStruct, fields: of}}
+	v := Value{Type: of.name, of: &of.itself}
 	of.used = true
 	if n.kind != '{' {
 		return v, malformed(path, n.at, "an object is expected, a %s", of.name)
@@ -81,21 +82,20 @@ func (s *structType) has(name string) bool {
 
 // readArrays reads a value of a type with its arrays, the outermost last.
 func readArrays(n *node, of *memberType, spec, path string) (Value, error) {
-	if len(of.arrays) == 0 {
+	if of.element == nil {
 		return readPlain(n, of, spec, path)
 	}
-	outer, inner := of.arrays[len(of.arrays)-1], *of
-	inner.arrays = of.arrays[:len(of.arrays)-1]
-	v := Value{Type: spec, of: *of}
+	v := Value{Type: spec, of: of}
 	if n.kind != '[' {
 		return v, malformed(path, n.at, "an array is expected, a %s", spec)
 	}
-	if outer >= 0 && len(n.list) != outer {
-		return v, malformed(path, n.at, "%d elements, %s has %d", len(n.list), spec, outer)
+	if of.length >= 0 && len(n.list) != of.length {
+		return v, malformed(path, n.at, "%d elements, %s has %d", len(n.list), spec, of.length)
 	}
+	inner := spec[:strings.LastIndexByte(spec, '[')]
 	v.List = make([]Value, 0, len(n.list))
 	for i := range n.list {
-		element, err := readArrays(&n.list[i], &inner, spec[:strings.LastIndexByte(spec, '[')], path+"["+strconv.Itoa(i)+"]")
+		element, err := readArrays(&n.list[i], of.element, inner, path+"["+strconv.Itoa(i)+"]")
 		if err != nil {
 			return v, err
 		}
@@ -109,7 +109,7 @@ func readPlain(n *node, of *memberType, spec, path string) (Value, error) {
 	if of.kind == kindStruct {
 		return readStruct(n, of.fields, path)
 	}
-	v := Value{Type: spec, of: *of}
+	v := Value{Type: spec, of: of}
 	switch of.kind {
 	case kindBool:
 		v.Bool = n.kind == 't'
@@ -124,18 +124,16 @@ func readPlain(n *node, of *memberType, spec, path string) (Value, error) {
 }
 
 func expect(n *node, path, what string, kinds ...jsontext.Kind) error {
-	for _, kind := range kinds {
-		if n.kind == kind {
-			return nil
-		}
+	if slices.Contains(kinds, n.kind) {
+		return nil
 	}
 	return malformed(path, n.at, "%s is expected", what)
 }
 
 // readBytes reads bytes, bytesN and address.
 func (v *Value) readBytes(n *node, path string) error {
-	if err := expect(n, path, `a text of 0x and hex digits, a `+v.Type, '"'); err != nil {
-		return err
+	if n.kind != '"' {
+		return malformed(path, n.at, "a text of 0x and hex digits, a %s is expected", v.Type)
 	}
 	digits, ok := strings.CutPrefix(n.text, "0x")
 	raw, err := hex.DecodeString(digits)
@@ -176,8 +174,8 @@ const maxExact = 1<<53 - 1
 // readInteger reads intN and uintN: a JSON integer, or text with a decimal or a
 // hex number.
 func (v *Value) readInteger(n *node, path string) error {
-	if err := expect(n, path, "an integer, a "+v.Type, '0', '"'); err != nil {
-		return err
+	if n.kind != '0' && n.kind != '"' {
+		return malformed(path, n.at, "an integer, a %s is expected", v.Type)
 	}
 	value, ok := parseInteger(n.text, n.kind == '"')
 	switch {
@@ -211,12 +209,18 @@ func parseInteger(text string, hexToo bool) (*big.Int, bool) {
 	if digits == "" || strings.Trim(digits, "0123456789") != "" || digits[0] == '0' && text != "0" {
 		return nil, false
 	}
+	if small, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return new(big.Int).SetUint64(small), true
+	}
 	return new(big.Int).SetString(text, 10)
 }
 
 func (m *memberType) inRange(value *big.Int) bool {
 	if m.kind == kindUint {
 		return value.Sign() >= 0 && value.BitLen() <= m.size
+	}
+	if value.BitLen() < m.size {
+		return true
 	}
 	limit := new(big.Int).Lsh(big.NewInt(1), uint(m.size-1))
 	return value.Cmp(limit) < 0 && value.Cmp(limit.Neg(limit)) >= 0
