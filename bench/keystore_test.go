@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -176,26 +178,56 @@ func createKeystore(b *testing.B, keys, workFactor int) (dir string) {
 	return dir
 }
 
-// BenchmarkKeystoreFileOpen opens file keystores. With work factor 1 it shows
-// what the keys cost, with the default what the passphrase costs.
+// BenchmarkKeystoreFileOpen opens file keystores and lists them. With work factor 1
+// it shows what the keys cost, with the default what the passphrase costs. B/key is
+// what a key takes on the heap, all but its secret, which is outside.
 func BenchmarkKeystoreFileOpen(b *testing.B) {
-	for _, c := range []struct{ keys, workFactor int }{{10, 1}, {1_000, 1}, {10_000, 1}, {100_000, 1}, {10, file.DefaultWorkFactor}} {
-		if c.keys > manyKeys()/10 {
+	for _, c := range []struct{ keys, workFactor int }{{10, 1}, {1_000, 1}, {10_000, 1}, {100_000, 1}, {1_000_000, 1}, {10, file.DefaultWorkFactor}} {
+		if c.keys > manyKeys() {
 			continue
 		}
 		b.Run(fmt.Sprintf("keys=%d/workfactor=%d", c.keys, c.workFactor), func(b *testing.B) {
-			dir := createKeystore(b, c.keys, c.workFactor)
+			dir, before := createKeystore(b, c.keys, c.workFactor), keystoreHeap()
+			var opening, listing, processor time.Duration
+			var heap uint64
 			for b.Loop() {
+				started, used := time.Now(), testenv.ProcessorTime(os.Getpid())
 				store, err := file.Open(b.Context(), dir, keystorePassphrase, file.Options{})
 				if err != nil {
 					b.Fatal(err)
+				}
+				opened := time.Now()
+				processor += testenv.ProcessorTime(os.Getpid()) - used
+				listAll(b, store, c.keys)
+				opening, listing = opening+opened.Sub(started), listing+time.Since(opened)
+				if heap == 0 {
+					heap = keystoreHeap() - before
 				}
 				if err := store.Close(); err != nil {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*c.keys), "µs/key")
+			all := float64(b.N * c.keys)
+			b.ReportMetric(float64(opening.Nanoseconds())/1e3/all, "open-µs/key")
+			b.ReportMetric(float64(processor.Nanoseconds())/1e3/all, "open-cpu-µs/key")
+			b.ReportMetric(float64(listing.Nanoseconds())/1e3/all, "list-µs/key")
+			b.ReportMetric(float64(heap)/float64(c.keys), "B/key")
 		})
+	}
+}
+
+// listAll lists a keystore, which has so many keys.
+func listAll(b *testing.B, store *file.Store, keys int) {
+	b.Helper()
+	listed := 0
+	for _, err := range store.Keys(b.Context(), "org") {
+		if err != nil {
+			b.Fatal(err)
+		}
+		listed++
+	}
+	if listed != keys {
+		b.Fatalf("%d keys listed of %d", listed, keys)
 	}
 }
 

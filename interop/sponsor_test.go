@@ -1,0 +1,285 @@
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+const (
+	sponsoredToken = "0x20C0000000000000000000000000000000000000"
+	anotherToken   = "0x20C0000000000000000000000000000000000001"
+	sponsoredUser  = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F" // of the key of 32 bytes 0x46
+	recipient      = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
+)
+
+// TestSponsor has viem/tempo send transactions through the relay of docs/sponsor.md,
+// whose fees countersign serve pays under the policy of that page, and ox read them.
+func TestSponsor(t *testing.T) {
+	s := newSponsor(t)
+	dearest := map[string]any{"gas": "495000", "maxFeePerGas": "100000000000", "maxPriorityFeePerGas": "0"} // viem adds 5,000 gas
+	transfer := func(token string, more map[string]any) map[string]any {
+		return merged(map[string]any{"token": token, "to": recipient, "amount": "5"}, dearest, more)
+	}
+	accepted := 0
+	for _, way := range []map[string]any{
+		{"transport": "withRelay"}, {"transport": "withRelay", "policy": "sign-and-broadcast"},
+		{"transport": "withFeePayer"}, {"transport": "withFeePayer", "policy": "sign-and-broadcast"},
+	} {
+		got := s.ask(t, merged(way, map[string]any{"action": "token.transfer", "args": transfer(sponsoredToken, nil)}))
+		if got.Error != "" {
+			t.Errorf("%v: %s", way, got.Error)
+			continue
+		}
+		accepted++
+		s.wantPaid(t, "500000")
+	}
+	for name, line := range map[string]map[string]any{
+		"another token": {"action": "token.transfer", "args": transfer(anotherToken, nil)},
+		"a higher fee":  {"action": "token.transfer", "args": transfer(sponsoredToken, map[string]any{"gas": "495001"})},
+		"a memo and a higher fee": {"action": "token.transfer", "args": transfer(sponsoredToken, map[string]any{
+			"memo": "0x" + strings.Repeat("33", 32), "maxFeePerGas": "100000000001"})},
+		"an approval": {"action": "token.approve", "args": merged(dearest, map[string]any{"token": sponsoredToken, "spender": recipient, "amount": "5"})},
+		"a burn":      {"action": "token.burn", "args": merged(dearest, map[string]any{"token": sponsoredToken, "amount": "5"})},
+		"a new role": {"action": "token.grantRoles", "args": merged(dearest, map[string]any{
+			"token": sponsoredToken, "roles": []string{"issuer"}, "to": recipient})},
+	} {
+		for _, transport := range []string{"withRelay", "withFeePayer"} {
+			got := s.ask(t, merged(line, map[string]any{"transport": transport}))
+			why := "rule only-transfers denies this request"
+			if strings.Contains(name, "fee") {
+				why = "effect 1 (fee) is not covered by any rule"
+			}
+			if !strings.Contains(got.Error, why) {
+				t.Errorf("%s through %s: hash %q, error %q, want %q", name, transport, got.Hash, got.Error, why)
+			}
+		}
+	}
+	s.documented(t)
+	const day, over = 1000, 7
+	got := s.ask(t, map[string]any{"many": day - accepted - 1 + over, "args": transfer(sponsoredToken, nil)})
+	if got.Accepted != day-accepted-1 || len(got.Refused) != over {
+		t.Fatalf("%d and %d before were accepted, %d refused: %s", got.Accepted, accepted+1, len(got.Refused), got.Error)
+	}
+	for _, why := range got.Refused {
+		if !strings.Contains(why, "sponsored") {
+			t.Errorf("refused for %s", why)
+		}
+	}
+}
+
+// sponsor is a server, a relay, clients and the node that they send to.
+type sponsor struct {
+	address, nodeURL, relayURL string
+	in                         io.Writer
+	out                        *bufio.Scanner
+
+	mu   sync.Mutex
+	sent []string
+}
+
+type sponsorAnswer struct {
+	Hash, Error, Sender, Payer, FeeToken, Gas string
+	Accepted                                  int
+	Refused                                   []string
+}
+
+func newSponsor(t *testing.T) *sponsor {
+	t.Helper()
+	s := new(sponsor)
+	node := httptest.NewServer(http.HandlerFunc(s.node))
+	t.Cleanup(node.Close)
+	s.nodeURL = node.URL
+	folder := t.TempDir()
+	program := filepath.Join(folder, "countersign")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/countersign")
+	build.Dir = testenv.Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	made := filepath.Join(folder, "sponsor")
+	config := filepath.Join(made, "countersign.yaml")
+	runProgram(t, "", program, "init", made)
+	key := runProgram(t, "", program, "keys", "generate", "--config", config, "--curve", "secp256k1", "--name", "sponsor")
+	var generated struct{ Addresses []struct{ Format, Address string } }
+	decode(t, key, &generated)
+	s.address = generated.Addresses[0].Address
+	writeFile(t, filepath.Join(made, "key.json"), key)
+	writeFile(t, filepath.Join(made, "policy.yaml"), []byte(sponsorBlock(t, "yaml", 0)))
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, config, bytes.Replace(text, []byte("    name: Example\n"), []byte("    name: Example\n    policy: policy.yaml\n"), 1))
+	s.startRelay(t, folder, startProgram(t, program, config))
+	s.in, s.out = startNode(t, "sponsor.mjs", s.nodeURL, s.relayURL)
+	return s
+}
+
+func writeFile(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sponsorBlock is a block of code of docs/sponsor.md.
+func sponsorBlock(t *testing.T, language string, number int) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "sponsor.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1)[number][1]
+}
+
+// startRelay runs the relay as the page shows it, in other places.
+func (s *sponsor) startRelay(t *testing.T, folder, server string) {
+	t.Helper()
+	code := strings.NewReplacer(
+		"https://rpc.tempo.xyz", s.nodeURL, "http://127.0.0.1:8080", server,
+		`"sponsor/key.json"`, strconv.Quote(filepath.Join(folder, "sponsor", "key.json")),
+		`"sponsor/api-key.json"`, strconv.Quote(filepath.Join(folder, "sponsor", "api-key.json")),
+		`.listen(8090, "127.0.0.1");`, `.listen(0, "127.0.0.1", function () { console.log(this.address().port); });`,
+	).Replace(sponsorBlock(t, "js", 0))
+	command := testenv.Node(t, "--input-type=module", "--eval", code)
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	line := bufio.NewScanner(out)
+	if !line.Scan() {
+		t.Fatal("the relay has not started")
+	}
+	s.relayURL = "http://127.0.0.1:" + line.Text()
+}
+
+func startNode(t *testing.T, script string, args ...string) (io.Writer, *bufio.Scanner) {
+	t.Helper()
+	command := testenv.Node(t, script, args...)
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { endNode(t, command, in) })
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<22)
+	return in, lines
+}
+
+// node answers the questions of clients as a node does that has no
+// eth_fillTransaction, and keeps what is sent.
+func (s *sponsor) node(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		ID     json.RawMessage
+		Method string
+		Params []json.RawMessage
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	results := map[string]any{
+		"eth_chainId": "0x1079", "eth_getTransactionCount": "0x7", "eth_estimateGas": "0xc350", "eth_maxPriorityFeePerGas": "0x0",
+		"eth_gasPrice": "0x2540be400", "eth_blockNumber": "0x1", "eth_call": "0x" + strings.Repeat("00", 31) + "01",
+		"eth_getBlockByNumber": map[string]any{"number": "0x1", "timestamp": "0x6b49d200", "baseFeePerGas": "0x2540be400", "gasLimit": "0x1c9c380", "transactions": []any{}},
+	}
+	answer := map[string]any{"jsonrpc": "2.0", "id": asked.ID}
+	switch result, known := results[asked.Method]; {
+	case asked.Method == "eth_sendRawTransaction":
+		var raw string
+		if err := json.Unmarshal(asked.Params[0], &raw); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		s.mu.Lock()
+		s.sent = append(s.sent, raw)
+		s.mu.Unlock()
+		answer["result"] = "0x" + strings.Repeat("22", 32)
+	case known:
+		answer["result"] = result
+	default:
+		answer["error"] = map[string]any{"code": -32601, "message": "the node does not know " + asked.Method}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func (s *sponsor) ask(t *testing.T, line map[string]any) (got sponsorAnswer) {
+	t.Helper()
+	text, err := json.Marshal(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(s.in, "%s\n", text); err != nil {
+		t.Fatal(err)
+	}
+	if !s.out.Scan() {
+		t.Fatalf("%s: no answer: %v", text, s.out.Err())
+	}
+	decode(t, s.out.Bytes(), &got)
+	return got
+}
+
+// wantPaid reads the last transaction that was sent: the user's, paid by the sponsor
+// in its token.
+func (s *sponsor) wantPaid(t *testing.T, gas string) {
+	t.Helper()
+	s.mu.Lock()
+	last := s.sent[len(s.sent)-1]
+	s.mu.Unlock()
+	got := s.ask(t, map[string]any{"read": last})
+	if !strings.EqualFold(got.Sender, sponsoredUser) || !strings.EqualFold(got.Payer, s.address) || !strings.EqualFold(got.FeeToken, sponsoredToken) || gas != "" && got.Gas != gas {
+		t.Errorf("%s: %+v", last, got)
+	}
+}
+
+// documented runs the client as the page shows it.
+func (s *sponsor) documented(t *testing.T) {
+	t.Helper()
+	code := strings.NewReplacer("https://rpc.tempo.xyz", s.nodeURL, "http://127.0.0.1:8090", s.relayURL).Replace(sponsorBlock(t, "js", 1))
+	command := testenv.Node(t, "--input-type=module", "--eval", code+"console.log(hash);")
+	command.Env = append(os.Environ(), "USER_KEY=0x"+strings.Repeat("46", 32))
+	if out, err := command.Output(); err != nil || strings.TrimSpace(string(out)) != "0x"+strings.Repeat("22", 32) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.wantPaid(t, "")
+}
+
+func merged(all ...map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, one := range all {
+		for name, value := range one {
+			out[name] = value
+		}
+	}
+	return out
+}
