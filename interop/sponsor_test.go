@@ -115,7 +115,9 @@ func newSponsor(t *testing.T) *sponsor {
 	config := filepath.Join(made, "countersign.yaml")
 	runProgram(t, "", program, "init", made)
 	key := runProgram(t, "", program, "keys", "generate", "--config", config, "--curve", "secp256k1", "--name", "sponsor")
-	var generated struct{ Addresses []struct{ Format, Address string } }
+	var generated struct {
+		Addresses []struct{ Format, Address string }
+	}
 	decode(t, key, &generated)
 	s.address = generated.Addresses[0].Address
 	writeFile(t, filepath.Join(made, "key.json"), key)
