@@ -16,9 +16,8 @@ func (e *Engine) logged(recorded store.Activity) (store.Activity, error) {
 	if !e.config.Log || recorded.Waiting {
 		return recorded, nil
 	}
-	leaf := translog.NewLeaf(recorded.OrganizationID, recorded.ID, recorded.Fingerprint, recorded.Data)
 	var err error
-	recorded.Leaf, err = leaf.Encode()
+	recorded.Leaf, err = leafOf(&recorded)
 	return recorded, err
 }
 
@@ -33,8 +32,29 @@ func (e *Engine) LogPolicy(ctx context.Context, organizationID string, digest [3
 	if err != nil {
 		return err
 	}
-	_, err = e.config.Store.(store.Log).AppendLeaf(ctx, organizationID, leaf.ID, encoded)
+	_, err = e.config.Store.(store.Log).AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}})
 	return err
+}
+
+// AdoptRecords puts the records of an organization into its log that are older than the
+// log, in one batch, if the log is empty, and returns how many. It is for the start
+// after an upgrade, before requests come and on one node alone. Without Config.Log it
+// does nothing.
+func (e *Engine) AdoptRecords(ctx context.Context, organizationID string) (int, error) {
+	if !e.config.Log {
+		return 0, nil
+	}
+	adopted, err := store.Adopt(ctx, e.config.Store, e.config.Store.(store.Log), organizationID, leafOf)
+	if err == nil && adopted > 0 {
+		e.config.Logger.InfoContext(ctx, "records from before the log are in it now", "organization", organizationID, "records", adopted)
+	}
+	return adopted, err
+}
+
+// leafOf encodes the leaf of a record.
+func leafOf(recorded *store.Activity) ([]byte, error) {
+	leaf := translog.NewLeaf(recorded.OrganizationID, recorded.ID, recorded.Fingerprint, recorded.Data)
+	return leaf.Encode()
 }
 
 // proveLogged adds the proof of the log to an answer whose request asked for proofs.

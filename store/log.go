@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -12,9 +14,11 @@ import (
 // of package translog, one after the other, which nothing changes or removes.
 // Nodes that share a store share the logs.
 type Log interface {
-	// AppendLeaf appends a leaf, under an id, of what is not completed here, and
-	// returns its index. Complete appends the leaf of an activity by itself.
-	AppendLeaf(ctx context.Context, organizationID, id string, leaf []byte) (index int64, err error)
+	// AppendLeaves appends leaves of what is not completed here, all or none, and
+	// returns the index of the first. Complete appends the leaf of an activity by
+	// itself. With a size of zero or more, the log must have that many leaves, or the
+	// error is ErrChanged.
+	AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []LogEntry) (index int64, err error)
 
 	// LogHead returns the head of an organization's log.
 	LogHead(ctx context.Context, organizationID string) (translog.Head, error)
@@ -25,6 +29,56 @@ type Log interface {
 
 	// LogIndex returns the index of the leaf of an id, or ErrNotFound.
 	LogIndex(ctx context.Context, organizationID, id string) (index int64, err error)
+}
+
+// LogEntry is a leaf to be appended, and the id under which LogIndex finds it.
+type LogEntry struct {
+	ID   string
+	Leaf []byte
+}
+
+// AnySize has Log.AppendLeaves append whatever size the log has.
+const AnySize = -1
+
+// Adopt appends the leaves of all activities of an organization that are over, in the
+// order of their ids, if its log is empty: what was recorded before there was a log.
+// They are appended all or none, and once only: a record that turns up in the store
+// later is not adopted. It returns how many there were. leafOf makes a leaf.
+func Adopt(ctx context.Context, s Store, log Log, organizationID string, leafOf func(recorded *Activity) ([]byte, error)) (int, error) {
+	head, err := log.LogHead(ctx, organizationID)
+	if err != nil || head.Size > 0 {
+		return 0, err
+	}
+	var leaves []LogEntry
+	for filter := (Filter{Limit: MaxList}); ; {
+		page, err := s.List(ctx, organizationID, filter)
+		if err != nil {
+			return 0, err
+		}
+		for i := range page {
+			filter.Before = page[i].ID // the newest come first
+			if page[i].Waiting {
+				continue
+			}
+			leaf, err := leafOf(&page[i])
+			if err != nil {
+				return 0, err
+			}
+			leaves = append(leaves, LogEntry{page[i].ID, leaf})
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	if len(leaves) == 0 {
+		return 0, nil
+	}
+	slices.Reverse(leaves)
+	_, err = log.AppendLeaves(ctx, organizationID, 0, leaves)
+	if errors.Is(err, ErrChanged) {
+		return 0, nil // by another node
+	}
+	return len(leaves), err
 }
 
 // Prove proves that what has an id is in the log of an organization, as it is now.

@@ -79,6 +79,12 @@ func engineOverStore(ctx context.Context, configured *config.Config, made counte
 	if err != nil {
 		return nil, errors.Join(err, made.Store.Close())
 	}
+	for i := range configured.Organizations {
+		id := configured.Organizations[i].ID
+		if _, err := engine.AdoptRecords(ctx, id); err != nil {
+			return nil, errors.Join(fmt.Errorf("log: records of organization %s from before it: %w", id, err), made.Store.Close())
+		}
+	}
 	for _, see := range opened {
 		see(made.Store)
 	}

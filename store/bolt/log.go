@@ -20,21 +20,26 @@ func leafKey(organizationID string, index int64) []byte {
 }
 
 // appendLeaf adds a leaf to the log of an organization.
-func (t *transaction) appendLeaf(organizationID, id string, leaf []byte) (index int64, err error) {
+func (t *transaction) appendLeaf(organizationID, id string, leaf []byte) error {
 	head, err := t.logHead(organizationID)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	index = head.Size
+	if err := t.appendTo(&head, organizationID, id, leaf); err != nil {
+		return err
+	}
+	return t.put(bucketHeads, within(organizationID, nil), head.Encode())
+}
+
+// appendTo adds a leaf to a head, which the caller puts.
+func (t *transaction) appendTo(head *translog.Head, organizationID, id string, leaf []byte) error {
+	index := head.Size
 	row := head.Append(leaf)
 	encoded := append(append([]byte{byte(len(row.Hashes) / tlog.HashSize)}, row.Hashes...), row.Leaf...)
 	if err := t.put(bucketLeaves, leafKey(organizationID, index), encoded); err != nil {
-		return 0, err
+		return err
 	}
-	if err := t.put(bucketIndexes, within(organizationID, []byte(id)), binary.BigEndian.AppendUint64(nil, uint64(index))); err != nil {
-		return 0, err
-	}
-	return index, t.put(bucketHeads, within(organizationID, nil), head.Encode())
+	return t.put(bucketIndexes, within(organizationID, []byte(id)), binary.BigEndian.AppendUint64(nil, uint64(index)))
 }
 
 func (t *transaction) logHead(organizationID string) (translog.Head, error) {
@@ -55,14 +60,26 @@ func (t *transaction) logRow(organizationID string, index int64) (row translog.R
 	return translog.Row{Hashes: kept[:hashes:hashes], Leaf: kept[hashes:]}, nil
 }
 
-// AppendLeaf implements store.Log.
-func (s *Store) AppendLeaf(ctx context.Context, organizationID, id string, leaf []byte) (index int64, err error) {
+// AppendLeaves implements store.Log.
+func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
 	if err := s.usable(ctx); err != nil {
 		return 0, err
 	}
-	err = s.writer.write(func(tx *transaction) (err error) {
-		index, err = tx.appendLeaf(organizationID, id, leaf)
-		return err
+	err = s.writer.write(func(tx *transaction) error {
+		head, err := tx.logHead(organizationID)
+		if err != nil {
+			return err
+		}
+		if size >= 0 && head.Size != size {
+			return store.ErrChanged
+		}
+		index = head.Size
+		for _, one := range leaves {
+			if err := tx.appendTo(&head, organizationID, one.ID, one.Leaf); err != nil {
+				return err
+			}
+		}
+		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
 	}, nil)
 	return index, err
 }

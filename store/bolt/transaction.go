@@ -123,8 +123,7 @@ func (t *transaction) write(activity *store.Activity) error {
 	if activity.Leaf == nil {
 		return nil
 	}
-	_, err := t.appendLeaf(activity.OrganizationID, activity.ID, activity.Leaf)
-	return err
+	return t.appendLeaf(activity.OrganizationID, activity.ID, activity.Leaf)
 }
 
 // recorded returns the recorded activity of a request, or nil.

@@ -29,29 +29,40 @@ func leafCost(leaf []byte) int {
 }
 
 // append adds a leaf, for which there is room.
-func (s *Store) append(organizationID, id string, leaf []byte) int64 {
+func (s *Store) append(organizationID, id string, leaf []byte) {
 	at := s.logs[organizationID]
 	if at == nil {
 		at = &log{indexes: map[string]int64{}}
 		s.logs[organizationID] = at
 	}
-	index := at.head.Size
+	at.indexes[id] = at.head.Size
 	at.rows = append(at.rows, at.head.Append(leaf))
-	at.indexes[id] = index
 	s.used += leafCost(leaf)
-	return index
 }
 
-// AppendLeaf implements store.Log.
-func (s *Store) AppendLeaf(ctx context.Context, organizationID, id string, leaf []byte) (int64, error) {
+// AppendLeaves implements store.Log.
+func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
 	if err := s.lock(ctx); err != nil {
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	if err := s.room(leafCost(leaf)); err != nil {
+	if at := s.logs[organizationID]; at != nil {
+		index = at.head.Size
+	}
+	if size >= 0 && index != size {
+		return 0, store.ErrChanged
+	}
+	cost := 0
+	for _, one := range leaves {
+		cost += leafCost(one.Leaf)
+	}
+	if err := s.room(cost); err != nil {
 		return 0, err
 	}
-	return s.append(organizationID, id, leaf), nil
+	for _, one := range leaves {
+		s.append(organizationID, one.ID, one.Leaf)
+	}
+	return index, nil
 }
 
 // LogHead implements store.Log.

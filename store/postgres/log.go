@@ -82,11 +82,38 @@ func lockHeads(ctx context.Context, q querier, entries []*logEntry) (map[string]
 	return heads, err
 }
 
-// AppendLeaf implements store.Log.
-func (s *Store) AppendLeaf(ctx context.Context, organizationID, id string, leaf []byte) (int64, error) {
-	entry := &logEntry{organization: organizationID, id: id, leaf: leaf}
-	err := s.transact(ctx, func(ctx context.Context, q querier) error { return appendLeaves(ctx, q, []*logEntry{entry}) })
-	return entry.index, err
+// appendStep is how many leaves are sent at a time.
+const appendStep = 10_000
+
+// AppendLeaves implements store.Log. Its one transaction may take longer than
+// OperationTimeout.
+func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
+	if !isText(organizationID) {
+		return 0, fmt.Errorf("store: the organization %q is no text", organizationID)
+	}
+	entries := make([]*logEntry, len(leaves))
+	for i, one := range leaves {
+		entries[i] = &logEntry{organization: organizationID, id: one.ID, leaf: one.Leaf}
+	}
+	write := func(ctx context.Context, q querier) error {
+		heads, err := lockHeads(ctx, q, []*logEntry{{organization: organizationID}})
+		if err != nil {
+			return err
+		}
+		if index = heads[organizationID].Size; size >= 0 && index != size {
+			return store.ErrChanged
+		}
+		for step := range slices.Chunk(entries, appendStep) {
+			if err := appendLeaves(ctx, q, step); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(entries) <= appendStep {
+		return index, s.transact(ctx, write)
+	}
+	return index, unavailable(ctx, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return write(ctx, tx) }))
 }
 
 // LogHead implements store.Log.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/otp"
@@ -18,6 +19,7 @@ func runLog(t *testing.T, h Harness) {
 	}
 	t.Run("an activity is a leaf", func(t *testing.T) { logsActivities(t, open(t, h)) })
 	t.Run("many at once", func(t *testing.T) { logsAtOnce(t, open(t, h), nil) })
+	t.Run("records from before", func(t *testing.T) { logAdopts(t, open(t, h)) })
 	t.Run("organizations are walls", func(t *testing.T) { logsApart(t, open(t, h)) })
 	if h.Nodes != nil {
 		t.Run("two nodes, one log", func(t *testing.T) {
@@ -72,7 +74,7 @@ func logsActivities(t *testing.T, b *bench) {
 	}
 	b.audit(3)
 	b.complete(b.lease("d"), "d") // without a leaf
-	index, err := log.AppendLeaf(t.Context(), organization, "id of d", b.logged("d").Leaf)
+	index, err := log.AppendLeaves(t.Context(), organization, store.AnySize, []store.LogEntry{{ID: "id of d", Leaf: b.logged("d").Leaf}})
 	if err != nil || index != 3 {
 		t.Errorf("a leaf of its own is %d, %v", index, err)
 	}
@@ -128,11 +130,44 @@ func (b *bench) proveAll(bodies int64) {
 	}
 }
 
+// logAdopts appends the leaves of what was recorded before there was a log: once, and
+// all or none.
+func logAdopts(t *testing.T, b *bench) {
+	log := b.Store.(store.Log)
+	leafOf := func(recorded *store.Activity) ([]byte, error) {
+		return b.logged(strings.TrimPrefix(recorded.ID, "id of ")).Leaf, nil
+	}
+	adopt := func(want int) {
+		t.Helper()
+		if n, err := store.Adopt(t.Context(), b.Store, log, organization, leafOf); n != want || err != nil {
+			t.Errorf("%d were adopted, want %d: %v", n, want, err)
+		}
+	}
+	adopt(0)
+	const bodies = store.MaxList + 2 // more than a page
+	b.inParallel(bodies, func(i int) { b.complete(b.lease(fmt.Sprint(i)), fmt.Sprint(i)) })
+	broken := errors.New("broken")
+	if _, err := store.Adopt(t.Context(), b.Store, log, organization, func(*store.Activity) ([]byte, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("without leaves: %v", err)
+	}
+	b.audit(0)
+	adopt(bodies)
+	b.audit(bodies)
+	b.complete(b.lease("slipped in"), "slipped in")
+	adopt(0)
+	b.audit(bodies)
+	if _, err := log.AppendLeaves(t.Context(), organization, bodies-1, []store.LogEntry{{ID: "x", Leaf: []byte("leaf")}}); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("appended at another size: %v", err)
+	}
+	b.noError(b.Complete(t.Context(), b.lease("next"), b.logged("next"), nil))
+	b.audit(bodies + 1)
+}
+
 func logsApart(t *testing.T, b *bench) {
 	log := b.Store.(store.Log)
 	for i := range 3 {
 		for _, of := range []string{organization, "another"} {
-			if index, err := log.AppendLeaf(t.Context(), of, of, []byte("leaf")); err != nil || index != int64(i) {
+			if index, err := log.AppendLeaves(t.Context(), of, int64(i), []store.LogEntry{{ID: of, Leaf: []byte("leaf")}}); err != nil || index != int64(i) {
 				t.Errorf("leaf %d of %s is %d, %v", i, of, index, err)
 			}
 		}
