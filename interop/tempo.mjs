@@ -7,10 +7,12 @@
 // the sender's signature for a fee payer: {toPayer, forPayer, countersigned}, that is
 // the transaction with a placeholder, what the fee payer signs, and both signatures;
 // and {accessKey, accessKeyViem}, the signature of an access key for the account root.
+// {senders, payer} answers with {forms}: the same for each form of a sender's signature that
+// ox builds, {name, toPayer, forPayer, countersigned} each, and {types}, the keys that ox knows.
 // A line {unsigned} instead is decoded by ox and encoded again: the answer is {again}.
 import { createInterface } from "node:readline";
-import { Address, Secp256k1, Signature } from "ox";
-import { SignatureEnvelope, TxEnvelopeTempo } from "ox/tempo";
+import { Address, Hex, P256, Secp256k1, Signature } from "ox";
+import { AccountConfig, SignatureEnvelope, TxEnvelopeTempo } from "ox/tempo";
 import { numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { Account, Transaction } from "viem/tempo";
@@ -88,7 +90,60 @@ async function asAccessKey(privateKey, root, envelope) {
   };
 }
 
-async function answerTo({ privateKey, tx, unsigned, payer, root }) {
+// primitives are a key's signatures, each as a function of what is signed.
+function primitives(privateKey) {
+  const publicKey = P256.getPublicKey({ privateKey });
+  const p256 = (payload, prehash) => {
+    const { r, s } = P256.sign({ payload, privateKey, hash: prehash });
+    return SignatureEnvelope.from({ type: "p256", prehash, publicKey, signature: { r, s } });
+  };
+  return {
+    secp256k1: (payload) => SignatureEnvelope.from(Secp256k1.sign({ payload, privateKey })),
+    p256: (payload) => p256(payload, false),
+    "p256 over a hash": (payload) => p256(payload, true),
+    webAuthn: (challenge) => {
+      const clientDataJSON = JSON.stringify({ type: "webauthn.get", challenge: Buffer.from(Hex.toBytes(challenge)).toString("base64url"), origin: "https://example.com" });
+      const { r, s } = P256.sign({ payload: challenge, privateKey }); // payers do not verify it
+      const metadata = { authenticatorData: `0x${"11".repeat(32)}0500000000`, clientDataJSON };
+      return SignatureEnvelope.from({ type: "webAuthn", metadata, publicKey, signature: { r, s } });
+    },
+  };
+}
+
+// senderForms are all signatures of a sender that ox builds: those of keys, and around each
+// of them those of keychains and of configurable accounts.
+function senderForms(privateKey, root, sponsored) {
+  const made = primitives(privateKey);
+  const plain = TxEnvelopeTempo.getSignPayload(sponsored), bound = TxEnvelopeTempo.getSignPayload(sponsored, { from: root });
+  const owner = Address.fromPublicKey(Secp256k1.getPublicKey({ privateKey }));
+  const config = AccountConfig.from({ threshold: 1, owners: [{ owner, weight: 1 }] });
+  const configurable = { type: "configurable", account: AccountConfig.getAddress(config), config, signatures: [made.secp256k1(plain)] };
+  const forms = { configurable };
+  for (const [name, sign] of Object.entries(made)) {
+    forms[name] = sign(plain);
+    forms[`keychain v2, ${name}`] = { type: "keychain", version: "v2", userAddress: root, inner: sign(bound) };
+    forms[`keychain v1, ${name}`] = { type: "keychain", version: "v1", userAddress: root, inner: sign(plain) };
+  }
+  forms["keychain v2, configurable"] = { type: "keychain", version: "v2", userAddress: root, inner: configurable };
+  return forms;
+}
+
+function inEachForm(privateKey, payer, root, envelope) {
+  const sponsored = { ...envelope, feePayerSignature: null };
+  return Object.entries(senderForms(privateKey, root, sponsored)).map(([name, signature]) => {
+    const sender = SignatureEnvelope.extractAddress({ payload: TxEnvelopeTempo.getSignPayload(sponsored), signature, root: true });
+    const feePayerSignature = Secp256k1.sign({ payload: TxEnvelopeTempo.getFeePayerSignPayload(sponsored, { sender }), privateKey: payer });
+    return {
+      name,
+      toPayer: TxEnvelopeTempo.serialize(sponsored, { signature }),
+      forPayer: TxEnvelopeTempo.serialize(sponsored, { signature, sender, format: "feePayer" }),
+      countersigned: TxEnvelopeTempo.serialize({ ...envelope, feePayerSignature }, { signature }),
+    };
+  });
+}
+
+async function answerTo({ privateKey, tx, unsigned, payer, root, senders }) {
+  if (senders) return { forms: inEachForm(privateKey, payer, root, envelopeOf(tx)), types: SignatureEnvelope.types };
   if (unsigned) return { again: TxEnvelopeTempo.serialize(TxEnvelopeTempo.deserialize(unsigned)) };
   const envelope = envelopeOf(tx);
   const answer = { ...withOx(privateKey, envelope), viem: await withViem(privateKey, envelope) };

@@ -24,6 +24,8 @@ type tempoAnswer struct {
 	Unsigned, Signed, Viem, Again    string
 	ToPayer, ForPayer, Countersigned string
 	AccessKey, AccessKeyViem         string
+	Forms                            []struct{ Name, ToPayer, ForPayer, Countersigned string }
+	Types                            []string
 }
 
 // TestTempoLibraries generates transactions of all kinds, lets ox and viem

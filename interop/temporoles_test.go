@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -59,6 +61,48 @@ func TestTempoRoles(t *testing.T) {
 		key := tempoAccessKey{chaintest.Key(t, keystore.CurveSecp256k1, crypto.FromECDSA(cases[i].Key)), root}
 		if got := signTempoRole(t, answer.Unsigned, key); got != answer.AccessKey || got != answer.AccessKeyViem {
 			t.Errorf("access key\nox   %s\nviem %s\nours %s", answer.AccessKey, answer.AccessKeyViem, got)
+		}
+	}
+}
+
+// TestTempoSenderForms: the fee payer countersigns what a sender has signed in any form
+// that ox builds, to ox's bytes, or refuses by name a form that no network takes.
+func TestTempoSenderForms(t *testing.T) {
+	payer := crypto.Keccak256([]byte("the fee payer"))
+	key := chaintest.Key(t, keystore.CurveSecp256k1, payer)
+	random := rand.New(rand.NewPCG(28, 29))
+	var lines []any
+	for i := range tempomodel.Kinds {
+		c := tempomodel.Generate(random, i)
+		c.Tx.FeePayer, c.Tx.FeeToken = []byte{0x80}, nil // ox leaves the token out of one of the forms
+		lines = append(lines, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": tempoFields(c.Tx),
+			"senders": true, "payer": hexutil.Encode(payer), "root": common.Address{0xaa, 1}.Hex()})
+	}
+	for _, answer := range askTempo(t, lines) {
+		if want := []string{"secp256k1", "p256", "webAuthn"}; !slices.Equal(answer.Types, want) || len(answer.Forms) != 14 {
+			t.Fatalf("ox has keys of %q and %d forms: a form is missing here", answer.Types, len(answer.Forms))
+		}
+		for _, form := range answer.Forms {
+			want := ""
+			switch {
+			case strings.HasPrefix(form.Name, "keychain v1"):
+				want = "is of keychain version 1 (03)"
+			case strings.HasSuffix(form.Name, "configurable"):
+				want = "is of a configurable account (05)"
+			}
+			for _, given := range []string{form.ToPayer, form.ForPayer} {
+				signed, err := chaintest.Sign(t.Context(), tempo.Chain{}, hexutil.MustDecode(given), key.ID(), key)
+				switch {
+				case want != "":
+					if err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("%s: %v, want %q", form.Name, err, want)
+					}
+				case err != nil:
+					t.Errorf("%s: %v", form.Name, err)
+				case hexutil.Encode(signed) != form.Countersigned:
+					t.Errorf("%s, given %s\nox   %s\nours %x", form.Name, given, form.Countersigned, signed)
+				}
+			}
 		}
 	}
 }

@@ -53,8 +53,9 @@
 // tip over the cap, no calls or more than 32, an input over 128 KiB, a creation that
 // is not the first call or stands beside authorizations, validBefore not after
 // validAfter, expiring nonces (nonce key 2^256−1) without validBefore, a signature
-// with s high or zero or of keychain version 1, more than 16 authorizations, more
-// than 256 addresses in the access list, 256 storage keys of one, or 2,048 in all.
+// with s high or zero, of keychain version 1 or of a configurable account, more than
+// 16 authorizations, more than 256 addresses in the access list, 256 storage keys of
+// one, or 2,048 in all.
 //
 // Of a key authorization: another chain, no signature or another account's, key id
 // 0, an admin key with restrictions, more than 256 limits or 64 scopes, rules or

@@ -31,6 +31,9 @@ type keyAuthorization struct {
 
 var keyTypes = [...]string{kindSecp256k1, kindP256, kindWebAuthn}
 
+// keyTypeConfig is a configurable account that acts as an access key (TIP-1111).
+const keyTypeConfig = 3
+
 func (tx *transaction) readKeyAuthorization(f *rlp.Fields) {
 	key := &keyAuthorization{}
 	outer := f.List("keyAuthorization")
@@ -51,7 +54,10 @@ func (tx *transaction) readKey(key *keyAuthorization, f *rlp.Fields) {
 		f.Fail("chainId", at, "is %d, but the transaction is for chain %d", chainID, tx.chainID)
 	}
 	at = f.At()
-	if key.keyType = f.Uint8("keyType"); int(key.keyType) >= len(keyTypes) {
+	switch key.keyType = f.Uint8("keyType"); {
+	case key.keyType == keyTypeConfig:
+		f.Fail("keyType", at, "is 3, a configurable account, which no network takes before upgrade T14")
+	case int(key.keyType) >= len(keyTypes):
 		f.Fail("keyType", at, "%d is unknown: 0 (secp256k1), 1 (P-256) and 2 (WebAuthn) are supported", key.keyType)
 	}
 	at = f.At()

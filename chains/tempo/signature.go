@@ -17,6 +17,10 @@ import (
 //	P-256       01 ‖ r ‖ s ‖ x ‖ y ‖ preHash 1, 130 bytes
 //	WebAuthn    02 ‖ authenticatorData ‖ clientDataJSON ‖ r ‖ s ‖ x ‖ y, 129 to 2,049 bytes
 //	keychain    04 ‖ account 20 ‖ one of the above (03, version 1, is refused)
+//
+// 05 is the signature of a configurable account (TIP-1107, TIP-1111), several owners'
+// in one: no network takes it before upgrade T14, which is not scheduled. It is
+// refused by name, alone and in a keychain.
 const (
 	sizeSecp256k1  = 65
 	sizeP256       = 130
@@ -28,6 +32,7 @@ const (
 	signatureWebAuthn  = 0x02
 	signatureKeychain1 = 0x03
 	signatureKeychain2 = 0x04
+	signatureConfig    = 0x05
 )
 
 // envelope is a signature of one of these kinds.
@@ -57,10 +62,12 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 		signature = signature[keychainHeader:]
 	}
 	e.kind = kindOf(signature)
-	if e.kind == "" {
+	switch {
+	case e.kind == "" && len(signature) > 1 && signature[0] == signatureConfig:
+		f.Fail(name, at, "is of a configurable account (05), which no network takes before upgrade T14")
+	case e.kind == "":
 		f.Fail(name, at, "is not a signature: %d bytes of no known kind", span.Len())
-	}
-	if e.kind == kindSecp256k1 && !validSecp256k1(signature) {
+	case e.kind == kindSecp256k1 && !validSecp256k1(signature):
 		f.Fail(name, at, "is not a signature: r and s are to be between 1 and the group order, s low, v 27 or 28")
 	}
 	return e
