@@ -23,11 +23,20 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 	if e.config.Policy == nil {
 		return Decision{Readings: readings.Digest()}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
 	}
-	effects, keys, err := task.effects(ctx)
+	asked, err := e.asked(ctx, by, intent, task)
 	if err != nil {
 		return Decision{}, err
 	}
-	decision, err := e.decideAbout(ctx, Authorization{
+	asked.Votes, asked.Spent = votes, spent
+	decision, err := e.decideAbout(ctx, asked)
+	decision.Readings = readings.Digest()
+	return decision, err
+}
+
+// asked is what a policy is asked about some work, without votes and ledger.
+func (e *Engine) asked(ctx context.Context, by *caller, intent activity.Intent, task work) (Authorization, error) {
+	effects, keys, err := task.effects(ctx)
+	return Authorization{
 		Organization: by.organization,
 		User:         by.member.User,
 		Credential:   by.member.Credential,
@@ -36,13 +45,9 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 		Hazards:      task.hazards(),
 		Effects:      effects,
 		Keys:         keys,
-		Votes:        votes,
 		Now:          e.config.Now(),
-		Spent:        spent,
-		Readings:     readings,
-	})
-	decision.Readings = readings.Digest()
-	return decision, err
+		Readings:     readingsOf(task),
+	}, err
 }
 
 // readingsOf returns what descriptors say of a request; nil if nothing.

@@ -141,15 +141,19 @@ func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {
 	if c.evaluation.asked.Spent == nil {
 		return new(big.Int), time.Time{}, nil
 	}
-	organization := ""
-	if c.evaluation.asked.Organization != nil {
-		organization = c.evaluation.asked.Organization.ID
-	}
-	sum, frees, err := c.evaluation.asked.Spent.Spent(c.ctx, organization, charge.Limit, charge.Subject, charge.Window)
+	sum, frees, err := c.evaluation.asked.Spent.Spent(c.ctx, organizationID(c.evaluation.asked), charge.Limit, charge.Subject, charge.Window)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("policy: limit %s cannot be read: %w", charge.Limit, err)
 	}
 	return sum, frees, nil
+}
+
+// organizationID is that of a request, empty in a test of a file.
+func organizationID(asked *countersign.Authorization) string {
+	if asked.Organization == nil {
+		return ""
+	}
+	return asked.Organization.ID
 }
 
 // unitsText writes smallest units as a decimal number.

@@ -29,7 +29,7 @@ SIGHUP.`),
 		Args: cobra.NoArgs,
 		RunE: chooseCommand,
 	}
-	command.AddCommand(newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyImportCommand())
+	command.AddCommand(newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
 	return command
 }
 
