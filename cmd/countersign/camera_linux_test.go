@@ -35,8 +35,8 @@ type cameraCase struct {
 
 // TestCamera takes a request over the air gap and the answer back, for each chain
 // and for a PSBT of 100 outputs: codes are drawn on one pseudo-terminal, pictures of
-// them are turned, blurred and half of them lost, and read by gozxing and by zbar in
-// turn; the person at the other terminal says yes; the answer is drawn, read and
+// them are turned, blurred and half of them lost, and read by gozxing, zbar and jsQR
+// in turn; the person at the other terminal says yes; the answer is drawn, read and
 // verified in the same way.
 func TestCamera(t *testing.T) {
 	testenv.Slow(t)
@@ -59,11 +59,11 @@ func TestCamera(t *testing.T) {
 		}
 		keys[curve] = key
 	}
-	readers := []pictureReader{s.gozxing, func(dir string) []byte { return s.zbar(zbar, dir) }}
+	readers := []pictureReader{s.gozxing, func(dir string) []byte { return s.zbar(zbar, dir) }, startWallets(t).jsQR}
 	number := 0
 	for name, c := range cases {
 		number++
-		read := readers[number%2]
+		read := readers[number%len(readers)]
 		body := fmt.Sprintf("body%d.json", number)
 		t.Run(name, func(t *testing.T) { s.loop(t, c, keys[c.chain.curve], body, read) })
 	}

@@ -19,11 +19,16 @@ import (
 // what it printed.
 func scanned(t *testing.T, message ur.Message, answer string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	s := newSession(t)
+	return newSession(t).scanned(strings.ToUpper(message.String()), answer, args...)
+}
+
+// scanned is that in a session, for the codes of a message, one a line.
+func (s *session) scanned(codes, answer string, args ...string) (stdout, stderr string, status int) {
+	s.t.Helper()
 	command := s.command(append([]string{"sign", "--scan"}, args...)...)
 	var out, talk printed
-	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(strings.ToUpper(message.String())+"\n"), &out, &talk
-	p := sit(t, command)
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(codes+"\n"), &out, &talk
+	p := sit(s.t, command)
 	if answer != "" {
 		p.sees("? [y/N] ")
 		p.types(answer)
@@ -134,7 +139,7 @@ func TestEthSignRequestRefused(t *testing.T) {
 // TestSolSignRequest signs a Solana transaction, and the message of one, which is
 // what wallets send: the signature is the same.
 func TestSolSignRequest(t *testing.T) {
-	public, err := keystore.ParsePublicKey(keystore.CurveEd25519, mustHex(t, "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"))
+	public, err := keystore.ParsePublicKey(keystore.CurveEd25519, mustHex(t, fixtureSeedPublic))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,6 +96,7 @@ const (
 	fixtureAddress    = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
 	fixtureID         = "11111111-1111-4111-8111-111111111111"
 	fixtureSeed       = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60" // RFC 8032, test 1
+	fixtureSeedPublic = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 	fixtureSeedID     = "22222222-2222-4222-8222-222222222222"
 )
 
