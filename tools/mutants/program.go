@@ -31,8 +31,8 @@ type test struct {
 	meets map[int]bool // ids of the refusals that refuse while it runs
 }
 
-// memoryLimit bounds the address space of a test program: a bound that is off
-// may be the one on memory.
+// memoryLimit bounds the data of a test program: a bound that is off may be the one on
+// memory. Files that it maps, as a store in bolt, do not count.
 const memoryLimit = 8 << 20 // KiB
 
 // build builds the test program of a package; nil if it has no tests.
@@ -61,7 +61,7 @@ func build(ctx context.Context, p listed, overlay, binary string) (*program, err
 // command is a run of the program, with a refusal off or none (0), and with a
 // file for what is met or none.
 func (p *program) command(ctx context.Context, off int, met string, arguments ...string) *exec.Cmd {
-	limited := fmt.Sprintf(`ulimit -v %d; exec "$@"`, memoryLimit)
+	limited := fmt.Sprintf(`ulimit -d %d; exec "$@"`, memoryLimit)
 	c := exec.CommandContext(ctx, "sh", append([]string{"-c", limited, "sh", p.binary}, arguments...)...)
 	c.Dir = p.dir
 	c.Env = append(os.Environ(), envOff+"="+strconv.Itoa(off), envMet+"="+met)

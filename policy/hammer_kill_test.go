@@ -1,0 +1,311 @@
+package policy_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// With this variable set, TestHammerVictim is a node that hammers a limit until it is
+// done or killed.
+const hammerVariable = "COUNTERSIGN_TEST_HAMMER"
+
+// hammerNode is what such a process is given.
+type hammerNode struct {
+	Bolt, Postgres string // the store: one of both
+	PublicKey      string // of the API key
+	Bodies         []countersign.SignedBody
+	Calls          bool // sign without a stamp, and not the bodies
+}
+
+func (n *hammerNode) store(t testing.TB) store.Store {
+	t.Helper()
+	var opened store.Store
+	var err error
+	if n.Bolt != "" {
+		opened, err = bolt.Open(n.Bolt)
+	} else {
+		opened, err = postgres.Open(t.Context(), n.Postgres)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// engine is the node's engine: leases last a second, and hsm may fail.
+func (n *hammerNode) engine(t testing.TB, now func() time.Time, hsm func(context.Context) error) *enginetest.Fixture {
+	t.Helper()
+	return enginetest.New(t, func(config *countersign.Config) {
+		directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{
+			ID: enginetest.Organization, Users: []countersign.UserConfig{{
+				ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: n.PublicKey}},
+			}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Directory, config.Policy, config.Submitter = directory, load(t, hammered), &countersign.User{ID: "machine"}
+		config.Store, config.LeaseTTL, config.Now = n.store(t), time.Second, now
+		config.Keystore.(*enginetest.CountingKeystore).Before = hsm
+	})
+}
+
+// TestHammerVictim is one of the processes. It writes a line for each signature that
+// it is about to make, and one for each body that was answered.
+func TestHammerVictim(t *testing.T) {
+	text := os.Getenv(hammerVariable)
+	if text == "" {
+		return // this is not such a process
+	}
+	var n hammerNode
+	if err := json.Unmarshal([]byte(text), &n); err != nil {
+		t.Fatal(err)
+	}
+	var made atomic.Int64
+	f := n.engine(t, time.Now, func(context.Context) error {
+		fmt.Println("signing")
+		if made.Add(1)%3 == 2 {
+			return errors.New("the token is away")
+		}
+		return nil
+	})
+	var clients sync.WaitGroup
+	for client := range hammerers {
+		clients.Go(func() {
+			for i := client; i < len(n.Bodies); i += hammerers {
+				if n.send(t.Context(), f.Engine, i) == nil {
+					fmt.Println("answered", i)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	os.Exit(0)
+}
+
+func (n *hammerNode) send(ctx context.Context, to *countersign.Engine, i int) error {
+	if n.Calls {
+		_, err := to.SignTransaction(ctx, enginetest.Organization, activity.SignTransactionIntent{
+			SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum})
+		return err
+	}
+	_, err := to.Submit(ctx, n.Bodies[i])
+	return err
+}
+
+// answers are the bodies that were answered with a signature, over all processes.
+type answers struct {
+	mu   sync.Mutex
+	of   map[string]bool
+	more int // answers to calls, which have no body
+}
+
+// run starts a process, and calls back once, when it is about to make its nth
+// signature; never, if it is done before. It returns when the process has ended.
+func (n *hammerNode) run(t *testing.T, seen *answers, nth int, then func(*os.Process)) {
+	t.Helper()
+	text, err := json.Marshal(n)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHammerVictim$")
+	command.Env = append(os.Environ(), hammerVariable+"="+string(text))
+	pipe, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	signing := 0
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		line := lines.Text()
+		switch {
+		case line == "signing":
+			if signing++; signing == nth {
+				then(command.Process)
+			}
+		case strings.HasPrefix(line, "answered "):
+			seen.add(strings.TrimPrefix(line, "answered "), n.Calls)
+		default:
+			t.Log(line)
+		}
+	}
+	_ = command.Wait() // killed, or done
+}
+
+func (a *answers) add(body string, call bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if call {
+		a.more++
+		return
+	}
+	a.of[body] = true
+}
+
+// newHammerNode makes bodies that are live now and later.
+func newHammerNode(t *testing.T, n hammerNode, now time.Time) (*hammerNode, *enginetest.APIKey) {
+	t.Helper()
+	f := enginetest.New(t)
+	n.PublicKey = f.APIKey.PublicKey
+	n.Bodies = n.bodies(f, f.APIKey, now)
+	return &n, f.APIKey
+}
+
+func (*hammerNode) bodies(f *enginetest.Fixture, by *enginetest.APIKey, now time.Time) []countersign.SignedBody {
+	bodies := make([]countersign.SignedBody, 2*hammerers)
+	for i := range bodies {
+		bodies[i] = by.Sign(f.Body(enginetest.Request{At: now.Add(-time.Duration(i) * time.Second)}))
+	}
+	return bodies
+}
+
+func kill(process *os.Process) { _ = process.Kill() }
+
+// TestHammeredLimitKilled has processes of 64 clients hammer one limit on one file with
+// keys that fail, each killed with SIGKILL as it is about to make a signature, so that
+// the next takes its leases over. In the end exactly as many bodies are signed as the
+// limit has room for, with what every process has answered among them, and a day later
+// there is room for as many again.
+func TestHammeredLimitKilled(t *testing.T) {
+	testenv.Slow(t)
+	n, by := newHammerNode(t, hammerNode{Bolt: filepath.Join(t.TempDir(), "state.db")}, time.Now())
+	seen := &answers{of: map[string]bool{}}
+	for nth := 1; nth <= 6; nth++ {
+		n.run(t, seen, nth, kill)
+	}
+	n.finish(t, seen, time.Now)
+	tomorrow := func() time.Time { return time.Now().Add(25 * time.Hour) }
+	n.Bodies = n.bodies(enginetest.New(t), by, tomorrow())
+	n.finish(t, &answers{of: map[string]bool{}}, tomorrow)
+}
+
+// TestHammeredCallsKilled is the same for calls without a stamp. A call that was killed
+// is not made again: what it was charged stays until the day is over, and is never
+// given to more than one.
+func TestHammeredCallsKilled(t *testing.T) {
+	testenv.Slow(t)
+	n, by := newHammerNode(t, hammerNode{Bolt: filepath.Join(t.TempDir(), "state.db"), Calls: true}, time.Now())
+	seen, all := &answers{of: map[string]bool{}}, n.Bodies
+	n.Bodies = all[:3]
+	n.run(t, seen, 1, kill)
+	n.run(t, seen, 1, kill)
+	n.Bodies = all
+	n.run(t, seen, 0, nil) // to its end
+	f := n.engine(t, time.Now, nil)
+	var err error
+	for range hammerRoom + 1 {
+		err = n.send(t.Context(), f.Engine, 0)
+	}
+	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonLimitExceeded {
+		t.Errorf("more calls than there is room for: %v", err)
+	}
+	counted(t, f.Config.Store)
+	count, err := f.Config.Store.Count(t.Context(), enginetest.Organization, store.Filter{})
+	if least := hammerRoom - 2*3; err != nil || count < least || count > hammerRoom || seen.more > count {
+		t.Errorf("%d calls are recorded and %d were answered, the limit has room for %d to %d: %v", count, seen.more, least, hammerRoom, err)
+	}
+	if err := f.Engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n.Calls = false
+	tomorrow := func() time.Time { return time.Now().Add(25 * time.Hour) }
+	n.Bodies = n.bodies(enginetest.New(t), by, tomorrow())
+	n.finish(t, &answers{of: map[string]bool{}}, tomorrow)
+}
+
+// TestHammeredLimitOfNodesKilled has two nodes over one PostgreSQL hammer until, as a
+// signature is about to be made, one of them is killed, the connections of both are
+// ended, or the database is killed and started again; then two more, of which one is
+// killed, which take over.
+func TestHammeredLimitOfNodesKilled(t *testing.T) {
+	testenv.Slow(t)
+	server := testenv.Postgres(t)
+	for name, then := range map[string]func(*os.Process){
+		"node":        kill,
+		"connections": func(*os.Process) { executes(t, server.DSN, endConnections) },
+		"database":    func(*os.Process) { server.Kill(); server.Start() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			executes(t, server.DSN, "CREATE DATABASE "+name)
+			dsn := strings.Replace(server.DSN, "dbname=postgres", "dbname="+name, 1)
+			n, _ := newHammerNode(t, hammerNode{Postgres: dsn}, time.Now())
+			seen := &answers{of: map[string]bool{}}
+			for _, what := range []func(*os.Process){then, kill} {
+				var nodes sync.WaitGroup
+				nodes.Go(func() { n.run(t, seen, 2, what) })
+				nodes.Go(func() { n.run(t, seen, 0, nil) })
+				nodes.Wait()
+			}
+			n.finish(t, seen, time.Now)
+		})
+	}
+}
+
+// endConnections ends all connections but its own.
+const endConnections = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+
+// executes executes a statement on a database.
+func executes(t *testing.T, dsn, statement string) {
+	connection, err := pgx.Connect(t.Context(), dsn)
+	if err == nil {
+		_, err = connection.Exec(t.Context(), statement)
+		err = errors.Join(err, connection.Close(t.Context()))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// finish sends every body once more, with a key that works, and expects that the limit
+// is used up to its last transaction, that each is charged once, and that what was
+// answered before is answered still.
+func (n *hammerNode) finish(t *testing.T, seen *answers, now func() time.Time) {
+	t.Helper()
+	f := n.engine(t, now, nil)
+	signed := 0
+	for i := range n.Bodies {
+		err := n.send(t.Context(), f.Engine, i)
+		refused, ok := errors.AsType[*activity.Error](err)
+		switch {
+		case err == nil:
+			signed++
+		case !ok || refused.Reason != activity.ReasonLimitExceeded:
+			t.Error(err)
+		case seen.of[fmt.Sprint(i)]:
+			t.Errorf("body %d was answered before, and now: %v", i, err)
+		}
+	}
+	if signed != hammerRoom || len(seen.of) > hammerRoom {
+		t.Errorf("%d bodies are signed and %d were answered, the limit has room for %d", signed, len(seen.of), hammerRoom)
+	}
+	counted(t, f.Config.Store)
+	if err := f.Engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
