@@ -84,3 +84,17 @@ func (e *Engine) ProveLogged(ctx context.Context, record *activity.Record) error
 	record.Log = &activity.LogProof{Index: proof.Index, Checkpoint: string(checkpoint), Proof: string(lines) + "\n"}
 	return nil
 }
+
+// LogAdvance signs the log of an organization as it is now, and proves that it extends
+// that of the first old leaves: what a witness that has seen those takes. The error is
+// translog.ErrShorter if there are fewer, and an *activity.Error if there is no log, or
+// no Config.LogSigner.
+func (e *Engine) LogAdvance(ctx context.Context, organizationID string, old int64) (*translog.Advance, error) {
+	if e.config.LogSigner == nil {
+		return nil, activity.NewError(activity.ReasonNotFound, "", nil, "no log is kept and signed here: the configuration names no key for it")
+	}
+	if _, err := e.config.Directory.Organization(ctx, organizationID); err != nil {
+		return nil, activity.NewError(activity.ReasonNotFound, "", err, "there is no organization %q", shorten(organizationID))
+	}
+	return store.Advance(ctx, e.config.Store.(store.Log), e.config.LogSigner, organizationID, old)
+}

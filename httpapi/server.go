@@ -38,7 +38,8 @@ const readyTimeout = 2 * time.Second
 // Admin returns a handler for the address of those who run the server:
 // /healthz answers 200 as long as the process does, /readyz 200 while a request
 // could be carried out and 503 otherwise, /metrics what the given handler says;
-// it may be nil.
+// it may be nil. /log/ORGANIZATION/checkpoint answers with the checkpoint of a log, and
+// with ?old=SIZE proves that it extends one of that size: for witnesses.
 func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -53,6 +54,7 @@ func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 		}
 		write(w, http.StatusOK, []byte(`{"status":"ready"}`))
 	})
+	mux.HandleFunc("GET /log/{organization}/checkpoint", checkpoint(engine))
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
 	}

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"crypto/ed25519"
-	"crypto/rand"
-	"crypto/sha256"
-	"errors"
+	"context"
 	"fmt"
 	"io"
-	"io/fs"
+	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,29 +17,33 @@ import (
 // maxNote bounds what a proof or a checkpoint may be long.
 const maxNote = 64 << 10
 
-// witnessKeyName is the witness's key in the folder of its state.
-const witnessKeyName = "witness.pem"
-
 func newWitnessCommand() *cobra.Command {
-	var state, name, logKey string
+	var state, name, logKey, url string
 	command := &cobra.Command{
 		Use:   "witness [FILE]",
 		Short: "Keep and cosign the checkpoints of a log on another machine",
 		Long: paragraphs(`
-Read what 'log checkpoint --old SIZE' printed. If the log extends the last checkpoint
+Read what 'log checkpoint --old SIZE' printed, or ask the admin address of a running
+server for it, with --url. If the log extends the last checkpoint
 that was kept of it, keep the new one in the folder --state, and print it with this
 witness's signature (C2SP tlog-cosignature). A log that has become shorter, or has
 another history, is refused, and what was kept stays.
 
+The folder has a history of what was seen: an earlier state of the folder's checkpoint
+that is put back is refused. One process at a time uses it.
+
 The first call makes the folder and a key. --show prints the witness's key and the
 size of the log that it has seen, for --old.`),
-		Example: "  countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… < advance",
-		Args:    cobra.MaximumNArgs(1),
+		Example: paragraphs(`
+  countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… --url http://signer:8081
+  countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… < advance`),
+		Args: cobra.MaximumNArgs(1),
 	}
 	flags := command.Flags()
 	flags.StringVar(&state, "state", "", "`DIR` to keep checkpoints in")
 	flags.StringVar(&name, "name", "witness", "`NAME` of this witness in its signatures")
 	registerLogKey(command, &logKey)
+	flags.StringVar(&url, "url", "", "`URL` of the admin address of a running server, to ask for what comes next")
 	show := flags.Bool("show", false, "print what was seen, and read nothing")
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		if state == "" || logKey == "" {
@@ -56,55 +56,28 @@ size of the log that it has seen, for --old.`),
 		if strings.ContainsAny(name, "+ \t\r\n") || name == "" {
 			return usagef("--name %q: blanks and plus signs cannot be in it", name)
 		}
-		key, err := openWitnessKey(cmd, state)
+		if url != "" && (len(args) > 0 || *show) {
+			return usagef("--url does not go with FILE, nor with --show")
+		}
+		at, err := openWitnessState(cmd.Context(), state, logKey)
 		if err != nil {
 			return err
 		}
-		w := &witnessed{Witness: translog.Witness{Name: name, Key: key}, logKey: logKey, path: checkpointPath(state, logKey)}
+		defer at.close()
+		w := &witnessed{Witness: translog.Witness{Name: name, Key: at.key}, logKey: logKey, state: at}
 		if *show {
 			return w.show(cmd)
 		}
-		return w.advance(cmd, args)
+		return w.advance(cmd, args, url)
 	}
 	return command
-}
-
-// openWitnessKey opens the key of the witness, and makes it if it is not there.
-func openWitnessKey(cmd *cobra.Command, state string) (ed25519.PrivateKey, error) {
-	path := filepath.Join(state, witnessKeyName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(state, 0o700); err != nil {
-			return nil, err
-		}
-		_, key, err := ed25519.GenerateKey(rand.Reader)
-		if err != nil {
-			return nil, err
-		}
-		if err := writeKey(path, key); err != nil {
-			return nil, err
-		}
-	}
-	return readEd25519(cmd.Context(), path)
-}
-
-// checkpointPath is where the last checkpoint of a log is kept.
-func checkpointPath(state, logKey string) string {
-	return filepath.Join(state, fmt.Sprintf("%x.checkpoint", sha256.Sum256([]byte(logKey))))
 }
 
 // witnessed is a witness of one log.
 type witnessed struct {
 	translog.Witness
-	logKey, path string
-}
-
-// kept is the last checkpoint; nil if there is none.
-func (w *witnessed) kept() ([]byte, error) {
-	kept, err := os.ReadFile(w.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return kept, err
+	logKey string
+	state  *witnessState
 }
 
 func (w *witnessed) show(cmd *cobra.Command) error {
@@ -114,23 +87,28 @@ func (w *witnessed) show(cmd *cobra.Command) error {
 		Size int64  `json:"size"`
 	}
 	said.Key = w.VerifierKey()
-	kept, err := w.kept()
+	_, seen, err := w.state.kept()
 	if err != nil {
 		return err
 	}
-	if kept != nil {
-		checkpoint, err := translog.OpenCheckpoint(kept, w.logKey)
-		if err != nil {
-			return err
-		}
-		said.Log, said.Size = checkpoint.Origin, checkpoint.Tree.N
+	if seen != nil {
+		said.Log, said.Size = seen.Origin, seen.Tree.N
 	}
 	return printJSON(cmd.OutOrStdout(), said)
 }
 
 // advance keeps the next checkpoint before it prints it.
-func (w *witnessed) advance(cmd *cobra.Command, args []string) error {
-	text, err := readUpTo(cmd, args, maxNote)
+func (w *witnessed) advance(cmd *cobra.Command, args []string, url string) error {
+	kept, seen, err := w.state.kept()
+	if err != nil {
+		return err
+	}
+	var text []byte
+	if url != "" {
+		text, err = fetchAdvance(cmd.Context(), url, w.logKey, seen)
+	} else {
+		text, err = readUpTo(cmd, args, maxNote)
+	}
 	if err != nil {
 		return err
 	}
@@ -138,31 +116,49 @@ func (w *witnessed) advance(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := w.kept()
+	now := time.Now()
+	cosigned, err := w.Cosign(kept, advance, w.logKey, now)
 	if err != nil {
 		return err
 	}
-	cosigned, err := w.Cosign(kept, advance, w.logKey, time.Now())
-	if err != nil {
-		return err
-	}
-	if err := replaceFile(w.path, cosigned); err != nil {
+	if err := w.state.keep(cosigned, now); err != nil {
 		return err
 	}
 	_, err = cmd.OutOrStdout().Write(cosigned)
 	return err
 }
 
-// replaceFile replaces a file whole, safely on disk.
-func replaceFile(path string, content []byte) error {
-	next := path + ".next"
-	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// fetchTimeout bounds a request for a checkpoint.
+const fetchTimeout = 30 * time.Second
+
+// fetchAdvance asks the admin address of a server for the advance from what was seen.
+func fetchAdvance(ctx context.Context, base, logKey string, seen *translog.Checkpoint) ([]byte, error) {
+	name, _, _ := strings.Cut(logKey, "+")
+	organization, ok := strings.CutPrefix(name, translog.Origin(""))
+	if !ok {
+		return nil, usagef("--log-key: %q names no log of an organization", name)
 	}
-	if err := writeNew(next, content); err != nil {
-		return err
+	var old int64
+	if seen != nil {
+		old = seen.Tree.N
 	}
-	return os.Rename(next, path)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	from := fmt.Sprintf("%s/log/%s/checkpoint?old=%d", strings.TrimRight(base, "/"), organization, old)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
+	if err != nil {
+		return nil, usagef("--url: %v", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxNote))
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", from, response.Status, cleanText(strings.TrimSpace(string(text))))
+	}
+	return text, err
 }
 
 // readUpTo reads a file that is named, or standard input.

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// checkpoint answers GET /log/{organization}/checkpoint: the signed checkpoint of the
+// log (C2SP tlog-checkpoint); with ?old=SIZE what a witness takes that has seen so many
+// leaves. 404: there is no such log, or no key for it; 409: it has fewer leaves.
+func checkpoint(engine *countersign.Engine) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		old, err := int64(0), error(nil)
+		if query.Has("old") {
+			old, err = strconv.ParseInt(query.Get("old"), 10, 64)
+		}
+		if err != nil || old < 0 {
+			http.Error(w, "old: a number of leaves is expected", http.StatusBadRequest)
+			return
+		}
+		advance, err := engine.LogAdvance(r.Context(), r.PathValue("organization"), old)
+		if err != nil {
+			refused, _ := errors.AsType[*activity.Error](err)
+			switch {
+			case errors.Is(err, translog.ErrShorter):
+				http.Error(w, err.Error(), http.StatusConflict)
+			case refused != nil && refused.Reason == activity.ReasonNotFound:
+				http.Error(w, refused.Message, http.StatusNotFound)
+			default:
+				http.Error(w, "the log cannot be read now", http.StatusServiceUnavailable)
+			}
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		answer := advance.Checkpoint
+		if query.Has("old") {
+			answer = advance.Encode()
+		}
+		_, _ = w.Write(answer) // a reader who left has no use for it
+	}
+}
