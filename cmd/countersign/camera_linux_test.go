@@ -177,14 +177,19 @@ func (s *session) drawn(t *testing.T, stdin []byte, asks bool, args ...string) s
 	command.Stdin = bytes.NewReader(stdin)
 	var stderr printed
 	command.Stderr = &stderr
-	p := sit(t, command)
+	return s.pictures(t, sit(t, command), &stderr, asks)
+}
+
+// pictures is what a camera sees of the codes that a command draws.
+func (s *session) pictures(t *testing.T, p *person, stderr fmt.Stringer, asks bool) string {
+	t.Helper()
 	if asks {
 		p.sees("? [y/N] ")
 		p.types("y\n")
 	}
 	frames := p.frames()
 	if status := p.ends(); status != exitSuccess {
-		t.Fatalf("exit status %d: %s", status, &stderr)
+		t.Fatalf("exit status %d: %s", status, stderr)
 	}
 	dir := t.TempDir()
 	for i, frame := range frames {
@@ -193,7 +198,7 @@ func (s *session) drawn(t *testing.T, stdin []byte, asks bool, args ...string) s
 		}
 		photograph(t, filepath.Join(dir, fmt.Sprintf("%04d.png", i)), frame, float64(i%5-2))
 	}
-	t.Logf("%s: %d codes drawn, of %d modules", args[0], len(frames), len(frames[0][0]))
+	t.Logf("%s: %d codes drawn, of %d modules", p.command.Args[1], len(frames), len(frames[0][0]))
 	return dir
 }
 

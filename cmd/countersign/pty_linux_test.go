@@ -31,7 +31,16 @@ type person struct {
 // left as they are set.
 func sit(t *testing.T, command *exec.Cmd) *person {
 	t.Helper()
+	return sitAt(t, command, 100, 50)
+}
+
+// sitAt starts it in a window of some columns and rows.
+func sitAt(t *testing.T, command *exec.Cmd, columns, rows uint16) *person {
+	t.Helper()
 	people, tty := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(people.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
 	defer tty.Close()
 	command.ExtraFiles = []*os.File{tty}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
@@ -55,11 +64,11 @@ func openTerminal(t *testing.T) (people, tty *os.File) {
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 100}); err != nil {
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
 		t.Fatal(err)
 	}
 	tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)

@@ -76,7 +76,7 @@ func (f *qrFlags) write(cmd *cobra.Command, message ur.Message) error {
 	if f.fragment > 0 {
 		fragment = f.fragment
 	}
-	encoder, err := ur.NewEncoder(message, fragment)
+	encoder, err := newEncoder(message, fragment)
 	if err != nil {
 		return err
 	}
@@ -122,28 +122,7 @@ func (f *qrFlags) drawOn(cmd *cobra.Command, message ur.Message) (err error) {
 	if encoder.Parts() == 1 {
 		return drawOnce(tty, encoder)
 	}
-	return f.animate(cmd.Context(), tty, encoder)
-}
-
-// captionRows are the rows of the window below a code.
-const captionRows = 1
-
-// encoder splits a message so that each code fits into a window.
-func (f *qrFlags) encoder(message ur.Message, columns, rows int) (*ur.Encoder, error) {
-	characters, modules := qrcode.Capacity(columns, rows)
-	most := ur.MaxFragment(message.Type, characters)
-	if whole := len(message.String()); f.fragment == 0 && whole <= characters {
-		most = len(message.CBOR) // one code, which has less around it than a part
-	}
-	switch {
-	case most < 10:
-		return nil, fmt.Errorf("--qr: a window of %d×%d characters is too small for codes: enlarge it, or use --qr-png DIR", columns, rows+captionRows)
-	case f.fragment > most:
-		return nil, fmt.Errorf("--fragment %d: this window holds codes of %d modules, and fragments of at most %d bytes", f.fragment, modules, most)
-	case f.fragment > 0:
-		most = f.fragment
-	}
-	return ur.NewEncoder(message, most)
+	return f.animate(cmd.Context(), tty, encoder, columns)
 }
 
 func drawOnce(tty *terminal.Terminal, encoder *ur.Encoder) error {
@@ -165,7 +144,7 @@ const (
 
 // animate shows codes in turn, each in the place of the one before, until Enter is
 // pressed or the context ends.
-func (f *qrFlags) animate(ctx context.Context, tty *terminal.Terminal, encoder *ur.Encoder) error {
+func (f *qrFlags) animate(ctx context.Context, tty *terminal.Terminal, encoder *ur.Encoder, columns int) error {
 	pressed, err := tty.Enter()
 	if err != nil {
 		return err
@@ -180,8 +159,8 @@ func (f *qrFlags) animate(ctx context.Context, tty *terminal.Terminal, encoder *
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(tty, "%s%s\n%sCode %d of %d and more. Press Enter once it has been read.%s",
-			cursorHome, strings.Join(code.Lines(), "\n"), clearLine, encoder.Number(), encoder.Parts(), clearBelow); err != nil {
+		if _, err := fmt.Fprintf(tty, "%s%s\n%s%s%s",
+			cursorHome, strings.Join(code.Lines(), "\n"), clearLine, caption(encoder, columns), clearBelow); err != nil {
 			return err
 		}
 		select {

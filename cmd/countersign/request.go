@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/ur"
 )
 
 // requestCommand is one call of request.
@@ -79,6 +80,11 @@ func (c *requestCommand) run(cmd *cobra.Command) error {
 		activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned})
 	if err != nil {
 		return err
+	}
+	if c.qr.wanted() { // before a file is written
+		if err := fitsCodes(ur.Request{Body: request.Body}.Message()); err != nil {
+			return err
+		}
 	}
 	if c.body != "" {
 		if err := writeNew(c.body, request.Body); err != nil {
