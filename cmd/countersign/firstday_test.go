@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,14 +29,21 @@ assets:
 rules:
   - name: payouts
     allow: transfer
+    when: effect.asset == mainnet && effect.to in payees && effect.amount <= ether('0.1')
+  - name: large
+    allow: transfer
     when: effect.asset == mainnet && effect.to in payees && effect.amount <= ether('1')
+    approvals: [{count: 1, tag: finance, not: submitter}]
   - name: gas
     allow: fee
     when: effect.amount <= ether('0.02')
 `
 
-// TestFirstDay is an operator's: set up, two users, a policy, TLS, a client;
-// under load the API key and the certificate are replaced and a backup is made,
+// firstLarge pays 1 ether, which the policy wants approved.
+const firstLarge = "02f00107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
+
+// TestFirstDay is an operator's: set up, two users and one who approves, a policy, TLS,
+// a client, which waits for the approval of what is large; under load the API key and the certificate are replaced and a backup is made,
 // without one failed request; then the backup is restored elsewhere, its log is the
 // beginning of the server's, and the answer from before is there and verifies.
 func TestFirstDay(t *testing.T) {
@@ -43,6 +51,7 @@ func TestFirstDay(t *testing.T) {
 	path := func(name string) string { return filepath.Join(s.dir, name) }
 	addUser(t, s, "ada", "ada.json")
 	addUser(t, s, "ci", "ci-old.json")
+	addUser(t, s, "bo", "bo.json", "--tag", "finance", "--votes")
 	writePrivate(t, path("policy.yaml"), firstPolicy)
 	s.edit(t, "    name: Example\n", "    name: Example\n    policy: policy.yaml\n")
 	trusted := &certificates{pool: x509.NewCertPool()}
@@ -52,13 +61,9 @@ func TestFirstDay(t *testing.T) {
 	n := s.start(t, "--admin", "none")
 	url := strings.Replace(n.base, "http:", "https:", 1)
 
-	// The answer that is to survive, with the engine's proof.
-	ada := trusted.client(t, url, path("ada.json"))
-	request := firstRequest(t, s, 0)
-	answered, err := ada.Submit(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	// The answer that is to survive, with the engine's proofs.
+	request := firstRequest(t, s, firstLarge)
+	answered := approved(t, trusted.client(t, url, path("ada.json")), trusted.client(t, url, path("bo.json")), request)
 
 	ci := &load{t: t, s: s, by: trusted.client(t, url, path("ci-old.json"))}
 	ci.start(4)
@@ -110,9 +115,44 @@ func TestFirstDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	writePrivate(t, path("proof-public.pem"), string(public))
-	if out := s.run(t, "verify", "--proof-key", path("proof-public.pem"), "--body", path("body.json"), path("answer.json")); !strings.Contains(string(out), `"skipped":[]`) {
+	var log struct{ LogKey string }
+	if err := json.Unmarshal(s.run(t, "log", "key", "--config", s.config()), &log); err != nil {
+		t.Fatal(err)
+	}
+	if out := s.run(t, "verify", "--proof-key", path("proof-public.pem"), "--log-key", log.LogKey, "--body", path("body.json"), path("answer.json")); !strings.Contains(string(out), `"log"],"skipped":[]`) {
 		t.Errorf("%s", out)
 	}
+}
+
+// approved submits a request that waits, waits for it as a client does, and has another
+// user's key approve it meanwhile.
+func approved(t *testing.T, client, approver *api.Client, request *activity.Request) *api.Activity {
+	t.Helper()
+	waiting, err := client.Submit(t.Context(), request)
+	if err != nil || !waiting.Status.Waits() {
+		t.Fatalf("it does not wait: %v, %+v", err, waiting)
+	}
+	type outcome struct {
+		activity *api.Activity
+		err      error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		signed, err := client.Wait(t.Context(), waiting)
+		done <- outcome{signed, err}
+	}()
+	shown, err := approver.FindWaiting(t.Context(), request.Fingerprint)
+	if err != nil || len(shown.Review.Sentences) == 0 {
+		t.Fatalf("what is shown: %v, %+v", err, shown)
+	}
+	if voted, err := approver.Vote(t.Context(), shown, activity.SelectionApproved); err != nil || voted.Status != activity.StatusCompleted {
+		t.Fatalf("the vote: %v, %+v", err, voted)
+	}
+	signed := <-done
+	if signed.err != nil || signed.activity.Result.SignTransaction == nil || len(signed.activity.Votes) != 2 {
+		t.Fatalf("after the vote: %v, %+v", signed.err, signed.activity)
+	}
+	return signed.activity
 }
 
 // logsAgree verifies the log of a server and that of its restored backup: the backup's is
@@ -133,9 +173,9 @@ func logsAgree(t *testing.T, server, restored *served) {
 }
 
 // addUser makes an API key and adds its user to the configuration.
-func addUser(t *testing.T, s *served, name, file string) {
+func addUser(t *testing.T, s *served, name, file string, flags ...string) {
 	t.Helper()
-	lines := s.run(t, "apikey", "new", "--name", name, "--org", s.by.organizationID, "--out", filepath.Join(s.dir, file))
+	lines := s.run(t, append([]string{"apikey", "new", "--name", name, "--org", s.by.organizationID, "--out", filepath.Join(s.dir, file)}, flags...)...)
 	s.edit(t, "    users:\n", "    users:\n"+string(lines))
 }
 
@@ -172,11 +212,11 @@ func editKey(t *testing.T, s *served, file string, change func(line string) stri
 	writePrivate(t, s.config(), strings.Join(lines, ""))
 }
 
-func firstRequest(t *testing.T, s *served, i int) *activity.Request {
+func firstRequest(t *testing.T, s *served, unsigned string) *activity.Request {
 	t.Helper()
 	request, err := activity.NewRequest(
 		activity.Envelope{OrganizationID: s.by.organizationID, Time: time.Now(), GenerateAppProofs: true},
-		activity.SignTransactionIntent{SignWith: s.signer, UnsignedTransaction: testTransaction(i), Type: activity.TransactionTypeEthereum})
+		activity.SignTransactionIntent{SignWith: s.signer, UnsignedTransaction: unsigned, Type: activity.TransactionTypeEthereum})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +260,7 @@ func (c *certificates) client(t *testing.T, url, keyFile string) *api.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := api.New(api.Config{URL: url, Key: key, Retries: -1, HTTP: &http.Client{
+	to, err := api.New(api.Config{URL: url, Key: key, Retries: -1, Poll: 10 * time.Millisecond, HTTP: &http.Client{
 		Transport: &http.Transport{TLSClientConfig: c.config(), DisableKeepAlives: true},
 	}})
 	if err != nil {
@@ -275,7 +315,7 @@ func (l *load) one() bool {
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	done, err := l.by.Submit(l.t.Context(), firstRequest(l.t, l.s, i))
+	done, err := l.by.Submit(l.t.Context(), firstRequest(l.t, l.s, testTransaction(i)))
 	if err != nil || done.Result.SignTransaction == nil {
 		l.t.Errorf("request %d failed: %v", i, err)
 	}
