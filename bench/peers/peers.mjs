@@ -64,6 +64,51 @@ const libraries = {
     };
   },
 
+  // OKX's packages take fields on Ethereum: they are read outside of the clock.
+  async 'okx-ethereum'() {
+    const okx = require('@okxweb3/coin-ethereum');
+    const { Transaction } = await import('ethers');
+    const hexOf = (value) => `0x${BigInt(value).toString(16)}`;
+    return {
+      key: (secret) => secret,
+      prepare(unsigned) {
+        const tx = Transaction.from(`0x${unsigned}`);
+        return {
+          type: 2, chainId: hexOf(tx.chainId), nonce: hexOf(tx.nonce), gasLimit: hexOf(tx.gasLimit), to: tx.to, value: hexOf(tx.value),
+          data: tx.data, maxFeePerGas: hexOf(tx.maxFeePerGas), maxPriorityFeePerGas: hexOf(tx.maxPriorityFeePerGas),
+        };
+      },
+      sign: (secret, fields) => okx.signTransaction(secret, fields),
+    };
+  },
+
+  async 'okx-solana'() {
+    const { web3 } = require('@okxweb3/coin-solana');
+    const { signUtil } = require('@okxweb3/crypto-lib');
+    return {
+      key: (secret) => web3.Keypair.fromSecretKey(signUtil.ed25519.fromSeed(Buffer.from(secret, 'hex')).secretKey),
+      sign(pair, unsigned) {
+        const transaction = web3.VersionedTransaction.deserialize(unhex(unsigned));
+        transaction.sign([pair]);
+        return hex(transaction.serialize());
+      },
+    };
+  },
+
+  async 'okx-tron'() {
+    const okx = require('@okxweb3/coin-tron');
+    const { createHash } = await import('node:crypto');
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    return {
+      key: (secret) => secret,
+      shown(signature) { // with the lower s: this library takes either
+        const s = BigInt(`0x${signature.slice(64, 128)}`);
+        return signature.slice(0, 64) + (s > order / 2n ? order - s : s).toString(16).padStart(64, '0');
+      },
+      sign: (secret, unsigned) => okx.signByTxId(createHash('sha256').update(unhex(unsigned)).digest('hex'), secret),
+    };
+  },
+
   async kit() {
     const kit = await import('@solana/kit');
     const decoder = kit.getTransactionDecoder();
@@ -148,7 +193,8 @@ const operations = {
     return {};
   },
   async sign({ i }) {
-    return { signed: await sign(i) };
+    const signed = await sign(i);
+    return { signed: library.shown?.(signed) ?? signed };
   },
   async time({ from, calls }) {
     const start = process.hrtime.bigint();

@@ -34,14 +34,17 @@ var peers = []peerOf{
 	{"ethereum/eip1559", "viem", inNode("viem")},
 	{"ethereum/eip1559", "ethers", inNode("ethers")},
 	{"ethereum/eip1559", "wallet-core", inNode("wallet-core")},
+	{"ethereum/eip1559", "okx", inNode("okx-ethereum")},
 	{"solana/215", "solana-go", solanaGo},
 	{"solana/215", "kit", inNode("kit")},
 	{"solana/215", "web3.js", inNode("web3.js")},
+	{"solana/215", "okx", inNode("okx-solana")},
 	{"bitcoin/P2WPKH", "btcd", btcd},
 	{"bitcoin/P2WPKH", "bitcoinjs", inNode("bitcoinjs")},
 	{"bitcoin/P2TR", "btcd", btcd},
 	{"bitcoin/P2TR", "bitcoinjs", inNode("bitcoinjs")},
 	{"tron/transfer", "tronweb", inNode("tronweb")},
+	{"tron/transfer", "okx", inNode("okx-tron")},
 	{"tempo/transfer", "ox", inNode("ox")},
 }
 
