@@ -12,6 +12,7 @@ import (
 func newGenerateCommand() *cobra.Command {
 	var at keystoreFlags
 	var network networkFlag
+	var field fieldFlag
 	var curve, name string
 	var count int
 	command := &cobra.Command{
@@ -19,7 +20,7 @@ func newGenerateCommand() *cobra.Command {
 		Short: "Make a new key",
 		Long: paragraphs(`
 Make a new key and print it as one line of JSON, when it is safe on disk, or
-in the HSM.
+in the HSM. --field prints one field of it as plain text, for --sign-with.
 
 CURVE_SECP256K1 is for Ethereum, Tron, Bitcoin and Tempo, CURVE_ED25519 for
 Solana. If there is no keystore in the directory yet, one is made. In an HSM the
@@ -30,15 +31,19 @@ key is made inside, and never leaves it.`),
 			if err := network.check(); err != nil {
 				return err
 			}
+			if err := field.check(); err != nil {
+				return err
+			}
 			onCurve, err := parseCurve(curve)
 			if err != nil {
 				return err
 			}
-			return generateKeys(cmd, at, network, name, onCurve, count)
+			return generateKeys(cmd, at, network, field, newKeys{name, onCurve, count})
 		},
 	}
 	at.register(command)
 	network.register(command)
+	field.register(command)
 	registerKeyFlags(command, &curve, &name)
 	command.Flags().IntVar(&count, "count", 1, "make `N` keys; with more than one, -1, -2 and so on is added to the name")
 	return command
@@ -50,26 +55,33 @@ type generator interface {
 	keystore.Generator
 }
 
+// newKeys are the keys to make.
+type newKeys struct {
+	name  string
+	curve keystore.Curve
+	count int
+}
+
 // generateKeys makes keys and prints each when it is safe.
-func generateKeys(cmd *cobra.Command, at keystoreFlags, network networkFlag, name string, curve keystore.Curve, count int) (err error) {
-	if count < 1 {
-		return usagef("--count %d: at least 1", count)
+func generateKeys(cmd *cobra.Command, at keystoreFlags, network networkFlag, field fieldFlag, wanted newKeys) (err error) {
+	if wanted.count < 1 {
+		return usagef("--count %d: at least 1", wanted.count)
 	}
 	keys, err := createFor[generator](&at, cmd, "this keystore makes no keys")
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	for number := 1; number <= count; number++ {
-		called := name
-		if count > 1 && name != "" {
-			called = fmt.Sprintf("%s-%d", name, number)
+	for number := 1; number <= wanted.count; number++ {
+		called := wanted.name
+		if wanted.count > 1 && wanted.name != "" {
+			called = fmt.Sprintf("%s-%d", wanted.name, number)
 		}
-		info, err := keys.Generate(cmd.Context(), at.organization, called, curve)
+		info, err := keys.Generate(cmd.Context(), at.organization, called, wanted.curve)
 		if err != nil {
 			return err
 		}
-		if err := printJSON(cmd.OutOrStdout(), spendable(keys, network.line(info))); err != nil {
+		if err := field.print(cmd.OutOrStdout(), spendable(keys, network.line(info))); err != nil {
 			return err
 		}
 	}

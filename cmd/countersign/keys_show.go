@@ -19,6 +19,7 @@ import (
 type showCommand struct {
 	at       keystoreFlags
 	network  networkFlag
+	field    fieldFlag
 	xpub     bool
 	accounts []string // of --account
 	qr       qrFlags
@@ -30,7 +31,7 @@ func newShowCommand() *cobra.Command {
 		Use:   "show ID",
 		Short: "Print one key, or the public keys and descriptors of a wallet",
 		Long: paragraphs(`
-Print the key with an id, as one line of JSON.
+Print the key with an id, as one line of JSON, or with --field one field of it.
 
 With --xpub, ID is that of a wallet. Printed is what a watch-only wallet such as
 Sparrow or Bitcoin Core needs to watch its Bitcoin accounts and to make PSBTs that
@@ -53,6 +54,7 @@ wallet with a camera.`),
 	}
 	c.at.register(command)
 	c.network.register(command)
+	c.field.register(command)
 	command.Flags().BoolVar(&c.xpub, "xpub", false, "print extended public keys and output descriptors (BIP-380) of a wallet")
 	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
 	c.qr.register(command.Flags())
@@ -62,6 +64,12 @@ wallet with a camera.`),
 func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	if err := c.network.check(); err != nil {
 		return err
+	}
+	if err := c.field.check(); err != nil {
+		return err
+	}
+	if c.field.name != "" && c.xpub {
+		return usagef("--field does not go with --xpub")
 	}
 	if len(c.accounts) > 0 && !c.xpub {
 		return usagef("--account goes with --xpub")
@@ -88,7 +96,7 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := printJSON(cmd.OutOrStdout(), line); err != nil {
+	if err := c.field.print(cmd.OutOrStdout(), line); err != nil {
 		return err
 	}
 	tellSkipped(cmd, keys)
