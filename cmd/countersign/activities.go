@@ -305,7 +305,9 @@ func newActivitiesShowCommand() *cobra.Command {
 		Long: paragraphs(`
 Show an activity, named by its id, or by its fingerprint, sha256:…, if it waits.
 Standard output gets the answer, {"activity":…}. What one that waits does, and which
-votes are missing, goes to standard error, as 'countersign approve' shows it.`),
+votes are missing, goes to standard error, as 'countersign approve' shows it; and so
+does, with --config, what the policy decided: by which rules, what each limit counted
+for the activity, and what is left of that limit now, in the smallest unit.`),
 		Example: "  countersign activities show --url http://127.0.0.1:8080 --api-key ann.json 0199…",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -328,6 +330,11 @@ votes are missing, goes to standard error, as 'countersign approve' shows it.`),
 					return err
 				}
 				if err := shown.render(cmd.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
+			if stored, ok := source.(*storedActivities); ok {
+				if err := stored.showDecision(cmd.Context(), cmd.ErrOrStderr(), found.ID); err != nil {
 					return err
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +27,8 @@ lists:
   payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
 assets:
   mainnet: {chain: "eip155:1", token: native}
+limits:
+  - {name: daily, asset: mainnet, max: "5", window: 24h, per: organization}
 rules:
   - name: payouts
     allow: transfer
@@ -33,6 +36,7 @@ rules:
   - name: large
     allow: transfer
     when: effect.asset == mainnet && effect.to in payees && effect.amount <= ether('1')
+    limit: daily
     approvals: [{count: 1, tag: finance, not: submitter}]
   - name: gas
     allow: fee
@@ -89,6 +93,11 @@ func TestFirstDay(t *testing.T) {
 	ci.stop()
 	if status := n.end(t, syscall.SIGTERM); status != exitSuccess {
 		t.Fatalf("exit status %d: %s", status, n.log)
+	}
+
+	shown, err := exec.CommandContext(t.Context(), "countersign", "activities", "show", "--config", s.config(), answered.ID).CombinedOutput()
+	if err != nil || !regexp.MustCompile(`(?s)\n  rules  large, gas\n  limit  daily of .*: this activity 1000000000000000000, of 5000000000000000000 in 24h0m0s; left now 4000000000000000000\n  votes  1, by rule large\n`).Match(shown) {
+		t.Errorf("what the policy decided: %v: %s", err, shown)
 	}
 
 	// Another machine.
