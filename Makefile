@@ -78,17 +78,18 @@ lint:
 vuln:
 	.ci/vuln $(VULN) ./...
 
-# What is released: static binaries without cgo of the commit that is checked
-# out, which anybody can build again, and what goes with them.
+# What is released, reproducibly, of the commit that is checked out: static binaries
+# without cgo, a dynamic one that can use an HSM, and what goes with them.
 release: sbom man completions
-	cd dist && sha256sum countersign-* countersign.cdx.json > SHA256SUMS
+	cd dist && sha256sum countersign-linux-* countersign-darwin-* countersign-hsm-linux-* *.cdx.json > SHA256SUMS
 
 binaries:
 	packaging/release.sh dist
 
 sbom: binaries
 	cd packaging/sbom && go build -o ../../dist/.sbom .
-	cd dist && ./.sbom countersign-* > countersign.cdx.json
+	cd dist && ./.sbom countersign-linux-* countersign-darwin-* > countersign.cdx.json
+	cd dist && ./.sbom countersign-hsm-* > countersign-hsm.cdx.json
 
 man:
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
@@ -98,7 +99,7 @@ completions: build
 	@mkdir -p dist/completions
 	for shell in bash zsh fish; do dist/countersign completion $$shell > dist/completions/countersign.$$shell || exit 1; done
 
-# Builds the binary for this platform twice, and compares.
+# Builds the binaries for this platform twice, and compares.
 reproducible:
 	packaging/reproducible.sh
 

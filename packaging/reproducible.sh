@@ -1,18 +1,21 @@
 #!/bin/sh
-# Builds the released binary of this machine's platform twice, in two places,
+# Builds the released binaries of this machine's platform twice, in two places,
 # the second time with an empty build cache, so that it takes nothing from the
-# first: both must be the same, byte for byte, and run without anything beside them.
+# first: both must be the same, byte for byte. The static one must run without
+# anything beside it, the other one with a token of SoftHSM.
 set -eu
 cd "$(dirname "$0")/.."
-platform=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
-name=countersign-${platform%/*}-${platform#*/}
+os=$(go env GOHOSTOS) arch=$(go env GOHOSTARCH)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-packaging/release.sh "$work/one" "$platform"
+packaging/release.sh "$work/one" "$os/$arch" "$os/$arch/hsm"
 mkdir -p "$work/a/longer/path"
-TMPDIR=$work/a/longer/path GOCACHE=$work/cache packaging/release.sh "$work/two" "$platform"
+TMPDIR=$work/a/longer/path GOCACHE=$work/cache packaging/release.sh "$work/two" "$os/$arch" "$os/$arch/hsm"
 
-sha256sum "$work/one/$name" "$work/two/$name"
-cmp "$work/one/$name" "$work/two/$name"
-go test -count=1 ./packaging -binary "$work/two/$name"
+for name in "countersign-$os-$arch" "countersign-hsm-$os-$arch"; do
+  sha256sum "$work/one/$name" "$work/two/$name"
+  cmp "$work/one/$name" "$work/two/$name"
+done
+go test -count=1 ./packaging -binary "$work/two/countersign-$os-$arch"
+COUNTERSIGN_BINARY=$work/two/countersign-hsm-$os-$arch go test -count=1 -run '^TestHSMScripts$' ./cmd/countersign

@@ -13,7 +13,8 @@ import (
 )
 
 // TestHSMScripts run the command over a token of SoftHSM, with its URI in $HSM
-// and its PIN in the file pin.
+// and its PIN in the file pin. COUNTERSIGN_BINARY is the path of a binary to run instead
+// of this program: the one that is released.
 func TestHSMScripts(t *testing.T) {
 	testenv.Slow(t)
 	testscript.Run(t, testscript.Params{
@@ -27,7 +28,24 @@ func TestHSMScripts(t *testing.T) {
 			env.Setenv("SOFTHSM2_CONF", token.Config)
 			env.Setenv("MODULE", token.Module)
 			env.Setenv("HSM", token.URI(""))
+			if err := insteadOfTest(env); err != nil {
+				return err
+			}
 			return os.WriteFile(filepath.Join(env.WorkDir, "pin"), []byte(token.PIN+"\n"), 0o600)
 		},
 	})
+}
+
+// insteadOfTest puts COUNTERSIGN_BINARY, if there is one, before this program in PATH.
+func insteadOfTest(env *testscript.Env) error {
+	binary := os.Getenv("COUNTERSIGN_BINARY")
+	if binary == "" {
+		return nil
+	}
+	first := filepath.Join(env.WorkDir, ".released")
+	if err := os.Mkdir(first, 0o700); err != nil {
+		return err
+	}
+	env.Setenv("PATH", first+string(os.PathListSeparator)+env.Getenv("PATH"))
+	return os.Symlink(binary, filepath.Join(first, "countersign"))
 }

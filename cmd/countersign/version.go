@@ -36,6 +36,7 @@ type versionLine struct {
 	Commit    string `json:"commit"`  // "-dirty" behind it: with changes; empty if unknown, as after 'go install …@v1.2.3'
 	Go        string `json:"go"`
 	Cgo       bool   `json:"cgo"`
+	PKCS11    bool   `json:"pkcs11"`    // whether keys can be in an HSM
 	Platform  string `json:"platform"`  // GOOS/GOARCH
 	Secp256k1 string `json:"secp256k1"` // which library makes ECDSA signatures
 	BIP340    string `json:"bip340"`    // which library makes those of taproot
@@ -47,7 +48,7 @@ const bip340 = "secp256k1-voi"
 // versionOf reads what the Go tools put into a binary; nil if they were kept
 // from it.
 func versionOf(info *debug.BuildInfo) versionLine {
-	line := versionLine{Cgo: cgo, Secp256k1: secp256k1, BIP340: bip340}
+	line := versionLine{Cgo: cgo, PKCS11: cgo, Secp256k1: secp256k1, BIP340: bip340}
 	if info == nil {
 		return line
 	}

@@ -27,12 +27,12 @@ func TestVersionOf(t *testing.T) {
 		"no git":    {"(devel)", append(platform, debug.BuildSetting{Key: "vcs.modified", Value: "true"}), ""},
 	} {
 		info := &debug.BuildInfo{GoVersion: "go1.26.0", Main: debug.Module{Version: test.version}, Settings: test.settings}
-		want := versionLine{test.version, test.commit, "go1.26.0", cgo, "linux/arm64", secp256k1, bip340}
+		want := versionLine{test.version, test.commit, "go1.26.0", cgo, cgo, "linux/arm64", secp256k1, bip340}
 		if got := versionOf(info); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
-	if got, want := versionOf(nil), (versionLine{Cgo: cgo, Secp256k1: secp256k1, BIP340: bip340}); got != want {
+	if got, want := versionOf(nil), (versionLine{Cgo: cgo, PKCS11: cgo, Secp256k1: secp256k1, BIP340: bip340}); got != want {
 		t.Errorf("a binary without it: %+v, want %+v", got, want)
 	}
 }
