@@ -80,10 +80,7 @@ type keypathMap struct {
 
 // MarshalCBOR implements cbor.Marshaler.
 func (k Keypath) MarshalCBOR() ([]byte, error) {
-	m := keypathMap{Components: []any{}}
-	for _, step := range k.Path {
-		m.Components = append(m.Components, step.Index, step.Hardened)
-	}
+	m := k.components()
 	if k.Fingerprint != 0 {
 		m.Fingerprint = &k.Fingerprint
 	}
@@ -91,6 +88,15 @@ func (k Keypath) MarshalCBOR() ([]byte, error) {
 		m.Depth = &k.Depth
 	}
 	return encoding.Marshal(cbor.Tag{Number: keypathTag, Content: m})
+}
+
+// components is the form in CBOR of the path alone.
+func (k Keypath) components() keypathMap {
+	m := keypathMap{Components: []any{}}
+	for _, step := range k.Path {
+		m.Components = append(m.Components, step.Index, step.Hardened)
+	}
+	return m
 }
 
 // UnmarshalCBOR implements cbor.Unmarshaler.

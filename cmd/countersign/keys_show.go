@@ -23,6 +23,7 @@ type showCommand struct {
 	xpub     bool
 	accounts []string // of --account
 	qr       qrFlags
+	qrType   string
 }
 
 func newShowCommand() *cobra.Command {
@@ -45,7 +46,8 @@ names. An extended public key shows all addresses of its account, and with
 one of the account's secret keys can compute all the others.
 
 --qr draws the extended public key of one account as a QR code (ur:crypto-hdkey), for a
-wallet with a camera.`),
+wallet with a camera; with --qr-type account-descriptor, the output descriptors of all
+accounts (BCR-2023-019).`),
 		Example: paragraphs(`
   countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
@@ -58,6 +60,7 @@ wallet with a camera.`),
 	command.Flags().BoolVar(&c.xpub, "xpub", false, "print extended public keys and output descriptors (BIP-380) of a wallet")
 	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
 	c.qr.register(command.Flags())
+	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0], "`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
 	return command
 }
 
@@ -76,6 +79,9 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	}
 	if c.qr.wanted() && !c.xpub {
 		return usagef("--qr goes with --xpub")
+	}
+	if !slices.Contains(qrTypes, c.qrType) {
+		return usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)
 	}
 	if err := c.qr.check(); err != nil {
 		return err
@@ -162,11 +168,11 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string) (err error) {
 		return err
 	}
 	if c.qr.wanted() {
-		key, err := line.hdKey()
+		message, err := line.message(c.qrType)
 		if err != nil {
 			return err
 		}
-		return c.qr.show(cmd, key.Message())
+		return c.qr.show(cmd, message)
 	}
 	return printJSON(cmd.OutOrStdout(), line)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 
@@ -11,12 +12,54 @@ import (
 	"github.com/countersign-dev/countersign/ur"
 )
 
-// hdKey is the one account that is printed, as a code has it.
-func (l *watchLine) hdKey() (ur.HDKey, error) {
-	if len(l.Accounts) != 1 {
-		return ur.HDKey{}, usagef("--qr shows one account, and this wallet has %d: name one with --account", len(l.Accounts))
+// qrTypes are the codes that a public key is shown as, the default first.
+var qrTypes = []string{ur.TypeHDKey, ur.TypeAccount}
+
+// message is the code of what is printed: one account, or all of them.
+func (l *watchLine) message(kind string) (ur.Message, error) {
+	if kind == ur.TypeAccount {
+		return l.descriptors()
 	}
-	account := l.Accounts[0]
+	if len(l.Accounts) != 1 {
+		return ur.Message{}, usagef("--qr shows one account as crypto-hdkey, and this wallet has %d: name one with --account, or use --qr-type account-descriptor", len(l.Accounts))
+	}
+	key, err := l.hdKey(l.Accounts[0])
+	return key.Message(), err
+}
+
+// descriptors are all accounts that are printed.
+func (l *watchLine) descriptors() (ur.Message, error) {
+	master, err := l.master()
+	if err != nil {
+		return ur.Message{}, err
+	}
+	all := ur.AccountDescriptor{Fingerprint: master}
+	for _, account := range l.Accounts {
+		key, err := l.hdKey(account)
+		if err != nil {
+			return ur.Message{}, err
+		}
+		script, _, found := strings.Cut(account.Receive, "[") // such as wpkh([73c5da0a/84'/0'/0']xpub…/0/*)#…
+		if !found {
+			return ur.Message{}, fmt.Errorf("descriptor of %s has no key with an origin", account.Path)
+		}
+		source := script + "@0" + strings.Repeat(")", strings.Count(script, "("))
+		all.Outputs = append(all.Outputs, ur.OutputDescriptor{Source: source, Key: key})
+	}
+	return all.Message(), nil
+}
+
+// master is the fingerprint of the master key.
+func (l *watchLine) master() (uint32, error) {
+	fingerprint, err := hex.DecodeString(l.Fingerprint)
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint32(fingerprint), nil
+}
+
+// hdKey is the extended public key of an account, as a code has it.
+func (l *watchLine) hdKey(account watchAccount) (ur.HDKey, error) {
 	path, err := wallet.ParsePath(account.Path)
 	if err != nil {
 		return ur.HDKey{}, err
@@ -29,11 +72,11 @@ func (l *watchLine) hdKey() (ur.HDKey, error) {
 	if err != nil {
 		return ur.HDKey{}, fmt.Errorf("extended public key of %s: %w", account.Path, err)
 	}
-	fingerprint, err := hex.DecodeString(l.Fingerprint)
+	master, err := l.master()
 	if err != nil {
 		return ur.HDKey{}, err
 	}
-	origin := ur.Keypath{Fingerprint: binary.BigEndian.Uint32(fingerprint), Depth: uint64(len(path))}
+	origin := ur.Keypath{Fingerprint: master, Depth: uint64(len(path))}
 	for _, step := range path {
 		origin.Path = append(origin.Path, ur.PathIndex{Index: step &^ wallet.Hardened, Hardened: step >= wallet.Hardened})
 	}

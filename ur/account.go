@@ -1,0 +1,70 @@
+package ur
+
+import "github.com/fxamacker/cbor/v2"
+
+// TypeAccount is a set of output descriptors of the accounts of one master key, for a
+// wallet that watches: BCR-2023-019.
+const TypeAccount = "account-descriptor"
+
+// CBOR tags of the second versions (BCR-2023-010, BCR-2020-007).
+const (
+	outputTag      = 40308
+	newHDKeyTag    = 40303
+	newCoinInfoTag = 40305
+)
+
+// AccountDescriptor is what a wallet that watches needs to know of some accounts.
+type AccountDescriptor struct {
+	Fingerprint uint32 // of the master key, big-endian
+	Outputs     []OutputDescriptor
+}
+
+// OutputDescriptor is an output descriptor of one key (BCR-2023-010).
+type OutputDescriptor struct {
+	Source string // with @0 in place of the key, such as wpkh(@0)
+	Key    HDKey  // of the account; its name is that of the descriptor
+}
+
+// accountMap is the form in CBOR: a map of the master fingerprint and descriptors.
+type accountMap struct {
+	Fingerprint uint32     `cbor:"1,keyasint"`
+	Outputs     []cbor.Tag `cbor:"2,keyasint"`
+}
+
+type outputMap struct {
+	Source string     `cbor:"1,keyasint"`
+	Keys   []cbor.Tag `cbor:"2,keyasint"`
+	Name   string     `cbor:"3,keyasint,omitempty"`
+}
+
+// newHDKeyMap is an HDKey of the second version: as hdKeyMap, with other tags inside.
+type newHDKeyMap struct {
+	Key       []byte    `cbor:"3,keyasint"`
+	ChainCode []byte    `cbor:"4,keyasint"`
+	Coin      *cbor.Tag `cbor:"5,keyasint,omitempty"`
+	Origin    cbor.Tag  `cbor:"6,keyasint"`
+	Parent    uint32    `cbor:"8,keyasint,omitempty"`
+}
+
+// Message encodes the descriptors.
+func (a AccountDescriptor) Message() Message {
+	m := accountMap{Fingerprint: a.Fingerprint}
+	for _, output := range a.Outputs {
+		m.Outputs = append(m.Outputs, cbor.Tag{Number: outputTag, Content: outputMap{output.Source, []cbor.Tag{output.Key.tagged()}, output.Key.Name}})
+	}
+	return Message{TypeAccount, marshal(m)}
+}
+
+// tagged is the key in its second version. The depth of its path is left out, which
+// the components have.
+func (k HDKey) tagged() cbor.Tag {
+	origin := k.Origin.components()
+	if k.Origin.Fingerprint != 0 {
+		origin.Fingerprint = &k.Origin.Fingerprint
+	}
+	m := newHDKeyMap{Key: k.Key, ChainCode: k.ChainCode, Origin: cbor.Tag{Number: newKeypathTag, Content: origin}, Parent: k.Parent}
+	if k.Testnet {
+		m.Coin = &cbor.Tag{Number: newCoinInfoTag, Content: coinInfo{Network: 1}}
+	}
+	return cbor.Tag{Number: newHDKeyTag, Content: m}
+}
