@@ -26,6 +26,7 @@ type fileTest struct {
 	file        string
 	effects     []chains.Effect
 	hasEffects  bool
+	readings    chains.Readings
 	hazards     []chains.Hazard
 	chain       string
 	user        countersign.User
@@ -50,7 +51,7 @@ func (c *compiler) readTest(n node) {
 		"transaction": func(n node) { made.transaction = n.text("transaction") },
 		"type":        func(n node) { made.kind = n.text("type") },
 		"file":        func(n node) { made.file = n.text("file") },
-		"effects":     func(n node) { made.hasEffects, made.effects = true, c.readTestEffects(n) },
+		"effects":     func(n node) { made.hasEffects = true; c.readTestEffects(made, n) },
 		"on":          func(n node) { made.chain = n.text("on") },
 		"hazards":     func(n node) { made.hazards = readTestHazards(n) },
 		"as":          func(n node) { made.user = c.testUser(n, made.user.Tags) },
@@ -141,10 +142,9 @@ func (c *compiler) readSpent(made *fileTest, n node) {
 
 // readTestEffects reads effects that are written out: a test of what a rule
 // says, without a transaction that does it.
-func (c *compiler) readTestEffects(n node) []chains.Effect {
-	var effects []chains.Effect
-	for _, item := range n.items("effects") {
-		effect := chains.Effect{By: chains.BySigner}
+func (c *compiler) readTestEffects(made *fileTest, n node) {
+	for i, item := range n.items("effects") {
+		effect := chains.Effect{By: chains.BySigner, Path: fmt.Sprintf("effect %d", i)}
 		var decimals int
 		var amount node
 		item.fields("an effect", map[string]func(node){
@@ -162,6 +162,7 @@ func (c *compiler) readTestEffects(n node) []chains.Effect {
 			"function":  func(n node) { effect.Function = n.text("function") },
 			"undecoded": func(n node) { effect.Undecoded = n.boolean("undecoded") },
 			"change":    func(n node) { effect.Change = n.boolean("change") },
+			"reading":   func(n node) { made.readings = append(made.readings, readTestReading(n, effect.Path)) },
 		})
 		if amount.Node != nil {
 			effect.Amount = readTestAmount(amount, decimals)
@@ -169,9 +170,8 @@ func (c *compiler) readTestEffects(n node) []chains.Effect {
 		if effect.Kind == "" {
 			item.fail("an effect needs a kind")
 		}
-		effects = append(effects, effect)
+		made.effects = append(made.effects, effect)
 	}
-	return effects
 }
 
 func readParty(n node) chains.Party {
@@ -270,7 +270,7 @@ func (t *fileTest) judge(decision countersign.Decision, err error, asked *counte
 
 // request makes what the file is asked in a test.
 func (c *compiler) request(test *fileTest) (*countersign.Authorization, error) {
-	asked := &countersign.Authorization{User: test.user, Now: test.now, Spent: spentSoFar(test.spent), Effects: test.effects,
+	asked := &countersign.Authorization{User: test.user, Now: test.now, Spent: spentSoFar(test.spent), Effects: test.effects, Readings: test.readings,
 		Intent: activity.SignTransactionIntent{}, Hazards: test.hazards}
 	if test.key != "" {
 		asked.Keys = []countersign.SigningKey{c.testKey(test.key)}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy"
 )
 
 // TestReading looks into what descriptors say of the call whose effect is judged,
@@ -33,5 +34,25 @@ func TestReading(t *testing.T) {
 		if got, _ := decide(t, swaps, asked); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
+	}
+}
+
+// TestReadingInTests: a file's own tests say what descriptors read, for the effect that
+// they stand at.
+func TestReadingInTests(t *testing.T) {
+	const swaps = "schema: countersign.policy/1\nrules:\n  - {name: swaps, allow: call, when: \"effect.reading.function == 'swap(uint256)' && effect.reading.complete && effect.reading.arg('amount') == '5'\"}\ntests:\n"
+	for reading, want := range map[string]string{
+		"{function: 'swap(uint256)', complete: true, args: {amount: '5'}}":  "allow",
+		"{function: 'swap(uint256)', complete: false, args: {amount: '5'}}": "deny",
+		"{function: 'swap(uint256)', complete: true, args: {amount: '6'}}":  "deny",
+		"{function: 'swap(uint256)', complete: true}":                       "deny",
+	} {
+		effect := "{kind: call, to: \"" + treasury + "\", undecoded: true, reading: " + reading + "}"
+		load(t, swaps+"  - {effects: ["+effect+"], expect: "+want+"}\n")
+		load(t, swaps+"  - {effects: [{kind: call, undecoded: true}, "+effect+"], expect: deny}\n")
+	}
+	_, err := policy.Parse("p.yaml", []byte(swaps+"  - {effects: [{kind: call, reading: {intent: swap}}], expect: deny}\n"), policy.Options{})
+	if err == nil || !strings.Contains(err.Error(), "a reading needs a function") {
+		t.Error(err)
 	}
 }

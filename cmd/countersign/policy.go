@@ -141,8 +141,8 @@ func newPolicyExplainCommand() *cobra.Command {
 		Long: paragraphs(`
 Read an unsigned transaction in hex from standard input, and say what the policy
 decides and, for every rule, whether it matched or which of its clauses was the
-first not to hold, with the values that it saw. Nothing is signed, and no limit is
-charged: limits count as unused. The exit status is 0 whatever is decided.`),
+first not to hold, with the values that it saw. Calls are read with the descriptors of
+--config. Nothing is signed, and no limit is charged: limits count as unused. The exit status is 0 whatever is decided.`),
 		Example: "  countersign policy explain --config countersign.yaml --as payments --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -195,8 +195,13 @@ func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question
 	if err != nil {
 		return err
 	}
+	known, err := knowledgeOf(flags.configFile)
+	if err != nil {
+		return err
+	}
+	seen = seen.ReadWith(known.reader())
 	asked.Intent = activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned}
-	asked.Summary, asked.Effects, asked.Hazards = &seen.Summary, seen.Effects, seen.Hazards
+	asked.Summary, asked.Effects, asked.Hazards, asked.Readings = &seen.Summary, seen.Effects, seen.Hazards, seen.Readings
 	explanation, err := file.Explain(cmd.Context(), *asked)
 	if err != nil {
 		return err
