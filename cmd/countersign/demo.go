@@ -45,8 +45,9 @@ func newDemoCommand() *cobra.Command {
 Make an encrypted keystore in a temporary directory, read a real unsigned
 transaction of each chain, show it, sign it, have the signature checked by
 somebody else's code, and have a dangerous one refused. Then serve the HTTP API
-on a loopback address, submit a stamped request to it, and redeem a one-time
-password. It takes a few seconds, needs no network and leaves nothing behind.
+on a loopback address, submit a stamped request to it, redeem a one-time password,
+and let a payment wait for a second person whom a policy asks for. It takes a few
+seconds, needs no network and leaves nothing behind.
 
 It is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
 		Example: "  countersign demo",
@@ -97,6 +98,9 @@ func runDemo(ctx context.Context, tell *narrator) (err error) {
 	}
 	if err := served.show(ctx, engine, keys, tell); err != nil {
 		return err
+	}
+	if err := showApprovals(ctx, tell); err != nil {
+		return fmt.Errorf("approvals: %w", err)
 	}
 	return tell.err
 }

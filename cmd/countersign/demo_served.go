@@ -72,7 +72,25 @@ func (s *demoServed) passwords(in otp.Store) (*otp.Service, error) {
 }
 
 // show serves the engine on loopback for a while, and sends requests to it.
-func (s *demoServed) show(ctx context.Context, engine *countersign.Engine, keys *file.Store, tell *narrator) (err error) {
+func (s *demoServed) show(ctx context.Context, engine *countersign.Engine, keys *file.Store, tell *narrator) error {
+	return serveDemo(ctx, engine, func(base string) error {
+		s.to.base = base
+		tell.chapter("Over HTTP: a stamped request")
+		tell.line("serving", base+", for these requests only")
+		if err := s.showRequest(ctx, keys, tell); err != nil {
+			return fmt.Errorf("request over HTTP: %w", err)
+		}
+		tell.chapter("A one-time password")
+		if err := s.showPassword(ctx, tell); err != nil {
+			return fmt.Errorf("one-time password: %w", err)
+		}
+		return nil
+	})
+}
+
+// serveDemo serves an engine on loopback until requests, which gets the base of
+// its URLs, returns.
+func serveDemo(ctx context.Context, engine *countersign.Engine, requests func(base string) error) (err error) {
 	bound, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -86,17 +104,7 @@ func (s *demoServed) show(ctx context.Context, engine *countersign.Engine, keys 
 			err = errors.Join(err, endErr)
 		}
 	}()
-	s.to.base = "http://" + bound.Addr().String()
-	tell.chapter("Over HTTP: a stamped request")
-	tell.line("serving", s.to.base+", for these requests only")
-	if err := s.showRequest(ctx, keys, tell); err != nil {
-		return fmt.Errorf("request over HTTP: %w", err)
-	}
-	tell.chapter("A one-time password")
-	if err := s.showPassword(ctx, tell); err != nil {
-		return fmt.Errorf("one-time password: %w", err)
-	}
-	return nil
+	return requests("http://" + bound.Addr().String())
 }
 
 // demoRequest is a request's body.
