@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,18 +21,23 @@ import (
 // demoChain is what the demonstration shows of one chain. The transactions may
 // depend on the key, for chains whose unsigned form names who signs.
 type demoChain struct {
-	name      string // as people write it
-	kind      activity.TransactionType
-	curve     keystore.Curve
-	does      string // what the transaction does
-	unsigned  func(keystore.PublicKey) (string, error)
-	hazard    string // the name of a hazard
-	isHazard  string // what is wrong with the transaction that has it
-	hazardous func(keystore.PublicKey) (string, error)
+	name     string // as people write it
+	kind     activity.TransactionType
+	curve    keystore.Curve
+	does     string // what the transaction does
+	unsigned func(keystore.PublicKey) (string, error)
+	dangers  []demoDanger // transactions that are refused
 
 	// check reads the signed transaction with code that is not ours, and says
 	// what that found; an error if it was not signed by the key.
 	check func(signed string, pub keystore.PublicKey) (string, error)
+}
+
+// demoDanger is a transaction that is refused by the name of its hazard.
+type demoDanger struct {
+	hazard   string
+	isHazard string // what is wrong with it
+	unsigned func(keystore.PublicKey) (string, error)
 }
 
 // demoChains are shown in this order.
@@ -144,7 +150,12 @@ func (c demoChain) show(ctx context.Context, engine *countersign.Engine, keys *f
 		return fmt.Errorf("the check of the signature: %w", err)
 	}
 	tell.good("checked", found)
-	return c.refuse(ctx, engine, key, tell)
+	for _, danger := range c.dangers {
+		if err := c.refuse(ctx, engine, key, danger, tell); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c demoChain) sign(ctx context.Context, engine *countersign.Engine, key keystore.KeyInfo, unsigned string, tell *narrator) (string, error) {
@@ -163,18 +174,18 @@ func (c demoChain) sign(ctx context.Context, engine *countersign.Engine, key key
 	return result.SignedTransaction, err
 }
 
-// refuse shows that the hazardous transaction is refused.
-func (c demoChain) refuse(ctx context.Context, engine *countersign.Engine, key keystore.KeyInfo, tell *narrator) error {
-	hazardous, err := c.hazardous(key.PublicKey)
+// refuse shows that a hazardous transaction is refused.
+func (c demoChain) refuse(ctx context.Context, engine *countersign.Engine, key keystore.KeyInfo, danger demoDanger, tell *narrator) error {
+	hazardous, err := danger.unsigned(key.PublicKey)
 	if err != nil {
 		return err
 	}
-	tell.text("Another one " + c.isHazard + ":")
+	tell.text("Another one " + danger.isHazard + ":")
 	tell.excerpt("unsigned", hazardous)
 	_, err = engine.SignTransaction(ctx, defaultOrganization, c.intent(key, hazardous))
 	refusal, ok := errors.AsType[*activity.Error](err)
-	if !ok || refusal.Reason != activity.ReasonHazardNotAllowed {
-		return fmt.Errorf("a transaction with the hazard %s should have been refused for it: %w", c.hazard, err)
+	if !ok || refusal.Reason != activity.ReasonHazardNotAllowed || !strings.Contains(refusal.Message, danger.hazard) {
+		return fmt.Errorf("a transaction with the hazard %s should have been refused for it: %w", danger.hazard, err)
 	}
 	tell.bad("refused", refusal.Message)
 	return nil

@@ -24,15 +24,15 @@ const (
 // bitcoinDemo has a payment checked by btcd: its PSBT finalizer and its script
 // engine.
 var bitcoinDemo = demoChain{
-	name:      "Bitcoin",
-	kind:      activity.TransactionTypeBitcoin,
-	curve:     keystore.CurveSecp256k1,
-	does:      "pay 0.0006 BTC from a P2WPKH address",
-	unsigned:  func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, true) },
-	hazard:    "bitcoin/unproven-amount",
-	isHazard:  "does not prove the two amounts it spends, so that its fee may be a lie",
-	hazardous: func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, false) },
-	check:     checkBitcoin,
+	name:     "Bitcoin",
+	kind:     activity.TransactionTypeBitcoin,
+	curve:    keystore.CurveSecp256k1,
+	does:     "pay 0.0006 BTC from a P2WPKH address",
+	unsigned: func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, true) },
+	dangers: []demoDanger{
+		{"bitcoin/unproven-amount", "does not prove the two amounts it spends, so that its fee may be a lie", func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, false) }},
+	},
+	check: checkBitcoin,
 }
 
 // demoPSBT spends an output to the key's P2WPKH address. If proven, the PSBT has

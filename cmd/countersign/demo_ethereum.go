@@ -18,6 +18,10 @@ const (
 	demoUSDC = "02f86d0107843b9aca008504a817c80082fde894a0b86991c6218b36c1d19d4a2e9eb0ce3606eb4880b844" +
 		"a9059cbb00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7000000000000000000000000000000000000000000000000000000000ee6b280c0"
 
+	// The same with a function that no reader knows.
+	demoBlind = "02f86d0107843b9aca008504a817c80082fde894a0b86991c6218b36c1d19d4a2e9eb0ce3606eb4880b844" +
+		"deadbeef00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7000000000000000000000000000000000000000000000000000000000ee6b280c0"
+
 	// Legacy, without the chain id of EIP-155: 0.05 ether to the same.
 	demoNoChainID = "e8078504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b787b1a2bc2ec5000080"
 )
@@ -25,15 +29,16 @@ const (
 // ethereumDemo has a payment checked by go-ethereum, which recovers the sender
 // from the signature.
 var ethereumDemo = demoChain{
-	name:      "Ethereum",
-	kind:      activity.TransactionTypeEthereum,
-	curve:     keystore.CurveSecp256k1,
-	does:      "pay 250 USDC",
-	unsigned:  func(keystore.PublicKey) (string, error) { return demoUSDC, nil },
-	hazard:    "ethereum/no-chain-id",
-	isHazard:  "names no chain, so that it could be replayed on every one",
-	hazardous: func(keystore.PublicKey) (string, error) { return demoNoChainID, nil },
-	check:     checkEthereum,
+	name:     "Ethereum",
+	kind:     activity.TransactionTypeEthereum,
+	curve:    keystore.CurveSecp256k1,
+	does:     "pay 250 USDC",
+	unsigned: func(keystore.PublicKey) (string, error) { return demoUSDC, nil },
+	dangers: []demoDanger{
+		{"ethereum/blind-call", "calls a function that nothing here can read", func(keystore.PublicKey) (string, error) { return demoBlind, nil }},
+		{"ethereum/no-chain-id", "names no chain, so that it could be replayed on every one", func(keystore.PublicKey) (string, error) { return demoNoChainID, nil }},
+	},
+	check: checkEthereum,
 }
 
 func checkEthereum(signed string, pub keystore.PublicKey) (string, error) {

@@ -23,15 +23,15 @@ const (
 
 // solanaDemo has a payment checked by Go's own Ed25519.
 var solanaDemo = demoChain{
-	name:      "Solana",
-	kind:      activity.TransactionTypeSolana,
-	curve:     keystore.CurveEd25519,
-	does:      "pay 0.00001 SOL",
-	unsigned:  func(payer keystore.PublicKey) (string, error) { return demoTransfer(payer, demoBlockhash), nil },
-	hazard:    "solana/zero-blockhash",
-	isHazard:  "names no recent block",
-	hazardous: func(payer keystore.PublicKey) (string, error) { return demoTransfer(payer, demoZeros), nil },
-	check:     checkSolana,
+	name:     "Solana",
+	kind:     activity.TransactionTypeSolana,
+	curve:    keystore.CurveEd25519,
+	does:     "pay 0.00001 SOL",
+	unsigned: func(payer keystore.PublicKey) (string, error) { return demoTransfer(payer, demoBlockhash), nil },
+	dangers: []demoDanger{
+		{"solana/zero-blockhash", "names no recent block", func(payer keystore.PublicKey) (string, error) { return demoTransfer(payer, demoZeros), nil }},
+	},
+	check: checkSolana,
 }
 
 func demoTransfer(payer keystore.PublicKey, blockhash string) string {

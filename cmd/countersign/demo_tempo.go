@@ -33,15 +33,15 @@ const (
 // tempoDemo has a batch of calls; go-ethereum's RLP and curve recover the
 // sender from the signature.
 var tempoDemo = demoChain{
-	name:      "Tempo",
-	kind:      activity.TransactionTypeTempo,
-	curve:     keystore.CurveSecp256k1,
-	does:      "two calls in one transaction, the fee in a stablecoin",
-	unsigned:  func(keystore.PublicKey) (string, error) { return demoBatch, nil },
-	hazard:    "tempo/gas-over-cap",
-	isHazard:  "asks for more gas than the network gives one transaction",
-	hazardous: func(keystore.PublicKey) (string, error) { return demoGasOverCap, nil },
-	check:     checkTempo,
+	name:     "Tempo",
+	kind:     activity.TransactionTypeTempo,
+	curve:    keystore.CurveSecp256k1,
+	does:     "two calls in one transaction, the fee in a stablecoin",
+	unsigned: func(keystore.PublicKey) (string, error) { return demoBatch, nil },
+	dangers: []demoDanger{
+		{"tempo/gas-over-cap", "asks for more gas than the network gives one transaction", func(keystore.PublicKey) (string, error) { return demoGasOverCap, nil }},
+	},
+	check: checkTempo,
 }
 
 // checkTempo reads 76 ‖ rlp([item…, signature]). What was signed is the same

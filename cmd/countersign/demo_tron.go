@@ -28,15 +28,15 @@ const (
 // tronDemo has a payment checked by go-ethereum's curve, which recovers the
 // owner from the signature.
 var tronDemo = demoChain{
-	name:      "Tron",
-	kind:      activity.TransactionTypeTron,
-	curve:     keystore.CurveSecp256k1,
-	does:      "pay 0.0001 TRX",
-	unsigned:  func(owner keystore.PublicKey) (string, error) { return demoTronFrom(owner), nil },
-	hazard:    "tron/foreign-owner",
-	isHazard:  "spends what belongs to somebody else, as only a co-signer may",
-	hazardous: func(keystore.PublicKey) (string, error) { return demoTronBefore + demoStranger + demoTronAfter, nil },
-	check:     checkTron,
+	name:     "Tron",
+	kind:     activity.TransactionTypeTron,
+	curve:    keystore.CurveSecp256k1,
+	does:     "pay 0.0001 TRX",
+	unsigned: func(owner keystore.PublicKey) (string, error) { return demoTronFrom(owner), nil },
+	dangers: []demoDanger{
+		{"tron/foreign-owner", "spends what belongs to somebody else, as only a co-signer may", func(keystore.PublicKey) (string, error) { return demoTronBefore + demoStranger + demoTronAfter, nil }},
+	},
+	check: checkTron,
 }
 
 func demoTronFrom(owner keystore.PublicKey) string {
