@@ -240,6 +240,37 @@ func BenchmarkHostileFrame(b *testing.B) {
 	}
 }
 
+// BenchmarkHostileSequence measures the dearest sequence of codes: mixed parts of the
+// largest message until all rows are there, and the solving of them, which finds that
+// the checksum is wrong. B-kept are the bytes of all rows.
+func BenchmarkHostileSequence(b *testing.B) {
+	p := part{Count: MaxParts, Length: MaxMessage, Checksum: 7, Data: make([]byte, MaxMessage/MaxParts)}
+	p.Data[0] = 1
+	var codes []string
+	f := newFountain(&p)
+	for p.Number = MaxParts + 1; !f.solver.complete(); p.Number++ {
+		f.add(&p)
+		codes = append(codes, p.text(TypePSBT))
+	}
+	kept := 0
+	for _, r := range f.solver.rows {
+		kept += 8*len(r.set) + len(r.data)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		collector := NewCollector(TypePSBT)
+		var err error
+		for _, code := range codes {
+			err = collector.Add(code)
+		}
+		if !errors.Is(err, errMessageChecksum) {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(codes)), "codes/op")
+	b.ReportMetric(float64(kept), "B-kept")
+}
+
 // TestMaxFragment: no part is longer than what was asked for, and the bound is
 // not far away.
 func TestMaxFragment(t *testing.T) {
