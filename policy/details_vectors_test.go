@@ -160,12 +160,13 @@ func TestDetailsAreTheSummarys(t *testing.T) {
 // "error".
 func equals(t *testing.T, chain string, summary *chains.Summary, one detail, shown []*chains.Field) string {
 	t.Helper()
-	literal := "''"
+	of := &chains.Field{}
 	if len(shown) > 0 {
-		literal = one.literal(shown[0])
+		of = shown[0]
 	} else {
-		literal = one.literal(&chains.Field{Value: someValue(one)})
+		of.Value = someValue(one)
 	}
+	literal := one.literal(of)
 	text := "schema: countersign.policy/1\nrules:\n  - {name: is, deny: request, on: " + chain + ", when: " + quoted(one.variable+" == "+literal) + "}\n  - {name: all, allow: request}\n"
 	if len(shown) > 0 && !loads(text) {
 		return "error" // what is shown is no value of the kind, as none or ANY

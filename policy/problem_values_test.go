@@ -1,10 +1,12 @@
 package policy_test
 
 import (
+	"context"
 	"errors"
 	"math/big"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
@@ -140,5 +142,28 @@ func TestAuthorizeIsNoWayRound(t *testing.T) {
 	}
 	if err := load(t, head+pays).Authorize(t.Context(), ask(tokens(t, treasury, chains.Exactly(big.NewInt(5))))); err != nil {
 		t.Errorf("what needs nothing: %v", err)
+	}
+}
+
+// brokenLedger is a ledger that cannot be read.
+type brokenLedger struct{}
+
+func (brokenLedger) Spent(context.Context, string, string, string, time.Duration) (*big.Int, time.Time, error) {
+	return nil, time.Time{}, errors.New("the disk is away")
+}
+
+// TestLedgerThatCannotBeRead: a limit that cannot be read is no refusal and no
+// permission: Decide and Explain fail.
+func TestLedgerThatCannotBeRead(t *testing.T) {
+	const limited = head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: user}\nrules:\n  - {name: a, allow: transfer, when: effect.to in treasury, limit: d}\n  - {name: b, allow: transfer, when: effect.asset == usdc}\n"
+	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(5))))
+	asked.User.ID, asked.Spent = "u1", brokenLedger{}
+	file := load(t, limited)
+	decision, err := file.Decide(t.Context(), asked)
+	if err == nil || policy.IsDenied(err) || !strings.Contains(err.Error(), "the disk is away") || len(decision.Rules) > 0 {
+		t.Errorf("%+v, %v", decision, err)
+	}
+	if explanation, err := file.Explain(t.Context(), asked); err == nil || policy.IsDenied(err) {
+		t.Errorf("%+v, %v", explanation, err)
 	}
 }

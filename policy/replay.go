@@ -79,14 +79,14 @@ func (r *Replay) Close() error { return r.ledger.Close() }
 // Next asks the file about an activity. asked is what [countersign.Engine.AskedAbout]
 // returns, with its error. The error of Next is that of a policy or a ledger that
 // could not be used, or says that the activities are not in order.
-func (r *Replay) Next(ctx context.Context, record *activity.Record, asked countersign.Authorization, err error) (*Replayed, error) {
+func (r *Replay) Next(ctx context.Context, record *activity.Record, asked countersign.Authorization, problem error) (*Replayed, error) {
 	seen := &Replayed{
 		ID: record.ID, At: record.CreatedAt, User: record.Submitter().UserName, Type: string(record.Request.Type),
 		Before: outcomeOf(record), Votes: ReplayedVotes{Before: demanded(record)},
 	}
-	if err != nil {
-		seen.After, seen.Refusal = OutcomeUnknown, err.Error()
-		seen.Changes = []string{"not decided: " + err.Error()}
+	if problem != nil {
+		seen.After, seen.Refusal = OutcomeUnknown, problem.Error()
+		seen.Changes = []string{"not decided: " + problem.Error()}
 		return seen, nil
 	}
 	r.knows(&asked)
