@@ -18,7 +18,8 @@ const account = privateKeyToAccount(`0x${"46".repeat(32)}`);
 const transports = { withRelay, withFeePayer };
 
 function clientOf({ transport = "withRelay", policy }) {
-  return createClient({ account, transport: transports[transport](http(node, { retryCount: 0 }), http(relay, { retryCount: 0 }), { policy }) });
+  const patient = { retryCount: 0, timeout: 600_000 };
+  return createClient({ account, transport: transports[transport](http(node, patient), http(relay, patient), { policy }) });
 }
 
 // amounts are in decimal in JSON.
