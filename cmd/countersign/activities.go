@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
 
 func newActivitiesCommand() *cobra.Command {
@@ -97,7 +96,7 @@ type activitiesList struct {
 	since    string
 	user     string
 	limit    int
-	json     bool
+	output   outputFlag
 }
 
 // statusWords are the statuses as this command takes them.
@@ -112,8 +111,8 @@ func newActivitiesListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List activities, the newest first",
 		Long: paragraphs(`
-List activities, the newest first: as a table on a terminal, else, or with --json, one
-line of JSON each.
+List activities, the newest first: as a table on a terminal, else one line of JSON
+each.
 
   {"id","fingerprint","status","type","user","createdAt","canApprove","does":[…],"missing"}
 
@@ -131,7 +130,7 @@ wait. --config knows no reader, and so neither "canApprove" nor "missing".`),
 	flags.StringVar(&c.since, "since", "", "only those of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
 	flags.StringVar(&c.user, "user", "", "only those that `NAME`, a user's name or id, submitted")
 	flags.IntVar(&c.limit, "limit", 1000, "`NUMBER` of activities at most")
-	flags.BoolVar(&c.json, "json", false, "print JSON, on a terminal too")
+	c.output.registerListing(command)
 	return command
 }
 
@@ -151,13 +150,17 @@ func (c *activitiesList) run(cmd *cobra.Command) (err error) {
 	if c.limit < 1 {
 		return usagef("--limit %d: at least 1 is expected", c.limit)
 	}
+	asTable, err := c.output.isText(cmd)
+	if err != nil {
+		return err
+	}
 	source, closing, err := c.from.open(cmd)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closing()) }()
 	var out activityPrinter = jsonActivities{cmd.OutOrStdout()}
-	if !c.json && terminal.Is(cmd.OutOrStdout()) {
+	if asTable {
 		out = newActivityTable(cmd.OutOrStdout())
 	}
 	if err := c.each(cmd.Context(), source, options, since, out.print); err != nil {
@@ -247,6 +250,18 @@ func lineOf(one *api.Activity) activityLine {
 	return line
 }
 
+// details are what a person wants to know of an activity.
+func (l activityLine) details() []detail {
+	all := []detail{
+		{"id", l.ID}, {"fingerprint", l.Fingerprint}, {"status", string(l.Status)}, {"type", string(l.Type)},
+		{"user", l.User}, {"created", l.CreatedAt.Format(time.RFC3339)},
+	}
+	for _, sentence := range l.Does {
+		all = append(all, detail{"does", sentence})
+	}
+	return all
+}
+
 // activityPrinter prints a listing.
 type activityPrinter interface {
 	print(activityLine) error
@@ -299,19 +314,25 @@ func oneLine(text string) string {
 func newActivitiesShowCommand() *cobra.Command {
 	var from activitiesFlags
 	var network networkFlag
+	var output outputFlag
 	command := &cobra.Command{
 		Use:   "show ACTIVITY",
 		Short: "Show an activity, and what it does if it waits",
 		Long: paragraphs(`
 Show an activity, named by its id, or by its fingerprint, sha256:…, if it waits.
-Standard output gets the answer, {"activity":…}. What one that waits does, and which
-votes are missing, goes to standard error, as 'countersign approve' shows it; and so
-does, with --config, what the policy decided: by which rules, what each limit counted
-for the activity, and what is left of that limit now, in the smallest unit.`),
+Standard output gets the answer, {"activity":…}, or on a terminal what it says in short.
+What one that waits does, and which votes are missing, goes to standard error, as
+'countersign approve' shows it; and so does, with --config, what the policy decided: by
+which rules, what each limit counted for the activity, and what is left of that limit
+now, in the smallest unit.`),
 		Example: "  countersign activities show --url http://127.0.0.1:8080 --api-key ann.json 0199…",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			limits, err := network.limits()
+			if err != nil {
+				return err
+			}
+			asText, err := output.isText(cmd)
 			if err != nil {
 				return err
 			}
@@ -338,11 +359,15 @@ for the activity, and what is left of that limit now, in the smallest unit.`),
 					return err
 				}
 			}
+			if asText {
+				return printDetails(cmd.OutOrStdout(), lineOf(found).details())
+			}
 			return printLine(cmd, found.Answer)
 		},
 	}
 	from.register(command)
 	network.register(command)
+	output.registerListing(command)
 	return command
 }
 

@@ -28,6 +28,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"NETWORK": one("mainnet", "testnet", "signet", "regtest"),
 		"QUERY":   one(queries...),
 		"STATUS":  one("waiting", "completed", "rejected", "failed"),
+		"OUTPUT":  one(outputJSON, outputText),
 		"LEVEL":   one("debug", "info", "warn", "error"),
 	}
 }

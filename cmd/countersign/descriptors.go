@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +36,7 @@ yours attests it; what is only there is not used.`),
 type descriptorFlags struct {
 	configFile string
 	at         config.Descriptors
+	output     outputFlag
 }
 
 func (f *descriptorFlags) register(cmd *cobra.Command) {
@@ -60,7 +65,7 @@ func (f *descriptorFlags) open() (*descriptors.Folder, error) {
 	return openDescriptors(&f.at, nil)
 }
 
-// describedFile is a line of output.
+// describedFile is a file as it is listed.
 type describedFile struct {
 	File    string   `json:"file"`
 	SHA256  string   `json:"sha256,omitempty"`
@@ -83,8 +88,8 @@ func newDescriptorsListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the files of a folder, and on whose word they are used",
 		Long: paragraphs(`
-One line a file: {"file","sha256","targets","trust","problem"}. A file without
-"trust" is not used, and "problem" says why.`),
+A table on a terminal, else one line a file: {"file","sha256","targets","trust","problem"}.
+A file without "trust" is not used, and "problem" says why.`),
 		Example: "  countersign descriptors list --config countersign.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -92,6 +97,7 @@ One line a file: {"file","sha256","targets","trust","problem"}. A file without
 		},
 	}
 	flags.register(command)
+	flags.output.registerListing(command)
 	return command
 }
 
@@ -118,24 +124,42 @@ func newDescriptorsCheckCommand() *cobra.Command {
 		},
 	}
 	flags.register(command)
+	flags.output.registerListing(command)
 	return command
 }
 
 // eachDescriptor prints the files that are wanted.
 func eachDescriptor(cmd *cobra.Command, flags *descriptorFlags, wanted func(*descriptors.File) bool) error {
+	asTable, err := flags.output.isText(cmd)
+	if err != nil {
+		return err
+	}
 	folder, err := flags.open()
 	if err != nil {
 		return err
 	}
-	for _, file := range folder.Files() {
-		if !wanted(file) {
-			continue
-		}
+	files := slices.DeleteFunc(slices.Clone(folder.Files()), func(file *descriptors.File) bool { return !wanted(file) })
+	if asTable {
+		return printDescriptors(cmd.OutOrStdout(), files)
+	}
+	for _, file := range files {
 		if err := printJSON(cmd.OutOrStdout(), describe(file)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// printDescriptors prints files for a person.
+func printDescriptors(w io.Writer, files []*descriptors.File) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "FILE\tUSED\tTARGETS\tSHA-256")
+	for _, file := range files {
+		line := describe(file)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", oneLine(line.File), oneLine(cmp.Or(line.Trust, "no: "+line.Problem)),
+			oneLine(cmp.Or(strings.Join(line.Targets, ", "), "-")), cmp.Or(line.SHA256, "-"))
+	}
+	return table.Flush()
 }
 
 func newDescriptorsPinCommand() *cobra.Command {

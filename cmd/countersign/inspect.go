@@ -13,7 +13,7 @@ import (
 
 func newInspectCommand() *cobra.Command {
 	var kind, message string
-	var asJSON bool
+	var output outputFlag
 	var configFile string
 	var network networkFlag
 	var ofBitcoin bitcoinMessageFlags
@@ -53,10 +53,14 @@ and labels name what is shown; "readings" and "readingsDigest" are added then.`)
 			if err := ofBitcoin.check(message); err != nil {
 				return err
 			}
-			if message != "" {
-				return inspectMessage(cmd, message, kind, &ofBitcoin, network, asJSON, configFile)
+			asText, err := output.isText(cmd)
+			if err != nil {
+				return err
 			}
-			return inspect(cmd, kind, file, network, asJSON, configFile)
+			if message != "" {
+				return inspectMessage(cmd, message, kind, &ofBitcoin, network, !asText, configFile)
+			}
+			return inspect(cmd, kind, file, network, !asText, configFile)
 		},
 	}
 	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
@@ -64,7 +68,7 @@ and labels name what is shown; "readings" and "readingsDigest" are added then.`)
 	ofBitcoin.register(command.Flags())
 	network.register(command)
 	command.Flags().StringVar(&configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
-	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	output.registerReading(command)
 	return command
 }
 

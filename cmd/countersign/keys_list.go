@@ -10,33 +10,35 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 func newListCommand() *cobra.Command {
 	var at keystoreFlags
 	var network networkFlag
-	var asJSON bool
+	var output outputFlag
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "Print all keys, oldest first",
 		Long: paragraphs(`
-Print the keys of an organization, oldest first: as a table on a terminal, else, or
-with --json, one line of JSON each. Keys that are disabled come behind the others.
+Print the keys of an organization, oldest first: as a table on a terminal, else one
+line of JSON each. Keys that are disabled come behind the others.
 
 The table has one address of each key: the one that is usual at the path of an
 account, else Ethereum's or Solana's. 'countersign keys show' has them all.`),
 		Example: "  countersign keys list --keystore file:keys",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			asTable := !asJSON && terminal.Is(cmd.OutOrStdout())
+			asTable, err := output.isText(cmd)
+			if err != nil {
+				return err
+			}
 			return listKeys(cmd, &at, network, asTable)
 		},
 	}
 	at.register(command)
 	network.register(command)
-	command.Flags().BoolVar(&asJSON, "json", false, "print JSON, on a terminal too")
+	output.registerListing(command)
 	return command
 }
 

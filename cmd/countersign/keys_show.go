@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ type showCommand struct {
 	accounts []string // of --account
 	qr       qrFlags
 	qrType   string
+	output   outputFlag
 }
 
 func newShowCommand() *cobra.Command {
@@ -32,7 +34,8 @@ func newShowCommand() *cobra.Command {
 		Use:   "show ID",
 		Short: "Print one key, or the public keys and descriptors of a wallet",
 		Long: paragraphs(`
-Print the key with an id, as one line of JSON, or with --field one field of it.
+Print the key with an id: a line for each thing about it on a terminal, else one line
+of JSON, or with --field one field of it.
 
 With --xpub, ID is that of a wallet. Printed is what a watch-only wallet such as
 Sparrow or Bitcoin Core needs to watch its Bitcoin accounts and to make PSBTs that
@@ -61,6 +64,7 @@ accounts (BCR-2023-019).`),
 	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
 	c.qr.register(command.Flags())
 	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0], "`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
+	c.output.registerListing(command)
 	return command
 }
 
@@ -86,8 +90,12 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	if err := c.qr.check(); err != nil {
 		return err
 	}
+	asText, err := c.output.isText(cmd)
+	if err != nil {
+		return err
+	}
 	if c.xpub {
-		return c.showWallet(cmd, id)
+		return c.showWallet(cmd, id, asText)
 	}
 	keys, err := c.at.open(cmd)
 	if err != nil {
@@ -102,11 +110,31 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.field.print(cmd.OutOrStdout(), line); err != nil {
+	if asText && c.field.name == "" {
+		err = printDetails(cmd.OutOrStdout(), line.details())
+	} else {
+		err = c.field.print(cmd.OutOrStdout(), line)
+	}
+	if err != nil {
 		return err
 	}
 	tellSkipped(cmd, keys)
 	return nil
+}
+
+// details are what a person wants to know of a key.
+func (l keyLine) details() []detail {
+	all := []detail{
+		{"id", l.PrivateKeyID}, {"name", l.Name}, {"curve", l.Curve.String()}, {"public key", l.PublicKey},
+		{"wallet", l.WalletID}, {"path", l.Path}, {"acts for", l.ActsFor},
+	}
+	if l.Disabled {
+		all = append(all, detail{"state", "disabled"})
+	}
+	for _, address := range l.Addresses {
+		all = append(all, detail{strings.TrimPrefix(address.Format, "ADDRESS_FORMAT_"), address.Address})
+	}
+	return all
 }
 
 // keyLineOf returns what is printed of one key, disabled or not, without reading the
@@ -150,7 +178,7 @@ type watchAccount struct {
 }
 
 // showWallet is keys show --xpub.
-func (c *showCommand) showWallet(cmd *cobra.Command, id string) (err error) {
+func (c *showCommand) showWallet(cmd *cobra.Command, id string, asText bool) (err error) {
 	paths, err := parsePaths(c.accounts)
 	if err != nil {
 		return err
@@ -174,7 +202,20 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string) (err error) {
 		}
 		return c.qr.show(cmd, message)
 	}
+	if asText {
+		return printDetails(cmd.OutOrStdout(), line.details())
+	}
 	return printJSON(cmd.OutOrStdout(), line)
+}
+
+// details are what a person wants to know of the public side of a wallet.
+func (l watchLine) details() []detail {
+	all := []detail{{"wallet", l.WalletID}, {"name", l.Name}, {"fingerprint", l.Fingerprint}}
+	for _, account := range l.Accounts {
+		all = append(all, detail{"account", account.Path}, detail{"  xpub", account.XPub},
+			detail{"  receive", account.Receive}, detail{"  change", account.Change})
+	}
+	return all
 }
 
 func parsePaths(texts []string) (paths []wallet.Path, err error) {

@@ -19,6 +19,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
 
 func main() {
@@ -81,7 +83,7 @@ never from an argument or the environment.`),
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if version {
-				return printVersion(cmd)
+				return printVersion(cmd, terminal.Is(cmd.OutOrStdout()))
 			}
 			return chooseCommand(cmd, args)
 		},

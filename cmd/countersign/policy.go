@@ -156,7 +156,7 @@ first not to hold, with the values that it saw. Calls are read with the descript
 	set.StringSliceVar(&asked.tags, "tag", nil, "`TAG` of the user, where there is no --config")
 	set.StringVar(&asked.key, "key", "", "`KEY` that would sign, by name or id")
 	set.StringVar(&asked.at, "at", "", "`TIME` that is asked at, such as 2026-11-23T09:00:00Z (default: now)")
-	set.BoolVar(&asked.json, "json", false, "print JSON")
+	asked.output.registerReading(command)
 	return command
 }
 
@@ -164,10 +164,14 @@ first not to hold, with the values that it saw. Calls are read with the descript
 type policyQuestion struct {
 	kind, user, key, at string
 	tags                []string
-	json                bool
+	output              outputFlag
 }
 
 func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question *policyQuestion) error {
+	asText, err := question.output.isText(cmd)
+	if err != nil {
+		return err
+	}
 	asked, err := question.authorization()
 	if err != nil {
 		return err
@@ -206,7 +210,7 @@ func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question
 	if err != nil {
 		return err
 	}
-	if question.json {
+	if !asText {
 		return printJSON(cmd.OutOrStdout(), explanation)
 	}
 	_, err = cmd.OutOrStdout().Write([]byte(explanation.String()))

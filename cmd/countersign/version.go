@@ -2,16 +2,18 @@ package main
 
 import (
 	"runtime/debug"
+	"strconv"
 
 	"github.com/spf13/cobra"
 )
 
 func newVersionCommand() *cobra.Command {
-	return &cobra.Command{
+	var output outputFlag
+	command := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long: paragraphs(`
-Print one line of JSON: the version, the commit, the version of Go, the platform
+Print, as one line of JSON unless on a terminal, the version, the commit, the version of Go, the platform
 that it was built for, and whether cgo is linked. With cgo, secp256k1 is
 libsecp256k1, and keys can be in an HSM; without, it is secp256k1-voi, in Go,
 which is slower. BIP-340 (taproot) is secp256k1-voi in either build. All of them
@@ -21,13 +23,28 @@ All of it is what the Go tools put into the binary: 'go version -m' reads it
 without running it, and shows the modules, too.`),
 		Example: "  countersign version",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return printVersion(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			asText, err := output.isText(cmd)
+			if err != nil {
+				return err
+			}
+			return printVersion(cmd, asText)
+		},
 	}
+	output.registerListing(command)
+	return command
 }
 
-func printVersion(cmd *cobra.Command) error {
+func printVersion(cmd *cobra.Command, asText bool) error {
 	info, _ := debug.ReadBuildInfo()
-	return printJSON(cmd.OutOrStdout(), versionOf(info))
+	line := versionOf(info)
+	if !asText {
+		return printJSON(cmd.OutOrStdout(), line)
+	}
+	return printDetails(cmd.OutOrStdout(), []detail{
+		{"version", line.Version}, {"commit", line.Commit}, {"Go", line.Go}, {"cgo", strconv.FormatBool(line.Cgo)},
+		{"platform", line.Platform}, {"secp256k1", line.Secp256k1}, {"BIP-340", line.BIP340},
+	})
 }
 
 // versionLine is what version prints.
