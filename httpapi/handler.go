@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -252,9 +253,19 @@ func route(r *http.Request) (found operation, err error) {
 
 // Refusals that have HTTP statuses of their own.
 var (
-	errNoPath = activity.NewError(activity.ReasonNotFound, "", nil, "no operation is served at this path")
+	errNoPath = activity.NewError(activity.ReasonNotFound, "", nil, "no operation is served at this path: %s", paths())
 	errMethod = activity.NewError(activity.ReasonRequestInvalid, "", nil, "this path is served by POST")
 )
+
+// paths lists the paths of the operations, for one who asks at another.
+func paths() string {
+	var all []string
+	for path := range operations {
+		all = append(all, path)
+	}
+	slices.Sort(all)
+	return "those under /public/v1/ are " + strings.Join(all, ", ")
+}
 
 // stamps collects all headers that hold a stamp, in whatever case they came.
 func stamps(header http.Header) []stamp.Header {

@@ -328,3 +328,16 @@ func TestNotServedIsLoggedAndCounted(t *testing.T) {
 		t.Errorf("no path or remote address: %s", log.String())
 	}
 }
+
+// TestUnservedPathNamesThoseThatAre: a client that was written for more operations
+// learns which there are.
+func TestUnservedPathNamesThoseThatAre(t *testing.T) {
+	server := serve(t, enginetest.New(t), httpapi.Options{})
+	response, answer := post(t, server.URL+"/public/v1/submit/export_wallet", strings.NewReader("{}"))
+	checkError(t, response, answer, http.StatusNotFound, "NOT_FOUND")
+	for _, path := range []string{"submit/sign_transaction", "submit/sign_raw_payload", "query/whoami"} {
+		if !strings.Contains(string(answer), path) {
+			t.Errorf("%s is not named: %s", path, answer)
+		}
+	}
+}

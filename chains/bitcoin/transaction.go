@@ -95,7 +95,7 @@ func (t *transaction) checkShape() error {
 		return malformed("inputs", t.packet.Global.End, "none: there is nothing to sign")
 	}
 	if len(t.packet.Outputs) == 0 {
-		return malformed("outputs", t.packet.Global.End, "none: the transaction would pay nobody")
+		return malformed("outputs", t.packet.Global.End, "none: the transaction would have no recipient")
 	}
 	t.unsigned = t.packet.Unsigned()
 	if size := len(t.unsigned); size > t.limits.MaxUnsignedSize {

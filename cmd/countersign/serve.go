@@ -78,7 +78,7 @@ altered, and nothing keeps it, or the answer, from being read.`),
 	flags.StringVar(&c.configFile, "config", "", "`FILE` to serve by: countersign.yaml, as init makes it")
 	flags.StringVar(&c.listen, "listen", "", "`HOST:PORT` to serve at, instead of the one of the configuration; port 0 picks a free one")
 	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address, instead of the one of the configuration; none for none")
-	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, where whoever is on the way can read")
+	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, readable by anyone on the way")
 	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of not starting")
 	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
 	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` between /readyz turning 503 and the end of listening, for load balancers to notice")
@@ -274,15 +274,15 @@ func (l serverLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// logAddresses logs where is listened, and by which build: after an upgrade the
-// log says from when on.
+// logAddresses logs the addresses that it listens at, and the build: after an upgrade
+// the log says from when on.
 func (c *serveCommand) logAddresses(at *addresses) {
 	if at.admin != nil {
-		c.log.Info("admin", "listening", at.admin.Addr().String())
+		c.log.Info("listening", "server", "admin", "address", at.admin.Addr().String())
 	}
 	info, _ := debug.ReadBuildInfo()
 	build := versionOf(info)
-	c.log.Info("api", "listening", at.api.Addr().String(), "tls", at.tls != nil, "version", build.Version, "commit", build.Commit)
+	c.log.Info("listening", "server", "api", "address", at.api.Addr().String(), "tls", at.tls != nil, "version", build.Version, "commit", build.Commit)
 }
 
 // finishTimeout is how long requests that are under way may take at shutdown:

@@ -129,7 +129,7 @@ func (n *node) wait(t *testing.T) int {
 	return n.command.ProcessState.ExitCode()
 }
 
-var adminAddress = regexp.MustCompile(`"msg":"admin","listening":"([^"]+)"`)
+var adminAddress = regexp.MustCompile(`"msg":"listening","server":"admin","address":"([^"]+)"`)
 
 // TestAdmin: health, readiness and metrics are on an address of their own, and
 // nowhere else.
@@ -157,7 +157,7 @@ func TestAdmin(t *testing.T) {
 	if err != nil || found == nil {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if line, err = log.ReadString('\n'); err != nil || !strings.Contains(line, `"msg":"api"`) || !strings.Contains(line, `"version":`) {
+	if line, err = log.ReadString('\n'); err != nil || !strings.Contains(line, `"server":"api"`) || !strings.Contains(line, `"version":`) {
 		t.Errorf("%q, %v", line, err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, log) }()
