@@ -334,7 +334,7 @@ func TestNotServedIsLoggedAndCounted(t *testing.T) {
 func TestUnservedPathNamesThoseThatAre(t *testing.T) {
 	server := serve(t, enginetest.New(t), httpapi.Options{})
 	response, answer := post(t, server.URL+"/public/v1/submit/export_wallet", strings.NewReader("{}"))
-	checkError(t, response, answer, http.StatusNotFound, "NOT_FOUND")
+	checkError(t, response, answer, http.StatusNotFound, "RESOURCE_NOT_FOUND")
 	for _, path := range []string{"submit/sign_transaction", "submit/sign_raw_payload", "query/whoami"} {
 		if !strings.Contains(string(answer), path) {
 			t.Errorf("%s is not named: %s", path, answer)
