@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// twoVotes is a policy that asks for two votes of users with the tag finance, not
+// counting the submitter.
+type twoVotes struct{}
+
+func (twoVotes) Authorize(context.Context, countersign.Authorization) error { return nil }
+
+func (twoVotes) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
+	return countersign.Decision{Rules: []string{"payouts"}, Approvals: []countersign.Approval{
+		{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true},
+	}}, nil
+}
+
+// BenchmarkApprovals is a request that waits, two votes, and the signature: three
+// stamped requests, by one client over each store, and by 64 at once. The stamps of
+// the votes are made by the client, in the time that is measured: what they commit
+// to is known only once the request waits.
+func BenchmarkApprovals(b *testing.B) {
+	for _, kept := range stores {
+		for _, clients := range []int{1, storeClients} {
+			b.Run(fmt.Sprintf("%s/clients=%d", kept.name, clients), func(b *testing.B) {
+				ballot := newBallot(b, kept.open(b), b.N)
+				b.SetParallelism(max(1, clients/runtime.GOMAXPROCS(0)))
+				round := func(i int) {
+					if err := ballot.round(b.Context(), i); err != nil {
+						b.Error(err)
+					}
+				}
+				if clients == 1 {
+					measure.Serial(b, round)
+					return
+				}
+				measure.Parallel(b, round)
+			})
+		}
+	}
+}
+
+// ballot is an engine whose requests wait, and who votes on them.
+type ballot struct {
+	engine *countersign.Engine
+	sent   *load
+	voters [2]*enginetest.APIKey
+}
+
+func newBallot(b *testing.B, kept store.Store, rounds int) *ballot {
+	b.Helper()
+	submitter := enginetest.NewAPIKey(b)
+	made := &ballot{voters: [2]*enginetest.APIKey{enginetest.NewAPIKey(b), enginetest.NewAPIKey(b)}}
+	config := submitter.Config()
+	config.Activities = []activity.Type{activity.TypeSignTransaction}
+	users := []countersign.UserConfig{{ID: "ci", Name: "ci", APIKeys: []countersign.APIKeyConfig{config}}}
+	for i, key := range made.voters {
+		config := key.Config()
+		config.Activities = []activity.Type{activity.TypeApproveActivity}
+		name := fmt.Sprintf("voter-%d", i)
+		users = append(users, countersign.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{config}})
+	}
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: users}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	made.engine, err = submitEngineWith(submitter.Config(), kept, func(config *countersign.Config) {
+		config.Directory, config.Policy = directory, twoVotes{}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := made.engine.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	made.sent = newLoad(b, submitter, rounds)
+	return made
+}
+
+// round submits a request and votes until it is signed.
+func (v *ballot) round(ctx context.Context, i int) error {
+	record, err := v.engine.Submit(ctx, v.sent.body(i))
+	if err != nil {
+		return err
+	}
+	for _, voter := range v.voters {
+		shown := record.Reading.Digest()
+		body := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q,"shown":"%x"}}`,
+			activity.TypeApproveActivity, time.Now().UnixMilli(), enginetest.Organization, record.Request.Fingerprint.String(), shown)
+		if record, err = v.engine.Submit(ctx, voter.Sign(body)); err != nil {
+			return err
+		}
+	}
+	if record.Status != activity.StatusCompleted {
+		return fmt.Errorf("after two votes the activity is %s", record.Status)
+	}
+	record.AppendAnswer(make([]byte, 0, 8<<10))
+	return nil
+}
