@@ -87,7 +87,7 @@ func (r *Replay) Next(ctx context.Context, record *activity.Record, asked counte
 	if problem != nil {
 		seen.After, seen.Refusal = OutcomeUnknown, problem.Error()
 		seen.Changes = []string{"not decided: " + problem.Error()}
-		return seen, nil
+		return seen, nil //nolint:nilerr // the problem is what is reported
 	}
 	r.knows(&asked)
 	if asked.Now.Before(r.last) {

@@ -56,10 +56,10 @@ func (f *fieldFlag) of(line keyLine) (string, error) {
 	}
 	var formats []string
 	for _, address := range line.Addresses {
-		if string(address.Format) == f.name {
+		if address.Format == f.name {
 			return address.Address, nil
 		}
-		formats = append(formats, string(address.Format))
+		formats = append(formats, address.Format)
 	}
 	return "", fmt.Errorf("--field: key %s has no address of format %s: it has %s", line.PrivateKeyID, f.name, strings.Join(formats, ", "))
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
@@ -25,7 +24,7 @@ import (
 type policyReplay struct {
 	at     keystoreFlags
 	since  string
-	output string
+	output outputFlag
 	all    bool
 	strict bool
 }
@@ -62,15 +61,15 @@ would be decided otherwise.`),
 	c.at.register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.since, "since", "", "only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
-	flags.StringVar(&c.output, "output", "", "`FORMAT` of standard output: table or json")
+	c.output.registerListing(command)
 	flags.BoolVar(&c.all, "all", false, "print activities for which nothing changes too")
 	flags.BoolVar(&c.strict, "strict", false, "take a difference for a failure")
 	return command
 }
 
 func (c *policyReplay) run(cmd *cobra.Command, path string) error {
-	if c.output != "" && c.output != "table" && c.output != "json" {
-		return usagef("--output %q: use table or json", c.output)
+	if _, err := c.output.isText(cmd); err != nil {
+		return err
 	}
 	since, err := parseSince(c.since, time.Now())
 	if err != nil {
@@ -122,13 +121,17 @@ func (c *policyReplay) file(ctx context.Context, path string, keys keystore.Keys
 // replay asks the file about each activity, and prints what it is asked for.
 func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, recorded store.Store, file *policy.File, since time.Time) (err error) {
 	ctx := cmd.Context()
+	text, err := c.output.isText(cmd)
+	if err != nil {
+		return err
+	}
 	order, err := decidedSince(ctx, recorded, c.at.organization, since)
 	if err != nil {
 		return err
 	}
 	past := file.NewReplay()
 	defer func() { err = errors.Join(err, past.Close()) }()
-	out := c.printer(cmd.OutOrStdout())
+	out := printerTo(cmd.OutOrStdout(), text)
 	tally := map[string]int{}
 	changed := 0
 	for _, one := range order {
@@ -220,9 +223,9 @@ func readRecord(ctx context.Context, recorded store.Store, organization, id stri
 	return activity.DecodeRecord(found.Data)
 }
 
-// printer returns where lines go: a table on a terminal, else JSON.
-func (c *policyReplay) printer(w io.Writer) replayPrinter {
-	if c.output == "json" || c.output == "" && !terminal.Is(w) {
+// printerTo returns where lines go: a table or JSON.
+func printerTo(w io.Writer, text bool) replayPrinter {
+	if !text {
 		return jsonReplay{w}
 	}
 	table := replayTable{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
