@@ -70,6 +70,10 @@ func (p *pool) do(ctx context.Context, run operation) error {
 		return ctx.Err()
 	case <-p.permits:
 	}
+	if p.isClosed() { // both were ready: select takes either
+		p.permits <- struct{}{}
+		return keystore.ErrClosed
+	}
 	if ctx.Done() == nil {
 		return p.permitted(ctx, run)
 	}

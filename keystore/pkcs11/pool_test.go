@@ -35,6 +35,22 @@ func TestReusedHandle(t *testing.T) {
 	}
 }
 
+// TestClosedPoolBeginsNothing: there are permits left when the pool has just been
+// closed, and an operation that took one would begin under a module that ends.
+func TestClosedPoolBeginsNothing(t *testing.T) {
+	p := newPool(&connection{}, 2)
+	close(p.closed)
+	for range 1_000 {
+		err := p.do(t.Context(), func(session, bool) error { return errors.New("it began") })
+		if !errors.Is(err, keystore.ErrClosed) {
+			t.Fatalf("%v, want ErrClosed", err)
+		}
+	}
+	if left := len(p.permits); left != 2 {
+		t.Errorf("%d permits are left, want 2", left)
+	}
+}
+
 // TestNoSessionIsSaid: who gives up waiting for a session is told that the
 // token has no more.
 func TestNoSessionIsSaid(t *testing.T) {
