@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -83,7 +82,7 @@ func (e *Engine) completed(by *caller, request *activity.Request, task work, res
 		return nil, err
 	}
 	record.Status, record.Result = activity.StatusCompleted, result
-	return record, e.prove(record, task.summary())
+	return record, e.prove(record, task)
 }
 
 // recordedDecision is a decision as a record keeps it.
@@ -101,7 +100,7 @@ func recordedDecision(decision *Decision) activity.Decision {
 }
 
 // prove adds the engine's own proof of what it did, if it was asked for.
-func (e *Engine) prove(record *activity.Record, summary *chains.Summary) error {
+func (e *Engine) prove(record *activity.Record, task work) error {
 	if !record.Request.GenerateAppProofs {
 		return nil
 	}
@@ -115,7 +114,7 @@ func (e *Engine) prove(record *activity.Record, summary *chains.Summary) error {
 		ResultDigest:   hexDigest(sha256.Sum256(activity.AppendResult(nil, record.Result))),
 		PolicyDigest:   record.Decision.PolicyDigest,
 	}
-	if summary != nil {
+	if summary := task.summary(); summary != nil {
 		payload.SummaryDigest = hexDigest(summary.Digest())
 	}
 	proof, err := activity.NewAppProof(e.config.ProofSigner, payload)

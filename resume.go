@@ -59,7 +59,7 @@ func (e *Engine) carryOut(ctx context.Context, waiting *pending, j *judgement, s
 	record.Status, record.Result, record.UpdatedAt = activity.StatusCompleted, done.result, e.config.Now()
 	record.Decision = recordedDecision(&j.decision)
 	record.Decision.Required = waiting.Decision.Required
-	if err = e.prove(&record, j.task.summary()); err == nil {
+	if err = e.prove(&record, j.task); err == nil {
 		err = e.complete(ctx, lease, &record, charges.Confirm(e.config.Now(), nil))
 	}
 	if err != nil {

@@ -17,6 +17,18 @@ func (r *Record) AppendAnswer(dst []byte) []byte {
 	return a.buf
 }
 
+// Answer returns what AppendAnswer appends, or nil if that is longer than a piece
+// of 16 KiB, and its length in bytes: WriteAnswer writes what is longer.
+func (r *Record) Answer() (whole []byte, size int) {
+	var written counter
+	a := answer{Record: r, w: &written, buf: make([]byte, 0, usualAnswer)}
+	a.write()
+	if written == 0 {
+		return a.buf, len(a.buf)
+	}
+	return nil, int(written) + len(a.buf)
+}
+
 // WriteAnswer writes what AppendAnswer appends, in pieces: the body stands in it
 // four times, and is never in memory more than once.
 func (r *Record) WriteAnswer(w io.Writer) error {
@@ -24,13 +36,6 @@ func (r *Record) WriteAnswer(w io.Writer) error {
 	a.write()
 	a.flush()
 	return a.err
-}
-
-// AnswerSize returns the length of the answer in bytes.
-func (r *Record) AnswerSize() int {
-	var size counter
-	_ = r.WriteAnswer(&size)
-	return int(size)
 }
 
 // counter counts what is written.
@@ -42,8 +47,12 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// answerPiece is how much of an answer is gathered before it is written.
-const answerPiece = 16 << 10
+// answerPiece is how much of an answer is gathered before it is written, and
+// usualAnswer has room for one transaction of a usual size, in bytes.
+const (
+	answerPiece = 16 << 10
+	usualAnswer = 6 << 10
+)
 
 // answer is an answer that is being put together.
 type answer struct {

@@ -41,6 +41,34 @@ func TestStoredRecordAnswersTheSame(t *testing.T) {
 	}
 }
 
+// TestAnswerByLength: whole, in pieces and appended, an answer is the same, whatever
+// its length is to a piece.
+func TestAnswerByLength(t *testing.T) {
+	vector := vectors(t)["example_superset_sign_transaction.json"]
+	record := recordOf(t, vector.Request.Body, vector.Response.Activity)
+	wholes, longer := 0, 0
+	for length := range 20 {
+		record.Result = activity.SignTransactionResult{SignedTransaction: strings.Repeat("5a\u00e9<", length*length*20)}
+		want := record.AppendAnswer(nil)
+		var pieces bytes.Buffer
+		if err := record.WriteAnswer(&pieces); err != nil || !bytes.Equal(pieces.Bytes(), want) {
+			t.Errorf("%d bytes: in pieces another answer, of %d bytes, %v", len(want), pieces.Len(), err)
+		}
+		whole, size := record.Answer()
+		if size != len(want) || whole != nil && !bytes.Equal(whole, want) {
+			t.Errorf("%d bytes: said to have %d, whole %d", len(want), size, len(whole))
+		}
+		if whole != nil {
+			wholes++
+		} else if longer++; size <= 16<<10 {
+			t.Errorf("%d bytes are less than a piece and not whole", size)
+		}
+	}
+	if wholes == 0 || longer == 0 {
+		t.Errorf("%d whole, %d longer, want some of each", wholes, longer)
+	}
+}
+
 func TestDecodeRecordRefuses(t *testing.T) {
 	vector := vectors(t)["example_superset_sign_transaction.json"]
 	encoded := recordOf(t, vector.Request.Body, vector.Response.Activity).Encode()

@@ -86,6 +86,9 @@ func checkAnswer(t *testing.T, request *activity.Request, body []byte) {
 	if err := json.Unmarshal(text, &answer); err != nil || answer.Activity.Votes[0].Message != string(body) {
 		t.Fatalf("answered with %s (%v)", text, err)
 	}
+	if whole, size := record.Answer(); size != len(text) || whole != nil && !bytes.Equal(whole, text) {
+		t.Fatalf("an answer of %d bytes is said to have %d, whole %d", len(text), size, len(whole))
+	}
 	stored, err := activity.DecodeRecord(record.Encode())
 	if err != nil || !bytes.Equal(stored.AppendAnswer(nil), text) {
 		t.Fatalf("from the store %v", err)

@@ -59,13 +59,9 @@ func writeHead(w http.ResponseWriter, status, length int) {
 	w.WriteHeader(status)
 }
 
-// Answers that are longer than wholeAnswer are written in pieces, each of which
-// the client has to take within PieceTimeout: what it does not read is in memory
-// here.
-const (
-	wholeAnswer  = 64 << 10
-	PieceTimeout = 5 * time.Second
-)
+// PieceTimeout is how long the client of a long answer has to take each piece of it:
+// what it does not read is in memory here.
+const PieceTimeout = 5 * time.Second
 
 // answer writes a reply.
 func (h *handler) answer(w http.ResponseWriter, answer reply) {
@@ -73,9 +69,9 @@ func (h *handler) answer(w http.ResponseWriter, answer reply) {
 		write(w, http.StatusOK, answer.json)
 		return
 	}
-	size := answer.record.AnswerSize()
-	if size <= wholeAnswer {
-		write(w, http.StatusOK, answer.record.AppendAnswer(make([]byte, 0, size)))
+	whole, size := answer.record.Answer()
+	if whole != nil {
+		write(w, http.StatusOK, whole)
 		return
 	}
 	writeHead(w, http.StatusOK, size)
