@@ -9,7 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
-	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/translog"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
-	"github.com/countersign-dev/countersign/internal/enginetest"
 )
 
 // TestAPI holds the tables of api.md against what is served.

@@ -70,7 +70,7 @@ func box(path string) (string, bool) {
 	switch folder {
 	case "":
 		return "countersign", ours
-	case "internal", "bench", "docs", "fuzz", "interop", "enginetest":
+	case "internal", "bench", "docs", "fuzz", "interop":
 		return "", false
 	}
 	return folder, ours

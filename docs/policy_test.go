@@ -5,41 +5,77 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// plainLabels are what the summary of a plain transfer has. One with more (a
-// call, an access list, authorizations, a creation) is something else.
-var plainLabels = []string{"type", "chain", "to", "value", "maximum fee", "gas", "max fee per gas", "max priority fee per gas", "nonce"}
+// newUnder makes an engine under the policy in a file.
+func newUnder(path string, keys keystore.Keystore, records store.Store, directory countersign.Directory, now func() time.Time) (*countersign.Engine, error) {
+	payouts, err := policy.Load(path, policy.Options{})
+	if err != nil {
+		return nil, err // every problem of the file, each with its line
+	}
+	return countersign.New(countersign.Config{
+		Keystore: keys, Store: records, Directory: directory, Policy: payouts, Now: now,
+	})
+}
 
-// plainTransfers allows transfers of ether on chain 1 to known addresses, if
-// value and fee together are at most limit wei, and no other transaction.
-func plainTransfers(known []string, limit *big.Int) countersign.PolicyFunc {
+// TestPolicyFile signs what a file allows, and nothing else.
+func TestPolicyFile(t *testing.T) {
+	const payee = "effect.to == address('0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7') && "
+	for condition, allowed := range map[string]bool{"effect.amount <= ether('1')": true, "effect.amount < ether('1')": false} {
+		path := filepath.Join(t.TempDir(), "payouts.yaml")
+		text := fmt.Sprintf("schema: countersign.policy/1\nrules:\n  - {name: payouts, allow: transfer, when: %q}\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}\n", payee+condition)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := enginetest.New(t)
+		engine, err := newUnder(path, f.Config.Keystore, memory.New(0), f.Config.Directory, f.Config.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{Unsigned: transfer})))
+		if allowed != (err == nil) {
+			t.Errorf("when %s: %v", condition, err)
+		}
+	}
+}
+
+// transfer pays one ether.
+const transfer = "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
+
+// payouts allows transfers of ether on chain 1 to known addresses, and fees, of at
+// most limit wei in one request. Everything else is denied.
+func payouts(known []string, limit *big.Int) countersign.PolicyFunc {
+	ether := chains.Native("eip155:1")
 	return func(_ context.Context, asked countersign.Authorization) error {
-		if asked.Summary == nil {
-			return nil // no transaction: a one-time password
-		}
-		fields := map[string]string{}
-		for _, field := range asked.Summary.Fields {
-			if !slices.Contains(plainLabels, field.Label) {
-				return fmt.Errorf("%w: %s: not a plain transfer", countersign.ErrDenied, field.Label)
+		total := new(big.Int)
+		for _, effect := range asked.Effects {
+			switch {
+			case effect.Undecoded || effect.By != chains.BySigner:
+				return fmt.Errorf("%w: %s: it is not known what it does", countersign.ErrDenied, effect.Path)
+			case !effect.Asset.Equal(ether) || effect.Amount.IsUnknown():
+				return fmt.Errorf("%w: %s: not an amount of ether", countersign.ErrDenied, effect.Path)
+			case effect.Kind == chains.KindTransfer && !slices.Contains(known, effect.To.String()):
+				return fmt.Errorf("%w: %s is not a known address", countersign.ErrDenied, effect.To)
+			case effect.Kind != chains.KindTransfer && effect.Kind != chains.KindFee:
+				return fmt.Errorf("%w: %s is not a payout", countersign.ErrDenied, effect.Kind)
 			}
-			fields[field.Label] = field.Value
-		}
-		value, ok := new(big.Int).SetString(fields["value"], 10)
-		fee, hasFee := new(big.Int).SetString(fields["maximum fee"], 10)
-		switch {
-		case asked.Summary.Chain != "ethereum" || fields["chain"] != "1" || !ok || !hasFee:
-			return fmt.Errorf("%w: not a plain transfer on Ethereum", countersign.ErrDenied)
-		case !slices.Contains(known, fields["to"]):
-			return fmt.Errorf("%w: %s is not a known address", countersign.ErrDenied, fields["to"])
-		case value.Add(value, fee).Cmp(limit) > 0:
-			return fmt.Errorf("%w: more than %s wei", countersign.ErrDenied, limit)
+			if total.Add(total, effect.Amount.Value).Cmp(limit) > 0 {
+				return fmt.Errorf("%w: more than %s wei", countersign.ErrDenied, limit)
+			}
 		}
 		return nil
 	}
@@ -47,7 +83,6 @@ func plainTransfers(known []string, limit *big.Int) countersign.PolicyFunc {
 
 // TestPolicy asks it about a transfer, about calls and about delegations.
 func TestPolicy(t *testing.T) {
-	const transfer = "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
 	const to = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
 	const call = "02f86d0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b780b844a9059cbb" +
 		"00000000000000000000000011111111111111111111111111111111111111110000000000000000000000000000000000000000000000000000000000000001c0"
@@ -59,11 +94,11 @@ func TestPolicy(t *testing.T) {
 		policy   countersign.Policy
 		reason   activity.Reason
 	}{
-		"a known address":    {transfer, plainTransfers([]string{to}, ether), ""},
-		"an unknown address": {transfer, plainTransfers(nil, ether), activity.ReasonNotAuthorized},
-		"too much":           {transfer, plainTransfers([]string{to}, big.NewInt(1e18)), activity.ReasonNotAuthorized},
-		"a call":             {call, plainTransfers([]string{to}, ether), activity.ReasonNotAuthorized},
-		"with a delegation":  {withDelegation, plainTransfers([]string{to}, ether), activity.ReasonNotAuthorized},
+		"a known address":    {transfer, payouts([]string{to}, ether), ""},
+		"an unknown address": {transfer, payouts(nil, ether), activity.ReasonNotAuthorized},
+		"too much":           {transfer, payouts([]string{to}, big.NewInt(1e18)), activity.ReasonNotAuthorized},
+		"a call":             {call, payouts([]string{to}, ether), activity.ReasonNotAuthorized},
+		"with a delegation":  {withDelegation, payouts([]string{to}, ether), activity.ReasonNotAuthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := enginetest.New(t, func(c *countersign.Config) {
@@ -78,5 +113,16 @@ func TestPolicy(t *testing.T) {
 				t.Errorf("%v, want %q", err, test.reason)
 			}
 		})
+	}
+}
+
+// TestFixture is how a test of an embedder's own policy begins.
+func TestFixture(t *testing.T) {
+	noPayees := payouts(nil, big.NewInt(1e18))
+
+	f := enginetest.New(t, func(c *countersign.Config) { c.Policy = noPayees })
+	_, err := f.Submit(t, enginetest.Request{})
+	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonNotAuthorized {
+		t.Errorf("%v, want that it is not authorized", err)
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/enginetest"
+	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/enginetest"
 )
 
 // TestPrepare shows a transaction, and signs it.
@@ -18,14 +19,21 @@ func TestPrepare(t *testing.T) {
 	intent := activity.SignTransactionIntent{
 		SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum,
 	}
-	yes := func() bool { return true }
+	yes, known := func() bool { return true }, names.New()
 
 	prepared, err := engine.PrepareTransaction(ctx, organizationID, intent)
 	if err != nil {
 		t.Fatal(err)
 	}
+	effects, err := prepared.Effects(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, effect := range effects { // what it does, in sentences
+		fmt.Fprintln(os.Stderr, chains.Wrap(chains.Sentence(effect, known), 0))
+	}
 	fields := append(prepared.Summary().Fields, prepared.SignerView()...)
-	if err := chains.Render(os.Stderr, fields); err != nil {
+	if err := chains.Render(os.Stderr, fields); err != nil { // and each field of its bytes
 		t.Fatal(err)
 	}
 	if !yes() { // ask

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
-	"github.com/countersign-dev/countersign/internal/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
 )
 

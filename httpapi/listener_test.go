@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
-	"github.com/countersign-dev/countersign/internal/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
-	"github.com/countersign-dev/countersign/internal/enginetest"
 )
 
 // TestBodiesWithoutStampTakeNoRoom: strangers who announce long bodies, with no

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
-	"github.com/countersign-dev/countersign/internal/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 

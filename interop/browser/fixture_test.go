@@ -20,9 +20,9 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/httpapi/console"
-	"github.com/countersign-dev/countersign/internal/enginetest"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/stamp"
 )

@@ -13,11 +13,11 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// Outbox is a sender that keeps what it is to send.
+// Outbox is an otp.Sender that keeps messages for the test to read.
 type Outbox struct {
 	mu   sync.Mutex
 	sent []otp.Message
-	Fail bool // deliver nothing
+	Fail bool // Send fails and keeps nothing
 }
 
 // Send implements otp.Sender.
@@ -40,7 +40,7 @@ func (o *Outbox) Sent() int {
 
 var nineDigits = regexp.MustCompile(`\b[0-9]{9}\b`)
 
-// Message returns the message for a one-time password.
+// Message returns the message that carries a one-time password.
 func (o *Outbox) Message(t testing.TB, otpID string) otp.Message {
 	t.Helper()
 	o.mu.Lock()
@@ -60,8 +60,9 @@ func (o *Outbox) Code(t testing.TB, otpID string) string {
 	return nineDigits.FindString(o.Message(t, otpID).Text)
 }
 
-// WithOTP gives an engine a service for one-time passwords that sends to the
-// outbox, over a store in memory. Changes are made to its configuration before.
+// WithOTP is a change for New: one-time passwords are delivered to the outbox, over a
+// store in memory unless the configuration has one. The service is configured as the
+// changes leave it.
 func WithOTP(t testing.TB, outbox *Outbox, changes ...func(*otp.Config)) func(*countersign.Config) {
 	return func(c *countersign.Config) {
 		t.Helper()

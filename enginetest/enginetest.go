@@ -1,5 +1,11 @@
-// Package enginetest sets up an engine with an organization, a key and who may
-// use it, for tests of what is built on the engine.
+// Package enginetest sets up an engine with keys, users and a clock, for tests of
+// programs that embed it.
+//
+//	f := enginetest.New(t, func(c *countersign.Config) { c.Policy = yours })
+//	record, err := f.Submit(t, enginetest.Request{})
+//
+// Everything is in memory and belongs to the test. The keys are known to everyone:
+// never fund them.
 package enginetest
 
 import (
@@ -43,21 +49,22 @@ const (
 	Hazardous = "e1078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80"
 )
 
-// Fixture is an engine and what belongs to it.
+// Fixture is an engine, and what it was configured with.
 type Fixture struct {
 	Engine   *countersign.Engine
 	Config   countersign.Config
 	Clock    *Clock
-	APIKey   *APIKey // may do everything in Organization
-	OTPOnly  *APIKey // may submit one-time passwords only
-	Expired  *APIKey // was valid until the clock's start
-	Other    *APIKey // of OtherOrganization
+	APIKey   *APIKey // of user-1 in Organization, which may submit every type of activity but votes
+	OTPOnly  *APIKey // of user-2 in Organization, which may submit one-time passwords only
+	Expired  *APIKey // of user-1, expired when the clock starts
+	Other    *APIKey // of a user in OtherOrganization
 	ProofKey *ecdsa.PrivateKey
-	Signing  *CountingKeystore
+	Signing  *CountingKeystore // has the keys "key-1" (secp256k1) and "key-2" (Ed25519)
 }
 
-// New makes an engine with a store in memory and a clock that stands still.
-// Changes are made to its configuration before.
+// New returns an engine with a store in memory and a clock that stands still at
+// 2026-11-20T12:00:00Z, configured as the changes leave it. It is closed when the
+// test ends.
 func New(t testing.TB, changes ...func(*countersign.Config)) *Fixture {
 	t.Helper()
 	f := &Fixture{
@@ -76,7 +83,8 @@ func New(t testing.TB, changes ...func(*countersign.Config)) *Fixture {
 	return f
 }
 
-// Second makes another engine of the same configuration: a second node.
+// Second returns another engine with the same configuration, such as a second node on
+// the same store.
 func (f *Fixture) Second(t testing.TB) *countersign.Engine { return f.newEngine(t) }
 
 func (f *Fixture) newEngine(t testing.TB) *countersign.Engine {
@@ -138,7 +146,7 @@ type APIKey struct {
 	PublicKey string // hex
 }
 
-// NewAPIKey makes a new one.
+// NewAPIKey generates an API key.
 func NewAPIKey(t testing.TB) *APIKey {
 	t.Helper()
 	key := newP256(t)
@@ -168,12 +176,12 @@ func (k *APIKey) PrivateKey() string {
 	return hex.EncodeToString(raw)
 }
 
-// Config registers the key.
+// Config returns the key as a user of a directory has it.
 func (k *APIKey) Config() countersign.APIKeyConfig {
 	return countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: k.PublicKey}
 }
 
-// Header stamps a body.
+// Header returns the stamp of a body: the HTTP header X-Stamp.
 func (k *APIKey) Header(body []byte) stamp.Header {
 	digest := sha256.Sum256(body)
 	signature, err := ecdsa.SignASN1(rand.Reader, k.private, digest[:])
@@ -184,19 +192,20 @@ func (k *APIKey) Header(body []byte) stamp.Header {
 	return stamp.Header{Name: stamp.HeaderAPIKey, Value: base64.RawURLEncoding.EncodeToString([]byte(text))}
 }
 
-// Sign makes a submission of a body.
+// Sign returns a body with its stamp, as Engine.Submit takes it.
 func (k *APIKey) Sign(body string) countersign.SignedBody {
 	return countersign.SignedBody{Body: []byte(body), Stamps: []stamp.Header{k.Header([]byte(body))}}
 }
 
-// Request is a sign_transaction request; zero members stand for good ones.
+// Request is a request to sign a transaction of Ethereum. The zero values are
+// Organization, Address, Unsigned and the clock's time: a request that is signed.
 type Request struct {
 	Organization, SignWith, Unsigned string
 	At                               time.Time
 	Proofs                           bool
 }
 
-// Body writes a request, at the clock's time unless it has its own.
+// Body returns the body of a request, with the clock's time unless it has its own.
 func (f *Fixture) Body(r Request) string {
 	at := r.At
 	if at.IsZero() {
@@ -227,13 +236,13 @@ func (f *Fixture) Submit(t testing.TB, r Request) (*activity.Record, error) {
 	return f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(r)))
 }
 
-// Clock is a clock that goes when it is told to.
+// Clock stands still until Advance moves it.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock starts a clock.
+// NewClock returns a clock that stands at a time.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
 // Now returns what the clock shows.
@@ -250,11 +259,11 @@ func (c *Clock) Advance(by time.Duration) {
 	c.now = c.now.Add(by)
 }
 
-// CountingKeystore counts the signatures that are made, and can hold them up.
+// CountingKeystore counts ECDSA signatures, and can delay or refuse them.
 type CountingKeystore struct {
 	keystore.Keystore
 	Signatures atomic.Int64
-	Before     func(ctx context.Context) error // called before each signature
+	Before     func(ctx context.Context) error // if set, called before each signature; its error is the key's
 }
 
 // Find implements keystore.Keystore.
