@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
@@ -200,6 +203,29 @@ func TestTwoApprovals(t *testing.T) {
 	}
 	if signed := b.Signing.Signatures.Load(); signed != 1 {
 		t.Errorf("%d signatures", signed)
+	}
+}
+
+// TestNamesOfSentences: what voters read has the names of tokens that the engine
+// knows, and they vote on the same without.
+func TestNamesOfSentences(t *testing.T) {
+	const usdc = "02f86d0107843b9aca008504a817c80082fde894a0b86991c6218b36c1d19d4a2e9eb0ce3606eb4880b844a9059cbb" +
+		"00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7000000000000000000000000000000000000000000000000000000000ee6b280c0"
+	var shown [2][32]byte
+	for i, known := range []chains.Names{nil, names.New()} {
+		b := newBallot(t, func(config *countersign.Config) { config.Names = known })
+		record, err := b.Submit(t, enginetest.Request{Unsigned: usdc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown[i] = record.Reading.Digest()
+		want := []string{"send 250000000 units of token 0xA0b8", "send 250 USDC from 0x97cC"}[i]
+		if got := record.Viewer.Review.Sentences; len(got) != 2 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("the sentences are %q, want %q at first", got, want)
+		}
+	}
+	if shown[0] != shown[1] {
+		t.Error("names change what a vote is on")
 	}
 }
 

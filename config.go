@@ -38,6 +38,11 @@ type Config struct {
 	// policy, and changes no effect. Default: none.
 	Descriptors chains.Reader
 
+	// Names are what the sentences about an activity that waits for approvals call
+	// tokens and addresses, such as a Book of package chains/names. They decide
+	// nothing. Default: addresses, and amounts in the smallest unit.
+	Names chains.Names
+
 	// ReleaseUnverifiedSignatures turns off the check of every signature under
 	// its public key before it is released, which costs more than making it.
 	// What is given up: a fault in memory, in a library or in an HSM then gets

@@ -84,7 +84,7 @@ func (e *Engine) prepareAgain(ctx context.Context, record *activity.Record, j *j
 	if !ok {
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s cannot wait", request.Type)
 	}
-	reading, err := signs.read(ctx)
+	reading, err := signs.read(ctx, nil)
 	if err != nil {
 		return err
 	}

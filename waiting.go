@@ -62,7 +62,7 @@ func (e *Engine) waiting(ctx context.Context, by *caller, request *activity.Requ
 	if err := e.mayWait(ctx, by); err != nil {
 		return nil, err
 	}
-	reading, err := task.read(ctx)
+	reading, err := task.read(ctx, e.config.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (e *Engine) mayWait(ctx context.Context, by *caller) error {
 }
 
 // read returns what is kept and shown of a transaction that waits.
-func (s *signing) read(ctx context.Context) (*activity.Reading, error) {
+func (s *signing) read(ctx context.Context, known chains.Names) (*activity.Reading, error) {
 	effects, err := s.prepared.Effects(ctx)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *signing) read(ctx context.Context) (*activity.Reading, error) {
 		if texts[i], err = effects[i].MarshalJSON(); err != nil {
 			return nil, err
 		}
-		reading.Sentences = append(reading.Sentences, chains.Sentence(effects[i], nil))
+		reading.Sentences = append(reading.Sentences, chains.Sentence(effects[i], known))
 	}
 	reading.Effects = joined(texts)
 	texts = make([]json.RawMessage, len(s.prepared.reading))

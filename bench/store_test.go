@@ -97,7 +97,7 @@ func storeActivity(b *testing.B, s store.Store, i uint64, data []byte) {
 		b.Error(begun, err)
 		return
 	}
-	activity := store.Activity{ID: strconv.FormatUint(i, 10), SubmittedBy: "somebody", Data: data, KeepUntil: now.Add(time.Hour)}
+	activity := store.Activity{ID: strconv.FormatUint(i, 10), SubmittedBy: "ci", Data: data, KeepUntil: now.Add(time.Hour)}
 	if err := s.Complete(b.Context(), *begun.Lease, activity, nil); err != nil {
 		b.Error(err)
 	}

@@ -99,7 +99,7 @@ func (c *voteCommand) vote(cmd *cobra.Command, to *api.Client, waiting *api.Acti
 	if err != nil {
 		return err
 	}
-	shown, err := reviewed(waiting, limits, nil)
+	shown, err := reviewed(waiting, limits, tokens())
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 	if request.OrganizationID != by.organizationID {
 		return fmt.Errorf("the request is for organization %s, and the API key is of %s", request.OrganizationID, by.organizationID)
 	}
-	_, shown, err := viewOfBody(request, limits, nil)
+	_, shown, err := viewOfBody(request, limits, tokens())
 	if err != nil {
 		return err
 	}

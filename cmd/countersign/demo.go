@@ -163,7 +163,7 @@ func (c demoChain) sign(ctx context.Context, engine *countersign.Engine, key key
 	if err != nil {
 		return "", err
 	}
-	shown, err := viewOf(ctx, prepared, nil)
+	shown, err := viewOf(ctx, prepared, tokens())
 	if err != nil {
 		return "", err
 	}

@@ -100,7 +100,7 @@ func demoTreasuryEngine(keys *memory.Store, users []countersign.UserConfig) (*co
 		return nil, err
 	}
 	return countersign.New(countersign.Config{
-		Keystore: keys, Directory: directory,
+		Keystore: keys, Directory: directory, Names: tokens(),
 		Policy: policy.NewOrganizations(map[string]*policy.File{demoTreasury: file}),
 	})
 }

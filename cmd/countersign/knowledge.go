@@ -102,10 +102,10 @@ func (k *knowledge) reader() chains.Reader {
 	return k.folder
 }
 
-// names are those to show; nil for what is built in.
+// names are those to show: what is built in, without a configuration.
 func (k *knowledge) names() chains.Names {
 	if k == nil {
-		return nil
+		return tokens()
 	}
 	return k.book
 }

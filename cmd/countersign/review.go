@@ -41,7 +41,7 @@ func reviewed(waiting *api.Activity, limits countersign.Limits, known chains.Nam
 	if shown.hazards, err = hazardsOf(review, seen.Hazards); err != nil {
 		return view{}, err
 	}
-	shown.waits = append(resolvedFields(review, seen.Effects), waitingFields(waiting)...)
+	shown.waits = append(resolvedFields(review, seen.Effects, known), waitingFields(waiting)...)
 	return shown, nil
 }
 
@@ -84,11 +84,11 @@ func hazardsOf(review *activity.Review, seen []chains.Hazard) ([]chains.Hazard, 
 
 // resolvedFields say what the server adds, which knows the signer: its sentences
 // where they are others, and what descriptors read.
-func resolvedFields(review *activity.Review, seen []chains.Effect) []chains.Field {
+func resolvedFields(review *activity.Review, seen []chains.Effect, known chains.Names) []chains.Field {
 	var fields []chains.Field
 	own := make([]string, len(seen))
 	for i := range seen {
-		own[i] = chains.Sentence(seen[i], nil)
+		own[i] = chains.Sentence(seen[i], known)
 	}
 	if !slices.Equal(own, review.Sentences) {
 		var lines []chains.Field

@@ -130,7 +130,7 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	keys.use(configured)
 	var kept store.Store
 	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
-		made.Logger, made.Observer, made.Directory = c.log, seen, &changing
+		made.Logger, made.Observer, made.Directory, made.Names = c.log, seen, &changing, &changing
 		watchKeys(seen, made.Keystore)
 		if configured.Descriptors != nil {
 			made.Descriptors = &changing

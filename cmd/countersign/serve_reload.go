@@ -129,6 +129,14 @@ func (l *live) Read(call chains.Call) (chains.Reading, bool) {
 	return chains.Reading{}, false
 }
 
+// Token implements chains.Names.
+func (l *live) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
+	return l.current.Load().known.names().Token(asset)
+}
+
+// Label implements chains.Names.
+func (l *live) Label(party chains.Party) string { return l.current.Load().known.names().Label(party) }
+
 // tlsConfig serves whatever certificate is current; nil without TLS.
 func (l *live) tlsConfig() *tls.Config {
 	if l.current.Load().certificate == nil {

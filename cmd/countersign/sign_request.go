@@ -115,7 +115,7 @@ func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBod
 	var done repeated
 	engine, err := openEngine(cmd, &c.at, func(made *countersign.Config) {
 		made.MaxRequestAge, made.AnyRequestTime = c.request.maxAge, c.request.anyTime
-		made.Observer, made.Descriptors = &done, c.known.reader()
+		made.Observer, made.Descriptors, made.Names = &done, c.known.reader(), c.known.names()
 	})
 	if err != nil {
 		return err

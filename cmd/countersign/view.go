@@ -60,12 +60,8 @@ func (v view) render(w io.Writer) error {
 	if effects == nil {
 		effects = v.summary.Effects
 	}
-	known := v.names
-	if known == nil {
-		known = tokens()
-	}
 	for _, effect := range effects {
-		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, known), 0))
+		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, v.names), 0))
 	}
 	if err := chains.Render(&text, []chains.Field{chains.List(v.summary.Chain+" "+v.what(), fields...)}); err != nil {
 		return err
