@@ -26,7 +26,7 @@ import (
 var (
 	// ErrLeaseLost: the lease ran out and the work was taken over, or it was
 	// completed or released before. Nothing was written.
-	ErrLeaseLost = errors.New("store: the lease was lost: somebody else has taken the work over")
+	ErrLeaseLost = errors.New("store: the lease was lost: another node has taken the work over")
 
 	// ErrNotFound: the organization has no activity of this id.
 	ErrNotFound = errors.New("store: no such activity")

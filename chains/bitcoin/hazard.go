@@ -66,7 +66,7 @@ var sighashHazards = []struct {
 	name, means string
 	applies     func(sighash byte) bool
 }{
-	{HazardSighashNone, "signs no outputs: whoever gets the signature decides where the money goes",
+	{HazardSighashNone, "signs no outputs: anyone who gets the signature decides where the money goes",
 		func(s byte) bool { return s&sighashOutputs == sighashNone }},
 	{HazardSighashSingle, "signs one output: the others may be changed",
 		func(s byte) bool { return s&sighashOutputs == sighashSingle }},

@@ -46,8 +46,8 @@ func TestAuthorities(t *testing.T) {
 func TestNobodySigned(t *testing.T) {
 	raw := authorizationWith("82a5bf", someone, "08", "b841"+noPoint+sBytes+"1b")
 	field := fieldOf(t, fieldOf(t, parse(t, chaintest.Unhex(t, raw)).Summary().Fields, "authorization 1").Fields, "signed by")
-	if field.Value != "nobody" || field.Type != chains.TypeText {
-		t.Errorf("%+v, want nobody", field)
+	if field.Value != "no account" || field.Type != chains.TypeText {
+		t.Errorf("%+v, want no account", field)
 	}
 }
 

@@ -113,7 +113,7 @@ func (e envelope) field(raw []byte, digest common.Hash) chains.Field {
 	signer, ok := e.address(raw, digest)
 	switch {
 	case !ok:
-		return chains.Text("signed by", "nobody").WithNote("the signature is not valid")
+		return chains.Text("signed by", "no account").WithNote("the signature is not valid")
 	case e.kind == kindSecp256k1:
 		return chains.AddressField("signed by", signer.String()).WithNote(e.kind)
 	}

@@ -88,7 +88,7 @@ func (tx *transaction) recoveredPayerField(from evm.Address) chains.Field {
 	payer, ok := tx.payer(from)
 	switch {
 	case !ok:
-		return chains.Text("fee payer", "nobody").WithNote("the payer's signature is not valid for this sender")
+		return chains.Text("fee payer", "no account").WithNote("the payer's signature is not valid for this sender")
 	case payer == from:
 		return chains.AddressField("fee payer", payer.String()).WithNote("the sender itself: the network refuses it")
 	}
@@ -130,9 +130,9 @@ func (tx *transaction) payerField() chains.Field {
 	}
 	switch tx.feePayer.form {
 	case payerPlaceholder:
-		return chains.Text("fee paid by", "somebody else").WithNote("a fee payer who has yet to sign")
+		return chains.Text("fee paid by", "another account").WithNote("a fee payer who has yet to sign")
 	case payerSigned:
-		return chains.Text("fee paid by", "somebody else").WithNote("a fee payer who has signed")
+		return chains.Text("fee paid by", "another account").WithNote("a fee payer who has signed")
 	case payerNone, payerSender:
 	}
 	return chains.Text("fee paid by", "the sender")
@@ -261,7 +261,7 @@ func ruleFields(rules []selectorRule) []chains.Field {
 	for _, rule := range rules {
 		selector := chains.Bytes("selector", rule.selector)
 		if len(rule.recipients) == 0 {
-			selector = selector.WithNote("to anybody")
+			selector = selector.WithNote("to any recipient")
 		}
 		fields = append(fields, selector)
 		for _, recipient := range rule.recipients {

@@ -43,7 +43,7 @@ func shown(t *testing.T) map[string][]byte {
 		"authorizations_web":      with(items, authorizationList, list(list("01", someone, "08", "b8a6"+"02"+strings.Repeat("44", 37)+p256))),
 		"authorizations_keychain": with(items, authorizationList, list(list("82a5bf", someone, "08", "b856"+"04"+inKeychain))),
 		"authorization_ends":      with(items, authorizationList, list(list("82a5bf", "94"+strings.Repeat("00", 20), "08", secp256k1))),
-		"payer_nobody":            with(items, feePayer, list("80", "a0"+noPoint, "a0"+sBytes)),
+		"payer_no_account":        with(items, feePayer, list("80", "a0"+noPoint, "a0"+sBytes)),
 	} {
 		transactions[name] = chaintest.Unhex(t, typed(items...))
 	}

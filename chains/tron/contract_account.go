@@ -24,7 +24,7 @@ var setAccountIDContract = &message{name: "SetAccountIdContract", fields: []fiel
 
 var accountPermissionUpdateContract = &message{name: "AccountPermissionUpdateContract", rule: rulePermissions, fields: []field{
 	owner(1),
-	one(2, "owner", "owner permission", permissionMessage).because("without it nobody could sign for the account"),
+	one(2, "owner", "owner permission", permissionMessage).because("without it no key could sign for the account"),
 	one(3, "witness", "witness permission", permissionMessage).optional(),
 	many(4, "actives", "active permission", permissionMessage),
 }}

@@ -285,7 +285,7 @@ func TestRefusedPermissions(t *testing.T) {
 		six = append(six, lengthField(7, join(lengthField(1, append(bytes.Clone(owner[:20]), n)), varintField(2, 1)))...)
 	}
 	checkRefusals(t, chains.ErrMalformed, []refusal{
-		{"no owner permission", update(active), "tron: AccountPermissionUpdateContract.owner at byte 183: missing: without it nobody could sign for the account"},
+		{"no owner permission", update(active), "tron: AccountPermissionUpdateContract.owner at byte 183: missing: without it no key could sign for the account"},
 		{"no active permission", update(ownerPermission), "tron: AccountPermissionUpdateContract.actives at byte 145: missing: without it the network refuses the transaction"},
 		{"nine active permissions", update(ownerPermission, bytes.Repeat(active, 9)), "tron: AccountPermissionUpdateContract.actives at byte 686: more than 8 of them"},
 		{"no keys", owned(threshold), "tron: Permission.keys at byte 120: missing: without it the network refuses the transaction"},

@@ -50,7 +50,7 @@ func newDemoCommand() *cobra.Command {
 		Long: paragraphs(`
 Make an encrypted keystore in a temporary directory, read a real unsigned
 transaction of each chain, show it, sign it, have the signature checked by
-somebody else's code, and have a dangerous one refused. Then serve the HTTP API
+someone else's code, and have a dangerous one refused. Then serve the HTTP API
 on a loopback address, submit a stamped request to it, redeem a one-time password,
 and let a payment wait for a second person whom a policy asks for. It takes a few
 seconds, needs no network and leaves nothing behind.

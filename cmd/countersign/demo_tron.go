@@ -34,7 +34,7 @@ var tronDemo = demoChain{
 	does:     "pay 0.0001 TRX",
 	unsigned: func(owner keystore.PublicKey) (string, error) { return demoTronFrom(owner), nil },
 	dangers: []demoDanger{
-		{"tron/foreign-owner", "spends what belongs to somebody else, as only a co-signer may", func(keystore.PublicKey) (string, error) { return demoTronBefore + demoStranger + demoTronAfter, nil }},
+		{"tron/foreign-owner", "spends from another account, as only a co-signer may", func(keystore.PublicKey) (string, error) { return demoTronBefore + demoStranger + demoTronAfter, nil }},
 	},
 	check: checkTron,
 }
