@@ -157,6 +157,9 @@ func (s sentence) party(p Party) string {
 	return text
 }
 
+// decimalsTIP20 is what every token of the standard TIP-20 has.
+const decimalsTIP20 = 6
+
 // amount says how much of which asset: "at most 0.0013 ETH".
 func (s sentence) amount() string {
 	before := map[Bound]string{BoundMost: "at most ", BoundLeast: "at least ", BoundAdded: "an additional "}[s.Amount.Bound]
@@ -173,10 +176,13 @@ func (s sentence) amount() string {
 		return "an unknown amount of " + s.asset()
 	}
 	symbol, decimals, ok := s.token()
-	if !ok {
-		return fmt.Sprintf("%s%s units of %s", before, s.Amount.Value, s.asset())
+	switch {
+	case ok:
+		return before + Decimal(s.Amount.Value.String(), decimals) + " " + symbol
+	case s.Asset.Standard == "tip20" && !s.Asset.IsUnknown():
+		return before + Decimal(s.Amount.Value.String(), decimalsTIP20) + " of " + s.asset()
 	}
-	return before + Decimal(s.Amount.Value.String(), decimals) + " " + symbol
+	return fmt.Sprintf("%s%s units of %s", before, s.Amount.Value, s.asset())
 }
 
 // asset names an asset: by its symbol if it has one, else by its address.
