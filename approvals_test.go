@@ -33,11 +33,23 @@ func (p *approvers) Authorize(ctx context.Context, asked countersign.Authorizati
 	return err
 }
 
-func (p *approvers) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
+func (p *approvers) Decide(ctx context.Context, asked countersign.Authorization) (countersign.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.unjudged {
 		return countersign.Decision{}, p.refusal
+	}
+	for _, charge := range p.charges {
+		if asked.Spent == nil {
+			continue
+		}
+		spent, _, err := asked.Spent.Spent(ctx, asked.Organization.ID, charge.Limit, charge.Subject, charge.Window)
+		if err == nil && spent.Add(spent, charge.Amount).Cmp(charge.Max) > 0 {
+			err = fmt.Errorf("%w: limit %s", countersign.ErrDenied, charge.Limit)
+		}
+		if err != nil {
+			return countersign.Decision{}, err
+		}
 	}
 	return countersign.Decision{Digest: [32]byte{1}, Rules: []string{"payouts"}, Approvals: slices.Clone(p.groups), Charges: slices.Clone(p.charges)}, p.refusal
 }

@@ -13,7 +13,7 @@ import (
 func (e *Engine) resume(ctx context.Context, waiting *pending, seen *Observation) (*activity.Record, error) {
 	var limited error
 	for range beginAttempts {
-		j, err := e.judge(ctx, waiting.Record, e.spent())
+		j, err := e.judge(ctx, waiting.Record, e.spent(waiting.Request.Fingerprint))
 		if err != nil {
 			return waiting.Record, nil //nolint:nilerr // the vote is counted; the sweep goes on with it
 		}

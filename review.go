@@ -56,7 +56,7 @@ func (e *Engine) shownTo(ctx context.Context, by *caller, record *activity.Recor
 // viewer says what the caller can do about an activity that waits, and shows it
 // to its submitter and to users who could vote.
 func (e *Engine) viewer(ctx context.Context, by *caller, record *activity.Record) (viewer activity.Viewer, err error) {
-	j, err := e.judge(ctx, record, e.spent())
+	j, err := e.judge(ctx, record, e.spent(record.Request.Fingerprint))
 	if err != nil {
 		return viewer, err
 	}

@@ -74,7 +74,10 @@ func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.decide(ctx, by, request.Intent, task, by.votes(e.config.Now()), e.spent())
+	_, err = e.decide(ctx, by, request.Intent, task, by.votes(e.config.Now()), e.spent(request.Fingerprint))
+	if _, recorded := e.recorded(ctx, e.claim(request), by); err != nil && recorded {
+		return nil
+	}
 	return err
 }
 
@@ -173,7 +176,7 @@ func (e *Engine) begin(ctx context.Context, by *caller, request *activity.Reques
 		if !errors.Is(err, store.ErrLimit) {
 			return store.BeginResult{}, charges, refuseStore(err)
 		}
-		limited, spent = err, e.spent()
+		limited, spent = err, e.spent(request.Fingerprint)
 	}
 	return store.BeginResult{}, charges, refuseStore(limited)
 }

@@ -138,6 +138,15 @@ func (r receipt) charged(limit Key, now int64) *big.Int {
 	return sum
 }
 
+// within is the receipt with windows of at most that.
+func (r receipt) within(window time.Duration) receipt {
+	capped := slices.Clone(r)
+	for i := range capped {
+		capped[i].window = min(capped[i].window, window)
+	}
+	return capped
+}
+
 func (r receipt) keepUntil() time.Time {
 	var until int64
 	for _, one := range r {

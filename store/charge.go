@@ -209,3 +209,21 @@ func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees tim
 	}
 	return counted.sum(), frees, nil
 }
+
+// SpentByOthers is Spent without what one request has been charged already: a request
+// whose process died after its lease was taken is not in its own way.
+func SpentByOthers(ledger Ledger, by Fingerprint, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
+	sum, frees, err = Spent(ledger, charge, now)
+	if err != nil || sum.Sign() == 0 {
+		return sum, frees, err
+	}
+	made, err := readReceipt(ledger, by)
+	if err != nil {
+		return nil, frees, err
+	}
+	own := made.within(charge.Window).charged(charge.key(), ledger.Now(now).UnixMilli())
+	if sum.Sub(sum, own).Sign() < 0 {
+		sum.SetInt64(0)
+	}
+	return sum, frees, nil
+}

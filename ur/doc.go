@@ -14,7 +14,7 @@
 // its memory and its work for each part are bounded.
 //
 // The package has the types that Countersign takes and makes, its own
-// ([Request], [Answer]) and those of other wallets ([EthSignRequest],
+// ([Request], [Vote], [Answer]) and those of other wallets ([EthSignRequest],
 // [SolSignRequest], [TronSignRequest], PSBTs). They are read strictly: unknown
 // members, duplicate keys, indefinite lengths and trailing bytes are refused.
 //

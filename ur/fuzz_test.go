@@ -18,7 +18,7 @@ func FuzzCollector(f *testing.F) {
 	f.Add("B$2P0200ABCD\nB$2P0201ABCD")
 	f.Add("B$ZJ0100KUFQA")
 	f.Fuzz(func(t *testing.T, lines string) {
-		collector := NewCollector(TypePSBT, TypeEthSignRequest, TypeSolSignRequest, TypeTronSignRequest, TypeJSON, TypeRequest, TypeAnswer)
+		collector := NewCollector(TypePSBT, TypeEthSignRequest, TypeSolSignRequest, TypeTronSignRequest, TypeJSON, TypeRequest, TypeVote, TypeAnswer)
 		for line := range strings.SplitSeq(lines, "\n") {
 			_ = collector.Add(line)
 		}
@@ -43,6 +43,7 @@ func FuzzCollector(f *testing.F) {
 // readAll reads a message as each of the types.
 func readAll(m Message) {
 	_, _ = DecodeRequest(m)
+	_, _ = DecodeVote(m)
 	_, _ = DecodeAnswer(m)
 	_, _ = DecodePSBT(m)
 	_, _ = DecodeEthSignRequest(m)
@@ -57,11 +58,14 @@ func FuzzTypes(f *testing.F) {
 	f.Add(Answer{make([]byte, 32), []byte{1}, &Proof{[]byte{4}, "{}", []byte{5}}}.Message().CBOR)
 	f.Add(EthSignRequest{ID: make(UUID, 16), Data: []byte{2}, Kind: 4, ChainID: 1, Address: make([]byte, 20), Path: Keypath{Path: []PathIndex{{44, true}, {0, false}}, Fingerprint: 1}}.Message().CBOR)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, kind := range []string{TypeRequest, TypeAnswer, TypePSBT, TypeEthSignRequest, TypeSolSignRequest, TypeTronSignRequest} {
+		for _, kind := range []string{TypeRequest, TypeVote, TypeAnswer, TypePSBT, TypeEthSignRequest, TypeSolSignRequest, TypeTronSignRequest} {
 			readAll(Message{kind, data})
 		}
 		if r, err := DecodeRequest(Message{TypeRequest, data}); err == nil && !bytes.Equal(r.Message().CBOR, data) {
 			t.Fatal("a request has two encodings")
+		}
+		if v, err := DecodeVote(Message{TypeVote, data}); err == nil && !bytes.Equal(v.Message().CBOR, data) {
+			t.Fatal("a vote has two encodings")
 		}
 		if a, err := DecodeAnswer(Message{TypeAnswer, data}); err == nil && !bytes.Equal(a.Message().CBOR, data) {
 			t.Fatal("an answer has two encodings")

@@ -14,6 +14,7 @@ type Message struct {
 // The types that Countersign takes or makes.
 const (
 	TypeRequest = "x-countersign-request"
+	TypeVote    = "x-countersign-vote"
 	TypeAnswer  = "x-countersign-activity"
 
 	TypePSBT       = "psbt"        // BCR-2020-006, tag 40310

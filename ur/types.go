@@ -16,6 +16,17 @@ func (r Request) Message() Message { return Message{TypeRequest, marshal(r)} }
 // DecodeRequest reads a request. Its body and its stamp are not checked.
 func DecodeRequest(m Message) (r Request, err error) { return r, decode(m, &r, TypeRequest) }
 
+// Vote is a stamped vote on a request, on its way to the machine that signs:
+// x-countersign-vote. It has the members of a request; the type keeps one from being
+// taken for the other before its body is read.
+type Vote Request
+
+// Message encodes the vote.
+func (v Vote) Message() Message { return Message{TypeVote, marshal(v)} }
+
+// DecodeVote reads a vote. Its body and its stamp are not checked.
+func DecodeVote(m Message) (v Vote, err error) { return v, decode(m, &v, TypeVote) }
+
 // Answer is what came of a request, in short: x-countersign-activity.
 type Answer struct {
 	Fingerprint []byte `cbor:"1,keyasint"` // SHA-256 of the body: 32 bytes

@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/ur"
 )
 
 // voteCommand is one call of approve or reject.
@@ -22,7 +24,9 @@ type voteCommand struct {
 	network   networkFlag
 	yes       bool
 	request   string // file of the request, without a server
+	scan      bool   // the request comes as QR codes
 	out       string // file of the vote
+	qr        qrFlags
 }
 
 func newApproveCommand() *cobra.Command {
@@ -50,11 +54,14 @@ what the server shows. The vote commits to both: the server refuses it if someth
 else would be signed. Compare the digest with other voters, if you speak to them.
 Standard output gets the activity as it then stands.
 
---request votes on a request file, for a machine without a network, and without a
-server: the vote goes to --out, for 'countersign sign --request FILE --vote FILE'.`),
+Without a server, the request comes from a file (--request) or from QR codes, each
+payload a line on standard input (--scan). The vote goes to --out, for 'countersign
+sign --request FILE --vote FILE', or is drawn for 'countersign sign --scan' (--qr).
+It commits to every byte of the request; which keys sign, the other machine knows.`),
 		Example: paragraphs(`
   countersign ` + name + ` --url http://127.0.0.1:8080 --api-key ann.json sha256:5d41…
-  countersign ` + name + ` --request request.json --api-key ann.json --out ann-vote.json`),
+  countersign ` + name + ` --request request.json --api-key ann.json --out ann-vote.json
+  zbarcam --raw --nodisplay | countersign ` + name + ` --scan --api-key ann.json --qr`),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
@@ -62,12 +69,17 @@ server: the vote goes to --out, for 'countersign sign --request FILE --vote FILE
 	c.network.register(command)
 	command.Flags().BoolVar(&c.yes, "yes", false, "vote without asking for confirmation")
 	command.Flags().StringVar(&c.request, "request", "", "vote on the stamped request in `FILE` (- is standard input), without a server")
-	command.Flags().StringVar(&c.out, "out", "", "`FILE` that the vote goes to (- is standard output), with --request")
+	command.Flags().BoolVar(&c.scan, "scan", false, "read the request from QR codes: one payload a line on standard input")
+	command.Flags().StringVar(&c.out, "out", "", "`FILE` that the vote goes to (- is standard output), with --request or --scan")
+	c.qr.register(command.Flags())
 	return command
 }
 
 func (c *voteCommand) run(cmd *cobra.Command, which string) error {
-	if c.request != "" || c.out != "" {
+	if err := c.qr.check(); err != nil {
+		return err
+	}
+	if c.request != "" || c.scan || c.out != "" || c.qr.wanted() {
 		return c.runOffline(cmd, which)
 	}
 	if which == "" {
@@ -187,26 +199,20 @@ func findActivity(ctx context.Context, to activitySource, which string) (found *
 	return found, err
 }
 
-// runOffline votes on a request in a file.
+// runOffline votes on a request in a file or in QR codes.
 func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
-	switch {
-	case which != "" || c.to.base != "":
-		return usagef("--request says what the vote is on: name no activity and no --url")
-	case c.request == "" || c.out == "":
-		return usagef("--request and --out go together: the file of the request, and that of the vote")
+	if err := c.checkOffline(which); err != nil {
+		return err
 	}
 	limits, err := c.network.limits()
 	if err != nil {
-		return err
-	}
-	if err := checkOut("out", c.out); err != nil {
 		return err
 	}
 	by, err := c.to.key.open(cmd.Context())
 	if err != nil {
 		return err
 	}
-	sent, err := readRequestFile(cmd, c.request)
+	sent, err := c.readRequest(cmd)
 	if err != nil {
 		return err
 	}
@@ -227,6 +233,33 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 	return c.writeVote(cmd, by, request)
 }
 
+// checkOffline refuses flags that do not fit together.
+func (c *voteCommand) checkOffline(which string) error {
+	switch {
+	case c.request == "" && !c.scan:
+		return usagef("--out, --qr and --qr-png are for a vote without a server: pass the request, with --request FILE or --scan")
+	case c.request != "" && c.scan:
+		return usagef("--request does not go with --scan: the request comes from one of them")
+	case which != "" || c.to.base != "":
+		return usagef("the request is what the vote is on: name no activity and no --url")
+	case c.out == "" && !c.qr.wanted():
+		return usagef("the vote has no place to go to: pass --out FILE, --qr or --qr-png DIR")
+	}
+	return checkOut("out", c.out)
+}
+
+// readRequest reads the request from where the flags say.
+func (c *voteCommand) readRequest(cmd *cobra.Command) (countersign.SignedBody, error) {
+	if !c.scan {
+		return readRequestFile(cmd, c.request)
+	}
+	message, err := scanMessage(cmd, ur.TypeRequest, ur.TypeJSON)
+	if err != nil {
+		return countersign.SignedBody{}, err
+	}
+	return requestIn(message)
+}
+
 // writeVote stamps a vote on a request and writes it. It commits to the body; what
 // depends on the keys, the engine that has them checks.
 func (c *voteCommand) writeVote(cmd *cobra.Command, by *stamper, on *activity.Request) error {
@@ -242,5 +275,10 @@ func (c *voteCommand) writeVote(cmd *cobra.Command, by *stamper, on *activity.Re
 	if err != nil {
 		return err
 	}
-	return writeAnswer(cmd, "out", c.out, jsonLine(stamped))
+	if c.out != "" {
+		if err := writeOut(cmd, c.out, jsonLine(stamped)); err != nil {
+			return fmt.Errorf("--out %s: %w", c.out, err)
+		}
+	}
+	return c.qr.show(cmd, stamped.vote())
 }

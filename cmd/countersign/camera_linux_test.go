@@ -54,7 +54,7 @@ func TestCamera(t *testing.T) {
 	keys := map[keystore.Curve]keyLine{}
 	for curve, name := range map[keystore.Curve]string{keystore.CurveSecp256k1: "CURVE_SECP256K1", keystore.CurveEd25519: "CURVE_ED25519"} {
 		var key keyLine
-		if err := json.Unmarshal(s.offline("keys", "generate", "--curve", name), &key); err != nil {
+		if err := json.Unmarshal(s.must(nil, "keys", "generate", "--config", "offline/countersign.yaml", "--curve", name), &key); err != nil {
 			t.Fatal(err)
 		}
 		keys[curve] = key
@@ -103,18 +103,6 @@ func (s *session) messageLoop(t *testing.T, key keyLine, readers []pictureReader
 
 // pictureReader reads the codes in the pictures of a directory, one a line.
 type pictureReader func(dir string) []byte
-
-// offline runs a command of keys for the offline machine.
-func (s *session) offline(args ...string) []byte {
-	s.t.Helper()
-	command := exec.CommandContext(s.t.Context(), "countersign", append(args, "--config", "offline/countersign.yaml")...)
-	command.Dir = s.dir
-	out, err := command.Output()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return out
-}
 
 // loop is one transaction's way there and back.
 func (s *session) loop(t *testing.T, c cameraCase, key keyLine, body string, read pictureReader) {

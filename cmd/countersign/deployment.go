@@ -94,6 +94,15 @@ func engineOverStore(ctx context.Context, configured *config.Config, made counte
 // connectTimeout bounds how long a database may take to answer at first.
 const connectTimeout = 15 * time.Second
 
+// openBolt opens the store in a file. Tests have it die at a step of its work.
+var openBolt = func(path string) (store.Store, error) {
+	opened, err := bolt.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
+}
+
 // openStore opens the store of a URI. Its errors say that they are the store's.
 func openStore(ctx context.Context, uri string) (store.Store, error) {
 	scheme, rest, _ := strings.Cut(uri, ":")
@@ -101,11 +110,7 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 	case uri == config.MemoryStore:
 		return memory.New(countersign.DefaultStoreBytes), nil
 	case scheme == "bolt" && rest != "":
-		opened, err := bolt.Open(rest)
-		if err != nil {
-			return nil, err
-		}
-		return opened, nil
+		return openBolt(rest)
 	case scheme == "postgres" || scheme == "postgresql":
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()

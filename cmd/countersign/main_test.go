@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -32,8 +33,9 @@ func TestMain(m *testing.M) {
 		_ = os.Setenv("GORACE", hurry)
 	}
 	testscript.Main(m, map[string]func(){
-		"countersign": main,
-		"exits":       exits,
+		"countersign":       main,
+		"countersign-dying": dies,
+		"exits":             exits,
 	})
 }
 
@@ -155,7 +157,7 @@ func newSession(t *testing.T) *session {
 // if the command is one that needs one.
 func (s *session) command(args ...string) *exec.Cmd {
 	s.t.Helper()
-	if args[0] == "keys" || args[0] == "sign" {
+	if (args[0] == "keys" || args[0] == "sign") && !slices.Contains(args, "--config") {
 		args = append(args, "--keystore", "file:keys", "--passphrase-file", "pass")
 	}
 	command := exec.CommandContext(s.t.Context(), "countersign", args...)

@@ -41,6 +41,25 @@ func (f requestFile) message() ur.Message {
 	return ur.Request{Body: []byte(f.Body), Header: f.Stamp.Name, Value: f.Stamp.Value}.Message()
 }
 
+// vote is the request as a series of QR codes has it, if it is a vote.
+func (f requestFile) vote() ur.Message {
+	return ur.Vote{Body: []byte(f.Body), Header: f.Stamp.Name, Value: f.Stamp.Value}.Message()
+}
+
+// requestIn reads the request that a series of QR codes has.
+func requestIn(message ur.Message) (sent countersign.SignedBody, err error) {
+	if message.Type == ur.TypeJSON {
+		return parseRequestFile("BBQr", message.CBOR)
+	}
+	request, err := ur.DecodeRequest(message)
+	return signedBody(request), err
+}
+
+// signedBody is a request of QR codes as the engine takes it.
+func signedBody(request ur.Request) countersign.SignedBody {
+	return countersign.SignedBody{Body: request.Body, Stamps: []stamp.Header{{Name: request.Header, Value: request.Value}}}
+}
+
 // fromStandardInput is the name of a file that stands for standard input, or
 // output.
 const fromStandardInput = "-"

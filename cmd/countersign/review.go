@@ -95,10 +95,10 @@ func resolvedFields(review *activity.Review, seen []chains.Effect, known chains.
 		for i, sentence := range review.Sentences {
 			lines = append(lines, chains.Text(fmt.Sprint(i+1), sentence))
 		}
-		fields = append(fields, chains.List("with the signer, by the server", lines...))
+		fields = append(fields, chains.List("with the signer, by the engine", lines...))
 	}
 	if review.Readings != "[]" {
-		fields = append(fields, chains.Text("descriptors, by the server", review.Readings))
+		fields = append(fields, chains.Text("descriptors, by the engine", review.Readings))
 	}
 	return fields
 }

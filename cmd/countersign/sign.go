@@ -90,12 +90,14 @@ the same checks as over HTTP; --out gets what would have been answered. The stor
 of the configuration keeps it: the same request is never signed twice, it is
 answered the same. --max-request-age and --any-request-time let it be on its way
 for longer. --vote: with the votes of others, where a policy wants approvals, as
-'countersign approve --request' writes them. --out-signed gets a short answer:
+'countersign approve --request' writes them. A call that is short of votes keeps those
+it has; the same call with the rest signs. --out-signed gets a short answer:
 fingerprint, signed transaction, proof.
 
 --scan: the request comes as QR codes, each payload a line on standard input, as
 zbarcam and 'countersign scan' print them; --qr draws the answer on the terminal. A
-stamped request needs --config. Requests of other wallets (psbt, crypto-psbt,
+stamped request needs --config, and so does a vote on one that waits (from
+'countersign approve --scan --qr'), one a call. Requests of other wallets (psbt, crypto-psbt,
 eth-sign-request, sol-sign-request, tron-sign-request; transactions and messages)
 have no stamp: only the person at the terminal says yes to them, and --yes is
 refused.`),

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"crypto/sha256"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // requestFlags are the flags of sign --request.
@@ -70,37 +71,39 @@ func (c *signCommand) signRequest(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	votes := make([]countersign.SignedBody, len(c.request.votes))
-	for i, path := range c.request.votes {
-		if votes[i], err = readVote(cmd, path, sent); err != nil {
-			return err
+	return c.signStamped(cmd, sent)
+}
+
+// signStamped carries out a stamped request, with the votes of --vote.
+func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBody) error {
+	votes, err := c.readVotes(cmd, sent)
+	if err != nil {
+		return err
+	}
+	if intent, err := voteIn(sent); err == nil {
+		return c.countVote(cmd, sent, intent)
+	}
+	return c.byConfiguration(cmd, func(at *stampedEngine) (*activity.Record, error) {
+		record, err := c.carryOut(cmd, at, sent)
+		for i := 0; i < len(votes) && err == nil; i++ {
+			record, err = at.Submit(cmd.Context(), votes[i])
+			err = c.withCause(err)
 		}
-	}
-	return c.signStamped(cmd, sent, votes...)
+		return record, err
+	})
 }
 
-// readVote reads the file of a vote on a request.
-func readVote(cmd *cobra.Command, path string, on countersign.SignedBody) (countersign.SignedBody, error) {
-	vote, err := readRequestFile(cmd, path)
-	if err != nil {
-		return vote, err
-	}
-	request, err := activity.Decode(vote.Body)
-	if err != nil {
-		return vote, fmt.Errorf("--vote %s: %w", path, err)
-	}
-	intent, ok := request.Intent.(activity.VoteIntent)
-	switch {
-	case !ok:
-		return vote, fmt.Errorf("--vote %s: it is %s, and no vote", path, request.Type)
-	case intent.Fingerprint != sha256.Sum256(on.Body):
-		return vote, fmt.Errorf("--vote %s: it is on another request, %s", path, intent.Fingerprint)
-	}
-	return vote, nil
+// stampedEngine is an engine that carries out what is stamped, and its store.
+type stampedEngine struct {
+	*countersign.Engine
+	store store.Store
+	done  repeated
 }
 
-// signStamped carries out a stamped request by the configuration.
-func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBody, votes ...countersign.SignedBody) error {
+// byConfiguration opens the engine of the configuration, has something carried out
+// by it, and writes the answer: each transaction of the store is durable by itself,
+// so that the same call again goes on where one was cut off.
+func (c *signCommand) byConfiguration(cmd *cobra.Command, carryOut func(*stampedEngine) (*activity.Record, error)) error {
 	configured, err := config.Read(c.at.configFile)
 	if err != nil {
 		return err
@@ -112,50 +115,68 @@ func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBod
 	if c.known, err = readKnowledge(configured); err != nil {
 		return err
 	}
-	var done repeated
-	engine, err := openEngine(cmd, &c.at, func(made *countersign.Config) {
+	var at stampedEngine
+	at.Engine, err = openEngine(cmd, &c.at, func(made *countersign.Config) {
 		made.MaxRequestAge, made.AnyRequestTime = c.request.maxAge, c.request.anyTime
-		made.Observer, made.Descriptors, made.Names = &done, c.known.reader(), c.known.names()
-	})
+		made.Observer, made.Descriptors, made.Names = &at.done, c.known.reader(), c.known.names()
+	}, func(opened store.Store) { at.store = opened })
 	if err != nil {
 		return err
 	}
-	record, err := c.carryOut(cmd, engine, sent)
-	before := done.before
-	for i := 0; i < len(votes) && err == nil; i++ {
-		record, err = engine.Submit(cmd.Context(), votes[i])
-		err = c.withCause(err)
-	}
-	if err == nil && record.Status.Waits() {
-		err = fmt.Errorf("it waits for votes, and is recorded: call this again with --vote %s", missingIn(record))
-	}
-	if err == nil && record.Status != activity.StatusCompleted {
-		err = fmt.Errorf("the activity is %s", record.Status)
-	}
-	if err == nil && before && len(votes) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "This request was carried out before: the answer is the recorded one, and nothing was signed.")
+	record, err := carryOut(&at)
+	if err == nil {
+		err = refuseUnsigned(record)
 	}
 	if err == nil {
-		err = engine.ProveLogged(cmd.Context(), record)
+		record, err = at.whole(cmd.Context(), record)
 	}
-	if err := errors.Join(err, engine.Close()); err != nil {
+	if err := errors.Join(err, at.Close()); err != nil {
 		return err
 	}
 	return c.answer(cmd, record)
 }
 
+// whole is an activity as the owner of the store is shown it, with the stamps of all
+// votes, which are evidence, and the proof that it is in the log.
+func (e *stampedEngine) whole(ctx context.Context, record *activity.Record) (*activity.Record, error) {
+	found, err := e.store.Get(ctx, record.Request.OrganizationID, record.ID)
+	if err != nil {
+		return nil, err
+	}
+	if record, err = activity.DecodeRecord(found.Data); err != nil {
+		return nil, fmt.Errorf("activity %s: %w", found.ID, err)
+	}
+	return record, e.ProveLogged(ctx, record)
+}
+
+// refuseUnsigned says what became of an activity that was not carried out.
+func refuseUnsigned(record *activity.Record) error {
+	switch {
+	case record.Status.Waits():
+		return fmt.Errorf("the request is recorded and waits for votes %s: repeat this call with --vote FILE for each, or pass the votes to --scan", missingIn(record))
+	case record.Status == activity.StatusRejected:
+		return errors.New("the request was rejected, and is not signed: make another one if that was a mistake")
+	case record.Status != activity.StatusCompleted:
+		return fmt.Errorf("the activity is %s", record.Status)
+	}
+	return nil
+}
+
 // missingIn says which votes an activity waits for.
 func missingIn(record *activity.Record) string {
-	if record.Viewer.Review == nil {
-		return "for the rest"
-	}
 	var missing []string
+	if record.Viewer.Review == nil {
+		return "(which ones, its voters and its submitter see)"
+	}
 	for _, group := range record.Viewer.Review.Missing {
 		if group.Missing > 0 {
 			missing = append(missing, missingText(group))
 		}
 	}
-	return "(missing: " + strings.Join(append(missing, record.Viewer.Review.Reason), "; ") + ")"
+	if reason := record.Viewer.Review.Reason; reason != "" {
+		missing = append(missing, reason)
+	}
+	return "(missing: " + cleanText(strings.Join(missing, "; ")) + ")"
 }
 
 // answer writes and shows the answer in each way that is wanted. The store is
@@ -185,17 +206,22 @@ func (c *signCommand) answer(cmd *cobra.Command, record *activity.Record) error 
 	return c.qr.show(cmd, message)
 }
 
-// writeAnswer writes an answer where a flag says: - is standard output.
+// writeAnswer writes an answer where a flag says.
 func writeAnswer(cmd *cobra.Command, flag, path string, answer []byte) error {
-	answer = append(answer, '\n')
-	if path == fromStandardInput {
-		_, err := cmd.OutOrStdout().Write(answer)
-		return err
-	}
-	if err := writeWhole(path, answer); err != nil {
+	if err := writeOut(cmd, path, answer); err != nil {
 		return fmt.Errorf("--%s %s: %w: the activity is on record, so call this again when it can be written", flag, path, err)
 	}
 	return nil
+}
+
+// writeOut writes a line to a file: - is standard output.
+func writeOut(cmd *cobra.Command, path string, line []byte) error {
+	line = append(line, '\n')
+	if path == fromStandardInput {
+		_, err := cmd.OutOrStdout().Write(line)
+		return err
+	}
+	return writeWhole(path, line)
 }
 
 // repeated is told whether a request had been carried out before.
@@ -225,15 +251,15 @@ func checkOut(flag, path string) error {
 
 // carryOut checks a request, shows its transaction, asks as for any other, and
 // submits the request. The record is what came of it.
-func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, sent countersign.SignedBody) (*activity.Record, error) {
-	if err := engine.CheckRequest(cmd.Context(), sent); err != nil {
+func (c *signCommand) carryOut(cmd *cobra.Command, at *stampedEngine, sent countersign.SignedBody) (*activity.Record, error) {
+	if err := at.CheckRequest(cmd.Context(), sent); err != nil {
 		return nil, c.withCause(err)
 	}
 	request, err := activity.Decode(sent.Body)
 	if err != nil {
 		return nil, err
 	}
-	shown, signs, err := viewOfRequest(cmd.Context(), engine, request, c.known.names())
+	shown, signs, err := viewOfRequest(cmd.Context(), at.Engine, request, c.known.names())
 	if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonNotAuthorized {
 		// A policy judges the users of stamps, and not this process: what is shown is
 		// then what the bytes say without the keys, and Submit asks the policy.
@@ -248,8 +274,14 @@ func (c *signCommand) carryOut(cmd *cobra.Command, engine *countersign.Engine, s
 			return nil, err
 		}
 	}
-	return engine.Submit(cmd.Context(), sent)
+	record, err := at.Submit(cmd.Context(), sent)
+	if err == nil && at.done.before && record.Status == activity.StatusCompleted {
+		fmt.Fprintln(cmd.ErrOrStderr(), recordedBefore)
+	}
+	return record, err
 }
+
+const recordedBefore = "This request was carried out before: the answer is the recorded one, and nothing was signed."
 
 // withCause adds why a stamp was refused. A server keeps that for its log, so as
 // not to tell strangers; here it is the owner of the configuration who asks.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/ur"
 )
 
@@ -30,7 +29,7 @@ func (c *signCommand) signScanned(cmd *cobra.Command) error {
 	}
 	taken := foreignTypes
 	if c.at.configFile != "" {
-		taken = append([]string{ur.TypeRequest, ur.TypeJSON}, foreignTypes...)
+		taken = append([]string{ur.TypeRequest, ur.TypeVote, ur.TypeJSON}, foreignTypes...)
 	}
 	message, err := scanMessage(cmd, taken...)
 	if err != nil {
@@ -39,6 +38,8 @@ func (c *signCommand) signScanned(cmd *cobra.Command) error {
 	switch message.Type {
 	case ur.TypeRequest, ur.TypeJSON:
 		return c.signScannedRequest(cmd, message)
+	case ur.TypeVote:
+		return c.signScannedVote(cmd, message)
 	}
 	return c.signForeign(cmd, message)
 }
@@ -48,18 +49,11 @@ func (c *signCommand) signScannedRequest(cmd *cobra.Command, message ur.Message)
 	if err := c.checkRequest(cmd); err != nil {
 		return err
 	}
-	if message.Type == ur.TypeJSON {
-		sent, err := parseRequestFile("BBQr", message.CBOR)
-		if err != nil {
-			return err
-		}
-		return c.signStamped(cmd, sent)
-	}
-	request, err := ur.DecodeRequest(message)
+	sent, err := requestIn(message)
 	if err != nil {
 		return err
 	}
-	return c.signStamped(cmd, countersign.SignedBody{Body: request.Body, Stamps: []stamp.Header{{Name: request.Header, Value: request.Value}}})
+	return c.signStamped(cmd, sent)
 }
 
 // foreignRequest is a request of another wallet.

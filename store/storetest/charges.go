@@ -24,6 +24,7 @@ func runCharges(t *testing.T, h Harness) {
 		"a release after a signature does not":           chargeKept,
 		"a takeover keeps the charge":                    chargeTakenOver,
 		"a lease without its charge does not complete":   chargeGone,
+		"what others have spent":                         chargeOthers,
 		"a body is charged once, however often it comes": chargeOnce,
 		"organizations and subjects are walls":           chargeWalls,
 		"64 at once never exceed the limit":              func(b *bench) { chargeAtOnce(b, func(int) store.Store { return b.Store }) },
@@ -154,6 +155,21 @@ func chargeTakenOver(b *bench) {
 	b.spent("x", 6)
 	b.noError(b.Complete(b.t.Context(), second, b.activity("a"), b.charges("a", amounts("x", 6, 10)).Confirm(b.now, nil)))
 	b.spent("x", 6)
+}
+
+// chargeOthers: what a request was charged itself is not what others have spent.
+func chargeOthers(b *bench) {
+	b.mustCharge("a", amounts("x", 3, 10))
+	b.mustCharge("b", amounts("x", 4, 10))
+	for body, want := range map[string]int64{"a": 4, "b": 3, "c": 7} {
+		b.noError(b.Change(b.t.Context(), organization, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
+			sum, _, err := store.SpentByOthers(ledger, fingerprint(body), amounts("x", 0, 0)[0], b.now)
+			if err == nil {
+				b.same(big.NewInt(want).String(), sum.String())
+			}
+			return nil, err
+		})))
+	}
 }
 
 func chargeGone(b *bench) {

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/ur"
+)
+
+// TestScannedUnderPolicy: a request of another wallet, without a stamp, is judged as
+// the user of --as, charged, and on record; the second is over the limit, and the
+// person at the terminal is not asked about it.
+func TestScannedUnderPolicy(t *testing.T) {
+	q := newQuorum(t)
+	code := strings.ToUpper(ethRequest(t).Message().String())
+	scan := func(answer string, args ...string) (string, string, int) {
+		return q.scanned(code, answer, append([]string{"--config", "made/countersign.yaml"}, args...)...)
+	}
+	_, stderr, status := scan("", "--as", "admin")
+	if status != exitFailure || !strings.Contains(stderr, "rule payouts needs 2 more approvals of users with the tag finance, for which only a submitted transaction can wait") {
+		t.Errorf("without votes: exit status %d: %s", status, stderr)
+	}
+	q.write("made/policy.yaml", []byte(quorumWithoutVotes()))
+	for name, why := range map[string]string{"": "--as is missing: the organization has a policy", "stranger": "the organization has no such user"} {
+		args := []string{"--as", name}
+		if _, stderr, status := scan("", args[:2*min(len(name), 1)]...); status != exitUsage || !strings.Contains(stderr, why) {
+			t.Errorf("as %q: exit status %d: %s", name, status, stderr)
+		}
+	}
+	stdout, stderr, status := scan("y\n", "--as", "admin")
+	if status != exitSuccess {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	collected(t, stdout, ur.TypeEthSignature)
+	lines, shown := q.recorded()
+	if len(lines) != 1 || lines[0].User != "admin" || !strings.Contains(shown, "left now 0\n") {
+		t.Errorf("%d activities, of %+v:\n%s", len(lines), lines, shown)
+	}
+	stdout, stderr, status = scan("", "--as", "admin")
+	if status != exitFailure || stdout != "" || !strings.Contains(stderr, "limit day of rule payouts") {
+		t.Errorf("over the limit: exit status %d: %s%s", status, stdout, stderr)
+	}
+}
