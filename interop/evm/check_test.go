@@ -16,6 +16,7 @@ type comparison struct {
 	*world
 	execution
 	effects       []chains.Effect
+	start         *state.StateDB // before the calls that prepare the execution
 	before, after *state.StateDB
 	problems      []string
 }
@@ -75,7 +76,7 @@ func (c *comparison) exempt(contract common.Address, keys []common.Hash, root co
 		return "authorization of ERC-3009, used"
 	case contract == permit2 && len(keys) == 2 && number == 0:
 		return "nonce of Permit2, unordered"
-	case contract == entryPoint && len(keys) == 2 && number == 1:
+	case c.isEntryPoint(contract) && len(keys) == 2 && number == 1:
 		return "nonce of an account of ERC-4337"
 	}
 	return ""
@@ -92,6 +93,9 @@ func lastAddress(keys []common.Hash) common.Address {
 // that the slot belongs to.
 func (c *comparison) slot(contract common.Address, slot common.Hash) {
 	keys, root := c.keys(slot)
+	if c.construction(contract) || c.pooled(contract, keys) || staking(contract) && c.onValidator() {
+		return
+	}
 	on := c.on(contract)
 	if len(on) == 0 {
 		if c.exempt(contract, keys, root) == "" {
@@ -110,6 +114,11 @@ func (c *comparison) slot(contract common.Address, slot common.Hash) {
 	}
 }
 
+// construction reports whether a contract is one that an effect says is created.
+func (c *comparison) construction(contract common.Address) bool {
+	return slices.ContainsFunc(c.effects, func(e chains.Effect) bool { return e.Kind == chains.KindCreate && e.To.Is(contract[:]) })
+}
+
 // stays reports whether a slot is the pointer of an owner or module of a Safe to the
 // next: one that is in the list before and after.
 func (c *comparison) stays(contract common.Address, slot common.Hash) bool {
@@ -125,7 +134,7 @@ func isAddress(key common.Hash) bool { return key.Big().BitLen() > 64 && key.Big
 func (c *comparison) on(contract common.Address) (on []chains.Effect) {
 	for _, e := range c.effects {
 		kept := contract == permit2 && (e.Kind == chains.KindApprove || e.Kind == chains.KindRevoke || e.By == chains.ByStanding || e.Kind == chains.KindTransfer)
-		paid := contract == entryPoint && e.By == chains.ByOther && e.Kind == chains.KindFee
+		paid := c.isEntryPoint(contract) && e.By == chains.ByOther && e.Kind == chains.KindFee
 		if e.Asset.Token.Is(contract[:]) || e.Account.Is(contract[:]) || kept || paid {
 			on = append(on, e)
 		}
@@ -145,162 +154,6 @@ func (c *comparison) concerns(e chains.Effect, party common.Address) bool {
 	return e.By == chains.ByStanding || party == permit2 || party == c.to
 }
 
-// book is an asset of an account.
-type book struct {
-	token   common.Address // zero: native
-	id      string         // of an NFT, or of a token among several
-	account common.Address
-}
-
-// flow is what the effects say of a book.
-type flow struct {
-	least, most *big.Int // of what comes in less what goes out
-	open        bool     // an amount is not bounded
-}
-
-// balances requires that what each account has changes by what effects say: no more
-// leaves it, and what they say arrives.
-func (c *comparison) balances() {
-	flows := c.flows()
-	for _, token := range c.touched() {
-		for _, account := range c.accounts() {
-			for _, id := range c.ids(token) {
-				c.balance(book{token, id, account}, flows)
-			}
-		}
-	}
-}
-
-func (c *comparison) balance(b book, flows map[book]*flow) {
-	was, is := c.holding(c.before, b), c.holding(c.after, b)
-	if was == nil || is == nil {
-		return
-	}
-	change, said := new(big.Int).Sub(is, was), flows[b]
-	if said == nil {
-		said = &flow{least: new(big.Int), most: new(big.Int)}
-	}
-	if !said.open && (change.Cmp(said.least) < 0 || change.Cmp(said.most) > 0) {
-		c.problem("%v of %v %s changes by %v, the effects say %v to %v", b.account, b.token, b.id, change, said.least, said.most)
-	}
-}
-
-// flows adds up what the effects move.
-func (c *comparison) flows() map[book]*flow {
-	flows := map[book]*flow{}
-	for _, e := range c.effects {
-		switch e.Kind {
-		case chains.KindTransfer, chains.KindBurn, chains.KindMint, chains.KindStake, chains.KindUnstake:
-			from, to := e.From, e.To
-			if e.Kind == chains.KindMint {
-				from = chains.Party{}
-			}
-			if e.Kind == chains.KindStake { // the contract has it, for another
-				to = e.Account
-			}
-			if e.Kind == chains.KindUnstake {
-				from = e.Account
-			}
-			c.move(flows, e, from, -1)
-			c.move(flows, e, to, 1)
-		}
-	}
-	return flows
-}
-
-func (c *comparison) move(flows map[book]*flow, e chains.Effect, party chains.Party, sign int64) {
-	if len(party.Address()) != 20 || e.Asset.IsUnknown() {
-		return
-	}
-	at := book{token: common.BytesToAddress(e.Asset.Token.Address()), account: common.Address(party.Address())}
-	amount := e.Amount.Value
-	if e.Asset.NFT != nil {
-		at.id = e.Asset.NFT.String()
-	} else if c.tokens[at.token] == erc721 { // the standard leaves open that it is an id
-		at.id, amount = amount.String(), big.NewInt(1)
-	}
-	f := flows[at]
-	if f == nil {
-		f = &flow{least: new(big.Int), most: new(big.Int)}
-		flows[at] = f
-	}
-	if amount == nil || e.Amount.Bound == chains.BoundLeast {
-		f.open = true
-		return
-	}
-	signed := new(big.Int).Mul(amount, big.NewInt(sign))
-	if sign > 0 || e.Amount.Bound == chains.BoundMost {
-		f.most.Add(f.most, max0(signed))
-	}
-	if e.Amount.Bound == chains.BoundExact {
-		f.least.Add(f.least, signed)
-		f.most.Add(f.most, new(big.Int).Sub(signed, max0(signed)))
-	} else if sign < 0 {
-		f.least.Add(f.least, signed)
-	}
-}
-
-func max0(number *big.Int) *big.Int {
-	if number.Sign() < 0 {
-		return new(big.Int)
-	}
-	return number
-}
-
-// touched are the tokens that were written to, and the native asset.
-func (c *comparison) touched() []common.Address {
-	list := []common.Address{{}}
-	for token := range c.tokens {
-		if len(c.written[token]) > 0 || len(c.on(token)) > 0 {
-			list = append(list, token)
-		}
-	}
-	return list
-}
-
-// accounts are those that effects name, that are called, and those of the world.
-func (c *comparison) accounts() []common.Address {
-	list := []common.Address{c.signer, c.other, c.third, c.safe, c.account, router, multicall3, permit2, weth, entryPoint, c.ethReceiver}
-	for at := range c.called {
-		if !slices.Contains(list, at) {
-			list = append(list, at)
-		}
-	}
-	for _, e := range c.effects {
-		for _, party := range []chains.Party{e.From, e.To} {
-			if len(party.Address()) == 20 && !slices.Contains(list, common.Address(party.Address())) {
-				list = append(list, common.Address(party.Address()))
-			}
-		}
-	}
-	return slices.DeleteFunc(list, func(at common.Address) bool { return at == common.Address{} })
-}
-
-func (c *comparison) ids(token common.Address) []string {
-	switch c.tokens[token] {
-	case erc721, erc1155, erc6909:
-		return []string{"0", "1", "2", "3"}
-	}
-	return []string{""}
-}
-
-// holding is what an account has of an asset.
-func (c *comparison) holding(in *state.StateDB, b book) *big.Int {
-	id, _ := new(big.Int).SetString(b.id, 10)
-	switch {
-	case b.token == common.Address{}:
-		return in.GetBalance(b.account).ToBig()
-	case c.tokens[b.token] == erc721:
-		if owner := c.view(in, b.token, "ownerOf(uint256)", id); owner != nil && common.BigToAddress(owner) == b.account {
-			return big.NewInt(1)
-		}
-		return new(big.Int)
-	case id != nil:
-		return c.view(in, b.token, "balanceOf(address,uint256)", b.account, id)
-	}
-	return c.view(in, b.token, "balanceOf(address)", b.account)
-}
-
 // happened requires that what an effect says besides movements is so.
 func (c *comparison) happened(e *chains.Effect) {
 	switch {
@@ -314,10 +167,23 @@ func (c *comparison) happened(e *chains.Effect) {
 		if at := common.BytesToAddress(e.To.Address()); c.after.GetCodeSize(at) == 0 {
 			c.problem("%v has no code", at)
 		}
+	case isValidator(*e):
+		c.requested(e)
+	case e.Kind == chains.KindFee && e.By == chains.ByOther:
+		c.charged(e)
 	case e.Kind == chains.KindSettings && !e.Account.IsNone():
 		if at := common.BytesToAddress(e.Account.Address()); len(c.written[at]) == 0 {
 			c.problem("no setting of %v is written", at)
 		}
+	}
+}
+
+// charged requires that a fee which is taken from a deposit is at most as an effect says.
+func (c *comparison) charged(e *chains.Effect) {
+	payer := common.BytesToAddress(e.From.Address())
+	was, is := c.view(c.before, c.to, "balanceOf(address)", payer), c.view(c.after, c.to, "balanceOf(address)", payer)
+	if taken := new(big.Int).Sub(was, is); taken.Cmp(e.Amount.Value) > 0 {
+		c.problem("%v is taken from %v, the effect says %v", taken, payer, e.Amount.Value)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestEffectsAgainstExecution(t *testing.T) {
 			if noticed[d.name] < 5 {
 				noticed[d.name] += compared.control()
 			}
-			w.state = compared.before
+			w.state = compared.start
 			if len(compared.problems) > 0 {
 				break
 			}
@@ -80,16 +80,17 @@ func wantedRuns(t *testing.T) int {
 // it.
 func (w *world) execute(t *testing.T, d draw, r *random) *comparison {
 	t.Helper()
+	start := w.state.Copy()
 	e := d.call(w, r)
 	e.function = d.name
 	effects := effectsOf(t, e, w)
 	before := w.state.Copy()
 	w.forget()
 	if err := w.perform(e); err != nil {
-		w.state = before
+		w.state = start
 		return nil
 	}
-	return &comparison{world: w, execution: e, effects: effects, before: before, after: w.state}
+	return &comparison{world: w, start: start, execution: e, effects: effects, before: before, after: w.state}
 }
 
 func (w *world) perform(e execution) error {

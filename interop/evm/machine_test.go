@@ -3,6 +3,7 @@ package evm
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"os"
 	"os/exec"
@@ -141,18 +142,31 @@ func (m *machine) deploy(t *testing.T, from common.Address, bytecode []byte, arg
 	return at
 }
 
-// place puts the code of a contract to the address at which it is known. What it
-// keeps of its own address in its code is moved with it.
-func (m *machine) place(deployed, known common.Address) {
-	code := bytes.ReplaceAll(m.state.GetCode(deployed), deployed[:], known[:])
+// install runs the creation code of a contract at the address at which it is known,
+// so that whatever it keeps of its own address is that.
+func (m *machine) install(t *testing.T, known common.Address, bytecode []byte, args ...any) {
+	t.Helper()
+	m.state.SetCode(known, append(bytes.Clone(bytecode), words(args...)...), tracing.CodeChangeUnspecified)
+	m.state.SetNonce(known, 1, tracing.NonceChangeUnspecified)
+	code, _, err := runtime.Call(known, nil, m.config(common.Address{0x44}, new(big.Int)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	m.state.SetCode(known, code, tracing.CodeChangeUnspecified)
 }
 
 func (m *machine) must(t *testing.T, from, to common.Address, value int64, data []byte) {
 	t.Helper()
-	if out, _, err := runtime.Call(to, data, m.config(from, big.NewInt(value))); err != nil {
-		t.Fatalf("%x: %v (%q)", data[:4], err, out)
+	if err := m.try(from, to, value, data); err != nil {
+		t.Fatal(err)
 	}
+}
+
+func (m *machine) try(from, to common.Address, value int64, data []byte) error {
+	if out, _, err := runtime.Call(to, data, m.config(from, big.NewInt(value))); err != nil {
+		return fmt.Errorf("%x: %w (%q)", data[:min(4, len(data))], err, out)
+	}
+	return nil
 }
 
 // call encodes a call: the selector of a signature, and words.
@@ -191,6 +205,25 @@ func words(args ...any) (data []byte) {
 
 // raw is bytes that are encoded already.
 type raw []byte
+
+// structure encodes values as a tuple: each is one word, but for []byte and raw, whose
+// place has the offset of their encoding.
+func structure(items ...any) []byte {
+	var head, tail []byte
+	for _, item := range items {
+		switch item.(type) {
+		case []byte, raw:
+			head = append(head, words(32*len(items)+len(tail))...)
+			tail = append(tail, words(item)...)
+		default:
+			head = append(head, words(item)...)
+		}
+	}
+	return append(head, tail...)
+}
+
+// list encodes an array of values, as structure does.
+func list(items ...any) raw { return append(words(len(items)), structure(items...)...) }
 
 // artifact is the bytecode of a contract as an npm package publishes it.
 func artifact(t *testing.T, path ...string) []byte {

@@ -15,7 +15,6 @@ var (
 	weth       = common.HexToAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2")
 	permit2    = common.HexToAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3")
 	multicall3 = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
-	entryPoint = common.HexToAddress("0x0000000071727De22E5E9d8BAf0edAc6f37da032")
 	router     = common.HexToAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af")
 	multiSend  = common.HexToAddress("0x218543288004CD07832472D464648173c77D7eB7")
 	callOnly   = common.HexToAddress("0xA83c336B20401Af773B6219BA5027174338D1836")
@@ -41,7 +40,10 @@ type world struct {
 	secrets              map[common.Address][]byte
 
 	erc20, erc721, erc1155, erc777, erc6909, token common.Address
-	safe, account, ethReceiver                     common.Address
+	safe, ethReceiver                              common.Address
+	entryPoints                                    []*entryPoint
+	v2, v3                                         common.Address // factories of Uniswap
+	pools                                          map[common.Address]bool
 	owned, pending, uups, admin, proxy             common.Address
 	implementations                                []common.Address
 	tokens                                         map[common.Address]standard
@@ -56,8 +58,12 @@ func newWorld(t *testing.T) *world {
 	w.deployOwned(t)
 	w.deploySafe(t)
 	w.deployKnown(t)
-	w.deployAccount(t)
+	w.deployEntryPoints(t)
+	w.deployRouter(t)
 	w.fund(t)
+	w.fundAccounts(t)
+	w.fundPools(t)
+	w.deployStaking(t)
 	return w
 }
 
@@ -136,35 +142,24 @@ func (w *world) deploySafe(t *testing.T) {
 	w.must(t, w.signer, w.safe, 0, call("setup(address[],uint256,address,bytes,address,address,uint256,address)",
 		256, 1, 0, 352, 0, 0, 0, 0, 2, w.signer, w.other, []byte{}))
 	w.must(t, w.signer, w.safe, 0, w.safeOwn("enableModule(address)", w.third).data)
-	w.place(w.deploy(t, w.signer, of("libraries", "MultiSend")), multiSend)
-	w.place(w.deploy(t, w.signer, of("libraries", "MultiSendCallOnly")), callOnly)
+	w.install(t, multiSend, of("libraries", "MultiSend"))
+	w.install(t, callOnly, of("libraries", "MultiSendCallOnly"))
 	w.genuine[w.safe] = true
 }
 
 // deployKnown places the contracts that are known by address.
 func (w *world) deployKnown(t *testing.T) {
-	w.place(w.deploy(t, w.signer, artifact(t, "canonical-weth", "build", "contracts", "WETH9.json")), weth)
+	w.install(t, weth, artifact(t, "canonical-weth", "build", "contracts", "WETH9.json"))
 	w.state.SetCode(multicall3, preinstalled(t, "MultiCall3"), tracing.CodeChangeUnspecified)
 	w.state.SetCode(factory, preinstalled(t, "DeterministicDeploymentProxy"), tracing.CodeChangeUnspecified)
 	// Without a chain id in its code Permit2 computes its domain when it is asked.
 	w.state.SetCode(permit2, preinstalled(t, "Permit2Template"), tracing.CodeChangeUnspecified)
-	w.place(w.deploy(t, w.signer, artifact(t, "@account-abstraction", "contracts", "artifacts", "EntryPoint.json")), entryPoint)
-	none := common.Address{}
-	w.place(w.deploy(t, w.signer, artifact(t, "@uniswap", "universal-router", "artifacts", "contracts", "UniversalRouter.sol", "UniversalRouter.json"),
-		permit2, weth, none, none, 0, 0, none, none, none, none), router)
-}
-
-// deployAccount makes an account of ERC-4337 whose owner is the other.
-func (w *world) deployAccount(t *testing.T) {
-	implementation := w.deploy(t, w.signer, artifact(t, "@account-abstraction", "contracts", "artifacts", "SimpleAccount.json"), entryPoint)
-	w.account = w.deploy(t, w.signer, openzeppelin(t, "ERC1967Proxy"), implementation, 64, call("initialize(address)", w.other))
-	w.genuine[w.account] = true
 }
 
 // fund gives the accounts what they use.
 func (w *world) fund(t *testing.T) {
 	thousand, all := big.NewInt(1e15), new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
-	for _, to := range []common.Address{w.other, w.safe, w.account, router, multicall3} {
+	for _, to := range []common.Address{w.other, w.safe, router, multicall3} {
 		for _, token := range []common.Address{w.erc20, w.token} {
 			w.must(t, w.signer, token, 0, call("transfer(address,uint256)", to, thousand))
 		}
@@ -183,16 +178,15 @@ func (w *world) fund(t *testing.T) {
 		}
 	}
 	for _, spender := range []common.Address{w.signer, router} {
-		w.must(t, w.other, permit2, 0, call("approve(address,address,uint160,uint48)", w.erc20, spender, thousand, now+1000))
-		w.must(t, w.signer, permit2, 0, call("approve(address,address,uint160,uint48)", w.erc20, spender, thousand, now+1000))
+		for _, token := range []common.Address{w.erc20, w.token, weth} {
+			w.must(t, w.other, permit2, 0, call("approve(address,address,uint160,uint48)", token, spender, thousand, now+1000))
+			w.must(t, w.signer, permit2, 0, call("approve(address,address,uint160,uint48)", token, spender, thousand, now+1000))
+		}
 	}
 	for range 4 {
 		w.must(t, w.signer, w.erc721, 0, call("mint(address)", w.signer))
 	}
 	for id := range 3 {
 		w.must(t, w.signer, w.erc1155, 0, call("mint(address,uint256,uint256,bytes)", w.signer, id, int(1e9), 128, []byte{}))
-	}
-	for _, at := range []common.Address{w.signer, w.account} {
-		w.must(t, w.signer, entryPoint, 1e9, call("depositTo(address)", at))
 	}
 }

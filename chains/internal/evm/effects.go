@@ -58,7 +58,7 @@ func (e *emitter) call(c *Call) {
 		return // the transaction cuts them off
 	}
 	f := c.function
-	if !c.delegate && (f == nil || !f.doing.holds) {
+	if !c.delegate && !c.holds() {
 		e.value(c)
 	}
 	switch {
@@ -74,6 +74,14 @@ func (e *emitter) call(c *Call) {
 		e.function(c)
 	}
 	e.inside(c.args)
+}
+
+// holds reports whether the effects of the call say what becomes of its value.
+func (c *Call) holds() bool {
+	if c.function == nil {
+		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint)
+	}
+	return c.function.doing.holds
 }
 
 // function adds what a function does that is decoded.

@@ -64,6 +64,11 @@ func execTransaction(e *emitter, c *Call) {
 		Asset: c.routerAsset(c.arg("gas token").address()), Amount: chains.Quantity{Bound: chains.BoundMost}})
 }
 
+// delegatedSender stands in the place of a factory if the sender is delegated
+// (EIP-7702): what follows is called on the sender itself, since EntryPoint 0.8. No
+// contract can have the address, which earlier versions take it for.
+var delegatedSender = hexAddress("0x7702000000000000000000000000000000000000")
+
 // handleOps adds what an EntryPoint does around the calls of its operations,
 // all by the signatures that stand in them: it deploys accounts, and takes the
 // fee from the account or its paymaster for the beneficiary.
@@ -77,13 +82,21 @@ func handleOps(e *emitter, c *Call) {
 			effect.By, effect.OtherSigner = chains.ByOther, sender
 			e.add(c, effect)
 		}
-		if init := member(operation, "init code").bytes; len(init) >= 20 {
+		blind := func(to chains.Party, function string) {
+			add(chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: to, Undecoded: true, Function: function})
+		}
+		switch init := member(operation, "init code").bytes; {
+		case len(init) < 20: // nothing is called
+		case Address(init[:20]) == delegatedSender && len(init) > 20:
+			blind(sender, "init code")
+		case Address(init[:20]) != delegatedSender:
 			add(chains.Effect{Kind: chains.KindCreate, From: c.party(c.self), To: sender})
-			add(chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: c.party(Address(init[:20])), Undecoded: true})
+			blind(c.party(Address(init[:20])), "init code")
 		}
 		payer := sender
 		if paymaster := member(operation, "paymaster and data").bytes; len(paymaster) >= 20 {
 			payer = c.party(Address(paymaster[:20]))
+			blind(payer, "paymaster")
 		}
 		fee := operationFee(operation)
 		total.Add(total, fee)

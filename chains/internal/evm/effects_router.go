@@ -98,19 +98,31 @@ func routerUnwrap(e *emitter, c *Call) {
 
 // swap adds what goes into pools and what comes out of them. Which pools stands
 // in no argument.
-func (e *emitter) swap(c *Call, in, out Address, exactIn bool) {
-	var paid, got chains.Quantity
-	if exactIn {
-		paid, got = balanceOr(c.arg("amount in").big()), chains.AtLeast(c.arg("least amount out").big())
-	} else {
-		paid, got = chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big())
-	}
+func (e *emitter) swap(c *Call, in, out Address, paid, got chains.Quantity) {
 	payer := c.party(c.self)
 	if c.arg("payer is caller").yes() {
 		payer = c.callerParty()
 	}
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: payer, To: chains.UnknownParty(), Asset: c.tokenAt(in, erc20), Amount: paid})
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: c.recipient("to"), Asset: c.tokenAt(out, erc20), Amount: got})
+}
+
+// swapped is what a swap takes and gives. An exact amount is taken whole by pools of
+// version 2, where more than an exact amount may come out, by rounding; it is given
+// exactly by those of version 3, which take less where their liquidity ends.
+func (c *Call) swapped(exactIn, version3 bool) (paid, got chains.Quantity) {
+	if !exactIn {
+		paid, got = chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big())
+		if !version3 {
+			got.Bound = chains.BoundLeast
+		}
+		return paid, got
+	}
+	paid, got = balanceOr(c.arg("amount in").big()), chains.AtLeast(c.arg("least amount out").big())
+	if version3 && paid.Bound == chains.BoundExact {
+		paid.Bound = chains.BoundMost
+	}
+	return paid, got
 }
 
 func swapV2(exactIn bool) func(*emitter, *Call) {
@@ -120,7 +132,8 @@ func swapV2(exactIn bool) func(*emitter, *Call) {
 			e.undecoded(c)
 			return
 		}
-		e.swap(c, path[0].address(), path[len(path)-1].address(), exactIn)
+		paid, got := c.swapped(exactIn, false)
+		e.swap(c, path[0].address(), path[len(path)-1].address(), paid, got)
 	}
 }
 
@@ -137,6 +150,7 @@ func swapV3(exactIn bool) func(*emitter, *Call) {
 		if !exactIn {
 			first, last = last, first
 		}
-		e.swap(c, first, last, exactIn)
+		paid, got := c.swapped(exactIn, true)
+		e.swap(c, first, last, paid, got)
 	}
 }

@@ -1,0 +1,113 @@
+package evm
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// The tests below keep what execution has found (interop/evm).
+
+func effectsAt(to Address, value int64, data string) []chains.Effect {
+	return mainnet.Read(Transaction{To: to, Value: big.NewInt(value), Data: common.FromHex(data)}).Effects()
+}
+
+func kinds(effects []chains.Effect) (all []chains.Kind) {
+	for _, e := range effects {
+		all = append(all, e.Kind)
+	}
+	return all
+}
+
+// TestDepositByValueCountsOnce: an EntryPoint holds value that comes without a call for
+// its sender. A transfer beside the deposit would count it twice in limits.
+func TestDepositByValueCountsOnce(t *testing.T) {
+	for at, known := range contracts {
+		if known.where[0] != atEntryPoint {
+			continue
+		}
+		got := effectsAt(at, 5, "")
+		if len(got) != 1 || got[0].Kind != chains.KindStake || got[0].Amount.Value.Int64() != 5 {
+			t.Errorf("%s: %v, want one stake of 5", known.name, kinds(got))
+		}
+	}
+}
+
+// TestSwapsBoundWhatPoolsMayChange: pools of version 3 take less than an exact amount
+// where their liquidity ends, those of version 2 give more than one by rounding.
+func TestSwapsBoundWhatPoolsMayChange(t *testing.T) {
+	tokens := [2]string{"A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "dAC17F958D2ee523a2206206994597C13D831ec7"}
+	path3 := "000000000000000000000000000000000000000000000000000000000000002b" + tokens[0] + "000bb8" + tokens[1] + "000000000000000000000000000000000000000000"
+	path2 := "0000000000000000000000000000000000000000000000000000000000000002" + "000000000000000000000000" + tokens[0] + "000000000000000000000000" + tokens[1]
+	const head = "0000000000000000000000000000000000000000000000000000000000000001" + // to: the caller
+		"0000000000000000000000000000000000000000000000000000000000000007" +
+		"0000000000000000000000000000000000000000000000000000000000000003" +
+		"00000000000000000000000000000000000000000000000000000000000000a0" +
+		"0000000000000000000000000000000000000000000000000000000000000001"
+	for _, c := range []struct {
+		command   byte
+		path      string
+		paid, got chains.Bound
+	}{
+		{0x00, path3, chains.BoundMost, chains.BoundLeast},
+		{0x01, path3, chains.BoundMost, chains.BoundExact},
+		{0x08, path2, chains.BoundExact, chains.BoundLeast},
+		{0x09, path2, chains.BoundMost, chains.BoundLeast},
+	} {
+		r := reader{left: maxCalls}
+		outer := &Call{network: mainnet, caller: account{signer: true}, value: new(big.Int)}
+		command := r.commands(outer, []byte{c.command}, []value{{bytes: common.FromHex(head + c.path)}})[0]
+		got := command.Effects()
+		if len(got) != 2 || got[0].Amount.Bound != c.paid || got[1].Amount.Bound != c.got {
+			t.Errorf("command %#x: %+v", c.command, got)
+		}
+	}
+}
+
+// TestOperationOfADelegatedSender: the mark of EIP-7702 in the place of a factory creates
+// nothing. What follows it is called on the sender. A paymaster is called too.
+func TestOperationOfADelegatedSender(t *testing.T) {
+	sender := Address{0x55, 1}
+	operation := func(init, paymaster []byte) []value {
+		return []value{
+			{abiType: &abiType{name: "sender", kind: kindAddress}, word: common.LeftPadBytes(sender[:], 32)},
+			{abiType: &abiType{name: "init code", kind: kindBytes}, bytes: init},
+			{abiType: &abiType{name: "paymaster and data", kind: kindBytes}, bytes: paymaster},
+			{abiType: &abiType{name: "pre-verification gas", kind: kindUint}, word: make([]byte, 32)},
+			{abiType: &abiType{name: "account gas limits", kind: kindFixed}, word: make([]byte, 32)},
+			{abiType: &abiType{name: "gas fees", kind: kindFixed}, word: make([]byte, 32)},
+		}
+	}
+	mark, factory, paymaster := common.FromHex("7702000000000000000000000000000000000000"), common.FromHex("4400000000000000000000000000000000000001"), common.FromHex("6600000000000000000000000000000000000001")
+	const fee, paid = chains.KindFee, chains.KindTransfer
+	for name, c := range map[string]struct {
+		init, paymaster []byte
+		want            []chains.Kind
+		called          []byte
+	}{
+		"no factory":                 {nil, nil, []chains.Kind{fee, paid}, nil},
+		"delegated":                  {mark, nil, []chains.Kind{fee, paid}, nil},
+		"delegated, short":           {mark[:2], nil, []chains.Kind{fee, paid}, nil},
+		"delegated, called":          {append(mark[:20:20], 1), nil, []chains.Kind{chains.KindCall, fee, paid}, sender[:]},
+		"a factory":                  {factory, nil, []chains.Kind{chains.KindCreate, chains.KindCall, fee, paid}, factory},
+		"a paymaster, which is code": {nil, paymaster, []chains.Kind{chains.KindCall, fee, paid}, paymaster},
+	} {
+		e := &emitter{}
+		handleOps(e, &Call{network: mainnet, args: []value{
+			{abiType: &abiType{name: "operations"}, list: []value{{list: operation(c.init, c.paymaster)}}},
+			{abiType: &abiType{name: "beneficiary", kind: kindAddress}, word: make([]byte, 32)},
+		}})
+		if got := kinds(e.effects); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		for _, effect := range e.effects {
+			if effect.Kind == chains.KindCall && !effect.To.Is(c.called) {
+				t.Errorf("%s: calls %x, want %x", name, effect.To.Address(), c.called)
+			}
+		}
+	}
+}

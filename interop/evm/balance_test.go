@@ -1,0 +1,178 @@
+package evm
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/state"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// book is an asset of an account.
+type book struct {
+	token   common.Address // zero: native
+	id      string         // of an NFT, or of a token among several
+	account common.Address
+}
+
+// flow is what the effects say of a book.
+type flow struct {
+	least, most *big.Int // of what comes in less what goes out
+	open        bool     // an amount is not bounded
+}
+
+// balances requires that what each account has changes by what effects say: no more
+// leaves it, and what they say arrives.
+func (c *comparison) balances() {
+	flows := c.flows()
+	for _, token := range c.touched() {
+		for _, account := range c.accounts() {
+			for _, id := range c.ids(token) {
+				c.balance(book{token, id, account}, flows)
+			}
+		}
+	}
+}
+
+func (c *comparison) balance(b book, flows map[book]*flow) {
+	was, is := c.holding(c.before, b), c.holding(c.after, b)
+	if was == nil || is == nil {
+		return
+	}
+	change, said := new(big.Int).Sub(is, was), flows[b]
+	if said == nil {
+		said = &flow{least: new(big.Int), most: new(big.Int)}
+	}
+	if !said.open && (change.Cmp(said.least) < 0 || change.Cmp(said.most) > 0) {
+		c.problem("%v of %v %s changes by %v, the effects say %v to %v", b.account, b.token, b.id, change, said.least, said.most)
+	}
+}
+
+// flows adds up what the effects move.
+func (c *comparison) flows() map[book]*flow {
+	flows := map[book]*flow{}
+	for _, e := range c.effects {
+		switch e.Kind {
+		case chains.KindFee:
+			if e.By == chains.ByOther { // of a user operation: it goes to the EntryPoint
+				c.move(flows, e, e.From, -1)
+				c.move(flows, e, chains.PartyWritten(c.to[:], ""), 1)
+			}
+		case chains.KindTransfer, chains.KindBurn, chains.KindMint, chains.KindStake, chains.KindUnstake:
+			from, to := e.From, e.To
+			if isValidator(e) {
+				if c.to != depositContract {
+					continue // what the beacon chain has moves
+				}
+				e.Account = chains.PartyWritten(c.to[:], "")
+			}
+			if e.Kind == chains.KindMint {
+				from = chains.Party{}
+			}
+			if e.Kind == chains.KindStake { // the contract has it, for another
+				to = e.Account
+			}
+			if e.Kind == chains.KindUnstake {
+				from = e.Account
+			}
+			c.move(flows, e, from, -1)
+			c.move(flows, e, to, 1)
+		}
+	}
+	return flows
+}
+
+func (c *comparison) move(flows map[book]*flow, e chains.Effect, party chains.Party, sign int64) {
+	if len(party.Address()) != 20 || e.Asset.IsUnknown() {
+		return
+	}
+	at := book{token: common.BytesToAddress(e.Asset.Token.Address()), account: common.Address(party.Address())}
+	amount := e.Amount.Value
+	if e.Asset.NFT != nil {
+		at.id = e.Asset.NFT.String()
+	} else if c.tokens[at.token] == erc721 { // the standard leaves open that it is an id
+		at.id, amount = amount.String(), big.NewInt(1)
+	}
+	f := flows[at]
+	if f == nil {
+		f = &flow{least: new(big.Int), most: new(big.Int)}
+		flows[at] = f
+	}
+	if amount == nil || e.Amount.Bound == chains.BoundLeast {
+		f.open = true
+		return
+	}
+	signed := new(big.Int).Mul(amount, big.NewInt(sign))
+	if sign > 0 || e.Amount.Bound == chains.BoundMost {
+		f.most.Add(f.most, max0(signed))
+	}
+	if e.Amount.Bound == chains.BoundExact {
+		f.least.Add(f.least, signed)
+		f.most.Add(f.most, new(big.Int).Sub(signed, max0(signed)))
+	} else if sign < 0 {
+		f.least.Add(f.least, signed)
+	}
+}
+
+func max0(number *big.Int) *big.Int {
+	if number.Sign() < 0 {
+		return new(big.Int)
+	}
+	return number
+}
+
+// touched are the tokens that were written to, and the native asset.
+func (c *comparison) touched() []common.Address {
+	list := []common.Address{{}}
+	for token := range c.tokens {
+		if len(c.written[token]) > 0 || len(c.on(token)) > 0 {
+			list = append(list, token)
+		}
+	}
+	return list
+}
+
+// accounts are those that effects name, that are called, and those of the world.
+func (c *comparison) accounts() []common.Address {
+	list := []common.Address{c.signer, c.other, c.third, c.safe, router, multicall3, permit2, weth, c.ethReceiver}
+	for at := range c.called {
+		if !slices.Contains(list, at) {
+			list = append(list, at)
+		}
+	}
+	for _, e := range c.effects {
+		for _, party := range []chains.Party{e.From, e.To} {
+			if len(party.Address()) == 20 && !slices.Contains(list, common.Address(party.Address())) {
+				list = append(list, common.Address(party.Address()))
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(at common.Address) bool { return at == common.Address{} || c.pools[at] && c.swaps() })
+}
+
+func (c *comparison) ids(token common.Address) []string {
+	switch c.tokens[token] {
+	case erc721, erc1155, erc6909:
+		return []string{"0", "1", "2", "3"}
+	}
+	return []string{""}
+}
+
+// holding is what an account has of an asset.
+func (c *comparison) holding(in *state.StateDB, b book) *big.Int {
+	id, _ := new(big.Int).SetString(b.id, 10)
+	switch {
+	case b.token == common.Address{}:
+		return in.GetBalance(b.account).ToBig()
+	case c.tokens[b.token] == erc721:
+		if owner := c.view(in, b.token, "ownerOf(uint256)", id); owner != nil && common.BigToAddress(owner) == b.account {
+			return big.NewInt(1)
+		}
+		return new(big.Int)
+	case id != nil:
+		return c.view(in, b.token, "balanceOf(address,uint256)", b.account, id)
+	}
+	return c.view(in, b.token, "balanceOf(address)", b.account)
+}
