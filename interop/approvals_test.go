@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
@@ -21,17 +22,27 @@ rules:
   - {name: gas, allow: fee, when: "effect.amount <= ether('0.1')"}
 `
 
-// newApprovers are clients of an engine that asks for one vote, and that of ann,
-// who has one.
-func newApprovers(t *testing.T) (*clients, map[string]any) {
+// onSolana is a policy under which all that is paid on Solana needs a vote.
+const onSolana = `schema: countersign.policy/1
+rules:
+  - name: payouts
+    allow: [transfer, fee]
+    on: solana
+    when: effect.amount <= sol('1')
+    approvals: [{count: 1, tag: finance, not: submitter}]
+`
+
+// newVoters is an engine that asks for one vote, by rules, and the key of ann, who has
+// one.
+func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.APIKey) {
 	t.Helper()
 	ann := enginetest.NewAPIKey(t)
-	file, err := policy.Parse("policy.yaml", []byte(oneOfFinance), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newClients(t, func(config *countersign.Config) { config.Policy = file })
-	submitter, voter := c.fixture.APIKey.Config(), ann.Config()
+	fixture := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Now = file, time.Now })
+	submitter, voter := fixture.APIKey.Config(), ann.Config()
 	voter.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []countersign.UserConfig{
 		{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}},
@@ -40,9 +51,17 @@ func newApprovers(t *testing.T) (*clients, map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.fixture.Config.Directory = directory
-	c.fixture.Engine = c.fixture.Second(t)
-	return c.serve(t, c.fixture), map[string]any{"apiPublicKey": ann.PublicKey, "apiPrivateKey": ann.PrivateKey()}
+	fixture.Config.Directory = directory
+	fixture.Engine = fixture.Second(t)
+	return fixture, ann
+}
+
+// newApprovers are clients of that engine, and the members of a line that make one
+// ann's.
+func newApprovers(t *testing.T, rules string) (*clients, map[string]any) {
+	t.Helper()
+	fixture, ann := newVoters(t, rules)
+	return startClients(t).serve(t, fixture), map[string]any{"apiPublicKey": ann.PublicKey, "apiPrivateKey": ann.PrivateKey()}
 }
 
 // listed is an activity as clients list it.
@@ -81,7 +100,7 @@ func with(line map[string]any, member string, value any) map[string]any {
 // TestClientsOfWhatWaits: the adapters of libraries throw an error with the
 // activity's id; the others return the activity as it stands.
 func TestClientsOfWhatWaits(t *testing.T) {
-	c, ann := newApprovers(t)
+	c, ann := newApprovers(t, oneOfFinance)
 	for client, name := range map[string]string{
 		"poller": "TurnkeyActivityError", "viem": "TurnkeyConsensusNeededError",
 		"viem over sdk-server": "TurnkeyConsensusNeededError", "ethers": "TurnkeyActivityConsensusNeededError",
@@ -110,7 +129,7 @@ func TestClientsOfWhatWaits(t *testing.T) {
 // TestClientsVote: each approves and rejects what another has submitted, and reads
 // the outcome as every client does.
 func TestClientsVote(t *testing.T) {
-	c, ann := newApprovers(t)
+	c, ann := newApprovers(t, oneOfFinance)
 	for i, client := range []string{"http", "sdk-server", "core"} {
 		for op, status := range map[string]string{"approve": "ACTIVITY_STATUS_COMPLETED", "reject": "ACTIVITY_STATUS_REJECTED"} {
 			c.value(t, "submitted", client, nil, new(listed))
@@ -138,6 +157,33 @@ func TestClientsVote(t *testing.T) {
 	}
 }
 
+// TestSolanaSignerWaits: over each client, the signer throws an error with the
+// activity's id. After the approval the library's helper has the signed transaction out
+// of the activity, whose signature verifies; after a rejection it throws.
+func TestSolanaSignerWaits(t *testing.T) {
+	c, ann := newApprovers(t, onSolana)
+	for _, over := range []string{"http", "sdk-server", "core"} {
+		for op, want := range map[string]answered{"approve": {Value: []byte(`"verifies"`)}, "reject": {Name: "TurnkeyActivityError", Status: "ACTIVITY_STATUS_REJECTED"}} {
+			line := messageLine(t)
+			line["over"], line["version"] = over, "v0"
+			got := c.ask(t, "sign", "solana", line)
+			if got.ActivityID == "" {
+				t.Fatalf("over %s: %+v", over, got)
+			}
+			waiting := c.only(t, "http", ann)
+			if got.Name != "TurnkeyActivityConsensusNeededError" || got.ActivityID != waiting.ID || got.Status != waiting.Status {
+				t.Errorf("over %s: %+v, want an error about %+v", over, got, waiting)
+			}
+			c.value(t, op, over, with(ann, "fingerprint", waiting.Fingerprint), new(listed))
+			line["activityId"] = waiting.ID
+			got = c.ask(t, "signedSolana", over, line)
+			if want.Name != got.Name || want.Status != got.Status || string(want.Value) != string(got.Value) || want.Name != "" && got.ActivityID != waiting.ID {
+				t.Errorf("over %s, after %s: %+v, want %+v", over, op, got, want)
+			}
+		}
+	}
+}
+
 // read asks every client for an activity.
 func (c *clients) read(t *testing.T, id string) (all []listed) {
 	t.Helper()
@@ -151,7 +197,7 @@ func (c *clients) read(t *testing.T, id string) (all []listed) {
 
 // TestClientsPolicies: each reads the rules of the file, and who has to approve.
 func TestClientsPolicies(t *testing.T) {
-	c, ann := newApprovers(t)
+	c, ann := newApprovers(t, oneOfFinance)
 	for _, client := range []string{"http", "sdk-server", "core"} {
 		var rules []struct{ PolicyName, Effect, Condition, Consensus string }
 		c.value(t, "policies", client, ann, &rules)

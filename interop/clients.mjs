@@ -10,7 +10,7 @@ import { ApiKeyStamper } from "@turnkey/api-key-stamper";
 import { TurnkeyClient as CoreClient } from "@turnkey/core";
 import { verifyAppProofSignature } from "@turnkey/crypto";
 import { TurnkeySigner as EthersSigner } from "@turnkey/ethers";
-import { TurnkeyClient, createActivityPoller } from "@turnkey/http";
+import { TurnkeyClient, createActivityPoller, getSignedTransactionFromActivity } from "@turnkey/http";
 import { Turnkey } from "@turnkey/sdk-server";
 import { TurnkeySigner as SolanaSigner } from "@turnkey/solana";
 import { createAccount } from "@turnkey/viem";
@@ -281,7 +281,17 @@ async function vote(line, method, type) {
   return (await clientOf(line)[method](line.client === "http" ? whole : parameters)).activity;
 }
 
+// signedSolana has the library's helper take the signed transaction out of an
+// activity, and checks its signature.
+async function signedSolana(line) {
+  const { activity } = await getActivity[line.client](line);
+  const signed = VersionedTransaction.deserialize(Buffer.from(getSignedTransactionFromActivity(activity).slice(2), "hex"));
+  const from = new PublicKey(line.solanaAddress);
+  return verifiesSolana(from, signed.message.serialize(), signed.signatures[0]) ? "verifies" : "does not verify";
+}
+
 const operations = {
+  signedSolana,
   submitted: (line) => submitted[line.client](line),
   approve: (line) => vote(line, "approveActivity", "ACTIVITY_TYPE_APPROVE_ACTIVITY"),
   reject: (line) => vote(line, "rejectActivity", "ACTIVITY_TYPE_REJECT_ACTIVITY"),

@@ -2,7 +2,6 @@ package interop
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -20,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/fxamacker/cbor/v2"
 
@@ -144,18 +142,11 @@ func TestClientsSign(t *testing.T) {
 		}
 	}
 	c.fixture.Signing.Signatures.Store(0)
-	secret, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pub := ed25519.NewKeyFromSeed(secret).Public().(ed25519.PublicKey)
 	for _, over := range []string{"http", "sdk-server", "core"} {
 		for _, version := range []string{"legacy", "v0"} {
 			var verdict string
-			line := map[string]any{
-				"solanaAddress": base58.Encode(pub), "blockhash": base58.Encode(bytes.Repeat([]byte{7}, 32)),
-				"over": over, "version": version,
-			}
+			line := messageLine(t)
+			line["over"], line["version"] = over, version
 			c.value(t, "sign", "solana", line, &verdict)
 			if verdict != "verifies" {
 				t.Errorf("solana over %s, %s: the signature %s", over, version, verdict)

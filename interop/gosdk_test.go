@@ -19,12 +19,62 @@ import (
 // TestGoClient: the public Go client signs, asks, and finds every answer valid
 // by its own Validate.
 func TestGoClient(t *testing.T) {
-	program := testenv.GoProgram(t, filepath.Join("interop", "gosdk"))
 	fixture := enginetest.New(t, func(c *countersign.Config) { c.Now = time.Now })
+	got := askGoClient(t, fixture, "")
+	if got.Signed != enginetest.Signed || got.Found != enginetest.Signed || got.Username != "ci" || got.ActivityID == "" {
+		t.Errorf("answered %+v", got)
+	}
+	if !strings.Contains(got.Refusal, "ethereum: ") {
+		t.Errorf("the refusal is shown as %s", got.Refusal)
+	}
+}
+
+// goClientStep is an activity as one call of the client returned it.
+type goClientStep struct {
+	Call, ID, Status, Signed string
+	Votes                    int
+	CanApprove, CanReject    bool
+}
+
+// TestGoClientVotes: what needs a vote is returned as it stands, without an error; the
+// client lists it, approves and rejects it, and reads the outcome. It finds every
+// answer valid.
+func TestGoClientVotes(t *testing.T) {
+	fixture, ann := newVoters(t, oneOfFinance)
+	got := askGoClient(t, fixture, ann.PrivateKey())
+	if len(got.Steps) != 8 {
+		t.Fatalf("%d steps: %+v", len(got.Steps), got.Steps)
+	}
+	waits := goClientStep{Status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", Votes: 1}
+	listed := goClientStep{Status: waits.Status, Votes: 1, CanApprove: true, CanReject: true}
+	completed := goClientStep{Status: "ACTIVITY_STATUS_COMPLETED", Signed: enginetest.Signed, Votes: 2}
+	rejected := goClientStep{Status: "ACTIVITY_STATUS_REJECTED", Votes: 2}
+	for i, want := range []goClientStep{waits, listed, completed, completed, waits, listed, rejected, rejected} {
+		want.ID, want.Call = got.Steps[i/4*4].ID, []string{"submit", "list", "vote", "get"}[i%4]
+		if got.Steps[i] != want {
+			t.Errorf("step %d: %+v, want %+v", i, got.Steps[i], want)
+		}
+	}
+	if signed := fixture.Signing.Signatures.Load(); signed != 1 || got.Steps[0].ID == got.Steps[4].ID {
+		t.Errorf("%d signatures of two activities: %+v", signed, got.Steps)
+	}
+}
+
+// goClientAnswer is what the program prints.
+type goClientAnswer struct {
+	Signed, ActivityID, Found, Username, Refusal string
+	Steps                                        []goClientStep
+}
+
+// askGoClient runs the client against a server of the fixture, with a key that votes
+// if there is one.
+func askGoClient(t *testing.T, fixture *enginetest.Fixture, voter string) (got goClientAnswer) {
+	t.Helper()
+	program := testenv.GoProgram(t, filepath.Join("interop", "gosdk"))
 	server := httptest.NewServer(httpapi.New(fixture.Engine, httpapi.Options{}))
 	defer server.Close()
 	question, err := json.Marshal(map[string]string{
-		"host": strings.TrimPrefix(server.URL, "http://"), "organizationId": enginetest.Organization,
+		"host": strings.TrimPrefix(server.URL, "http://"), "organizationId": enginetest.Organization, "voterPrivateKey": voter,
 		"apiPrivateKey": fixture.APIKey.PrivateKey(), "signWith": enginetest.Address, "unsignedTransaction": enginetest.Unsigned,
 	})
 	if err != nil {
@@ -39,14 +89,8 @@ func TestGoClient(t *testing.T) {
 		}
 		t.Fatal(err)
 	}
-	var got struct{ Signed, ActivityID, Found, Username, Refusal string }
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Signed != enginetest.Signed || got.Found != enginetest.Signed || got.Username != "ci" || got.ActivityID == "" {
-		t.Errorf("answered %+v", got)
-	}
-	if !strings.Contains(got.Refusal, "ethereum: ") {
-		t.Errorf("the refusal is shown as %s", got.Refusal)
-	}
+	return got
 }

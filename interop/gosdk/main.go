@@ -3,7 +3,8 @@
 // links stays out of ours.
 //
 // It reads one JSON object {host, organizationId, apiPrivateKey, signWith,
-// unsignedTransaction} and prints {signed, activityId, found, username, refusal}.
+// unsignedTransaction} and prints {signed, activityId, found, username, refusal}. With
+// voterPrivateKey, that key votes on what the other one submits, and it prints {steps}.
 package main
 
 import (
@@ -19,7 +20,6 @@ import (
 	"github.com/go-openapi/strfmt"
 	sdk "github.com/tkhq/go-sdk"
 	"github.com/tkhq/go-sdk/pkg/api/client"
-	"github.com/tkhq/go-sdk/pkg/api/client/activities"
 	"github.com/tkhq/go-sdk/pkg/api/client/sessions"
 	"github.com/tkhq/go-sdk/pkg/api/client/signing"
 	"github.com/tkhq/go-sdk/pkg/api/models"
@@ -27,7 +27,7 @@ import (
 )
 
 type question struct {
-	Host, OrganizationID, APIPrivateKey, SignWith, UnsignedTransaction string
+	Host, OrganizationID, APIPrivateKey, VoterPrivateKey, SignWith, UnsignedTransaction string
 }
 
 type answer struct {
@@ -36,6 +36,7 @@ type answer struct {
 	Found      string `json:"found"`
 	Username   string `json:"username"`
 	Refusal    string `json:"refusal"`
+	Steps      []step `json:"steps"`
 }
 
 // shown keeps what the client logs: its errors have the status only, and it is
@@ -58,22 +59,37 @@ func run(in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&asked); err != nil {
 		return err
 	}
-	key, err := apikey.FromTurnkeyPrivateKey(asked.APIPrivateKey, apikey.SchemeP256)
-	if err != nil {
-		return err
-	}
 	log := new(shown)
-	c, err := sdk.New(sdk.WithAPIKey(key), sdk.WithLogger(log),
-		sdk.WithTransportConfig(client.TransportConfig{Host: asked.Host, BasePath: "/", Schemes: []string{"http"}}))
+	c, err := clientOf(&asked, asked.APIPrivateKey, log)
 	if err != nil {
 		return err
 	}
 	var got answer
+	if asked.VoterPrivateKey != "" {
+		voter, err := clientOf(&asked, asked.VoterPrivateKey, log)
+		if err == nil {
+			got.Steps, err = voted(c, voter, &asked)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, strings.Join(log.lines, "\n"))
+		}
+		return json.NewEncoder(out).Encode(got)
+	}
 	if err := errors.Join(signed(c, &asked, &got), queried(c, &asked, &got), refused(c, asked)); err != nil {
 		return err
 	}
 	got.Refusal = strings.Join(log.lines, "\n")
 	return json.NewEncoder(out).Encode(got)
+}
+
+// clientOf makes a client with an API key.
+func clientOf(asked *question, private string, log *shown) (*sdk.Client, error) {
+	key, err := apikey.FromTurnkeyPrivateKey(private, apikey.SchemeP256)
+	if err != nil {
+		return nil, err
+	}
+	return sdk.New(sdk.WithAPIKey(key), sdk.WithLogger(log),
+		sdk.WithTransportConfig(client.TransportConfig{Host: asked.Host, BasePath: "/", Schemes: []string{"http"}}))
 }
 
 func sign(c *sdk.Client, asked *question) (*models.Activity, error) {
@@ -106,16 +122,11 @@ func signed(c *sdk.Client, asked *question, got *answer) error {
 }
 
 func queried(c *sdk.Client, asked *question, got *answer) error {
-	found, err := c.V0().Activities.GetActivity(activities.NewGetActivityParams().WithBody(&models.GetActivityRequest{
-		OrganizationID: &asked.OrganizationID, ActivityID: &got.ActivityID,
-	}), c.Authenticator)
+	found, err := read(c, asked, got.ActivityID)
 	if err != nil {
 		return err
 	}
-	if err := found.Payload.Validate(strfmt.Default); err != nil {
-		return fmt.Errorf("validate: %w", err)
-	}
-	got.Found = *found.Payload.Activity.Result.SignTransactionResult.SignedTransaction
+	got.Found = *found.Result.SignTransactionResult.SignedTransaction
 	who, err := c.V0().Sessions.GetWhoami(sessions.NewGetWhoamiParams().WithBody(&models.GetWhoamiRequest{OrganizationID: &asked.OrganizationID}), c.Authenticator)
 	if err != nil {
 		return err
