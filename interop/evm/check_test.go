@@ -209,6 +209,9 @@ func (c *comparison) controls(account, party common.Address) {
 func (c *comparison) allowed(e *chains.Effect) {
 	token, owner, spender := common.BytesToAddress(e.Asset.Token.Address()), common.BytesToAddress(e.From.Address()), common.BytesToAddress(e.To.Address())
 	switch kind := c.tokens[token]; {
+	case kind == erc20 && e.Amount.Bound == chains.BoundUnlimited && e.Amount.Value == nil:
+		c.expect(c.allowance(c.after, e, token, owner, spender), new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)))
+		return
 	case e.Amount.Bound == chains.BoundUnlimited && e.Amount.Value == nil, e.Amount.IsNone() && (kind == erc721 || kind == erc1155):
 		c.operates(kind, token, owner, spender, e.Kind == chains.KindApprove)
 		return

@@ -65,7 +65,9 @@ var controlDraws = []draw{
 		return to(w.owned, "grantRole(bytes32,address)", []common.Hash{{}, r.hash()}[r.IntN(2)], r.party())
 	}},
 	{"revokeRole", func(w *world, r *random) execution {
-		return to(w.owned, "revokeRole(bytes32,address)", 0, r.party())
+		party := r.party()
+		w.prepare(w.signer, w.owned, 0, call("grantRole(bytes32,address)", 0, party))
+		return to(w.owned, "revokeRole(bytes32,address)", 0, party)
 	}},
 	{"renounceRole", func(w *world, r *random) execution {
 		return to(w.owned, "renounceRole(bytes32,address)", 0, w.signer)

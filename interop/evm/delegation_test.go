@@ -86,7 +86,7 @@ func (w *world) apply(e execution) error {
 	config.EVMConfig.NoBaseFee = true
 	result, err := core.ApplyMessage(runtime.NewEnv(config), &core.Message{
 		From: w.signer, To: &e.to, Nonce: w.state.GetNonce(w.signer), Value: uint256.MustFromBig(e.value), Data: e.data,
-		GasLimit: 5_000_000, GasPrice: zero, GasFeeCap: zero, GasTipCap: zero, SetCodeAuthorizations: e.authorizations,
+		GasLimit: 16_000_000, GasPrice: zero, GasFeeCap: zero, GasTipCap: zero, SetCodeAuthorizations: e.authorizations,
 	}, nil)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c *comparison) delegated() {
 			last[common.BytesToAddress(e.Account.Address())] = common.BytesToAddress(e.To.Address())
 		}
 	}
-	for _, account := range []common.Address{c.signer, c.other, c.third} {
+	for _, account := range []common.Address{c.signer, c.other, c.third, c.fourth} {
 		was, is := c.before.GetCode(account), c.after.GetCode(account)
 		delegate, said := last[account]
 		want := was

@@ -177,6 +177,13 @@ var entryPointDraws = func() (all []draw) {
 			w.prepare(w.signer, e.at, 1+r.Int64N(1e9), call("addStake(uint32)", 1+r.IntN(1000)))
 			return to(e.at, "unlockStake()")
 		})
+		add("withdrawStake", func(w *world, r *random, e *entryPoint) execution {
+			w.time = now - 2000
+			w.prepare(w.signer, e.at, 1+r.Int64N(1e9), call("addStake(uint32)", 1+r.IntN(1000)))
+			w.prepare(w.signer, e.at, 0, call("unlockStake()"))
+			w.time = now
+			return to(e.at, "withdrawStake(address)", r.party())
+		})
 		add("incrementNonce", func(w *world, r *random, e *entryPoint) execution {
 			return to(e.at, "incrementNonce(uint192)", r.limit(60))
 		})

@@ -1,7 +1,9 @@
 package evm
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/hex"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -32,8 +34,8 @@ const executions = 1000
 func TestEffectsAgainstExecution(t *testing.T) {
 	w := newWorld(t)
 	r := &random{rand.New(rand.NewPCG(20, 20)), w}
-	wanted, runs, noticed := wantedRuns(t), map[string]int{}, map[string]int{}
-	each := (wanted + len(draws) - 1) / len(draws)
+	wanted, runs, noticed, selectors := wantedRuns(t), map[string]int{}, map[string]int{}, map[string]bool{}
+	type4, each := 0, (wanted+len(draws)-1)/len(draws)
 	for _, d := range draws {
 		for tries := 0; runs[d.name] < each && tries < 20*each; tries++ {
 			compared := w.execute(t, d, r)
@@ -41,6 +43,8 @@ func TestEffectsAgainstExecution(t *testing.T) {
 				continue
 			}
 			runs[d.name]++
+			compared.functions(selectors)
+			type4 += min(1, len(compared.authorizations))
 			for _, problem := range compared.run() {
 				t.Errorf("%s\n%x\n%v", problem, compared.data, sentences(compared.effects))
 			}
@@ -59,12 +63,23 @@ func TestEffectsAgainstExecution(t *testing.T) {
 			t.Errorf("%s: no comparison noticed that an effect was left out", d.name)
 		}
 	}
-	total := 0
+	executed(t, selectors)
+	total, least := 0, each
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
 		total += runs[name]
+		least = min(least, runs[name])
 		t.Logf("%6d %s", runs[name], name)
 	}
-	t.Logf("%d successful runs of %d functions, 0 uncovered", total, len(runs))
+	t.Logf("%d successful runs of %d kinds, %d at least of each, %d of type 4, 0 uncovered", total, len(runs), least, type4)
+}
+
+// functions adds the functions that ran and whose selector stands in the transaction.
+func (c *comparison) functions(selectors map[string]bool) {
+	for selector := range c.ran {
+		if bytes.Contains(c.data, selector[:]) {
+			selectors[hex.EncodeToString(selector[:])] = true
+		}
+	}
 }
 
 func wantedRuns(t *testing.T) int {
@@ -83,6 +98,9 @@ func (w *world) execute(t *testing.T, d draw, r *random) *comparison {
 	start := w.state.Copy()
 	e := d.call(w, r)
 	e.function = d.name
+	if e.authorizations == nil && r.IntN(10) == 0 { // one in ten of all is of type 4
+		e = e.delegating(w.delegation(r, w.fourth, 0))
+	}
 	effects := effectsOf(t, e, w)
 	before := w.state.Copy()
 	w.forget()

@@ -27,10 +27,12 @@ import (
 // machine runs calls on go-ethereum's EVM, and notes what they write.
 type machine struct {
 	state     *state.StateDB
+	time      uint64                 // of the next block, in seconds
 	preimages map[common.Hash][]byte // of 64 bytes: key ‖ slot of a mapping
 	written   map[common.Address]map[common.Hash]bool
 	called    map[common.Address]bool // with those that call
 	created   map[common.Address]bool
+	ran       map[[4]byte]bool // selectors of calls
 }
 
 func newMachine(t *testing.T) *machine {
@@ -39,29 +41,33 @@ func newMachine(t *testing.T) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &machine{state: db, preimages: map[common.Hash][]byte{}, written: map[common.Address]map[common.Hash]bool{},
-		called: map[common.Address]bool{}, created: map[common.Address]bool{}}
+	return &machine{state: db, time: now, preimages: map[common.Hash][]byte{}, written: map[common.Address]map[common.Hash]bool{},
+		called: map[common.Address]bool{}, created: map[common.Address]bool{}, ran: map[[4]byte]bool{}}
 }
 
-// forget forgets what was written, called and created.
+// forget forgets what was written, called, created and ran.
 func (m *machine) forget() {
 	clear(m.written)
 	clear(m.called)
 	clear(m.created)
+	clear(m.ran)
 }
 
-// now is the time of every block, in seconds.
+// now is the time of a block, in seconds.
 const now = 1_800_000_000
 
 func (m *machine) config(from common.Address, value *big.Int) *runtime.Config {
 	config := *params.MergedTestChainConfig
 	config.ChainID = big.NewInt(1)
-	return &runtime.Config{ChainConfig: &config, State: m.state, Origin: from, Value: value, GasLimit: 20_000_000, Time: now,
+	return &runtime.Config{ChainConfig: &config, State: m.state, Origin: from, Value: value, GasLimit: 20_000_000, Time: m.time,
 		Random: &common.Hash{}, EVMConfig: vm.Config{Tracer: &tracing.Hooks{OnOpcode: m.opcode, OnEnter: m.enter}}}
 }
 
 // enter notes the accounts of calls, and the contracts that are created.
-func (m *machine) enter(_ int, kind byte, from, to common.Address, _ []byte, _ uint64, _ *big.Int) {
+func (m *machine) enter(_ int, kind byte, from, to common.Address, input []byte, _ uint64, _ *big.Int) {
+	if len(input) >= 4 {
+		m.ran[[4]byte(input)] = true
+	}
 	m.called[from], m.called[to] = true, true
 	if op := vm.OpCode(kind); op == vm.CREATE || op == vm.CREATE2 {
 		m.created[to] = true

@@ -37,6 +37,7 @@ const (
 type world struct {
 	*machine
 	signer, other, third common.Address
+	fourth               common.Address // does nothing but delegate itself
 	secrets              map[common.Address][]byte
 
 	erc20, erc721, erc1155, erc777, erc6909, token common.Address
@@ -44,7 +45,8 @@ type world struct {
 	entryPoints                                    []*entryPoint
 	v2, v3                                         common.Address // factories of Uniswap
 	pools                                          map[common.Address]bool
-	owned, pending, uups, admin, proxy             common.Address
+	owned, pending, uups, admin, proxy, plain      common.Address // plain: a proxy whose admin is the signer
+	modular, many, yes, blank                      common.Address // blank: a Safe that is not set up
 	implementations                                []common.Address
 	tokens                                         map[common.Address]standard
 	genuine                                        map[common.Address]bool // contracts that are what their functions claim
@@ -54,6 +56,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{machine: newMachine(t), secrets: map[common.Address][]byte{}, genuine: map[common.Address]bool{}, source: compiled(t)}
 	w.signer, w.other, w.third = w.newAccount(t, 0x46), w.newAccount(t, 0x47), common.Address{0x33, 1}
+	w.fourth = w.newAccount(t, 0x48)
 	w.deployTokens(t)
 	w.deployOwned(t)
 	w.deploySafe(t)
@@ -124,10 +127,12 @@ func (w *world) deployOwned(t *testing.T) {
 		w.implementations = append(w.implementations, w.deploy(t, w.third, w.own("Owned"), w.third))
 	}
 	initialize := call("initialize(address)", w.signer)
+	w.modular, w.many, w.yes = w.deploy(t, w.signer, w.own("Modular"), w.signer), w.deploy(t, w.signer, w.own("Many"), w.signer), w.deploy(t, w.signer, w.own("Yes"))
 	w.uups = w.deploy(t, w.signer, openzeppelin(t, "ERC1967Proxy"), w.implementations[0], 64, initialize)
 	w.admin = w.deploy(t, w.signer, openzeppelin(t, "ProxyAdmin"))
 	w.proxy = w.deploy(t, w.signer, openzeppelin(t, "TransparentUpgradeableProxy"), w.implementations[0], w.admin, 96, []byte{})
-	for _, at := range []common.Address{w.owned, w.pending, w.uups, w.admin} {
+	w.plain = w.deploy(t, w.other, openzeppelin(t, "TransparentUpgradeableProxy"), w.implementations[0], w.signer, 96, []byte{})
+	for _, at := range []common.Address{w.modular, w.many, w.plain, w.owned, w.pending, w.uups, w.admin} {
 		w.genuine[at] = true
 	}
 }
@@ -139,12 +144,14 @@ func (w *world) deploySafe(t *testing.T) {
 	}
 	singleton := w.deploy(t, w.signer, of("", "Safe"))
 	w.safe = w.deploy(t, w.signer, of("proxies", "SafeProxy"), singleton)
+	w.blank = w.deploy(t, w.signer, of("proxies", "SafeProxy"), singleton)
+	w.genuine[w.blank] = true
 	w.must(t, w.signer, w.safe, 0, call("setup(address[],uint256,address,bytes,address,address,uint256,address)",
 		256, 1, 0, 352, 0, 0, 0, 0, 2, w.signer, w.other, []byte{}))
 	w.must(t, w.signer, w.safe, 0, w.safeOwn("enableModule(address)", w.third).data)
 	w.install(t, multiSend, of("libraries", "MultiSend"))
 	w.install(t, callOnly, of("libraries", "MultiSendCallOnly"))
-	w.genuine[w.safe] = true
+	w.genuine[w.safe], w.genuine[w.ethReceiver] = true, true
 }
 
 // deployKnown places the contracts that are known by address.

@@ -65,4 +65,62 @@ contract Token is ERC20Permit {
     function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external {
         use(authorizer, nonce, keccak256(abi.encode(CANCEL, authorizer, nonce)), v, r, s);
     }
+
+    // With the signature as bytes: r, s, v.
+
+    function split(bytes memory signature) internal pure returns (uint8 v, bytes32 r, bytes32 s) {
+        require(signature.length == 65);
+        assembly {
+            r := mload(add(signature, 32))
+            s := mload(add(signature, 64))
+            v := byte(0, mload(add(signature, 96)))
+        }
+    }
+
+    function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes memory signature) external {
+        (uint8 v, bytes32 r, bytes32 s) = split(signature);
+        this.transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, v, r, s);
+    }
+
+    function receiveWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes memory signature) external {
+        require(to == msg.sender && block.timestamp > validAfter && block.timestamp < validBefore);
+        (uint8 v, bytes32 r, bytes32 s) = split(signature);
+        use(from, nonce, keccak256(abi.encode(RECEIVE, from, to, value, validAfter, validBefore, nonce)), v, r, s);
+        _transfer(from, to, value);
+    }
+
+    function transferFromAndCall(address from, address to, uint256 value, bytes memory data) external returns (bool) {
+        transferFrom(from, to, value);
+        require(Recipient(to).onTransferReceived(msg.sender, from, value, data) == Recipient.onTransferReceived.selector);
+        return true;
+    }
+
+    function approveAndCall(address spender, uint256 value, bytes memory data) external returns (bool) {
+        approve(spender, value);
+        require(Spender(spender).onApprovalReceived(msg.sender, value, data) == Spender.onApprovalReceived.selector);
+        return true;
+    }
+
+    // As tokens before increaseAllowance have it.
+
+    function increaseApproval(address spender, uint256 added) external returns (bool) {
+        _approve(msg.sender, spender, allowance(msg.sender, spender) + added);
+        return true;
+    }
+
+    function decreaseApproval(address spender, uint256 removed) external returns (bool) {
+        uint256 old = allowance(msg.sender, spender);
+        _approve(msg.sender, spender, removed > old ? 0 : old - removed);
+        return true;
+    }
+
+    // As Dai has it: over everything, or nothing.
+
+    bytes32 constant DAI = keccak256("Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)");
+
+    function permit(address holder, address spender, uint256 nonce, uint256 expiry, bool allowed, uint8 v, bytes32 r, bytes32 s) external {
+        require(nonce == _useNonce(holder) && (expiry == 0 || block.timestamp <= expiry));
+        require(ecrecover(_hashTypedDataV4(keccak256(abi.encode(DAI, holder, spender, nonce, expiry, allowed))), v, r, s) == holder);
+        _approve(holder, spender, allowed ? type(uint256).max : 0);
+    }
 }
