@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,32 +32,36 @@ func TestMain(m *testing.M) {
 		_ = os.Setenv("GORACE", hurry)
 	}
 	testscript.Main(m, map[string]func(){
-		"countersign":       main,
+		"countersign": func() {
+			if os.Getenv(inScript) != "" {
+				_, _ = syscall.Setsid() // away from the terminal that the tests may have
+			}
+			main()
+		},
 		"countersign-dying": dies,
-		"exits":             exits,
 	})
 }
 
-// exits is a program for the scripts: exits STATUS COMMAND ARG… runs a command
-// away from the terminal that the tests may have, and fails if it does not exit
-// with that status.
-func exits() {
-	want, err := strconv.Atoi(os.Args[1])
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "exits STATUS COMMAND ARG…")
-		os.Exit(99)
+// inScript is set in the environment of scripts.
+const inScript = "COUNTERSIGN_IN_SCRIPT"
+
+// exits is a command of the scripts: exits STATUS PROGRAM ARG… runs a program, and
+// fails if it does not exit with that status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS PROGRAM ARG…")
 	}
-	command := exec.Command(os.Args[2], os.Args[3:]...)
-	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = command.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(99)
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exited.ExitCode()
+	} else {
+		ts.Check(err)
 	}
-	if got := command.ProcessState.ExitCode(); got != want {
-		fmt.Fprintf(os.Stderr, "exit status %d, want %d\n", got, want)
-		os.Exit(99)
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
 	}
 }
 
@@ -68,6 +71,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
 			"member":   setMember,
 			"serving":  setURL,
 			"body":     writeBody,
@@ -76,6 +80,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			makeFixture(t, env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv(inScript, "1")
 			return nil
 		},
 	})
