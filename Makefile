@@ -50,7 +50,7 @@ full:
 	go test -timeout 20m ./...
 	cd interop/browser && go test -timeout 20m .
 
-# Without cgo: the same over the pure-Go curve code.
+# Without cgo, as released: the same over the pure-Go curve code.
 nocgo:
 	CGO_ENABLED=0 go test -short -timeout 20m ./...
 	cd interop/evm && go test .
@@ -58,10 +58,14 @@ nocgo:
 
 # The packages that start goroutines or share memory between callers.
 RACE = . ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
-	./store/... ./otp ./chains/bitcoin ./cmd/countersign/...
+	./store/... ./otp ./chains/bitcoin ./cmd/countersign/internal/...
+
+# Tests of the command in which a server runs.
+SERVING = Reload|Backup|Killed|Nodes|Hangup|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
 
 race:
 	go test -race -short -timeout 20m $(RACE)
+	go test -race -timeout 20m -run '$(SERVING)' ./cmd/countersign
 
 # The tests of the tools, a module of their own.
 tools:

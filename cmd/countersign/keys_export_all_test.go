@@ -7,11 +7,13 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // TestExportedFileDecrypts: age decrypts what is exported, with the password alone.
 func TestExportedFileDecrypts(t *testing.T) {
+	testenv.Slow(t)
 	text := appendExported(nil, keystore.KeyInfo{ID: "id", Name: "name"}, bytes.Repeat([]byte{7}, keystore.SecretSize))
 	sealed, err := ageEncrypt(text, []byte("password"))
 	if err != nil {

@@ -24,6 +24,7 @@ var manDir = flag.String("man", "", "write the man pages into this `directory`")
 // TestManPages renders the page of each command, and has a formatter of man
 // pages read it.
 func TestManPages(t *testing.T) {
+	testenv.Slow(t)
 	groff := testenv.Tool(t, "groff")
 	dir := *manDir
 	if dir == "" {

@@ -14,7 +14,11 @@ import (
 // answered before is found afterwards, the same to the byte, and the file of
 // the store opens.
 func TestKilledServer(t *testing.T) {
-	const rounds, clients = 20, 8
+	const clients = 8
+	rounds := 20
+	if testing.Short() {
+		rounds = 4
+	}
 	s := newServed(t)
 	var all []recorded
 	n := s.start(t, "--admin", "none", "--log-level", "error")
