@@ -241,9 +241,10 @@ func (h *heldLease) stop() store.Lease {
 	return h.lease
 }
 
-// RecordRoom is asked before a record of that many bytes is decoded. Its error,
-// an *activity.Error, is answered instead.
-type RecordRoom func(size int) error
+// RecordRoom is asked before records take so many bytes of memory. Its error, an
+// *activity.Error, is answered instead. What it returns gives the room back, for
+// records that are not part of the answer.
+type RecordRoom func(size int) (free func(), err error)
 
 type recordRoomKey struct{}
 
@@ -253,11 +254,20 @@ func WithRecordRoom(ctx context.Context, room RecordRoom) context.Context {
 	return context.WithValue(ctx, recordRoomKey{}, room)
 }
 
-func decodeRecorded(ctx context.Context, recorded *store.Activity) (*activity.Record, error) {
+// decodedCopies is how often a record is in memory while it is decoded, about.
+const decodedCopies = 3
+
+// roomFor asks for room for records.
+func roomFor(ctx context.Context, size int) (free func(), err error) {
 	if room, ok := ctx.Value(recordRoomKey{}).(RecordRoom); ok {
-		if err := room(len(recorded.Data)); err != nil {
-			return nil, err
-		}
+		return room(size)
+	}
+	return func() {}, nil
+}
+
+func decodeRecorded(ctx context.Context, recorded *store.Activity) (*activity.Record, error) {
+	if _, err := roomFor(ctx, decodedCopies*len(recorded.Data)); err != nil {
+		return nil, err
 	}
 	record, err := activity.DecodeRecord(recorded.Data)
 	if err != nil {

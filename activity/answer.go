@@ -20,20 +20,58 @@ func (r *Record) AppendAnswer(dst []byte) []byte {
 // Answer returns what AppendAnswer appends, or nil if that is longer than a piece
 // of 16 KiB, and its length in bytes: WriteAnswer writes what is longer.
 func (r *Record) Answer() (whole []byte, size int) {
-	var written counter
-	a := answer{Record: r, w: &written, buf: make([]byte, 0, usualAnswer)}
-	a.write()
-	if written == 0 {
-		return a.buf, len(a.buf)
-	}
-	return nil, int(written) + len(a.buf)
+	return measured(func(a *answer) { a.Record = r; a.write() })
 }
 
 // WriteAnswer writes what AppendAnswer appends, in pieces: the body stands in it
 // four times, and is never in memory more than once.
 func (r *Record) WriteAnswer(w io.Writer) error {
-	a := answer{Record: r, w: w, buf: make([]byte, 0, 2*answerPiece)}
-	a.write()
+	return written(w, func(a *answer) { a.Record = r; a.write() })
+}
+
+// Activities are a page of records, the answer to list_activities.
+type Activities []*Record
+
+// Answer returns {"activities":[…]}, or nil if that is longer than a piece of 16 KiB,
+// and its length in bytes: WriteAnswer writes what is longer.
+func (l Activities) Answer() (whole []byte, size int) {
+	return measured(func(a *answer) { a.list(l) })
+}
+
+// WriteAnswer writes {"activities":[…]} in pieces.
+func (l Activities) WriteAnswer(w io.Writer) error {
+	return written(w, func(a *answer) { a.list(l) })
+}
+
+func (a *answer) list(records []*Record) {
+	a.buf = append(a.buf, `{"activities":[`...)
+	for i, record := range records {
+		if i > 0 {
+			a.buf = append(a.buf, ',')
+		}
+		a.Record = record
+		a.activity()
+		a.overflow()
+	}
+	a.buf = append(a.buf, "]}"...)
+}
+
+// measured returns what is put together, if it is no longer than a piece, and its
+// length.
+func measured(put func(*answer)) (whole []byte, size int) {
+	var count counter
+	a := answer{w: &count, buf: make([]byte, 0, usualAnswer)}
+	put(&a)
+	if count == 0 {
+		return a.buf, len(a.buf)
+	}
+	return nil, int(count) + len(a.buf)
+}
+
+// written writes what is put together, in pieces.
+func written(w io.Writer, put func(*answer)) error {
+	a := answer{w: w, buf: make([]byte, 0, 2*answerPiece)}
+	put(&a)
 	a.flush()
 	return a.err
 }

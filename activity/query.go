@@ -122,20 +122,6 @@ func parsePage(text string) (int, error) {
 	return limit, nil
 }
 
-// AppendActivities appends the answer to list_activities, {"activities":[…]}.
-func AppendActivities(dst []byte, records []*Record) []byte {
-	dst = append(dst, `{"activities":[`...)
-	for i, record := range records {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		a := answer{Record: record, buf: dst}
-		a.activity()
-		dst = a.buf
-	}
-	return append(dst, "]}"...)
-}
-
 // ListPoliciesQuery asks for the rules that an organization has: the body of
 // list_policies.
 type ListPoliciesQuery struct{ Query }

@@ -65,17 +65,17 @@ const PieceTimeout = 5 * time.Second
 
 // answer writes a reply.
 func (h *handler) answer(w http.ResponseWriter, answer reply) {
-	if answer.record == nil {
+	if answer.long == nil {
 		write(w, http.StatusOK, answer.json)
 		return
 	}
-	whole, size := answer.record.Answer()
+	whole, size := answer.long.Answer()
 	if whole != nil {
 		write(w, http.StatusOK, whole)
 		return
 	}
 	writeHead(w, http.StatusOK, size)
-	_ = answer.record.WriteAnswer(pieces{w, http.NewResponseController(w)})
+	_ = answer.long.WriteAnswer(pieces{w, http.NewResponseController(w)})
 }
 
 // pieces writes to a client that has to keep reading.
@@ -90,16 +90,19 @@ func (p pieces) Write(piece []byte) (int, error) {
 	return p.w.Write(piece)
 }
 
-// freeAnswer is how much of a record is read without asking whether there is
-// room.
-const freeAnswer = 16 << 10
+// freeAnswer is how much memory the records of an answer take without asking whether
+// there is room.
+const freeAnswer = 48 << 10
 
-// room is a countersign.RecordRoom: it reserves memory for a record that is read
-// from the store. While it is decoded it is there about three times.
-func (r *reservation) room(size int) error {
-	const copies = 3
-	if size > freeAnswer && !r.take(copies*size) {
-		return errNoRoom()
+// room is a countersign.RecordRoom: it reserves memory for records that are read
+// from the store.
+func (r *reservation) room(size int) (free func(), err error) {
+	if r.read += size; r.read <= freeAnswer {
+		return func() { r.read -= size }, nil
 	}
-	return nil
+	if !r.take(size) {
+		r.read -= size
+		return nil, errNoRoom()
+	}
+	return func() { r.read -= size; r.give(size) }, nil
 }

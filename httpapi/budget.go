@@ -72,6 +72,7 @@ type reservation struct {
 	of   *budget
 	from netip.Prefix
 	size int
+	read int // for records, what was free included
 }
 
 // take reserves more.
@@ -83,8 +84,11 @@ func (r *reservation) take(size int) bool {
 	return true
 }
 
-// release gives back all of it.
-func (r *reservation) release() {
-	r.of.free(r.from, r.size)
-	r.size = 0
+// give gives some of it back.
+func (r *reservation) give(size int) {
+	r.of.free(r.from, size)
+	r.size -= size
 }
+
+// release gives back all of it.
+func (r *reservation) release() { r.give(r.size) }

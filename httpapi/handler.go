@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -33,7 +34,8 @@ type Options struct {
 	MaxBufferedBytes int
 
 	// MaxAnswerBytes bounds the memory of all answers that are being read from the
-	// store and written, in the same way, beyond 16 KiB of each.
+	// store and written, in the same way, beyond 48 KiB of each. A listing holds a
+	// megabyte while it is read.
 	// Default: DefaultMaxAnswerBytes.
 	MaxAnswerBytes int
 
@@ -170,10 +172,14 @@ type operation struct {
 	do          func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error)
 }
 
-// reply is what is answered: a record, or JSON.
+// reply is what is answered: JSON, or what may be so long that it is written in
+// pieces.
 type reply struct {
-	record *activity.Record
-	json   []byte
+	long interface {
+		Answer() (whole []byte, size int)
+		WriteAnswer(w io.Writer) error
+	}
+	json []byte
 }
 
 // operations are those behind /public/v1/.
@@ -192,21 +198,18 @@ func submit(kind activity.Type) func(context.Context, *countersign.Engine, count
 	return func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 		sent.Type = kind
 		record, err := engine.Submit(ctx, sent)
-		return reply{record: record}, err
+		return reply{long: record}, err
 	}
 }
 
 func getActivity(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 	record, err := engine.GetActivity(ctx, sent)
-	return reply{record: record}, err
+	return reply{long: record}, err
 }
 
 func listActivities(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 	records, err := engine.ListActivities(ctx, sent)
-	if err != nil {
-		return reply{}, err
-	}
-	return reply{json: activity.AppendActivities(nil, records)}, nil
+	return reply{long: activity.Activities(records)}, err
 }
 
 func listPolicies(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {

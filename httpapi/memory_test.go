@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 )
@@ -115,13 +117,38 @@ func (a *answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // TestClientsThatDoNotRead: a hundred clients ask for a record of 2 MiB, whose
 // answer has 12 MB, and read nothing of it.
 func TestClientsThatDoNotRead(t *testing.T) {
-	const clients, bound = 100, 256 << 20
 	f := enginetest.New(t)
-	body := strings.Replace(f.Body(enginetest.Request{}), `"parameters":{`, `"parameters":{`+strings.Repeat("\n", 2<<20-1000), 1)
-	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(longBody(f, 2<<20-1000, 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	doNotRead(t, f, "get_activity", fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID), 100)
+}
+
+// TestListersThatDoNotRead: hundreds of clients ask for a page of a hundred records, of
+// 6 KiB each, whose answer has 3 MB, or of 200 KiB, and read nothing of it.
+func TestListersThatDoNotRead(t *testing.T) {
+	for size, clients := range map[int]int{6 << 10: 400, 200 << 10: 100} {
+		f := enginetest.New(t)
+		for i := range activity.MaxPage {
+			if _, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(longBody(f, size, i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		doNotRead(t, f, "list_activities", fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":"100"}}`, enginetest.Organization), clients)
+	}
+}
+
+// longBody is the body of a request, with so much white space in it.
+func longBody(f *enginetest.Fixture, spaces, number int) string {
+	body := f.Body(enginetest.Request{At: f.Clock.Now().Add(time.Duration(number) * time.Millisecond)})
+	return strings.Replace(body, `"parameters":{`, `"parameters":{`+strings.Repeat("\n", spaces), 1)
+}
+
+// doNotRead has clients ask, and read nothing of the answer: what the server
+// has in memory is bounded.
+func doNotRead(t *testing.T, f *enginetest.Fixture, path, query string, clients int) {
+	const bound = 256 << 20
 	var answered sync.WaitGroup
 	answered.Add(clients)
 	api := httpapi.New(f.Engine, httpapi.Options{})
@@ -134,12 +161,11 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	peak := make(chan uint64)
 	go watchMemory(ctx, peak)
-	query := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID)
 	stamp := f.APIKey.Header([]byte(query))
 	for range clients {
 		conn := listener.dial()
 		defer conn.Close()
-		go fmt.Fprintf(conn, "POST /public/v1/query/get_activity HTTP/1.1\r\nHost: a\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s", stamp.Name, stamp.Value, len(query), query)
+		go fmt.Fprintf(conn, "POST /public/v1/query/%s HTTP/1.1\r\nHost: a\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s", path, stamp.Name, stamp.Value, len(query), query)
 	}
 	answered.Wait()
 	stop()

@@ -24,6 +24,14 @@ type Filter struct {
 // MaxList bounds Filter.Limit.
 const MaxList = 1000
 
+// MaxListBytes bounds the memory that one call of List takes: a page ends with the
+// activity with which it has so many bytes of Data.
+const MaxListBytes = 1 << 20
+
+// Full reports whether a page with so many activities, and bytes of their Data, has no
+// room for another.
+func (f *Filter) Full(count, size int) bool { return count >= f.Most() || size >= MaxListBytes }
+
 // Holds reports whether an activity passes the filter.
 func (f *Filter) Holds(activity *Activity) bool {
 	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, activity.Status)) &&

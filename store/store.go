@@ -210,7 +210,8 @@ type Store interface {
 	Find(ctx context.Context, organizationID string, fingerprint Fingerprint) (Activity, error)
 
 	// List returns activities of an organization in the order of their IDs, the
-	// greatest first.
+	// greatest first: at least one if there is one, and else as many as Filter.Limit
+	// and MaxListBytes have room for. Only an empty page says that there are no more.
 	List(ctx context.Context, organizationID string, filter Filter) ([]Activity, error)
 
 	// Count returns how many activities List would return, up to MaxList and

@@ -201,7 +201,7 @@ func decidedSince(ctx context.Context, recorded store.Store, organization string
 				order = append(order, decided{record.ID, countersign.DecidedAt(record)})
 			}
 		}
-		if len(page) < store.MaxList {
+		if len(page) == 0 {
 			break
 		}
 		filter.Before = page[len(page)-1].ID

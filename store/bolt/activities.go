@@ -125,7 +125,8 @@ func (t *transaction) list(organizationID string, filter *store.Filter, keep fun
 	}
 	prefix := within(organizationID, nil)
 	key, next := t.seek(bucket, prefix, filter)
-	for ; bytes.HasPrefix(key, prefix) && len(found) < filter.Most(); key = next() {
+	size := 0
+	for ; bytes.HasPrefix(key, prefix) && !filter.Full(len(found), size); key = next() {
 		id := string(key[len(prefix):])
 		activity, data, err := decodeHead(t.get(bucketActivities, key))
 		if err != nil {
@@ -134,6 +135,7 @@ func (t *transaction) list(organizationID string, filter *store.Filter, keep fun
 		activity.OrganizationID, activity.ID = organizationID, id
 		if filter.Holds(&activity) {
 			activity.Data = keep(data)
+			size += len(activity.Data)
 			found = append(found, activity)
 		}
 	}

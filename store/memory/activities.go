@@ -131,31 +131,43 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 
 // List implements store.Store.
 func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (found []store.Activity, err error) {
+	size := 0
+	err = s.each(ctx, organizationID, &filter, func(one *store.Activity) bool {
+		found, size = append(found, *one), size+len(one.Data)
+		return !filter.Full(len(found), size)
+	})
+	return filter.Ordered(found), err
+}
+
+// Count implements store.Store.
+func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (count int, err error) {
+	err = s.each(ctx, organizationID, &filter, func(*store.Activity) bool {
+		count++
+		return count < store.MaxList
+	})
+	return count, err
+}
+
+// each goes through what passes a filter, until use returns false.
+func (s *Store) each(ctx context.Context, organizationID string, filter *store.Filter, use func(*store.Activity) bool) error {
 	if err := s.lock(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	defer s.mu.Unlock()
 	order := s.order[organizationID]
 	if order == nil {
-		return nil, nil
+		return nil
 	}
 	first, next := order.Back(), (*list.Element).Prev
 	if filter.Ascending() {
 		first, next = order.Front(), (*list.Element).Next
 	}
-	for element := first; element != nil && len(found) < filter.Most(); element = next(element) {
-		if one := element.Value.(*kept).Activity; filter.Holds(one) {
-			found = append(found, *one)
+	for element := first; element != nil; element = next(element) {
+		if one := element.Value.(*kept).Activity; filter.Holds(one) && !use(one) {
+			return nil
 		}
 	}
-	return filter.Ordered(found), nil
-}
-
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, organizationID string, filter store.Filter) (int, error) {
-	filter.Limit = store.MaxList
-	found, err := s.List(ctx, organizationID, filter)
-	return len(found), err
+	return nil
 }
 
 // Waiting implements store.Store.

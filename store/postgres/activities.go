@@ -123,8 +123,12 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 		direction = "ASC"
 	}
 	condition, arguments := conditionOf(organizationID, &filter)
-	found, err = s.all(ctx, `SELECT `+activityColumns+` FROM countersign_activities WHERE `+condition+` ORDER BY id `+direction+` LIMIT $7`,
-		append(arguments, filter.Most())...)
+	order := ` ORDER BY id ` + direction
+	found, err = s.all(ctx, `
+		WITH page AS (SELECT * FROM countersign_activities WHERE `+condition+order+` LIMIT $7),
+		summed AS (SELECT *, sum(octet_length(data)) OVER (`+order+`) - octet_length(data) AS earlier FROM page)
+		SELECT `+activityColumns+` FROM summed WHERE earlier < $8`+order,
+		append(arguments, filter.Most(), store.MaxListBytes)...)
 	return filter.Ordered(found), err
 }
 

@@ -45,6 +45,7 @@ type Harness struct {
 
 // Run runs the suite.
 func Run(t *testing.T, h Harness) {
+	t.Run("lists", func(t *testing.T) { runLists(t, h) })
 	t.Run("leases", func(t *testing.T) { runLeases(t, h) })
 	t.Run("together", func(t *testing.T) { runTogether(t, h) })
 	t.Run("changes", func(t *testing.T) { runChanges(t, h) })

@@ -1,0 +1,129 @@
+package countersign_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// crowd has eleven users submit as much as may wait.
+func (b *ballot) crowd() (ids []string) {
+	b.t.Helper()
+	var users []countersign.UserConfig
+	keys := make([]*enginetest.APIKey, countersign.MaxWaitingOfOrganization/countersign.MaxWaitingOfUser+1)
+	for i := range keys {
+		keys[i] = enginetest.NewAPIKey(b.t)
+		users = append(users, countersign.UserConfig{ID: fmt.Sprint("crowd-", i), APIKeys: []countersign.APIKeyConfig{keys[i].Config()}})
+	}
+	for i, key := range []*enginetest.APIKey{b.ann, b.cid} {
+		config := key.Config()
+		config.Activities = voteTypes
+		users = append(users, countersign.UserConfig{ID: []string{"ann", "cid"}[i], Tags: []string{"finance", "none"}[i : i+1], APIKeys: []countersign.APIKeyConfig{config}})
+	}
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: enginetest.Organization, Users: users}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.directory.mu.Lock()
+	b.directory.Directory = directory
+	b.directory.mu.Unlock()
+	submit := func(key *enginetest.APIKey) (*activity.Record, error) {
+		b.Clock.Advance(time.Millisecond)
+		return b.Engine.Submit(b.t.Context(), key.Sign(b.Body(enginetest.Request{})))
+	}
+	for _, key := range keys[:len(keys)-1] {
+		for range countersign.MaxWaitingOfUser {
+			record, err := submit(key)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			ids = append(ids, record.ID)
+		}
+		_, err := submit(key)
+		refusedWith(b.t, err, activity.ReasonRateLimitExceeded)
+	}
+	_, err = submit(keys[len(keys)-1]) // of a user who has none that waits
+	refusedWith(b.t, err, activity.ReasonRateLimitExceeded)
+	return ids
+}
+
+// list lists what waits, from a place on.
+func (b *ballot) list(key *enginetest.APIKey, pagination string) (ids []string) {
+	b.t.Helper()
+	query := fmt.Sprintf(`{"organizationId":%q,"filterByStatus":["ACTIVITY_STATUS_CONSENSUS_NEEDED"],"paginationOptions":{%s}}`, enginetest.Organization, pagination)
+	page, err := b.Engine.ListActivities(b.t.Context(), key.Sign(query))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, record := range page {
+		ids = append(ids, record.ID)
+	}
+	return ids
+}
+
+// TestWaitingIsBounded: a user has at most 100 that wait, an organization 1,000. A
+// voter pages through all of them, 100 at a time, each once and in order, from either
+// end; to one whom no rule counts there is none.
+func TestWaitingIsBounded(t *testing.T) {
+	b := newBallot(t)
+	ids := b.crowd()
+	if len(ids) != store.MaxList {
+		t.Fatalf("%d wait", len(ids))
+	}
+	var down, up []string
+	for page := b.list(b.ann, `"limit":"100"`); len(page) > 0; page = b.list(b.ann, fmt.Sprintf(`"limit":"100","before":%q`, down[len(down)-1])) {
+		if len(page) != activity.MaxPage {
+			t.Fatalf("a page of %d", len(page))
+		}
+		down = append(down, page...)
+	}
+	after := "0"
+	for page := b.list(b.ann, `"limit":"70","after":"0"`); len(page) > 0; page = b.list(b.ann, fmt.Sprintf(`"limit":"70","after":%q`, after)) {
+		after = page[0]
+		slices.Reverse(page)
+		up = append(up, page...)
+	}
+	if !slices.Equal(up, ids) {
+		t.Errorf("upwards, %d are listed, not the %d in order", len(up), len(ids))
+	}
+	slices.Reverse(down)
+	if !slices.Equal(down, ids) {
+		t.Errorf("downwards, %d are listed, not the %d in order", len(down), len(ids))
+	}
+	if seen := b.list(b.cid, `"limit":"100"`); len(seen) != 0 {
+		t.Errorf("a user whom no rule counts is shown %d", len(seen))
+	}
+	if seen := b.list(b.ann, ``); len(seen) != activity.DefaultPage {
+		t.Errorf("a page without a limit has %d", len(seen))
+	}
+	for _, limit := range []string{"0", "101", "-1", "1e2", "9999999999999999999999"} {
+		query := fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":%q}}`, enginetest.Organization, limit)
+		_, err := b.Engine.ListActivities(t.Context(), b.ann.Sign(query))
+		refusedWith(t, err, activity.ReasonRequestInvalid)
+	}
+}
+
+// TestPageGoesPastWhatIsNotShown: a reader who follows from an id on is not stopped by
+// a page of activities that they may not read.
+func TestPageGoesPastWhatIsNotShown(t *testing.T) {
+	b := newBallot(t)
+	b.policy.set(func(p *approvers) { p.groups[0].Tag = "board" })
+	for range 5 {
+		b.Clock.Advance(time.Millisecond)
+		b.submit()
+	}
+	b.policy.set(func(p *approvers) { p.groups[0].Tag = "finance" })
+	b.Clock.Advance(time.Millisecond)
+	mine := b.submit()
+	for _, pagination := range []string{`"limit":"2","after":"0"`, `"limit":"2"`} {
+		if seen := b.list(b.ann, pagination); !slices.Equal(seen, []string{mine.ID}) {
+			t.Errorf("%s: %q", pagination, seen)
+		}
+	}
+}
