@@ -1,0 +1,101 @@
+package evm
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/params"
+)
+
+// listed is an address as a public list has it. Chain 0: on every chain.
+type listed struct {
+	Source, Name, Address string
+	Chain                 uint64
+}
+
+// unlisted are known contracts that stand in no public list which a package manager
+// has, and where they are from.
+var unlisted = map[string]string{
+	"deposit contract on 17000":                  "Holesky's genesis block; go-ethereum 1.17 has no longer its configuration",
+	"withdrawal requests (EIP-7002) on 17000":    "EIP-7002",
+	"consolidation requests (EIP-7251) on 17000": "EIP-7251",
+	"WXDAI on 100": "Gnosis Chain's documentation",
+}
+
+// publicLists are the addresses in testdata/addresses.json, each with its source, and
+// go-ethereum's.
+func publicLists(t *testing.T) (all []listed) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/addresses.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, config := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig, params.HoodiChainConfig} {
+		for name, at := range map[string]string{
+			"deposit contract":                  config.DepositContractAddress.Hex(),
+			"withdrawal requests (EIP-7002)":    params.WithdrawalQueueAddress.Hex(),
+			"consolidation requests (EIP-7251)": params.ConsolidationQueueAddress.Hex(),
+		} {
+			all = append(all, listed{Source: "go-ethereum params", Name: name, Address: at, Chain: config.ChainID.Uint64()})
+		}
+	}
+	return all
+}
+
+// listName is what the lists call a contract.
+func listName(known *contract) string {
+	if slices.Contains(known.where, atWETH) {
+		return "wrapped native"
+	}
+	return known.name
+}
+
+// TestKnownAddressesAgainstPublicLists: each address that is built in stands in a list
+// that others wrote, for each of its chains, or in unlisted; and no list has another
+// address for it. Sepolia's deposit contract, which takes tokens, is not known.
+func TestKnownAddressesAgainstPublicLists(t *testing.T) {
+	lists := publicLists(t)
+	found := map[string]int{}
+	for at, known := range contracts {
+		chains := known.chains
+		if chains == nil {
+			chains = []uint64{0}
+		}
+		for _, chain := range chains {
+			name := fmt.Sprintf("%s on %d", known.name, chain)
+			has := slices.ContainsFunc(lists, func(l listed) bool {
+				return l.Name == listName(known) && l.Chain == chain && strings.EqualFold(l.Address, at.String())
+			})
+			if reason := unlisted[name]; has == (reason != "") {
+				t.Errorf("%s, %s: listed %v, unlisted says %q", name, at, has, reason)
+			}
+			found[known.name]++
+		}
+	}
+	for _, l := range lists {
+		known := contracts[hexAddress(l.Address)]
+		if known != nil && listName(known) != l.Name {
+			t.Errorf("%s: %s has %s as %s", l.Source, l.Address, l.Name, known.name)
+		}
+	}
+	t.Logf("%d contracts at %d addresses; %d are in no list", len(found), len(contracts), len(unlisted))
+}
+
+// TestListsHaveNoOtherAddress: where a contract is known on a chain, the lists have no
+// other address of it there.
+func TestListsHaveNoOtherAddress(t *testing.T) {
+	for _, l := range publicLists(t) {
+		for at, known := range contracts {
+			if listName(known) == l.Name && slices.Contains(known.chains, l.Chain) && !strings.EqualFold(l.Address, at.String()) {
+				t.Errorf("%s on %d: %s here, %s in %s", l.Name, l.Chain, at, l.Address, l.Source)
+			}
+		}
+	}
+}
