@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -111,8 +112,8 @@ func (s *signing) read(ctx context.Context, known chains.Names) (*activity.Readi
 		if texts[i], err = effects[i].MarshalJSON(); err != nil {
 			return nil, err
 		}
-		reading.Sentences = append(reading.Sentences, chains.Sentence(effects[i], known))
 	}
+	reading.Sentences = names.Sentences(effects, known)
 	reading.Effects = joined(texts)
 	texts = make([]json.RawMessage, len(s.prepared.reading))
 	for i := range s.prepared.reading {

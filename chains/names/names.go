@@ -15,6 +15,8 @@ package names
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -96,6 +98,15 @@ func (b *Book) Token(asset chains.Asset) (symbol string, decimals int, ok bool) 
 
 // Label implements chains.Names.
 func (b *Book) Label(party chains.Party) string { return b.labels[string(party.Address())] }
+
+// Labeled implements [Labeled].
+func (b *Book) Labeled() [][]byte {
+	var all [][]byte
+	for _, address := range slices.Sorted(maps.Keys(b.labels)) {
+		all = append(all, []byte(address))
+	}
+	return all
+}
 
 // decode reads an address into the chain's binary form.
 func decode(chain, address string) ([]byte, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
 	api "github.com/countersign-dev/countersign/client"
 )
 
@@ -86,11 +87,7 @@ func hazardsOf(review *activity.Review, seen []chains.Hazard) ([]chains.Hazard, 
 // where they are others, and what descriptors read.
 func resolvedFields(review *activity.Review, seen []chains.Effect, known chains.Names) []chains.Field {
 	var fields []chains.Field
-	own := make([]string, len(seen))
-	for i := range seen {
-		own[i] = chains.Sentence(seen[i], known)
-	}
-	if !slices.Equal(own, review.Sentences) {
+	if !slices.Equal(names.Sentences(seen, known), review.Sentences) {
 		var lines []chains.Field
 		for i, sentence := range review.Sentences {
 			lines = append(lines, chains.Text(fmt.Sprint(i+1), sentence))

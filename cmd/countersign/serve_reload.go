@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -136,6 +137,14 @@ func (l *live) Token(asset chains.Asset) (symbol string, decimals int, ok bool) 
 
 // Label implements chains.Names.
 func (l *live) Label(party chains.Party) string { return l.current.Load().known.names().Label(party) }
+
+// Labeled implements names.Labeled.
+func (l *live) Labeled() [][]byte {
+	if labeled, ok := l.current.Load().known.names().(names.Labeled); ok {
+		return labeled.Labeled()
+	}
+	return nil
+}
 
 // tlsConfig serves whatever certificate is current; nil without TLS.
 func (l *live) tlsConfig() *tls.Config {

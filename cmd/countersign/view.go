@@ -60,8 +60,8 @@ func (v view) render(w io.Writer) error {
 	if effects == nil {
 		effects = v.summary.Effects
 	}
-	for _, effect := range effects {
-		fmt.Fprintln(&text, chains.Wrap(chains.Sentence(effect, v.names), 0))
+	for _, sentence := range names.Sentences(effects, v.names) {
+		fmt.Fprintln(&text, chains.Wrap(sentence, 0))
 	}
 	if err := chains.Render(&text, []chains.Field{chains.List(v.summary.Chain+" "+v.what(), fields...)}); err != nil {
 		return err

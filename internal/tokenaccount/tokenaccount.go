@@ -1,0 +1,59 @@
+// Package tokenaccount derives the associated token accounts of Solana: the accounts
+// that a wallet has for a mint. Whoever has wallet, mint and token program derives the
+// same address; which wallet an account is of cannot be read from it.
+package tokenaccount
+
+import (
+	"crypto/sha256"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+	"github.com/oasisprotocol/curve25519-voi/curve"
+)
+
+// Size is the length of an address, in bytes.
+const Size = 32
+
+// Programs of Solana, as addresses.
+var (
+	tokenProgram     = string(base58.Decode("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"))
+	token2022Program = string(base58.Decode("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"))
+	associatedToken  = string(base58.Decode("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"))
+)
+
+// Of returns the associated token accounts of a wallet for a mint, addresses of 32
+// bytes: one for each token program, as an effect does not always say which it is.
+func Of(wallet, mint string) []string {
+	var accounts []string
+	for _, program := range []string{tokenProgram, token2022Program} {
+		if derived, ok := programAddress(associatedToken, wallet, program, mint); ok {
+			accounts = append(accounts, derived)
+		}
+	}
+	return accounts
+}
+
+// programAddress derives an address from seeds, as find_program_address does:
+// SHA-256(seeds ‖ bump ‖ program ‖ "ProgramDerivedAddress") for the largest bump
+// whose result is no point of the curve.
+func programAddress(program string, seeds ...string) (derived string, ok bool) {
+	var joined string
+	for _, seed := range seeds {
+		joined += seed
+	}
+	for bump := 255; bump >= 0; bump-- {
+		digest := sha256.Sum256([]byte(joined + string([]byte{byte(bump)}) + program + "ProgramDerivedAddress"))
+		if !isCurvePoint(digest) {
+			return string(digest[:]), true
+		}
+	}
+	return "", false
+}
+
+func isCurvePoint(encoded [32]byte) bool {
+	var compressed curve.CompressedEdwardsY
+	if _, err := compressed.SetBytes(encoded[:]); err != nil {
+		return false
+	}
+	_, err := new(curve.EdwardsPoint).SetCompressedY(&compressed)
+	return err == nil
+}
