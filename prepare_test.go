@@ -1,0 +1,146 @@
+package countersign_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+func TestPrepareTransaction(t *testing.T) {
+	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
+	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := prepared.KeyIDs(); !slices.Equal(ids, []string{"vector key"}) {
+		t.Errorf("keys %v", ids)
+	}
+	if hazards := prepared.Hazards(); len(hazards) != 1 || hazards[0].Name != ethereum.HazardNoChainID {
+		t.Errorf("hazards %v", hazards)
+	}
+	if view := prepared.SignerView(); len(view) == 0 || view[0].Label != "from" || view[0].Value != vectorAddr {
+		t.Errorf("signer view %v", view)
+	}
+	inspected, err := countersign.Inspect(activity.TransactionTypeEthereum, legacy, countersign.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if prepared.Summary().Digest() != inspected.Summary.Digest() {
+		t.Error("the summary differs between inspection and preparation")
+	}
+	direct, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := prepared.Sign(t.Context()); err != nil || got != direct {
+			t.Errorf("%v, %v, want %v", got, err, direct)
+		}
+	}
+}
+
+func TestInspectRefuses(t *testing.T) {
+	_, err := countersign.Inspect(activity.TransactionTypeEthereum, transfer+"00", countersign.Limits{})
+	checkError(t, err, activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
+		"ethereum: at byte 42: 1 byte trailing after the list of fields")
+}
+
+func TestAddresses(t *testing.T) {
+	_, keys := newEngine(t, countersign.Config{})
+	key, err := keys.Find(t.Context(), org, keystore.ByID("vector key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, address := range countersign.Addresses(key.PublicKey()) {
+		found = found || address.Address == vectorAddr
+	}
+	if !found {
+		t.Errorf("%v lacks %s", countersign.Addresses(key.PublicKey()), vectorAddr)
+	}
+}
+
+type walletOf struct {
+	*memory.Store
+	wallet keystore.Wallet
+}
+
+func (w walletOf) FindWallet(_ context.Context, organizationID, idOrName string) (keystore.Wallet, error) {
+	if organizationID != org || idOrName != w.wallet.ID && idOrName != w.wallet.Name {
+		return keystore.Wallet{}, keystore.ErrKeyNotFound
+	}
+	return w.wallet, nil
+}
+
+func (w walletOf) WalletOf(_ context.Context, organizationID, keyID string) (keystore.Wallet, error) {
+	if _, ok := w.wallet.Account(keyID); !ok || organizationID != org {
+		return keystore.Wallet{}, keystore.ErrKeyNotFound
+	}
+	return w.wallet, nil
+}
+
+func TestSignWithWallet(t *testing.T) {
+	keys := memory.New()
+	wallet := keystore.Wallet{ID: "w", Name: "treasury"}
+	add := func(curve keystore.Curve, secret byte, path string) {
+		info, err := keys.Add(t.Context(), org, keystore.NewKey{Name: path, Curve: curve, Secret: bytes.Repeat([]byte{secret}, keystore.SecretSize)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wallet.Accounts = append(wallet.Accounts, keystore.Account{KeyInfo: info, Path: path})
+	}
+	add(keystore.CurveSecp256k1, 0x46, "m/44'/60'/0'/0/0")
+	add(keystore.CurveEd25519, 0x46, "m/44'/501'/0'/0'")
+	prepare := func(unsigned string) (*countersign.PreparedTransaction, error) {
+		engine, err := countersign.New(countersign.Config{Keystore: walletOf{keys, wallet}, AllowHazards: []string{countersign.AllHazards}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return engine.PrepareTransaction(t.Context(), org, ethereumIntent("treasury", unsigned))
+	}
+	prepared, err := prepare(transfer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signers, err := prepared.Keys(t.Context())
+	if err != nil || len(signers) != 1 || signers[0].WalletName != "treasury" || signers[0].Path != "m/44'/60'/0'/0/0" || signers[0].Name == "" {
+		t.Errorf("keys %+v, %v", signers, err)
+	}
+	effects, err := prepared.Effects(t.Context())
+	if err != nil || slices.ContainsFunc(effects, func(effect chains.Effect) bool { return effect.Change }) {
+		t.Errorf("effects %+v, %v", effects, err)
+	}
+
+	add(keystore.CurveSecp256k1, 0x47, "m/44'/60'/0'/0/1")
+	if _, err := prepare(transfer); err == nil || !strings.Contains(err.Error(), "2 of the wallet's keys could sign: name one by its address or id") {
+		t.Errorf("two keys: %v", err)
+	}
+	checkChange(t, walletOf{keys, wallet})
+}
+
+func checkChange(t *testing.T, keys walletOf) {
+	engine, err := countersign.New(countersign.Config{Keystore: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := countersign.Addresses(keys.wallet.Accounts[2].PublicKey)[0].Address
+	unsigned := strings.Replace(transfer, "08d2b0a37f869ff76bacb5bab3278e26ab7067b7", strings.ToLower(second[2:]), 1)
+	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(keys.wallet.Accounts[0].ID, unsigned))
+	if err != nil {
+		t.Fatal(err)
+	}
+	effects, err := prepared.Effects(t.Context())
+	change := slices.IndexFunc(effects, func(effect chains.Effect) bool { return effect.Change })
+	if err != nil || change < 0 || effects[change].Kind != chains.KindTransfer || effects[change].To.String() != second {
+		t.Errorf("effects %+v, %v", effects, err)
+	}
+}
