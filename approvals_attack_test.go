@@ -9,7 +9,8 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/store/postgres"
 )
 
 // TestRemovedVoter: a vote whose voter is gone, or has lost the tag, does not
@@ -171,11 +172,67 @@ func TestBusyKey(t *testing.T) {
 	b.is(found, activity.StatusCompleted)
 }
 
+// TestRacingRejection: the last vote comes to one node while the submitter withdraws on
+// another. One of both is the outcome, the same to everyone, and nothing is signed that
+// was withdrawn.
+func TestRacingRejection(t *testing.T) {
+	b := newBallot(t, withSharedMemory)
+	other := b.Second(t)
+	outcomes := map[activity.Status]int{}
+	for range 50 {
+		b.Clock.Advance(time.Millisecond)
+		before := b.Signing.Signatures.Load()
+		record, err := b.Submit(t, enginetest.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.approve(b.ann, record)
+		approval := b.ben.Sign(b.body(activity.TypeApproveActivity, record, ""))
+		withdrawal := b.APIKey.Sign(b.body(activity.TypeRejectActivity, record, ""))
+		var both sync.WaitGroup
+		for engine, sent := range map[*countersign.Engine]countersign.SignedBody{b.Engine: approval, other: withdrawal} {
+			both.Go(func() {
+				if _, err := engine.Submit(t.Context(), sent); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		found, made := b.found(record), b.Signing.Signatures.Load()-before
+		if want := map[activity.Status]int64{activity.StatusCompleted: 1, activity.StatusRejected: 0}; made != want[found.Status] || found.Status.Waits() {
+			t.Fatalf("%s, with %d signatures", found.Status, made)
+		}
+		outcomes[found.Status]++
+	}
+	t.Log(outcomes)
+}
+
 // TestRacingVotes: two voters on two nodes send their votes, over and over, at the
 // same time: one signature, and every answer is the activity.
 func TestRacingVotes(t *testing.T) {
-	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
-	other := b.Second(t)
+	t.Run("memory", func(t *testing.T) {
+		b := newBallot(t, withSharedMemory)
+		b.race(b.Second(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		testenv.Slow(t)
+		dsn := testenv.Postgres(t).DSN
+		open := func(config *countersign.Config) {
+			opened, err := postgres.Open(t.Context(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Store = opened
+		}
+		b := newBallot(t, open)
+		open(&b.Config)
+		b.race(b.Second(t))
+	})
+}
+
+// race has the votes for one activity come to two nodes.
+func (b *ballot) race(other *countersign.Engine) {
+	t := b.t
 	waiting := b.submit()
 	var all sync.WaitGroup
 	answers := make(chan *activity.Record, 64)

@@ -126,50 +126,6 @@ func TestVotesThatDoNotCount(t *testing.T) {
 	}
 }
 
-// TestTwoTabs: a second vote of the same user in another tab, over a list that is
-// out of date, does not count twice.
-func TestTwoTabs(t *testing.T) {
-	h, browser := newHouse(t), newBrowser(t)
-	waiting := h.submit()
-	page := newTab(t, browser, true)
-	h.open(page)
-	h.enroll(page, "eve")
-	h.open(page)
-	page.list()
-	if said := page.click("approve"); !strings.HasPrefix(said, "Approved.") {
-		t.Fatalf("the page says %q", said)
-	}
-	h.open(page)
-	page.list()
-	if buttons := evaluate[int](page, `document.querySelectorAll("button.approve").length`); buttons != 0 {
-		t.Error("a user who has approved may approve again")
-	}
-	if got := h.read(waiting.ID); got.Status != activity.StatusConsensusNeeded || len(got.Votes) != 2 {
-		t.Errorf("the activity is %s with %d votes", got.Status, len(got.Votes))
-	}
-}
-
-// TestOtherOrigin: a passkey of the page used from another origin is no vote.
-func TestOtherOrigin(t *testing.T) {
-	h, browser := newHouse(t), newBrowser(t)
-	h.submit()
-	page := newTab(t, browser, true)
-	h.open(page)
-	h.enroll(page, "eve")
-	h.mu.Lock()
-	h.passkeys["eve"][0].Origins = []string{"http://localhost:1"} // as if the page were elsewhere
-	h.mu.Unlock()
-	h.register()
-	h.open(page)
-	page.list()
-	if said := page.text("#status"); !strings.Contains(strings.ToLower(said), "stamp") && !strings.Contains(said, "signature") {
-		t.Errorf("the page says %q", said)
-	}
-	if shown := evaluate[int](page, `document.querySelectorAll("article").length`); shown != 0 {
-		t.Errorf("%d activities are shown", shown)
-	}
-}
-
 // TestAccessibility: axe-core finds no violation, in light and dark, wide and as
 // narrow as a phone, with an activity on the page; and every control can be reached
 // with the keyboard.

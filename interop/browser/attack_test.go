@@ -1,0 +1,170 @@
+package browser_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/httpapi/console"
+)
+
+// enlisted is a tab in which eve has registered a passkey and opened the list.
+func (h *house) enlisted(t *testing.T) *tab {
+	t.Helper()
+	page := newTab(t, newBrowser(t), true)
+	h.open(page)
+	h.enroll(page, "eve")
+	h.open(page)
+	page.list()
+	return page
+}
+
+// waits expects that an activity waits, with so many votes.
+func (h *house) waits(id string, votes int) {
+	h.t.Helper()
+	got := h.read(id)
+	if got.Status != activity.StatusConsensusNeeded || len(got.Votes) != votes || h.Signing.Signatures.Load() != 0 {
+		h.t.Errorf("the activity is %s with %d votes, and %d signatures were made", got.Status, len(got.Votes), h.Signing.Signatures.Load())
+	}
+}
+
+// touches is how often the passkey of a tab has signed.
+func (p *tab) touches() int64 {
+	p.t.Helper()
+	return p.passkey().SignCount
+}
+
+func (p *tab) passkey() *webauthn.Credential {
+	p.t.Helper()
+	var found []*webauthn.Credential
+	p.run(chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		found, err = webauthn.GetCredentials(p.authenticator).Do(ctx)
+		return err
+	}))
+	if len(found) != 1 {
+		p.t.Fatalf("the authenticator has %d passkeys", len(found))
+	}
+	return found[0]
+}
+
+// TestTouches: one for the list, however often it is refreshed, and one for each vote.
+func TestTouches(t *testing.T) {
+	h := newHouse(t)
+	h.submit()
+	page := h.enlisted(t)
+	before := page.touches()
+	for range 3 {
+		page.run(chromedp.Evaluate("document.getElementById('status').textContent = ''", nil), chromedp.Click("#refresh", chromedp.ByQuery))
+		page.await("document.getElementById('status').textContent !== ''")
+	}
+	if after := page.touches(); after != before {
+		t.Errorf("%d touches to refresh the list", after-before)
+	}
+	if said := page.click("approve"); !strings.HasPrefix(said, "Approved.") {
+		t.Fatalf("the page says %q", said)
+	}
+	if after := page.touches(); after != before+1 || len(h.votes()) != 1 {
+		t.Errorf("%d touches and %d votes, want one of each", after-before, len(h.votes()))
+	}
+}
+
+// TestTwoTabs: two tabs of one user show the same list, and each has a button. The
+// second vote takes the place of the first, and fills no second one.
+func TestTwoTabs(t *testing.T) {
+	h := newHouse(t)
+	waiting := h.submit()
+	one := h.enlisted(t)
+	other := newTab(t, one.ctx, true)
+	credential := one.passkey()
+	other.run(webauthn.AddCredential(other.authenticator, credential))
+	h.open(other)
+	other.list()
+	for _, page := range []*tab{one, other} {
+		if said := page.click("approve"); !strings.HasPrefix(said, "Approved.") {
+			t.Fatalf("the page says %q", said)
+		}
+		h.waits(waiting.ID, 2)
+	}
+	h.open(one)
+	one.list()
+	if buttons := evaluate[int](one, `document.querySelectorAll("button.approve").length`); buttons != 0 {
+		t.Error("a user who has approved may approve again")
+	}
+	if len(h.votes()) != 2 {
+		t.Errorf("%d votes were sent, want one of each tab", len(h.votes()))
+	}
+}
+
+// TestPhishedVote: a copy of the page at another origin of the same domain, in front of
+// the real server, shows the real activity and has it approved. The passkey signs, and
+// the server refuses the vote: it is of another origin.
+func TestPhishedVote(t *testing.T) {
+	h := newHouse(t)
+	waiting := h.submit()
+	page := h.enlisted(t)
+	h.open(page)
+	phisher := httptest.NewUnstartedServer(nil)
+	_, port, _ := strings.Cut(phisher.Listener.Addr().String(), ":")
+	copied, err := console.New(console.Options{Origin: "http://localhost:" + port, RPID: "localhost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := url.Parse(h.server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(console.Path, copied)
+	mux.Handle("/", httputil.NewSingleHostReverseProxy(real))
+	mux.HandleFunc("/public/v1/query/list_activities", func(w http.ResponseWriter, r *http.Request) {
+		found, err := h.Engine.ListActivities(r.Context(), h.ann.Sign(`{"organizationId":"`+enginetest.Organization+`"}`))
+		if err != nil {
+			t.Error(err)
+		}
+		_ = activity.Activities(found).WriteAnswer(w)
+	})
+	phisher.Config.Handler = mux
+	phisher.Start()
+	t.Cleanup(phisher.Close)
+	page.run(chromedp.Navigate("http://localhost:" + port + console.Path + "#organization=" + enginetest.Organization))
+	page.await("document.body.dataset.ready")
+	page.list()
+	before := page.touches()
+	if said := page.click("approve"); !strings.Contains(said, "stamp") && !strings.Contains(said, "signature") {
+		t.Errorf("the page says %q", said)
+	}
+	if votes := h.votes(); page.touches() != before+1 || len(votes) != 1 || votes[0].stamp == "" {
+		t.Fatalf("the passkey has signed %d times, and %d votes came: no phishing was tried", page.touches()-before, len(votes))
+	}
+	h.waits(waiting.ID, 1)
+}
+
+// TestVoteWithoutVerification: a page that was changed so that it does not ask for the
+// verification of its user gets a signature out of the authenticator, and no vote.
+func TestVoteWithoutVerification(t *testing.T) {
+	h := newHouse(t)
+	waiting := h.submit()
+	page := h.enlisted(t)
+	page.unverify()
+	page.run(chromedp.Evaluate(`(() => {
+		const get = navigator.credentials.get.bind(navigator.credentials);
+		navigator.credentials.get = (options) => get({ publicKey: { ...options.publicKey, userVerification: "discouraged" } });
+	})()`, nil))
+	before := page.touches()
+	if said := page.click("approve"); !strings.Contains(said, "stamp") && !strings.Contains(said, "signature") {
+		t.Errorf("the page says %q", said)
+	}
+	if votes := h.votes(); page.touches() != before+1 || len(votes) != 1 {
+		t.Fatalf("the passkey has signed %d times, and %d votes came", page.touches()-before, len(votes))
+	}
+	h.waits(waiting.ID, 1)
+}
