@@ -104,13 +104,7 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if c.check {
-		if err := checkPolicies(configured); err != nil {
-			return err
-		}
-		return printJSON(cmd.OutOrStdout(), struct {
-			Config        string `json:"config"`
-			Organizations int    `json:"organizations"`
-		}{configured.Path, len(configured.Organizations)})
+		return c.report(cmd, configured)
 	}
 	reloads := make(chan os.Signal, 1)
 	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
@@ -126,22 +120,9 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer at.close()
-	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
-	keys.use(configured)
-	var kept store.Store
-	engine, err := openEngine(cmd, &keys, func(made *countersign.Config) {
-		made.Logger, made.Observer, made.Directory, made.Names = c.log, seen, &changing, &changing
-		watchKeys(seen, made.Keystore)
-		if configured.Descriptors != nil {
-			made.Descriptors = &changing
-		}
-		changing.policies, _ = made.Policy.(*loadedPolicies)
-	}, func(opened store.Store) { kept = opened })
+	engine, kept, err := c.open(cmd, configured, &changing, seen)
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil // told to stop before it began: nothing is under way
-	}
-	if errors.Is(err, pkcs11.ErrPIN) {
-		return &lockedError{err}
 	}
 	if err != nil {
 		return err
@@ -162,6 +143,36 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	seen.Describe(build.Version, build.Commit, build.Go, changing.expiry)
 	admin := httpapi.NewServer(c.unlessDraining(httpapi.Admin(engine, seen.Handler())))
 	return c.serve(cmd, at, api, admin, reloads, &changing)
+}
+
+// report is what --check prints of a configuration with which serve would start.
+func (c *serveCommand) report(cmd *cobra.Command, configured *config.Config) error {
+	if err := checkPolicies(configured); err != nil {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), struct {
+		Config        string `json:"config"`
+		Organizations int    `json:"organizations"`
+	}{configured.Path, len(configured.Organizations)})
+}
+
+// open opens the engine, which asks what is current at each request, and returns its
+// store too.
+func (c *serveCommand) open(cmd *cobra.Command, configured *config.Config, changing *live, seen *metrics.Metrics) (engine *countersign.Engine, kept store.Store, err error) {
+	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
+	keys.use(configured)
+	engine, err = openEngine(cmd, &keys, func(made *countersign.Config) {
+		made.Logger, made.Observer, made.Directory, made.Names = c.log, seen, changing, changing
+		watchKeys(seen, made.Keystore)
+		if configured.Descriptors != nil {
+			made.Descriptors = changing
+		}
+		changing.policies, _ = made.Policy.(*loadedPolicies)
+	}, func(opened store.Store) { kept = opened })
+	if errors.Is(err, pkcs11.ErrPIN) {
+		err = &lockedError{err}
+	}
+	return engine, kept, err
 }
 
 // options are those of the API's handler.

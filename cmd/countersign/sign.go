@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,6 +142,57 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if c.request.in != "" {
 		return c.signRequest(cmd)
 	}
+	limits, err := c.check(cmd)
+	switch {
+	case err != nil:
+		return err
+	case c.jsonl:
+		return c.signLines(cmd)
+	case c.message == bip322:
+		return c.signBitcoinMessage(cmd)
+	case c.message != "":
+		return c.signMessage(cmd)
+	}
+	read, err := readTransactionAs(cmd, c.kind, "", limits)
+	if err != nil {
+		return err
+	}
+	c.encoding = read.encoding
+	return c.signOne(cmd, activity.SignTransactionIntent{Type: read.kind, SignWith: c.signWith, UnsignedTransaction: read.text})
+}
+
+// check refuses flags that do not go together, before anything is read.
+func (c *signCommand) check(cmd *cobra.Command) (countersign.Limits, error) {
+	limits, err := c.network.limits()
+	err = cmp.Or(c.checkRequestFlags(cmd), c.at.check(), checkHazardNames(c.allow), err)
+	one := !c.jsonl && c.message == ""
+	switch {
+	case err != nil:
+		return limits, err
+	case c.finalize && (c.jsonl || !isBitcoin(c.kind)):
+		return limits, usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
+	case c.message != "" && (c.kind != "" || c.jsonl):
+		return limits, usagef("--message goes with neither --type nor --jsonl: a line of --jsonl says itself what it is")
+	case !c.jsonl && cmd.Flags().Changed("workers"):
+		return limits, usagef("--workers goes with --jsonl: one transaction has one signer")
+	}
+	if err := c.bitcoin.check(c.message); err != nil || !one {
+		return limits, err
+	}
+	if c.kind != "" {
+		if _, err := parseType(c.kind); err != nil {
+			return limits, err
+		}
+	}
+	if c.signWith == "" {
+		return limits, usagef("--sign-with is missing: an address of the key, or its id")
+	}
+	return limits, nil
+}
+
+// checkRequestFlags refuses what goes with a stamped request, and codes that would not
+// say what they are.
+func (c *signCommand) checkRequestFlags(cmd *cobra.Command) error {
 	for _, name := range []string{"out", "out-signed", "vote", "max-request-age", "any-request-time"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s goes with --request", name)
@@ -149,54 +201,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	if c.qr.wanted() && (c.jsonl || !isBitcoin(c.kind) || c.finalize) {
 		return usagef("--qr goes with --request, with --scan, and with a PSBT: for the rest there is no type of code that says what it is")
 	}
-	if err := c.at.check(); err != nil {
-		return err
-	}
-	if err := checkHazardNames(c.allow); err != nil {
-		return err
-	}
-	if _, err := c.network.limits(); err != nil {
-		return err
-	}
-	if c.finalize && (c.jsonl || !isBitcoin(c.kind)) {
-		return usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
-	}
-	if c.message != "" && (c.kind != "" || c.jsonl) {
-		return usagef("--message goes with neither --type nor --jsonl: a line of --jsonl says itself what it is")
-	}
-	if err := c.bitcoin.check(c.message); err != nil {
-		return err
-	}
-	if c.jsonl {
-		return c.signLines(cmd)
-	}
-	if cmd.Flags().Changed("workers") {
-		return usagef("--workers goes with --jsonl: one transaction has one signer")
-	}
-	if c.message == bip322 {
-		return c.signBitcoinMessage(cmd)
-	}
-	if c.message != "" {
-		return c.signMessage(cmd)
-	}
-	if c.kind != "" {
-		if _, err := parseType(c.kind); err != nil {
-			return err
-		}
-	}
-	if c.signWith == "" {
-		return usagef("--sign-with is missing: an address of the key, or its id")
-	}
-	limits, err := c.network.limits()
-	if err != nil {
-		return err
-	}
-	read, err := readTransactionAs(cmd, c.kind, "", limits)
-	if err != nil {
-		return err
-	}
-	c.encoding = read.encoding
-	return c.signOne(cmd, activity.SignTransactionIntent{Type: read.kind, SignWith: c.signWith, UnsignedTransaction: read.text})
+	return nil
 }
 
 // engine makes the engine over the keystore. The caller closes it.
