@@ -19,6 +19,7 @@ func TestHSMScripts(t *testing.T) {
 	testenv.Slow(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/hsm",
+		Cmds:                scriptCommands,
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {

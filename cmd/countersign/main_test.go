@@ -65,18 +65,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// scriptCommands are the commands of the scripts that are no programs.
+var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
+	"exits":    exits,
+	"member":   setMember,
+	"serving":  setURL,
+	"body":     writeBody,
+	"walletid": walletID,
+}
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
-			"member":   setMember,
-			"serving":  setURL,
-			"body":     writeBody,
-			"walletid": walletID,
-		},
+		Cmds:                scriptCommands,
 		Setup: func(env *testscript.Env) error {
 			makeFixture(t, env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))

@@ -42,6 +42,7 @@ missing() {
 	wants 'command -v chromium' chromium chromium chromium chromium chromium
 	wants 'command -v openssl' openssl openssl openssl openssl openssl
 	wants 'command -v softhsm2-util' softhsm2-util softhsm2 softhsm softhsm softhsm
+	wants 'command -v pkcs11-tool' pkcs11-tool opensc opensc opensc opensc
 	wants 'command -v p11-kit' p11-kit 'p11-kit p11-kit-modules' 'p11-kit p11-kit-server' 'p11-kit p11-kit-server' p11-kit
 	wants 'command -v node && command -v npm' node 'nodejs npm' nodejs 'nodejs npm' node
 	# Debian keeps the server's programs out of PATH.
