@@ -10,10 +10,10 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// call is a request without a stamp that a Decider judges as Config.Submitter: the
-// process that embeds the engine asks. Sign takes it down the road of a submitted
-// request, from step 5 on: it is judged anew, takes a lease with its charges under a
-// fingerprint of its own, signs, and is recorded with the scheme LOCAL.
+// call is a request without a stamp by Config.Submitter: the process that embeds the
+// engine asks. Sign takes it down the road of a submitted request, from step 5 on: it
+// is decided anew, takes a lease with its charges under a fingerprint of its own,
+// signs, and is recorded with the scheme LOCAL.
 type call struct {
 	engine *Engine
 	by     *caller
@@ -29,10 +29,10 @@ type call struct {
 // same call in the same millisecond.
 const maxCallTries = 100
 
-// callOf returns the call that Sign carries out; nil if there is nothing to record or
-// to charge: without a Decider or a Store.
+// callOf returns the call that Sign carries out; nil without a Store, where nothing
+// can be charged or recorded.
 func (e *Engine) callOf(by *caller, intent activity.Intent) *call {
-	if _, ok := e.config.Policy.(Decider); !ok || e.config.Store == nil {
+	if e.config.Store == nil {
 		return nil
 	}
 	return &call{engine: e, by: by, intent: intent}

@@ -155,6 +155,25 @@ func TestCallIsRecorded(t *testing.T) {
 	}
 }
 
+// TestCallIsRecordedWithoutPolicy: a submitter and a store are enough for a record.
+func TestCallIsRecordedWithoutPolicy(t *testing.T) {
+	for name := range callsOf(nil) {
+		t.Run(name, func(t *testing.T) {
+			f := enginetest.New(t, func(config *countersign.Config) { config.Submitter, config.Store = &machine, memory.New(0) })
+			if err := callsOf(f.Engine)[name](t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			record := onlyRecord(t, f.Config.Store)
+			if vote := record.Submitter(); vote.Scheme != activity.SchemeLocal || vote.UserID != machine.ID {
+				t.Errorf("the vote is %+v", vote)
+			}
+			if record.Status != activity.StatusCompleted || len(record.Decision.Rules) != 0 {
+				t.Errorf("recorded %s, %+v", record.Status, record.Decision)
+			}
+		})
+	}
+}
+
 // onlyRecord returns the one activity of the fixture's organization.
 func onlyRecord(t *testing.T, opened store.Store) *activity.Record {
 	t.Helper()

@@ -61,11 +61,12 @@ type Config struct {
 	// that it is registered for.
 	Policy Policy
 
-	// Submitter is the user that calls without a stamp are judged as:
-	// SignTransaction and PrepareTransaction. Under a Policy that is a Decider they
-	// are charged to its limits and recorded in Store, with the scheme LOCAL; what
-	// needs approvals is refused. Default: with a Policy those calls are refused,
-	// as a Policy judges users.
+	// Submitter is the user that calls without a stamp are judged and recorded as:
+	// SignTransaction, SignMessage and the others that take an intent. They are
+	// recorded in Store, with the scheme LOCAL, and charged to the limits of a
+	// Policy that is a Decider; what needs approvals is refused. Default: those
+	// calls are not recorded, and with a Policy, which judges users, they are
+	// refused.
 	Submitter *User
 
 	// Store keeps the activities, and counts limits. The engine closes it.

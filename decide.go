@@ -116,17 +116,17 @@ func (e *Engine) checkSubmitter() error {
 		"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
 }
 
-// decideCall is step 5 of a call without a stamp. What a Decider judges is judged
-// anew when it is signed: see call. spent is as in decide.
+// decideCall is step 5 of a call without a stamp. What has a submitter is decided
+// anew when it is signed, and recorded: see call. spent is as in decide.
 func (e *Engine) decideCall(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction, spent SpentReader) error {
-	if err := e.checkSubmitter(); err != nil || e.config.Policy == nil && len(prepared.hazards) == 0 {
+	if err := e.checkSubmitter(); err != nil || e.config.Submitter == nil && len(prepared.hazards) == 0 {
 		return err
 	}
 	organization, err := e.organizationOf(ctx, organizationID)
 	if err != nil {
 		return err
 	}
-	if e.config.Policy == nil {
+	if e.config.Submitter == nil {
 		return e.refuseHazards(intent, organization, prepared.hazards, nil)
 	}
 	by, task, now := e.localCaller(organization, organizationID), &signing{prepared: prepared}, e.config.Now()

@@ -85,8 +85,8 @@ func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.hazards }
 // KeyIDs returns the ids of the keys that will sign.
 func (p *PreparedTransaction) KeyIDs() []string { return p.signing.KeyIDs() }
 
-// Sign signs the transaction. Under a Policy that is a [Decider] it is judged again,
-// charged to its limits and recorded in Config.Store; what has been signed is then
+// Sign signs the transaction. With a Config.Submitter it is judged again, charged to
+// the limits of the policy and recorded in Config.Store; what has been signed is then
 // answered from the record, so that a second Sign is charged nothing.
 func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactionResult, error) {
 	if p.call == nil {

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/ur"
 )
@@ -84,6 +87,43 @@ func TestEthSignRequest(t *testing.T) {
 	if stdout, _, status := scanned(t, ethRequest(t).Message(), "n\n"); status != exitFailure || stdout != "" {
 		t.Errorf("signed without a yes: %s", stdout)
 	}
+}
+
+// TestForeignIsRecorded: what another wallet asked for is on record and in the log with
+// --config, though no policy judges it, for the person at the terminal or the user of
+// --as. What was not said yes to is not.
+func TestForeignIsRecorded(t *testing.T) {
+	const configuration = "made/countersign.yaml"
+	s := &session{t: t, dir: t.TempDir()}
+	s.must(nil, "init", "made")
+	s.must([]byte(fixtureSecret+"\n"), "keys", "import", "--config", configuration, "--curve", "CURVE_SECP256K1")
+	code := strings.ToUpper(ethRequest(t).Message().String())
+	for _, call := range []struct {
+		answer string
+		args   []string
+		users  []string // of the records afterwards, the newest first
+	}{
+		{"n\n", nil, nil},
+		{"y\n", nil, []string{terminalUser}},
+		{"y\n", []string{"--as", "admin"}, []string{"admin", terminalUser}},
+	} {
+		_, stderr, status := s.scanned(code, call.answer, append([]string{"--config", configuration}, call.args...)...)
+		if (status == exitSuccess) != (call.answer == "y\n") {
+			t.Fatalf("exit status %d: %s", status, stderr)
+		}
+		var users []string
+		for line := range bytes.Lines(s.must(nil, "activities", "list", "--config", configuration, "--json")) {
+			var record activityLine
+			if err := json.Unmarshal(line, &record); err != nil || record.Status != activity.StatusCompleted {
+				t.Fatalf("recorded %s: %v", line, err)
+			}
+			users = append(users, record.User)
+		}
+		if !slices.Equal(users, call.users) {
+			t.Errorf("on record: %q, want %q", users, call.users)
+		}
+	}
+	s.must(nil, "log", "verify", "--config", configuration)
 }
 
 // TestEthSignRequestLegacy: all that is behind s is v, which has the chain (EIP-155):

@@ -61,9 +61,10 @@ for the network and not the PSBT; of a BIP-322 message, its signature.
 A transaction that is well-formed but dangerous is refused with the names of its
 hazards. --allow NAME allows one of them, --allow all allows all.
 
---config: where the organization has a policy, it judges the user that --as names,
-charges its limits, and the store keeps the record, with the scheme LOCAL for there is
-no stamp. --keystore without --config is outside any policy.
+--config --as USER: the store keeps the record, with that user and the scheme LOCAL,
+for there is no stamp. Where the organization has a policy, --as is required: the
+policy judges the user, and its limits are charged. --keystore without --config is
+outside any policy, and nothing is recorded.
 
 --message KIND: a message in place of a transaction; the answer is one line of JSON,
 {"r","s","v","signature"}. Standard input is, for eip712, JSON {types, primaryType,
@@ -101,7 +102,7 @@ stamped request needs --config, and so does a vote on one that waits (from
 'countersign approve --scan --qr'), one a call. Requests of other wallets (psbt, crypto-psbt,
 eth-sign-request, sol-sign-request, tron-sign-request; transactions and messages)
 have no stamp: only the person at the terminal says yes to them, and --yes is
-refused.`),
+refused. With --config they are recorded as well, for the user of --as or "terminal".`),
 		Example: paragraphs(`
   countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
       --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 < transaction.hex > signed.hex
@@ -120,7 +121,7 @@ refused.`),
 	c.bitcoin.register(flags)
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` that may be signed, by name, or all; can be repeated")
-	flags.StringVar(&c.as, "as", "", "`USER` that the policy of --config judges, by name or id")
+	flags.StringVar(&c.as, "as", "", "`USER` of --config who signs, by name or id: recorded, and judged by the policy")
 	flags.BoolVar(&c.yes, "yes", false, "sign without asking for confirmation")
 	flags.BoolVar(&c.jsonl, "jsonl", false, "sign many transactions, one JSON object a line")
 	flags.BoolVar(&c.finalize, "finalize", false, "Bitcoin: print the network transaction and not the PSBT")
@@ -207,7 +208,7 @@ func (c *signCommand) checkRequestFlags(cmd *cobra.Command) error {
 // engine makes the engine over the keystore. The caller closes it.
 func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
 	if c.as != "" && c.at.configFile == "" {
-		return nil, usagef("--as goes with --config, whose policy judges the user")
+		return nil, usagef("--as goes with --config, which knows the users")
 	}
 	limits, err := c.network.limits()
 	if err != nil {
@@ -238,7 +239,7 @@ func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, li
 	if made.Directory, err = countersign.NewDirectory(c.at.configured.Organizations); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.at.configFile, err)
 	}
-	if err := c.underPolicy(ctx, &made, keys); err != nil {
+	if err := c.recorded(ctx, &made, keys); err != nil {
 		return nil, err
 	}
 	engine, err := countersign.New(made)
