@@ -36,6 +36,10 @@ var safeDraws = []draw{
 		list := packed(0, common.Address{}, new(big.Int), call("addOwnerWithThreshold(address,uint256)", r.party(), 1))
 		return w.safeCall(callOnly, new(big.Int), call("multiSend(bytes)", 32, list), 1)
 	}},
+	{"multiSend of a contract that is not listed", func(w *world, r *random) execution {
+		value := r.amount(1e9)
+		return to(w.unlisted, "multiSend(bytes)", 32, packed(0, r.party(), value, nil)).with(value)
+	}},
 	{"Safe addOwnerWithThreshold", func(w *world, r *random) execution {
 		return w.safeOwn("addOwnerWithThreshold(address,uint256)", r.party(), 1)
 	}},

@@ -1,9 +1,7 @@
 package evm
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/hex"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -34,7 +32,7 @@ const executions = 1000
 func TestEffectsAgainstExecution(t *testing.T) {
 	w := newWorld(t)
 	r := &random{rand.New(rand.NewPCG(20, 20)), w}
-	wanted, runs, noticed, selectors := wantedRuns(t), map[string]int{}, map[string]int{}, map[string]bool{}
+	wanted, runs, noticed, seen := wantedRuns(t), map[string]int{}, map[string]int{}, executed{}
 	type4, each := 0, (wanted+len(draws)-1)/len(draws)
 	for _, d := range draws {
 		for tries := 0; runs[d.name] < each && tries < 20*each; tries++ {
@@ -43,7 +41,7 @@ func TestEffectsAgainstExecution(t *testing.T) {
 				continue
 			}
 			runs[d.name]++
-			compared.functions(selectors)
+			seen.add(compared)
 			type4 += min(1, len(compared.authorizations))
 			for _, problem := range compared.run() {
 				t.Errorf("%s\n%x\n%v", problem, compared.data, sentences(compared.effects))
@@ -63,7 +61,7 @@ func TestEffectsAgainstExecution(t *testing.T) {
 			t.Errorf("%s: no comparison noticed that an effect was left out", d.name)
 		}
 	}
-	executed(t, selectors)
+	seen.all(t)
 	total, least := 0, each
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
 		total += runs[name]
@@ -71,15 +69,6 @@ func TestEffectsAgainstExecution(t *testing.T) {
 		t.Logf("%6d %s", runs[name], name)
 	}
 	t.Logf("%d successful runs of %d kinds, %d at least of each, %d of type 4, 0 uncovered", total, len(runs), least, type4)
-}
-
-// functions adds the functions that ran and whose selector stands in the transaction.
-func (c *comparison) functions(selectors map[string]bool) {
-	for selector := range c.ran {
-		if bytes.Contains(c.data, selector[:]) {
-			selectors[hex.EncodeToString(selector[:])] = true
-		}
-	}
 }
 
 func wantedRuns(t *testing.T) int {

@@ -32,7 +32,7 @@ type machine struct {
 	written   map[common.Address]map[common.Hash]bool
 	called    map[common.Address]bool // with those that call
 	created   map[common.Address]bool
-	ran       map[[4]byte]bool // selectors of calls
+	ran       map[entry]bool
 }
 
 func newMachine(t *testing.T) *machine {
@@ -42,7 +42,13 @@ func newMachine(t *testing.T) *machine {
 		t.Fatal(err)
 	}
 	return &machine{state: db, time: now, preimages: map[common.Hash][]byte{}, written: map[common.Address]map[common.Hash]bool{},
-		called: map[common.Address]bool{}, created: map[common.Address]bool{}, ran: map[[4]byte]bool{}}
+		called: map[common.Address]bool{}, created: map[common.Address]bool{}, ran: map[entry]bool{}}
+}
+
+// entry is where a call enters a contract. One shorter than a selector has none.
+type entry struct {
+	at       common.Address
+	selector [4]byte
 }
 
 // forget forgets what was written, called, created and ran.
@@ -66,7 +72,7 @@ func (m *machine) config(from common.Address, value *big.Int) *runtime.Config {
 // enter notes the accounts of calls, and the contracts that are created.
 func (m *machine) enter(_ int, kind byte, from, to common.Address, input []byte, _ uint64, _ *big.Int) {
 	if len(input) >= 4 {
-		m.ran[[4]byte(input)] = true
+		m.ran[entry{to, [4]byte(input)}] = true
 	}
 	m.called[from], m.called[to] = true, true
 	if op := vm.OpCode(kind); op == vm.CREATE || op == vm.CREATE2 {

@@ -1,48 +1,116 @@
 package evm
 
 import (
-	"encoding/hex"
+	"bytes"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// notExecuted are functions that are decoded and that no run executes, and why.
+// notExecuted are rows of the decoding table that no run executes, and why. Those of
+// Tempo's precompiles are in a table of their own: they are part of a node, and there is
+// no contract to execute.
 var notExecuted = map[string]string{
-	"permitForAll(address,address,uint256,uint256,uint8,bytes32,bytes32)": "no published contract has it",
-	"transferWithMemo(address,uint256,bytes32)":                           "a precompile of Tempo",
-	"transferFromWithMemo(address,address,uint256,bytes32)":               "a precompile of Tempo",
-	"multicall(bytes32,bytes[])":                                          "reads the hash of the last block; the rest is as multicall(uint256,bytes[])",
-	"approveHash(bytes32)":                                                "approves what is not in the bytes: a blind call",
+	"any address: permitForAll(address,address,uint256,uint256,uint8,bytes32,bytes32)": "no published contract has it",
+	"any address: transferWithMemo(address,uint256,bytes32)":                           "a precompile of Tempo",
+	"any address: transferFromWithMemo(address,address,uint256,bytes32)":               "a precompile of Tempo",
+	claimed + ": multicall(bytes32,bytes[])":                                           "reads the hash of the last block; the rest is as multicall(uint256,bytes[])",
+	claimed + ": approveHash(bytes32)":                                                 "approves what is not in the bytes: a blind call",
 }
 
-// executed requires that every function of the decoding table is executed, or stands
-// in notExecuted.
-func executed(t *testing.T, selectors map[string]bool) {
+// claimed is the place of functions that any contract may have, and that are blind
+// calls besides.
+const claimed = "any address, and a blind call besides"
+
+// executed are the rows of the decoding table that ran, as places and functions:
+//
+//	"WETH: 0xd0e30db0", ": 0xa9059cbb", "command 0x0b", "CREATE2 factory"
+type executed map[string]bool
+
+// add adds what a successful run entered and its transaction names. Commands of a
+// router succeed if the run does, for none of those drawn may fail.
+func (x executed) add(c *comparison) {
+	for entered := range c.ran {
+		for _, place := range c.places(entered.at) {
+			x[place] = true
+			if bytes.Contains(c.data, entered.selector[:]) {
+				x[fmt.Sprintf("%s: %x", place, entered.selector)] = true
+			}
+		}
+	}
+	if c.to == router {
+		at := 4 + binary.BigEndian.Uint64(c.data[4+24:])
+		for _, command := range c.data[at+32:][:binary.BigEndian.Uint64(c.data[at+24:])] {
+			x[fmt.Sprintf("command 0x%02x", command)] = true
+		}
+	}
+}
+
+// places are the names that the decoding table has for an address; an empty one if it
+// has none.
+func (w *world) places(at common.Address) []string {
+	for _, e := range w.entryPoints {
+		if e.at == at && e.packed {
+			return []string{"EntryPoint", "EntryPoint 0.7 or later"}
+		} else if e.at == at {
+			return []string{"EntryPoint", "EntryPoint 0.6"}
+		}
+	}
+	switch at {
+	case weth:
+		return []string{"WETH", ""} // a token besides
+	case multiSend, callOnly:
+		return []string{"MultiSend"}
+	}
+	return []string{map[common.Address]string{
+		permit2: "Permit2", router: "Universal Router", multicall3: "Multicall3", depositContract: "deposit contract", factory: "CREATE2 factory",
+		params.WithdrawalQueueAddress: "withdrawal requests (EIP-7002)", params.ConsolidationQueueAddress: "consolidation requests (EIP-7251)",
+	}[at]}
+}
+
+// all requires that every row of the decoding table is executed, or stands in
+// notExecuted.
+func (x executed) all(t *testing.T) {
 	t.Helper()
 	table, err := os.ReadFile(filepath.Join(testenv.Root(), "chains", "internal", "evm", "testdata", "functions.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
-	for _, line := range lines {
-		words := strings.Fields(line)
-		function := words[len(words)-1]
-		switch seen, reason := selectors[selector(function)], notExecuted[function]; {
-		case !seen && reason == "":
-			t.Errorf("%s is decoded, and not executed", function)
-		case seen && reason != "":
-			t.Errorf("%s is executed; notExecuted says: %s", function, reason)
+	unknown, rows := len(notExecuted), 0
+	for line := range strings.Lines(string(table)) {
+		place, function := strings.TrimSpace(line[23:61]), strings.TrimSpace(line[61:])
+		row := place + ": " + function
+		switch reason := notExecuted[row]; {
+		case !x.has(place, function) && reason == "":
+			t.Errorf("%s is decoded, and not executed", row)
+		case x.has(place, function) && reason != "":
+			t.Errorf("%s is executed; notExecuted says: %s", row, reason)
+		case reason != "":
+			unknown--
 		}
+		rows++
 	}
-	t.Logf("%d functions are decoded, %d of them not executed", len(lines), len(notExecuted))
+	if unknown > 0 {
+		t.Errorf("%d of notExecuted are no rows of the table", unknown)
+	}
+	t.Logf("%d functions and commands are decoded, %d of them not executed", rows, len(notExecuted))
 }
 
-func selector(function string) string {
-	return hex.EncodeToString(crypto.Keccak256([]byte(function))[:4])
+func (x executed) has(place, function string) bool {
+	switch {
+	case strings.HasPrefix(place, "command "), !strings.Contains(function, "("):
+		return x[place]
+	case strings.HasPrefix(place, "any address"):
+		place = ""
+	}
+	return x[fmt.Sprintf("%s: %x", place, crypto.Keccak256([]byte(function))[:4])]
 }

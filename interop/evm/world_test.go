@@ -41,7 +41,7 @@ type world struct {
 	secrets              map[common.Address][]byte
 
 	erc20, erc721, erc1155, erc777, erc6909, token common.Address
-	safe, ethReceiver                              common.Address
+	safe, ethReceiver, unlisted                    common.Address // unlisted: a MultiSendCallOnly at another address
 	entryPoints                                    []*entryPoint
 	v2, v3                                         common.Address // factories of Uniswap
 	pools                                          map[common.Address]bool
@@ -151,7 +151,8 @@ func (w *world) deploySafe(t *testing.T) {
 	w.must(t, w.signer, w.safe, 0, w.safeOwn("enableModule(address)", w.third).data)
 	w.install(t, multiSend, of("libraries", "MultiSend"))
 	w.install(t, callOnly, of("libraries", "MultiSendCallOnly"))
-	w.genuine[w.safe], w.genuine[w.ethReceiver] = true, true
+	w.unlisted = w.deploy(t, w.signer, of("libraries", "MultiSendCallOnly"))
+	w.genuine[w.safe], w.genuine[w.ethReceiver], w.genuine[w.unlisted] = true, true, true
 }
 
 // deployKnown places the contracts that are known by address.

@@ -131,10 +131,22 @@ func (r *reader) decodeAs(c *Call, f *function, data []byte) {
 	r.nest(c, c.args)
 }
 
+// rawContracts are the contracts that take bytes without a selector, and what those
+// ask for.
+var rawContracts = []struct {
+	where where
+	does  string
+}{{atWithdrawals, "withdrawal"}, {atConsolidations, "consolidation"}, {atCreate2Factory, "creation"}}
+
 // rawInput reports whether the contract at an address takes bytes without a
 // selector.
 func (n *Network) rawInput(code Address) bool {
-	return n.isKnown(code, atWithdrawals) || n.isKnown(code, atConsolidations) || n.isKnown(code, atCreate2Factory)
+	for _, raw := range rawContracts {
+		if n.isKnown(code, raw.where) {
+			return true
+		}
+	}
+	return false
 }
 
 // arg returns the argument with a name. It panics if there is none.

@@ -2,14 +2,17 @@ package evm
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // TestFunctionTable writes down the functions of contracts that are decoded, and
-// where: testdata/functions.txt, which COUNTERSIGN_UPDATE=1 writes and
-// docs/effects.md repeats.
+// where, with the commands of a Universal Router and the contracts that take no
+// selector: testdata/functions.txt, which COUNTERSIGN_UPDATE=1 writes, docs/effects.md
+// repeats, and interop/evm executes.
 func TestFunctionTable(t *testing.T) {
 	var table strings.Builder
 	for _, row := range standards {
@@ -21,6 +24,12 @@ func TestFunctionTable(t *testing.T) {
 			place = "any address, and a blind call besides"
 		}
 		fmt.Fprintf(&table, "%-22s %-38s %s\n", row.standard, place, parseFunction(row.standard, row.function).signature)
+	}
+	for _, number := range slices.Sorted(maps.Keys(routerCommands)) {
+		fmt.Fprintf(&table, "%-22s %-38s %s\n", atUniversalRouter, fmt.Sprintf("command 0x%02x", number), routerCommands[number].signature)
+	}
+	for _, raw := range rawContracts {
+		fmt.Fprintf(&table, "%-22s %-38s %s\n", "no selector", raw.where, raw.does)
 	}
 	const path = "testdata/functions.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
