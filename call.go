@@ -11,13 +11,14 @@ import (
 )
 
 // call is a request without a stamp by Config.Submitter: the process that embeds the
-// engine asks. Sign takes it down the road of a submitted request, from step 5 on: it
-// is decided anew, takes a lease with its charges under a fingerprint of its own,
-// signs, and is recorded with the scheme LOCAL.
+// engine asks. With a Store, Sign takes it down the road of a submitted request, from
+// step 5 on: it is decided anew, takes a lease with its charges under a fingerprint of
+// its own, signs, and is recorded with the scheme LOCAL.
 type call struct {
-	engine *Engine
-	by     *caller
-	intent activity.Intent
+	engine   *Engine
+	by       *caller
+	intent   activity.Intent
+	recorded bool // in a store
 
 	// request is made by the first Sign, and kept, so that Sign after an error
 	// of the store is the same request: charged once, and answered again if it was
@@ -29,13 +30,26 @@ type call struct {
 // same call in the same millisecond.
 const maxCallTries = 100
 
-// callOf returns the call that Sign carries out; nil without a Store, where nothing
-// can be charged or recorded.
+// callOf returns the call that Sign carries out.
 func (e *Engine) callOf(by *caller, intent activity.Intent) *call {
-	if e.config.Store == nil {
-		return nil
+	return &call{engine: e, by: by, intent: intent, recorded: e.config.Store != nil}
+}
+
+// logRefused writes the line of a call that was refused before anything could be
+// signed. prepared is nil if the call was not read. Without a Policy and a Submitter,
+// calls have no lines.
+func (e *Engine) logRefused(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction, started time.Time, err error) {
+	if e.config.Policy == nil && e.config.Submitter == nil {
+		return
 	}
-	return &call{engine: e, by: by, intent: intent}
+	seen := Observation{Operation: operationPath(intent.ActivityType()), trail: &trail{intent: intent}}
+	if e.config.Submitter != nil {
+		seen.trail.by = e.localCaller(nil, organizationID)
+	}
+	if prepared != nil {
+		seen.trail.task = &signing{prepared: prepared}
+	}
+	e.observed(ctx, &seen, organizationID, started, err)
 }
 
 // localCaller is Config.Submitter as a caller in an organization, which the
@@ -47,8 +61,32 @@ func (e *Engine) localCaller(organization *Organization, organizationID string) 
 	return &caller{organization: organization, member: &Member{User: *e.config.Submitter}}
 }
 
-// sign carries the call out, once however often it is called.
+// sign carries the call out, and writes its line in the log.
 func (c *call) sign(ctx context.Context, task *signing) (activity.Result, error) {
+	started := time.Now()
+	seen := Observation{Operation: operationPath(c.intent.ActivityType()), trail: &trail{intent: c.intent, by: c.by, task: task}}
+	result, err := c.carryOut(ctx, task, &seen)
+	c.engine.observed(ctx, &seen, c.by.organization.ID, started, err)
+	return result, err
+}
+
+func (c *call) carryOut(ctx context.Context, task *signing, seen *Observation) (activity.Result, error) {
+	if !c.recorded {
+		started := time.Now()
+		done, err := task.perform(ctx)
+		seen.Performed = time.Since(started)
+		return done.result, err
+	}
+	record, err := c.once(ctx, task, seen)
+	if err != nil {
+		return nil, err
+	}
+	seen.trail.record = record
+	return record.Result, nil
+}
+
+// once carries the call out under its fingerprint, once however often it is called.
+func (c *call) once(ctx context.Context, task *signing, seen *Observation) (*activity.Record, error) {
 	e := c.engine
 	e.sweep()
 	first := c.request == nil
@@ -63,17 +101,10 @@ func (c *call) sign(ctx context.Context, task *signing) (activity.Result, error)
 		case err != nil:
 			return nil, err
 		case begun.Recorded == nil:
-			record, err := e.perform(ctx, c.by, c.request, task, &charges, *begun.Lease, &Observation{trail: new(trail)})
-			if err != nil {
-				return nil, err
-			}
-			return record.Result, nil
+			return e.perform(ctx, c.by, c.request, task, &charges, *begun.Lease, seen)
 		case !first:
-			record, err := decodeRecorded(ctx, begun.Recorded)
-			if err != nil {
-				return nil, err
-			}
-			return record.Result, nil
+			seen.Repeated = true
+			return decodeRecorded(ctx, begun.Recorded)
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "other nodes make the same call at the same time: try again")

@@ -114,7 +114,8 @@ type Config struct {
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 
-	// Logger gets one line for each request. Default: none.
+	// Logger gets one line for each request, and for each call to sign where there is
+	// a Policy or a Submitter. Default: none.
 	Logger *slog.Logger
 
 	// Observer counts and times. Default: none.

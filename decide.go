@@ -141,6 +141,7 @@ func (e *Engine) decideCall(ctx context.Context, organizationID string, intent a
 	if err := e.refuseUncharged(decision.Charges); err != nil {
 		return err
 	}
+	by.decision = decision
 	prepared.call = e.callOf(by, intent)
 	return nil
 }

@@ -73,11 +73,13 @@ func SignTransaction(ctx context.Context, keys keystore.Keystore, organizationID
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
 func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
+	started := time.Now()
 	prepared, err := e.prepare(ctx, organizationID, intent)
-	if err != nil {
-		return activity.SignTransactionResult{}, err
+	if err == nil {
+		err = e.decideCall(ctx, organizationID, intent, prepared, nil)
 	}
-	if err := e.decideCall(ctx, organizationID, intent, prepared, nil); err != nil {
+	if err != nil {
+		e.logRefused(ctx, organizationID, intent, prepared, started, err)
 		return activity.SignTransactionResult{}, err
 	}
 	return prepared.Sign(ctx)

@@ -29,11 +29,7 @@ type PreparedMessage struct {
 // SignMessage signs a message with a key of the organization, if it is a structure
 // that the engine reads and all its hazards are allowed. A hash is refused.
 func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
-	prepared, err := e.prepareMessages(ctx, organizationID, intent, nil, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
-	if err != nil {
-		return activity.SignRawPayloadResult{}, err
-	}
-	signatures, err := prepared.Sign(ctx)
+	signatures, err := e.signMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
 	if err != nil {
 		return activity.SignRawPayloadResult{}, err
 	}
@@ -42,17 +38,27 @@ func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent 
 
 // SignMessages signs several messages with one key, all or none.
 func (e *Engine) SignMessages(ctx context.Context, organizationID string, intent activity.SignRawPayloadsIntent) (activity.SignRawPayloadsResult, error) {
-	prepared, err := e.prepareMessages(ctx, organizationID, intent, nil, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
-	if err != nil {
-		return activity.SignRawPayloadsResult{}, err
-	}
-	signatures, err := prepared.Sign(ctx)
+	signatures, err := e.signMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
 	return activity.SignRawPayloadsResult{Signatures: signatures}, err
+}
+
+func (e *Engine) signMessages(ctx context.Context, organizationID string, intent activity.Intent, signWith, encoding, hash string, payloads []string) ([]activity.SignRawPayloadResult, error) {
+	started := time.Now()
+	prepared, err := e.readMessages(ctx, organizationID, signWith, encoding, hash, payloads)
+	if err != nil {
+		e.logRefused(ctx, organizationID, intent, nil, started, err)
+		return nil, err
+	}
+	if err := e.decideCall(ctx, organizationID, intent, prepared.PreparedTransaction, nil); err != nil {
+		e.logRefused(ctx, organizationID, intent, prepared.PreparedTransaction, started, err)
+		return nil, err
+	}
+	return prepared.Sign(ctx)
 }
 
 // PrepareMessage does everything that SignMessage does except sign.
 func (e *Engine) PrepareMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (*PreparedMessage, error) {
-	return e.prepareMessages(ctx, organizationID, intent, e.spentSoFar(), intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
+	return e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
 }
 
 // PrepareMessages is PrepareMessage for an intent of either kind: a
@@ -62,18 +68,18 @@ func (e *Engine) PrepareMessages(ctx context.Context, organizationID string, int
 	case activity.SignRawPayloadIntent:
 		return e.PrepareMessage(ctx, organizationID, intent)
 	case activity.SignRawPayloadsIntent:
-		return e.prepareMessages(ctx, organizationID, intent, e.spentSoFar(), intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
+		return e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
 	}
 	return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%s is no message", intent.ActivityType())
 }
 
-// prepareMessages prepares a call without a stamp. spent is as in decide.
-func (e *Engine) prepareMessages(ctx context.Context, organizationID string, intent activity.Intent, spent SpentReader, signWith, encoding, hash string, payloads []string) (*PreparedMessage, error) {
+// prepareMessages prepares a call without a stamp.
+func (e *Engine) prepareMessages(ctx context.Context, organizationID string, intent activity.Intent, signWith, encoding, hash string, payloads []string) (*PreparedMessage, error) {
 	prepared, err := e.readMessages(ctx, organizationID, signWith, encoding, hash, payloads)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.decideCall(ctx, organizationID, intent, prepared.PreparedTransaction, spent); err != nil {
+	if err := e.decideCall(ctx, organizationID, intent, prepared.PreparedTransaction, e.spentSoFar()); err != nil {
 		return nil, err
 	}
 	return prepared, nil

@@ -13,7 +13,8 @@ import (
 // Observer counts and times what the engine does. It is called while requests
 // wait and must not block.
 type Observer interface {
-	// Observe is called once for each request that was submitted or asked.
+	// Observe is called once for each request that was submitted or asked, and for
+	// each call to sign where there is a Policy or a Submitter.
 	Observe(seen Observation)
 }
 
@@ -35,12 +36,10 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// observed notes one request for the observer and the log. What was wrong with
-// a stamp is told to the log only.
+// observed notes one request for the observer and the log.
 func (e *Engine) observed(ctx context.Context, seen *Observation, organizationID string, started time.Time, err error) {
 	seen.Duration = time.Since(started)
-	var refused *activity.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*activity.Error](err); ok {
 		seen.Reason = refused.Reason
 	}
 	if e.config.Observer != nil {
@@ -48,6 +47,13 @@ func (e *Engine) observed(ctx context.Context, seen *Observation, organizationID
 		shown.trail = nil
 		e.config.Observer.Observe(shown)
 	}
+	e.log(ctx, seen, organizationID, err)
+}
+
+// log writes the line of one request. What was wrong with a stamp is told to the log
+// only.
+func (e *Engine) log(ctx context.Context, seen *Observation, organizationID string, err error) {
+	refused, _ := errors.AsType[*activity.Error](err)
 	level := slog.LevelInfo
 	if err != nil && (refused == nil || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable) {
 		level = slog.LevelError

@@ -31,7 +31,7 @@ type PreparedTransaction struct {
 	keys    []keystore.Key // those that will sign
 	owners  owners
 
-	call *call // set if Sign is charged and recorded
+	call *call // set if there is a Submitter
 }
 
 // PrepareTransaction does everything that SignTransaction does except sign.

@@ -3,6 +3,7 @@ package countersign
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
@@ -46,6 +47,7 @@ func (e *Engine) carryOut(ctx context.Context, waiting *pending, j *judgement, s
 	case begun.Lease == nil:
 		return nil, store.ErrHeld
 	}
+	seen.trail.signed = j
 	done, lease, err := e.performHeld(ctx, j.task, *begun.Lease, seen)
 	if errors.Is(err, store.ErrLeaseLost) {
 		return nil, store.ErrChanged // another node goes on with it: what it does is the answer
@@ -161,6 +163,19 @@ func (e *Engine) resumeOne(ctx context.Context, found *store.Activity) error {
 		_, err = e.reject(ctx, waiting, "its votes did not come in time")
 		return err
 	}
-	_, err = e.resume(ctx, waiting, &Observation{Operation: "resume", trail: new(trail)})
+	return e.resumeLogged(ctx, waiting)
+}
+
+// resumeLogged is resume, with a line in the log if it came to signing: no request has
+// one for it.
+func (e *Engine) resumeLogged(ctx context.Context, waiting *pending) error {
+	started := time.Now()
+	seen := Observation{Operation: "resume", trail: new(trail)}
+	record, err := e.resume(ctx, waiting, &seen)
+	if signed := seen.trail.signed; signed != nil {
+		seen.trail.by, seen.trail.record = signed.submitter, record
+		seen.Duration = time.Since(started)
+		e.log(ctx, &seen, waiting.Request.OrganizationID, err)
+	}
 	return err
 }

@@ -101,7 +101,7 @@ func (e *Engine) dispatch(ctx context.Context, sent SignedBody, seen *Observatio
 // submitRequest is steps 2 to 8.
 func (e *Engine) runActivity(ctx context.Context, request *activity.Request, headers []stamp.Header, seen *Observation) (*activity.Record, error) {
 	by, task, err := e.admit(ctx, request, headers)
-	seen.trail.request, seen.trail.by, seen.trail.task = request, by, task
+	seen.trail.intent, seen.trail.by, seen.trail.task = request.Intent, by, task
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (d *daily) Decide(ctx context.Context, asked countersign.Authorization) (co
 		return countersign.Decision{}, countersign.ErrDenied
 	}
 	charge := store.Charge{Limit: "daily", Subject: asked.User.ID, Amount: big.NewInt(1), Max: big.NewInt(2), Window: 24 * time.Hour}
-	decision := countersign.Decision{Charges: []store.Charge{charge}}
+	decision := countersign.Decision{Rules: []string{"daily"}, Charges: []store.Charge{charge}}
 	if asked.Spent == nil {
 		return decision, nil
 	}

@@ -14,14 +14,26 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// trail is what is known of a submitted request, for its line in the log: as far
-// as the request came. It names who, which key and what it does; it never has a
-// contact, a code, or the text of a message.
+// trail is what is known of a request, for its line in the log: as far as the
+// request came. It names who, which key and what it does; it never has a contact, a
+// code, or the text of a message.
 type trail struct {
-	request *activity.Request
-	by      *caller
-	task    work
-	record  *activity.Record
+	intent activity.Intent
+	by     *caller
+	task   work
+	record *activity.Record
+	signed *judgement // what the request had signed that another had submitted
+}
+
+// work returns what was to be done, of what intent, and the rules that decided on it.
+func (t *trail) work() (work, activity.Intent, []string) {
+	if t.signed != nil {
+		return t.signed.task, t.signed.request.Intent, t.signed.decision.Rules
+	}
+	if t.by == nil {
+		return t.task, t.intent, nil
+	}
+	return t.task, t.intent, t.by.decision.Rules
 }
 
 // attributes returns the members of the log line.
@@ -30,17 +42,23 @@ func (t *trail) attributes() []slog.Attr {
 		return nil
 	}
 	user := t.by.member.User
-	attributes := []slog.Attr{
-		slog.String("user", user.ID), slog.String("userName", user.Name),
-		slog.String("credential", string(t.by.member.Credential.ID())),
+	attributes := []slog.Attr{slog.String("user", user.ID), slog.String("userName", user.Name)}
+	if credential := t.by.member.Credential; credential != nil {
+		attributes = append(attributes, slog.String("credential", string(credential.ID())))
+	} else {
+		attributes = append(attributes, slog.String("scheme", string(activity.SchemeLocal)))
 	}
 	if t.record != nil {
 		attributes = append(attributes, slog.String("activity", t.record.ID))
 	}
-	if signing, ok := t.task.(*signing); ok {
-		attributes = append(attributes, signing.prepared.trail(t.request.Intent)...)
+	if t.signed != nil {
+		attributes = append(attributes, slog.String("submitter", t.signed.submitter.member.User.ID))
 	}
-	if rules := t.by.decision.Rules; len(rules) > 0 {
+	task, intent, rules := t.work()
+	if signing, ok := task.(*signing); ok {
+		attributes = append(attributes, signing.prepared.trail(intent)...)
+	}
+	if len(rules) > 0 {
 		attributes = append(attributes, slog.Any("rules", rules))
 	}
 	return attributes
@@ -168,19 +186,20 @@ func shortName(name string) string {
 // what a message says: the error of a reader, a policy or a mail server may repeat it.
 // cause is what the text is about.
 func (t *trail) withoutContents(text string, cause error) string {
-	if t == nil || t.request == nil {
+	if t == nil || t.intent == nil {
 		return text
 	}
-	if intent, ok := t.request.Intent.(activity.Personal); ok {
+	task, about, _ := t.work()
+	if intent, ok := about.(activity.Personal); ok {
 		for _, personal := range intent.PersonalTexts() {
 			text = hide(text, personal)
 		}
 		return text
 	}
-	if !isMessage(t.request.Intent) {
+	if !isMessage(about) {
 		return text
 	}
-	signing, read := t.task.(*signing)
+	signing, read := task.(*signing)
 	if parse, ok := errors.AsType[*chains.ParseError](cause); ok && !read {
 		return fmt.Sprintf("%s: malformed at byte %d", parse.Chain, parse.Offset)
 	}

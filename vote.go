@@ -30,7 +30,7 @@ const voteAttempts = 200
 // after that, another can go on.
 func (e *Engine) vote(ctx context.Context, request *activity.Request, intent activity.VoteIntent, headers []stamp.Header, seen *Observation) (*activity.Record, error) {
 	by, err := e.admitVote(ctx, request, headers)
-	seen.trail.request, seen.trail.by = request, by
+	seen.trail.intent, seen.trail.by = request.Intent, by
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,180 @@
+package countersign_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// signedLine is what the log says of a signature.
+type signedLine struct {
+	Msg, Operation, Organization, User, Scheme, Credential, Submitter, Activity, Chain, Reason, Request string
+	Repeated                                                                                            bool
+	Keys, Addresses, Effects, Rules                                                                     []string
+}
+
+func linesOf(t *testing.T, log *bytes.Buffer) []signedLine {
+	t.Helper()
+	var lines []signedLine
+	for text := range strings.Lines(log.String()) {
+		var line signedLine
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		if line.Msg == "request" {
+			lines = append(lines, line)
+		}
+	}
+	log.Reset()
+	return lines
+}
+
+// counting counts what an observer is told.
+type counting struct{ all, performed atomic.Int64 }
+
+func (c *counting) Observe(seen countersign.Observation) {
+	c.all.Add(1)
+	if seen.Performed > 0 {
+		c.performed.Add(1)
+	}
+}
+
+// TestLogNamesCalls: each way to sign without a stamp that a policy judges has one
+// line, which names the user that it was judged as, the keys, the effects, the rules and
+// the record; and so has each refusal. What only looks has none.
+func TestLogNamesCalls(t *testing.T) {
+	for name := range callsOf(nil) {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			seen := new(counting)
+			f := enginetest.New(t, withLog(&log), asMachine, func(c *countersign.Config) { c.Observer = seen })
+			ctx := countersign.WithRequestID(t.Context(), "r1")
+			sign := callsOf(f.Engine)[name]
+			for range 2 {
+				if err := sign(ctx); err != nil {
+					t.Fatal(err)
+				}
+				lines := linesOf(t, &log)
+				if len(lines) != 1 {
+					t.Fatalf("%d lines", len(lines))
+				}
+				line := lines[0]
+				if line.User != machine.ID || line.Scheme != activity.SchemeLocal || line.Credential != "" || line.Activity == "" || line.Reason != "" {
+					t.Errorf("who: %+v", line)
+				}
+				if line.Organization != enginetest.Organization || line.Request != "r1" || !strings.HasPrefix(line.Operation, "sign_") {
+					t.Errorf("from where: %+v", line)
+				}
+				if line.Chain != "ethereum" || len(line.Keys) != 1 || !slices.Equal(line.Addresses, []string{enginetest.Address}) ||
+					len(line.Effects) == 0 || !slices.Equal(line.Rules, []string{"daily"}) {
+					t.Errorf("what: %+v", line)
+				}
+			}
+			refusal(t, sign(ctx), activity.ReasonLimitExceeded, "")
+			lines := linesOf(t, &log)
+			looked := strings.HasPrefix(name, "Prepare") // is refused before Sign
+			if looked && len(lines) == 0 {
+				return
+			}
+			if len(lines) != 1 || lines[0].Reason != string(activity.ReasonLimitExceeded) || lines[0].User != machine.ID || lines[0].Activity != "" || len(lines[0].Effects) == 0 {
+				t.Errorf("the refusal: %+v", lines)
+			}
+			if seen.all.Load() != 3 || seen.performed.Load() != 2 {
+				t.Errorf("%d observed, %d performed", seen.all.Load(), seen.performed.Load())
+			}
+		})
+	}
+}
+
+// TestLogNamesCallsOfPolicies: calls under a plain Policy have lines as well, those that
+// it refuses too, and those of a Submitter without a policy; an engine with neither has
+// none. None has the text of a message.
+func TestLogNamesCallsOfPolicies(t *testing.T) {
+	plain := func(err error) func(*countersign.Config) {
+		return func(c *countersign.Config) {
+			c.Policy, c.Submitter = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return err }), &machine
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*countersign.Config)
+		lines  int
+		reason activity.Reason
+	}{
+		"allowed":      {plain(nil), 1, ""},
+		"denied":       {plain(countersign.ErrDenied), 1, activity.ReasonNotAuthorized},
+		"without one":  {func(c *countersign.Config) { c.Submitter = &machine }, 1, ""},
+		"without both": {func(*countersign.Config) {}, 0, ""},
+		"without user": {func(c *countersign.Config) { c.Policy = ruled{} }, 1, activity.ReasonNotAuthorized},
+	} {
+		for _, call := range []string{"SignTransaction", "SignMessage", "SignMessages"} {
+			var log bytes.Buffer
+			f := enginetest.New(t, withLog(&log), test.change)
+			err := callsOf(f.Engine)[call](t.Context())
+			if (err != nil) != (test.reason != "") {
+				t.Fatalf("%s, %s: %v", name, call, err)
+			}
+			if strings.Contains(log.String(), greeting) {
+				t.Errorf("%s, %s: the log has the message: %s", name, call, &log)
+			}
+			lines := linesOf(t, &log)
+			if len(lines) != test.lines {
+				t.Fatalf("%s, %s: %d lines", name, call, len(lines))
+			}
+			if test.lines > 0 && (lines[0].Reason != string(test.reason) || (lines[0].User == machine.ID) != (name != "without user")) {
+				t.Errorf("%s, %s: %+v", name, call, lines[0])
+			}
+		}
+	}
+}
+
+// TestLogNamesWhatVotesSigned: the line of the last vote has what was signed and who
+// submitted it, that of a vote before has not, and what a sweep signs has a line of its
+// own.
+func TestLogNamesWhatVotesSigned(t *testing.T) {
+	for _, swept := range []bool{false, true} {
+		var log bytes.Buffer
+		b := newBallot(t, withLog(&log))
+		waiting := b.submit()
+		b.approve(b.ann, waiting)
+		before := linesOf(t, &log)
+		if len(before) != 2 || before[1].User != "ann" || before[1].Submitter != "" || len(before[1].Keys) != 0 {
+			t.Errorf("a vote of two: %+v", before)
+		}
+		user, operation := "ben", "approve_activity"
+		if swept {
+			b.Signing.Before = func(context.Context) error { return errors.Join(keystore.ErrUnavailable) }
+			b.approve(b.ben, waiting)
+			b.Signing.Before = nil
+			linesOf(t, &log)
+			b.resumes()
+			user, operation = "user-1", "resume"
+		} else {
+			b.approve(b.ben, waiting)
+		}
+		lines := linesOf(t, &log)
+		if len(lines) != 1 {
+			t.Fatalf("swept %v: %d lines", swept, len(lines))
+		}
+		line := lines[0]
+		if line.User != user || line.Operation != operation || line.Submitter != "user-1" || line.Activity != waiting.ID {
+			t.Errorf("who: %+v", line)
+		}
+		if line.Chain != "ethereum" || len(line.Keys) != 1 || len(line.Addresses) != 1 || len(line.Effects) == 0 || !slices.Equal(line.Rules, []string{"payouts"}) {
+			t.Errorf("what: %+v", line)
+		}
+		b.resumes()
+		if more := linesOf(t, &log); len(more) != 0 {
+			t.Errorf("a sweep that signs nothing: %+v", more)
+		}
+	}
+}
