@@ -25,19 +25,36 @@ var svgStyles = map[string]string{bold: "b", dim: "d", red: "r", green: "g"}
 
 var sgr = regexp.MustCompile(`\x1b\[([0-9]*)m([^\x1b]*)`)
 
-// svg draws the output of a command, as it is on a terminal, in a picture that the
-// browsers and renderers of documents show: one text element a line. Lines that are
-// too long are cut.
+// svgPicture is a picture of a terminal that browsers and renderers of documents show:
+// one text element a line. Lines that are too long are cut.
+type svgPicture struct {
+	body   bytes.Buffer
+	height int
+}
+
+// svg draws the output of a command.
 func svg(command, output string) []byte {
-	lines := append([]string{"$ " + command}, strings.Split(strings.TrimRight(output, "\n"), "\n")...)
+	var p svgPicture
+	p.lines("$ " + command + "\n" + output)
+	return p.svg(command)
+}
+
+// lines draws lines of text below what was drawn before.
+func (p *svgPicture) lines(text string) {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		p.height += svgLine
+		fmt.Fprintf(&p.body, `<text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", svgMargin, svgMargin+p.height-4, svgSpans(line))
+	}
+}
+
+// svg returns the whole picture.
+func (p *svgPicture) svg(title string) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14" fill="#c9d1d9" role="img">`+"\n",
-		svgColumns*svgColumn+2*svgMargin, len(lines)*svgLine+2*svgMargin)
-	fmt.Fprintf(&out, "<title>%s</title>\n<style>.b{font-weight:bold;fill:#fff}.d{fill:#8b949e}.r{fill:#ff7b72}.g{fill:#7ee787}</style>\n", command)
+		svgColumns*svgColumn+2*svgMargin, p.height+2*svgMargin)
+	fmt.Fprintf(&out, "<title>%s</title>\n<style>.b{font-weight:bold;fill:#fff}.d{fill:#8b949e}.r{fill:#ff7b72}.g{fill:#7ee787}</style>\n", title)
 	fmt.Fprintln(&out, `<rect width="100%" height="100%" rx="8" fill="#0d1117"/>`)
-	for i, line := range lines {
-		fmt.Fprintf(&out, `<text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", svgMargin, svgMargin+(i+1)*svgLine-4, svgSpans(line))
-	}
+	out.Write(p.body.Bytes())
 	fmt.Fprintln(&out, "</svg>")
 	return out.Bytes()
 }
