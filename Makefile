@@ -32,6 +32,7 @@ prove:
 	cd interop/evm && COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -v .
 	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m ./internal/secp256k1
 	go test -count=1 -timeout 60m ./messages/eip712 -run AgainstApitypes -prove=1000000
+	COUNTERSIGN_PROVE=5000 go test -count=1 -timeout 60m -run MessageLibraries ./interop
 
 # Whether the time that signing takes depends on the secret: |t| under 5 shows none,
 # above 10 a leak; the control leaks. On a quiet machine.

@@ -7,9 +7,11 @@
 //	ff "solana offchain"     signing domain, 16 bytes
 //	00                       version
 //	32 bytes                 application domain
-//	format                   0 printable ASCII, 1 UTF-8 of at most 1,232 bytes, 2 UTF-8
+//	format                   0 printable ASCII, 1 UTF-8, 2 UTF-8 of up to 65,535 bytes
 //	count ‖ 32 bytes each    signers
 //	length (u16, LE) ‖ text
+//
+// of formats 0 and 1 at most 1,232 bytes in all, which a hardware wallet can sign;
 //
 //	ff "solana offchain" 01 ‖ count ‖ 32 bytes each, ascending ‖ text
 //
@@ -47,7 +49,7 @@ func HazardNames() []string { return []string{HazardRawMessage} }
 // SigningDomain begins every off-chain message.
 const SigningDomain = "\xffsolana offchain"
 
-// maxShort is how long the text of formats 0 and 1 may be, in bytes.
+// maxShort is how long a message of format 0 or 1 may be with its header, in bytes.
 const maxShort = 1232
 
 // IsOffchain reports whether bytes begin as an off-chain message does.
@@ -100,8 +102,8 @@ func (m *offchain) readV0(raw []byte, at int) error {
 		return malformed("length", at, "the length of the text, little endian, is not that of what follows")
 	}
 	m.text = raw[at+2:]
-	if m.format < 2 && len(m.text) > maxShort {
-		return malformed("text", at+2, "%d bytes, format %d has at most %d", len(m.text), m.format, maxShort)
+	if m.format < 2 && len(raw) > maxShort {
+		return malformed("text", at+2, "the message has %d bytes with its header, one of format %d has at most %d: use format 2", len(raw), m.format, maxShort)
 	}
 	if m.format == 0 && bytes.ContainsFunc(m.text, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 		return malformed("text", at+2, "format 0 has printable ASCII only")

@@ -1,0 +1,272 @@
+package interop
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/drawn"
+	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/messages/solanamsg"
+)
+
+// offchainMessage is a message as @solana/offchain-messages has it.
+type offchainMessage struct {
+	Version             int
+	ApplicationDomain   string
+	Content             any // of version 1 the text, of version 0 an offchainContent
+	RequiredSignatories []offchainSigner
+}
+
+type offchainSigner struct {
+	Address string `json:"address"`
+}
+
+// request is the message in the library's words.
+func (m *offchainMessage) request() map[string]any {
+	request := map[string]any{"version": m.Version, "content": m.Content, "requiredSignatories": m.RequiredSignatories}
+	if m.Version == 0 {
+		request["applicationDomain"] = m.ApplicationDomain
+	}
+	return request
+}
+
+// text returns the text of a message that was drawn, or that the library read.
+func (m *offchainMessage) text() string {
+	if content, ok := m.Content.(map[string]any); ok {
+		return content["text"].(string)
+	}
+	return m.Content.(string)
+}
+
+// drawOffchain draws a message that a signer and up to three others sign.
+func drawOffchain(r *rand.Rand, signer string) *offchainMessage {
+	m := &offchainMessage{Version: r.IntN(2), ApplicationDomain: drawnAddress(r), RequiredSignatories: []offchainSigner{{signer}}}
+	for range r.IntN(4) {
+		m.RequiredSignatories = slices.Insert(m.RequiredSignatories, r.IntN(len(m.RequiredSignatories)+1), offchainSigner{drawnAddress(r)})
+	}
+	text := drawn.Text(r) + "."
+	if m.Content = text; m.Version == 1 {
+		return m
+	}
+	format := 1 + r.IntN(2)
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+		format = r.IntN(3)
+	}
+	m.Content = map[string]any{"format": format, "text": text}
+	return m
+}
+
+func drawnAddress(r *rand.Rand) string {
+	var key [32]byte
+	for i := range key {
+		key[i] = byte(r.Uint32())
+	}
+	return base58.Encode(key[:])
+}
+
+func solanaSigner(t *testing.T) ed25519.PrivateKey {
+	t.Helper()
+	secret, err := hex.DecodeString(enginetest.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ed25519.NewKeyFromSeed(secret)
+}
+
+// randomOffchainMessages: what @solana/offchain-messages writes, versions 0 and 1,
+// is read with the same members, signed with the same bytes, and verified by it with
+// the signatures of the others.
+func randomOffchainMessages(t *testing.T, p *messagePeer) {
+	signer := base58.Encode(solanaSigner(t).Public().(ed25519.PublicKey))
+	for seed := range drawnMessages(t) {
+		m := drawOffchain(rand.New(rand.NewPCG(seed, 74)), signer)
+		var theirs struct{ Bytes, Signature string }
+		p.asks(map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &theirs)
+		raw, err := hex.DecodeString(theirs.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := solanamsg.ParseOffchain(raw)
+		if err != nil {
+			t.Fatalf("%v: %v", m, err)
+		}
+		shownAs(t, read, m)
+		ours := p.sign(signer, theirs.Bytes, messages.EncodingHex, messages.HashNotApplicable)
+		if ours != theirs.Signature {
+			t.Fatalf("%v: signed %s, want %s", m, ours, theirs.Signature)
+		}
+		p.verifies(m, theirs.Bytes, signer, ours)
+	}
+}
+
+// shownAs fails unless the effects and fields of a message have what the library has.
+func shownAs(t *testing.T, read chains.Transaction, m *offchainMessage) {
+	t.Helper()
+	if message, _ := argument(read.Effects()[0], "message"); message != m.text() {
+		t.Errorf("message %q, want %q", message, m.text())
+	}
+	var signers, want []string
+	for _, field := range read.Summary().Fields {
+		if field.Label == "signer" {
+			signers = append(signers, field.Value)
+		}
+	}
+	for _, one := range m.RequiredSignatories {
+		want = append(want, one.Address)
+	}
+	slices.Sort(signers)
+	slices.Sort(want)
+	if !slices.Equal(signers, want) {
+		t.Errorf("signers %v, want %v", signers, want)
+	}
+	if application, ok := argument(read.Effects()[0], "application"); ok != (m.Version == 0) || ok && application != "0x"+hex.EncodeToString(base58.Decode(m.ApplicationDomain)) {
+		t.Errorf("application %s, want %s", application, m.ApplicationDomain)
+	}
+}
+
+func argument(effect chains.Effect, name string) (value string, ok bool) {
+	for _, arg := range effect.Args {
+		if arg.Name == name {
+			return arg.Value, true
+		}
+	}
+	return "", false
+}
+
+// verifies has the library verify a message that only we signed: it does if there are
+// no other signers, and else misses theirs and nothing else.
+func (p *messagePeer) verifies(m *offchainMessage, raw, signer, signature string) {
+	p.t.Helper()
+	var empty struct{}
+	problem := p.tries(map[string]any{"op": "offchainVerify", "bytes": raw, "signatures": map[string]string{signer: signature}}, &empty)
+	others := len(m.RequiredSignatories) - 1
+	if (problem == "") != (others == 0) || strings.Contains(problem, signer) {
+		p.t.Errorf("%v: %q with %d other signers", m, problem, others)
+	}
+	for _, one := range m.RequiredSignatories {
+		if one.Address != signer && !strings.Contains(problem, one.Address) {
+			p.t.Errorf("%v: %s is not missed: %s", m, one.Address, problem)
+		}
+	}
+	forged := strings.Repeat("00", 64)
+	if problem := p.tries(map[string]any{"op": "offchainVerify", "bytes": raw, "signatures": map[string]string{signer: forged}}, &empty); !strings.Contains(problem, signer) {
+		p.t.Errorf("a signature of zeros: %q", problem)
+	}
+}
+
+// offchainStricter is why we refuse bytes that @solana/offchain-messages decodes.
+var offchainStricter = map[string]string{
+	"is signer":             "version 0 may name a signer twice there",
+	"the control character": "it decodes texts that cannot be shown as they are",
+	"is not UTF-8":          "it replaces what is not UTF-8 (version 1), and reads another text than was signed",
+}
+
+// offchainMutations changes bytes of messages. Whatever we take, the library
+// decodes to the same text; whatever it alone takes is refused for a reason that is
+// listed.
+func offchainMutations(t *testing.T, p *messagePeer) {
+	signer := base58.Encode(solanaSigner(t).Public().(ed25519.PublicKey))
+	taken, both, stricter := 0, 0, map[string]int{}
+	for seed := range drawnMessages(t) * 4 {
+		r := rand.New(rand.NewPCG(seed, 75))
+		m := drawOffchain(r, signer)
+		var made struct{ Bytes string }
+		p.asks(map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &made)
+		raw, err := hex.DecodeString(made.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = mutated(r, raw)
+		var theirs struct{ Message offchainMessage }
+		problem := p.tries(map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
+		read, err := solanamsg.ParseOffchain(raw)
+		switch {
+		case err == nil && problem != "":
+			t.Errorf("%x: taken, the library: %s", raw, problem)
+		case err == nil:
+			shownAs(t, read, &theirs.Message)
+			taken++
+		case problem != "":
+			both++
+		default:
+			stricter[whyStricter(t, raw, err)]++
+		}
+	}
+	t.Logf("%d taken by both, %d refused by both, refused here alone: %v", taken, both, stricter)
+	if taken == 0 || both == 0 {
+		t.Error("the mutations show nothing")
+	}
+}
+
+func whyStricter(t *testing.T, raw []byte, err error) string {
+	t.Helper()
+	for part, why := range offchainStricter {
+		if strings.Contains(err.Error(), part) {
+			return why
+		}
+	}
+	t.Errorf("%x: the library decodes it, we say %v", raw, err)
+	return ""
+}
+
+// mutated changes, removes, adds or doubles some bytes.
+func mutated(r *rand.Rand, raw []byte) []byte {
+	at := r.IntN(len(raw))
+	switch r.IntN(8) {
+	case 0:
+		return raw[:at]
+	case 1:
+		return append(raw, byte(r.Uint32()))
+	case 2: // the second signer is the first: the count of signers stands at 50 or 17
+		at = 51
+		if raw[16] == 1 {
+			at = 18
+		}
+		if len(raw) >= at+64 && raw[at-1] > 1 {
+			copy(raw[at+32:at+64], raw[at:at+32])
+		}
+		return raw
+	case 3: // the text, with what cannot be shown
+		raw[len(raw)-1] = []byte{0, 7, 0x1b, 0x7f, 0x80, 0xff}[r.IntN(6)]
+		return raw
+	default:
+		raw[at] ^= 1 << r.IntN(8)
+		return raw
+	}
+}
+
+// offchainLengths: the longest texts, and one byte more, of each format, in
+// messages of one signer and of three.
+func offchainLengths(t *testing.T, p *messagePeer) {
+	r := rand.New(rand.NewPCG(1, 76))
+	for format := range 3 {
+		for _, signers := range []int{1, 3} {
+			most := 1232 - (16 + 1 + 32 + 1 + 1 + 32*signers + 2)
+			if format == 2 {
+				most = 65535
+			}
+			for _, length := range []int{most, most + 1} {
+				raw := fmt.Appendf(nil, "\xffsolana offchain\x00%s%c%c", strings.Repeat("a", 32), format, signers)
+				for range signers {
+					raw = append(raw, base58.Decode(drawnAddress(r))...)
+				}
+				raw = append(append(raw, byte(length), byte(length>>8)), strings.Repeat("x", length)...)
+				var theirs struct{ Message offchainMessage }
+				problem := p.tries(map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
+				_, err := solanamsg.ParseOffchain(raw)
+				if (problem == "") != (length == most) || (err == nil) != (length == most) {
+					t.Errorf("format %d, %d signers, %d bytes of text: we say %v, the library %q", format, signers, length, err, problem)
+				}
+			}
+		}
+	}
+}

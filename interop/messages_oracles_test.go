@@ -1,0 +1,324 @@
+package interop
+
+import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/signer/core/apitypes"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/drawn"
+	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/messages/personal"
+)
+
+// drawnMessages is how many random messages of each kind are held against the
+// libraries: COUNTERSIGN_PROVE, or 100.
+func drawnMessages(t *testing.T) uint64 {
+	t.Helper()
+	count, err := strconv.ParseUint(cmp.Or(os.Getenv("COUNTERSIGN_PROVE"), "100"), 10, 64)
+	if err != nil {
+		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
+	}
+	return count
+}
+
+// messagePeer is messages.mjs, and an engine that signs with the same key.
+type messagePeer struct {
+	*solanaPeer
+	engine *enginetest.Fixture
+}
+
+// TestMessageLibraries holds messages against the libraries of wallets, all in one
+// process.
+func TestMessageLibraries(t *testing.T) {
+	peer, fixture := startSolanaScript(t, "messages.mjs"), enginetest.New(t, func(c *countersign.Config) {
+		c.AllowHazards = []string{countersign.AllHazards}
+	})
+	defer peer.end()
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *messagePeer)
+	}{
+		{"typed data", randomTypedData}, {"eth-sig-util values", sigUtilValues}, {"eth-sig-util documents", sigUtilDocuments},
+		{"personal", randomPersonalMessages}, {"authorizations", randomAuthorizations},
+		{"off-chain", randomOffchainMessages}, {"off-chain mutations", offchainMutations}, {"off-chain lengths", offchainLengths},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.run(t, &messagePeer{&solanaPeer{t: t, in: peer.in, out: peer.out}, fixture})
+		})
+	}
+}
+
+// asks sends a request that the libraries must answer.
+func (p *messagePeer) asks(request map[string]any, answer any) {
+	p.t.Helper()
+	if problem := p.tries(request, answer); problem != "" {
+		p.t.Fatalf("%v: %s", request, problem)
+	}
+}
+
+// tries sends a request and returns why the libraries refuse it; empty if they do not.
+func (p *messagePeer) tries(request map[string]any, answer any) string {
+	p.t.Helper()
+	var text json.RawMessage
+	p.ask(request, &text)
+	var failure struct{ Error string }
+	if err := json.Unmarshal(text, &failure); err != nil {
+		p.t.Fatal(err)
+	}
+	if failure.Error == "" {
+		if err := json.Unmarshal(text, answer); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	return failure.Error
+}
+
+// sign signs by the engine, and returns r, s and 27 or 28 in hex; of Ed25519 r and s.
+func (p *messagePeer) sign(signWith, payload string, encoding messages.Encoding, hash messages.HashFunction) string {
+	p.t.Helper()
+	signed, err := p.engine.Engine.SignMessage(p.t.Context(), enginetest.Organization, activity.SignMessageIntent{
+		SignWith: signWith, Payload: payload, Encoding: string(encoding), HashFunction: string(hash)})
+	if err != nil {
+		p.t.Fatalf("%s: %v", payload, err)
+	}
+	if hash == messages.HashNotApplicable {
+		return signed.R + signed.S
+	}
+	return signed.R + signed.S + map[string]string{"00": "1b", "01": "1c"}[signed.V]
+}
+
+// allAre fails unless all of what the libraries made is what we made.
+func allAre(t *testing.T, about, ours string, theirs map[string]string, libraries ...string) {
+	t.Helper()
+	for _, library := range libraries {
+		if theirs[library] != ours {
+			t.Errorf("%s\n%s %s\nwe %s", about, library, theirs[library], ours)
+		}
+	}
+}
+
+// libraries are those of typed data and personal messages.
+var libraries = []string{"viem", "ethers", "sigUtil"}
+
+// typedAnswer is what the libraries make of typed data.
+type typedAnswer struct {
+	Viem, Ethers, SigUtil string
+	Signatures            map[string]string
+}
+
+func (a *typedAnswer) digests() map[string]string {
+	return map[string]string{"viem": a.Viem, "ethers": a.Ethers, "sigUtil": a.SigUtil}
+}
+
+// randomTypedData: five libraries hash random typed data alike, and four sign it
+// with the same bytes.
+func randomTypedData(t *testing.T, p *messagePeer) {
+	for seed := range drawnMessages(t) {
+		text := drawn.TypedData(rand.New(rand.NewPCG(seed, 71)))
+		var theirs typedAnswer
+		p.asks(map[string]any{"op": "typed", "document": text, "secret": enginetest.Secret}, &theirs)
+		data, err := eip712.Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		digest := data.Digest()
+		digests := theirs.digests()
+		digests["apitypes"] = apitypesDigest(t, text)
+		allAre(t, text, hex.EncodeToString(digest[:]), digests, "viem", "ethers", "sigUtil", "apitypes")
+		allAre(t, text, p.sign(enginetest.Address, text, messages.EncodingEIP712, messages.HashNone), theirs.Signatures, libraries...)
+		if t.Failed() {
+			break
+		}
+	}
+}
+
+func apitypesDigest(t *testing.T, text string) string {
+	t.Helper()
+	var data apitypes.TypedData
+	if err := json.Unmarshal([]byte(text), &data); err != nil {
+		t.Fatal(err)
+	}
+	digest, _, err := apitypes.TypedDataAndHash(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(digest)
+}
+
+// sigUtilVectors are the published vectors of @metamask/eth-sig-util.
+type sigUtilVectors struct {
+	Values []struct {
+		Type, Encoded string
+		Value         json.RawMessage
+	}
+	Documents []struct {
+		Name, Refused string   // why we refuse it; empty if all hash it alike
+		Signed        []string // the libraries that hash it nevertheless
+		Document      json.RawMessage
+	}
+}
+
+func readSigUtilVectors(t *testing.T) (vectors sigUtilVectors) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "eth-sig-util.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	return vectors
+}
+
+// refusedHere is why we refuse what eth-sig-util encodes, by the type and the value.
+var refusedHere = map[string]string{
+	`address 10`: "a text of 0x and hex digits", `address 9007199254740991`: "a text of 0x and hex digits",
+	`address "0x0"`: "an odd number of hex digits", `address "0x10"`: "1 bytes, an address has 20",
+	`address "0x1fffffffffffff"`: "7 bytes, an address has 20", `address "0x1fffffffffffff1"`: "an odd number of hex digits",
+	`address "bBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"`: "0x is missing",
+	`bool "true"`: "true or false", `bool "false"`: "true or false", `bool 0`: "true or false", `bool 1`: "true or false",
+	`bool -1`: "true or false", `bool 9007199254740991`: "true or false",
+	`bytes 10`: "a text of 0x and hex digits", `bytes "10"`: "0x is missing", `bytes "0x0"`: "an odd number of hex digits",
+	`bytes "0x101"`: "an odd number of hex digits", `bytes "0x1fffffffffffff1"`: "an odd number of hex digits",
+	`bytes1 10`: "a text of 0x and hex digits", `bytes1 0`: "a text of 0x and hex digits", `bytes1 1`: "a text of 0x and hex digits",
+	`bytes1 -1`: "a text of 0x and hex digits", `bytes1 9007199254740991`: "a text of 0x and hex digits", `bytes1 "0x101"`: "an odd number of hex digits",
+	`bytes1 "0x1fffffffffffff"`: "7 bytes, bytes1 has 1", `bytes1 "0x1fffffffffffff1"`: "an odd number of hex digits",
+	`bytes32 10`: "a text of 0x and hex digits", `bytes32 0`: "a text of 0x and hex digits", `bytes32 1`: "a text of 0x and hex digits",
+	`bytes32 -1`: "a text of 0x and hex digits", `bytes32 9007199254740991`: "a text of 0x and hex digits", `bytes32 "0x101"`: "an odd number of hex digits",
+	`bytes32 "0x10"`: "1 bytes, bytes32 has 32", `bytes32 "0x1fffffffffffff"`: "7 bytes, bytes32 has 32", `bytes32 "0x1fffffffffffff1"`: "an odd number of hex digits",
+	`string 10`: "a text is expected",
+	`int8 255`:  "out of the range of int8", `int8 -255`: "out of the range of int8",
+	`int 0`: "write int256", `int "0"`: "write int256", `int "0x0"`: "write int256", `int 9007199254740991`: "write int256", `int -9007199254740991`: "write int256",
+	`uint 0`: "write uint256", `uint "0"`: "write uint256", `uint "0x0"`: "write uint256", `uint 9007199254740991`: "write uint256",
+}
+
+// sigUtilValues: the published vectors of eth-sig-util for a value of each type.
+// The library encodes as published; we hash the same, refuse the same, or refuse by
+// name what it takes.
+func sigUtilValues(t *testing.T, p *messagePeer) {
+	same, both, here := 0, 0, 0
+	for _, vector := range readSigUtilVectors(t).Values {
+		var theirs struct{ Encoded string }
+		p.asks(map[string]any{"op": "encode", "type": vector.Type, "value": vector.Value}, &theirs)
+		if refused := strings.HasPrefix(theirs.Encoded, "refused: "); refused != (vector.Encoded == "") || !refused && theirs.Encoded != vector.Encoded {
+			t.Errorf("%s %s: eth-sig-util says %s, and published %q", vector.Type, vector.Value, theirs.Encoded, vector.Encoded)
+		}
+		data, err := eip712.Parse(fmt.Appendf(nil, `{"types":{"EIP712Domain":[],"Message":[{"name":"data","type":%q}]},"primaryType":"Message","domain":{},"message":{"data":%s}}`, vector.Type, vector.Value))
+		why := refusedHere[vector.Type+" "+string(vector.Value)]
+		switch {
+		case err == nil && why == "" && vector.Encoded != "":
+			encoded, err := hex.DecodeString(vector.Encoded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			separator, digest := data.DomainSeparator(), data.Digest()
+			if want := crypto.Keccak256([]byte{0x19, 0x01}, separator[:], crypto.Keccak256(encoded)); hex.EncodeToString(digest[:]) != hex.EncodeToString(want) {
+				t.Errorf("%s %s: %x, want %x", vector.Type, vector.Value, digest, want)
+			}
+			same++
+		case err != nil && vector.Encoded == "" && why == "":
+			both++
+		case err != nil && why != "" && strings.Contains(err.Error(), why):
+			here++
+		default:
+			t.Errorf("%s %s: %v, want %q", vector.Type, vector.Value, err, why)
+		}
+	}
+	t.Logf("%d the same, %d refused by both, %d refused here alone", same, both, here)
+	if same != 31 || both != 9 || here != len(refusedHere) {
+		t.Error("vectors are missing")
+	}
+}
+
+// sigUtilDocuments: the cases of eth-sig-util's own tests. What the libraries sign
+// and we refuse, two readers could read differently: some have two digests.
+func sigUtilDocuments(t *testing.T, p *messagePeer) {
+	same, both, here := 0, 0, 0
+	for _, vector := range readSigUtilVectors(t).Documents {
+		var theirs typedAnswer
+		p.asks(map[string]any{"op": "typed", "document": string(vector.Document)}, &theirs)
+		digests := theirs.digests()
+		data, err := eip712.Parse(vector.Document)
+		switch {
+		case err == nil && vector.Refused == "":
+			digest := data.Digest()
+			allAre(t, vector.Name, hex.EncodeToString(digest[:]), digests, libraries...)
+			same++
+			continue
+		case err == nil || vector.Refused == "" || !strings.Contains(err.Error(), vector.Refused):
+			t.Errorf("%s: %v, want %q", vector.Name, err, vector.Refused)
+		}
+		signed := slices.DeleteFunc(slices.Clone(libraries), func(library string) bool { return strings.HasPrefix(digests[library], "refused: ") })
+		if !slices.Equal(signed, vector.Signed) {
+			t.Errorf("%s: signed by %v, want %v: %v", vector.Name, signed, vector.Signed, digests)
+		}
+		if len(signed) == 0 {
+			both++
+		} else {
+			here++
+		}
+	}
+	t.Logf("%d the same, %d refused by all, %d refused here and not by all", same, both, here)
+	if same != 3 || both != 6 || here != 11 {
+		t.Error("documents are missing")
+	}
+}
+
+// randomPersonalMessages: viem, ethers and eth-sig-util sign personal messages
+// with the same bytes, and TronWeb those of Tron, whose signer it recovers from ours.
+func randomPersonalMessages(t *testing.T, p *messagePeer) {
+	tronAddress := "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn"
+	for seed := range drawnMessages(t) {
+		text := drawn.Text(rand.New(rand.NewPCG(seed, 72)))
+		message := hex.EncodeToString([]byte(text))
+		ours := p.sign(enginetest.Address, hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, []byte(text))), messages.EncodingHex, messages.HashKeccak256)
+		var theirs struct{ Signatures map[string]string }
+		p.asks(map[string]any{"op": "personal", "message": message, "secret": enginetest.Secret}, &theirs)
+		allAre(t, text, ours, theirs.Signatures, libraries...)
+
+		ours = p.sign(tronAddress, hex.EncodeToString(personal.Preimage(personal.TronPrefix, []byte(text))), messages.EncodingHex, messages.HashKeccak256)
+		var tronWeb, verified struct{ Signature, Signer string }
+		p.asks(map[string]any{"op": "tron", "message": message, "secret": enginetest.Secret}, &tronWeb)
+		p.asks(map[string]any{"op": "tronVerify", "message": message, "signature": ours}, &verified)
+		if tronWeb.Signature != ours || tronWeb.Signer != tronAddress || verified.Signer != tronAddress {
+			t.Errorf("%q: TronWeb signs %s and recovers %s from ours, %s", text, tronWeb.Signature, verified.Signer, ours)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+}
+
+// randomAuthorizations: viem and eth-sig-util sign authorizations of EIP-7702 with
+// the same bytes.
+func randomAuthorizations(t *testing.T, p *messagePeer) {
+	for seed := range drawnMessages(t) {
+		r := rand.New(rand.NewPCG(seed, 73))
+		authorization := map[string]any{"address": fmt.Sprintf("0x%040x", r.Uint64()), "chainId": r.Uint64N(1 << r.IntN(54)), "nonce": r.Uint64N(1 << r.IntN(54))}
+		text, err := json.Marshal(authorization)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var theirs struct{ Signatures map[string]string }
+		p.asks(map[string]any{"op": "authorization", "authorization": authorization, "secret": enginetest.Secret}, &theirs)
+		allAre(t, string(text), p.sign(enginetest.Address, string(text), messages.EncodingAuthorization, messages.HashNone), theirs.Signatures, "viem", "sigUtil")
+		if t.Failed() {
+			break
+		}
+	}
+}
