@@ -1,21 +1,29 @@
 package bitcoin_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 )
 
 // TestDanger: transactions that an audit found signed, or refused, wrongly, and
 // what must become of them with nothing allowed. The key's secret is 22 32 times.
 func TestDanger(t *testing.T) {
-	var cases []struct{ Name, Want, PSBT string }
+	var cases []struct{ Name, Want, Shows, PSBT string }
 	chaintest.ReadJSON(t, "testdata/danger/danger.json", &cases)
 	key := keyOf(t, secretOf(0x22))
 	for _, c := range cases {
 		_, _, signed := signDefault(t, chaintest.Unhex(t, c.PSBT), key, key.ID())
 		if want := c.Want == "sign"; signed != want {
 			t.Errorf("%s: signed %t, want %t", c.Name, signed, want)
+		}
+		if c.Shows == "" {
+			continue
+		}
+		if shown := string(chaintest.Describe(t, bitcoin.New(bitcoin.Limits{}), chaintest.Unhex(t, c.PSBT), key)); !strings.Contains(shown, c.Shows) {
+			t.Errorf("%s: no %q in\n%s", c.Name, c.Shows, shown)
 		}
 	}
 }

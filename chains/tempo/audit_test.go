@@ -5,16 +5,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 )
 
 // finding is a transaction that was once signed without a word, or refused for no
 // reason, with what must become of it: the hazards that it carries, and what its
-// refusal says if nothing can allow it.
+// refusal says if nothing can allow it, and what is shown.
 type finding struct {
 	Name, Finding, Hex string
-	Hazards            []string
+	Hazards, Shows     []string
 	Refused            string
 }
 
@@ -41,11 +42,26 @@ func checkFinding(t *testing.T, c finding) {
 			}
 			_, err = signing.AppendSigned(t.Context(), nil)
 		}
+		checkShown(t, tx.Summary(), c.Shows)
 	}
 	switch {
 	case c.Refused == "" && err != nil:
 		t.Error(err)
 	case c.Refused != "" && (err == nil || !strings.Contains(err.Error(), c.Refused)):
 		t.Errorf("%v, want a refusal that says %q", err, c.Refused)
+	}
+}
+
+// checkShown holds a summary to texts that have to be in it.
+func checkShown(t *testing.T, summary chains.Summary, shows []string) {
+	t.Helper()
+	var shown strings.Builder
+	if err := chains.Render(&shown, summary.Fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range shows {
+		if !strings.Contains(shown.String(), want) {
+			t.Errorf("%q is not shown:\n%s", want, shown.String())
+		}
 	}
 }

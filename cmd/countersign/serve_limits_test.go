@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"syscall"
@@ -50,6 +52,25 @@ func TestLimitsReachTheHandler(t *testing.T) {
 		s.edit(t, "otp:\n", "limits: {"+wrong+"}\notp:\n")
 		if _, err := config.Read(s.config()); err == nil || !strings.Contains(err.Error(), "limits."+strings.Split(wrong, ":")[0]) {
 			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
+// TestServerLogLevels: that no more connections can be accepted is a warning, which is
+// logged by default; what strangers cause is for debugging.
+func TestServerLogLevels(t *testing.T) {
+	var log bytes.Buffer
+	written := serverLog{slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	for line, level := range map[string]string{
+		"http: Accept error: accept tcp 127.0.0.1:1: accept4: too many open files; retrying in 1s\n": "WARN",
+		"http: TLS handshake error from 192.0.2.1:1: EOF\n":                                          "DEBUG",
+	} {
+		log.Reset()
+		if n, err := written.Write([]byte(line)); err != nil || n != len(line) {
+			t.Errorf("%d, %v", n, err)
+		}
+		if !strings.Contains(log.String(), `"level":"`+level+`"`) || !strings.Contains(log.String(), strings.TrimSpace(line)) {
+			t.Errorf("want %s: %s", level, &log)
 		}
 	}
 }

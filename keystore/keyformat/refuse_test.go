@@ -224,6 +224,7 @@ func TestPEMRefused(t *testing.T) {
 		{"no base64", strings.Replace(good, "MC4C", "M*4C", 1), keyformat.ErrMalformed, "not base64"},
 		{"a block in a block", "-----BEGIN PRIVATE KEY-----\n" + good, keyformat.ErrMalformed, ""},
 		{"SEC 1", string(inPEM("EC PRIVATE KEY", []byte{1})), keyformat.ErrUnsupported, "openssl pkcs8 -topk8"},
+		{"OpenSSH", string(inPEM("OPENSSH PRIVATE KEY", []byte{1})), keyformat.ErrUnsupported, "ssh-keygen -p -m pkcs8"},
 		{"a public key", string(inPEM("PUBLIC KEY", []byte{1})), keyformat.ErrUnsupported, `a "PUBLIC KEY"`},
 		{"headers", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED"}, Bytes: []byte{1}})), keyformat.ErrUnsupported, "headers"},
 		{"too long", strings.Repeat(" ", keyformat.MaxSize+1), keyformat.ErrMalformed, "65537 bytes, at most 65536"},
