@@ -51,10 +51,10 @@ func brokenBetween(t *testing.T, p *proxy, s *postgres.Store, dsn string) {
 				ctx, cancel := context.WithCancel(t.Context())
 				want := test.other
 				met := p.at(n, func(statement string) verdict {
-					switch statement {
-					case "begin":
+					switch {
+					case strings.HasPrefix(statement, "begin;"):
 						want = test.begin
-					case "commit":
+					case statement == "commit":
 						want = test.commit
 					}
 					switch test.verdict {

@@ -37,7 +37,7 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 		return outcome
 	}
 	err := s.end(ctx, lease, func(ctx context.Context, q querier) error {
-		if err := record(ctx, q, []*completion{one}); err != nil {
+		if err := record([]*completion{one}).do(ctx, q); err != nil {
 			return err
 		}
 		return one.lost()
@@ -53,7 +53,7 @@ func (c *completion) logged(ctx context.Context, change store.Change) store.Chan
 			refusal, err = change.Apply(l)
 		}
 		if refusal == nil && err == nil {
-			err = logCompletions(ctx, l.(*ledger).q, []*completion{c})
+			err = appendLeaves(ctx, l.(*ledger).q, leavesOf([]*completion{c}, ifRecorded))
 		}
 		return refusal, err
 	})
@@ -122,32 +122,38 @@ func (s *Store) completeTogether(all []*completion) {
 	}
 }
 
-// recordTogether is one statement, or a transaction if there are leaves for the log.
+// recordTogether is one statement, or a transaction of two round trips if there are
+// leaves for the log.
 func (s *Store) recordTogether(all []*completion) error {
 	if !slices.ContainsFunc(all, func(one *completion) bool { return one.activity.Leaf != nil }) {
-		return s.run(context.Background(), func(ctx context.Context, q querier) error { return record(ctx, q, all) })
+		return s.run(context.Background(), func(ctx context.Context, q querier) error { return record(all).do(ctx, q) })
 	}
-	return s.transact(context.Background(), func(ctx context.Context, q querier) error {
-		if err := record(ctx, q, all); err != nil {
-			return err
-		}
-		return logCompletions(ctx, q, all)
+	heads := logHeads{}
+	return s.pipeline(context.Background(), func() []*statement {
+		clear(heads)
+		return []*statement{record(all), heads.locked(leavesOf(all, anyway))}
+	}, func() []*statement {
+		return []*statement{heads.extended(leavesOf(all, ifRecorded))}
 	})
 }
 
-// logCompletions appends the leaves of the activities that were recorded.
-func logCompletions(ctx context.Context, q querier, all []*completion) error {
-	var entries []*logEntry
+// anyway and ifRecorded say whose leaves leavesOf returns.
+func anyway(*completion) bool         { return true }
+func ifRecorded(one *completion) bool { return one.recorded }
+
+// leavesOf returns the leaves of the activities that pass.
+func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEntry) {
 	for _, one := range all {
-		if one.recorded && one.activity.Leaf != nil {
+		if one.activity.Leaf != nil && pass(one) {
 			entries = append(entries, &logEntry{organization: one.lease.OrganizationID, id: one.activity.ID, leaf: one.activity.Leaf})
 		}
 	}
-	return appendLeaves(ctx, q, entries)
+	return entries
 }
 
-// record writes the activities whose leases are there.
-func record(ctx context.Context, q querier, all []*completion) error {
+// record is the statement that writes the activities whose leases are there, and
+// says which they were.
+func record(all []*completion) *statement {
 	var (
 		organizations, ids, submitters = make([]string, len(all)), make([]string, len(all)), make([]string, len(all))
 		fingerprints, data             = make([][]byte, len(all)), make([][]byte, len(all))
@@ -163,7 +169,7 @@ func record(ctx context.Context, q querier, all []*completion) error {
 		ids[i], submitters[i], data[i], until[i] = one.activity.ID, one.activity.SubmittedBy, one.activity.Data, one.activity.KeepUntil
 		users[i], kinds[i], statuses[i], waiting[i] = one.activity.User, one.activity.Type, one.activity.Status, one.activity.Waiting
 	}
-	rows, _ := q.Query(ctx, `
+	return &statement{`
 		UPDATE countersign_activities AS held
 		SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp(),
 			user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting, revision = held.revision + 1, lease_until = '-infinity'
@@ -173,11 +179,13 @@ func record(ctx context.Context, q querier, all []*completion) error {
 		WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
 			AND held.token = done.token AND held.nonce = done.nonce
 			AND (held.id IS NULL OR held.waiting AND held.id = done.id AND held.lease_until > '-infinity')
-		RETURNING done.n`, organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting) // ForEachRow has the error
-	var n int
-	_, err := pgx.ForEachRow(rows, []any{&n}, func() error {
-		all[n-1].recorded = true
-		return nil
-	})
-	return err
+		RETURNING done.n`, []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting},
+		func(rows pgx.Rows) error {
+			var n int
+			_, err := pgx.ForEachRow(rows, []any{&n}, func() error {
+				all[n-1].recorded = true
+				return nil
+			})
+			return err
+		}}
 }

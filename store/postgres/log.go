@@ -27,10 +27,44 @@ func appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	heads, err := lockHeads(ctx, q, entries)
-	if err != nil {
+	heads := logHeads{}
+	if err := heads.locked(entries).do(ctx, q); err != nil {
 		return err
 	}
+	return heads.extended(entries).do(ctx, q)
+}
+
+// logHeads are the heads of logs that are locked, by organization.
+type logHeads map[string]*translog.Head
+
+// locked is the statement that locks the logs of entries, in the order of their
+// organizations, makes those that are not there, and fills the heads in.
+func (heads logHeads) locked(entries []*logEntry) *statement {
+	var organizations []string
+	for _, one := range entries {
+		organizations = append(organizations, one.organization)
+	}
+	slices.Sort(organizations)
+	return &statement{`
+		INSERT INTO countersign_log_heads AS held (organization_id, head)
+		SELECT organization_id, '' FROM unnest($1::text[]) AS organization_id ORDER BY organization_id
+		ON CONFLICT (organization_id) DO UPDATE SET head = held.head
+		RETURNING organization_id, head`, []any{slices.Compact(organizations)},
+		func(rows pgx.Rows) error {
+			var organization string
+			var encoded []byte
+			_, err := pgx.ForEachRow(rows, []any{&organization, &encoded}, func() error {
+				head, err := translog.ParseHead(encoded)
+				heads[organization] = &head
+				return err
+			})
+			return err
+		}}
+}
+
+// extended is the statement that writes entries, and the heads with them, which
+// are locked.
+func (heads logHeads) extended(entries []*logEntry) *statement {
 	var (
 		organizations, ids = make([]string, len(entries)), make([]string, len(entries))
 		indexes            = make([]int64, len(entries))
@@ -47,39 +81,14 @@ func appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
 	for organization, head := range heads {
 		moved, edges = append(moved, organization), append(edges, head.Encode())
 	}
-	_, err = q.Exec(ctx, `
+	return &statement{`
 		WITH moved AS (
 			UPDATE countersign_log_heads AS held SET head = log.head
 			FROM unnest($6::text[], $7::bytea[]) AS log (organization_id, head)
 			WHERE held.organization_id = log.organization_id)
 		INSERT INTO countersign_log_leaves (organization_id, index, id, leaf, hashes)
 		SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[])`,
-		organizations, indexes, ids, leaves, hashes, moved, edges)
-	return err
-}
-
-// lockHeads locks the logs in the order of their organizations, and makes those
-// that are not there.
-func lockHeads(ctx context.Context, q querier, entries []*logEntry) (map[string]*translog.Head, error) {
-	var organizations []string
-	for _, one := range entries {
-		organizations = append(organizations, one.organization)
-	}
-	slices.Sort(organizations)
-	rows, _ := q.Query(ctx, `
-		INSERT INTO countersign_log_heads AS held (organization_id, head)
-		SELECT organization_id, '' FROM unnest($1::text[]) AS organization_id ORDER BY organization_id
-		ON CONFLICT (organization_id) DO UPDATE SET head = held.head
-		RETURNING organization_id, head`, slices.Compact(organizations)) // ForEachRow has the error
-	heads := map[string]*translog.Head{}
-	var organization string
-	var encoded []byte
-	_, err := pgx.ForEachRow(rows, []any{&organization, &encoded}, func() error {
-		head, err := translog.ParseHead(encoded)
-		heads[organization] = &head
-		return err
-	})
-	return heads, err
+		[]any{organizations, indexes, ids, leaves, hashes, moved, edges}, nothingRead}
 }
 
 // appendStep is how many leaves are sent at a time.
@@ -96,8 +105,8 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		entries[i] = &logEntry{organization: organizationID, id: one.ID, leaf: one.Leaf}
 	}
 	write := func(ctx context.Context, q querier) error {
-		heads, err := lockHeads(ctx, q, []*logEntry{{organization: organizationID}})
-		if err != nil {
+		heads := logHeads{}
+		if err := heads.locked([]*logEntry{{organization: organizationID}}).do(ctx, q); err != nil {
 			return err
 		}
 		if index = heads[organizationID].Size; size >= 0 && index != size {
@@ -113,7 +122,7 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 	if len(entries) <= appendStep {
 		return index, s.transact(ctx, write)
 	}
-	return index, unavailable(ctx, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return write(ctx, tx) }))
+	return index, unavailable(ctx, s.inTransaction(ctx, write))
 }
 
 // LogHead implements store.Log.

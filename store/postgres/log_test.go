@@ -57,13 +57,19 @@ func TestTamperingIsNoticed(t *testing.T) {
 
 func completeLogged(t *testing.T, s store.Store, body string) {
 	t.Helper()
-	lease, activity := take(t, s, body), activityOf(body)
-	leaf := translog.NewLeaf(lease.OrganizationID, activity.ID, lease.Fingerprint, activity.Data)
+	if err := s.Complete(t.Context(), take(t, s, body), loggedOf(t, body), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// loggedOf is activityOf with its leaf.
+func loggedOf(t *testing.T, body string) store.Activity {
+	t.Helper()
+	activity := activityOf(body)
+	leaf := translog.NewLeaf("org", activity.ID, claimOf(body).Fingerprint, activity.Data)
 	var err error
 	if activity.Leaf, err = leaf.Encode(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Complete(t.Context(), lease, activity, nil); err != nil {
-		t.Fatal(err)
-	}
+	return activity
 }

@@ -6,7 +6,9 @@
 // for who does the work. Calls of Begin and Complete that come at the same time
 // share a statement and its commit. A lease is taken without waiting for the
 // disk, unless a change comes with it: a database that crashes may forget it, and
-// then refuses its Complete. Complete waits for the disk. When the database goes away, calls fail with
+// then refuses its Complete. Complete waits for the disk. With leaves for the log it
+// takes two round trips, in which it holds the lock of the log; the database ends a
+// transaction whose node goes silent. When the database goes away, calls fail with
 // store.ErrUnavailable; when it comes back, they work again.
 package postgres
 

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -83,10 +84,13 @@ func TestDatabaseGoesAndComesBack(t *testing.T) {
 func TestRestartedBetweenCalls(t *testing.T) {
 	server := testenv.Postgres(t)
 	s := open(t, server.DSN)
-	complete(t, s, "a")
-	server.Stop()
-	server.Start()
-	complete(t, s, "b")
+	for _, complete := range []func(t *testing.T, s store.Store, body string){complete, completeLogged} {
+		body := fmt.Sprint(time.Now().UnixNano())
+		complete(t, s, "before "+body)
+		server.Stop()
+		server.Start()
+		complete(t, s, "after "+body)
+	}
 }
 
 // TestSilentDatabase: one that takes connections and says nothing is as good as

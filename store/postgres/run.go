@@ -34,8 +34,8 @@ func (s *Store) run(ctx context.Context, do work) error {
 func (s *Store) transact(ctx context.Context, do work) error {
 	return s.repeat(ctx, func(ctx context.Context) error {
 		done := false
-		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			err := do(ctx, tx)
+		err := s.inTransaction(ctx, func(ctx context.Context, q querier) error {
+			err := do(ctx, q)
 			done = err == nil
 			return err
 		})
@@ -44,6 +44,22 @@ func (s *Store) transact(ctx context.Context, do work) error {
 		}
 		return err
 	})
+}
+
+// silenceLimit is how long a transaction waits for its node before the database
+// ends it: one that was stopped or lost its power would hold the locks of its rows
+// and logs until its connection breaks, which can take hours.
+var silenceLimit = OperationTimeout
+
+// setSilenceLimit holds for one transaction.
+func setSilenceLimit() string {
+	return fmt.Sprintf("set local idle_in_transaction_session_timeout = %d", silenceLimit.Milliseconds())
+}
+
+// inTransaction does work in one transaction, once, for as long as it takes.
+func (s *Store) inTransaction(ctx context.Context, do work) error {
+	options := pgx.TxOptions{BeginQuery: "begin; " + setSilenceLimit()}
+	return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error { return do(ctx, tx) })
 }
 
 // commitError is an error of the commit itself: the database may have carried

@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// statement is SQL with its arguments, and what reads its rows and closes them.
+type statement struct {
+	sql       string
+	arguments []any
+	read      func(pgx.Rows) error
+}
+
+// nothingRead reads the answer of a statement that returns no rows.
+func nothingRead(rows pgx.Rows) error {
+	rows.Close()
+	return rows.Err()
+}
+
+// do executes the statement by itself.
+func (st *statement) do(ctx context.Context, q querier) error {
+	rows, _ := q.Query(ctx, st.sql, st.arguments...) // read has the error
+	return st.read(rows)
+}
+
+// pipeline executes a transaction in two round trips: the statements of first, and
+// then those of second, which is called when first's have been read, and the
+// commit. It may call both again.
+func (s *Store) pipeline(ctx context.Context, first, second func() []*statement) error {
+	return s.repeat(ctx, func(ctx context.Context) error {
+		return s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+			defer rollBack(ctx, c.Conn())
+			begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}
+			if err := send(ctx, c.Conn(), append(begin, first()...)); err != nil {
+				return err
+			}
+			err := send(ctx, c.Conn(), append(second(), &statement{sql: "commit", read: committed}))
+			if err != nil && c.Conn().PgConn().TxStatus() != failedTransaction {
+				return commitError{err} // the commit was sent, and not left out for an earlier error
+			}
+			return err
+		})
+	})
+}
+
+// send executes statements in one round trip. The first that fails has the others
+// left out.
+func send(ctx context.Context, c *pgx.Conn, statements []*statement) error {
+	batch := &pgx.Batch{}
+	for _, one := range statements {
+		batch.Queue(one.sql, one.arguments...).Query(one.read)
+	}
+	return c.SendBatch(ctx, batch).Close()
+}
+
+// committed reads the answer of a commit, which is a rollback if the transaction had
+// failed.
+func committed(rows pgx.Rows) error {
+	rows.Close()
+	if tag := rows.CommandTag().String(); rows.Err() == nil && tag != "COMMIT" {
+		return fmt.Errorf("the commit was answered %q", tag)
+	}
+	return rows.Err()
+}
+
+// States of a connection (PostgreSQL's manual, message formats, ReadyForQuery).
+const (
+	noTransaction     = 'I'
+	failedTransaction = 'E'
+)
+
+// rollBack ends a transaction that was not committed.
+func rollBack(ctx context.Context, c *pgx.Conn) {
+	if !c.IsClosed() && c.PgConn().TxStatus() != noTransaction {
+		_, _ = c.Exec(ctx, "rollback") // if it fails, the pool closes the connection
+	}
+}
