@@ -2,7 +2,6 @@ package descriptors
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -333,10 +332,6 @@ func evmTarget(chainID uint64, address string) (target, error) {
 
 // numberOf returns a JSON number or text as an integer.
 func numberOf(node any) (int, bool) {
-	number, ok := node.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	integer, err := number.Int64()
-	return int(integer), err == nil && integer >= 0 && integer <= 1<<20
+	number, ok := node.(int64)
+	return int(number), ok && number >= 0 && number <= 1<<20
 }

@@ -54,5 +54,5 @@ func ParseTree(file []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return canonical(nil, root), nil
+	return canonical(root), nil
 }

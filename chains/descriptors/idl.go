@@ -69,7 +69,7 @@ func newIDL(root object) (source, []target, error) {
 		return nil, nil, errors.New("an IDL of Codama: only those of Anchor are read")
 	}
 	var form idlForm
-	if err := json.Unmarshal(canonical(nil, root), &form); err != nil {
+	if err := json.Unmarshal(canonical(root), &form); err != nil {
 		return nil, nil, err
 	}
 	address := base58.Decode(form.Address[:min(len(form.Address), 64)])

@@ -1,16 +1,14 @@
 package descriptors
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"math/big"
 	"slices"
-	"strconv"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Bounds of a file.
@@ -20,166 +18,87 @@ const (
 	maxNodes     = 100_000
 )
 
-// object is a JSON object; lists are []any, numbers json.Number.
+// object is a JSON object; lists are []any, numbers int64.
 type object = map[string]any
 
 // parse reads a JSON object strictly: no member twice, no text behind it, UTF-8,
 // numbers that are integers up to 2^53, which every reader reads alike.
 func parse(file []byte) (object, error) {
-	switch {
-	case len(file) > MaxFileBytes:
+	if len(file) > MaxFileBytes {
 		return nil, fmt.Errorf("file of %d bytes: at most %d are read", len(file), MaxFileBytes)
-	case !utf8.Valid(file):
-		return nil, errors.New("not UTF-8")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(file))
-	decoder.UseNumber()
-	p := treeParser{decoder: decoder, left: maxNodes}
-	node, err := p.node(0)
-	if err != nil {
-		return nil, err
+	left := maxNodes
+	bounded := json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, node *any) error {
+		if left--; left < 0 || decoder.StackDepth() > maxDepth {
+			return fmt.Errorf("more than %d values, or deeper than %d", maxNodes, maxDepth)
+		}
+		return readInteger(decoder, node)
+	})
+	var root object
+	if err := json.Unmarshal(file, &root, json.WithUnmarshalers(bounded)); err != nil {
+		return nil, explain(err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("text behind the JSON object")
-	}
-	root, ok := node.(object)
-	if !ok {
+	if root == nil {
 		return nil, errors.New("a JSON object is expected")
 	}
 	return root, nil
 }
 
-type treeParser struct {
-	decoder *json.Decoder
-	left    int // nodes that may still be read
-}
-
-func (p *treeParser) node(depth int) (any, error) {
-	if p.left--; p.left < 0 || depth > maxDepth {
-		return nil, fmt.Errorf("more than %d values, or deeper than %d", maxNodes, maxDepth)
+// readInteger reads a number as an int64, and leaves other values to the library.
+func readInteger(decoder *jsontext.Decoder, node *any) error {
+	if decoder.PeekKind() != '0' {
+		return errors.ErrUnsupported
 	}
-	token, err := p.decoder.Token()
+	number, err := decoder.ReadValue()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	switch token := token.(type) {
-	case json.Delim:
-		if token == '{' {
-			return p.object(depth)
-		}
-		return p.list(depth)
-	case json.Number:
-		return token, checkNumber(token)
+	var integer int64
+	if json.Unmarshal(number, &integer) != nil || integer > 1<<53 || integer < -1<<53 || string(number) == "-0" {
+		return fmt.Errorf("number %.40s: an integer of at most 2^53 is expected", number)
 	}
-	return token, nil
-}
-
-func checkNumber(number json.Number) error {
-	integer, err := strconv.ParseInt(string(number), 10, 64)
-	if err != nil || integer > 1<<53 || integer < -1<<53 || strconv.FormatInt(integer, 10) != string(number) {
-		return fmt.Errorf("number %.40s: an integer of at most 2^53 is expected", string(number))
-	}
+	*node = integer
 	return nil
 }
 
-func (p *treeParser) object(depth int) (any, error) {
-	members := object{}
-	for p.decoder.More() {
-		name, err := p.decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		text, ok := name.(string)
-		if _, twice := members[text]; !ok || twice {
-			return nil, fmt.Errorf("member %.64q appears twice", text)
-		}
-		if members[text], err = p.node(depth + 1); err != nil {
-			return nil, err
-		}
+// canonical returns the canonical form of RFC 8785 (JCS) of what parse has read.
+func canonical(node any) []byte {
+	text, err := json.Marshal(node)
+	if err == nil {
+		err = (*jsontext.Value)(&text).Canonicalize()
 	}
-	_, err := p.decoder.Token()
-	return members, err
+	if err != nil {
+		panic("descriptors: a tree that was read has no JSON: " + err.Error())
+	}
+	return text
 }
 
-func (p *treeParser) list(depth int) (any, error) {
-	list := []any{}
-	for p.decoder.More() {
-		node, err := p.node(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, node)
-	}
-	_, err := p.decoder.Token()
-	return list, err
-}
-
-// canonical appends the canonical form of RFC 8785 (JCS): members ordered by the
-// UTF-16 of their names, no white space, the shortest escapes.
-func canonical(dst []byte, node any) []byte {
-	switch node := node.(type) {
-	case object:
-		dst = append(dst, '{')
-		for i, name := range sortedNames(node) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(appendString(dst, name), ':')
-			dst = canonical(dst, node[name])
-		}
-		return append(dst, '}')
-	case []any:
-		dst = append(dst, '[')
-		for i, element := range node {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = canonical(dst, element)
-		}
-		return append(dst, ']')
-	case string:
-		return appendString(dst, node)
-	case json.Number:
-		return append(dst, node...)
-	case bool:
-		return strconv.AppendBool(dst, node)
-	}
-	return append(dst, "null"...)
-}
-
-func sortedNames(members object) []string {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))) })
-	return names
-}
-
-func appendString(dst []byte, text string) []byte {
-	const escapes = "btn?fr" // of the characters 8 to 13
-	dst = append(dst, '"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r >= 8 && r <= 13 && r != 11:
-			dst = append(dst, '\\', escapes[r-8])
-		case r < ' ':
-			dst = fmt.Appendf(dst, `\u%04x`, r)
-		default:
-			dst = utf8.AppendRune(dst, r)
-		}
-	}
-	return append(dst, '"')
-}
+func sortedNames(members object) []string { return slices.Sorted(maps.Keys(members)) }
 
 // into reads a part of a file into a struct that names every member it may have.
 func into(node, target any) error {
-	decoder := json.NewDecoder(bytes.NewReader(canonical(nil, node)))
-	decoder.DisallowUnknownFields()
-	decoder.UseNumber()
-	return decoder.Decode(target)
+	return explain(json.Unmarshal(canonical(node), target,
+		json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(readInteger))))
+}
+
+// explain says what is wrong with a file, and where, without naming Go's types.
+func explain(err error) error {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return fmt.Errorf("member %.64q appears twice", syntactic.JSONPointer.LastToken())
+		}
+		return syntactic
+	}
+	semantic, ok := errors.AsType[*json.SemanticError](err)
+	switch {
+	case !ok:
+		return err
+	case errors.Is(err, json.ErrUnknownName):
+		return fmt.Errorf("unknown member %.64q", semantic.JSONPointer)
+	case semantic.Err != nil:
+		return fmt.Errorf("%.64q: %w", semantic.JSONPointer, semantic.Err)
+	}
+	return fmt.Errorf("%.64q: a value of another type than %s is expected", semantic.JSONPointer, semantic.JSONKind)
 }
 
 // bigOf reads an integer, decimal or in hex with 0x in front.

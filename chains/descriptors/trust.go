@@ -3,11 +3,11 @@ package descriptors
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/big"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,8 +36,8 @@ type attestations map[[32]byte]attestation
 // attestationFile is an EAS offchain attestation, version 2.
 type attestationFile struct {
 	Sig struct {
-		Version json.Number `json:"version"`
-		UID     string      `json:"uid"`
+		Version int64  `json:"version"`
+		UID     string `json:"uid"`
 		Domain  struct {
 			Name              string `json:"name"`
 			Version           string `json:"version"`
@@ -48,24 +48,24 @@ type attestationFile struct {
 		Message     attestationMessage `json:"message"`
 		Types       any                `json:"types"`
 		Signature   struct {
-			V json.Number `json:"v"`
-			R string      `json:"r"`
-			S string      `json:"s"`
+			V int64  `json:"v"`
+			R string `json:"r"`
+			S string `json:"s"`
 		} `json:"signature"`
 	} `json:"sig"`
 	Signer string `json:"signer"`
 }
 
 type attestationMessage struct {
-	Version        json.Number `json:"version"`
-	Schema         string      `json:"schema"`
-	Recipient      string      `json:"recipient"`
-	Time           string      `json:"time"`
-	ExpirationTime string      `json:"expirationTime"`
-	Revocable      bool        `json:"revocable"`
-	RefUID         string      `json:"refUID"`
-	Data           string      `json:"data"`
-	Salt           string      `json:"salt"`
+	Version        int64  `json:"version"`
+	Schema         string `json:"schema"`
+	Recipient      string `json:"recipient"`
+	Time           string `json:"time"`
+	ExpirationTime string `json:"expirationTime"`
+	Revocable      bool   `json:"revocable"`
+	RefUID         string `json:"refUID"`
+	Data           string `json:"data"`
+	Salt           string `json:"salt"`
 }
 
 // attestType is the EIP-712 type of an attestation. The types in the file are
@@ -76,11 +76,11 @@ const attestType = "Attest(uint16 version,bytes32 schema,address recipient,uint6
 const domainType = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 
 // digestOf is the SHA-256 of the canonical form: what a pin is of.
-func digestOf(root object) [32]byte { return sha256.Sum256(canonical(nil, root)) }
+func digestOf(root object) [32]byte { return sha256.Sum256(canonical(root)) }
 
 // attestedHash is what ERC-8176 attests: the Keccak-256 of the canonical form of
 // one file.
-func attestedHash(own object) [32]byte { return crypto.Keccak256Hash(canonical(nil, own)) }
+func attestedHash(own object) [32]byte { return crypto.Keccak256Hash(canonical(own)) }
 
 // add reads a file of an attestation. One that does not count is left out.
 func (a attestations) add(folder fs.FS, name string, auditors map[evm.Address]string, now time.Time) {
@@ -108,7 +108,7 @@ func verifyAttestation(file []byte, auditors map[evm.Address]string, now time.Ti
 	switch {
 	case domain.Name != "EAS Attestation" || domain.ChainID != "1" || !strings.EqualFold(domain.VerifyingContract, easContract):
 		return hash, made, errors.New("the attestation is not of Ethereum's mainnet")
-	case form.Sig.Version != "2" || message.Version != "2" || form.Sig.PrimaryType != "Attest" || !strings.EqualFold(message.Schema, easSchema):
+	case form.Sig.Version != 2 || message.Version != 2 || form.Sig.PrimaryType != "Attest" || !strings.EqualFold(message.Schema, easSchema):
 		return hash, made, errors.New("the attestation is not of the schema of ERC-8176")
 	}
 	signer, err := form.signer()
@@ -171,11 +171,11 @@ func (f *attestationFile) signer() (signer evm.Address, err error) {
 	}
 	r, err1 := fixedHex(f.Sig.Signature.R, 32)
 	s, err2 := fixedHex(f.Sig.Signature.S, 32)
-	v := f.Sig.Signature.V.String()
-	if err := errors.Join(err1, err2); err != nil || v != "27" && v != "28" {
+	v := f.Sig.Signature.V
+	if err := errors.Join(err1, err2); err != nil || v != 27 && v != 28 {
 		return signer, errors.Join(err, errors.New("signature: r, s, and 27 or 28 are expected"))
 	}
-	y := v[1] - '7'
+	y := byte(v - 27)
 	if !crypto.ValidateSignatureValues(y, new(big.Int).SetBytes(r), new(big.Int).SetBytes(s), true) {
 		return signer, errors.New("signature: r or s out of range")
 	}
@@ -195,7 +195,7 @@ func (f *attestationFile) hash() (hash [32]byte, err error) {
 	}
 	data, failed := anyHex(m.Data)
 	add(crypto.Keccak256([]byte(attestType)), failed)
-	add(numberWord(m.Version.String()))
+	add(numberWord(strconv.FormatInt(m.Version, 10)))
 	add(fixedHex(m.Schema, 32))
 	add(addressWord(m.Recipient))
 	add(numberWord(m.Time))
