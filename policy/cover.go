@@ -113,7 +113,7 @@ func (r *rule) allowsHazard(name string) bool {
 // transactionHazards allows the hazards that point at no effect that was
 // covered, where a rule on request lists them. What it does not allow is left to
 // the engine to refuse.
-func (c *cover) transactionHazards() error {
+func (c *cover) transactionHazards() {
 	for _, hazard := range c.evaluation.asked.Hazards {
 		if index, ok := hazard.Effect(); ok && index < len(c.evaluation.effects) && c.evaluation.effects[index].judged() {
 			continue
@@ -133,7 +133,6 @@ func (c *cover) transactionHazards() error {
 			}
 		}
 	}
-	return nil
 }
 
 // places is how many votes groups need in all.

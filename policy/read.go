@@ -12,7 +12,6 @@ const (
 	MaxRules      = 1000
 	MaxLimits     = 100
 	MaxAssets     = 1000
-	MaxAddresses  = 50_000 // of all lists
 	MaxTests      = 1000
 	MinWindow     = time.Minute
 	MaxWindow     = 31 * 24 * time.Hour

@@ -37,10 +37,7 @@ func (c *compiler) readList(one entry) {
 	}
 	made := &list{at: one.at}
 	seen := map[string]bool{}
-	wallets, total := 0, 0
-	for _, other := range c.lists {
-		total += len(other.addresses)
-	}
+	wallets := 0
 	for _, item := range one.items("list " + one.name) {
 		read, err := parseAddress(item.text("address"))
 		switch {
@@ -49,9 +46,6 @@ func (c *compiler) readList(one entry) {
 			continue
 		case seen[read.key()]:
 			item.fail("%s is in this list twice", read)
-		case len(made.addresses)+total >= MaxAddresses:
-			item.fail("more than %d addresses in all lists", MaxAddresses)
-			return
 		}
 		if read.namespace == "solana" {
 			wallets++

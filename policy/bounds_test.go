@@ -1,0 +1,253 @@
+package policy_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// numbered writes a text for each of n numbers.
+func numbered(n int, text func(int) string) string {
+	var out strings.Builder
+	for i := range n {
+		out.WriteString(text(i))
+	}
+	return out.String()
+}
+
+// solanaAddress is the address of a number.
+func solanaAddress(i int) string {
+	var key [32]byte
+	binary.BigEndian.PutUint64(key[:], uint64(i)+1)
+	return base58.Encode(key[:])
+}
+
+// TestBoundsOfFiles: a file with one of anything too many is refused, and says what the
+// bound is; with as many as there may be it is read, as far as its size allows.
+func TestBoundsOfFiles(t *testing.T) {
+	const schema = "schema: countersign.policy/1\n"
+	const rule = "  - {name: a, allow: transfer}\n"
+	listed := func(n int) string {
+		return schema + "lists:\n  t: [" + numbered(n, func(i int) string { return solanaAddress(i) + ", " }) + "]\nrules:\n  - {name: a, allow: transfer, when: effect.to in t}\n"
+	}
+	for name, test := range map[string]struct{ file, want string }{
+		"rules": {schema + "rules:\n" + numbered(policy.MaxRules+1, func(i int) string { return fmt.Sprintf("  - {name: r%d, allow: burn}\n", i) }),
+			"1001 rules, at most 1000 are allowed"},
+		"limits": {schema + "assets: {sol: {chain: solana, token: native}}\nlimits:\n" + numbered(policy.MaxLimits+1, func(i int) string {
+			return fmt.Sprintf("  - {name: l%d, asset: sol, max: \"1\", window: 1h, per: key}\n", i)
+		}) + "rules:\n" + rule, "101 limits, at most 100 are allowed"},
+		"tests": {schema + "rules:\n" + rule + "tests:\n" + numbered(policy.MaxTests+1, func(int) string { return "  - {effects: [], expect: deny}\n" }),
+			"1001 tests, at most 1000 are allowed"},
+		"assets": {schema + "assets:\n" + numbered(policy.MaxAssets+1, func(i int) string {
+			return fmt.Sprintf("  a%d: {chain: \"eip155:%d\", token: native}\n", i, i+1)
+		}) + "rules:\n" + rule, "more than 1000 lists and assets"},
+		"wallets of Solana": {listed(policy.MaxSolanaWallets + 1), "513 addresses of Solana, a list has at most 512"},
+		"bytes":             {schema + "# " + strings.Repeat("x", policy.MaxFileBytes) + "\nrules: []\n", "a file has at most 524288"},
+		"no schema":         {"rules:\n" + rule, "schema is missing: write 'schema: countersign.policy/1'"},
+		"deep blocks":       {numbered(20, func(i int) string { return strings.Repeat(" ", i) + "a:\n" }), "nested more than 16 deep"},
+		"tag below":         {"a:\n  b:\n    - c: !x 1\n", "tags, merge keys and directives"},
+		"alias in a list":   {"a:\n  - b\n  - *x\n", "anchors and aliases"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := policy.Parse("p.yaml", []byte(test.file), policy.Options{})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("%.300v, want %s", err, test.want)
+			}
+		})
+	}
+	load(t, listed(policy.MaxSolanaWallets))
+}
+
+// TestLoad: a file that is too large is refused before it is read, one that is not there
+// with the file system's error.
+func TestLoad(t *testing.T) {
+	folder := t.TempDir()
+	large := filepath.Join(folder, "large.yaml")
+	if err := os.WriteFile(large, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policy.Load(large, policy.Options{}); err == nil || !strings.Contains(err.Error(), "a policy has at most 524288") {
+		t.Errorf("a file of 1 TiB: %v", err)
+	}
+	if _, err := policy.Load(filepath.Join(folder, "absent.yaml"), policy.Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	if _, err := policy.Load(folder, policy.Options{}); err == nil {
+		t.Error("a folder was read")
+	}
+	text := head + pays + "tests:\n  - {file: drain.json, expect: deny}\n"
+	small := filepath.Join(folder, "small.yaml")
+	for content, want := range map[string]string{
+		"":         "no such file",
+		"not JSON": "drain.json: invalid character",
+		`{"type":"TRANSACTION_TYPE_ETHEREUM","unsignedTransaction":"02"}`: "the test cannot be run",
+	} {
+		if content != "" {
+			if err := os.WriteFile(filepath.Join(folder, "drain.json"), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(small, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := policy.Load(small, policy.Options{})
+		if content != "" {
+			_ = os.Remove(filepath.Join(folder, "drain.json"))
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", content, err, want)
+		}
+	}
+}
+
+// TestAmountsOfAssetsWithoutDecimals: of an asset whose decimals nothing says, no amount
+// can be written, and what is spent in a test is an amount.
+func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
+	const trc10 = "schema: countersign.policy/1\nassets: {ten: {chain: tron, id: \"1002000\"}}\n"
+	for rest, want := range map[string]string{
+		"rules:\n  - {name: a, allow: transfer, when: \"effect.amount < amount(ten, '1')\"}\n":                                                                                                "does not say how many decimals tron 1002000 has",
+		"limits:\n  - {name: d, asset: ten, max: \"1\", window: 1h, per: key}\nrules:\n  - {name: a, allow: transfer, limit: d}\ntests:\n  - {effects: [], expect: deny, spent: {d: much}}\n": `spent: "much" is no decimal number`,
+	} {
+		_, err := policy.Parse("p.yaml", []byte(trc10+rest), policy.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestHazardsOfTheRequest: a hazard that points at no effect is allowed by a rule on
+// request alone, whose condition holds and whose votes are then needed too; an error in
+// the condition allows nothing.
+func TestHazardsOfTheRequest(t *testing.T) {
+	const rest = "  - {name: pays, allow: transfer, when: 'effect.asset.native && effect.to in treasury || effect.asset == usdc'}\n"
+	rule := func(more string) string {
+		return head + "rules:\n" + rest + "  - {name: whole, allow: request, hazards: [ethereum/no-chain-id], " + more + "}\n"
+	}
+	asked := ask(ether(t, treasury, 1))
+	asked.Hazards = []chains.Hazard{{Name: "ethereum/no-chain-id"}}
+	for more, want := range map[string]string{
+		"when: \"user.name == 'bot'\"":                                    "allowed by pays,whole: 1 hazards, 0 groups",
+		"when: \"user.name == 'bot'\", approvals: [{count: 1, tag: ops}]": "allowed by pays,whole: 1 hazards, 1 groups",
+		"when: \"user.name == 'ann'\"":                                    "allowed by pays: 0 hazards, 0 groups",
+		"when: \"credential.id == 'x'\"":                                  "allowed by pays: 0 hazards, 0 groups",
+		"who: {user: ann}":                                                "allowed by pays: 0 hazards, 0 groups",
+		"key: [cold]":                                                     "allowed by pays: 0 hazards, 0 groups",
+		"on: tron":                                                        "allowed by pays: 0 hazards, 0 groups",
+		"when: \"user.name == 'bot'\", who: {any: [{tag: x}, {tag: y}]}":    "allowed by pays: 0 hazards, 0 groups",
+		"when: \"user.name == 'bot'\", who: {any: [{tag: x}, {user: bot}]}": "allowed by pays,whole: 1 hazards, 0 groups",
+	} {
+		got, decision := decide(t, rule(more), asked)
+		if got = fmt.Sprintf("%s: %d hazards, %d groups", got, len(decision.Hazards), len(decision.Approvals)); got != want {
+			t.Errorf("%s: %s, want %s", more, got, want)
+		}
+	}
+}
+
+// TestChainOfAnEmbedder: rules know the chains that are read here. What an embedder's own
+// chain does is denied, whatever the rules.
+func TestChainOfAnEmbedder(t *testing.T) {
+	asked := ask(ether(t, treasury, 1))
+	asked.Summary = &chains.Summary{Chain: "embedders"}
+	if got, _ := decide(t, "schema: countersign.policy/1\nrules:\n  - {name: all, allow: request}\n", asked); !strings.Contains(got, "is not covered") {
+		t.Error(got)
+	}
+}
+
+// TestOrganizations: each is judged by its own file, by Authorize as by Decide; one
+// without a file by none.
+func TestOrganizations(t *testing.T) {
+	denies := head + "rules:\n  - {name: no, deny: transfer, when: effect.asset == usdc || effect.to in treasury}\n"
+	all := policy.NewOrganizations(map[string]*policy.File{"org": load(t, denies)})
+	asked := ask(ether(t, treasury, 1))
+	if err := all.Authorize(t.Context(), asked); !errors.Is(err, countersign.ErrDenied) {
+		t.Errorf("Authorize: %v", err)
+	}
+	if _, err := all.Decide(t.Context(), asked); !errors.Is(err, countersign.ErrDenied) {
+		t.Errorf("Decide: %v", err)
+	}
+	for _, other := range []*countersign.Organization{nil, {ID: "other"}} {
+		asked.Organization = other
+		if err := all.Authorize(t.Context(), asked); err != nil {
+			t.Errorf("another: %v", err)
+		}
+		if decision, err := all.Decide(t.Context(), asked); err != nil || len(decision.Rules) > 0 {
+			t.Errorf("another: %+v, %v", decision, err)
+		}
+	}
+	if all.Replace("other", load(t, denies)) || all.Replace("org", nil) || !all.Replace("org", load(t, head+pays)) {
+		t.Error("Replace")
+	}
+	asked.Organization = &countersign.Organization{ID: "org"}
+	if err := all.Authorize(t.Context(), asked); err != nil {
+		t.Errorf("after Replace: %v", err)
+	}
+}
+
+// TestReplayOfWhatCannotBeCounted: a replay whose ledger is closed fails, and says no
+// outcome; what waits or has a hazard is not charged.
+func TestReplayOfWhatCannotBeCounted(t *testing.T) {
+	f, records := recordedUnder(t, replayFree, 1)
+	asked, problem := f.Engine.AskedAbout(t.Context(), records[0])
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	for _, text := range []string{replayFree, replayTwo} {
+		closed := load(t, text).NewReplay()
+		if err := closed.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if seen, err := closed.Next(t.Context(), records[0], asked, nil); err == nil {
+			t.Errorf("closed: %+v", seen)
+		}
+	}
+	waits := strings.Replace(replayTwo, "limit: day}", "limit: day, approvals: [{count: 2}]}", 1)
+	past := load(t, waits).NewReplay()
+	defer past.Close()
+	for i := range 3 { // a third would be over the limit, had the first two been charged
+		record := *records[0]
+		request := *record.Request
+		request.Fingerprint = activity.Fingerprint{byte(i)}
+		record.Request = &request
+		asked.Now = asked.Now.Add(time.Minute)
+		seen, err := past.Next(t.Context(), &record, asked, nil)
+		if err != nil || seen.After != policy.OutcomeApprovals || len(seen.Charges) > 0 {
+			t.Errorf("%d: %+v, %v", i, seen, err)
+		}
+	}
+}
+
+// TestExplainShowsValues: of a clause that does not hold, the values of its members are
+// shown; of one that cannot be decided, the error.
+func TestExplainShowsValues(t *testing.T) {
+	file := load(t, head+"rules:\n  - name: a\n    allow: transfer\n    when: >-\n      effect.asset.native && effect.amount <= ether('1') && !effects.exists(e, e.kind == 'fee') &&\n      (effect.to in treasury || effect.asset == usdc) && effect.arg('memo') == 'x'\n")
+	for name, test := range map[string]struct {
+		effects []chains.Effect
+		want    string
+	}{
+		"over":    {[]chains.Effect{ether(t, treasury, 2e18)}, "a (allow), effect 0: does not match: effect.amount <= ether(\"1\")\n    effect.amount is 2000000000000000000 of the native asset of eip155:1"},
+		"macro":   {[]chains.Effect{ether(t, treasury, 1), {Kind: chains.KindFee, By: chains.BySigner}}, "does not match: !effects.exists(e, e.kind == \"fee\")"},
+		"thief":   {[]chains.Effect{ether(t, thief, 1)}, "effect.to is " + thief},
+		"error":   {[]chains.Effect{ether(t, treasury, 1)}, "cannot be decided: effect.arg(\"memo\") == \"x\": effect.arg('memo') is absent"},
+		"unknown": {[]chains.Effect{{Kind: chains.KindTransfer, By: chains.BySigner, Asset: chains.Native("eip155:1"), Amount: chains.Unlimited(nil)}}, "effect.amount is unknown"},
+	} {
+		explanation, err := file.Explain(t.Context(), ask(test.effects...))
+		if err != nil || !strings.Contains(explanation.String(), test.want) {
+			t.Errorf("%s: %v\n%s\nwant %s", name, err, explanation, test.want)
+		}
+	}
+}
