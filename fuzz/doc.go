@@ -71,6 +71,7 @@
 //	FuzzKeyformatWeb3           Web3 Secret Storage                the key that was sealed
 //	FuzzKeyformatHex            a key in hex                       the same digits again
 //	FuzzWalletMnemonic          BIP-39 words                       one entropy, whose words those are
+//	FuzzWalletExtendedKey       extended private keys (BIP-32)     written again the same; btcutil reads the same key
 //	FuzzWalletPath              BIP-32 paths                       written again the same
 //	FuzzPKCS11URI               PKCS#11 URIs                       bounded; a PIN is refused, and not repeated
 //

@@ -2,11 +2,13 @@ package fuzz
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/pem"
 	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil/v2"
+	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 	"github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/keystore"
@@ -163,6 +165,45 @@ func FuzzWalletMnemonic(f *testing.F) {
 	})
 }
 
+// FuzzWalletExtendedKey: what is accepted is written the same again, but for the mark of
+// hardened steps and the version bytes of SLIP-132, and is the key that btcutil reads.
+func FuzzWalletExtendedKey(f *testing.F) {
+	f.Add("xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi")
+	f.Add("[3442193e/0']xprv9uHRZZhk6KAJC1avXpDAp4MDc3sQKNxDiPvvkX8Br5ngLNv1TxvUxt4cV1rGL5hj6KCesnDYUhd7oWgT11eZG7XnxHrnYeSvkzY7d2bhkJ7")
+	f.Add("[73c5da0a/84h/0h/0h]zprvAdG4iTXWBoARxkkzNpNh8r6Qag3irQB8PzEMkAFeTRXxHpbF9z4QgEvBRmfvqWvGp42t42nvgGpNgYSJA9iefm1yYNZKEm7z6qUWCroSQnE")
+	f.Fuzz(func(t *testing.T, text string) {
+		root, err := wallet.ParseExtendedKey([]byte(text))
+		if err != nil {
+			return
+		}
+		defer root.Wipe()
+		written, err := root.ExtendedKey(root.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := wallet.ParseExtendedKey(written)
+		if err != nil {
+			t.Fatalf("%q is written %q: %v", text, written, err)
+		}
+		defer again.Wipe()
+		_, key, _ := strings.Cut(text, "]")
+		theirs, err := hdkeychain.NewKeyFromString(cmp.Or(key, text))
+		if err != nil {
+			t.Fatalf("%q is read, btcutil says %v", text, err)
+		}
+		secret, err := theirs.ECPrivKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, read := range []*wallet.Root{root, again} {
+			ours, err := read.Derive(keystore.CurveSecp256k1, read.Path())
+			if err != nil || !bytes.Equal(ours, secret.Serialize()) {
+				t.Errorf("%q gives another key, %v", text, err)
+			}
+		}
+	})
+}
+
 // FuzzWalletPath: what is accepted is written the same again, but for the mark of
 // hardened steps, and derives the same key each time.
 func FuzzWalletPath(f *testing.F) {
@@ -171,7 +212,10 @@ func FuzzWalletPath(f *testing.F) {
 	}
 	f.Add("m")
 	f.Add("m/0h/2147483647")
-	seed := bytes.Repeat([]byte{1}, wallet.SeedSize)
+	root, err := wallet.FromSeed(bytes.Repeat([]byte{1}, wallet.SeedSize))
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		path, err := wallet.ParsePath(text)
 		if err != nil {
@@ -181,7 +225,7 @@ func FuzzWalletPath(f *testing.F) {
 			t.Errorf("%q is written %v", text, path)
 		}
 		for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
-			secret, err := wallet.Derive(seed, curve, path)
+			secret, err := root.Derive(curve, path)
 			if err == nil && len(secret) != keystore.SecretSize {
 				t.Errorf("%v on %v: %d bytes", path, curve, len(secret))
 			}

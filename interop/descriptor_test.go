@@ -87,23 +87,34 @@ type signer struct {
 
 const testMnemonic = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about"
 
-// newSigner makes a wallet with the first address of each kind of account.
-func newSigner(t *testing.T, accounts map[string]*wallet.WatchOnly) signer {
+func newStore(t *testing.T) *file.Store {
 	t.Helper()
 	store, err := file.Create(filepath.Join(t.TempDir(), "keys"), []byte("passphrase"), file.Options{WorkFactor: 1})
 	must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	seed, err := wallet.Seed([]byte(testMnemonic), nil)
+	return store
+}
+
+// newSigner makes a wallet with the first address of each kind of account.
+func newSigner(t *testing.T, accounts map[string]*wallet.WatchOnly) signer {
+	t.Helper()
+	store := newStore(t)
+	root, err := wallet.FromMnemonic([]byte(testMnemonic), nil)
 	must(t, err)
 	var first []wallet.Account
 	for account := range accounts {
 		path, err := wallet.ParsePath(account)
 		must(t, err)
-		accounts[account], err = wallet.Watch(seed, path)
+		accounts[account], err = root.Watch(path)
 		must(t, err)
 		first = append(first, wallet.Account{Curve: keystore.CurveSecp256k1, Path: append(path, 0, 0)})
 	}
-	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "treasury", Mnemonic: []byte(testMnemonic), Accounts: first})
+	return addSigner(t, store, file.NewWallet{Name: "treasury", Mnemonic: []byte(testMnemonic), Accounts: first})
+}
+
+func addSigner(t *testing.T, store *file.Store, add file.NewWallet) signer {
+	t.Helper()
+	w, err := store.AddWallet(t.Context(), "org", add)
 	must(t, err)
 	engine, err := countersign.New(countersign.Config{Keystore: store})
 	must(t, err)
@@ -191,4 +202,34 @@ func TestWatchOnlyWallet(t *testing.T) {
 		t.Errorf("%d addresses were derived, want 1", added)
 	}
 	node.accept(t, s.sign(t, second, 1))
+}
+
+// TestWatchOnlyAccountKey: the same with a wallet that is one account, from its extended
+// private key with its origin, as descriptors have it.
+func TestWatchOnlyAccountKey(t *testing.T) {
+	whole, err := wallet.FromMnemonic([]byte(testMnemonic), nil)
+	must(t, err)
+	account, err := wallet.ParsePath("m/84'/1'/0'")
+	must(t, err)
+	key, err := whole.ExtendedKey(account)
+	must(t, err)
+	s := addSigner(t, newStore(t), file.NewWallet{Name: "treasury", ExtendedKey: key})
+	var watched *wallet.WatchOnly
+	must(t, s.store.RevealRoot(t.Context(), "org", s.wallet, func(root *wallet.Root) (err error) {
+		watched, err = root.Watch(account)
+		return err
+	}))
+	watch, end := startWatchOnly(t)
+	defer end()
+	node := startRegtest(t, watch.ask(t, watchedPlace{Op: "address", Descriptor: watched.Receive}).Address)
+	var blocks []string
+	node.mustCall(t, &blocks, "generate", maturity)
+	raw := watch.create(t,
+		[]watchedPlace{{Descriptor: watched.Receive, Tx: hex.EncodeToString(node.coinbase(t, blocks[0]))}},
+		[]watchedPlace{{Address: "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", Amount: 1_0000_0000},
+			{Descriptor: watched.Change, Index: 4, Amount: 49_0000_0000 - 10_000}})
+	if added := s.discover(t, raw); added != 1 {
+		t.Errorf("%d addresses were derived, want 1", added)
+	}
+	node.accept(t, s.sign(t, raw, 1))
 }

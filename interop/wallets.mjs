@@ -1,11 +1,13 @@
 // Derives the addresses of mnemonics, and reads and writes key files, with
-// ethers, TronWeb, bitcoinjs-lib, Wallet Core and @solana/web3.js.
+// ethers, TronWeb, bitcoinjs-lib, Wallet Core, @scure/bip32 and @solana/web3.js.
 //
 // Reads requests and writes answers, one JSON a line:
 //
 //   {op: "derive", mnemonic, passphrase, path, curve}
 //       → {ethereum, tron, p2pkh, p2sh, p2wpkh, p2tr}   on secp256k1
 //       → {solana}                                       on Ed25519
+//   {op: "extended", mnemonic, passphrase, path, child}
+//       → {root, extended, child}                        extended private keys
 //   {op: "keys", secret, web3, wif, keypair}
 //       → {web3, wif, fromWeb3, fromWIF, solana}
 //
@@ -16,6 +18,7 @@ import * as ecc from '@bitcoinerlab/secp256k1';
 import { initEccLib, networks, payments } from 'bitcoinjs-lib';
 import { ECPairFactory } from 'ecpair';
 import { HDNodeWallet, Mnemonic, decryptKeystoreJson, encryptKeystoreJson, getBytes, computeAddress } from 'ethers';
+import { HDKey } from '@scure/bip32';
 import { Keypair } from '@solana/web3.js';
 import { TronWeb } from 'tronweb';
 
@@ -50,6 +53,14 @@ function ed25519({ mnemonic, passphrase, path }) {
   return { solana: Keypair.fromSeed(seed).publicKey.toBase58() };
 }
 
+// extended gives the master key, the key at a path, and a child that is derived from the
+// text of that.
+function extended({ mnemonic, passphrase, path, child }) {
+  const root = HDKey.fromMasterSeed(getBytes(Mnemonic.fromPhrase(mnemonic, passphrase).computeSeed()));
+  const text = root.derive(path).privateExtendedKey;
+  return { root: root.privateExtendedKey, extended: text, child: hex(HDKey.fromExtendedKey(text).deriveChild(child).privateKey) };
+}
+
 async function keys({ secret, web3, wif, keypair }) {
   const account = { address: computeAddress('0x' + secret), privateKey: '0x' + secret };
   const options = { scrypt: { N: 16, r: 8, p: 1 } };
@@ -64,6 +75,7 @@ async function keys({ secret, web3, wif, keypair }) {
 
 function answer(request) {
   if (request.op === 'keys') return keys(request);
+  if (request.op === 'extended') return extended(request);
   return request.curve === 'CURVE_ED25519' ? ed25519(request) : secp256k1(request);
 }
 

@@ -3,6 +3,7 @@ package interop
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -21,6 +22,7 @@ type walletRequest struct {
 	Mnemonic   string         `json:"mnemonic,omitempty"`
 	Passphrase string         `json:"passphrase"`
 	Path       string         `json:"path,omitempty"`
+	Child      uint32         `json:"child"`
 	Curve      keystore.Curve `json:"curve"`
 	Secret     string         `json:"secret,omitempty"`
 	Web3       string         `json:"web3,omitempty"`
@@ -114,7 +116,7 @@ func TestWalletLibraries(t *testing.T) {
 // addressesAt returns our addresses, by format.
 func addressesAt(t *testing.T, request walletRequest) map[string]string {
 	t.Helper()
-	seed, err := wallet.Seed([]byte(request.Mnemonic), []byte(request.Passphrase))
+	root, err := wallet.FromMnemonic([]byte(request.Mnemonic), []byte(request.Passphrase))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +124,7 @@ func addressesAt(t *testing.T, request walletRequest) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := wallet.Derive(seed, request.Curve, path)
+	secret, err := root.Derive(request.Curve, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +137,40 @@ func addressesAt(t *testing.T, request walletRequest) map[string]string {
 		addresses[address.Format] = address.Address
 	}
 	return addresses
+}
+
+// TestExtendedKeyLibraries: @scure/bip32 writes the extended private keys that we write,
+// and what we read of it has the children that it derives.
+func TestExtendedKeyLibraries(t *testing.T) {
+	var requests []walletRequest
+	for i, request := range walletRequests(t) {
+		if request.Curve == keystore.CurveSecp256k1 {
+			request.Op, request.Child = "extended", uint32(i)
+			requests = append(requests, request)
+		}
+	}
+	for i, answer := range walletAnswers(t, requests) {
+		whole, err := wallet.FromMnemonic([]byte(requests[i].Mnemonic), []byte(requests[i].Passphrase))
+		must(t, err)
+		path, err := wallet.ParsePath(requests[i].Path)
+		must(t, err)
+		master, err := whole.ExtendedKey(nil)
+		must(t, err)
+		ours, err := whole.ExtendedKey(path)
+		must(t, err)
+		origin, key, _ := strings.Cut(string(ours), "]")
+		if string(master) != answer["root"] || key != answer["extended"] {
+			t.Errorf("%s: %s, %s, @scure/bip32 has %v", requests[i].Path, master, key, answer)
+		}
+		for _, text := range []string{answer["root"], origin + "]" + answer["extended"]} {
+			root, err := wallet.ParseExtendedKey([]byte(text))
+			must(t, err)
+			child, err := root.Derive(keystore.CurveSecp256k1, append(path, requests[i].Child))
+			if err != nil || hex.EncodeToString(child) != answer["child"] {
+				t.Errorf("%s: child %d of %s is %x, %v, want %s", requests[i].Path, requests[i].Child, text, child, err, answer["child"])
+			}
+		}
+	}
 }
 
 // TestKeyFormatLibraries exchanges key files with ethers, ecpair and

@@ -88,19 +88,24 @@ func leakValues(t *testing.T) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := file.NewWallet{Mnemonic: leakSecret, Passphrase: leakSecret}
+	words := file.NewWallet{Mnemonic: leakSecret, Passphrase: leakSecret, ExtendedKey: leakSecret}
 	secret := keystore.NewSecret(leakSecret)
 	t.Cleanup(secret.Destroy)
 	account, err := wallet.ParsePath("m/84'/0'/0'")
 	if err != nil {
 		t.Fatal(err)
 	}
-	watched, err := wallet.Watch(leakSecret, account)
+	root, err := wallet.FromSeed(leakSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched, err := root.Watch(account)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return map[string]any{
 		"wallet.WatchOnly":      watched,
+		"wallet.Root":           []any{root, *root},
 		"keystore.Account":      keystore.Account{KeyInfo: info},
 		"keystore.Wallet":       keystore.Wallet{ID: info.ID},
 		"keystore.Secret":       secret,

@@ -2,7 +2,8 @@ package keystore
 
 import "context"
 
-// Wallet is a group of keys that were derived from one mnemonic.
+// Wallet is a group of keys that were derived from one mnemonic, or from one extended
+// private key.
 type Wallet struct {
 	ID       string
 	Name     string    // free text, may be empty

@@ -33,7 +33,7 @@ func TestCompletion(t *testing.T) {
 		{"sign --allow ", append(countersign.HazardNames(), countersign.AllHazards), noFiles},
 		{"sign --network ", []string{"mainnet", "testnet", "signet", "regtest"}, noFiles},
 		{"keys generate --curve ", []string{"CURVE_SECP256K1\t", "CURVE_ED25519\t"}, noFiles},
-		{"keys import --format ", []string{"hex", "wif", "solana", "v3", "pkcs8", "mnemonic"}, noFiles},
+		{"keys import --format ", []string{"hex", "wif", "solana", "v3", "pkcs8", "mnemonic", "xprv"}, noFiles},
 		{"keys list --keystore ", []string{"file:\t", "pkcs11:\t"}, noSpace},
 		{"submit --query ", []string{"get_activity", "whoami"}, noFiles},
 		{"activities list --status ", []string{"waiting", "completed", "rejected", "failed"}, noFiles},

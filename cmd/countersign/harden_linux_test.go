@@ -59,6 +59,7 @@ func TestSecretsAreReadByAHardenedProcess(t *testing.T) {
 		"import":        {"keys", "import", "--curve", "CURVE_ED25519"},
 		"import v3":     {"keys", "import", "--format", "v3", "--secret-password-file", "/dev/stdin"},
 		"import words":  {"keys", "import", "--format", "mnemonic"},
+		"import xprv":   {"keys", "import", "--format", "xprv"},
 		"export to v3":  {"keys", "export", "--format", "v3", "--yes", "--secret-password-file", "/dev/fd/0", "id"},
 		"import --dir":  {"keys", "import", "--dir", ".", "--secret-password-file", "/dev/stdin"},
 		"import --json": {"keys", "import", "--jsonl"},

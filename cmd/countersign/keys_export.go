@@ -15,7 +15,9 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
+	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
 // exportCommand is one call of keys export.
@@ -25,6 +27,7 @@ type exportCommand struct {
 	format       string
 	passwordFile string
 	out          string
+	account      string // of a wallet
 	yes          bool
 	all, plain   bool
 }
@@ -52,8 +55,11 @@ alone first.
 The formats are those of 'countersign keys import'. v3 is encrypted with a
 password, from the file that --secret-password-file names or asked for on the
 terminal; pkcs8 is encrypted if such a file is named. --network picks the version
-byte of wif. For mnemonic, ID is that of a wallet; if the mnemonic has a
-passphrase (BIP-39), that follows in a second line.
+byte of wif. For mnemonic and xprv, ID is that of a wallet. If the mnemonic has a
+passphrase (BIP-39), that follows in a second line. xprv is the wallet's master key,
+or what it was imported as; with --account, the extended private key at a path, with its
+origin. It gives all keys of the wallet, or of the account, on secp256k1, and none on
+Ed25519.
 
 --all writes all keys that sign, with ids and names, as lines for 'countersign keys
 import --jsonl', in an age file that is encrypted with a password, from a file or
@@ -64,7 +70,8 @@ asked for; with --plain, unencrypted:
 Accounts of wallets are among them as single keys; disabled keys are not.`),
 		Example: paragraphs(`
   countersign keys export --keystore file:keys --format v3 --out key.json 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
-  countersign keys export --keystore file:keys --format mnemonic 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
+  countersign keys export --keystore file:keys --format mnemonic 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b
+  countersign keys export --keystore file:keys --format xprv --account m/84h/0h/0h 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.all {
 				return cobra.NoArgs(cmd, args)
@@ -86,6 +93,7 @@ Accounts of wallets are among them as single keys; disabled keys are not.`),
 	registerFormatFlag(command, &c.format, "", exportFormats)
 	registerPasswordFlag(command, &c.passwordFile)
 	command.Flags().StringVar(&c.out, "out", "", "new `FILE` for the secret, instead of standard output")
+	command.Flags().StringVar(&c.account, "account", "", "with --format xprv: the account at a `PATH`, such as m/84h/0h/0h")
 	command.Flags().BoolVar(&c.all, "all", false, "export all keys of the organization")
 	command.Flags().BoolVar(&c.plain, "plain", false, "with --all: do not encrypt")
 	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
@@ -167,7 +175,25 @@ func (c *exportCommand) check() error {
 	if c.passwordFile != "" && c.format != formatWeb3 && c.format != formatPKCS8 {
 		return usagef("%s: --format %s is not encrypted", passwordFlag, c.format)
 	}
+	if c.account != "" && c.format != formatXPrv {
+		return usagef("--account goes with --format xprv")
+	}
+	if _, err := c.path(); err != nil {
+		return err
+	}
 	return checkFormat(c.format, exportFormats)
+}
+
+// path returns the path of --account, nil if there is none.
+func (c *exportCommand) path() (wallet.Path, error) {
+	if c.account == "" {
+		return nil, nil
+	}
+	path, err := wallet.ParsePath(c.account)
+	if err != nil {
+		return nil, usagef("--account: %v", err)
+	}
+	return path, nil
 }
 
 // password gets the password to encrypt with; none for a format without. The
@@ -208,16 +234,12 @@ func askNewPassword(ctx context.Context) ([]byte, error) {
 
 // text returns what is to be printed. The caller wipes it.
 func (c *exportCommand) text(ctx context.Context, keys exporter, id string, password []byte) (text []byte, err error) {
-	if c.format == formatMnemonic {
-		keeper, ok := keys.(walletKeeper)
-		if !ok {
-			return nil, errors.New("this keystore keeps no wallets")
-		}
-		return mnemonicText(ctx, keeper, c.at.organization, id)
+	if c.format == formatMnemonic || c.format == formatXPrv {
+		return c.walletText(ctx, keys, id)
 	}
 	handle, err := keys.Find(ctx, c.at.organization, keystore.ByID(id))
 	if errors.Is(err, keystore.ErrKeyNotFound) {
-		return nil, fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them (for a wallet, --format is mnemonic)", c.at.organization, id)
+		return nil, fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them (for a wallet, --format is mnemonic or xprv)", c.at.organization, id)
 	}
 	if err != nil {
 		return nil, err
@@ -256,6 +278,26 @@ func (c *exportCommand) encode(key keyformat.Key, password []byte) ([]byte, erro
 	return key.Hex(), nil
 }
 
+// walletText returns the mnemonic, or an extended private key, of a wallet.
+func (c *exportCommand) walletText(ctx context.Context, keys exporter, id string) (text []byte, err error) {
+	keeper, ok := keys.(walletKeeper)
+	if !ok {
+		return nil, errors.New("this keystore keeps no wallets")
+	}
+	if c.format == formatXPrv {
+		text, err = c.extendedKeyText(ctx, keeper, id)
+	} else {
+		text, err = mnemonicText(ctx, keeper, c.at.organization, id)
+	}
+	switch {
+	case errors.Is(err, keystore.ErrKeyNotFound):
+		return nil, fmt.Errorf("organization %q has no wallet with the id %q: 'countersign keys list' prints them", c.at.organization, id)
+	case errors.Is(err, file.ErrNoMnemonic):
+		return nil, fmt.Errorf("%w: use --format xprv", err)
+	}
+	return text, err
+}
+
 func mnemonicText(ctx context.Context, keys walletKeeper, organizationID, id string) (text []byte, err error) {
 	err = keys.RevealMnemonic(ctx, organizationID, id, func(mnemonic, passphrase []byte) error {
 		text = make([]byte, 0, len(mnemonic)+len(passphrase)+2)
@@ -265,9 +307,23 @@ func mnemonicText(ctx context.Context, keys walletKeeper, organizationID, id str
 		}
 		return nil
 	})
-	if errors.Is(err, keystore.ErrKeyNotFound) {
-		return nil, fmt.Errorf("organization %q has no wallet with the id %q: 'countersign keys list' prints them", organizationID, id)
+	return text, err
+}
+
+func (c *exportCommand) extendedKeyText(ctx context.Context, keys walletKeeper, id string) (text []byte, err error) {
+	path, err := c.path()
+	if err != nil {
+		return nil, err
 	}
+	err = keys.RevealRoot(ctx, c.at.organization, id, func(root *wallet.Root) error {
+		if path == nil {
+			path = root.Path()
+		}
+		key, err := root.ExtendedKey(path)
+		defer keystore.Wipe(key)
+		text = append(append(make([]byte, 0, len(key)+1), key...), '\n')
+		return err
+	})
 	return text, err
 }
 

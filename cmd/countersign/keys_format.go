@@ -27,14 +27,17 @@ const (
 	formatSolanaBase58 = "solana-base58"
 )
 
-// formatMnemonic is of a wallet.
-const formatMnemonic = "mnemonic"
+// The formats of a wallet.
+const (
+	formatMnemonic = "mnemonic"
+	formatXPrv     = "xprv"
+)
 
 // formatSolanaKeygen is of one key that words are made into: it is not written.
 const formatSolanaKeygen = "solana-keygen"
 
 var (
-	exportFormats = []string{formatHex, formatWIF, formatSolana, formatSolanaBase58, formatWeb3, formatPKCS8, formatMnemonic}
+	exportFormats = []string{formatHex, formatWIF, formatSolana, formatSolanaBase58, formatWeb3, formatPKCS8, formatMnemonic, formatXPrv}
 	importFormats = append(slices.Clip(exportFormats), formatSolanaKeygen)
 )
 

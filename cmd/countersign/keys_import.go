@@ -41,7 +41,7 @@ imported twice. If there is no keystore in the directory yet, one is made.
 A key that is imported into an HSM cannot be got out again, but it was outside
 once, and who had it there may have it still. So it is asked for on the terminal
 whether to go on; --yes says so beforehand, and without a terminal it goes on. A
-wallet (mnemonic) does not go into an HSM, which derives no keys.
+wallet (mnemonic, xprv) does not go into an HSM, which derives no keys.
 
 The formats:
 
@@ -60,6 +60,11 @@ The formats:
            wallet with the accounts that are usual on the five chains,
            {"walletId":"…","name":"…","accounts":[…]}; 'countersign keys derive'
            adds more
+  xprv     an extended private key (BIP-32) as a wallet of keys on secp256k1: a
+           master key, xprv… or tprv…, or one below it with its origin before it,
+           as in output descriptors, [73c5da0a/84h/0h/0h]xprv…. SLIP-132's yprv…,
+           zprv…, uprv… and vprv… are read too. A tprv… goes with --network
+           testnet, signet or regtest
 
 The password of a v3 or an encrypted pkcs8 file is read from the file that
 --secret-password-file names, or asked for on the terminal; with words, the
@@ -115,7 +120,7 @@ func (c *importCommand) run(cmd *cobra.Command) error {
 		return c.importDirectory(cmd)
 	case c.jsonl:
 		return c.importLines(cmd)
-	case c.format == formatMnemonic:
+	case c.format == formatMnemonic, c.format == formatXPrv:
 		return c.importWallet(cmd)
 	}
 	return c.importKey(cmd)

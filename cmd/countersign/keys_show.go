@@ -246,14 +246,9 @@ func watch(ctx context.Context, keys walletKeeper, organizationID, id string, pa
 		return line, fmt.Errorf("wallet %s has no key of a Bitcoin account: name one with --account, such as m/84'/0'/0'", w.ID)
 	}
 	line = watchLine{WalletID: w.ID, Name: w.Name, Accounts: []watchAccount{}}
-	err = keys.RevealMnemonic(ctx, organizationID, w.ID, func(mnemonic, passphrase []byte) error {
-		seed, err := wallet.Seed(mnemonic, passphrase)
-		if err != nil {
-			return err
-		}
-		defer keystore.Wipe(seed)
+	err = keys.RevealRoot(ctx, organizationID, w.ID, func(root *wallet.Root) error {
 		for _, path := range paths {
-			account, err := wallet.Watch(seed, path)
+			account, err := root.Watch(path)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -73,6 +75,7 @@ type walletKeeper interface {
 	Derive(ctx context.Context, organizationID, walletID string, account wallet.Account) (file.Account, error)
 	Wallets(ctx context.Context, organizationID string) ([]file.Wallet, error)
 	RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error
+	RevealRoot(ctx context.Context, organizationID, walletID string, use func(*wallet.Root) error) error
 }
 
 // findWallet returns the wallet with an id, if there is one.
@@ -90,30 +93,23 @@ func findWallet(ctx context.Context, keys walletKeeper, organizationID, id strin
 
 const noWallets = "a wallet does not go into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can go, from 'countersign keys export --format hex' to 'countersign keys import'"
 
-// importWallet is keys import --format mnemonic.
+// importWallet is keys import --format mnemonic and --format xprv.
 func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 	if !can[walletKeeper](&c.at) {
 		return usagef("%s", noWallets)
 	}
 	if c.curve != "" {
-		return usagef("--curve does not go with --format mnemonic: a wallet has accounts on both curves")
+		return usagef("--curve does not go with --format %s: the paths of a wallet's accounts say which curve they are on", c.format)
 	}
-	add := file.NewWallet{Name: c.name}
-	if c.passwordFile != "" {
-		if add.Passphrase, err = readPasswordFile(cmd.Context(), c.passwordFile); err != nil {
-			return err
-		}
-		defer keystore.Wipe(add.Passphrase)
+	read := c.readMnemonic
+	if c.format == formatXPrv {
+		read = c.readExtendedKey
 	}
-	if add.Mnemonic, err = (keySource{format: formatMnemonic}).text(cmd); err != nil {
-		return fmt.Errorf("read the secret: %w", err)
-	}
-	defer keystore.Wipe(add.Mnemonic)
-	entropy, err := wallet.Entropy(add.Mnemonic) // before a passphrase is asked for
+	add, err := read(cmd)
+	defer wipeWallet(add)
 	if err != nil {
 		return err
 	}
-	keystore.Wipe(entropy)
 	keys, err := createFor[walletKeeper](&c.at, cmd, noWallets)
 	if err != nil {
 		return err
@@ -138,4 +134,54 @@ func sameWallet(existing file.Wallet, name string) (file.Wallet, error) {
 		return existing, fmt.Errorf("this wallet is in the keystore already, as %s with the name %q: leave the name out, or give that one", existing.ID, existing.Name)
 	}
 	return existing, nil
+}
+
+func wipeWallet(add file.NewWallet) {
+	keystore.Wipe(add.Mnemonic)
+	keystore.Wipe(add.Passphrase)
+	keystore.Wipe(add.ExtendedKey)
+}
+
+// readMnemonic reads the words on standard input, and their passphrase from its file. The
+// caller wipes them, whatever the error.
+func (c *importCommand) readMnemonic(cmd *cobra.Command) (add file.NewWallet, err error) {
+	add.Name = c.name
+	if c.passwordFile != "" {
+		if add.Passphrase, err = readPasswordFile(cmd.Context(), c.passwordFile); err != nil {
+			return add, err
+		}
+	}
+	if add.Mnemonic, err = (keySource{format: formatMnemonic}).text(cmd); err != nil {
+		return add, fmt.Errorf("read the secret: %w", err)
+	}
+	entropy, err := wallet.Entropy(add.Mnemonic) // before the keystore's passphrase is asked for
+	keystore.Wipe(entropy)
+	return add, err
+}
+
+// readExtendedKey reads the extended private key on standard input. The caller wipes it,
+// whatever the error.
+func (c *importCommand) readExtendedKey(cmd *cobra.Command) (add file.NewWallet, err error) {
+	add.Name = c.name
+	if c.passwordFile != "" {
+		return add, usagef("%s: --format %s has no password", passwordFlag, c.format)
+	}
+	text, err := (keySource{format: formatXPrv}).text(cmd)
+	defer keystore.Wipe(text)
+	if err != nil {
+		return add, fmt.Errorf("read the secret: %w", err)
+	}
+	add.ExtendedKey = bytes.Clone(bytes.TrimSpace(text))
+	root, err := wallet.ParseExtendedKey(add.ExtendedKey)
+	if err != nil {
+		return add, err
+	}
+	defer root.Wipe()
+	switch onMainnet := c.network.name == bitcoin.Mainnet.String(); {
+	case root.TestNetwork() && onMainnet:
+		err = usagef("this extended private key is of Bitcoin's test networks: pass --network testnet, signet or regtest")
+	case !root.TestNetwork() && !onMainnet:
+		err = usagef("this extended private key is of Bitcoin's mainnet, and --network is %s, whose keys are written tprv…", c.network.name)
+	}
+	return add, err
 }

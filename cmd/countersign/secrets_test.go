@@ -25,6 +25,7 @@ func TestNoSecretPrinted(t *testing.T) {
 	s.must([]byte(vectorUnsigned), "sign", "--yes", "--type", "TRANSACTION_TYPE_ETHEREUM", "--sign-with", fixtureAddress)
 	s.must([]byte(intentLine(fixtureAddress, vectorUnsigned)), "sign", "--jsonl")
 	s.must([]byte(walletWords), "keys", "import", "--format", "mnemonic")
+	s.must([]byte(walletXPrv), "keys", "import", "--format", "xprv")
 	s.must(secretWIF(t), "keys", "import", "--format", "wif")
 	s.must(nil, "keys", "list")
 	s.must(nil, "keys", "show", fixtureID)
@@ -45,12 +46,12 @@ func TestNoSecretPrinted(t *testing.T) {
 	} {
 		s.mustFail([]byte(in), "keys", "import", "--jsonl")
 	}
-	for _, format := range []string{"hex", "wif", "solana", "pkcs8", "mnemonic"} {
+	for _, format := range []string{"hex", "wif", "solana", "pkcs8", "mnemonic", "xprv"} {
 		args := []string{"keys", "import", "--format", format}
 		if format == "hex" {
 			args = append(args, "--curve", "CURVE_SECP256K1")
 		}
-		for _, in := range []string{walletWords + " zoo", "x" + walletWords, string(secretWIF(t)) + "1", "[" + seed + "]"} {
+		for _, in := range []string{walletWords + " zoo", "x" + walletWords, string(secretWIF(t)) + "1", "[" + seed + "]", walletXPrv + "1", "wpkh(" + walletXPrv + "/0/*)"} {
 			s.mustFail([]byte(in), args...)
 		}
 	}
@@ -71,7 +72,7 @@ func TestNoSecretPrinted(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{walletWords[:20], string(secretWIF(t))[:20]} {
+	for _, text := range []string{walletWords[:20], string(secretWIF(t))[:20], walletXPrv[20:40]} {
 		if bytes.Contains(s.output.Bytes(), []byte(text)) {
 			t.Errorf("%s… was printed or left in plain", text)
 		}
@@ -85,6 +86,9 @@ func TestNoSecretPrinted(t *testing.T) {
 }
 
 const walletWords = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+// walletXPrv is the master key of the first test vector of BIP-32.
+const walletXPrv = "xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi"
 
 func secretWIF(t *testing.T) []byte {
 	t.Helper()

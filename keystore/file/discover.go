@@ -58,18 +58,14 @@ func (s *Store) Discover(ctx context.Context, organizationID, walletID string, n
 // discoverInto derives what is named, in the order of the indexes, so that one that is
 // found lets the next be looked for.
 func (s *Store) discoverInto(organizationID string, w *openWallet, named []Named, gap uint32) error {
-	seed, err := wallet.Seed(w.mnemonic, w.passphrase)
+	root, err := w.root()
 	if err != nil {
 		return err
 	}
-	defer keystore.Wipe(seed)
-	fingerprint, err := wallet.Fingerprint(seed)
-	if err != nil {
-		return err
-	}
+	defer root.Wipe()
 	mine := slices.DeleteFunc(slices.Clone(named), func(n Named) bool {
 		_, ok := wallet.BitcoinAccount(n.Path)
-		return n.Fingerprint != fingerprint || !ok
+		return n.Fingerprint != root.Fingerprint() || !ok || root.Check(keystore.CurveSecp256k1, n.Path) != nil
 	})
 	slices.SortStableFunc(mine, func(a, b Named) int { return cmp.Compare(a.Path[4], b.Path[4]) })
 	tried := 0
@@ -78,7 +74,7 @@ func (s *Store) discoverInto(organizationID string, w *openWallet, named []Named
 			continue
 		}
 		tried++
-		if err := s.tryNamed(organizationID, w, seed, n); err != nil {
+		if err := s.tryNamed(organizationID, w, root, n); err != nil {
 			return err
 		}
 	}
@@ -108,12 +104,12 @@ func (w *openWallet) reaches(path wallet.Path, gap uint32) bool {
 }
 
 // tryNamed adds a key to the wallet if it is the one that is named.
-func (s *Store) tryNamed(organizationID string, w *openWallet, seed []byte, n Named) error {
+func (s *Store) tryNamed(organizationID string, w *openWallet, root *wallet.Root, n Named) error {
 	account := Account{
 		KeyInfo: keystore.KeyInfo{ID: uuid.Must(uuid.NewV7()).String(), Name: accountName(w.Name, n.Path), CreatedAt: time.Now()},
 		Curve:   keystore.CurveSecp256k1, Path: n.Path,
 	}
-	key, err := account.derive(seed)
+	key, err := account.derive(root)
 	if err != nil {
 		return err
 	}

@@ -12,18 +12,16 @@ import (
 // namedAt is what a PSBT that tells the truth names.
 func namedAt(t *testing.T, path string) file.Named {
 	t.Helper()
-	seed, err := wallet.Seed([]byte(testWords), nil)
+	root, err := wallet.FromMnemonic([]byte(testWords), nil)
 	must(t, err)
 	parsed, err := wallet.ParsePath(path)
 	must(t, err)
-	secret, err := wallet.Derive(seed, keystore.CurveSecp256k1, parsed)
-	must(t, err)
-	fingerprint, err := wallet.Fingerprint(seed)
+	secret, err := root.Derive(keystore.CurveSecp256k1, parsed)
 	must(t, err)
 	store := create(t)
 	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 	must(t, err)
-	return file.Named{Fingerprint: fingerprint, Path: parsed, PublicKey: info.PublicKey.Bytes()}
+	return file.Named{Fingerprint: root.Fingerprint(), Path: parsed, PublicKey: info.PublicKey.Bytes()}
 }
 
 // TestDiscover: the keys of the wallet's accounts within the gap are derived if they are

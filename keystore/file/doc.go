@@ -31,15 +31,15 @@
 //
 // # Wallets
 //
-// A wallet is one secret, a mnemonic (BIP-39), and the list of accounts that are
-// derived from it (package wallet). The accounts are keys like any other, with
+// A wallet is one secret, a mnemonic (BIP-39) or an extended private key (BIP-32), and the
+// list of accounts that are derived from it (package wallet). The accounts are keys like any other, with
 // ids of their own: they are found by any of their addresses, listed, and sign.
 // An address cannot be turned back into a path: only accounts on the list are
 // found, and Derive adds to it. The list stands in the header of the file, under
 // its MAC; keys are derived again on opening, some two milliseconds a wallet, and
 // must be those that the list names.
 //
-//	age -d -i identity.txt keys/keys/<walletId>.age    # the words; the passphrase, if any, in a second line
+//	age -d -i identity.txt keys/keys/<walletId>.age    # the words; the passphrase, if any, in a second line. Or [origin]xprv…
 //
 // # What age does not do, and this package adds
 //

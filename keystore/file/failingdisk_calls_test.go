@@ -174,6 +174,17 @@ var calls = []onDisk{
 			})
 		}
 	}},
+	{name: "RevealRoot", wallet: true, harmless: []string{"lstat keys/wallet.age #1"}, prepare: func(t *testing.T, x *trial) func() error {
+		store := x.open(t)
+		return func() error {
+			return store.RevealRoot(t.Context(), "org", x.wallet.ID, func(root *wallet.Root) error {
+				if key, err := root.ExtendedKey(nil); err != nil || string(key) != masterKey {
+					t.Error("this is another key")
+				}
+				return nil
+			})
+		}
+	}},
 	{name: "Close", prepare: func(t *testing.T, x *trial) func() error { return x.open(t).Close }},
 }
 

@@ -38,7 +38,7 @@ const (
 const payloadSize = 2*keystore.SecretSize + 1
 
 // sealer writes and reads key files, and wallet files, whose stanza is another
-// and whose secret is a mnemonic (wallet_file.go). A key file is an age file:
+// and whose secret is a mnemonic or an extended private key (wallet_file.go). A key file is an age file:
 //
 //	age-encryption.org/v1
 //	-> X25519 <ephemeral share>              to the keystore's identity
@@ -160,7 +160,7 @@ func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {
 	}}, nil
 }
 
-// content is what a file holds: a key, or a wallet with its mnemonic.
+// content is what a file holds: a key, or a wallet with its secret.
 type content struct {
 	organizationID, id string
 	key                *software.Key

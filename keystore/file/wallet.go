@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +16,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// Wallet is a mnemonic in the keystore and the accounts that are derived from
-// it. Each account is a key like any other: it is found by its addresses and its
-// id, and listed.
+// Wallet is a mnemonic or an extended private key in the keystore, and the accounts that
+// are derived from it. Each account is a key like any other: it is found by its addresses
+// and its id, and listed.
 type Wallet struct {
 	ID        string
 	Name      string
@@ -40,10 +41,11 @@ type Account struct {
 
 // NewWallet is what AddWallet takes. The caller owns the slices and wipes them.
 type NewWallet struct {
-	Name       string
-	Mnemonic   keystore.SecretBytes // BIP-39, in English
-	Passphrase keystore.SecretBytes // BIP-39; may be empty; no line breaks
-	Accounts   []wallet.Account     // none twice; wallet.UsualAccounts if nil
+	Name        string
+	Mnemonic    keystore.SecretBytes // BIP-39, in English
+	Passphrase  keystore.SecretBytes // BIP-39; may be empty; no line breaks
+	ExtendedKey keystore.SecretBytes // instead of a mnemonic: as wallet.ParseExtendedKey reads it
+	Accounts    []wallet.Account     // none twice; the root's UsualAccounts if nil
 }
 
 func accountName(walletName string, path wallet.Path) string {
@@ -51,9 +53,9 @@ func accountName(walletName string, path wallet.Path) string {
 }
 
 // AddWallet puts a wallet into an organization. When it returns without error,
-// the wallet is safe on disk: one file, whose one secret is the mnemonic. If the
-// organization has one of its accounts already, it returns
-// keystore.ErrKeyExists, and the wallet which has that account, if it is one.
+// the wallet is safe on disk: one file, whose one secret is the mnemonic or the extended
+// private key. If the organization has one of its accounts already, it returns
+// keystore.ErrKeyExists, and the wallet that has that account, if its secret is the same.
 func (s *Store) AddWallet(ctx context.Context, organizationID string, add NewWallet) (Wallet, error) {
 	w, err := newWallet(add)
 	if err != nil {
@@ -64,7 +66,7 @@ func (s *Store) AddWallet(ctx context.Context, organizationID string, add NewWal
 		for _, account := range w.Accounts {
 			info, err := s.existing(organizationID, account.KeyInfo)
 			if err != nil {
-				existing = s.walletOf(info.ID)
+				existing = s.sameWallet(organizationID, info.ID, w)
 				return fmt.Errorf("account %v: %w", account.Path, err)
 			}
 		}
@@ -78,34 +80,54 @@ func (s *Store) AddWallet(ctx context.Context, organizationID string, add NewWal
 }
 
 // newWallet derives the accounts of a new wallet.
-func newWallet(add NewWallet) (*openWallet, error) {
+func newWallet(add NewWallet) (_ *openWallet, err error) {
+	w := &openWallet{Wallet: Wallet{ID: uuid.Must(uuid.NewV7()).String(), Name: add.Name, CreatedAt: time.Now().UTC().Truncate(time.Second)}}
+	defer func() {
+		if err != nil {
+			w.destroy()
+		}
+	}()
+	if w.secret, err = add.canonical(); err != nil {
+		return nil, err
+	}
+	w.passphrase = bytes.Clone(add.Passphrase)
+	root, err := w.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Wipe()
+	accounts := add.Accounts
+	if accounts == nil {
+		accounts = root.UsualAccounts()
+	}
+	for _, account := range accounts {
+		w.append(account)
+	}
+	return w, w.derive(root)
+}
+
+// canonical returns the secret of a new wallet as its file has it.
+func (add *NewWallet) canonical() ([]byte, error) {
+	if len(add.ExtendedKey) > 0 {
+		if len(add.Mnemonic) > 0 || len(add.Passphrase) > 0 {
+			return nil, errors.New("an extended private key goes with no mnemonic and no passphrase")
+		}
+		root, err := wallet.ParseExtendedKey(add.ExtendedKey)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Wipe()
+		return root.ExtendedKey(root.Path())
+	}
+	if len(add.Passphrase) > MaxWalletPassphrase || bytes.ContainsAny(add.Passphrase, "\r\n\x00") {
+		return nil, fmt.Errorf("the passphrase of the mnemonic has more than %d bytes, a line break or a zero byte", MaxWalletPassphrase)
+	}
 	entropy, err := wallet.Entropy(add.Mnemonic)
 	if err != nil {
 		return nil, err
 	}
 	defer keystore.Wipe(entropy)
-	if len(add.Passphrase) > MaxWalletPassphrase || bytes.ContainsAny(add.Passphrase, "\r\n\x00") {
-		return nil, fmt.Errorf("the passphrase of the mnemonic has more than %d bytes, a line break or a zero byte", MaxWalletPassphrase)
-	}
-	w := &openWallet{
-		Wallet:     Wallet{ID: uuid.Must(uuid.NewV7()).String(), Name: add.Name, CreatedAt: time.Now().UTC().Truncate(time.Second)},
-		passphrase: bytes.Clone(add.Passphrase),
-	}
-	if w.mnemonic, err = wallet.Mnemonic(entropy); err != nil {
-		return nil, err
-	}
-	accounts := add.Accounts
-	if accounts == nil {
-		accounts = wallet.UsualAccounts()
-	}
-	for _, account := range accounts {
-		w.append(account)
-	}
-	if err := w.derive(); err != nil {
-		w.destroy()
-		return nil, err
-	}
-	return w, nil
+	return wallet.Mnemonic(entropy)
 }
 
 // append adds an account that is yet to be derived.
@@ -148,7 +170,7 @@ func (s *Store) deriveInto(organizationID string, w *openWallet, account wallet.
 		return Account{}, fmt.Errorf("wallet %s has %d accounts, and no more fit", w.ID, MaxAccounts)
 	}
 	w.append(account)
-	if err := w.derive(); err != nil {
+	if err := w.deriveAll(); err != nil {
 		return Account{}, err
 	}
 	showProgress(s.root)
@@ -196,25 +218,6 @@ func (s *Store) readWallet(organizationID, walletID string) (*openWallet, error)
 		return nil, s.fileError(fmt.Errorf("%w: exchanged since the keystore was opened", ErrNotAuthentic), keysName, name)
 	}
 	return file.wallet, nil
-}
-
-// RevealMnemonic calls use with the words of a wallet and its passphrase, which
-// may be empty: to export it. use must not keep them.
-func (s *Store) RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error {
-	if err := s.lookAgain(ctx); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	w, err := s.readWallet(organizationID, walletID)
-	if err != nil {
-		return err
-	}
-	defer w.destroy()
-	return use(w.mnemonic, w.passphrase)
 }
 
 // Wallets returns the wallets of an organization, oldest first.

@@ -24,7 +24,8 @@ const maxWalletPayload = wallet.MaxMnemonic + MaxWalletPassphrase + len("\n\n")
 // walletMetadata is what the header of a wallet file says, as one line of JSON
 // in exactly this form. The payload is the mnemonic, its words with one space
 // between them, and a newline; if it has a passphrase, that and a newline
-// follow.
+// follow. Of a wallet without a mnemonic, it is an extended private key with its origin
+// (wallet.ParseExtendedKey) and a newline.
 type walletMetadata struct {
 	OrganizationID string            `json:"organizationId"`
 	WalletID       string            `json:"walletId"` // UUID in lower case
@@ -139,12 +140,13 @@ func (m walletMetadata) account(a accountMetadata) (Account, error) {
 // openWallet is a wallet with its secrets: who has it destroys it.
 type openWallet struct {
 	Wallet
-	mnemonic, passphrase []byte
-	keys                 []*software.Key // of Accounts, in that order
+	secret     []byte          // a mnemonic, or an extended private key
+	passphrase []byte          // of the mnemonic
+	keys       []*software.Key // of Accounts, in that order
 }
 
 func (w *openWallet) destroy() {
-	keystore.Wipe(w.mnemonic)
+	keystore.Wipe(w.secret)
 	keystore.Wipe(w.passphrase)
 	for _, key := range w.keys {
 		if key != nil {
@@ -166,7 +168,7 @@ func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error
 	}
 	text := make([]byte, 0, maxWalletPayload) // never grows, which would leave a copy
 	defer func() { keystore.Wipe(text[:cap(text)]) }()
-	text = append(append(text, w.mnemonic...), '\n')
+	text = append(append(text, w.secret...), '\n')
 	if len(w.passphrase) > 0 {
 		text = append(append(text, w.passphrase...), '\n')
 	}
@@ -196,7 +198,7 @@ func openWalletFile(payload io.Reader, encoded []byte) (content, error) {
 		w.destroy()
 		return content{}, err
 	}
-	if err := w.derive(); err != nil {
+	if err := w.deriveAll(); err != nil {
 		w.destroy()
 		return content{}, err
 	}
@@ -210,11 +212,11 @@ func (w *openWallet) readSecrets(payload io.Reader) error {
 	if err != nil {
 		return err
 	}
-	words, rest, ended := bytes.Cut(text[:size], []byte("\n"))
+	secret, rest, ended := bytes.Cut(text[:size], []byte("\n"))
 	if !ended || size == len(text) {
-		return fmt.Errorf("%w: the payload is not a mnemonic in a line", ErrMalformed)
+		return fmt.Errorf("%w: the payload is not a mnemonic or an extended private key in a line", ErrMalformed)
 	}
-	w.mnemonic = bytes.Clone(words)
+	w.secret = bytes.Clone(secret)
 	if len(rest) == 0 {
 		return nil
 	}
@@ -222,20 +224,28 @@ func (w *openWallet) readSecrets(payload io.Reader) error {
 	if !ended || len(passphrase) == 0 || len(behind) > 0 {
 		return fmt.Errorf("%w: the payload does not end behind a mnemonic and a passphrase, in a line each", ErrMalformed)
 	}
+	if !w.hasMnemonic() {
+		return fmt.Errorf("%w: the payload has a second line behind an extended private key", ErrMalformed)
+	}
 	w.passphrase = bytes.Clone(passphrase)
 	return nil
 }
 
-// derive makes the keys of the accounts that have none yet. Each must have the
-// public key that its account names, if it does.
-func (w *openWallet) derive() error {
-	seed, err := wallet.Seed(w.mnemonic, w.passphrase)
+// deriveAll makes the keys of the accounts that have none yet, from the secret.
+func (w *openWallet) deriveAll() error {
+	root, err := w.root()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	defer keystore.Wipe(seed)
+	defer root.Wipe()
+	return w.derive(root)
+}
+
+// derive makes the keys of the accounts that have none yet. Each must have the
+// public key that its account names, if it does.
+func (w *openWallet) derive(root *wallet.Root) error {
 	for i := len(w.keys); i < len(w.Accounts); i++ {
-		key, err := w.Accounts[i].derive(seed)
+		key, err := w.Accounts[i].derive(root)
 		if err != nil {
 			return err
 		}
@@ -245,8 +255,8 @@ func (w *openWallet) derive() error {
 	return nil
 }
 
-func (a Account) derive(seed []byte) (*software.Key, error) {
-	secret, err := wallet.Derive(seed, a.Curve, a.Path)
+func (a Account) derive(root *wallet.Root) (*software.Key, error) {
+	secret, err := root.Derive(a.Curve, a.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 	"github.com/btcsuite/btcd/chaincfg/v2"
+
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // ErrDescriptor means that a text is not an output descriptor, or that its
@@ -25,28 +27,21 @@ type WatchOnly struct {
 	Change      string  // output descriptor of the addresses for change
 }
 
-// Watch returns the public side of a Bitcoin account, of the seed of a wallet.
-// The account is m/purpose'/coin'/account', where the purpose decides how
-// outputs are locked: 44 P2PKH, 49 P2SH-P2WPKH, 84 P2WPKH, 86 taproot. Errors
-// wrap ErrPath.
+// Watch returns the public side of a Bitcoin account. The account is
+// m/purpose'/coin'/account', where the purpose decides how outputs are locked: 44 P2PKH,
+// 49 P2SH-P2WPKH, 84 P2WPKH, 86 taproot. Errors wrap ErrPath.
 //
 // An extended public key reveals all addresses of the account; together with one
 // secret key of the account it reveals all of them.
-func Watch(seed []byte, account Path) (*WatchOnly, error) {
+func (r *Root) Watch(account Path) (*WatchOnly, error) {
 	open, closing, err := descriptorOf(account)
 	if err != nil {
 		return nil, err
 	}
-	master, err := extendedKey(seed, nil)
-	if err != nil {
+	if err := r.Check(keystore.CurveSecp256k1, account); err != nil {
 		return nil, err
 	}
-	defer master.Zero()
-	watch := &WatchOnly{Account: account}
-	if watch.Fingerprint, err = fingerprint(master); err != nil {
-		return nil, err
-	}
-	node, err := extendedKey(seed, account)
+	node, err := r.nodeAt(account)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +50,12 @@ func Watch(seed []byte, account Path) (*WatchOnly, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %v: %w", ErrPath, account, err)
 	}
-	if account[1] == 1+Hardened {
+	if isTestAccount(account) {
 		public.SetNet(&chaincfg.TestNet3Params)
 	}
-	watch.XPub = public.String()
-	origin := fmt.Sprintf("[%x%s]", watch.Fingerprint, strings.ReplaceAll(strings.TrimPrefix(account.String(), "m"), "'", "h"))
+	watch := &WatchOnly{Account: account, Fingerprint: r.fingerprint, XPub: public.String()}
 	for child, descriptor := range []*string{&watch.Receive, &watch.Change} {
-		text := fmt.Sprintf("%s%s%s/%d/*%s", open, origin, watch.XPub, child, closing)
+		text := fmt.Sprintf("%s%s%s/%d/*%s", open, r.origin(account), watch.XPub, child, closing)
 		sum, err := DescriptorChecksum(text)
 		if err != nil {
 			return nil, err
@@ -88,17 +82,6 @@ func descriptorOf(account Path) (open, closing string, err error) {
 		return "tr(", ")", nil
 	}
 	return "", "", fmt.Errorf("%w %v: the purpose of a Bitcoin account is 44, 49, 84 or 86", ErrPath, account)
-}
-
-// Fingerprint returns the first 4 bytes of the hash160 of the master public key of a
-// seed, by which PSBTs and descriptors name a wallet (BIP-32).
-func Fingerprint(seed []byte) (four [4]byte, err error) {
-	master, err := extendedKey(seed, nil)
-	if err != nil {
-		return four, err
-	}
-	defer master.Zero()
-	return fingerprint(master)
 }
 
 // fingerprint returns the first bytes of the hash160 of a node's public key.

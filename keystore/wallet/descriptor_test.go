@@ -36,7 +36,7 @@ func TestDescriptorChecksum(t *testing.T) {
 // of the same words. The addresses are derived from the descriptors alone, as a
 // watch-only wallet does, and published in BIP-84 and BIP-86.
 func TestWatch(t *testing.T) {
-	seed, err := wallet.Seed([]byte(strings.Repeat("abandon ", 11)+"about"), nil)
+	root, err := wallet.FromMnemonic([]byte(strings.Repeat("abandon ", 11)+"about"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestWatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		watch, err := wallet.Watch(seed, path)
+		watch, err := root.Watch(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,12 +111,16 @@ func firstAddress(t *testing.T, descriptor, kind string, network bitcoin.Network
 
 // TestWatchRefuses what is no Bitcoin account.
 func TestWatchRefuses(t *testing.T) {
+	root, err := wallet.FromSeed(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, text := range []string{"m", "m/84'/0'", "m/84'/0'/0'/0", "m/84/0'/0'", "m/84'/60'/0'", "m/84'/0'/0", "m/45'/0'/0'"} {
 		path, err := wallet.ParsePath(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := wallet.Watch(make([]byte, 32), path); !errors.Is(err, wallet.ErrPath) {
+		if _, err := root.Watch(path); !errors.Is(err, wallet.ErrPath) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

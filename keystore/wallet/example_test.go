@@ -13,16 +13,16 @@ import (
 // vectors have.
 func Example() {
 	words := []byte("legal winner thank year wave sausage worth useful legal winner thank yellow")
-	seed, err := wallet.Seed(words, []byte("TREZOR"))
+	root, err := wallet.FromMnemonic(words, []byte("TREZOR"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer keystore.Wipe(seed)
+	defer root.Wipe()
 	path, err := wallet.ParsePath("m/44'/60'/0'/0/0")
 	if err != nil {
 		log.Fatal(err)
 	}
-	secret, err := wallet.Derive(seed, keystore.CurveSecp256k1, path)
+	secret, err := root.Derive(keystore.CurveSecp256k1, path)
 	if err != nil {
 		log.Fatal(err)
 	}

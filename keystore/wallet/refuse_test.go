@@ -121,20 +121,25 @@ func TestPathRefused(t *testing.T) {
 }
 
 func TestDeriveRefused(t *testing.T) {
-	seed := make([]byte, 64)
+	for size, want := range map[int]string{15: "15 bytes, want 16 to 64", 65: "65 bytes"} {
+		if _, err := FromSeed(make([]byte, size)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a seed of %d bytes: %v, want %q", size, err, want)
+		}
+	}
+	root, err := FromSeed(make([]byte, 64))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
-		seed  []byte
 		curve keystore.Curve
 		path  Path
 		want  string
 	}{
-		{seed[:15], keystore.CurveEd25519, nil, "15 bytes, want 16 to 64"},
-		{append(seed, 0), keystore.CurveSecp256k1, nil, "65 bytes"},
-		{seed, 0, nil, "unknown curve"},
-		{seed, keystore.CurveEd25519, Path{44 + Hardened, 0}, "m/44'/0: step 2 is not hardened"},
-		{seed, keystore.CurveSecp256k1, make(Path, 17), "17 steps"},
+		{0, nil, "unknown curve"},
+		{keystore.CurveEd25519, Path{44 + Hardened, 0}, "m/44'/0: step 2 is not hardened"},
+		{keystore.CurveSecp256k1, make(Path, 17), "17 steps"},
 	} {
-		if secret, err := Derive(c.seed, c.curve, c.path); err == nil || !strings.Contains(err.Error(), c.want) {
+		if secret, err := root.Derive(c.curve, c.path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v on %v: %x, %v, want %q", c.path, c.curve, secret, err, c.want)
 		}
 	}

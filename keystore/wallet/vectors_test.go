@@ -34,6 +34,15 @@ func unhex(t testing.TB, text string) []byte {
 	return raw
 }
 
+func fromSeed(t testing.TB, seed string) *Root {
+	t.Helper()
+	root, err := FromSeed(unhex(t, seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
 // TestWordList holds the list against the digest of the published file.
 func TestWordList(t *testing.T) {
 	const published = "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
@@ -64,9 +73,13 @@ func TestBIP39(t *testing.T) {
 		if err != nil || hex.EncodeToString(seed) != v.Seed {
 			t.Errorf("%s: seed %x, %v", v.Mnemonic, seed, err)
 		}
-		master, err := extendedKey(unhex(t, v.Seed), nil)
-		if err != nil || master.String() != v.Master {
-			t.Errorf("%s: master %v, %v", v.Mnemonic, master, err)
+		root, err := FromMnemonic([]byte(v.Mnemonic), []byte(file.Passphrase))
+		if err != nil {
+			t.Fatal(err)
+		}
+		master, err := root.ExtendedKey(nil)
+		if err != nil || string(master) != v.Master {
+			t.Errorf("%s: master %s, %v", v.Mnemonic, master, err)
 		}
 	}
 }
@@ -84,7 +97,8 @@ func TestBIP32(t *testing.T) {
 		if err != nil || path.String() != v.Path {
 			t.Fatalf("path %s is read as %v, %v", v.Path, path, err)
 		}
-		node, err := extendedKey(unhex(t, v.Seed), path)
+		root := fromSeed(t, v.Seed)
+		node, err := root.nodeAt(path)
 		if err != nil || node.String() != v.Private {
 			t.Fatalf("%s of %s: %v, %v", v.Path, v.Seed, node, err)
 		}
@@ -96,7 +110,7 @@ func TestBIP32(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		secret, err := Derive(unhex(t, v.Seed), keystore.CurveSecp256k1, path)
+		secret, err := root.Derive(keystore.CurveSecp256k1, path)
 		if err != nil || !bytes.Equal(secret, key.Serialize()) || len(secret) != keystore.SecretSize {
 			t.Errorf("%s of %s: secret %x, %v", v.Path, v.Seed, secret, err)
 		}
@@ -116,7 +130,7 @@ func TestSLIP10(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		secret, err := Derive(unhex(t, v.Seed), keystore.CurveEd25519, path)
+		secret, err := fromSeed(t, v.Seed).Derive(keystore.CurveEd25519, path)
 		if err != nil || hex.EncodeToString(secret) != v.Private {
 			t.Fatalf("%s of %s: %x, %v", v.Path, v.Seed, secret, err)
 		}

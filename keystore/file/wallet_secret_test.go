@@ -1,0 +1,163 @@
+package file_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/wallet"
+)
+
+// masterKey is the extended private key of testWords, by @scure/bip32.
+const masterKey = "xprv9s21ZrQH143K3iDNSJZcYeHRe33FQ98DS1wZR9xstVPN8zs77wpsghZt41M6s72keKC1gW3ePJMyL19duV524VbEqWBW6BL5fJ4FopSgNLz"
+
+// extended returns the extended private key of testWords at a path.
+func extended(t *testing.T, text string) string {
+	t.Helper()
+	root, err := wallet.FromMnemonic([]byte(testWords), nil)
+	must(t, err)
+	path, err := wallet.ParsePath(text)
+	must(t, err)
+	key, err := root.ExtendedKey(path)
+	must(t, err)
+	return string(key)
+}
+
+func addExtended(t *testing.T, store *file.Store, key string) file.Wallet {
+	t.Helper()
+	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "test", ExtendedKey: []byte(key)})
+	must(t, err)
+	return w
+}
+
+// TestExtendedKeyWallet: the accounts of a master key are those of its mnemonic, as far as
+// they are on secp256k1; it is opened again, and more are derived.
+func TestExtendedKeyWallet(t *testing.T) {
+	store := create(t)
+	w := addExtended(t, store, masterKey)
+	mnemonic := addWallet(t, create(t))
+	var same int
+	for _, account := range mnemonic.Accounts {
+		for _, ours := range w.Accounts {
+			if ours.Path.String() == account.Path.String() && ours.PublicKey == account.PublicKey {
+				same++
+			}
+		}
+	}
+	if same != 6 || len(w.Accounts) != 6 {
+		t.Errorf("%d of %d accounts are those of the mnemonic, want 6 of 6", same, len(w.Accounts))
+	}
+	again := reopen(t, store.Dir())
+	serves(t, again, w)
+	account, err := again.Derive(t.Context(), "org", w.ID, bitcoinAt(t, 5))
+	must(t, err)
+	w.Accounts = append(w.Accounts, account)
+	third := reopen(t, store.Dir())
+	serves(t, third, w)
+	must(t, third.RevealRoot(t.Context(), "org", w.ID, func(root *wallet.Root) error {
+		key, err := root.ExtendedKey(nil)
+		if err != nil || string(key) != masterKey {
+			t.Errorf("revealed %s, %v", key, err)
+		}
+		return nil
+	}))
+	if err := third.RevealMnemonic(t.Context(), "org", w.ID, nil); !errors.Is(err, file.ErrNoMnemonic) {
+		t.Errorf("words of an extended private key: %v", err)
+	}
+	solana := wallet.UsualAccounts()[1]
+	if _, err := third.Derive(t.Context(), "org", w.ID, solana); !errors.Is(err, wallet.ErrPath) || !strings.Contains(err.Error(), "derived from the mnemonic") {
+		t.Errorf("an account on Ed25519: %v", err)
+	}
+}
+
+// TestAccountKeyWallet: a wallet of one account derives what is below that, and says so
+// of anything else; a PSBT that names the master key's fingerprint finds it.
+func TestAccountKeyWallet(t *testing.T) {
+	store := create(t)
+	w := addExtended(t, store, extended(t, "m/84'/0'/0'"))
+	if len(w.Accounts) != 1 || w.Accounts[0].Path.String() != "m/84'/0'/0'/0/0" {
+		t.Fatalf("%+v", w)
+	}
+	for _, at := range []string{"m/84'/0'/1'/0/0", "m/86'/0'/0'/0/0", "m/84'/0'", "m"} {
+		path, err := wallet.ParsePath(at)
+		must(t, err)
+		_, err = store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path})
+		if !errors.Is(err, wallet.ErrPath) || !strings.Contains(err.Error(), "it is not below m/84'/0'/0', where the extended private key of this wallet is") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	named := []file.Named{namedAt(t, "m/84'/0'/0'/1/7"), namedAt(t, "m/84'/0'/0'/0/19"), namedAt(t, "m/84'/0'/1'/0/0")}
+	added, err := store.Discover(t.Context(), "org", w.ID, named, file.GapLimit)
+	if err != nil || len(added) != 2 {
+		t.Fatalf("%+v, %v, want the two of this account", added, err)
+	}
+	w.Accounts = append(w.Accounts, added...)
+	serves(t, reopen(t, store.Dir()), w)
+
+	// The chain for receiving alone: what a PSBT names of the other is passed over.
+	chain := create(t)
+	receiving := addExtended(t, chain, extended(t, "m/84'/0'/0'/0"))
+	if added, err := chain.Discover(t.Context(), "org", receiving.ID, named, file.GapLimit); err != nil || len(added) != 1 {
+		t.Errorf("%+v, %v, want the one for receiving", added, err)
+	}
+}
+
+// TestMnemonicOfAnAccountThatIsThere: a wallet is there already only if its secret is.
+// Otherwise the words could be thrown away that are stored nowhere.
+func TestMnemonicOfAnAccountThatIsThere(t *testing.T) {
+	store := create(t)
+	account := addExtended(t, store, extended(t, "m/84'/0'/0'"))
+	if w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrKeyExists) || w.ID != "" {
+		t.Errorf("the words of an account that is there: %+v, %v", w, err)
+	}
+	key := extended(t, "m/84'/0'/0'")
+	origin, rest, _ := strings.Cut(key, "]")
+	for _, same := range []string{key, strings.ReplaceAll(origin, "h", "'") + "]" + rest} {
+		if w, err := store.AddWallet(t.Context(), "org", file.NewWallet{ExtendedKey: []byte(same)}); !errors.Is(err, keystore.ErrKeyExists) || !equalWallets(w, account) {
+			t.Errorf("the same account: %+v, %v", w, err)
+		}
+	}
+}
+
+func TestExtendedKeyRefused(t *testing.T) {
+	store := create(t)
+	for name, c := range map[string]struct {
+		add  file.NewWallet
+		want string
+	}{
+		"a mistyped character": {file.NewWallet{ExtendedKey: []byte(masterKey[:50] + "x" + masterKey[51:])}, "the checksum is wrong"},
+		"words as well":        {file.NewWallet{ExtendedKey: []byte(masterKey), Mnemonic: []byte(testWords)}, "no mnemonic and no passphrase"},
+		"a passphrase":         {file.NewWallet{ExtendedKey: []byte(masterKey), Passphrase: []byte("x")}, "no mnemonic and no passphrase"},
+		"on Ed25519":           {file.NewWallet{ExtendedKey: []byte(masterKey), Accounts: wallet.UsualAccounts()}, "derived from the mnemonic"},
+	} {
+		_, err := store.AddWallet(t.Context(), "org", c.add)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), masterKey[60:]) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if listed := ids(t, store, "org"); len(listed) != 0 {
+		t.Errorf("%d keys were taken in", len(listed))
+	}
+}
+
+// TestAgeCommandExtendedKey: the age command gets out what the package comment promises.
+func TestAgeCommandExtendedKey(t *testing.T) {
+	command := testenv.Tool(t, "age")
+	store := create(t)
+	w := addExtended(t, store, masterKey)
+	plain := filepath.Join(t.TempDir(), "identity.txt")
+	onTerminal(t, command, "-d", "-o", plain, filepath.Join(store.Dir(), "identity.age"))
+	if _, err := os.Stat(plain); err != nil {
+		t.Fatal(err)
+	}
+	output, err := exec.CommandContext(t.Context(), command, "-d", "-i", plain, filepath.Join(store.Dir(), "keys", w.ID+".age")).CombinedOutput()
+	if err != nil || string(output) != masterKey+"\n" {
+		t.Errorf("%s, %v", output, err)
+	}
+}
