@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -44,25 +45,8 @@ func ReadSignWith(signWith string) (*SignWith, error) {
 
 // Signer returns the one key that can sign: an Ed25519 key, the one at the
 // address if signWith is an address. The errors are those of chains.Request.
-func (s *SignWith) Signer(keys []keystore.Key) (signer keystore.Ed25519Signer, key keystore.Key, err error) {
-	found := 0
-	for i, candidate := range keys {
-		hand, problem := s.keyOf(candidate)
-		switch {
-		case problem == nil:
-			signer, key = hand, candidate
-			found++
-		case i == 0:
-			err = problem
-		}
-	}
-	switch found {
-	case 0:
-		return nil, nil, err
-	case 1:
-		return signer, key, nil
-	}
-	return nil, nil, notSigner("%d of the wallet's keys could sign: name one by its address or id", found)
+func (s *SignWith) Signer(keys []keystore.Key) (keystore.Ed25519Signer, keystore.Key, error) {
+	return signer.Only(Name, keys, s.keyOf)
 }
 
 // PartyOf returns the party at the address of an Ed25519 key.

@@ -1,10 +1,9 @@
 package tron
 
 import (
-	"fmt"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
+	"github.com/countersign-dev/countersign/chains/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -40,26 +39,8 @@ func ReadSignWith(text string) (*SignWith, error) {
 
 // Signer returns the one key that can sign: a secp256k1 key, the one at the
 // address if signWith is an address. The errors are those of chains.Request.
-func (s *SignWith) Signer(keys []keystore.Key) (signer keystore.ECDSASigner, key keystore.Key, err error) {
-	found := 0
-	for i, candidate := range keys {
-		able, problem := s.keyOf(candidate)
-		switch {
-		case problem == nil:
-			signer, key = able, candidate
-			found++
-		case i == 0:
-			err = problem
-		}
-	}
-	switch found {
-	case 0:
-		return nil, nil, err
-	case 1:
-		return signer, key, nil
-	}
-	return nil, nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name,
-		Problem: fmt.Sprintf("%d of the wallet's keys could sign: name one by its address or id", found)}
+func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
+	return signer.Only(Name, keys, s.keyOf)
 }
 
 // PartyOf returns the party at the address of a secp256k1 key.

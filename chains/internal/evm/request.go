@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/signer"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -46,29 +47,11 @@ type SigningKey struct {
 	Address   Address
 }
 
-// Signer returns the key that signs with ECDSA and, if signWith is an address, is
-// there. Several, such as the accounts of a wallet, are refused: one transaction
-// has one sender. If there is none, the error is that of the first key.
-func (s *SignWith) Signer(keys []keystore.Key) (signer SigningKey, err error) {
-	found := 0
-	for i, key := range keys {
-		candidate, problem := s.signer(key)
-		switch {
-		case problem == nil:
-			signer = candidate
-			found++
-		case i == 0:
-			err = problem
-		}
-	}
-	switch found {
-	case 0:
-		return SigningKey{}, err
-	case 1:
-		return signer, nil
-	}
-	return SigningKey{}, &chains.SignerError{Kind: chains.ErrSignWith, Chain: s.chain,
-		Problem: fmt.Sprintf("%d of the wallet's keys could sign: name one by its address or id", found)}
+// Signer returns the one key that signs with ECDSA and, if signWith is an address, is
+// there. The errors are those of signer.Only.
+func (s *SignWith) Signer(keys []keystore.Key) (SigningKey, error) {
+	only, _, err := signer.Only(s.chain, keys, s.signer)
+	return only, err
 }
 
 func (s *SignWith) signer(key keystore.Key) (SigningKey, error) {
