@@ -25,13 +25,15 @@ test: test-deps vet full nocgo race tools
 quick:
 	go test -short ./...
 
-# The promises that are held by executing drawn transactions, over many of them.
+# Promises that are held over drawn transactions, by executing them, or over stored
+# records: over many of them.
 prove:
 	COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -run 'SolanaEffects' ./interop
 	COUNTERSIGN_PROVE=20000 go test -count=1 -timeout 60m -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
 	cd interop/evm && COUNTERSIGN_PROVE=10000 go test -count=1 -timeout 60m -v .
 	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m ./internal/secp256k1
 	go test -count=1 -timeout 60m ./messages/eip712 -run AgainstApitypes -prove=1000000
+	COUNTERSIGN_PROVE=100000 go test -count=1 -timeout 60m -run KilledWhileAdopting ./cmd/countersign
 	COUNTERSIGN_PROVE=5000 go test -count=1 -timeout 60m -run MessageLibraries ./interop
 
 # Whether the time that signing takes depends on the secret: |t| under 5 shows none,

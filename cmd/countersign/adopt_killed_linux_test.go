@@ -1,0 +1,243 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// oldRecords is how many records there are from before the log: COUNTERSIGN_PROVE, or
+// 2,000.
+func oldRecords(t *testing.T) int {
+	t.Helper()
+	count, err := strconv.Atoi(cmp.Or(os.Getenv("COUNTERSIGN_PROVE"), "2000"))
+	if err != nil {
+		t.Fatalf("COUNTERSIGN_PROVE: %v", err)
+	}
+	return count
+}
+
+// adoption is a directory whose store has records from before the log.
+type adoption struct {
+	*served
+	uri     string // of the store
+	records int
+}
+
+func newAdoption(t *testing.T, s *served, uri string) *adoption {
+	t.Helper()
+	a := &adoption{s, uri, oldRecords(t)}
+	started := time.Now()
+	kept := a.open(t)
+	defer func() { _ = kept.Close() }()
+	const workers = 64
+	errs := make(chan error, workers)
+	for worker := range workers {
+		go func() {
+			var failed error
+			for i := worker; i < a.records; i += workers {
+				failed = errors.Join(failed, a.record(t.Context(), kept, i))
+			}
+			errs <- failed
+		}()
+	}
+	for range workers {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d records were written in %v", a.records, time.Since(started))
+	return a
+}
+
+// record completes an activity without a leaf, as large as that of a transfer.
+func (a *adoption) record(ctx context.Context, kept store.Store, i int) error {
+	id := fmt.Sprintf("01900000-0000-7000-8000-%012d", i)
+	claim := store.Claim{OrganizationID: a.by.organizationID, Fingerprint: sha256.Sum256([]byte(id)), LeaseTTL: time.Hour, Now: time.Now()}
+	begun, err := kept.Begin(ctx, claim, nil)
+	if err != nil {
+		return err
+	}
+	data := fmt.Appendf(make([]byte, 0, 2048), "record %s%2000s", id, "")
+	return kept.Complete(ctx, *begun.Lease, store.Activity{ID: id, Data: data, KeepUntil: time.Now().Add(time.Hour)}, nil)
+}
+
+func (a *adoption) open(t *testing.T) store.Store {
+	t.Helper()
+	kept, err := openStore(t.Context(), a.uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+// leaves hashes the log again, expects each leaf's record to be there and no record to
+// have two, and returns how many there are.
+func (a *adoption) leaves(t *testing.T) int {
+	t.Helper()
+	kept := a.open(t)
+	defer func() { _ = kept.Close() }()
+	ids := map[string]bool{}
+	seen, err := translog.Audit(t.Context(), store.LogOf(kept.(store.Log), a.by.organizationID), nil, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+		ids[leaf.ID] = true
+		found, err := kept.Get(ctx, leaf.Organization, leaf.ID)
+		return found.Data, err
+	})
+	if err != nil || seen.Leaves != int64(len(ids)) {
+		t.Errorf("%d leaves of %d records: %v", seen.Leaves, len(ids), err)
+	}
+	return len(ids)
+}
+
+// killedWhen starts a server and kills it as soon as something holds, or it listens. It
+// returns whether it held.
+func (a *adoption) killedWhen(t *testing.T, holds func(pid int) bool) bool {
+	t.Helper()
+	command := exec.Command("countersign", "serve", "--config", a.config(), "--listen", "127.0.0.1:0", "--admin", "none")
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	listens := make(chan struct{})
+	go func() {
+		_, _ = out.Read(make([]byte, 1))
+		close(listens)
+	}()
+	held := false
+	for waiting := true; waiting && !held; held = held || holds(command.Process.Pid) {
+		select {
+		case <-listens:
+			waiting = false
+		default:
+		}
+	}
+	_ = command.Process.Kill()
+	_ = command.Wait()
+	return held
+}
+
+// finished restarts the server, which adopts what is left, and once more, which has
+// nothing to adopt.
+func (a *adoption) finished(t *testing.T) {
+	t.Helper()
+	for range 2 {
+		started := time.Now()
+		n := a.start(t, "--admin", "none")
+		t.Logf("it listens after %v", time.Since(started))
+		if status := n.end(t, syscall.SIGTERM); status != exitSuccess {
+			t.Errorf("exit status %d: %s", status, n.log)
+		}
+		if got := a.leaves(t); got != a.records {
+			t.Errorf("%d of %d records are in the log", got, a.records)
+		}
+	}
+}
+
+// TestKilledWhileAdopting kills a server, with SIGKILL, that puts the records from
+// before the log into it: the log stays empty or is whole, and the next start leaves
+// each record with exactly one leaf.
+func TestKilledWhileAdopting(t *testing.T) {
+	testenv.Slow(t)
+	t.Run("bolt", func(t *testing.T) { adoptsInBolt(t, newServed(t)) })
+	t.Run("postgres", func(t *testing.T) { adoptsInPostgres(t, newServed(t)) })
+}
+
+// adoptsInBolt kills it when it has opened the file, and when it writes to it.
+func adoptsInBolt(t *testing.T, s *served) {
+	file := filepath.Join(s.dir, "state.db")
+	a := newAdoption(t, s, "bolt:"+file)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, holds := range map[string]func(pid int) bool{
+		"open": func(pid int) bool { return hasOpen(pid, file) },
+		"written": func(int) bool {
+			info, err := os.Stat(file)
+			return err == nil && info.ModTime().After(time.Unix(1, 0))
+		},
+	} {
+		if err := errors.Join(os.WriteFile(file, whole, 0o600), os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0))); err != nil {
+			t.Fatal(err)
+		}
+		held := a.killedWhen(t, holds)
+		got := a.leaves(t)
+		if got != 0 && got != a.records || !held {
+			t.Errorf("killed with the file %s: %d of %d records are in the log", what, got, a.records)
+		}
+		t.Logf("killed with the file %s: %d leaves", what, got)
+		a.finished(t)
+	}
+}
+
+// hasOpen reports whether a process has a file open.
+func hasOpen(pid int, file string) bool {
+	folder := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, _ := os.ReadDir(folder)
+	for _, one := range entries {
+		if to, err := os.Readlink(filepath.Join(folder, one.Name())); err == nil && to == file {
+			return true
+		}
+	}
+	return false
+}
+
+// adoptsInPostgres kills it when half of the leaves are written: a transaction that is
+// not committed has the place of the next.
+func adoptsInPostgres(t *testing.T, s *served) {
+	server := testenv.Postgres(t)
+	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
+	uri := "postgres:///postgres?user=postgres&host=" + folder
+	s.edit(t, "store: bolt:state.db", "store: "+uri)
+	a := newAdoption(t, s, uri)
+	holder, watcher := connected(t, server.DSN), connected(t, server.DSN)
+	execute := func(statement string, arguments ...any) {
+		t.Helper()
+		if _, err := holder.Exec(t.Context(), statement, arguments...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute("BEGIN")
+	execute("INSERT INTO countersign_log_leaves VALUES ($1, $2, '', '', '')", a.by.organizationID, a.records/2)
+	if !a.killedWhen(t, func(int) (blocked bool) {
+		err := watcher.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid')").Scan(&blocked)
+		return err == nil && blocked
+	}) {
+		t.Error("it listened before all records were in the log")
+	}
+	execute("ROLLBACK")
+	if got := a.leaves(t); got != 0 {
+		t.Errorf("killed in the middle: %d of %d records are in the log", got, a.records)
+	}
+	a.finished(t)
+}
+
+func connected(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close(context.Background()) })
+	return connection
+}
