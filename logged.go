@@ -90,11 +90,33 @@ func (e *Engine) ProveLogged(ctx context.Context, record *activity.Record) error
 // translog.ErrShorter if there are fewer, and an *activity.Error if there is no log, or
 // no Config.LogSigner.
 func (e *Engine) LogAdvance(ctx context.Context, organizationID string, old int64) (*translog.Advance, error) {
-	if e.config.LogSigner == nil {
-		return nil, activity.NewError(activity.ReasonNotFound, "", nil, "no log is kept and signed here: the configuration names no key for it")
-	}
-	if _, err := e.config.Directory.Organization(ctx, organizationID); err != nil {
-		return nil, activity.NewError(activity.ReasonNotFound, "", err, "there is no organization %q", shorten(organizationID))
+	if err := e.signsLogOf(ctx, organizationID); err != nil {
+		return nil, err
 	}
 	return store.Advance(ctx, e.config.Store.(store.Log), e.config.LogSigner, organizationID, old)
+}
+
+// LogProof proves that the activity of an id is in the log of an organization, as it is
+// now. The error is an *activity.Error of the reason RESOURCE_NOT_FOUND if there is no
+// such leaf, no log, or no Config.LogSigner.
+func (e *Engine) LogProof(ctx context.Context, organizationID, id string) (*translog.Proof, error) {
+	if err := e.signsLogOf(ctx, organizationID); err != nil {
+		return nil, err
+	}
+	proof, err := store.Prove(ctx, e.config.Store.(store.Log), e.config.LogSigner, organizationID, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, activity.NewError(activity.ReasonNotFound, "", err, "organization %s has no leaf of the id %q", organizationID, shorten(id))
+	}
+	return proof, err
+}
+
+// signsLogOf returns an error unless there is a log of an organization and a key for it.
+func (e *Engine) signsLogOf(ctx context.Context, organizationID string) error {
+	if e.config.LogSigner == nil {
+		return activity.NewError(activity.ReasonNotFound, "", nil, "no log is kept and signed here: the configuration names no key for it")
+	}
+	if _, err := e.config.Directory.Organization(ctx, organizationID); err != nil {
+		return activity.NewError(activity.ReasonNotFound, "", err, "there is no organization %q", shorten(organizationID))
+	}
+	return nil
 }

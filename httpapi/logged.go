@@ -26,23 +26,44 @@ func checkpoint(engine *countersign.Engine) http.HandlerFunc {
 		}
 		advance, err := engine.LogAdvance(r.Context(), r.PathValue("organization"), old)
 		if err != nil {
-			refused, _ := errors.AsType[*activity.Error](err)
-			switch {
-			case errors.Is(err, translog.ErrShorter):
-				http.Error(w, err.Error(), http.StatusConflict)
-			case refused != nil && refused.Reason == activity.ReasonNotFound:
-				http.Error(w, refused.Message, http.StatusNotFound)
-			default:
-				http.Error(w, "the log cannot be read now", http.StatusServiceUnavailable)
-			}
+			logRefused(w, err)
 			return
 		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
 		answer := advance.Checkpoint
 		if query.Has("old") {
 			answer = advance.Encode()
 		}
-		_, _ = w.Write(answer) // a reader who left has no use for it
+		writeNote(w, answer)
 	}
+}
+
+// proof answers GET /log/{organization}/proof/{id}: that the activity of this id is in
+// the log (C2SP tlog-proof). 404: it is not, or there is no such log, or no key for it.
+func proof(engine *countersign.Engine) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		proof, err := engine.LogProof(r.Context(), r.PathValue("organization"), r.PathValue("id"))
+		if err != nil {
+			logRefused(w, err)
+			return
+		}
+		writeNote(w, proof.Encode())
+	}
+}
+
+func logRefused(w http.ResponseWriter, err error) {
+	refused, _ := errors.AsType[*activity.Error](err)
+	switch {
+	case errors.Is(err, translog.ErrShorter):
+		http.Error(w, err.Error(), http.StatusConflict)
+	case refused != nil && refused.Reason == activity.ReasonNotFound:
+		http.Error(w, refused.Message, http.StatusNotFound)
+	default:
+		http.Error(w, "the log cannot be read now", http.StatusServiceUnavailable)
+	}
+}
+
+func writeNote(w http.ResponseWriter, note []byte) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(note) // a reader who left has no use for it
 }

@@ -40,6 +40,7 @@ const readyTimeout = 2 * time.Second
 // could be carried out and 503 otherwise, /metrics what the given handler says;
 // it may be nil. /log/ORGANIZATION/checkpoint answers with the checkpoint of a log, and
 // with ?old=SIZE proves that it extends one of that size: for witnesses.
+// /log/ORGANIZATION/proof/ID proves that an activity is in it.
 func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -55,6 +56,7 @@ func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 		write(w, http.StatusOK, []byte(`{"status":"ready"}`))
 	})
 	mux.HandleFunc("GET /log/{organization}/checkpoint", checkpoint(engine))
+	mux.HandleFunc("GET /log/{organization}/proof/{id...}", proof(engine))
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
 	}

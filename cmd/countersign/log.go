@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +22,8 @@ func newLogCommand() *cobra.Command {
 		Long: paragraphs(`
 Each completed activity is a leaf of its organization's log, a Merkle tree: see
 docs/log.md. These commands read the store of a configuration. One in bolt must not
-be in use by serve; read a copy then. Keep checkpoints on another machine: without
+be in use by serve: checkpoint and prove ask a running server with --url, and verify
+reads a backup. Keep checkpoints on another machine: without
 one, leaves that were cut off from the end are not missed.`),
 		Args: cobra.NoArgs,
 		RunE: chooseCommand,
@@ -30,11 +33,33 @@ one, leaves that were cut off from the end are not missed.`),
 }
 
 // logFlags say which log is meant.
-type logFlags struct{ configFile, organization string }
+type logFlags struct{ configFile, organization, url string }
 
 func (f *logFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.configFile, "config", "", "`FILE` whose store has the log: countersign.yaml")
 	cmd.Flags().StringVar(&f.organization, "org", "", "`ID` of the organization, if the configuration has several")
+}
+
+// registerServed is register for what a running server can be asked for, too.
+func (f *logFlags) registerServed(cmd *cobra.Command) {
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.url, "url", "", "`URL` of the admin address of a running server, to ask instead of a store; takes --org")
+}
+
+// ask prints what the admin address of a server says of the log at a path.
+func (f *logFlags) ask(cmd *cobra.Command, path string) error {
+	if f.configFile != "" {
+		return usagef("--config reads the store, and --url asks a server: use one of them")
+	}
+	if f.organization == "" {
+		return usagef("--org is missing: the id of the organization whose log is meant")
+	}
+	note, err := fetchNote(cmd.Context(), strings.TrimRight(f.url, "/")+"/log/"+url.PathEscape(f.organization)+path)
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(note)
+	return err
 }
 
 // openedLog is the log of one organization.
@@ -48,7 +73,7 @@ type openedLog struct {
 // read reads the configuration and the key.
 func (f *logFlags) read(ctx context.Context) (*config.Config, *openedLog, error) {
 	if f.configFile == "" {
-		return nil, nil, usagef("--config is missing: the configuration whose store has the log")
+		return nil, nil, usagef("--config is missing: the configuration whose store has the log; log checkpoint and log prove take --url instead, of a running server")
 	}
 	configured, err := config.Read(f.configFile)
 	if err != nil {
@@ -162,9 +187,14 @@ func newLogProveCommand() *cobra.Command {
 		Long: paragraphs(`
 Print a proof (C2SP tlog-proof) that the activity of this id is in the log: with the
 log's key, which log key prints, log check or a program verifies it on any machine.`),
-		Example: "  countersign log prove --config countersign.yaml 0199… > activity.proof",
-		Args:    cobra.ExactArgs(1),
+		Example: paragraphs(`
+  countersign log prove --config countersign.yaml 0199… > activity.proof
+  countersign log prove --url http://127.0.0.1:8081 --org 2359… 0199… > activity.proof`),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if flags.url != "" {
+				return flags.ask(cmd, "/proof/"+url.PathEscape(args[0]))
+			}
 			opened, err := flags.open(cmd.Context())
 			if err != nil {
 				return err
@@ -184,7 +214,7 @@ log's key, which log key prints, log check or a program verifies it on any machi
 			return err
 		},
 	}
-	flags.register(command)
+	flags.registerServed(command)
 	return command
 }
 
@@ -201,6 +231,13 @@ leaves.`),
 		Example: "  countersign log checkpoint --config countersign.yaml --old 0 | ssh witness countersign witness --state kept --log-key …",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if flags.url != "" {
+				path := "/checkpoint"
+				if old >= 0 {
+					path += fmt.Sprintf("?old=%d", old)
+				}
+				return flags.ask(cmd, path)
+			}
 			opened, err := flags.open(cmd.Context())
 			if err != nil {
 				return err
@@ -221,7 +258,7 @@ leaves.`),
 			return err
 		},
 	}
-	flags.register(command)
+	flags.registerServed(command)
 	command.Flags().Int64Var(&old, "old", old, "`SIZE` of the log that the witness has seen; 0 at first")
 	return command
 }

@@ -47,6 +47,13 @@ func setURL(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Setenv("URL", "http://"+ready.Listening)
 	ts.Setenv("LISTENING", ready.Listening)
+	if len(args) > 1 {
+		admin := adminAddress.FindStringSubmatch(ts.ReadFile(args[1])) // logged before the other is printed
+		if admin == nil {
+			ts.Fatalf("%s names no admin address", args[1])
+		}
+		ts.Setenv("ADMIN", "http://"+admin[1])
+	}
 }
 
 // writeBody is a command of the scripts: body FILE ORGANIZATION SIGN_WITH

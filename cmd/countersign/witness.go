@@ -128,7 +128,7 @@ func (w *witnessed) advance(cmd *cobra.Command, args []string, url string) error
 	return err
 }
 
-// fetchTimeout bounds a request for a checkpoint.
+// fetchTimeout bounds a request for a checkpoint or a proof.
 const fetchTimeout = 30 * time.Second
 
 // fetchAdvance asks the admin address of a server for the advance from what was seen.
@@ -142,9 +142,13 @@ func fetchAdvance(ctx context.Context, base, logKey string, seen *translog.Check
 	if seen != nil {
 		old = seen.Tree.N
 	}
+	return fetchNote(ctx, fmt.Sprintf("%s/log/%s/checkpoint?old=%d", strings.TrimRight(base, "/"), organization, old))
+}
+
+// fetchNote asks the admin address of a server for a checkpoint or a proof.
+func fetchNote(ctx context.Context, from string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	from := fmt.Sprintf("%s/log/%s/checkpoint?old=%d", strings.TrimRight(base, "/"), organization, old)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
 	if err != nil {
 		return nil, usagef("--url: %v", err)
