@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -10,7 +11,8 @@ import (
 // solanaSpecs are the instructions that litesvm executes: program, name, data and
 // accounts. Data is made of words: a number's tag, random values, names of
 // addresses. Accounts are names in the world, T. stands for the token program's; a
-// ! signs, an alternative follows behind a |, and ? may be left out.
+// ! signs, an alternative follows behind a |, and ? may be left out. Where an
+// instruction needs others before it, they stand in front of it, ended by a semicolon.
 const solanaSpecs = `
 system CreateAccount: u32=0 amount u64=100 @owner: us! new!
 system Assign: u32=1 @owner: bob!|new!
@@ -106,26 +108,81 @@ T22 InitializeGroupMemberPointer: u8=41 u8=0 @us @carol: T.sized:234
 T22 InitializeScaledUiAmount: u8=43 u8=0 @us u64=4607182418800017408: T.sized:226
 T22 InitializePausable: u8=44 u8=0 @us: T.sized:203
 T22 InitializeConfidentialTransferMint: u8=27 u8=0 @us u8=1 @carol: T.sized:235
+budget RequestHeapFrame: u8=1 u32=65536:
+budget SetComputeUnitLimit: u8=2 u32=900000:
+budget SetLoadedAccountsDataSizeLimit: u8=4 u32=60000000:
+system UpgradeNonceAccount: u32=12: legacynonce
+T UiAmountToAmount: u8=24 u8=53: T.mint
+ata RecoverNested: u8=2: nested T.mint outer outer T.mint us! T
+vote AuthorizeWithSeed: u32=10 u32=1 @system $seed @carol: seedvote clock us!
+vote AuthorizeCheckedWithSeed: u32=11 u32=1 @system $seed: seedvote clock us! bob!
+T22 SetTransferFee: u8=26 u8=0 opt@us opt@us u16=9 u64=5000: T.sized:278 ; u8=20 u8=6 @us u8=0: T.sized:278 ; u8=26 u8=5 u16=7 amount: T.sized:278 us!
+T22 WithdrawWithheldTokensFromMint: u8=26 u8=0 opt@us opt@us u16=9 u64=5000: T.sized:278 ; u8=20 u8=6 @us u8=0: T.sized:278 ; u8=18 @carol: T.holder:182 T.sized:278 ; u8=26 u8=2: T.sized:278 T.holder:182 us!
+T22 WithdrawWithheldTokensFromAccounts: FEES ; PAID ; u8=26 u8=3 u8=1: T.sized:278 T.second:182 us! T.holder:182
+T22 TransferCheckedWithFee: FEES ; PAID
+T22 HarvestWithheldTokensToMint: FEES ; PAID ; u8=26 u8=4: T.sized:278 T.holder:182
+T22 UpdateConfidentialTransferMint: u8=27 u8=0 @us u8=1 @carol: T.sized:235 ; u8=20 u8=6 @us u8=0: T.sized:235 ; u8=27 u8=1 u8=0 @bob: T.sized:235 us!
+T22 UpdateDefaultAccountState: u8=28 u8=0 u8=2: T.sized:171 ; u8=20 u8=6 @us u8=1 @us: T.sized:171 ; u8=28 u8=1 u8=1|u8=2: T.sized:171 us!
+T22 EnableRequiredMemoTransfers: u8=29 u8=8 u8=0: T.ours us! system us! ; u8=30 u8=0: T.ours us!
+T22 DisableRequiredMemoTransfers: u8=29 u8=8 u8=0: T.ours us! system us! ; u8=30 u8=0: T.ours us! ; u8=30 u8=1: T.ours us!
+T22 UpdateInterestRate: u8=33 u8=0 @us u16=5: T.sized:222 ; u8=20 u8=6 @us u8=0: T.sized:222 ; u8=33 u8=1 u16=9: T.sized:222 us!
+T22 EnableCpiGuard: u8=29 u8=11 u8=0: T.ours us! system us! ; u8=34 u8=0: T.ours us!
+T22 DisableCpiGuard: u8=29 u8=11 u8=0: T.ours us! system us! ; u8=34 u8=0: T.ours us! ; u8=34 u8=1: T.ours us!
+T22 UpdateTransferHook: u8=36 u8=0 @us @carol: T.sized:234 ; u8=20 u8=6 @us u8=0: T.sized:234 ; u8=36 u8=1 @bob: T.sized:234 us!
+T22 UpdateMetadataPointer: u8=39 u8=0 @us @carol: T.sized:234 ; u8=20 u8=6 @us u8=0: T.sized:234 ; u8=39 u8=1 @bob: T.sized:234 us!
+T22 UpdateGroupPointer: u8=40 u8=0 @us @carol: T.sized:234 ; u8=20 u8=6 @us u8=0: T.sized:234 ; u8=40 u8=1 @bob: T.sized:234 us!
+T22 UpdateGroupMemberPointer: u8=41 u8=0 @us @carol: T.sized:234 ; u8=20 u8=6 @us u8=0: T.sized:234 ; u8=41 u8=1 @bob: T.sized:234 us!
+T22 UpdateMultiplier: u8=43 u8=0 @us u64=4607182418800017408: T.sized:226 ; u8=20 u8=6 @us u8=0: T.sized:226 ; u8=43 u8=1 u64=4611686018427387904 u64=0: T.sized:226 us!
+T22 Pause: u8=44 u8=0 @us: T.sized:203 ; u8=20 u8=6 @us u8=0: T.sized:203 ; u8=44 u8=1: T.sized:203 us!
+T22 Resume: u8=44 u8=0 @us: T.sized:203 ; u8=20 u8=6 @us u8=0: T.sized:203 ; u8=44 u8=1: T.sized:203 us! ; u8=44 u8=2: T.sized:203 us!
+T22 InitializePermissionedBurn: u8=46 u8=0 @us: T.sized:202
+T22 PermissionedBurn: u8=46 u8=0 @bob: T.sized:202 ; u8=20 u8=6 @us u8=0: T.sized:202 ; u8=18 @us: T.holder:170 T.sized:202 ; u8=7 u64=1000000: T.sized:202 T.holder:170 us! ; u8=46 u8=1 u64=70000: T.holder:170 T.sized:202 bob! us!
+T22 PermissionedBurnChecked: u8=46 u8=0 @bob: T.sized:202 ; u8=20 u8=6 @us u8=0: T.sized:202 ; u8=18 @us: T.holder:170 T.sized:202 ; u8=7 u64=1000000: T.sized:202 T.holder:170 us! ; u8=46 u8=2 u64=70000 u8=6: T.holder:170 T.sized:202 bob! us!
+T22 InitializeConfidentialTransferFee: u8=37 u8=0 @us @carol: T.sized:299
+T22 EnableHarvestToMint: HIDDEN ; u8=37 u8=4: T.sized:480 us!
+T22 DisableHarvestToMint: HIDDEN ; u8=37 u8=5: T.sized:480 us!
+T22 InitializeConfidentialMintBurn: u8=42 u8=0 @us @us u32=9: T.sized:366
+lut FreezeLookupTable: u32=1: table us!
+lut ExtendLookupTable: u32=2 u64=1 @bob: table us! ?us! ?system
+lut DeactivateLookupTable: u32=3: table us!
+lut CloseLookupTable: u32=4: deadtable us! carol
+T22 InitializeTokenMetadata: META
+T22 UpdateTokenMetadataField: META ; x=dde9312db5cadcc8 u8=0|u8=1|u8=2 text: T.sized:234 us!
+T22 UpdateTokenMetadataField: META ; x=dde9312db5cadcc8 u8=3 text text: T.sized:234 us!
+T22 RemoveTokenMetadataKey: META ; x=ea122038598d25b5 u8=1 text: T.sized:234 us!
+T22 UpdateTokenMetadataUpdateAuthority: META ; x=d7e4a6e45464567b @bob: T.sized:234 us!
+T22 EmitTokenMetadata: META ; x=faa6b4fa0d0cb846 u8=0 u8=0: T.sized:234
+T22 InitializeTokenGroup: GROUP
+T22 UpdateTokenGroupMaxSize: GROUP ; x=6c25ab8ff81e126e amount: T.sized:234 us!
+T22 UpdateTokenGroupUpdateAuthority: GROUP ; x=a1695801edddd8cb @bob: T.sized:234 us!
+T22 InitializeTokenGroupMember: GROUP ; u8=41 u8=0 @us @T.second: T.second:234 ; u8=20 u8=6 @us u8=0: T.second:234 ; x=9820deb0dfed7486: T.second:234 T.second:234 us! T.sized:234 us!
 `
+
+// specMacros are what specs begin with that need an extension in a mint.
+var specMacros = strings.NewReplacer(
+	"FEES", "u8=26 u8=0 opt@us opt@us u16=9 u64=5000: T.sized:278 ; u8=20 u8=6 @us u8=0: T.sized:278 ; u8=18 @carol: T.holder:182 T.sized:278 ; u8=18 @us: T.second:182 T.sized:278 ; u8=7 u64=1000000: T.sized:278 T.second:182 us!",
+	"PAID", "u8=26 u8=1 u64=70000 u8=6 u64=63: T.second:182 T.sized:278 T.holder:182 us!",
+	"HIDDEN", "u8=26 u8=0 opt@us opt@us u16=9 u64=5000: T.sized:480 ; u8=27 u8=0 @us u8=1 @carol: T.sized:480 ; u8=37 u8=0 @us @carol: T.sized:480 ; u8=20 u8=6 @us u8=0: T.sized:480",
+	"META", "u8=39 u8=0 @us @T.sized: T.sized:234 ; u8=20 u8=6 @us u8=0: T.sized:234 ; x=d2e11ea258b84d8d text text text: T.sized:234 us T.sized:234 us!",
+	"GROUP", "u8=40 u8=0 @us @T.sized: T.sized:234 ; u8=20 u8=6 @us u8=0: T.sized:234 ; x=79716c2736330004 @us u64=70: T.sized:234 T.sized:234 us!",
+)
 
 // solanaSpec is one line of solanaSpecs, with the token program put in.
 type solanaSpec struct {
-	program, name  string
-	data, accounts []string
+	program, name string
+	steps         []solanaStep
 }
+
+// solanaStep is an instruction of a spec.
+type solanaStep struct{ data, accounts []string }
 
 func (s solanaSpec) String() string { return s.program + " " + s.name }
 
 func parseSolanaSpecs() (specs []solanaSpec) {
 	for line := range strings.Lines(strings.TrimSpace(solanaSpecs)) {
-		line = strings.TrimSpace(line)
-		head, rest, _ := strings.Cut(line, ": ")
-		data, accounts, found := strings.Cut(rest, ":")
+		head, rest, found := strings.Cut(specMacros.Replace(strings.TrimSpace(line)), ": ")
 		if !found {
 			panic(line)
-		}
-		if i := strings.LastIndex(rest, ": "); i >= 0 {
-			data, accounts = rest[:i], rest[i+2:]
 		}
 		words := strings.Fields(head)
 		programs := []string{words[0]}
@@ -136,13 +193,9 @@ func parseSolanaSpecs() (specs []solanaSpec) {
 			programs = []string{"token2022"}
 		}
 		for _, program := range programs {
-			spec := solanaSpec{program: program, name: words[1], data: strings.Fields(data)}
-			for _, account := range strings.Fields(accounts) {
-				account = strings.ReplaceAll(account, "T.", program+".")
-				if account == "T" {
-					account = program
-				}
-				spec.accounts = append(spec.accounts, account)
+			spec := solanaSpec{program: program, name: words[1]}
+			for step := range strings.SplitSeq(rest, " ; ") {
+				spec.steps = append(spec.steps, parseSolanaStep(program, step))
 			}
 			if words[0] == "ata" {
 				spec.program, spec.name = "ata", words[1]+" "+program
@@ -153,16 +206,34 @@ func parseSolanaSpecs() (specs []solanaSpec) {
 	return specs
 }
 
+func parseSolanaStep(program, text string) (step solanaStep) {
+	data, accounts, found := strings.Cut(text+" ", ": ")
+	if !found {
+		panic(text)
+	}
+	for _, word := range strings.Fields(data) {
+		step.data = append(step.data, strings.ReplaceAll(word, "T.", program+"."))
+	}
+	for _, account := range strings.Fields(accounts) {
+		account = strings.ReplaceAll(account, "T.", program+".")
+		if account == "T" {
+			account = program
+		}
+		step.accounts = append(step.accounts, account)
+	}
+	return step
+}
+
 var worldPrograms = map[string]sdk.PublicKey{
 	"system": sdk.SystemProgramID, "token": sdk.TokenProgramID, "token2022": sdk.Token2022ProgramID, "stake": sdk.StakeProgramID,
 	"vote": sdk.VoteProgramID, "ata": sdk.SPLAssociatedTokenAccountProgramID, "memo": sdk.MemoProgramID, "budget": sdk.ComputeBudget,
-	"loader": sdk.BPFLoaderUpgradeableProgramID,
+	"loader": sdk.BPFLoaderUpgradeableProgramID, "lut": sdk.AddressLookupTableProgramID,
 }
 
 // instruction draws an instruction of the spec.
-func (w *world) instruction(s solanaSpec) *sdk.GenericInstruction {
+func (w *world) instruction(s solanaSpec, step solanaStep) *sdk.GenericInstruction {
 	var metas sdk.AccountMetaSlice
-	for _, word := range s.accounts {
+	for _, word := range step.accounts {
 		word, optional := strings.CutPrefix(word, "?")
 		if optional && w.IntN(2) == 0 {
 			continue
@@ -172,7 +243,7 @@ func (w *world) instruction(s solanaSpec) *sdk.GenericInstruction {
 		metas = append(metas, sdk.NewAccountMeta(w.account(s, name), !isSysvar(name), signs))
 	}
 	var data []byte
-	for _, word := range s.data {
+	for _, word := range step.data {
 		choices := strings.Split(word, "|")
 		data = append(data, w.word(choices[w.IntN(len(choices))])...)
 	}
@@ -196,20 +267,39 @@ func (w *world) account(s solanaSpec, name string) sdk.PublicKey {
 		var bytes int
 		fmt.Sscan(size, &bytes)
 		if _, made := w.addresses[base]; !made {
-			w.put(base, sdk.Token2022ProgramID, rentExempt(bytes), make([]byte, bytes))
+			w.put(base, sdk.Token2022ProgramID, rentExempt(bytes)+sol, make([]byte, bytes))
 		}
 		return w.at(base)
 	case name == "derived":
-		program := strings.TrimPrefix(s.name, "Create ")
-		program = strings.TrimPrefix(program, "CreateIdempotent ")
-		wallet, mint, owner := w.at("carol"), w.at(program+".mint"), w.at(program)
-		address, _, err := sdk.FindProgramAddress([][]byte{wallet[:], owner[:], mint[:]}, sdk.SPLAssociatedTokenAccountProgramID)
-		if err != nil {
-			panic(err)
-		}
-		return address
+		_, program, _ := strings.Cut(s.name, " ")
+		return w.associated(program, w.at("carol"))
+	case name == "outer", name == "nested":
+		_, program, _ := strings.Cut(s.name, " ")
+		return w.nested(program, name)
 	case strings.HasPrefix(name, "seed"):
 		return w.seeded(name)
+	}
+	return w.at(name)
+}
+
+// associated returns the address of a wallet's token account.
+func (w *world) associated(program string, wallet sdk.PublicKey) sdk.PublicKey {
+	mint, owner := w.at(program+".mint"), w.at(program)
+	address, _, err := sdk.FindProgramAddress([][]byte{wallet[:], owner[:], mint[:]}, sdk.SPLAssociatedTokenAccountProgramID)
+	if err != nil {
+		panic(err)
+	}
+	return address
+}
+
+// nested makes our token account, and one that belongs to it by mistake.
+func (w *world) nested(program, name string) sdk.PublicKey {
+	if _, made := w.addresses["outer"]; !made {
+		outer := w.associated(program, w.at("us"))
+		w.addresses["outer"], w.addresses["nested"] = outer, w.associated(program, outer)
+		for _, account := range []struct{ name, owner string }{{"outer", "us"}, {"nested", "outer"}} {
+			w.put(account.name, w.at(program), rentExempt(165), w.tokenData(w.at(program+".mint"), account.owner, 777, 1))
+		}
 	}
 	return w.at(name)
 }
@@ -233,8 +323,10 @@ func (w *world) seeded(name string) sdk.PublicKey {
 	switch name {
 	case "seededwallet":
 		w.put(name, sdk.SystemProgramID, 3*sol, nil)
+	case "seedvote":
+		delete(w.addresses, name)
+		w.put(name, sdk.VoteProgramID, rentExempt(3762)+sol, w.voteData(address[:]))
 	case "seedstake":
-		w.addresses[name] = sdk.PublicKey{}
 		delete(w.addresses, name)
 		meta := slicesConcat(u64le(rentExempt(stakeSize)), address[:], address[:], u64le(0), u64le(0), w.bytes("bob"))
 		w.put(name, sdk.StakeProgramID, rentExempt(stakeSize)+sol, fit(slicesConcat(u32le(1), meta), stakeSize))
@@ -260,6 +352,14 @@ func (w *world) word(word string) []byte {
 		return u64le(w.amount())
 	case word == "$seed":
 		return append(u64le(uint64(len(worldSeed))), worldSeed...)
+	case word == "text":
+		return append(u32le(uint32(5)), fmt.Sprintf("%05d", w.IntN(100_000))...)
+	case strings.HasPrefix(word, "x="):
+		raw, err := hex.DecodeString(word[2:])
+		if err != nil {
+			panic(err)
+		}
+		return raw
 	case strings.HasPrefix(word, "choice"):
 		fmt.Sscanf(word, "choice%d", &size)
 		return []byte{byte(w.IntN(size))}

@@ -51,6 +51,7 @@ func newWorld(random *rand.Rand, number int) *world {
 	w.nonces()
 	w.stakes()
 	w.loaders()
+	w.tables()
 	return w
 }
 
@@ -97,7 +98,7 @@ func (w *world) tokens(program string) {
 		if a.native {
 			mint, lamports = nativeMint, rentExempt(165)+2*sol
 		}
-		data := slicesConcat(mint[:], w.bytes(a.owner), u64le(a.amount), make([]byte, 36), []byte{a.state}, make([]byte, 12), u64le(0), make([]byte, 36))
+		data := w.tokenData(mint, a.owner, a.amount, a.state)
 		if a.native {
 			copy(data[109:], slicesConcat([]byte{1, 0, 0, 0}, u64le(rentExempt(165))))
 		}
@@ -109,14 +110,20 @@ func (w *world) tokens(program string) {
 	}
 }
 
+func (w *world) tokenData(mint sdk.PublicKey, owner string, amount uint64, state byte) []byte {
+	return slicesConcat(mint[:], w.bytes(owner), u64le(amount), make([]byte, 36), []byte{state}, make([]byte, 12), u64le(0), make([]byte, 36))
+}
+
 func (w *world) mintData(authority sdk.PublicKey, supply uint64) []byte {
 	option := slicesConcat([]byte{1, 0, 0, 0}, authority[:])
 	return slicesConcat(option, u64le(supply), []byte{decimals, 1}, option)
 }
 
-// nonces makes a nonce account of ours and one to be initialized.
+// nonces makes nonce accounts of ours, one of them of the first version, and one to be
+// initialized.
 func (w *world) nonces() {
 	w.put("nonce", sdk.SystemProgramID, rentExempt(80)+sol, slicesConcat(u32le(1), u32le(1), w.bytes("us"), bytes.Repeat([]byte{7}, 32), u64le(5000)))
+	w.put("legacynonce", sdk.SystemProgramID, rentExempt(80)+sol, slicesConcat(u32le(0), u32le(1), w.bytes("us"), bytes.Repeat([]byte{7}, 32), u64le(5000)))
 	w.put("newnonce", sdk.SystemProgramID, rentExempt(80)+sol, make([]byte, 80))
 }
 
@@ -143,15 +150,24 @@ func (w *world) stakes() {
 		w.put(name, owner, rentExempt(stakeSize)+11*sol, fit(live, stakeSize))
 	}
 	w.put("newvote", sdk.VoteProgramID, rentExempt(3762)+sol, make([]byte, 3762))
-	w.put("vote", sdk.VoteProgramID, rentExempt(3762)+sol, w.voteData())
+	w.put("vote", sdk.VoteProgramID, rentExempt(3762)+sol, w.voteData(w.bytes("us")))
 }
 
 // voteData is a vote account of version 1.14.11 (current of litesvm writes it anew):
 // node, withdrawer, commission, no votes, no root, one authorized voter.
-func (w *world) voteData() []byte {
-	state := slicesConcat(u32le(2), w.bytes("bob"), w.bytes("us"), []byte{5}, u64le(0), []byte{0}, u64le(1), u64le(0), w.bytes("us"),
+func (w *world) voteData(withdrawer []byte) []byte {
+	state := slicesConcat(u32le(2), w.bytes("bob"), withdrawer, []byte{5}, u64le(0), []byte{0}, u64le(1), u64le(0), w.bytes("us"),
 		make([]byte, 32*48), u64le(31), []byte{1}, u64le(0), u64le(0), u64le(0))
 	return fit(state, 3762)
+}
+
+// tables makes lookup tables of ours: kind, slot of its deactivation, slot and index of
+// its last extension, authority, padding, addresses.
+func (w *world) tables() {
+	for name, deactivated := range map[string]uint64{"table": 1<<64 - 1, "deadtable": 1} {
+		data := slicesConcat(u32le(1), u64le(deactivated), u64le(1), []byte{0, 1}, w.bytes("us"), make([]byte, 2), w.bytes("carol"))
+		w.put(name, sdk.AddressLookupTableProgramID, rentExempt(len(data))+sol, data)
+	}
 }
 
 // loaders makes buffers of loader v3.

@@ -1,0 +1,106 @@
+package interop
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// solanaNotExecuted are the instructions that are decoded and that litesvm does not
+// execute, and why. A star stands for all of its instructions.
+var solanaNotExecuted = []struct{ program, instructions, why string }{
+	{"Address Lookup Table", "CreateLookupTable", "needs a slot of the ledger's past"},
+	{"Compute Budget", "RequestUnitsDeprecated", "refused by the network"},
+	{"Loader v3", "DeployWithMaxDataLen Upgrade ExtendProgram ExtendProgramChecked", "needs the code of a program, which no npm package has"},
+	{"Loader v3", "Migrate", "needs loader v4"},
+	{"Loader v4", "*", "not active on any network"},
+	{"Squads", "*", "no npm package has the program; held against its IDL"},
+	{"Stake", "DeactivateDelinquent", "needs validators that voted for epochs, and one that did not"},
+	{"Token-2022", "ConfigureConfidentialTransferAccount EmptyConfidentialTransferAccount ConfidentialWithdraw ConfidentialTransfer " +
+		"ConfidentialTransferWithFee ConfigureConfidentialTransferAccountWithRegistry WithdrawWithheldTokensFromMintForConfidentialTransferFee " +
+		"WithdrawWithheldTokensFromAccountsForConfidentialTransferFee RotateSupplyElGamalPubkey ConfidentialMint ConfidentialBurn " +
+		"PermissionedConfidentialBurn", "needs a zero-knowledge proof"},
+	{"Token-2022", "ApproveConfidentialTransferAccount ConfidentialDeposit ApplyConfidentialPendingBalance EnableConfidentialCredits " +
+		"DisableConfidentialCredits EnableNonConfidentialCredits DisableNonConfidentialCredits HarvestWithheldTokensToMintForConfidentialTransferFee " +
+		"UpdateDecryptableSupply ApplyConfidentialPendingBurn", "needs an account or a mint that a zero-knowledge proof has made"},
+	{"Token-2022", "CreateNativeMint", "makes the one account of its kind that a ledger has"},
+	{"Vote", "Vote VoteSwitch UpdateVoteState UpdateVoteStateSwitch CompactUpdateVoteState CompactUpdateVoteStateSwitch TowerSync TowerSyncSwitch",
+		"a validator's votes, over hashes of the ledger's past"},
+	{"Vote", "InitializeAccountV2 UpdateCommissionCollector UpdateCommissionBps DepositDelegatorRewards", "not active in litesvm's runtime"},
+}
+
+// solanaExecuted are the instructions that ran, as program and number.
+type solanaExecuted map[string]bool
+
+// solanaTablePrograms are the names that the decoding table has for programs.
+var solanaTablePrograms = map[sdk.PublicKey]string{
+	sdk.SystemProgramID: "System", sdk.TokenProgramID: "SPL Token", sdk.Token2022ProgramID: "Token-2022", sdk.StakeProgramID: "Stake",
+	sdk.VoteProgramID: "Vote", sdk.SPLAssociatedTokenAccountProgramID: "Associated Token Account", sdk.ComputeBudget: "Compute Budget",
+	sdk.BPFLoaderUpgradeableProgramID: "Loader v3", sdk.AddressLookupTableProgramID: "Address Lookup Table",
+}
+
+// add adds the instructions of a successful run: each by every number that its data can
+// begin with, of which the table has one.
+func (x solanaExecuted) add(instructions []*sdk.GenericInstruction) {
+	for _, in := range instructions {
+		program, data := solanaTablePrograms[in.ProgID], in.DataBytes
+		if len(data) >= 4 {
+			x[fmt.Sprintf("%s %d", program, binary.LittleEndian.Uint32(data))] = true
+		}
+		if len(data) >= 8 {
+			x[fmt.Sprintf("%s %x", program, data[:8])] = true
+		}
+		if program != "Token-2022" && program != "SPL Token" && program != "Associated Token Account" && program != "Compute Budget" {
+			continue
+		}
+		if len(data) >= 2 {
+			x[fmt.Sprintf("%s %d.%d", program, data[0], data[1])] = true
+		}
+		x[fmt.Sprintf("%s %d", program, data[0])] = true
+	}
+}
+
+// all requires that every instruction of the decoding table is executed, or stands in
+// solanaNotExecuted.
+func (x solanaExecuted) all(t *testing.T) {
+	t.Helper()
+	table, err := os.ReadFile(filepath.Join(testenv.Root(), "chains", "solana", "testdata", "kinds.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[string]string{}
+	for _, row := range solanaNotExecuted {
+		for name := range strings.FieldsSeq(row.instructions) {
+			reasons[row.program+" "+name] = row.why
+		}
+	}
+	rows, left, used := 0, 0, map[string]bool{}
+	for line := range strings.Lines(string(table)) {
+		program, number, name := strings.TrimSpace(line[:25]), strings.TrimSpace(line[25:42]), strings.Fields(line[42:])[0]
+		reason := cmp.Or(reasons[program+" "+name], reasons[program+" *"])
+		used[program+" "+name], used[program+" *"] = true, true
+		switch seen := x[program+" "+number]; {
+		case !seen && reason == "":
+			t.Errorf("%s %s (%s) is decoded, and not executed", program, name, number)
+		case seen && reason != "":
+			t.Errorf("%s %s is executed; solanaNotExecuted says: %s", program, name, reason)
+		case !seen:
+			left++
+		}
+		rows++
+	}
+	for name := range reasons {
+		if !used[name] {
+			t.Errorf("%s of solanaNotExecuted is not in the table", name)
+		}
+	}
+	t.Logf("%d instructions are decoded, %d of them not executed", rows, left)
+}
