@@ -4,31 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
-
-	"github.com/countersign-dev/countersign/chains"
 )
-
-// program is a Solana program as its Anchor IDL (spec 0.1.0, Anchor 0.30 and
-// later) describes it.
-type program struct {
-	name         string
-	instructions []programInstruction
-}
-
-type programInstruction struct {
-	name          string
-	discriminator []byte
-	accounts      []programAccount
-	args          borshType
-}
-
-type programAccount struct {
-	name    string
-	address string // in binary; empty: any
-}
 
 // idlForm is what is read of an IDL. Members that do not bear on the encoding of
 // instructions are not looked at.
@@ -63,11 +41,8 @@ type idlField struct {
 	Type json.RawMessage `json:"type"`
 }
 
-// newIDL reads an IDL.
-func newIDL(root object) (source, []target, error) {
-	if root["kind"] == "rootNode" {
-		return nil, nil, errors.New("an IDL of Codama: only those of Anchor are read")
-	}
+// newAnchor reads an IDL of Anchor: spec 0.1.0, of Anchor 0.30 and later.
+func newAnchor(root object) (source, []target, error) {
 	var form idlForm
 	if err := json.Unmarshal(canonical(root), &form); err != nil {
 		return nil, nil, err
@@ -95,8 +70,8 @@ func newIDL(root object) (source, []target, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("instruction %.64q: %w", instruction.Name, err)
 		}
-		made.instructions = append(made.instructions, programInstruction{instruction.Name, instruction.Discriminator, accounts,
-			borshType{kind: borshStruct, members: args}})
+		made.instructions = append(made.instructions, programInstruction{name: instruction.Name, skip: len(instruction.Discriminator),
+			marks: []mark{{0, string(instruction.Discriminator)}}, accounts: accounts, args: wireType{kind: wireStruct, members: args}})
 	}
 	return made, []target{{solanaChain, string(address)}}, nil
 }
@@ -119,7 +94,7 @@ func flatAccounts(list []idlAccount, group string, depth int) (flat []programAcc
 		if account.Address != "" && len(fixed) != 32 {
 			return nil, fmt.Errorf("account %.64q: %.64q is no address", name, account.Address)
 		}
-		flat = append(flat, programAccount{name, string(fixed)})
+		flat = append(flat, programAccount{name: name, address: string(fixed)})
 	}
 	return flat, nil
 }
@@ -130,27 +105,28 @@ type idlTypes struct {
 	count int
 }
 
-var idlNumbers = map[string]borshType{
+var idlNumbers = map[string]wireType{
 	"u8": {size: 1}, "u16": {size: 2}, "u32": {size: 4}, "u64": {size: 8}, "u128": {size: 16}, "u256": {size: 32},
 	"i8": {size: 1, signed: true}, "i16": {size: 2, signed: true}, "i32": {size: 4, signed: true}, "i64": {size: 8, signed: true},
 	"i128": {size: 16, signed: true}, "i256": {size: 32, signed: true},
-	"bool": {kind: borshBool}, "pubkey": {kind: borshKey}, "bytes": {kind: borshBytes}, "string": {kind: borshText},
+	"bool": {kind: wireBool, prefix: wireU8}, "pubkey": {kind: wireKey},
+	"bytes": {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireBytes}}, "string": {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireText}},
 }
 
-func (t *idlTypes) members(fields []idlField, depth int) ([]borshMember, error) {
-	members := make([]borshMember, len(fields))
+func (t *idlTypes) members(fields []idlField, depth int) ([]wireMember, error) {
+	members := make([]wireMember, len(fields))
 	for i, field := range fields {
 		made, err := t.resolve(field.Type, depth)
 		if err != nil {
 			return nil, fmt.Errorf("%.64q: %w", field.Name, err)
 		}
-		members[i] = borshMember{field.Name, made}
+		members[i] = wireMember{field.Name, made}
 	}
 	return members, nil
 }
 
 // resolve reads a type.
-func (t *idlTypes) resolve(text json.RawMessage, depth int) (*borshType, error) {
+func (t *idlTypes) resolve(text json.RawMessage, depth int) (*wireType, error) {
 	if t.count++; depth > 16 || t.count > 10_000 {
 		return nil, errors.New("types nested too deep, or too many")
 	}
@@ -169,10 +145,10 @@ func (t *idlTypes) resolve(text json.RawMessage, depth int) (*borshType, error) 
 		switch kind {
 		case "option":
 			element, err := t.resolve(inner, depth+1)
-			return &borshType{kind: borshOption, element: element}, err
+			return &wireType{kind: wireOption, prefix: wireU8, element: element}, err
 		case "vec":
 			element, err := t.resolve(inner, depth+1)
-			return &borshType{kind: borshVec, element: element}, err
+			return &wireType{kind: wireList, prefix: wireU32, element: element}, err
 		case "array":
 			return t.array(inner, depth)
 		case "defined":
@@ -182,19 +158,19 @@ func (t *idlTypes) resolve(text json.RawMessage, depth int) (*borshType, error) 
 	return nil, errors.New("a type that is not read")
 }
 
-func (t *idlTypes) array(text json.RawMessage, depth int) (*borshType, error) {
+func (t *idlTypes) array(text json.RawMessage, depth int) (*wireType, error) {
 	var parts []json.RawMessage
 	var length int
 	if err := json.Unmarshal(text, &parts); err != nil || len(parts) != 2 || json.Unmarshal(parts[1], &length) != nil || length < 0 || length > 1<<16 {
 		return nil, errors.New("an array with a type and a length is expected")
 	}
 	element, err := t.resolve(parts[0], depth+1)
-	return &borshType{kind: borshArray, size: length, element: element}, err
+	return &wireType{kind: wireArray, size: length, element: element}, err
 }
 
 // defined resolves a type of the IDL's own. One that is not encoded as Borsh is
 // not read.
-func (t *idlTypes) defined(text json.RawMessage, depth int) (*borshType, error) {
+func (t *idlTypes) defined(text json.RawMessage, depth int) (*wireType, error) {
 	var reference struct {
 		Name     string `json:"name"`
 		Generics any    `json:"generics"`
@@ -214,7 +190,7 @@ func (t *idlTypes) defined(text json.RawMessage, depth int) (*borshType, error) 
 	return nil, fmt.Errorf("type %.64q is not defined", reference.Name)
 }
 
-func (t *idlTypes) definition(text json.RawMessage, depth int) (*borshType, error) {
+func (t *idlTypes) definition(text json.RawMessage, depth int) (*wireType, error) {
 	var form struct {
 		Kind     string            `json:"kind"`
 		Fields   []json.RawMessage `json:"fields"`
@@ -230,15 +206,15 @@ func (t *idlTypes) definition(text json.RawMessage, depth int) (*borshType, erro
 	switch form.Kind {
 	case "struct":
 		members, err := t.fields(form.Fields, depth)
-		return &borshType{kind: borshStruct, members: members}, err
+		return &wireType{kind: wireStruct, members: members}, err
 	case "enum":
-		made := &borshType{kind: borshEnum}
+		made := &wireType{kind: wireEnum, prefix: wireU8}
 		for _, variant := range form.Variants {
 			members, err := t.fields(variant.Fields, depth)
 			if err != nil {
 				return nil, err
 			}
-			made.members = append(made.members, borshMember{variant.Name, &borshType{kind: borshStruct, members: members}})
+			made.members = append(made.members, wireMember{variant.Name, &wireType{kind: wireStruct, members: members}})
 		}
 		return made, nil
 	case "type":
@@ -248,7 +224,7 @@ func (t *idlTypes) definition(text json.RawMessage, depth int) (*borshType, erro
 }
 
 // fields are those of a struct: with names, or without.
-func (t *idlTypes) fields(list []json.RawMessage, depth int) ([]borshMember, error) {
+func (t *idlTypes) fields(list []json.RawMessage, depth int) ([]wireMember, error) {
 	fields := make([]idlField, len(list))
 	for i, text := range list {
 		if json.Unmarshal(text, &fields[i]) != nil || fields[i].Name == "" {
@@ -256,57 +232,4 @@ func (t *idlTypes) fields(list []json.RawMessage, depth int) ([]borshMember, err
 		}
 	}
 	return t.members(fields, depth)
-}
-
-// read implements source.
-func (p *program) read(_ *Folder, call chains.Call, _ int) (reading chains.Reading, ok bool) {
-	found := -1
-	for i := range p.instructions {
-		if !strings.HasPrefix(string(call.Data), string(p.instructions[i].discriminator)) {
-			continue
-		}
-		if found >= 0 {
-			return chains.Reading{Problem: "two instructions of the IDL begin alike"}, true
-		}
-		found = i
-	}
-	if found < 0 {
-		return reading, false
-	}
-	instruction := &p.instructions[found]
-	reading = chains.Reading{Owner: p.name, Function: instruction.name}
-	r := &borshReader{data: call.Data[len(instruction.discriminator):], steps: 4 * maxArgs}
-	if err := r.read("", &instruction.args); err != nil {
-		reading.Problem = "the data does not fit the IDL: " + err.Error()
-		return reading, true
-	}
-	if len(r.data) > 0 {
-		r.unread("%d bytes stand behind the arguments", len(r.data))
-	}
-	instruction.nameAccounts(r, call.Accounts)
-	reading.Args, reading.Problem, reading.Complete = r.args, r.problem, r.problem == ""
-	return reading, true
-}
-
-// nameAccounts lists the accounts of an instruction under their names.
-func (i *programInstruction) nameAccounts(r *borshReader, given []chains.Party) {
-	if len(given) < len(i.accounts) {
-		r.unread("%d accounts are given, the IDL names %d", len(given), len(i.accounts))
-	}
-	for n, party := range given {
-		name := fmt.Sprintf("accounts.%d", n)
-		switch {
-		case n >= len(i.accounts):
-			r.unread("account %d is not named by the IDL", n)
-		case i.accounts[n].address != "" && !party.Is([]byte(i.accounts[n].address)):
-			r.unread("account %s is another than the IDL says", i.accounts[n].name)
-			fallthrough
-		default:
-			name = "accounts." + i.accounts[n].name
-		}
-		if party.IsUnknown() {
-			r.unread("%s is in a lookup table", name)
-		}
-		r.add(name, party.String())
-	}
 }

@@ -1,6 +1,6 @@
 // Package descriptors reads calls with what is known beside the bytes: ERC-7730
 // descriptors (version 2), contract ABIs of Ethereum and Tron, and IDLs of Solana
-// programs (Anchor from 0.30).
+// programs (Anchor from 0.30, Codama 1).
 //
 //	pins, err := descriptors.ReadPins(file)
 //	folder, err := descriptors.Open(os.DirFS("descriptors"), descriptors.Options{Pins: pins})

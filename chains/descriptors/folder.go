@@ -152,8 +152,10 @@ func newSource(root object) (source, []target, error) {
 	switch {
 	case root["abi"] != nil:
 		return newABI(root)
-	case root["instructions"] != nil || root["kind"] == "rootNode":
-		return newIDL(root)
+	case root["kind"] == "rootNode":
+		return newCodama(root)
+	case root["instructions"] != nil:
+		return newAnchor(root)
 	}
 	return newDescriptor(root)
 }

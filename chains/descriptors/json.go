@@ -13,7 +13,7 @@ import (
 
 // Bounds of a file.
 const (
-	MaxFileBytes = 1 << 20
+	MaxFileBytes = 4 << 20
 	maxDepth     = 32
 	maxNodes     = 100_000
 )

@@ -1,50 +1,71 @@
 package descriptors
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
-	"unicode/utf8"
+	"strconv"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// borshKind is what a Borsh type is.
-type borshKind uint8
+// wireKind is how a type of a Solana program's arguments is encoded.
+type wireKind uint8
 
 const (
-	borshNumber borshKind = iota // little-endian, of size bytes
-	borshBool
-	borshKey    // 32 bytes of an account
-	borshBytes  // u32 length, bytes
-	borshText   // u32 length, UTF-8
-	borshStruct // members in order
-	borshOption // u8, and if it is 1 the element
-	borshVec    // u32 count, elements
-	borshArray  // size elements
-	borshEnum   // u8 index of a variant, and the variant's members
+	wireNumber   wireKind = iota // size bytes, an integer
+	wireFloat                    // size bytes, IEEE 754
+	wireCompact                  // compact-u16, one to three bytes
+	wireBool                     // prefix: 0 or 1
+	wireKey                      // 32 bytes of an account
+	wireBytes                    // all the bytes that are left
+	wireText                     // all the bytes that are left, UTF-8
+	wireStruct                   // members in order
+	wireOption                   // prefix, 0 or 1, and if it is 1 the element; of size bytes always, if that is above 0
+	wireZeroable                 // the element, or constant, which stands for none
+	wireRest                     // the element, or the end of the data
+	wireList                     // prefix, and as many elements
+	wireArray                    // size elements
+	wireListing                  // elements to the end of the data
+	wireEnum                     // prefix, and the members of the variant
+	wireSized                    // prefix, and the element in as many bytes
+	wireFixed                    // the element in size bytes, zeros behind it
+	wireUntil                    // the element, ended by constant
+	wireBehind                   // constant, and the element
+	wireBefore                   // the element, and constant
 )
 
-// borshType is a type of Borsh (https://borsh.io), as Anchor's IDLs name them.
-type borshType struct {
-	kind    borshKind
-	size    int
-	signed  bool
-	members []borshMember // of a struct; of an enum its variants
-	element *borshType
+// wireType is a type of arguments: of Borsh (https://borsh.io), as Anchor's IDLs name
+// them, or of what Codama's describe besides.
+type wireType struct {
+	kind     wireKind
+	size     int
+	signed   bool
+	big      bool         // big-endian
+	members  []wireMember // of a struct; of an enum its variants
+	tags     []uint64     // of an enum's variants; nil: 0, 1, …
+	element  *wireType
+	prefix   *wireType // a wireNumber or wireCompact
+	constant []byte
 }
 
-type borshMember struct {
+type wireMember struct {
 	name string
-	*borshType
+	*wireType
 }
 
-// borshReader reads arguments strictly, and lists them.
-type borshReader struct {
+// The prefixes of Borsh.
+var (
+	wireU8  = &wireType{size: 1}
+	wireU32 = &wireType{size: 4}
+)
+
+// wireReader reads arguments strictly, and lists them.
+type wireReader struct {
 	data    []byte
 	args    []chains.Arg
 	problem string // what is read, but not understood
@@ -53,7 +74,7 @@ type borshReader struct {
 
 var errShort = errors.New("the data ends within an argument")
 
-func (r *borshReader) take(size int) ([]byte, error) {
+func (r *wireReader) take(size int) ([]byte, error) {
 	if size < 0 || size > len(r.data) {
 		return nil, errShort
 	}
@@ -62,108 +83,119 @@ func (r *borshReader) take(size int) ([]byte, error) {
 	return part, nil
 }
 
-func (r *borshReader) add(name, value string) {
+func (r *wireReader) add(name, value string) {
 	r.args = append(r.args, chains.Arg{Name: name, Value: value})
 }
 
-func (r *borshReader) unread(format string, values ...any) {
+func (r *wireReader) unread(format string, values ...any) {
 	if r.problem == "" {
 		r.problem = fmt.Sprintf(format, values...)
 	}
 }
 
 // read reads a value of a type.
-func (r *borshReader) read(name string, t *borshType) error {
+func (r *wireReader) read(name string, t *wireType) error {
 	if r.steps--; r.steps < 0 || len(r.args) >= maxArgs {
 		return fmt.Errorf("more than %d arguments", maxArgs)
 	}
 	switch t.kind {
-	case borshNumber:
-		raw, err := r.take(t.size)
-		if err == nil {
-			r.add(name, littleEndian(raw, t.signed).String())
-		}
-		return err
-	case borshBool, borshOption:
-		return r.readFlag(name, t)
-	case borshKey:
+	case wireNumber, wireFloat, wireCompact:
+		return r.readNumber(name, t)
+	case wireKey:
 		raw, err := r.take(32)
 		if err == nil {
 			r.add(name, base58.Encode(raw))
 		}
 		return err
-	case borshBytes, borshText:
-		return r.readBytes(name, t)
-	case borshStruct:
+	case wireBytes, wireText:
+		return r.readOctets(name, t, true)
+	case wireStruct:
 		return r.readMembers(name, t.members)
-	case borshEnum:
+	case wireBool, wireOption, wireZeroable, wireRest:
+		return r.readOptional(name, t)
+	case wireEnum:
 		return r.readEnum(name, t)
+	case wireList, wireArray, wireListing:
+		return r.readList(name, t)
 	}
-	return r.readList(name, t)
+	return r.readWithin(name, t)
 }
 
-// readFlag reads a bool, or an option: 0 or 1, and nothing else.
-func (r *borshReader) readFlag(name string, t *borshType) error {
-	raw, err := r.take(1)
+func (r *wireReader) readNumber(name string, t *wireType) error {
+	if t.kind == wireCompact {
+		number, err := r.compact()
+		r.add(name, strconv.Itoa(number))
+		return err
+	}
+	raw, err := r.take(t.size)
 	switch {
 	case err != nil:
 		return err
-	case raw[0] > 1:
-		return fmt.Errorf("%s: %d is neither 0 nor 1", name, raw[0])
-	case t.kind == borshBool:
-		r.add(name, fmt.Sprint(raw[0] == 1))
-	case raw[0] == 0:
-		r.add(name, "none")
+	case t.kind == wireNumber:
+		r.add(name, t.integer(raw).String())
+	case t.size == 4:
+		r.add(name, strconv.FormatFloat(float64(math.Float32frombits(uint32(t.integer(raw).Uint64()))), 'g', -1, 32))
 	default:
-		return r.read(name, t.element)
+		r.add(name, strconv.FormatFloat(math.Float64frombits(t.integer(raw).Uint64()), 'g', -1, 64))
 	}
 	return nil
 }
 
-func (r *borshReader) count() (int, error) {
-	raw, err := r.take(4)
+// integer is the number that bytes stand for.
+func (t *wireType) integer(raw []byte) *big.Int {
+	if !t.big {
+		raw = slices.Clone(raw)
+		slices.Reverse(raw)
+	}
+	number := new(big.Int).SetBytes(raw)
+	if t.signed && raw[0]&0x80 != 0 {
+		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*len(raw))))
+	}
+	return number
+}
+
+// compact reads a compact-u16 in its shortest form.
+func (r *wireReader) compact() (number int, err error) {
+	for shift := 0; shift < 21; shift += 7 {
+		raw, err := r.take(1)
+		if err != nil {
+			return 0, err
+		}
+		number |= int(raw[0]&0x7f) << shift
+		if raw[0] < 0x80 {
+			if shift > 0 && raw[0] == 0 || number > math.MaxUint16 {
+				break
+			}
+			return number, nil
+		}
+	}
+	return 0, errors.New("a compact-u16 that is not canonical")
+}
+
+// prefixed reads a number that stands before something.
+func (r *wireReader) prefixed(t *wireType) (uint64, error) {
+	if t.kind == wireCompact {
+		number, err := r.compact()
+		return uint64(number), err
+	}
+	raw, err := r.take(t.size)
 	if err != nil {
 		return 0, err
 	}
-	if count := binary.LittleEndian.Uint32(raw); count <= uint32(len(r.data)) {
-		return int(count), nil
+	number := t.integer(raw)
+	if !number.IsUint64() {
+		return 0, fmt.Errorf("%s stands before an argument", number)
 	}
-	return 0, errShort
+	return number.Uint64(), nil
 }
 
-func (r *borshReader) readBytes(name string, t *borshType) error {
-	count, err := r.count()
-	if err != nil {
-		return err
+// count reads how much there is of something: bytes, or elements of a byte at least.
+func (r *wireReader) count(prefix *wireType) (int, error) {
+	number, err := r.prefixed(prefix)
+	if err == nil && number > uint64(len(r.data)) {
+		err = errShort
 	}
-	raw, err := r.take(count)
-	if err != nil {
-		return err
-	}
-	shown := raw[:min(len(raw), maxText)]
-	switch {
-	case t.kind == borshText && utf8.Valid(raw):
-		r.add(name, string(shown))
-	case t.kind == borshText:
-		return fmt.Errorf("%s: not UTF-8", name)
-	default:
-		if r.add(name, fmt.Sprintf("0x%x", shown)); len(raw) > 0 {
-			r.unread("argument %s is bytes whose meaning is not known", name)
-		}
-	}
-	if len(raw) > maxText {
-		r.unread("argument %s is too long", name)
-	}
-	return nil
-}
-
-func (r *borshReader) readMembers(name string, members []borshMember) error {
-	for _, member := range members {
-		if err := r.read(joined(name, member.name), member.borshType); err != nil {
-			return err
-		}
-	}
-	return nil
+	return int(number), err
 }
 
 func joined(name, member string) string {
@@ -173,57 +205,71 @@ func joined(name, member string) string {
 	return name + "." + member
 }
 
-func (r *borshReader) readEnum(name string, t *borshType) error {
-	raw, err := r.take(1)
-	if err != nil {
-		return err
+// encode encodes an integer; ok is false if it does not fit.
+func (t *wireType) encode(number *big.Int) (raw []byte, ok bool) {
+	if t.kind != wireNumber || number.Sign() < 0 && !t.signed {
+		return nil, false
 	}
-	if int(raw[0]) >= len(t.members) {
-		return fmt.Errorf("%s: there is no variant %d", name, raw[0])
+	raw = make([]byte, t.size)
+	twos := new(big.Int).Set(number)
+	if number.Sign() < 0 {
+		twos.Add(twos, new(big.Int).Lsh(big.NewInt(1), uint(8*t.size)))
 	}
-	variant := t.members[raw[0]]
-	r.add(name, variant.name)
-	return r.readMembers(joined(name, variant.name), variant.members)
+	if twos.Sign() < 0 || twos.BitLen() > 8*t.size {
+		return nil, false
+	}
+	twos.FillBytes(raw)
+	if !t.big {
+		slices.Reverse(raw)
+	}
+	return raw, t.integer(raw).Cmp(number) == 0
 }
 
-func (r *borshReader) readList(name string, t *borshType) (err error) {
-	count := t.size
-	if t.kind == borshVec {
-		if count, err = r.count(); err != nil {
-			return err
+// maxWidth is the longest type of fixed size, in bytes.
+const maxWidth = 1 << 16
+
+// width is how many bytes every value of a type has; ok is false if they differ, or are
+// too many.
+func (t *wireType) width() (size int, ok bool) {
+	size, ok = t.sum()
+	return size, ok && size <= maxWidth
+}
+
+func (t *wireType) sum() (size int, ok bool) {
+	switch t.kind {
+	case wireNumber, wireFloat, wireFixed:
+		return t.size, true
+	case wireKey:
+		return 32, true
+	case wireBool:
+		return t.prefix.width()
+	case wireZeroable:
+		return t.element.width()
+	case wireBehind, wireBefore:
+		size, ok = t.element.width()
+		return size + len(t.constant), ok
+	case wireOption:
+		size, ok = t.prefix.width()
+		return size + t.size, ok && t.size > 0
+	case wireArray:
+		size, ok = t.element.width()
+		return size * t.size, ok
+	case wireEnum:
+		for _, variant := range t.members {
+			if size, ok = variant.width(); !ok || size > 0 {
+				return 0, false
+			}
 		}
-	}
-	if t.element.kind == borshNumber && t.element.size == 1 && !t.element.signed {
-		return r.readOctets(name, count, t.kind == borshVec)
-	}
-	for i := range count {
-		if err := r.read(fmt.Sprintf("%s.%d", name, i), t.element); err != nil {
-			return err
+		return t.prefix.width()
+	case wireStruct:
+		for _, member := range t.members {
+			part, fixed := member.width()
+			if !fixed {
+				return 0, false
+			}
+			size += part
 		}
+		return size, true
 	}
-	return nil
-}
-
-// readOctets reads a list of u8 as bytes: of fixed length a value, such as a
-// hash, of any length what has a meaning of its own.
-func (r *borshReader) readOctets(name string, count int, opaque bool) error {
-	raw, err := r.take(count)
-	if err != nil {
-		return err
-	}
-	r.add(name, fmt.Sprintf("0x%x", raw[:min(len(raw), maxText)]))
-	if opaque && len(raw) > 0 || len(raw) > maxText {
-		r.unread("argument %s is bytes whose meaning is not known", name)
-	}
-	return nil
-}
-
-func littleEndian(raw []byte, signed bool) *big.Int {
-	turned := slices.Clone(raw)
-	slices.Reverse(turned)
-	number := new(big.Int).SetBytes(turned)
-	if signed && turned[0]&0x80 != 0 {
-		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*len(raw))))
-	}
-	return number
+	return 0, false
 }
