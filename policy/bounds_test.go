@@ -45,8 +45,8 @@ func TestBoundsOfFiles(t *testing.T) {
 	for name, test := range map[string]struct{ file, want string }{
 		"rules": {schema + "rules:\n" + numbered(policy.MaxRules+1, func(i int) string { return fmt.Sprintf("  - {name: r%d, allow: burn}\n", i) }),
 			"1001 rules, at most 1000 are allowed"},
-		"limits": {schema + "assets: {sol: {chain: solana, token: native}}\nlimits:\n" + numbered(policy.MaxLimits+1, func(i int) string {
-			return fmt.Sprintf("  - {name: l%d, asset: sol, max: \"1\", window: 1h, per: key}\n", i)
+		"limits": {schema + "assets: {coin: {chain: solana, token: native}}\nlimits:\n" + numbered(policy.MaxLimits+1, func(i int) string {
+			return fmt.Sprintf("  - {name: l%d, asset: coin, max: \"1\", window: 1h, per: key}\n", i)
 		}) + "rules:\n" + rule, "101 limits, at most 100 are allowed"},
 		"tests": {schema + "rules:\n" + rule + "tests:\n" + numbered(policy.MaxTests+1, func(int) string { return "  - {effects: [], expect: deny}\n" }),
 			"1001 tests, at most 1000 are allowed"},

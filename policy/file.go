@@ -110,7 +110,7 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	c := &compiler{
 		file:    &File{name: name, digest: sha256.Sum256(content), limits: map[string]*limit{}, lines: strings.Split(string(content), "\n")},
 		options: options, problems: new(problems), lists: map[string]*list{}, assets: map[string]*asset{}, assetAt: map[string]place{},
-		usedAssets: map[string]bool{},
+		usedAssets: map[string]bool{}, assetNames: map[string]string{},
 	}
 	c.read(content)
 	c.finish()
@@ -137,6 +137,9 @@ type compiler struct {
 	assets     map[string]*asset
 	assetAt    map[string]place
 	usedAssets map[string]bool
+	assetNames map[string]string // by what they are of
+	seen       map[string]string // names by what they look like
+	misnamed   bool              // a list or an asset has a name that it cannot have
 	tests      []*fileTest
 }
 

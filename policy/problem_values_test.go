@@ -46,6 +46,7 @@ func TestWrongValues(t *testing.T) {
 		"address with 0X":         {list(`"0X08d2b0a37f869ff76bacb5bab3278e26ab7067b7"`), "it starts with 0x"},
 		"address too long":        {list(strings.Repeat("1", 45)), "not an address"},
 		"asset of no chain":       {"schema: countersign.policy/1\nassets: {a: {chain: \"eip155\", token: native}}\nrules: []\n", "eip155: and a chain id"},
+		"asset with token and id": {"schema: countersign.policy/1\nassets: {a: {chain: \"eip155:1\", token: \"" + usdc + "\", decimals: 0, id: \"5\"}}\nrules: []\n", "it has a token or an id, not both"},
 		"rule twice":              {rule("allow: transfer") + "  - {name: a, allow: fee}\n", "another rule has this name"},
 		"rule without a name":     {head + "rules:\n  - {name: Pays, allow: transfer}\n", "a rule needs a name"},
 		"rule without a scope":    {rule("when: effect.asset == usdc"), "a rule needs allow or deny"},

@@ -39,6 +39,9 @@ func (c *compiler) read(content []byte) {
 	c.readSchema(root, parts["schema"])
 	each(parts["lists"], "lists", c.readList)
 	each(parts["assets"], "assets", c.readAsset)
+	if c.misnamed {
+		return // what follows would be about names that are not there
+	}
 	if len(c.lists)+len(c.assets) > MaxAssets {
 		root.fail("more than %d lists and assets", MaxAssets)
 		return
