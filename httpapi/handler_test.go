@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/memory"
 )
 
 const signPath = "/public/v1/submit/sign_transaction"
@@ -282,15 +285,17 @@ func TestAdmin(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics") })
 	server := httptest.NewServer(httpapi.Admin(f.Engine, metrics))
 	defer server.Close()
-	check := func(path string, status int) {
+	check := func(path string, status int) (body string) {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response, _ := do(t, request); response.StatusCode != status {
+		response, answer := do(t, request)
+		if response.StatusCode != status {
 			t.Errorf("%s: %s, want %d", path, response.Status, status)
 		}
+		return string(answer)
 	}
 	check("/healthz", 200)
 	check("/readyz", 200)
@@ -300,7 +305,28 @@ func TestAdmin(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("/healthz", 200)
-	check("/readyz", 503)
+	if body := check("/readyz", 503); body != `{"status":"unavailable","cause":"store: closed"}` {
+		t.Error(body)
+	}
+}
+
+// fullStore is a store whose disk has no room.
+type fullStore struct{ store.Store }
+
+// Ping implements store.Store.
+func (fullStore) Ping(context.Context) error {
+	return fmt.Errorf("%w: write /var/lib/state.db: %w", store.ErrUnavailable, syscall.ENOSPC)
+}
+
+// TestReadyzNamesTheCause: those who run the server learn what clients are not told.
+func TestReadyzNamesTheCause(t *testing.T) {
+	f := enginetest.New(t, func(c *countersign.Config) { c.Store = fullStore{memory.New(0)} })
+	answer := httptest.NewRecorder()
+	httpapi.Admin(f.Engine, nil).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody))
+	want := `{"status":"unavailable","cause":"` + store.ErrUnavailable.Error() + `: write /var/lib/state.db: no space left on device"}`
+	if answer.Code != http.StatusServiceUnavailable || answer.Body.String() != want {
+		t.Errorf("%d %s, want %s", answer.Code, answer.Body, want)
+	}
 }
 
 // counted counts outcomes.

@@ -2,10 +2,13 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 )
 
 // Bounds of NewServer.
@@ -37,8 +40,8 @@ const readyTimeout = 2 * time.Second
 
 // Admin returns a handler for the address of those who run the server:
 // /healthz answers 200 as long as the process does, /readyz 200 while a request
-// could be carried out and 503 otherwise, /metrics what the given handler says;
-// it may be nil. /log/ORGANIZATION/checkpoint answers with the checkpoint of a log, and
+// could be carried out, and 503 with the cause otherwise, /metrics what the given handler
+// says; it may be nil. /log/ORGANIZATION/checkpoint answers with the checkpoint of a log, and
 // with ?old=SIZE proves that it extends one of that size: for witnesses.
 // /log/ORGANIZATION/proof/ID proves that an activity is in it.
 func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
@@ -49,8 +52,8 @@ func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 		defer cancel()
-		if engine.Ready(ctx) != nil {
-			write(w, http.StatusServiceUnavailable, []byte(`{"status":"unavailable"}`))
+		if err := engine.Ready(ctx); err != nil {
+			write(w, http.StatusServiceUnavailable, unavailable(err))
 			return
 		}
 		write(w, http.StatusOK, []byte(`{"status":"ready"}`))
@@ -61,4 +64,18 @@ func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 		mux.Handle("GET /metrics", metrics)
 	}
 	return mux
+}
+
+// unavailable says to those who run the server why the engine is not ready: what
+// clients are not told too.
+func unavailable(err error) []byte {
+	cause := err
+	if refused, ok := errors.AsType[*activity.Error](err); ok && errors.Unwrap(refused) != nil {
+		cause = errors.Unwrap(refused)
+	}
+	body, _ := json.Marshal(struct {
+		Status string `json:"status"`
+		Cause  string `json:"cause"`
+	}{"unavailable", cause.Error()}) // texts can always be marshalled
+	return body
 }

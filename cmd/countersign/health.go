@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ func newHealthCommand() *cobra.Command {
 		Long: paragraphs(`
 Ask the admin address of a server whether it could carry out a request. The exit
 status is 0 if it could and 1 if not: while it starts, while its store or HSM is
-away, and while it drains before it stops.`),
+away or its disk full, and while it drains before it stops. Standard error has the
+cause.`),
 		Example: "  countersign health --url http://127.0.0.1:8081",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return health(cmd.Context(), base) },
@@ -42,8 +44,9 @@ func health(ctx context.Context, base string) error {
 		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s", response.Status)
+	if response.StatusCode == http.StatusOK {
+		return nil
 	}
-	return nil
+	said, _ := io.ReadAll(io.LimitReader(response.Body, 4096)) // as much as came
+	return fmt.Errorf("not ready: %s: %s", response.Status, cleanText(strings.TrimSpace(string(said))))
 }

@@ -14,6 +14,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,6 +44,7 @@ type Store struct {
 	begins    *batch.Writer[*beginning]
 	completes *batch.Writer[*completion]
 	underWay  atomic.Int64 // calls of Begin and Complete
+	failed    atomic.Bool  // the database could not be written to; Ping writes until it can
 	watches   watches
 	close     sync.Once
 	closed    chan struct{}
@@ -182,12 +184,36 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStat
 // Forgets implements store.Store: it does not.
 func (s *Store) Forgets() bool { return false }
 
-// Ping implements store.Store.
+// probeSize is how many bytes Ping writes to find out whether a disk that was full has
+// room: more than PostgreSQL finds in the pages that it has.
+const probeSize = 64 << 10
+
+// Ping implements store.Store. It reads; after a write that failed because the
+// database could not be written to, it writes too, and so says that the disk is full for
+// as long as it is.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.run(ctx, func(ctx context.Context, q querier) error {
-		_, err := q.Exec(ctx, `SELECT 1`)
+	if !s.failed.Load() {
+		return s.run(ctx, func(ctx context.Context, q querier) error {
+			_, err := q.Exec(ctx, `SELECT 1`)
+			return err
+		})
+	}
+	probe := make([]byte, probeSize)
+	_, _ = rand.Read(probe) // never fails; what cannot be compressed
+	err := s.transact(ctx, func(ctx context.Context, q querier) error {
+		_, err := q.Exec(ctx, `
+			INSERT INTO countersign_ledgers (organization_id, key, value, keep_until)
+			VALUES ('', $1, $2, '-infinity')`, probe[:32], probe)
+		if err == nil {
+			err = errRollBack
+		}
 		return err
 	})
+	if errors.Is(err, errRollBack) {
+		s.failed.Store(false)
+		return nil
+	}
+	return err
 }
 
 // Close implements store.Store. It waits for calls that are under way.

@@ -82,6 +82,9 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context) error) erro
 		if err == nil {
 			return nil
 		}
+		if cannotWrite(err) {
+			s.failed.Store(true)
+		}
 		if attempt == attempts || bounded.Err() != nil || !hadNoEffect(err) {
 			return unavailable(ctx, err)
 		}
@@ -94,7 +97,17 @@ const (
 	deadlockDetected     = "40P01"
 	adminShutdown        = "57P01"
 	uniqueViolation      = "23505"
+	readOnlyTransaction  = "25006"
+	diskFull             = "53100"
+	ioError              = "58030"
 )
+
+// cannotWrite tells whether an error says that the database cannot be written to: that
+// its disk is full or broken, or that it is a standby, or was made read-only.
+func cannotWrite(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (refused.Code == diskFull || refused.Code == ioError || refused.Code == readOnlyTransaction)
+}
 
 // errRollBack takes a transaction back whose change was refused.
 var errRollBack = errors.New("the change was refused")
