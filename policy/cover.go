@@ -19,6 +19,7 @@ type cover struct {
 	ctx        context.Context
 	decision   countersign.Decision
 	pending    map[charged]*big.Int // what this request charges so far
+	decided    map[int]string       // the rule of each effect, for an explanation; nil: not noted
 }
 
 // charged identifies a counter of a limit.
@@ -81,6 +82,9 @@ func (c *cover) try(r *rule, effect *effectView, missed *missed) (bool, error) {
 
 // take notes that a rule decided an effect.
 func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
+	if c.decided != nil {
+		c.decided[effect.index] = r.name
+	}
 	if !slices.Contains(c.decision.Rules, r.name) {
 		c.decision.Rules = append(c.decision.Rules, r.name)
 		c.decision.Approvals = append(c.decision.Approvals, r.approvals...)

@@ -49,11 +49,15 @@ func missingAny(decision *countersign.Decision, asked *countersign.Authorization
 // there is at least one effect by our authorization, and every one of them is
 // covered by an allow whose condition holds for it.
 func (f *File) Decide(ctx context.Context, asked countersign.Authorization) (countersign.Decision, error) {
-	e := newEvaluation(&asked, len(f.rules))
+	covering := &cover{file: f, evaluation: newEvaluation(&asked, len(f.rules)), ctx: ctx, pending: map[charged]*big.Int{}}
+	return f.decide(covering)
+}
+
+func (f *File) decide(covering *cover) (countersign.Decision, error) {
+	e := covering.evaluation
 	if err := f.denied(e); err != nil {
 		return countersign.Decision{}, err
 	}
-	covering := &cover{file: f, evaluation: e, ctx: ctx, pending: map[charged]*big.Int{}}
 	covered := 0
 	for i := range e.effects {
 		if !f.needsCover(e, &e.effects[i]) {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
+	"reflect"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -13,17 +16,28 @@ import (
 	"cel.dev/cel-go/parser"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // Explanation is what a file says of a request, and why.
 type Explanation struct {
-	Decision  string                 `json:"decision"` // allow, approvals or deny
+	Decision  string                 `json:"decision"`       // allow, approvals or deny
+	Rule      string                 `json:"rule,omitempty"` // that denies, or that allows the first effect
 	Refusal   string                 `json:"refusal,omitempty"`
-	Rules     []string               `json:"rules,omitempty"`
+	Effects   []ExplainedEffect      `json:"effects"`
+	Rules     []Answer               `json:"rules"`
 	Approvals []countersign.Approval `json:"approvals,omitempty"`
+	Hazards   []string               `json:"hazards,omitempty"` // that no rule allows: refused, unless the configuration allows them
 	Charges   []ExplainedCharge      `json:"charges,omitempty"`
-	Asked     []Answer               `json:"asked"`
 	Digest    string                 `json:"digest"`
+}
+
+// ExplainedEffect is one effect, and the rule that allows it.
+type ExplainedEffect struct {
+	Effect  int             `json:"effect"` // index
+	Text    string          `json:"text"`
+	Rule    string          `json:"rule,omitempty"` // empty if none does, or none has to
+	Reading *chains.Reading `json:"reading,omitempty"`
 }
 
 // ExplainedCharge is a charge as text.
@@ -36,13 +50,13 @@ type ExplainedCharge struct {
 
 // Answer is what one rule says of one effect, or of the request.
 type Answer struct {
-	Rule   string  `json:"rule"`
-	Deny   bool    `json:"deny"`
-	Effect int     `json:"effect"` // index; -1 for the request
-	Match  bool    `json:"match"`
-	Clause string  `json:"clause,omitempty"` // the first that did not hold
-	Error  string  `json:"error,omitempty"`
-	Values []Value `json:"values,omitempty"` // that the clause saw
+	Rule    string  `json:"name"`
+	Deny    bool    `json:"deny"`
+	Effect  int     `json:"effect"` // index; -1 for the request
+	Match   bool    `json:"matched"`
+	Because string  `json:"because,omitempty"` // the first clause that did not hold
+	Error   string  `json:"error,omitempty"`   // why the clause cannot be decided
+	Values  []Value `json:"values,omitempty"`  // that the clause saw
 }
 
 // Value is a part of a clause and what it was.
@@ -54,11 +68,12 @@ type Value struct {
 // Explain decides as Decide does, and says of every rule whether it matched or
 // which of its clauses was the first not to hold, with the values that it saw.
 func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*Explanation, error) {
-	decision, err := f.Decide(ctx, asked)
+	covering := &cover{file: f, evaluation: newEvaluation(&asked, len(f.rules)), ctx: ctx, pending: map[charged]*big.Int{}, decided: map[int]string{}}
+	decision, err := f.decide(covering)
 	if err != nil && !errors.Is(err, countersign.ErrDenied) {
 		return nil, err
 	}
-	made := &Explanation{Decision: expectAllow, Rules: decision.Rules, Approvals: decision.Approvals, Digest: f.DigestText()}
+	made := &Explanation{Decision: expectAllow, Approvals: decision.Approvals, Digest: f.DigestText()}
 	for _, charge := range decision.Charges {
 		decimals := f.limits[charge.Limit].asset.decimals
 		made.Charges = append(made.Charges, ExplainedCharge{charge.Limit, charge.Subject, unitsText(charge.Amount, decimals), unitsText(charge.Max, decimals)})
@@ -71,9 +86,51 @@ func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*E
 	}
 	e := newEvaluation(&asked, len(f.rules))
 	for _, r := range f.rules {
-		made.Asked = append(made.Asked, f.answers(e, r)...)
+		made.Rules = append(made.Rules, f.answers(e, r)...)
+	}
+	made.effects(e, covering)
+	if err == nil {
+		made.Hazards = hazardsLeft(&asked, &decision)
+	}
+	if err != nil {
+		made.Rule = f.denying(err)
 	}
 	return made, nil
+}
+
+// denying returns the deny that a refusal comes from; empty if nothing allows.
+func (f *File) denying(err error) string {
+	denial, _ := errors.AsType[*Denial](err)
+	if denial == nil || !slices.ContainsFunc(f.rules, func(r *rule) bool { return r.deny && r.name == denial.Rule }) {
+		return ""
+	}
+	return denial.Rule
+}
+
+// hazardsLeft names the hazards that no deciding rule allows.
+func hazardsLeft(asked *countersign.Authorization, decision *countersign.Decision) (left []string) {
+	for i := range asked.Hazards {
+		if !slices.ContainsFunc(decision.Hazards, func(allowed chains.Hazard) bool { return reflect.DeepEqual(allowed, asked.Hazards[i]) }) {
+			left = append(left, asked.Hazards[i].Name)
+		}
+	}
+	return left
+}
+
+// effects says of each effect what it is, what descriptors say of it, and by which rule
+// it is allowed.
+func (x *Explanation) effects(e *evaluation, covering *cover) {
+	x.Effects = make([]ExplainedEffect, len(e.effects))
+	for i := range e.effects {
+		of := &e.effects[i]
+		x.Effects[i] = ExplainedEffect{Effect: i, Text: chains.Sentence(*of.Effect, nil), Rule: covering.decided[i]}
+		if reading, ok := e.asked.Readings.At(of.Path); ok {
+			x.Effects[i].Reading = &reading
+		}
+		if x.Rule == "" {
+			x.Rule = x.Effects[i].Rule
+		}
+	}
 }
 
 // answers asks one rule about everything that it can be asked about.
@@ -81,14 +138,14 @@ func (f *File) answers(e *evaluation, r *rule) []Answer {
 	base := Answer{Rule: r.name, Deny: r.deny, Effect: -1}
 	switch {
 	case len(r.on) > 0 && !contains(r.on, e.chain):
-		base.Clause = "on: " + strings.Join(r.on, ", ")
+		base.Because = "on: " + strings.Join(r.on, ", ")
 		return []Answer{base}
 	case !r.who.holds(e.asked):
-		base.Clause = "who"
+		base.Because = "who"
 		base.Values = []Value{{"user", e.asked.User.Name}, {"tags", strings.Join(e.asked.User.Tags, ", ")}}
 		return []Answer{base}
 	case !r.isKey(e.asked.Keys):
-		base.Clause = "key: " + strings.Join(r.keys, ", ")
+		base.Because = "key: " + strings.Join(r.keys, ", ")
 		return []Answer{base}
 	}
 	if r.request {
@@ -104,7 +161,7 @@ func (f *File) answers(e *evaluation, r *rule) []Answer {
 		answers = append(answers, r.answer(e, base))
 	}
 	if answers == nil {
-		base.Clause = kindsText(r.kinds)
+		base.Because = kindsText(r.kinds)
 		return []Answer{base}
 	}
 	return answers
@@ -131,7 +188,7 @@ func (r *rule) answer(e *evaluation, answer Answer) Answer {
 			answer.Error = err.Error()
 		}
 		if !held {
-			answer.Clause, answer.Values = clause.source, values
+			answer.Because, answer.Values = clause.source, values
 			return answer
 		}
 	}
@@ -237,12 +294,18 @@ func showValue(value ref.Val) string {
 func (x *Explanation) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s", x.Decision)
-	if len(x.Rules) > 0 {
-		fmt.Fprintf(&out, " by %s", strings.Join(x.Rules, ", "))
+	if x.Rule != "" {
+		fmt.Fprintf(&out, " by %s", strings.Join(x.deciding(), ", "))
 	}
 	out.WriteByte('\n')
 	if x.Refusal != "" {
-		fmt.Fprintf(&out, "  %s\n", x.Refusal)
+		fmt.Fprintf(&out, "  %s\n", printableLine(x.Refusal))
+	}
+	for _, hazard := range x.Hazards {
+		fmt.Fprintf(&out, "  no rule allows the hazard %s: refused, unless the configuration allows it\n", hazard)
+	}
+	for i := range x.Effects {
+		x.Effects[i].write(&out)
 	}
 	for _, charge := range x.Charges {
 		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject)
@@ -250,10 +313,46 @@ func (x *Explanation) String() string {
 	for i := range x.Approvals {
 		fmt.Fprintf(&out, "  needs %d approvals by rule %s\n", x.Approvals[i].Count, x.Approvals[i].Rule)
 	}
-	for i := range x.Asked {
-		x.Asked[i].write(&out)
+	for i := range x.Rules {
+		x.Rules[i].write(&out)
 	}
 	return out.String()
+}
+
+// deciding names the rules that decided, each once.
+func (x *Explanation) deciding() []string {
+	names := []string{x.Rule}
+	for i := range x.Effects {
+		if rule := x.Effects[i].Rule; rule != "" && !slices.Contains(names, rule) && x.Refusal == "" {
+			names = append(names, rule)
+		}
+	}
+	return names
+}
+
+func (x *ExplainedEffect) write(out *strings.Builder) {
+	fmt.Fprintf(out, "effect %d: %s\n", x.Effect, printableLine(x.Text))
+	if x.Reading != nil {
+		fmt.Fprintf(out, "    %s\n", printableLine(readingText(x.Reading)))
+	}
+	if x.Rule != "" {
+		fmt.Fprintf(out, "    allowed by %s\n", x.Rule)
+	}
+}
+
+// readingText says what a descriptor reads of a call.
+func readingText(reading *chains.Reading) string {
+	if reading.Function == "" {
+		return fmt.Sprintf("not read: %s", shorten(reading.Problem))
+	}
+	parts := []string{fmt.Sprintf("read with %s: %q of %q, %s", shorten(reading.Source), shorten(reading.Intent), shorten(reading.Owner), shorten(reading.Function))}
+	for _, arg := range reading.Args {
+		parts = append(parts, fmt.Sprintf("%s %q", shorten(arg.Name), shorten(arg.Value)))
+	}
+	if !reading.Complete {
+		parts = append(parts, "not all of it: "+shorten(reading.Problem))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (a *Answer) write(out *strings.Builder) {
@@ -268,9 +367,9 @@ func (a *Answer) write(out *strings.Builder) {
 	case a.Match:
 		fmt.Fprintf(out, "%s (%s), %s: matches\n", a.Rule, verb, about)
 	case a.Error != "":
-		fmt.Fprintf(out, "%s (%s), %s: cannot be decided: %s: %s\n", a.Rule, verb, about, a.Clause, a.Error)
+		fmt.Fprintf(out, "%s (%s), %s: cannot be decided: %s: %s\n", a.Rule, verb, about, a.Because, a.Error)
 	default:
-		fmt.Fprintf(out, "%s (%s), %s: does not match: %s\n", a.Rule, verb, about, a.Clause)
+		fmt.Fprintf(out, "%s (%s), %s: does not match: %s\n", a.Rule, verb, about, a.Because)
 	}
 	for _, value := range a.Values {
 		fmt.Fprintf(out, "    %s is %s\n", value.Of, printableLine(value.Value))
