@@ -1,0 +1,59 @@
+package stamp
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// counted is a decoy that counts how often it is put to work.
+type counted struct {
+	verifier
+	times *int
+}
+
+func (c counted) verify(scheme Scheme, message, signature []byte) bool {
+	*c.times++
+	return c.verifier.verify(scheme, message, signature)
+}
+
+// TestAnotherCurveTakesTheWorkOfOne: a public key that is registered on one curve and
+// stamped under another is refused after as much work as one that is not registered: the
+// time would tell a stranger which keys there are.
+func TestAnotherCurveTakesTheWorkOfOne(t *testing.T) {
+	real := decoys()
+	defer func() { decoys = func() map[Curve]verifier { return real } }()
+	var times int
+	counting := map[Curve]verifier{}
+	for curve, key := range real {
+		counting[curve] = counted{key, &times}
+	}
+	decoys = func() map[Curve]verifier { return counting }
+	const key = "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+	public, err := hex.DecodeString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	credential, err := NewAPIKey(CurveP256, public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scheme := range []Scheme{SchemeSecp256k1, SchemeSecp256k1EIP191} {
+		text := fmt.Sprintf(`{"publicKey":%q,"scheme":%q,"signature":"3006020101020101"}`, key, scheme)
+		sent, err := Parse(Header{Name: HeaderAPIKey, Value: base64.RawURLEncoding.EncodeToString([]byte(text))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, refuse := range map[string]func() error{
+			"registered":   func() error { return credential.Verify(sent, []byte("body"), time.Time{}) },
+			"unregistered": func() error { return VerifyDummy(sent, []byte("body")) },
+		} {
+			times = 0
+			if err := refuse(); err == nil || times != 1 {
+				t.Errorf("%s: %v after %d verifications, want 1", name, err, times)
+			}
+		}
+	}
+}
