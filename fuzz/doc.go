@@ -30,6 +30,7 @@
 //	FuzzBitcoinPSBT         internal/psbt                            written back the same; btcd sees the same transaction, amounts and scripts
 //	FuzzBitcoinStructure    the same, record by record             what keeps the rules is accepted, what breaks one refused
 //	FuzzBitcoinSign         chains/bitcoin                         signatures are added, nothing else changes
+//	FuzzBitcoinMessage      messages of BIP-322                    shown whole or refused; no other text, and never none, in the same PSBT
 //	FuzzBitcoinTransaction  the transactions that inputs spend     btcd writes the same, with the same id and outputs
 //	FuzzBitcoinAddress      base58check and bech32 addresses       an address or an id
 //	FuzzSignRequest         the engine, addresses, hex, any chain  a result, or a refusal that is the caller's
@@ -75,9 +76,12 @@
 //	FuzzWalletPath              BIP-32 paths                       written again the same
 //	FuzzPKCS11URI               PKCS#11 URIs                       bounded; a PIN is refused, and not repeated
 //
-// Beside their packages, which cannot be imported from here, are FuzzCall in
-// chains/internal/evm, and FuzzRead in cmd/countersign/internal/config and
-// cmd/countersign/internal/lines. What is left to libraries has no target: the
+// In their packages are FuzzCall in chains/internal/evm, FuzzRead in
+// cmd/countersign/internal/config and cmd/countersign/internal/lines, and the targets
+// of messages: FuzzRead of any payload in messages, FuzzParse in messages/eip712
+// (against apitypes), messages/structures, messages/personal and messages/delegation
+// (against go-ethereum), FuzzSignIn in messages/personal, FuzzOffchain and FuzzRaw in
+// messages/solanamsg. What is left to libraries has no target: the
 // answers of a mail server (go-mail), of a database (pgx) and of a token
 // (miekg/pkcs11).
 package fuzz

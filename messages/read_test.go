@@ -2,14 +2,21 @@ package messages_test
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/messages/personal"
+	"github.com/countersign-dev/countersign/messages/solanamsg"
 )
 
 var reader = messages.Reader{Now: func() time.Time { return time.Unix(1_763_640_000, 0) }, Chain: func(name string) chains.Chain {
@@ -39,6 +46,42 @@ func TestSignIn(t *testing.T) {
 		}
 		if read.Effects()[0].Function != "sign in" || got != want {
 			t.Errorf("%s, hazards %q, want %q", read.Effects()[0].Function, got, want)
+		}
+	}
+}
+
+// TestAlmostSignIn: a text that asks to sign in, and is not exactly the sign-in of its
+// standard, is a hazard: a site may read it more loosely.
+func TestAlmostSignIn(t *testing.T) {
+	for _, change := range [][2]string{
+		{"Version: 1", "Version: 2"}, {"Nonce: 32891756", "Nonce: 1"}, {"\nIssued At: 2025-11-20T12:00:00Z", ""}, {"Hello\n", "Hello\nthere\n"},
+		{"0x97cC", "97cC"}, {"\n\nHello", "\nHello"}, {"2025-11-20T12:00:00Z", "today"}, {"example.com wants", " example.com wants"}, {"Nonce", "nonce"},
+		{"T12:00:00Z", "T12:00:00Z\n"}, {"account:\n", "account: \n"}, {"with your Ethereum", "WITH YOUR Ethereum"}, {"Ethereum account", "Solana account"},
+		{"\n", "\r\n"},
+	} {
+		text := strings.ReplaceAll(signIn, change[0], change[1])
+		for _, payload := range []struct {
+			text string
+			hash messages.HashFunction
+			want []string
+		}{
+			{string(personal.Preimage(personal.EthereumPrefix, []byte(text))), messages.HashKeccak256, []string{personal.HazardForeignSignIn}},
+			{text, messages.HashNotApplicable, []string{personal.HazardForeignSignIn, solanamsg.HazardRawMessage}},
+		} {
+			read, err := reader.Read(payload.text, messages.EncodingText, payload.hash)
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			if read.Effects()[0].Function == "sign in" {
+				continue // as far as it is read, it is Solana's
+			}
+			var got []string
+			for _, hazard := range read.Hazards() {
+				got = append(got, hazard.Name)
+			}
+			if !slices.Equal(got, payload.want) {
+				t.Errorf("%q: hazards %v, want %v", text, got, payload.want)
+			}
 		}
 	}
 }
@@ -93,13 +136,16 @@ func TestMessagesAreRead(t *testing.T) {
 }
 
 // FuzzRead: whatever is read of any encoding has an effect, and its hazards point at
-// effects and are in the lists.
+// effects and are in the lists. Bytes that are a transaction are read as that one.
 func FuzzRead(f *testing.F) {
 	encodings := []messages.Encoding{messages.EncodingHex, messages.EncodingText, messages.EncodingEIP712, messages.EncodingAuthorization}
 	hashes := []messages.HashFunction{messages.HashNone, messages.HashSHA256, messages.HashKeccak256, messages.HashNotApplicable}
 	f.Add(string(personal.Preimage(personal.EthereumPrefix, []byte(signIn))), byte(1), byte(2))
 	f.Add(hex.EncodeToString([]byte("\xffsolana offchain\x01\x01"+strings.Repeat("k", 32)+"hello")), byte(0), byte(3))
 	f.Add(hex.EncodeToString([]byte("\xffsolana offchain\x00"+strings.Repeat("a", 32)+"\x00\x01"+strings.Repeat("k", 32)+"\x05\x00hello")), byte(0), byte(3))
+	f.Add(enginetest.Unsigned, byte(0), byte(2))
+	f.Add("80010001036b6b", byte(0), byte(3))
+	f.Add("0a02db2c22084c8ae2b3c7d5a0f8", byte(0), byte(1))
 	f.Add(`{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":0}`, byte(3), byte(0))
 	known := map[string]bool{}
 	for _, name := range countersign.HazardNames() {
@@ -119,6 +165,36 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("hazard %s at effect %d of %d", hazard.Name, index, len(effects))
 			}
 		}
-		_ = read.Summary().Digest()
+		if tx := transactionOf(t, payload, encodings[encoding%4], hashes[hash%4]); tx != nil && tx.Summary().Digest() != read.Summary().Digest() {
+			t.Fatalf("%q is the transaction %+v, and is read as %+v", payload, tx.Summary(), read.Summary())
+		}
 	})
+}
+
+// transactionOf returns the transaction whose signature a signature over a payload
+// would be; nil if it would be that of none.
+func transactionOf(t *testing.T, payload string, encoding messages.Encoding, hash messages.HashFunction) chains.Transaction {
+	t.Helper()
+	raw := []byte(payload)
+	switch encoding {
+	case messages.EncodingHex:
+		var err error
+		if raw, err = chains.DecodeHex(payload); err != nil {
+			t.Fatal(err)
+		}
+	case messages.EncodingEIP712, messages.EncodingAuthorization:
+		return nil
+	}
+	var tx chains.Transaction
+	switch hash {
+	case messages.HashNotApplicable:
+		tx, _ = solana.Chain{}.ParseMessage(raw)
+	case messages.HashSHA256:
+		tx, _ = tron.Chain{}.ParseMessage(raw)
+	case messages.HashKeccak256:
+		if tx, _ = (ethereum.Chain{}).Parse(raw); tx == nil {
+			tx, _ = tempo.Chain{}.Parse(raw)
+		}
+	}
+	return tx
 }

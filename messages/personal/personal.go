@@ -44,7 +44,7 @@ const (
 	HazardHashLike        = "message/hash-like"        // 32 bytes, or 64 hex digits
 	HazardTransactionLike = "message/transaction-like" // it reads as a transaction
 	HazardValidatorData   = "message/validator-data"   // EIP-191 version 0
-	HazardForeignSignIn   = "message/foreign-sign-in"  // a sign-in for another address or site
+	HazardForeignSignIn   = "message/foreign-sign-in"  // a sign-in for another address or site, or that cannot be read
 )
 
 // HazardNames is the closed list of them.
@@ -156,10 +156,13 @@ func (t *text) hazards(_ []chains.Effect, signer chains.Party) (found []chains.H
 	if chain := transactionLike(t.message); chain != "" {
 		add(HazardTransactionLike, "the message reads as a transaction of %s: have it signed as one", chain)
 	}
-	if t.signIn != nil {
+	switch {
+	case t.signIn != nil:
 		if problem := t.signIn.Problem(signer); problem != "" {
 			add(HazardForeignSignIn, "%s", problem)
 		}
+	case t.chain == ethereum.Name && AsksToSignIn(t.message):
+		add(HazardForeignSignIn, UnreadSignIn, "EIP-4361")
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package personal
 
 import (
+	"bytes"
 	"net/url"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ type SignIn struct {
 	ExpirationTime string
 	NotBefore      string
 	RequestID      string
-	Resources      []string
+	Resources      []string // nil if the text does not list any
 }
 
 // The second half of the first line, in the words of each chain.
@@ -49,6 +50,16 @@ func ParseSignIn(message string) *SignIn {
 // Everything but domain and address can be absent there.
 func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, solanaWords) }
 
+// UnreadSignIn is the detail of the hazard of a text that asks to sign in and is no
+// sign-in of the standard that it names.
+const UnreadSignIn = "the text asks to sign in and is not a sign-in of %s: which site and account it is for, a site that reads it loosely would decide"
+
+// AsksToSignIn reports whether a text has the words of a sign-in, whatever the case and
+// the chain. Sites read sign-ins more loosely than [ParseSignIn] does.
+func AsksToSignIn(message []byte) bool {
+	return bytes.Contains(bytes.ToLower(message), []byte("wants you to sign in with your "))
+}
+
 // complete reports whether the members that EIP-4361 requires are there.
 func (s *SignIn) complete() bool {
 	return s.URI != "" && s.Version == "1" && s.ChainID != "" && len(s.Nonce) >= 8 && isTime(s.IssuedAt) &&
@@ -69,44 +80,41 @@ func isTime(text string) bool {
 //
 //	URI: …            and the other members, in this order
 //
-// where the statement, with the empty line behind it, can be absent.
+// where the members, or the statement with the empty line behind it or without that
+// line, can be absent. No line is left over, and none is empty besides.
 func parseSignIn(message, words string) *SignIn {
-	lines := strings.Split(message, "\n")
-	site, ok := strings.CutSuffix(lines[0], words)
-	if !ok || len(lines) < 2 {
+	head, rest, more := strings.Cut(message, "\n\n")
+	first, address, ok := strings.Cut(head, "\n")
+	site, named := strings.CutSuffix(first, words)
+	if !ok || !named || address == "" || strings.Contains(address, "\n") {
 		return nil
 	}
-	s := &SignIn{Domain: site, Address: lines[1]}
+	s := &SignIn{Domain: site, Address: address}
 	if scheme, domain, has := strings.Cut(site, "://"); has {
 		s.Scheme, s.Domain = scheme, domain
 	}
-	if s.Domain == "" || strings.ContainsAny(s.Domain, " /?#\t") {
+	if s.Domain == "" || strings.ContainsAny(s.Domain, " /?#\t") || strings.Contains(site, "://") && s.Scheme == "" {
 		return nil
 	}
-	rest := lines[2:]
-	if len(rest) == 0 {
-		return s
-	}
-	if rest[0] != "" {
-		return nil
-	}
-	rest = rest[1:]
-	if len(rest) > 0 && rest[0] != "" && !isMember(rest[0]) {
-		s.Statement, rest = rest[0], rest[1:]
-		if len(rest) == 0 {
-			return s
-		}
-		if rest[0] != "" {
-			return nil
-		}
-		rest = rest[1:]
-	} else if len(rest) > 0 && rest[0] == "" { // an absent statement leaves its line empty
-		rest = rest[1:]
-	}
-	if !s.members(rest) {
+	if more && !s.body(rest) {
 		return nil
 	}
 	return s
+}
+
+// body reads what stands behind the address: a statement, members, or both.
+func (s *SignIn) body(text string) bool {
+	if members, absent := strings.CutPrefix(text, "\n"); absent { // the statement's empty line alone
+		return s.members(strings.Split(members, "\n"))
+	}
+	if first, _, _ := strings.Cut(text, "\n"); isMember(first) {
+		return s.members(strings.Split(text, "\n"))
+	}
+	statement, members, more := strings.Cut(text, "\n\n")
+	if s.Statement = statement; statement == "" || strings.Contains(statement, "\n") {
+		return false
+	}
+	return !more || s.members(strings.Split(members, "\n"))
 }
 
 // memberNames are the members in their order.
@@ -131,7 +139,7 @@ func (s *SignIn) members(lines []string) bool {
 		}
 		found := false
 		for ; next < len(memberNames) && !found; next++ {
-			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok {
+			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok && value != "" {
 				*into[next], found = value, true
 			}
 		}
@@ -143,6 +151,7 @@ func (s *SignIn) members(lines []string) bool {
 }
 
 func (s *SignIn) resources(lines []string) bool {
+	s.Resources = []string{}
 	for _, line := range lines {
 		value, ok := strings.CutPrefix(line, "- ")
 		if !ok {

@@ -1,6 +1,8 @@
 package solanamsg
 
 import (
+	"fmt"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/messages/internal/statement"
@@ -41,6 +43,9 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chains.Hazard {
 	found := textHazards(raw)
 	if signIn == nil {
+		if personal.AsksToSignIn(raw) {
+			found = append(found, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: fmt.Sprintf(personal.UnreadSignIn, "SIWS")}.OnEffect(0))
+		}
 		return append(found, chains.Hazard{Name: HazardRawMessage,
 			Detail: "the text has no header that keeps it apart from what other programs sign: use an off-chain message"}.OnEffect(0))
 	}

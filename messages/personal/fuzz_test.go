@@ -1,0 +1,156 @@
+package personal_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages/personal"
+)
+
+const siwe = "example.com wants you to sign in with your Ethereum account:\n0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56\n\nHello\n\n" +
+	"URI: https://example.com/login\nVersion: 1\nChain ID: 1\nNonce: 32891756\nIssued At: 2025-11-20T12:00:00Z"
+
+var everyChain = []chains.Chain{ethereum.Chain{}, tempo.Chain{}, tron.Chain{}, solana.Chain{}}
+
+// FuzzParse: a preimage that is read is the prefix, the length and the text that are
+// shown, or the validator and the data that are shown. Its Keccak-256 is what is
+// signed, and it is no transaction of any chain.
+func FuzzParse(f *testing.F) {
+	for _, message := range []string{"", "hello", "12345678901", siwe, strings.Repeat("ab", 32), "0x" + strings.Repeat("ab", 32), strings.Repeat("\xab", 32), "\x00", "é世😁\t\n"} {
+		f.Add(personal.Preimage(personal.EthereumPrefix, []byte(message)))
+		f.Add(personal.Preimage(personal.TronPrefix, []byte(message)))
+		f.Add([]byte("\x19\x00" + strings.Repeat("v", 20) + message))
+	}
+	f.Add([]byte("\x19\x01" + strings.Repeat("h", 64)))
+	key := chaintest.Key(f, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, 32))
+	f.Fuzz(func(t *testing.T, preimage []byte) {
+		read, err := personal.Parse(preimage)
+		if err != nil {
+			return
+		}
+		if summary := read.Summary(); !isShown(preimage, &summary) {
+			t.Fatalf("%q is shown as %+v", preimage, summary.Fields)
+		}
+		for _, chain := range everyChain {
+			if _, err := chain.Parse(preimage); err == nil {
+				t.Fatalf("%x is a transaction of %s too", preimage, chain.Name())
+			}
+		}
+		signing, err := chaintest.Ready(read, key.ID(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := signing.AppendSigned(t.Context(), nil)
+		public := key.PublicKey().Compressed()
+		if err != nil || !crypto.VerifySignature(public[:], crypto.Keccak256(preimage), signed[:64]) {
+			t.Fatalf("%v, or another digest than that of the preimage is signed", err)
+		}
+	})
+}
+
+// isShown reports whether the fields of a summary are all that a preimage has.
+func isShown(preimage []byte, summary *chains.Summary) bool {
+	prefix, rest := personal.EthereumPrefix, preimage
+	if summary.Chain == tron.Name {
+		prefix = personal.TronPrefix
+	}
+	field := summary.Fields[len(summary.Fields)-1]
+	if at := summary.Fields[1]; at.Label == "validator" {
+		rest = bytes.TrimPrefix(rest, append([]byte{0x19, 0x00}, common.HexToAddress(at.Value).Bytes()...))
+		return len(rest) == len(preimage)-22 && areBytes(rest, field)
+	}
+	if field.Type == chains.TypeText {
+		return bytes.Equal(preimage, personal.Preimage(prefix, []byte(field.Value)))
+	}
+	return len(rest) > 32 && areBytes(rest[len(rest)-32:], field) && bytes.Equal(preimage, personal.Preimage(prefix, rest[len(rest)-32:]))
+}
+
+// areBytes reports whether a field shows bytes, by their hash if they are many.
+func areBytes(raw []byte, field chains.Field) bool {
+	if field.Length == 0 {
+		return field.Value == hex.EncodeToString(raw)
+	}
+	digest := sha256.Sum256(raw)
+	return field.Length == len(raw) && field.SHA256 == hex.EncodeToString(digest[:])
+}
+
+// FuzzSignIn: a sign-in of either chain that is read is, line for line, its members
+// and nothing else; and a text that is read or that has the words of one asks to sign
+// in.
+func FuzzSignIn(f *testing.F) {
+	full := siwe + "\nExpiration Time: 2025-11-21T12:00:00Z\nNot Before: 2025-11-20T12:00:00Z\nRequest ID: 7\nResources:\n- https://example.com/a\n- ipfs://x"
+	siws := "example.com wants you to sign in with your Solana account:\nTPoqpax8"
+	for _, text := range []string{siwe, full, siws, siws + "\n\nHello", siws + "\n\nHello\n\nNonce: 1\nResources:", "https://" + full,
+		strings.Replace(siwe, "Hello\n\n", "", 1), strings.Replace(siwe, "Hello\n", "", 1), strings.Replace(siwe, "Ethereum", "ethereum", 1)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		ethereum, solana := personal.ParseSignIn(text), personal.ParseSolanaSignIn(text)
+		for words, read := range map[string]*personal.SignIn{"Ethereum": ethereum, "Solana": solana} {
+			if read == nil {
+				continue
+			}
+			if !isSignIn(text, words, read) {
+				t.Fatalf("%q is read as %+v", text, read)
+			}
+			if !personal.AsksToSignIn([]byte(text)) {
+				t.Fatalf("%q does not ask to sign in", text)
+			}
+			read.Problem(chains.Party{})
+			read.SolanaProblem(chains.Party{})
+		}
+		if ethereum != nil && solana != nil {
+			t.Fatalf("%q is a sign-in of two chains", text)
+		}
+	})
+}
+
+// isSignIn reports whether a text is a sign-in written out: EIP-4361's grammar, in
+// which an absent statement leaves an empty line or none.
+func isSignIn(text, words string, s *personal.SignIn) bool {
+	site := s.Domain
+	if s.Scheme != "" {
+		site = s.Scheme + "://" + s.Domain
+	}
+	head := site + " wants you to sign in with your " + words + " account:\n" + s.Address
+	members := memberLines(s)
+	switch {
+	case s.Statement == "" && members == "":
+		return text == head
+	case s.Statement == "":
+		return text == head+"\n\n"+members || text == head+"\n\n\n"+members
+	case members == "":
+		return text == head+"\n\n"+s.Statement
+	}
+	return text == head+"\n\n"+s.Statement+"\n\n"+members
+}
+
+func memberLines(s *personal.SignIn) string {
+	var lines []string
+	for _, member := range [][2]string{{"URI", s.URI}, {"Version", s.Version}, {"Chain ID", s.ChainID}, {"Nonce", s.Nonce}, {"Issued At", s.IssuedAt},
+		{"Expiration Time", s.ExpirationTime}, {"Not Before", s.NotBefore}, {"Request ID", s.RequestID}} {
+		if member[1] != "" {
+			lines = append(lines, member[0]+": "+member[1])
+		}
+	}
+	if s.Resources != nil {
+		lines = append(lines, "Resources:")
+	}
+	for _, resource := range s.Resources {
+		lines = append(lines, "- "+resource)
+	}
+	return strings.Join(lines, "\n")
+}

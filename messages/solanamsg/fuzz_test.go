@@ -1,0 +1,147 @@
+package solanamsg_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages/solanamsg"
+)
+
+// header is that of an off-chain message of version 0 with one signer.
+func header(format byte, signer []byte, length int) string {
+	head := "\xffsolana offchain\x00" + strings.Repeat("a", 32) + string(format) + "\x01" + string(signer)
+	return string(binary.LittleEndian.AppendUint16([]byte(head), uint16(length)))
+}
+
+// FuzzOffchain: an off-chain message that is read is shown with all that its bytes
+// have, so that they can be written from what is shown. They are what is signed, by a
+// signer that they name, and are no message of a transaction.
+func FuzzOffchain(f *testing.F) {
+	key := chaintest.Key(f, keystore.CurveEd25519, bytes.Repeat([]byte{0x46}, 32))
+	signer := key.PublicKey().Bytes()
+	for format := range byte(3) {
+		f.Add([]byte(header(format, signer, 5) + "hello"))
+		f.Add([]byte(header(format, signer, 3) + "é\n"))
+	}
+	f.Add([]byte("\xffsolana offchain\x01\x01" + string(signer) + "hello"))
+	f.Add([]byte("\xffsolana offchain\x01\x02" + strings.Repeat("\x01", 32) + string(signer) + "hello"))
+	f.Add([]byte("\xffsolana offchain\x01\x02" + strings.Repeat("\xfe", 32) + string(signer) + "hello"))
+	f.Add([]byte("\xffsolana offchain\x01\x01" + string(signer) + strings.Repeat("ab", 32)))
+	f.Add([]byte("\xffsolana offchain\x02"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		read, err := solanamsg.ParseOffchain(raw)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(written(t, raw, read), raw) {
+			t.Fatalf("%x is shown as %+v", raw, read.Summary().Fields)
+		}
+		checkSigned(t, read, raw, key, bytes.Contains(raw, signer))
+	})
+}
+
+// written writes an off-chain message from what is shown of it. The format alone,
+// which changes no reading, is taken from the bytes.
+func written(t *testing.T, raw []byte, read chains.Transaction) []byte {
+	t.Helper()
+	var signers, text, application []byte
+	for _, field := range read.Summary().Fields {
+		switch field.Label {
+		case "signer":
+			signers = append(signers, base58.Decode(field.Value)...)
+		case "message":
+			text = []byte(field.Value)
+		case "application domain":
+			application = applicationOf(t, field.Value)
+		}
+	}
+	out := append([]byte(solanamsg.SigningDomain), raw[len(solanamsg.SigningDomain)])
+	if application != nil {
+		out = append(append(out, application...), raw[len(solanamsg.SigningDomain)+1+32])
+	}
+	out = append(append(out, byte(len(signers)/32)), signers...)
+	if application != nil {
+		out = binary.LittleEndian.AppendUint16(out, uint16(len(text)))
+	}
+	return append(out, text...)
+}
+
+// applicationOf reads an application domain as it is shown: hex, or text without the
+// zeros behind it.
+func applicationOf(t *testing.T, shown string) []byte {
+	t.Helper()
+	if digits, ok := strings.CutPrefix(shown, "0x"); ok && len(digits) == 64 {
+		raw, err := hex.DecodeString(digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	return append([]byte(shown), make([]byte, 32-len(shown))...)
+}
+
+// checkSigned: the key signs exactly the bytes, if it may, and they are no message of
+// a transaction.
+func checkSigned(t *testing.T, read chains.Transaction, raw []byte, key keystore.Key, named bool) {
+	t.Helper()
+	if _, err := (solana.Chain{}).ParseMessage(raw); err == nil {
+		t.Fatalf("%x is a transaction too", raw)
+	}
+	signing, err := chaintest.Ready(read, key.ID(), key)
+	if err != nil {
+		if named {
+			t.Fatalf("%x: %v", raw, err)
+		}
+		return
+	}
+	signed, err := signing.AppendSigned(t.Context(), nil)
+	if err != nil || !ed25519.Verify(key.PublicKey().Bytes(), raw, signed) {
+		t.Fatalf("%x: %v, or other bytes are signed", raw, err)
+	}
+}
+
+// FuzzRaw: a text that is read without a header is shown whole, has a hazard unless it
+// is a sign-in for its signer, and is neither a transaction nor an off-chain message.
+func FuzzRaw(f *testing.F) {
+	key := chaintest.Key(f, keystore.CurveEd25519, bytes.Repeat([]byte{0x46}, 32))
+	address := solana.EncodeAddress(key.PublicKey().Ed25519())
+	siws := "example.com wants you to sign in with your Solana account:\n" + address
+	for _, text := range []string{"hello", " \t\n", "é世😁", siws, siws + "\n\nHello\n\nURI: https://example.org", siws + "\r\n", strings.Repeat("ab", 32), strings.Repeat("k", 32),
+		"\x01\x00\x01\x03", "\x80\x01", "\xff", "A\x00"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		read, err := solanamsg.ParseRaw(raw)
+		if (err == nil) != solanamsg.IsRawText(raw) {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		if err != nil {
+			return
+		}
+		fields := read.Summary().Fields
+		if fields[len(fields)-1].Value != string(raw) || solanamsg.IsOffchain(raw) {
+			t.Fatalf("%q is shown as %+v", raw, fields)
+		}
+		signing, err := chaintest.Ready(read, key.ID(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read.Effects()[0].Function != "sign in" && len(signing.Hazards()) == 0 {
+			t.Fatalf("%q has no hazard", raw)
+		}
+		if read.Effects()[0].Function == "sign in" && fields[2].Value != address && len(signing.Hazards()) == 0 {
+			t.Fatalf("%q: the account %s has no hazard", raw, fields[2].Value)
+		}
+		checkSigned(t, read, raw, key, true)
+	})
+}
