@@ -47,9 +47,10 @@ rules:
 const firstLarge = "02f00107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
 
 // TestFirstDay is an operator's: set up, two users and one who approves, a policy, TLS,
-// a client, which waits for the approval of what is large; under load the API key and the certificate are replaced and a backup is made,
-// without one failed request; then the backup is restored elsewhere, its log is the
-// beginning of the server's, and the answer from before is there and verifies.
+// a public SDK's client, unmodified, which waits for the approval of what is large; under
+// load the API key and the certificate are replaced and a backup is made, without one
+// failed request; then the backup is restored elsewhere, its log is the beginning of the
+// server's, and the answer from before is there, for the SDK too, and verifies.
 func TestFirstDay(t *testing.T) {
 	s := newServed(t)
 	path := func(name string) string { return filepath.Join(s.dir, name) }
@@ -66,8 +67,11 @@ func TestFirstDay(t *testing.T) {
 	url := strings.Replace(n.base, "http:", "https:", 1)
 
 	// The answer that is to survive, with the engine's proofs.
-	request := firstRequest(t, s, firstLarge)
-	answered := approved(t, trusted.client(t, url, path("ada.json")), trusted.client(t, url, path("bo.json")), request)
+	public := newSDK(t, s, url, path("cert.pem"))
+	waiting, request := public.submits(t, path("ada.json"), firstLarge)
+	answered := approved(t, trusted.client(t, url, path("ada.json")), trusted.client(t, url, path("bo.json")), waiting.Activity.ID, request)
+	signed := answered.Result.SignTransaction.SignedTransaction
+	public.hasSigned(t, path("ada.json"), answered.ID, signed)
 
 	ci := &load{t: t, s: s, by: trusted.client(t, url, path("ci-old.json"))}
 	ci.start(4)
@@ -85,6 +89,10 @@ func TestFirstDay(t *testing.T) {
 	testenv.Await(t, "the end of the old key", func() bool { _, err := old.WhoAmI(t.Context()); return err != nil })
 	if served := trusted.served(t, url); !served.Equal(renewed) {
 		t.Error("the old certificate is served")
+	}
+	public = newSDK(t, s, url, path("cert.pem"))
+	if got, _ := public.submits(t, path("ci-new.json"), vectorUnsigned); got.Activity.Result.SignTransactionResult.SignedTransaction == "" {
+		t.Errorf("the SDK, with the new key and the new certificate: %+v", got)
 	}
 	ci.more(8)
 	backedUp := filepath.Join(t.TempDir(), "backup")
@@ -110,7 +118,10 @@ func TestFirstDay(t *testing.T) {
 	writePrivate(t, filepath.Join(restored.dir, passphraseName), string(secret))
 	logsAgree(t, s, restored)
 	second := restored.start(t, "--admin", "none")
-	again, err := trusted.client(t, strings.Replace(second.base, "http:", "https:", 1), path("ada.json")).Submit(t.Context(), request)
+	url = strings.Replace(second.base, "http:", "https:", 1)
+	public.url = url
+	public.hasSigned(t, path("ada.json"), answered.ID, signed)
+	again, err := trusted.client(t, url, path("ada.json")).Submit(t.Context(), request)
 	if err != nil || !bytes.Equal(bytes.TrimSpace(again.Answer), bytes.TrimSpace(answered.Answer)) {
 		t.Errorf("the answer from before the backup: %v\n%s\n%s", err, again.Answer, answered.Answer)
 	}
@@ -119,11 +130,11 @@ func TestFirstDay(t *testing.T) {
 	}
 	writePrivate(t, path("answer.json"), string(again.Answer))
 	writePrivate(t, path("body.json"), string(request.Body))
-	public, err := exec.CommandContext(t.Context(), "openssl", "pkey", "-in", path("proof.pem"), "-pubout").Output()
+	key, err := exec.CommandContext(t.Context(), "openssl", "pkey", "-in", path("proof.pem"), "-pubout").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	writePrivate(t, path("proof-public.pem"), string(public))
+	writePrivate(t, path("proof-public.pem"), string(key))
 	var log struct{ LogKey string }
 	if err := json.Unmarshal(s.run(t, "log", "key", "--config", s.config()), &log); err != nil {
 		t.Fatal(err)
@@ -133,11 +144,11 @@ func TestFirstDay(t *testing.T) {
 	}
 }
 
-// approved submits a request that waits, waits for it as a client does, and has another
+// approved waits, as a client does, for a request that was submitted, and has another
 // user's key approve it meanwhile.
-func approved(t *testing.T, client, approver *api.Client, request *activity.Request) *api.Activity {
+func approved(t *testing.T, client, approver *api.Client, id string, request *activity.Request) *api.Activity {
 	t.Helper()
-	waiting, err := client.Submit(t.Context(), request)
+	waiting, err := client.GetActivity(t.Context(), id)
 	if err != nil || !waiting.Status.Waits() {
 		t.Fatalf("it does not wait: %v, %+v", err, waiting)
 	}
