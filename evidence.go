@@ -26,6 +26,9 @@ var ErrEvidence = errors.New("the votes do not verify")
 // stamped. The votes that are returned are of the approvals, the submitter's first,
 // each with the time that was stamped; groups of the caller's own can be counted
 // with [Approval.Missing]. An error wraps ErrEvidence and names the vote.
+//
+// No stamp is over a vote's id, the name of its user, the time when it was counted, and
+// what the policy demanded: those are the server's word, which its log holds it to.
 func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
 	votes, err := verifyVotes(record.Request.Body, record.Votes, members)
 	if err == nil && record.Status == activity.StatusCompleted {
@@ -91,6 +94,9 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 		return vote, errors.New("the organization has no such user with this public key")
 	}
 	member := members[at]
+	if err := sameVote(recorded, &member, request); err != nil {
+		return vote, err
+	}
 	if !(&caller{member: &member}).may(request.Type) {
 		return vote, fmt.Errorf("the credential may not submit %s", request.Type)
 	}
@@ -98,6 +104,18 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 		return vote, err
 	}
 	return Vote{User: member.User, Credential: member.Credential, At: request.Time()}, nil
+}
+
+// sameVote refuses a vote of which the record says something else than its stamp and its
+// body do.
+func sameVote(recorded *activity.Vote, member *Member, request *activity.Request) error {
+	switch {
+	case recorded.Credential != "" && recorded.Credential != string(member.Credential.ID()):
+		return fmt.Errorf("it is recorded as of credential %s, and its public key is that of %s", shorten(recorded.Credential), member.Credential.ID())
+	case !recorded.StampedAt.IsZero() && !recorded.StampedAt.Equal(request.Time()):
+		return fmt.Errorf("it is recorded as stamped at %s, and its body says %s", recorded.StampedAt.UTC().Format(time.RFC3339Nano), request.Time().UTC().Format(time.RFC3339Nano))
+	}
+	return nil
 }
 
 // sameText refuses a first vote that shows another body; a record leaves it out.
