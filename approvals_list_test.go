@@ -83,8 +83,11 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 		down = append(down, page...)
 	}
-	after := "0"
-	for page := b.list(b.ann, `"limit":"70","after":"0"`); len(page) > 0; page = b.list(b.ann, fmt.Sprintf(`"limit":"70","after":%q`, after)) {
+	for after := "0"; ; {
+		page := b.list(b.ann, fmt.Sprintf(`"limit":"70","after":%q`, after))
+		if len(page) == 0 {
+			break
+		}
 		after = page[0]
 		slices.Reverse(page)
 		up = append(up, page...)

@@ -3,10 +3,11 @@ package descriptors
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
@@ -158,7 +159,7 @@ func (c *codama) arguments(made *programInstruction, arguments []object, at mark
 		switch {
 		case errors.Is(err, errUnread):
 			made.problem = fmt.Sprintf("argument %.64s: %s", name, err)
-			t, err = &wireType{kind: wireBytes}, nil
+			t = &wireType{kind: wireBytes}
 		case err != nil:
 			return fmt.Errorf("%.64q: %w", name, err)
 		}
@@ -175,8 +176,8 @@ func (c *codama) arguments(made *programInstruction, arguments []object, at mark
 		offset, fixed = offset+width, fixed && ok
 		made.args.members = append(made.args.members, wireMember{name, t})
 	}
-	for name := range at {
-		return fmt.Errorf("a discriminator is argument %.64q, which there is none of", name)
+	if left := slices.Sorted(maps.Keys(at)); len(left) > 0 {
+		return fmt.Errorf("a discriminator is argument %.64q, which there is none of", left[0])
 	}
 	return nil
 }
@@ -276,15 +277,11 @@ func (i *programInstruction) codamaAccounts(n object) error {
 func encodeValue(t *wireType, value object) ([]byte, error) {
 	switch value["kind"] {
 	case "numberValueNode":
-		number, ok := value["number"].(json.Number)
+		number, ok := value["number"].(int64)
 		if !ok {
 			break
 		}
-		integer, ok := new(big.Int).SetString(string(number), 10)
-		if !ok {
-			break
-		}
-		if raw, ok := t.encode(integer); ok {
+		if raw, ok := t.encode(big.NewInt(number)); ok {
 			return raw, nil
 		}
 	case "bytesValueNode":

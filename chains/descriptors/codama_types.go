@@ -1,7 +1,6 @@
 package descriptors
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +29,7 @@ func checkMembers(n object) error {
 	if !ok {
 		return fmt.Errorf("type %.64q %w", kind, errUnread)
 	}
-	for name := range n {
+	for _, name := range sortedNames(n) {
 		if !slices.Contains([]string{"kind", "name", "docs", "display", "plugins"}, name) && !slices.Contains(strings.Fields(members), name) {
 			return fmt.Errorf("member %.64q of %s %w", name, kind, errUnread)
 		}
@@ -383,10 +382,9 @@ func stringIn(n object, name string) (string, error) {
 
 // sizeOf is a member that is a number of bytes or elements.
 func sizeOf(n object, name string) (int, error) {
-	number, _ := n[name].(json.Number)
-	size, err := strconv.Atoi(string(number))
-	if err != nil || size < 0 || size > 1<<16 {
+	size, ok := n[name].(int64)
+	if !ok || size < 0 || size > 1<<16 {
 		return 0, fmt.Errorf("%s: a number up to %d is expected", name, 1<<16)
 	}
-	return size, nil
+	return int(size), nil
 }
