@@ -68,7 +68,7 @@ func (s *Store) openForCopy() error {
 
 // copyTo copies all files; identity.age comes last.
 func (s *Store) copyTo(ctx context.Context, target *Store) (files int, err error) {
-	unlock, err := lock(ctx, s.root, s.options.LockWait)
+	unlock, _, err := lock(ctx, s.root, s.options.LockWait)
 	if err != nil {
 		return 0, err
 	}

@@ -82,7 +82,7 @@ func (s *Store) missingNames() (parents []string, err error) {
 // establish makes the directory of keys and identity.age, unless another process has
 // done so meanwhile.
 func (s *Store) establish(identity []byte) error {
-	unlock, err := lock(context.Background(), s.root, s.options.LockWait)
+	unlock, _, err := lock(context.Background(), s.root, s.options.LockWait)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Store) ChangePassphrase(passphrase []byte) error {
 	if err != nil {
 		return s.errorf("change passphrase", err)
 	}
-	unlock, err := lock(context.Background(), s.root, s.options.LockWait)
+	unlock, _, err := lock(context.Background(), s.root, s.options.LockWait)
 	if err != nil {
 		return s.errorf("change passphrase", err)
 	}

@@ -94,7 +94,7 @@ func Lock(t testing.TB, dir string) (unlock func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := lock(context.Background(), root, 0)
+	release, _, err := lock(context.Background(), root, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

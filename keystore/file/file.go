@@ -41,6 +41,9 @@ type Store struct {
 	// is in it has been seen and no later change can have the same time; else 0.
 	settled atomic.Int64
 
+	wrote  turn // our last turn among the writers
+	missed bool // in this turn a file was written that is not in the index
+
 	// followed is the version of changes that was read.
 	followed atomic.Pointer[version]
 }

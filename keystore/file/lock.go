@@ -19,18 +19,21 @@ const lockPoll = 2 * time.Millisecond
 //
 // Writers that take turns may have to wait for many of them. But if none shows
 // progress for as long as wait, it returns ErrLocked; if the context ends first, its
-// error.
-func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(), err error) {
+// error. before is the time of the lock file that the last writer has left.
+func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(), before time.Time, err error) {
 	file, err := openLock(root)
 	if err != nil {
-		return nil, err
+		return nil, before, err
 	}
 	var seen time.Time
 	for deadline := time.Now().Add(wait); ; time.Sleep(lockPoll) {
 		held, err := tryLock(file)
 		if held {
+			if info, err := file.Stat(); err == nil {
+				before = info.ModTime()
+			}
 			showProgress(root)
-			return func() { _ = file.Close() }, nil
+			return func() { _ = file.Close() }, before, nil
 		}
 		if info, err := file.Stat(); err == nil && !info.ModTime().Equal(seen) && wait > 0 {
 			seen, deadline = info.ModTime(), time.Now().Add(wait)
@@ -42,7 +45,7 @@ func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(
 			err = fmt.Errorf("%w, which has kept others from writing for %v", ErrLocked, wait)
 		}
 		if err != nil {
-			return nil, errors.Join(err, file.Close())
+			return nil, before, errors.Join(err, file.Close())
 		}
 	}
 }

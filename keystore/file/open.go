@@ -117,7 +117,7 @@ func (s *Store) openKeysRoot() error {
 // sweep removes what crashed writers left behind, unless a writer is active now.
 // Failure is harmless and ignored.
 func (s *Store) sweep() {
-	unlock, err := lock(context.Background(), s.root, 0)
+	unlock, _, err := lock(context.Background(), s.root, 0)
 	if err != nil {
 		return
 	}
