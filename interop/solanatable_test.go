@@ -31,6 +31,7 @@ var solanaNotExecuted = []struct{ program, instructions, why string }{
 	{"Token-2022", "ApproveConfidentialTransferAccount ConfidentialDeposit ApplyConfidentialPendingBalance EnableConfidentialCredits " +
 		"DisableConfidentialCredits EnableNonConfidentialCredits DisableNonConfidentialCredits HarvestWithheldTokensToMintForConfidentialTransferFee " +
 		"UpdateDecryptableSupply ApplyConfidentialPendingBurn", "needs an account or a mint that a zero-knowledge proof has made"},
+	{"Token Metadata", "*", "no npm package has the program; held against its source and what its client writes"},
 	{"Token-2022", "CreateNativeMint", "makes the one account of its kind that a ledger has"},
 	{"Vote", "Vote VoteSwitch UpdateVoteState UpdateVoteStateSwitch CompactUpdateVoteState CompactUpdateVoteStateSwitch TowerSync TowerSyncSwitch",
 		"a validator's votes, over hashes of the ledger's past"},

@@ -40,13 +40,24 @@
 // [Transaction.Effects] accounts for what the instructions do. Decoded are the
 // System program, SPL Token and Token-2022 with its extensions, Associated Token
 // Account, Stake, Vote, Address Lookup Table, the loaders v3 and v4, the
-// precompiles, Compute Budget and Memo. The roles of accounts are checked: a
+// precompiles, Compute Budget, Memo, Squads v4 and Metaplex Token Metadata. The roles of accounts are checked: a
 // sysvar or a program is called that only if it has its address, a signer only if
 // it signs. Of whatever cannot be decoded the effect is a call that is not, and the
 // summary shows program, accounts and data whole.
 //
-// What an address lookup table holds is not in the transaction; such accounts are
-// shown as unresolved, and are unknown in effects.
+// # Lookup tables
+//
+// What an address lookup table holds is not in the transaction. Such accounts are
+// shown as entries of their table, and are unknown in effects; one in a role that
+// matters, such as a recipient, is the hazard [HazardUnresolvedAccount].
+//
+// There is no way to supply a table's contents, on purpose. The summary, its digest
+// and a policy go by the bytes alone, and the bytes do not commit to the contents: a
+// recipient read from a file is the word of the file's author, who may well be the
+// author of the request. An entry that a table has cannot change, but one that it does
+// not have yet can be added after signing. Build the transaction with recipients and
+// authorities among its own addresses: only what a program merely reads or passes
+// through, as the pools of a swap, needs a table.
 //
 // # How old the rules are
 //

@@ -175,18 +175,21 @@ func (r *reading) asset(name string) chains.Asset {
 		return chains.Native(Name)
 	case unknownToken:
 		asset := chains.UnknownAsset(Name)
-		asset.Standard = r.program.standard()
+		asset.Standard = r.standard()
 		return asset
 	}
 	mint := r.party(name)
 	if mint.IsNone() {
 		mint = chains.UnknownParty()
 	}
-	return chains.Token(Name, mint, r.program.standard())
+	return chains.Token(Name, mint, r.standard())
 }
 
-func (p *program) standard() string {
-	if p == token2022Program {
+// standard is that of the program whose tokens the instruction moves: its own, or the
+// one that it names.
+func (r *reading) standard() string {
+	named, _ := r.at(tokenProgramRole)
+	if r.program == token2022Program || named.is(token2022ID) {
 		return splToken2022
 	}
 	return splToken

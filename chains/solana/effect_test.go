@@ -14,6 +14,20 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
+var metadataProgram = sdk.MustPublicKeyFromBase58("metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s")
+
+// delegatesCollection is DelegateCollectionV1 of Token Metadata.
+func delegatesCollection(record, metadata, authority, payer int) instructionCall {
+	at := func(i int) sdk.PublicKey {
+		if i < 2 {
+			return sdk.PublicKey(public(i))
+		}
+		return sdk.PublicKey(account(i))
+	}
+	return call(metadataProgram, nil, []byte{44, 0, 0}).with(at(record), at(4), at(metadata), metadataProgram, metadataProgram, at(5), metadataProgram,
+		at(authority), at(payer), sdk.SystemProgramID, sdk.SysVarInstructionsPubkey, metadataProgram)
+}
+
 // hazardCases are transactions of two signers, the first of which is ours, and
 // the hazards that ours, and the other's, signature has.
 var hazardCases = []struct {
@@ -57,6 +71,14 @@ var hazardCases = []struct {
 	{"a multisig of Token-2022", []instructionCall{call(sdk.Token2022ProgramID, []byte{2, 3, 4, 5, 0, 1}, []byte{12}, u64(1), []byte{6})}, nil, nil, nil},
 	{"an authority that is not a signer", []instructionCall{call(sdk.StakeProgramID, []byte{2, 3}, u32(3), u64(1)).with(sdk.PublicKey(account(60)), sdk.PublicKey(public(0)))}, nil,
 		[]string{solana.HazardBlindCall}, nil},
+	{"our metadata handed over", []instructionCall{call(metadataProgram, []byte{2, 0}, []byte{15, 0, 1}, bytes32(9), []byte{0, 0})}, nil,
+		[]string{solana.HazardAuthorityChange}, nil},
+	{"our metadata changed", []instructionCall{call(metadataProgram, []byte{2, 0}, []byte{15, 0, 0, 0, 0})}, nil, nil, nil},
+	{"we pay where the other gives a delegate", []instructionCall{delegatesCollection(2, 3, 1, 0)}, nil, nil, []string{solana.HazardAuthorityChange}},
+	{"the other pays where we give a delegate", []instructionCall{delegatesCollection(2, 3, 0, 1)}, nil, []string{solana.HazardAuthorityChange}, nil},
+	{"an account that cannot be left out", []instructionCall{call(metadataProgram, []byte{2, 0}, []byte{15, 0, 0, 0, 0}).with(metadataProgram),
+		{program: metadataProgram, fixed: []sdk.PublicKey{metadataProgram, sdk.PublicKey(public(0))}, data: []byte{7}}}, nil, []string{solana.HazardBlindCall}, nil},
+	{"tokens used up by their metadata's program", []instructionCall{call(metadataProgram, []byte{0, 2, 3}, []byte{51, 0, 0})}, nil, []string{solana.HazardBlindCall}, nil},
 	{"a nonce account that we fund, for another", []instructionCall{
 		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(80), make([]byte, 32)),
 		call(sdk.SystemProgramID, []byte{1}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil,

@@ -8,23 +8,24 @@ import (
 
 // The addresses of the programs whose instructions are decoded.
 var (
-	systemID       = mustKey("11111111111111111111111111111111")
-	computeID      = mustKey("ComputeBudget111111111111111111111111111111")
-	stakeID        = mustKey("Stake11111111111111111111111111111111111111")
-	voteID         = mustKey("Vote111111111111111111111111111111111111111")
-	lookupTableID  = mustKey("AddressLookupTab1e1111111111111111111111111")
-	loaderV3ID     = mustKey("BPFLoaderUpgradeab1e11111111111111111111111")
-	loaderV4ID     = mustKey("LoaderV411111111111111111111111111111111111")
-	ed25519ID      = mustKey("Ed25519SigVerify111111111111111111111111111")
-	secp256k1ID    = mustKey("KeccakSecp256k11111111111111111111111111111")
-	secp256r1ID    = mustKey("Secp256r1SigVerify1111111111111111111111111")
-	tokenID        = mustKey("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
-	token2022ID    = mustKey("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
-	tokenAccountID = mustKey("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
-	memoID         = mustKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-	squadsID       = mustKey("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
-	memoV4ID       = mustKey("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH") // the same instruction; clients since September 2026
-	memoV1ID       = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
+	systemID        = mustKey("11111111111111111111111111111111")
+	computeID       = mustKey("ComputeBudget111111111111111111111111111111")
+	stakeID         = mustKey("Stake11111111111111111111111111111111111111")
+	voteID          = mustKey("Vote111111111111111111111111111111111111111")
+	lookupTableID   = mustKey("AddressLookupTab1e1111111111111111111111111")
+	loaderV3ID      = mustKey("BPFLoaderUpgradeab1e11111111111111111111111")
+	loaderV4ID      = mustKey("LoaderV411111111111111111111111111111111111")
+	ed25519ID       = mustKey("Ed25519SigVerify111111111111111111111111111")
+	secp256k1ID     = mustKey("KeccakSecp256k11111111111111111111111111111")
+	secp256r1ID     = mustKey("Secp256r1SigVerify1111111111111111111111111")
+	tokenID         = mustKey("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+	token2022ID     = mustKey("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+	tokenAccountID  = mustKey("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+	memoID          = mustKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	squadsID        = mustKey("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
+	tokenMetadataID = mustKey("metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s")
+	memoV4ID        = mustKey("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH") // the same instruction; clients since September 2026
+	memoV1ID        = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
 )
 
 // fixedAddresses are the roles that only one of these addresses can have.
@@ -53,6 +54,7 @@ func init() {
 		ed25519ID: ed25519Program, secp256k1ID: secp256k1Program, secp256r1ID: secp256r1Program,
 		tokenID: tokenProgram, token2022ID: token2022Program, tokenAccountID: tokenAccountProgram,
 		memoID: memoProgram, memoV1ID: memoProgram, memoV4ID: memoProgram, squadsID: squadsProgram,
+		tokenMetadataID: tokenMetadataProgram,
 	}
 }
 

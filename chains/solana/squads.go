@@ -141,20 +141,12 @@ func spendsToken(r *reading) bool {
 	return ok && !mint.is(squadsID)
 }
 
-// decodeSquads leaves out accounts that are the program itself.
+// decodeSquads bounds how deep stored instructions are decoded.
 func decodeSquads(r *reading) error {
 	if r.depth >= chains.MaxCallDepth {
 		return fmt.Errorf("it is nested %d deep", r.depth)
 	}
-	if err := r.decodeLayout(); err != nil {
-		return err
-	}
-	for i := range r.roles {
-		if r.roles[i].is(squadsID) {
-			r.roles[i].name = "left out"
-		}
-	}
-	return nil
+	return r.decodeLeavingOut(squadsID, func(string) bool { return true })
 }
 
 // shortBytes is a u32 length and as many bytes.

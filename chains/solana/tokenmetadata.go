@@ -1,0 +1,294 @@
+package solana
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// tokenMetadataProgram is Metaplex Token Metadata. The number of an instruction is a
+// u8, behind which the newer ones have a u8 that tells a form of their arguments, in
+// Borsh. An account that is left out is given as the program itself.
+//
+// Decoded is what current clients write and people sign. What prints editions, uses
+// tokens up, migrates or moves things through escrows is not, and neither are what only
+// the program's owner can do: those are blind calls. It was written by the program's
+// published source (metaplex-foundation/mpl-token-metadata c314930); litesvm does not
+// have the program, and no npm package has it.
+var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1, layouts: authorized(layouts(tokenMetadataLayouts))}
+
+// The function is set here because it uses the tables that the program is part of.
+func init() {
+	tokenMetadataProgram.decode = func(r *reading) error {
+		return r.decodeLeavingOut(tokenMetadataID, func(name string) bool {
+			return strings.HasSuffix(name, " or none") || slices.Contains(metadataOptional, name)
+		})
+	}
+}
+
+// metadataOptional are the accounts that may be left out besides those "or none".
+var metadataOptional = []string{"master edition", "edition", "edition marker", "token record", "destination token record"}
+
+// decodeLeavingOut reads an instruction of a program that takes its own address for an
+// account that is left out, if it is one that may be.
+func (r *reading) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) error {
+	if err := r.decodeLayout(); err != nil {
+		return err
+	}
+	for i := range r.roles {
+		switch {
+		case !r.roles[i].is(self):
+		case !optional(r.roles[i].name):
+			return fmt.Errorf("the %s is the program itself, which stands for none", r.roles[i].name)
+		default:
+			r.roles[i].name = "left out"
+		}
+	}
+	return nil
+}
+
+// authorized says of whatever an instruction does besides paying that its first authority
+// authorizes it, and not the payer.
+func authorized(table map[uint32]*layout) map[uint32]*layout {
+	for _, l := range table {
+		authorized(l.nested)
+		does := slices.Clone(l.does) // they may be shared
+		for i := range does {
+			if does[i].by == "" && len(l.authorities) > 0 {
+				does[i].by = l.authorities[0]
+			}
+		}
+		l.does = does
+	}
+	return table
+}
+
+// metadataCost is the most that a metadata account costs: its rent, and the program's fee
+// of 0.01 SOL, which the account keeps until the program's owner collects it.
+const metadataCost = 10_000_000
+
+// Parts of the accounts of instructions.
+const (
+	ofInstructions = ", " + systemRole + ", instructions sysvar"
+	underRules     = ", ?rules program or none, ?rules or none"
+	ofCollection   = "collection mint, collection metadata, collection master edition"
+)
+
+// makesMetadata is what a new metadata account costs, and whose it is.
+func makesMetadata(by string) []doing {
+	cost := doing{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: allOfIt, by: "payer",
+		with: func(_ *reading, e *effect) { e.Amount = atMostUint(rent(mostAccountData*2) + metadataCost) }}
+	return []doing{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
+}
+
+// makesEdition makes a master edition, which from then on alone can mint and freeze. That
+// takes nothing away of a mint that is made by the same instruction.
+func makesEdition(edition, by string) []doing {
+	return []doing{paysFor(edition), {kind: chains.KindAuthority, from: by, account: "mint", to: edition, given: edition, by: by,
+		with: func(r *reading, e *effect) { e.owned = e.owned && !madeHere(r) }}}
+}
+
+// paysFor is what making or enlarging an account that may be left out costs at most.
+func paysFor(account string) doing {
+	d := pays("payer", account, mostAccountData)
+	d.given = account
+	return d
+}
+
+// ifGiven changes accounts that may be left out.
+func ifGiven(accounts ...string) (list []doing) {
+	for _, account := range accounts {
+		list = append(list, doing{kind: chains.KindSettings, account: account, given: account})
+	}
+	return list
+}
+
+// closes gives the lamports of accounts to what authorizes it. Without an edition the
+// token is fungible, and nothing is closed.
+func closes(to string, accounts ...string) (list []doing) {
+	for _, account := range accounts {
+		d := sends(account, to, allOfIt)
+		d.when = func(r *reading) bool {
+			_, edition := r.at("edition")
+			_, given := r.at(account)
+			return edition && given
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// updates changes metadata, and hands it over if there is a new update authority.
+func updates(by string) []doing {
+	return append(changes("metadata"), doing{kind: chains.KindAuthority, from: by, account: "metadata", to: "new update authority", given: "new update authority"})
+}
+
+// all joins lists of doings.
+func all(lists ...[]doing) (joined []doing) {
+	for _, list := range lists {
+		joined = append(joined, list...)
+	}
+	return joined
+}
+
+// madeHere reports whether the mint is made by the instruction: it signs then.
+func madeHere(r *reading) bool {
+	mint, _ := r.at("mint")
+	return mint.signer
+}
+
+// newMint is a mint that is made by the instruction, of the authority's.
+var newMint = func() []doing {
+	cost, owner := pays("payer", "mint", mintData), doing{kind: chains.KindAuthority, account: "mint", to: "authority"}
+	cost.when, owner.when = madeHere, madeHere
+	return []doing{cost, owner}
+}()
+
+const (
+	collects      = "metadata, !collection authority, !payer, " + ofCollection + ", ?collection authority record"
+	setsCollected = "metadata, !collection authority, !payer, update authority, " + ofCollection + ", ?collection authority record"
+	delegated     = "delegate record or none, delegate, metadata, master edition or none, token record or none, mint, token or none, !authority, !payer" +
+		ofInstructions + ", token program or none" + underRules
+	locksToken = "!authority, token owner or none, token, mint, metadata, edition or none, token record or none, !payer" + ofInstructions +
+		", token program or none" + underRules
+	updatesAccounts = "!authority, delegate record or none, token or none, mint, metadata, edition or none, !payer" + ofInstructions + underRules
+)
+
+var (
+	// collected changes an item, and the size of a collection that counts its items.
+	collected = append(changes("metadata"), changes("collection metadata")...)
+	locked    = all([]doing{{kind: chains.KindFreeze, from: "authority", account: "token"}}, ifGiven("token record or none"), []doing{paysFor("token record or none")})
+)
+
+var tokenMetadataLayouts = map[uint32]*layout{
+	4: {name: "UpdatePrimarySaleHappenedViaToken", accounts: "metadata, !owner, token", does: changes("metadata")},
+	7: {name: "SignMetadata", accounts: "metadata, !creator", does: changes("metadata")},
+	15: {name: "UpdateMetadataAccountV2", accounts: "metadata, !update authority",
+		arguments: []argument{optional("data", assetDataV2), newUpdateAuthority, optional("primary sale happened", boolean("primary sale happened")),
+			optional("mutable", boolean("mutable"))}, does: updates("update authority")},
+	17: {name: "CreateMasterEditionV3", accounts: "edition, mint, !update authority, !mint authority, !payer, metadata, " + tokenProgramRole + ", " + systemRole + ", ?" + rentSysvar,
+		arguments: []argument{optional("maximum supply", u64("maximum supply"))}, does: append(changes("metadata"), makesEdition("edition", "mint authority")...)},
+	18: {name: "VerifyCollection", accounts: collects, does: collected},
+	22: {name: "UnverifyCollection", accounts: "metadata, !collection authority, " + ofCollection + ", ?collection authority record", does: collected},
+	23: {name: "ApproveCollectionAuthority", accounts: "record, new collection authority, !update authority, !payer, metadata, mint, " + systemRole + ", ?" + rentSysvar,
+		does: []doing{pays("payer", "record", mostAccountData), hands("metadata", "update authority", "new collection authority")}},
+	24: {name: "RevokeCollectionAuthority", accounts: "record, delegate, !authority, metadata, mint",
+		does: []doing{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"}, sends("record", "authority", allOfIt)}},
+	25: {name: "SetAndVerifyCollection", accounts: setsCollected, does: collected},
+	26: {name: "FreezeDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, does: freezesFor("delegate")},
+	27: {name: "ThawDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, does: freezesFor("delegate")},
+	28: {name: "RemoveCreatorVerification", accounts: "metadata, !creator", does: changes("metadata")},
+	29: {name: "BurnNft", accounts: "metadata, !authority, mint, token, edition, " + tokenProgramRole + ", ?collection metadata",
+		does: all([]doing{burnsOne}, closes("authority", "metadata", "edition", "token"), ifGiven("collection metadata"))},
+	30: {name: "VerifySizedCollectionItem", accounts: collects, does: collected},
+	31: {name: "UnverifySizedCollectionItem", accounts: collects, does: collected},
+	32: {name: "SetAndVerifySizedCollectionItem", accounts: setsCollected, does: collected},
+	33: {name: "CreateMetadataAccountV3", accounts: "metadata, mint, !mint authority, !payer, update authority, " + systemRole + ", ?" + rentSysvar,
+		arguments: []argument{assetDataV2, boolean("mutable"), optional("collection details", collectionDetails)}, does: makesMetadata("mint authority")},
+	34: {name: "SetCollectionSize", accounts: "metadata, !collection authority, mint, ?collection authority record", arguments: []argument{u64("size")}, does: changes("metadata")},
+	35: {name: "SetTokenStandard", accounts: "metadata, !update authority, mint, ?edition", does: changes("metadata")},
+	41: {name: "Burn", nested: map[uint32]*layout{0: {name: "BurnV1",
+		accounts: "!authority, collection metadata or none, metadata, edition, mint, token, master edition or none, master edition mint or none, " +
+			"master edition token or none, edition marker, token record" + ofInstructions + ", " + tokenProgramRole,
+		arguments: []argument{tokens("amount")},
+		does: all([]doing{{kind: chains.KindBurn, from: "token", asset: "mint", amount: "amount"}},
+			closes("authority", "metadata", "edition", "token", "token record", "edition marker"), ifGiven("collection metadata or none", "master edition or none"))}}},
+	42: {name: "Create", nested: map[uint32]*layout{0: {name: "CreateV1",
+		accounts:  "metadata, master edition, mint, !authority, !payer, update authority" + ofInstructions + ", token program or none",
+		arguments: []argument{assetData, createdAsset}, does: all(newMint, makesMetadata("authority"), makesEdition("master edition", "authority"))}}},
+	43: {name: "Mint", nested: map[uint32]*layout{0: {name: "MintV1",
+		accounts: "token, token owner or none, metadata, master edition or none, token record, mint, !authority, delegate record or none, !payer" +
+			ofInstructions + ", " + tokenProgramRole + ", associated token program" + underRules,
+		arguments: []argument{tokens("amount"), authorizationData},
+		does: []doing{{kind: chains.KindMint, from: "authority", to: "token", asset: "mint", amount: "amount"},
+			pays("payer", "token", mostAccountData), paysFor("token record")}}}},
+	44: {name: "Delegate", nested: delegates},
+	45: {name: "Revoke", nested: revokes},
+	46: {name: "Lock", nested: map[uint32]*layout{0: {name: "LockV1", accounts: locksToken, arguments: []argument{authorizationData}, does: locked}}},
+	47: {name: "Unlock", nested: map[uint32]*layout{0: {name: "UnlockV1", accounts: locksToken, arguments: []argument{authorizationData}, does: locked}}},
+	49: {name: "Transfer", nested: map[uint32]*layout{0: {name: "TransferV1",
+		accounts: "token, token owner, destination token, destination owner, mint, metadata, edition or none, token record, destination token record, !authority, !payer" +
+			ofInstructions + ", " + tokenProgramRole + ", associated token program" + underRules,
+		arguments: []argument{tokens("amount"), authorizationData},
+		does: []doing{{kind: chains.KindTransfer, from: "token", to: "destination token", asset: "mint", amount: "amount"},
+			pays("payer", "destination token", mostAccountData), paysFor("destination token record"),
+			{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: allOfIt, given: "token record"}}}}},
+	50: {name: "Update", nested: updateForms},
+	52: {name: "Verify", nested: map[uint32]*layout{
+		0: {name: "VerifyCreatorV1", accounts: verifies, does: changes("metadata")},
+		1: {name: "VerifyCollectionV1", accounts: verifies, does: verified}}},
+	53: {name: "Unverify", nested: map[uint32]*layout{
+		0: {name: "UnverifyCreatorV1", accounts: unverifies, does: changes("metadata")},
+		1: {name: "UnverifyCollectionV1", accounts: unverifies, does: verified}}},
+}
+
+const (
+	unverifies = "!authority, delegate record or none, metadata, collection mint or none, collection metadata or none" + ofInstructions
+	verifies   = "!authority, delegate record or none, metadata, collection mint or none, collection metadata or none, collection master edition or none" + ofInstructions
+)
+
+var (
+	verified = append(changes("metadata"), ifGiven("collection metadata or none")...)
+	burnsOne = doing{kind: chains.KindBurn, from: "token", asset: "mint", amount: notSaid,
+		with: func(_ *reading, e *effect) { e.Amount = chains.ExactlyUint(1) }}
+)
+
+func freezesFor(by string) []doing {
+	return []doing{{kind: chains.KindFreeze, from: by, account: "account"}}
+}
+
+// tokenDelegates are the roles of those who may do something with a token; the others
+// may change metadata, or print editions.
+var tokenDelegates = map[string]bool{"Sale": true, "Transfer": true, "Utility": true, "Staking": true, "Standard": true, "LockedTransfer": true, "Migration": true}
+
+var delegateRoles = []string{"Collection", "Sale", "Transfer", "Data", "Utility", "Staking", "Standard", "LockedTransfer", "ProgrammableConfig",
+	"AuthorityItem", "DataItem", "CollectionItem", "ProgrammableConfigItem", "PrintDelegate"}
+
+// delegates gives a delegate a role. One of a token is the token account's delegate
+// too; for Utility, the account's close authority goes to the edition.
+var delegates = func() map[uint32]*layout {
+	forms := map[uint32]*layout{}
+	for i, role := range delegateRoles {
+		l := &layout{name: "Delegate" + role + "V1", accounts: delegated}
+		switch {
+		case role == "Standard":
+			l.arguments = []argument{tokens("amount")}
+		case role == "LockedTransfer":
+			l.arguments = []argument{tokens("amount"), key("locked address"), authorizationData}
+		case tokenDelegates[role]:
+			l.arguments = []argument{tokens("amount"), authorizationData}
+		default:
+			l.arguments = []argument{authorizationData}
+		}
+		over := "metadata"
+		if role == "PrintDelegate" {
+			over = "mint"
+		}
+		l.does = []doing{hands(over, "authority", "delegate"), paysFor("delegate record or none")}
+		if tokenDelegates[role] {
+			l.does = []doing{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint", amount: "amount"}, paysFor("token record or none")}
+		}
+		if role == "Utility" {
+			l.does = append(l.does, doing{kind: chains.KindAuthority, account: "token or none", to: "master edition or none", given: "master edition or none"})
+		}
+		forms[uint32(i)] = l
+	}
+	return forms
+}()
+
+// revokes takes a role back. The record's rent goes to the payer.
+var revokes = func() map[uint32]*layout {
+	forms := map[uint32]*layout{}
+	for i, role := range append(append(append([]string{}, delegateRoles[:9]...), "Migration"), delegateRoles[9:]...) {
+		l := &layout{name: "Revoke" + role + "V1", accounts: delegated}
+		l.does = []doing{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"},
+			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native, amount: allOfIt, given: "delegate record or none"}}
+		if tokenDelegates[role] {
+			l.does = []doing{{kind: chains.KindRevoke, from: "token or none", to: "delegate", asset: "mint"}, paysFor("token record or none")}
+		}
+		forms[uint32(i)] = l
+	}
+	return forms
+}()

@@ -1,0 +1,93 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// TestSolanaMetadata: what Metaplex's client for Token Metadata writes is decoded
+// whole, every byte and account of it, but for the instructions that are not. What it
+// does is written down in testdata/solanametadata.txt, which COUNTERSIGN_UPDATE=1
+// writes: the effects, and the hazards.
+func TestSolanaMetadata(t *testing.T) {
+	out, err := testenv.Node(t, "solanametadata.mjs").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := solanaSigners(t)
+	var table strings.Builder
+	seen, blind := 0, []string(nil)
+	for lines := json.NewDecoder(bytes.NewReader(out)); ; seen++ {
+		var c struct {
+			Name, Transaction string
+			Names             map[string]string
+		}
+		if err := lines.Decode(&c); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := solana.Chain{}.Parse(unhexSolana(t, c.Transaction))
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		payer := tx.Effects()[0].From.String()
+		signing, err := chaintest.Ready(tx, payer, keys[payer])
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		effects := signing.Effects()
+		if slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded }) {
+			blind = append(blind, c.Name)
+		}
+		fmt.Fprintf(&table, "%s\n", c.Name)
+		for _, effect := range effects[1:] { // but the fee
+			fmt.Fprintf(&table, "    %s\n", replaceNames(chains.Sentence(effect, nil), c.Names))
+		}
+		for _, hazard := range signing.Hazards() {
+			fmt.Fprintf(&table, "    ! %s\n", replaceNames(hazard.Name+": "+hazard.Detail, c.Names))
+		}
+		var shown bytes.Buffer
+		if err := chains.Render(&shown, tx.Summary().Fields); err != nil {
+			t.Fatal(err)
+		}
+		if text := shown.String(); strings.Contains(text, "trailing data") || strings.Contains(text, "further account") {
+			t.Errorf("%s: not all is read:\n%s", c.Name, text)
+		}
+	}
+	if want := []string{"print", "use"}; !slices.Equal(blind, want) {
+		t.Errorf("not decoded: %v, want %v", blind, want)
+	}
+	t.Logf("%d transactions, %d of them blind", seen, len(blind))
+	const path = "testdata/solanametadata.txt"
+	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
+		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table.String() != string(want) {
+		t.Errorf("%s differs:\n%s", path, table.String())
+	}
+}
+
+func replaceNames(text string, names map[string]string) string {
+	for address, name := range names {
+		text = strings.ReplaceAll(text, address, name)
+	}
+	return text
+}
