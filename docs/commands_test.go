@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 	}
 	bin := t.TempDir()
 	build(t, filepath.Join(bin, "countersign"), "../cmd/countersign")
-	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2} {
+	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3} {
 		t.Run(document, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document, blocks))
 			command.Dir = t.TempDir()
@@ -76,6 +76,8 @@ func session(t *testing.T, document string, atLeast int) string {
 	admin, api := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	out = strings.ReplaceAll(out, ports[0], api)
 	out = strings.ReplaceAll(out, ports[1], admin)
-	out = strings.ReplaceAll(out, "countersign sign ", "countersign sign --yes ") // a reader confirms on the terminal
+	for _, asks := range []string{"sign", "approve"} { // a reader confirms on the terminal
+		out = strings.ReplaceAll(out, "countersign "+asks+" ", "countersign "+asks+" --yes ")
+	}
 	return strings.ReplaceAll(out, "countersign serve ", "countersign serve --listen "+api+" --admin "+admin+" ")
 }
