@@ -127,8 +127,11 @@ func hadNoEffect(err error) bool {
 }
 
 // unavailable wraps what the database said, and leaves our own errors and the
-// caller's context as they are.
+// caller's context as they are. Without an error it returns nil.
 func unavailable(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

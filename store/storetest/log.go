@@ -20,6 +20,7 @@ func runLog(t *testing.T, h Harness) {
 	t.Run("an activity is a leaf", func(t *testing.T) { logsActivities(t, open(t, h)) })
 	t.Run("many at once", func(t *testing.T) { logsAtOnce(t, open(t, h), nil) })
 	t.Run("records from before", func(t *testing.T) { logAdopts(t, open(t, h)) })
+	t.Run("more than one batch", func(t *testing.T) { logsMany(t, open(t, h)) })
 	t.Run("organizations are walls", func(t *testing.T) { logsApart(t, open(t, h)) })
 	if h.Nodes != nil {
 		t.Run("two nodes, one log", func(t *testing.T) {
@@ -161,6 +162,29 @@ func logAdopts(t *testing.T, b *bench) {
 	}
 	b.noError(b.Complete(t.Context(), b.lease("next"), b.logged("next"), nil))
 	b.audit(bodies + 1)
+}
+
+// logsMany appends more leaves in one call than a store may send at a time, and then one
+// more, which comes after them.
+func logsMany(t *testing.T, b *bench) {
+	log := b.Store.(store.Log)
+	const leaves = 10_001
+	entries := make([]store.LogEntry, leaves)
+	want := translog.Head{}
+	for i := range entries {
+		entries[i] = store.LogEntry{ID: fmt.Sprint(i), Leaf: fmt.Appendf(nil, "leaf %d", i)}
+		want.Append(entries[i].Leaf)
+	}
+	for i, batch := range [][]store.LogEntry{entries, {{ID: "last", Leaf: []byte("last")}}} {
+		index, err := log.AppendLeaves(t.Context(), organization, int64(i)*leaves, batch)
+		if err != nil || index != int64(i)*leaves {
+			t.Errorf("%d leaves begin at %d, %v", len(batch), index, err)
+		}
+	}
+	want.Append([]byte("last"))
+	if head, err := log.LogHead(t.Context(), organization); err != nil || head.Tree() != want.Tree() {
+		t.Errorf("the log is %v, %v: want %v", head.Tree(), err, want.Tree())
+	}
 }
 
 func logsApart(t *testing.T, b *bench) {
