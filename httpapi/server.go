@@ -35,8 +35,8 @@ func NewServer(handler http.Handler) *http.Server {
 	}
 }
 
-// readyTimeout is how long the engine may take to say that it is ready.
-const readyTimeout = 2 * time.Second
+// ReadyTimeout is how long the engine may take to say that it is ready.
+const ReadyTimeout = 2 * time.Second
 
 // Admin returns a handler for the address of those who run the server:
 // /healthz answers 200 as long as the process does, /readyz 200 while a request
@@ -50,7 +50,7 @@ func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 		write(w, http.StatusOK, []byte(`{"status":"ok"}`))
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+		ctx, cancel := context.WithTimeout(r.Context(), ReadyTimeout)
 		defer cancel()
 		if err := engine.Ready(ctx); err != nil {
 			write(w, http.StatusServiceUnavailable, unavailable(err))

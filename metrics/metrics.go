@@ -10,7 +10,7 @@
 //	countersign_request_duration_seconds{operation}          histogram, of all of a request
 //	countersign_perform_duration_seconds{operation}          histogram, of signing or delivering
 //
-// and those that Describe and WatchKeys add.
+// and those that Describe, WatchKeys and WatchReady add.
 //
 // The outcome is completed, repeated (answered from the record) or the reason
 // of the refusal. No label comes from a request: a stranger cannot make series.
@@ -120,6 +120,22 @@ func (m *Metrics) WatchKeys(skipped, extractable func() int) {
 	m.registry.MustRegister(
 		gauge("countersign_skipped_keys", "Keys that are in the keystore and not used: the log says why.", skipped),
 		gauge("countersign_extractable_keys", "Keys in use that can be taken out of the HSM.", extractable))
+}
+
+// WatchReady adds
+//
+//	countersign_ready    1 if a request could be carried out now, or else 0
+//
+// Ready is called at each scrape. WatchReady may be called once.
+func (m *Metrics) WatchReady(ready func() bool) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "countersign_ready", Help: "1 if a request could be carried out now, or else 0.",
+	}, func() float64 {
+		if ready() {
+			return 1
+		}
+		return 0
+	}))
 }
 
 // Handler serves the metrics.

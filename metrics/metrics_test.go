@@ -60,6 +60,21 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestWatchReady asks at each scrape.
+func TestWatchReady(t *testing.T) {
+	seen := metrics.New()
+	ready := false
+	seen.WatchReady(func() bool { return ready })
+	for _, want := range []string{"countersign_ready 0\n", "countersign_ready 1\n"} {
+		answer := httptest.NewRecorder()
+		seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+		if text := answer.Body.String(); !strings.Contains(text, want) {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+		ready = true
+	}
+}
+
 // TestWatchKeys counts at each scrape.
 func TestWatchKeys(t *testing.T) {
 	seen := metrics.New()

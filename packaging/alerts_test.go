@@ -16,8 +16,9 @@ import (
 	"github.com/countersign-dev/countersign/metrics"
 )
 
-// outcomes are the reasons that alerts may name.
+// outcomes are what queries may name: "completed", "repeated", and reasons.
 var outcomes = []activity.Reason{
+	"completed", "repeated",
 	activity.ReasonInternal, activity.ReasonUnavailable, activity.ReasonHazardNotAllowed, activity.ReasonNotAuthorized,
 	activity.ReasonSignatureInvalid, activity.ReasonInvalidTime, activity.ReasonRateLimitExceeded, activity.ReasonMaxOTPInitiated,
 }
@@ -28,15 +29,57 @@ func servedMetrics(t *testing.T) string {
 	seen := metrics.New()
 	seen.Describe("1", "2", "3", func() time.Time { return time.Unix(1, 0) })
 	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
+	seen.WatchReady(func() bool { return true })
 	seen.Observe(countersign.Observation{Operation: "sign_transaction", Performed: 1})
 	answer := httptest.NewRecorder()
 	seen.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	return answer.Body.String()
 }
 
-// TestAlertsNameMetricsThatExist: a rule over a series that is not there never
-// fires.
-func TestAlertsNameMetricsThatExist(t *testing.T) {
+var (
+	querySeries   = regexp.MustCompile(`\b(?:countersign|process)_[a-z_]+`)
+	queryGroups   = regexp.MustCompile(`\b(?:by|on) \(([a-z, ]+)\)`)
+	queryLabels   = regexp.MustCompile(`([a-z]+)[=!]~?"`)
+	queryOutcomes = regexp.MustCompile(`outcome[=!]~?"([A-Za-z_|]+)"`)
+)
+
+// checkQuery expects that the series, labels and outcomes that a query names exist.
+func checkQuery(t *testing.T, where, query, served string) {
+	t.Helper()
+	names := querySeries.FindAllString(query, -1)
+	if len(names) == 0 {
+		t.Errorf("%s: no series in %s", where, query)
+	}
+	for _, name := range names {
+		if !regexp.MustCompile(`(?m)^` + name + `[{ ]`).MatchString(served) {
+			t.Errorf("%s: there is no series %s", where, name)
+		}
+	}
+	var labels []string
+	for _, match := range queryGroups.FindAllStringSubmatch(query, -1) {
+		labels = append(labels, strings.Split(match[1], ", ")...)
+	}
+	for _, match := range queryLabels.FindAllStringSubmatch(query, -1) {
+		labels = append(labels, match[1])
+	}
+	for _, label := range labels {
+		if label != "instance" && !strings.Contains(served, label+`="`) { // instance is Prometheus's own
+			t.Errorf("%s: there is no label %s", where, label)
+		}
+	}
+	for _, match := range queryOutcomes.FindAllStringSubmatch(query, -1) {
+		for outcome := range strings.SplitSeq(match[1], "|") {
+			if !slices.Contains(outcomes, activity.Reason(outcome)) {
+				t.Errorf("%s: there is no outcome %s", where, outcome)
+			}
+		}
+	}
+}
+
+// TestAlerts: a rule over a series, a label or an outcome that is not there never
+// fires. What operations.md says to alert on has a rule, and each rule is said there;
+// so is each series.
+func TestAlerts(t *testing.T) {
 	content, err := os.ReadFile("alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -46,30 +89,42 @@ func TestAlertsNameMetricsThatExist(t *testing.T) {
 			Rules []struct {
 				Alert, Expr string
 				Labels      map[string]string
+				Annotations map[string]string
 			}
 		}
 	}
 	if err := yaml.Unmarshal(content, &file); err != nil || len(file.Groups) != 1 {
 		t.Fatalf("%v", err)
 	}
+	manual, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	served := servedMetrics(t)
-	series, named := regexp.MustCompile(`countersign_[a-z_]+`), regexp.MustCompile(`outcome=~?"([A-Z_|]+)"`)
+	said := map[string]bool{} // what the manual has to name for the rules
 	for _, rule := range file.Groups[0].Rules {
-		names := series.FindAllString(rule.Expr, -1)
-		if len(names) == 0 || rule.Labels["severity"] == "" {
-			t.Errorf("%s: no series, or no severity", rule.Alert)
+		checkQuery(t, rule.Alert, rule.Expr, served)
+		if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" {
+			t.Errorf("%s: no severity, or no summary", rule.Alert)
 		}
-		for _, name := range names {
-			if !regexp.MustCompile(`(?m)^` + name + `[{ ]`).MatchString(served) {
-				t.Errorf("%s: there is no series %s", rule.Alert, name)
-			}
+		said[rule.Alert] = true
+	}
+	for _, match := range regexp.MustCompile("`(Countersign[A-Za-z]+)`").FindAllSubmatch(manual, -1) {
+		if !said[string(match[1])] {
+			t.Errorf("operations.md names the alert %s: it has no rule, or is named twice", match[1])
 		}
-		for _, match := range named.FindAllStringSubmatch(rule.Expr, -1) {
-			for outcome := range strings.SplitSeq(match[1], "|") {
-				if !slices.Contains(outcomes, activity.Reason(outcome)) {
-					t.Errorf("%s: there is no outcome %s", rule.Alert, outcome)
-				}
-			}
+		delete(said, string(match[1]))
+	}
+	for name := range said {
+		t.Errorf("operations.md does not say what %s means", name)
+	}
+	shown := regexp.MustCompile(`(?m)^# TYPE (countersign_[a-z_]+) `).FindAllStringSubmatch(served, -1)
+	for _, match := range shown {
+		if !strings.Contains(string(manual), "| `"+match[1]+"` |") {
+			t.Errorf("operations.md does not list %s", match[1])
 		}
+	}
+	if listed := regexp.MustCompile("(?m)^\\| `countersign_[a-z_]+` \\|").FindAll(manual, -1); len(listed) != len(shown) {
+		t.Errorf("operations.md lists %d series, and %d are served", len(listed), len(shown))
 	}
 }

@@ -141,6 +141,11 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	info, _ := debug.ReadBuildInfo()
 	build := versionOf(info)
 	seen.Describe(build.Version, build.Commit, build.Go, changing.expiry)
+	seen.WatchReady(func() bool {
+		ctx, cancel := context.WithTimeout(cmd.Context(), httpapi.ReadyTimeout)
+		defer cancel()
+		return engine.Ready(ctx) == nil
+	})
 	admin := httpapi.NewServer(c.unlessDraining(httpapi.Admin(engine, seen.Handler())))
 	return c.serve(cmd, at, api, admin, reloads, &changing)
 }
