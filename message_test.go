@@ -143,50 +143,6 @@ func TestPayloadsAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestHashesAreRefused: each form of a hash in disguise, and of a double reading,
-// with what to send instead.
-func TestHashesAreRefused(t *testing.T) {
-	f := enginetest.New(t, withHazards(countersign.AllHazards))
-	hash := strings.Repeat("ab", 32)
-	for _, test := range []struct{ name, text, encoding, hash, cure string }{
-		{"hash", hash, encodingHex, hashNone, "PAYLOAD_ENCODING_EIP712"},
-		{"hash with 0x", "0x" + hash, encodingHex, hashNone, "PAYLOAD_ENCODING_EIP712"},
-		{"hash as text", hash, encodingText, hashNone, "PAYLOAD_ENCODING_EIP712"},
-		{"preimage of no hash", hex.EncodeToString([]byte(greeting)), encodingHex, hashNone, "preimage of a personal message"},
-		{"double hash", hash, encodingHex, hashKeccak, "what was hashed first"},
-		{"typed data by its hashes", "1901" + hash + hash, encodingHex, hashKeccak, "send the typed data as JSON"},
-		{"RLP", enginetest.Unsigned, encodingHex, hashKeccak, "sign_transaction"},
-		{"legacy RLP", enginetest.Hazardous, encodingHex, hashKeccak, "sign_transaction"},
-		{"Tempo RLP", "76c0", encodingHex, hashKeccak, "sign_transaction"},
-		{"authorization by its preimage", "05d70194" + strings.Repeat("aa", 20) + "80", encodingHex, hashKeccak, encodingAuthorization},
-		{"text without a prefix", "hello", encodingText, hashKeccak, "send the preimage"},
-		{"another version byte", "19ff", encodingHex, hashKeccak, "the preimage is expected"},
-		{"SHA-256 of a hash", hash, encodingHex, hashSHA256, "raw_data"},
-		{"SHA-256 of a Bitcoin preimage", "02000000" + hash, encodingHex, hashSHA256, "raw_data"},
-		{"hash for Ed25519", hash, encodingHex, hashNotApplicable, "like a hash"},
-		{"message of another header", "ff" + hex.EncodeToString([]byte("solana offchain")) + "02", encodingHex, hashNotApplicable, "versions 0 and 1"},
-		{"cut message of a transaction", "80010001", encodingHex, hashNotApplicable, "as a transaction"},
-		{"typed data to be hashed", permitText, encodingTyped, hashKeccak, "PAYLOAD_ENCODING_EIP712 goes with"},
-		{"unknown encoding", "00", "PAYLOAD_ENCODING_BASE64", hashNone, "use PAYLOAD_ENCODING_HEXADECIMAL"},
-		{"unknown hash", "00", encodingHex, "HASH_FUNCTION_MD5", "use HASH_FUNCTION_KECCAK256"},
-		{"not hex", "zz", encodingHex, hashKeccak, "hex is expected"},
-		{"empty", "", encodingText, hashKeccak, "empty"},
-	} {
-		for _, signWith := range []string{enginetest.Address, "key-1", "key-2"} {
-			intent := payload(test.text, test.encoding, test.hash)
-			intent.SignWith = signWith
-			_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, intent)
-			refused, ok := errors.AsType[*activity.Error](err)
-			if !ok || refused.Reason != activity.ReasonInvalidTransaction || refused.Field != "payload" || !strings.Contains(refused.Message, test.cure) {
-				t.Errorf("%s, %s: %v, want the cure %q", test.name, signWith, err, test.cure)
-			}
-		}
-	}
-	if made := f.Signing.Signatures.Load(); made != 0 {
-		t.Errorf("%d signatures", made)
-	}
-}
-
 // TestMessageHazardsAreRefused: and allowed by name.
 func TestMessageHazardsAreRefused(t *testing.T) {
 	unknown := strings.NewReplacer(`"Permit"`, `"Mystery"`).Replace(permitText)

@@ -61,7 +61,7 @@ func (r Reader) Read(payload string, encoding Encoding, hash HashFunction) (chai
 	case encoding == EncodingAuthorization && hash == HashNone:
 		return r.of(ethereum.Name, func() (chains.Transaction, error) { return delegation.Parse([]byte(payload)) })
 	case encoding == EncodingEIP712, encoding == EncodingAuthorization:
-		return nil, refuse("hash function %q: %s goes with %s, the hash is made here", short(string(hash)), encoding, HashNone)
+		return nil, refuse("hash function %q: %s goes with %s, for the engine hashes it", short(string(hash)), encoding, HashNone)
 	case encoding != EncodingHex && encoding != EncodingText:
 		return nil, refuse("encoding %q: use %s, %s, %s or %s", short(string(encoding)), EncodingHex, EncodingText, EncodingEIP712, EncodingAuthorization)
 	}
@@ -108,21 +108,31 @@ func (r Reader) of(name string, read func() (chains.Transaction, error)) (chains
 	return tx, nil
 }
 
-// keccak reads the preimages of personal messages.
+// keccak reads the preimages of personal messages. What is like a hash is said to be
+// one, although a hash may begin with any byte.
 func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
+	personalOf := func(name string) (chains.Transaction, error) {
+		return r.of(name, func() (chains.Transaction, error) { return personal.Parse(raw) })
+	}
 	switch {
+	case bytes.HasPrefix(raw, []byte(personal.TronPrefix)):
+		return personalOf(tron.Name)
+	case bytes.HasPrefix(raw, []byte(personal.EthereumPrefix)), bytes.HasPrefix(raw, []byte{0x19, 0x00}):
+		return personalOf(ethereum.Name)
+	case len(raw) == 32:
+		return nil, refuse("32 bytes to be hashed once more: what was hashed first cannot be read; %s", cure)
 	case bytes.HasPrefix(raw, []byte{0x19, 0x01}):
 		return nil, refuse("19 01 and two hashes hide what is signed: send the typed data as JSON with %s and %s", EncodingEIP712, HashNone)
-	case bytes.HasPrefix(raw, []byte(personal.TronPrefix)):
-		return r.of(tron.Name, func() (chains.Transaction, error) { return personal.Parse(raw) })
 	case raw[0] == 0x19:
-		return r.of(ethereum.Name, func() (chains.Transaction, error) { return personal.Parse(raw) })
+		return personalOf(ethereum.Name)
 	case raw[0] == 0x05:
 		return nil, refuse("05 begins an authorization of EIP-7702: send it as JSON with %s and %s", EncodingAuthorization, HashNone)
+	case solanamsg.IsOffchain(raw):
+		return nil, refuse("an off-chain message of Solana is signed as it is: send it with %s", HashNotApplicable)
 	case raw[0] >= 0xc0 || raw[0] <= 0x04 || raw[0] == 0x76 || raw[0] == 0x78:
 		return nil, refuse("this reads as the start of a transaction: send it to sign_transaction")
-	case len(raw) == 32:
-		return nil, refuse("32 bytes to be hashed once more: what was hashed first is not known; %s", cure)
+	case raw[0] == '{':
+		return nil, refuse("JSON text is not hashed as it is: send typed data with %s and %s", EncodingEIP712, HashNone)
 	}
 	return nil, refuse(`a message without its prefix: send the preimage, 19 "Ethereum Signed Message:\n", the decimal length in bytes, and the message`)
 }
@@ -131,11 +141,17 @@ func (r Reader) keccak(raw []byte) (chains.Transaction, error) {
 func (r Reader) sha256(raw []byte) (chains.Transaction, error) {
 	chain, ok := r.Chain(tron.Name).(messageParser)
 	if !ok {
-		return nil, refuse("this engine does not sign for %s, whose raw_data is all that is signed over SHA-256", tron.Name)
+		return nil, refuse("this engine does not sign for %s, and only raw_data of its transactions is signed over SHA-256", tron.Name)
+	}
+	switch {
+	case isPreimage(raw):
+		return nil, refuseOtherHash()
+	case len(raw) == 32:
+		return nil, refuse("32 bytes to be hashed once more: what was hashed first cannot be read; %s", cure)
 	}
 	tx, err := chain.ParseMessage(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: raw_data of a Tron transaction is all that is signed over SHA-256: %w", Name, err)
+		return nil, fmt.Errorf("%s: only raw_data of a Tron transaction is signed over SHA-256: %w", Name, err)
 	}
 	return asPayload{tx}, nil
 }
@@ -150,8 +166,11 @@ func (r Reader) ed25519(raw []byte) (chains.Transaction, error) {
 		if solanamsg.IsRawText(raw) {
 			return solanamsg.ParseRaw(raw)
 		}
-		if len(raw) == 32 {
-			return nil, refuse("32 bytes, like a hash: what was hashed is not known; send an off-chain message or the message of a transaction")
+		switch {
+		case isPreimage(raw):
+			return nil, refuseOtherHash()
+		case len(raw) == 32:
+			return nil, refuse("32 bytes, like a hash: what was hashed cannot be read; send an off-chain message or the message of a transaction")
 		}
 		chain, ok := r.Chain(solana.Name).(messageParser)
 		if !ok {
@@ -171,19 +190,32 @@ type messageParser interface {
 	ParseMessage(message []byte) (chains.Transaction, error)
 }
 
+// isPreimage reports whether bytes begin as the preimage of a personal message does.
+func isPreimage(raw []byte) bool {
+	return bytes.HasPrefix(raw, []byte(personal.EthereumPrefix)) || bytes.HasPrefix(raw, []byte(personal.TronPrefix))
+}
+
+// refuseOtherHash refuses the preimage of a personal message with another hash function
+// than its own.
+func refuseOtherHash() error {
+	return refuse("the preimage of a personal message is signed over Keccak-256: send it with %s", HashKeccak256)
+}
+
 const cure = "send typed data with PAYLOAD_ENCODING_EIP712, or the preimage of a personal message with HASH_FUNCTION_KECCAK256"
 
 // refuseHash refuses what would be signed as it is.
 func refuseHash(raw []byte) error {
 	switch {
+	case isPreimage(raw):
+		return refuseOtherHash()
 	case len(raw) == 32:
-		return refuse("32 bytes to be signed as they are are a hash, and nothing is signed that cannot be read: %s, or a transaction to sign_transaction", cure)
+		return refuse("32 bytes to be signed as they are: that is a hash, and what was hashed cannot be read; %s, or a transaction to sign_transaction", cure)
 	case len(raw) == 64:
 		if half, err := hex.DecodeString(string(raw)); err == nil && len(half) == 32 {
-			return refuse("64 hex digits are a hash, and nothing is signed that cannot be read: %s", cure)
+			return refuse("64 hex digits: that is a hash, and what was hashed cannot be read; %s", cure)
 		}
 	}
-	return refuse("%s signs a hash that was made elsewhere: %s", HashNone, cure)
+	return refuse("%s signs a hash that was made elsewhere, and what was hashed cannot be read; %s", HashNone, cure)
 }
 
 func refuse(format string, args ...any) error {

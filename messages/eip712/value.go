@@ -47,7 +47,7 @@ func readStruct(n *node, of *structType, path string) (Value, error) {
 	v := Value{Type: of.name, of: &of.itself}
 	of.used = true
 	if n.kind != '{' {
-		return v, malformed(path, n.at, "an object is expected, a %s", of.name)
+		return v, malformed(path, n.at, "an object is expected for %s", of.name)
 	}
 	for i := range n.members {
 		if name := n.members[i].name; !of.has(name) {
@@ -87,7 +87,7 @@ func readArrays(n *node, of *memberType, spec, path string) (Value, error) {
 	}
 	v := Value{Type: spec, of: of}
 	if n.kind != '[' {
-		return v, malformed(path, n.at, "an array is expected, a %s", spec)
+		return v, malformed(path, n.at, "an array is expected for %s", spec)
 	}
 	if of.length >= 0 && len(n.list) != of.length {
 		return v, malformed(path, n.at, "%d elements, %s has %d", len(n.list), spec, of.length)
@@ -116,7 +116,7 @@ func readPlain(n *node, of *memberType, spec, path string) (Value, error) {
 		return v, expect(n, path, "true or false", 't', 'f')
 	case kindString:
 		v.Text = n.text
-		return v, expect(n, path, "a text", '"')
+		return v, expect(n, path, "text", '"')
 	case kindUint, kindInt:
 		return v, v.readInteger(n, path)
 	}
@@ -133,13 +133,13 @@ func expect(n *node, path, what string, kinds ...jsontext.Kind) error {
 // readBytes reads bytes, bytesN and address.
 func (v *Value) readBytes(n *node, path string) error {
 	if n.kind != '"' {
-		return malformed(path, n.at, "a text of 0x and hex digits, a %s is expected", v.Type)
+		return malformed(path, n.at, "text of 0x and hex digits is expected for %s", v.Type)
 	}
 	digits, ok := strings.CutPrefix(n.text, "0x")
 	raw, err := hex.DecodeString(digits)
 	switch {
 	case !ok:
-		return malformed(path, n.at, "0x is missing in front of a %s", v.Type)
+		return malformed(path, n.at, "0x is missing in front of %s", v.Type)
 	case len(digits)%2 != 0:
 		return malformed(path, n.at, "an odd number of hex digits")
 	case err != nil:
@@ -175,7 +175,7 @@ const maxExact = 1<<53 - 1
 // hex number.
 func (v *Value) readInteger(n *node, path string) error {
 	if n.kind != '0' && n.kind != '"' {
-		return malformed(path, n.at, "an integer, a %s is expected", v.Type)
+		return malformed(path, n.at, "an integer is expected for %s", v.Type)
 	}
 	value, ok := parseInteger(n.text, n.kind == '"')
 	switch {

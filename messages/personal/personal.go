@@ -87,7 +87,7 @@ func parseText(chain string, preimage []byte, at int) (chains.Transaction, error
 			return newText(chain, preimage, at+digits)
 		}
 	}
-	return nil, statement.Malformed(Name, "length", at, "the decimal number of bytes of the message is expected behind the prefix")
+	return nil, statement.Malformed(Name, "length", at, "the decimal number of bytes that follow is expected behind the prefix")
 }
 
 // text is a message that a person reads.
@@ -150,12 +150,7 @@ func (t *text) hazards(_ []chains.Effect, signer chains.Party) (found []chains.H
 	add := func(name, format string, args ...any) {
 		found = append(found, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)}.OnEffect(0))
 	}
-	if t.hash != "" {
-		add(HazardHashLike, "%s", t.hash)
-	}
-	if chain := transactionLike(t.message); chain != "" {
-		add(HazardTransactionLike, "the message reads as a transaction of %s: have it signed as one", chain)
-	}
+	found = TextHazards(t.message)
 	switch {
 	case t.signIn != nil:
 		if problem := t.signIn.Problem(signer); problem != "" {
@@ -163,6 +158,19 @@ func (t *text) hazards(_ []chains.Effect, signer chains.Party) (found []chains.H
 		}
 	case t.chain == ethereum.Name && AsksToSignIn(t.message):
 		add(HazardForeignSignIn, UnreadSignIn, "EIP-4361")
+	}
+	return found
+}
+
+// TextHazards returns the hazards of a text as such, whatever stands around it: that
+// it is like a hash, or reads as a transaction.
+func TextHazards(text []byte) (found []chains.Hazard) {
+	if problem := statement.HashLike(text); problem != "" {
+		found = append(found, chains.Hazard{Name: HazardHashLike, Detail: problem}.OnEffect(0))
+	}
+	if chain := transactionLike(text); chain != "" {
+		found = append(found, chains.Hazard{Name: HazardTransactionLike,
+			Detail: fmt.Sprintf("the message reads as a transaction of %s: have it signed as one", chain)}.OnEffect(0))
 	}
 	return found
 }

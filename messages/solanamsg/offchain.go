@@ -77,7 +77,7 @@ func ParseOffchain(raw []byte) (chains.Transaction, error) {
 	case 1:
 		err = m.readV1(raw, len(SigningDomain)+1)
 	default:
-		err = malformed("version", len(SigningDomain), "%d: versions 0 and 1 are read", m.version)
+		err = malformed("version", len(SigningDomain), "version %d is not known: versions 0 and 1 are read", m.version)
 	}
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 		Chain: solana.Name, Fields: fields, Bytes: raw,
 		Effects: []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
 			Function: "off-chain message", Args: args, Path: "message"}},
-		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard { return textHazards(m.text) },
+		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard { return personal.TextHazards(m.text) },
 	}
 	return &named{message.Transaction(), m.signers}
 }
@@ -184,13 +184,6 @@ func applicationText(domain []byte) string {
 		return text
 	}
 	return "0x" + hex.EncodeToString(domain)
-}
-
-func textHazards(text []byte) []chains.Hazard {
-	if problem := statement.HashLike(text); problem != "" {
-		return []chains.Hazard{chains.Hazard{Name: personal.HazardHashLike, Detail: problem}.OnEffect(0)}
-	}
-	return nil
 }
 
 func malformed(field string, at int, format string, args ...any) error {

@@ -41,7 +41,7 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 }
 
 func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chains.Hazard {
-	found := textHazards(raw)
+	found := personal.TextHazards(raw)
 	if signIn == nil {
 		if personal.AsksToSignIn(raw) {
 			found = append(found, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: fmt.Sprintf(personal.UnreadSignIn, "SIWS")}.OnEffect(0))

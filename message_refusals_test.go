@@ -1,0 +1,149 @@
+package countersign_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+)
+
+// refusedPayload is a payload that is refused, or that is refused unless its hazards
+// are allowed, and what the answer says.
+type refusedPayload struct {
+	name, text, encoding, hash string
+	signWith                   string   // the key of the tests if it is empty
+	hazards                    []string // that have to be allowed; nil if nothing helps
+}
+
+// merkleRoot is typed data that has one bytes32 and nothing else.
+const merkleRoot = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],"Bulk":[{"name":"root","type":"bytes32"}]},` +
+	`"primaryType":"Bulk","domain":{"name":"Seaport","chainId":1,"verifyingContract":"0x0000000000000068f116a894984e2db1123eb395"},"message":{"root":"0xabababababababababababababababababababababababababababababababab"}}`
+
+func personalHex(message string) string {
+	return hex.EncodeToString(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(message), message))
+}
+
+// refusedPayloads are the refusals of docs/messages.md, in its order: hashes in
+// disguise, double readings, and what no reader takes.
+func refusedPayloads() []refusedPayload {
+	hash := strings.Repeat("ab", 32)
+	solanaTransfer := transferMessage([]byte(strings.Repeat("\x01", 32)))
+	offchain := "ff" + hex.EncodeToString([]byte("solana offchain"))
+	return []refusedPayload{
+		{name: "a hash", text: hash, encoding: encodingHex, hash: hashNone},
+		{name: "a hash, with 0x", text: "0x" + hash, encoding: encodingHex, hash: hashNone},
+		{name: "a hash, as text", text: hash, encoding: encodingText, hash: hashNone},
+		{name: "a personal message, to be signed as it is", text: personalHex("hello"), encoding: encodingHex, hash: hashNone},
+		{name: "anything else to be signed as it is", text: "hello", encoding: encodingText, hash: hashNone},
+		{name: "a hash, to be hashed by Keccak-256", text: hash, encoding: encodingHex, hash: hashKeccak},
+		{name: "a hash, to be hashed by SHA-256", text: hash, encoding: encodingHex, hash: hashSHA256},
+		{name: "a hash, for Ed25519", text: hash, encoding: encodingHex, hash: hashNotApplicable, signWith: "key-2"},
+		{name: "`19 01` and two hashes", text: "1901" + hash + hash, encoding: encodingHex, hash: hashKeccak},
+		{name: "a hash as a personal message", text: personalHex(strings.Repeat("\xab", 32)), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/hash-like"}},
+		{name: "64 hex digits as a personal message", text: personalHex("0x" + hash), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/hash-like"}},
+		{name: "64 hex digits as a text for Solana", text: hash, encoding: encodingText, hash: hashNotApplicable, signWith: "key-2", hazards: []string{"message/hash-like", "solana/raw-message"}},
+		{name: "typed data that is one hash, such as a Merkle root", text: merkleRoot, encoding: encodingTyped, hash: hashNone, hazards: []string{"eip712/hidden-contents", "eip712/unknown-type"}},
+		{name: "data for a validator (`19 00`)", text: "1900" + strings.Repeat("ab", 30), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/validator-data"}},
+
+		{name: "an Ethereum transaction, typed", text: enginetest.Unsigned, encoding: encodingHex, hash: hashKeccak},
+		{name: "an Ethereum transaction, legacy", text: enginetest.Hazardous, encoding: encodingHex, hash: hashKeccak},
+		{name: "a Tempo transaction", text: "76c0", encoding: encodingHex, hash: hashKeccak},
+		{name: "a transaction in hex as a personal message", text: personalHex(enginetest.Unsigned), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/transaction-like"}},
+		{name: "a transaction in base64 as a personal message", text: personalHex(base64.StdEncoding.EncodeToString(solanaTransfer)), encoding: encodingHex, hash: hashKeccak, hazards: []string{"message/transaction-like"}},
+		{name: "a transaction in base64 as a text for Solana", text: base64.StdEncoding.EncodeToString(solanaTransfer), encoding: encodingText, hash: hashNotApplicable, signWith: "key-2", hazards: []string{"message/transaction-like", "solana/raw-message"}},
+		{name: "an authorization by its preimage (`05…`)", text: "05d70194" + strings.Repeat("aa", 20) + "80", encoding: encodingHex, hash: hashKeccak},
+		{name: "a message of a Solana transaction, cut off", text: hex.EncodeToString(solanaTransfer[:100]), encoding: encodingHex, hash: hashNotApplicable, signWith: "key-2"},
+		{name: "a Bitcoin transaction, to be hashed by SHA-256", text: "02000000" + hash, encoding: encodingHex, hash: hashSHA256},
+		{name: "an off-chain message of Solana, to be hashed", text: offchain + "01", encoding: encodingHex, hash: hashKeccak},
+		{name: "a personal message, for Ed25519", text: personalHex("hello"), encoding: encodingHex, hash: hashNotApplicable, signWith: "key-2"},
+		{name: "a personal message, to be hashed by SHA-256", text: personalHex("hello"), encoding: encodingHex, hash: hashSHA256},
+		{name: "typed data as a text", text: permitText, encoding: encodingText, hash: hashKeccak},
+		{name: "typed data, to be hashed by the caller's hash function", text: permitText, encoding: encodingTyped, hash: hashKeccak},
+
+		{name: "a personal message without its prefix", text: "hello", encoding: encodingText, hash: hashKeccak},
+		{name: "a personal message of another length than its prefix says", text: "\x19Ethereum Signed Message:\n6hello", encoding: encodingText, hash: hashKeccak},
+		{name: "another version byte behind `19`", text: "19ff", encoding: encodingHex, hash: hashKeccak},
+		{name: "a personal message that cannot be shown", text: personalHex("pay\u202eme"), encoding: encodingHex, hash: hashKeccak},
+		{name: "an off-chain message of another version", text: offchain + "02", encoding: encodingHex, hash: hashNotApplicable, signWith: "key-2"},
+		{name: "a text for Solana without a header", text: "hello", encoding: encodingText, hash: hashNotApplicable, signWith: "key-2", hazards: []string{"solana/raw-message"}},
+		{name: "typed data without `EIP712Domain`", text: strings.Replace(permitText, `"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],`, "", 1), encoding: encodingTyped, hash: hashNone},
+		{name: "another encoding", text: "00", encoding: "PAYLOAD_ENCODING_BASE64", hash: hashNone},
+		{name: "another hash function", text: "00", encoding: encodingHex, hash: "HASH_FUNCTION_MD5"},
+		{name: "hex that is none", text: "zz", encoding: encodingHex, hash: hashKeccak},
+	}
+}
+
+// TestRefusals submits each refusal of docs/messages.md: the answer says what to send
+// instead, nothing is signed, and what is a hazard is signed once it is allowed. What
+// is no hazard is refused although every hazard is allowed, and for every key.
+func TestRefusals(t *testing.T) {
+	strict, lax := enginetest.New(t), enginetest.New(t, withHazards(countersign.AllHazards))
+	page, err := os.ReadFile("docs/messages.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	for _, one := range refusedPayloads() {
+		intent := payload(one.text, one.encoding, one.hash)
+		if one.signWith != "" {
+			intent.SignWith = one.signWith
+		}
+		answer := one.refusedBy(t, strict, intent)
+		if one.hazards == nil {
+			for _, signWith := range []string{enginetest.Address, "key-1", "key-2"} {
+				intent.SignWith = signWith
+				if other := one.refusedBy(t, lax, intent); other != answer {
+					t.Errorf("%s: %s answers %s, not %s", one.name, signWith, other, answer)
+				}
+			}
+		} else if _, err := submitMessage(t, enginetest.New(t, withHazards(one.hazards...)), intent); err != nil {
+			t.Errorf("%s: %v are allowed: %v", one.name, one.hazards, err)
+		}
+		fmt.Fprintf(&table, "| %s | %s |\n", one.name, strings.ReplaceAll(answer, "|", `\|`))
+	}
+	if !strings.Contains(string(page), table.String()) {
+		t.Errorf("docs/messages.md has another table. It should be\n%s", table.String())
+	}
+	if made := strict.Signing.Signatures.Load() + lax.Signing.Signatures.Load(); made != 0 {
+		t.Errorf("%d signatures", made)
+	}
+}
+
+// refusedBy submits the payload and returns the answer, of the reason that is due and
+// about the payload.
+func (r *refusedPayload) refusedBy(t *testing.T, f *enginetest.Fixture, intent activity.SignMessageIntent) string {
+	t.Helper()
+	reason := activity.ReasonInvalidTransaction
+	if r.hazards != nil {
+		reason = activity.ReasonHazardNotAllowed
+	}
+	_, err := submitMessage(t, f, intent)
+	refused := refusal(t, err, reason, "")
+	for _, name := range r.hazards {
+		if !strings.Contains(refused.Message, name) {
+			t.Errorf("%s: %s is not named: %v", r.name, name, err)
+		}
+	}
+	if refused.Field != "payload" {
+		t.Errorf("%s: about %s", r.name, refused.Field)
+	}
+	return refused.Message
+}
+
+// TestEveryHash: a hash is said to be one whatever byte it begins with.
+func TestEveryHash(t *testing.T) {
+	f := enginetest.New(t, withHazards(countersign.AllHazards))
+	for first := range 256 {
+		text := fmt.Sprintf("%02x%s", first, strings.Repeat("cd", 31))
+		for _, hash := range []string{hashNone, hashKeccak, hashSHA256, hashNotApplicable} {
+			_, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, payload(text, encodingHex, hash))
+			refusal(t, err, activity.ReasonInvalidTransaction, "32 bytes")
+		}
+	}
+}
