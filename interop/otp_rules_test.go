@@ -127,9 +127,9 @@ var codeRules = []otpRule{
 	{"six digits", map[string]any{"alphanumeric": false, "otpLength": 6}, 0, `\n    [0-9]{6}\n`},
 	{"alphanumeric in quotes", email("alphanumeric", "false"), 3, "alphanumeric"},
 
-	{"default expiration", nil, 0, `good for 5 minutes`},
-	{"1 s", email("expirationSeconds", "1"), 0, `good for 1 minutes`},
-	{"600 s", email("expirationSeconds", "600"), 0, `good for 10 minutes`},
+	{"default expiration", nil, 0, `expires in 5 minutes`},
+	{"1 s", email("expirationSeconds", "1"), 0, `expires in 1 minutes`},
+	{"600 s", email("expirationSeconds", "600"), 0, `expires in 10 minutes`},
 	{"601 s", email("expirationSeconds", "601"), 3, "expirationSeconds: 601 is out of bounds"},
 	{"0 s", email("expirationSeconds", "0"), 3, "expirationSeconds: 0 is out of bounds"},
 	{"-1 s", email("expirationSeconds", "-1"), 3, "expirationSeconds: whole seconds as a decimal string"},

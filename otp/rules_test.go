@@ -336,7 +336,7 @@ func TestDefaults(t *testing.T) {
 	}
 	m := box.last()
 	code, rest, _ := strings.Cut(m.Text, " ")
-	if len(code) != otp.DefaultLength || rest != "is your Demo Org code. It is good for 5 minutes." || m.HTML != "" || m.Subject != "" {
+	if len(code) != otp.DefaultLength || rest != "is your Demo Org code. It expires in 5 minutes." || m.HTML != "" || m.Subject != "" {
 		t.Errorf("%+v", m)
 	}
 }

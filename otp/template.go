@@ -36,18 +36,18 @@ var (
 	DefaultEmail = Template{
 		Subject: "Your code for {{.AppName}}", // without the code: mail servers log subjects
 		Text: "Your code for {{.AppName}} is\n\n    {{.OtpCode}}\n\n" +
-			"It is good for {{.ExpirationMinutes}} minutes and can be used once. " +
-			"Nobody from {{.AppName}} will ever ask you for it.\n" +
+			"It expires in {{.ExpirationMinutes}} minutes and works once. " +
+			"No one from {{.AppName}} will ever ask you for it.\n" +
 			"If you did not ask for it, you can ignore this message.\n",
 		HTML: `<!DOCTYPE html><html><body style="font-family:sans-serif">` +
 			`<p>Your code for <b>{{.AppName}}</b> is</p>` +
 			`<p style="font-size:2em;letter-spacing:.1em"><b>{{.OtpCode}}</b></p>` +
-			`<p>It is good for {{.ExpirationMinutes}} minutes and can be used once. ` +
-			`Nobody from {{.AppName}} will ever ask you for it.</p>` +
+			`<p>It expires in {{.ExpirationMinutes}} minutes and works once. ` +
+			`No one from {{.AppName}} will ever ask you for it.</p>` +
 			`<p>If you did not ask for it, you can ignore this message.</p></body></html>`,
 	}
 	DefaultSMS = Template{
-		Text: "{{.OtpCode}} is your {{.AppName}} code. It is good for {{.ExpirationMinutes}} minutes.",
+		Text: "{{.OtpCode}} is your {{.AppName}} code. It expires in {{.ExpirationMinutes}} minutes.",
 	}
 )
 

@@ -80,7 +80,7 @@ func (k *coseKey) ed25519() (verifier, error) {
 		return nil, errors.New("COSE key: 32 bytes of x and no y are expected on Ed25519")
 	}
 	if smallOrder(k.Second) {
-		return nil, errors.New("COSE key: a point of small order: anybody could sign under it")
+		return nil, errors.New("COSE key: a point of small order: anyone could sign under it")
 	}
 	return ed25519Key(k.Second), nil
 }

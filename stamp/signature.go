@@ -28,7 +28,7 @@ func newVerifier(curve Curve, publicKey []byte) (verifier, error) {
 		return secp256k1Key(secp256k1.FromECDSAPub(point)), nil
 	case CurveEd25519:
 		if smallOrder(publicKey) {
-			return nil, errors.New("a point of small order: anybody could sign under it")
+			return nil, errors.New("a point of small order: anyone could sign under it")
 		}
 		return ed25519Key(publicKey), nil
 	}

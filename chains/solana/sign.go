@@ -32,7 +32,7 @@ func (s *signing) SignerView() (fields []chains.Field) {
 		}
 		fields = append(fields, chains.AddressField("ours", encode58(s.t.key(slot))).WithNote(role))
 		if used := s.t.instructionsWith(slot); len(used) > 0 {
-			fields = append(fields, chains.Text("ours is an account of", strings.Join(used, ", ")))
+			fields = append(fields, chains.Text("your account is in", strings.Join(used, ", ")))
 		}
 	}
 	return fields

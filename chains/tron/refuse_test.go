@@ -292,7 +292,7 @@ func TestRefusedPermissions(t *testing.T) {
 		{"six keys", owned(threshold, six), "tron: Permission.keys at byte 259: more than 5 of them"},
 		{"no threshold", owned(key), "tron: Permission.threshold at byte 145: missing: the network wants a value above 0"},
 		{"threshold 0", owned(varintField(4, 0), key), "tron: Permission.threshold at byte 119: 0: the network wants a value above 0"},
-		{"threshold out of reach", owned(varintField(4, 3), key, key2), "tron: Permission.threshold at byte 120: 3 is above 2, the sum of all weights: nobody could sign"},
+		{"threshold out of reach", owned(varintField(4, 3), key, key2), "tron: Permission.threshold at byte 120: 3 is above 2, the sum of all weights: no set of keys could sign"},
 		{"weight 0", owned(threshold, lengthField(7, join(lengthField(1, owner), varintField(2, 0)))), "tron: Key.weight at byte 146: 0: the network wants a value above 0"},
 		{"weights over 63 bits", owned(threshold, lengthField(7, join(lengthField(1, owner), varintField(2, 1<<62))), large), "tron: Key.weight at byte 182: the sum of the weights is over 63 bits"},
 		{"key twice", owned(threshold, key, key), "tron: Key.address at byte 152: this address has a key in the permission already"},

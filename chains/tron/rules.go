@@ -188,7 +188,7 @@ func (m *message) checkPermission(raw []byte, v []value) error {
 		return malformed(m.fields[permissionName].path, name.from(), "more than %d characters", maxPermissionName)
 	}
 	if threshold := v[permissionThreshold]; threshold.number > sum {
-		return malformed(m.fields[permissionThreshold].path, threshold.from(), "%d is above %d, the sum of all weights: nobody could sign", threshold.number, sum)
+		return malformed(m.fields[permissionThreshold].path, threshold.from(), "%d is above %d, the sum of all weights: no set of keys could sign", threshold.number, sum)
 	}
 	return nil
 }

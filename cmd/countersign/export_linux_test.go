@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
-const exportQuestion = `Print the secret of "` + fixtureID + `"? Whoever reads it can take what it holds. [y/N] `
+const exportQuestion = `Print the secret of "` + fixtureID + `"? Anyone who reads it can take what it holds. [y/N] `
 
 // TestExportAsks: a secret is printed when the person at the terminal has said
 // yes, and on standard output alone.

@@ -333,7 +333,7 @@ var errNotExported = errors.New("not exported: the answer was not yes")
 // confirm asks for confirmation before the secret is printed.
 func (c *exportCommand) confirm(ctx context.Context, id string) error {
 	return confirmed(c.yes, func(tty *terminal.Terminal) error {
-		yes, err := tty.Confirm(ctx, fmt.Sprintf("Print the secret of %q? Whoever reads it can take what it holds.", id))
+		yes, err := tty.Confirm(ctx, fmt.Sprintf("Print the secret of %q? Anyone who reads it can take what it holds.", id))
 		if err == nil && !yes {
 			err = errNotExported
 		}

@@ -39,7 +39,7 @@ var errNotImported = errors.New("not imported: the answer was not yes")
 func (c *importCommand) confirmToken(cmd *cobra.Command) error {
 	fmt.Fprintln(cmd.ErrOrStderr(), "What is imported existed outside of the HSM (CKA_LOCAL is false), which cannot know who has a copy: 'countersign keys generate' makes a key that was never outside.")
 	return confirmed(c.yes, func(tty *terminal.Terminal) error {
-		yes, err := tty.Confirm(cmd.Context(), "Import into the HSM? Whoever has a copy can still take what it holds.")
+		yes, err := tty.Confirm(cmd.Context(), "Import into the HSM? Anyone who has a copy can still take what it holds.")
 		if err == nil && !yes {
 			err = errNotImported
 		}

@@ -20,7 +20,7 @@ func newOTPCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "otp",
 		Short: "Redeem one-time passwords",
-		Long:  "Redeem one-time passwords that a server has sent.\n",
+		Long:  "Exchange one-time passwords for verification tokens.\n",
 		Args:  cobra.NoArgs,
 		RunE:  chooseCommand,
 	}

@@ -1,6 +1,6 @@
 // Package tokenaccount derives the associated token accounts of Solana: the accounts
-// that a wallet has for a mint. Whoever has wallet, mint and token program derives the
-// same address; which wallet an account is of cannot be read from it.
+// that a wallet has for a mint. The address follows from wallet, mint and token
+// program; which wallet an account is of cannot be read from it.
 package tokenaccount
 
 import (

@@ -19,7 +19,7 @@ const DefaultSessions = 4
 // when it lists.
 const RescanInterval = time.Second
 
-// Options are what the URI does not say. The zero value is good for a URI with
+// Options are what the URI does not say. The zero value suits a URI with
 // a pin-source.
 type Options struct {
 	// PIN of the user, instead of a file. It is copied; the caller still owns

@@ -131,7 +131,7 @@ func lostLease(b *bench) {
 	b.recorded()
 }
 
-// lost expects that a lease on the body a is good for nothing.
+// lost expects that a lease on the body a is refused.
 func (b *bench) lost(lease store.Lease) {
 	b.t.Helper()
 	late := b.activity("a")

@@ -209,7 +209,7 @@ func (o *OTP) check() error {
 	case o.Outbox != "" && (o.Email != nil || o.SMS != nil):
 		return errors.New("otp.outbox stands for all messages: leave out either it, or email and sms")
 	case o.Outbox == "" && o.Email == nil && o.SMS == nil:
-		return errors.New("otp names nobody to send with: email, sms or outbox")
+		return errors.New("otp names no sender: email, sms or outbox")
 	case o.Email != nil && (o.Email.SMTP == nil) == (o.Email.Webhook == nil):
 		return errors.New("otp.email needs one of smtp and webhook")
 	case o.Email != nil && o.Email.SMTP != nil && (o.Email.SMTP.Host == "" || o.Email.SMTP.From == ""):

@@ -121,7 +121,7 @@ func TestRefused(t *testing.T) {
 		{"no organizations", "keystore: file:keys\n", "organizations is missing"},
 		{"half of TLS", small + "tls: {certFile: x}\n", "certFile and keyFile"},
 		{"otp without secret", small + "otp: {outbox: x}\n", "otp.secretFile"},
-		{"otp without sender", small + "otp: {secretFile: x}\n", "nobody to send with"},
+		{"otp without sender", small + "otp: {secretFile: x}\n", "otp names no sender"},
 		{"outbox and email", small + "otp: {secretFile: x, outbox: o, sms: {webhook: {url: u}}}\n", "otp.outbox"},
 		{"empty email", small + "otp: {secretFile: x, email: {}}\n", "otp.email"},
 		{"SMTP without a sender", small + "otp: {secretFile: x, email: {smtp: {host: h}}}\n", "otp.email.smtp needs both"},
