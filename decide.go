@@ -21,7 +21,7 @@ import (
 func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work, votes []Vote, spent SpentReader) (Decision, error) {
 	readings := readingsOf(task)
 	if e.config.Policy == nil {
-		return Decision{Readings: readings.Digest()}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
+		return Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
 	}
 	asked, err := e.asked(ctx, by, intent, task)
 	if err != nil {
@@ -29,7 +29,7 @@ func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent,
 	}
 	asked.Votes, asked.Spent = votes, spent
 	decision, err := e.decideAbout(ctx, asked)
-	decision.Readings = readings.Digest()
+	decision.Readings, decision.ReadWith = readings.Digest(), readings.Sources()
 	return decision, err
 }
 

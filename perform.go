@@ -87,7 +87,10 @@ func (e *Engine) completed(by *caller, request *activity.Request, task work, res
 
 // recordedDecision is a decision as a record keeps it.
 func recordedDecision(decision *Decision) activity.Decision {
-	kept := activity.Decision{Rules: decision.Rules}
+	kept := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith}
+	if decision.Readings != [32]byte{} {
+		kept.Readings = hexDigest(decision.Readings)
+	}
 	if decision.Digest != [32]byte{} {
 		kept.PolicyDigest = hexDigest(decision.Digest)
 	}

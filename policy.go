@@ -100,6 +100,10 @@ type Decision struct {
 	// chains.Readings). The engine sets it. Zero if they say nothing.
 	Readings [32]byte
 
+	// ReadWith has the digests of the descriptors that say it, lower-case hex, each
+	// once. The engine sets it.
+	ReadWith []string
+
 	// Rules names the rules that decided, each once, in the order of the effects.
 	Rules []string
 

@@ -113,3 +113,43 @@ func TestReadingIsBesideTheSummary(t *testing.T) {
 		t.Error(read.Readings.DigestText())
 	}
 }
+
+// TestReadingsAreRecorded: the record of what was signed has the digest of what was read,
+// and of the descriptors, so that an audit can read it again. With other descriptors it
+// is another; without any there is none.
+func TestReadingsAreRecorded(t *testing.T) {
+	said := reads{Source: "vault.json", Digest: strings.Repeat("ab", 32), Function: "deposit(uint256,address)", Complete: true}
+	for name, policy := range map[string]countersign.Policy{
+		"without a policy": nil,
+		"with a policy":    countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return nil }),
+	} {
+		f := enginetest.New(t, func(config *countersign.Config) { config.Descriptors, config.Policy = said, policy })
+		answered, err := f.Submit(t, enginetest.Request{Unsigned: blind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := activity.DecodeRecord(answered.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, err := f.Engine.AskedAbout(t.Context(), stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decision := stored.Decision
+		if decision.Readings != asked.Readings.DigestText() || len(decision.Readings) != 64 || len(decision.ReadWith) != 1 || decision.ReadWith[0] != said.Digest {
+			t.Errorf("%s: recorded %q of %v, read again %q", name, decision.Readings, decision.ReadWith, asked.Readings.DigestText())
+		}
+		changed := said
+		changed.Function = "withdraw(uint256,address)"
+		again := enginetest.New(t, func(config *countersign.Config) { config.Descriptors = changed })
+		if asked, err = again.Engine.AskedAbout(t.Context(), stored); err != nil || decision.Readings == asked.Readings.DigestText() {
+			t.Errorf("%s: other descriptors say the same: %v", name, err)
+		}
+	}
+	f := enginetest.New(t)
+	plain, err := f.Submit(t, enginetest.Request{})
+	if err != nil || plain.Decision.Readings != "" || plain.Decision.ReadWith != nil {
+		t.Errorf("without descriptors: %+v, %v", plain.Decision, err)
+	}
+}

@@ -15,7 +15,7 @@ type Record struct {
 	Result    Result   // nil unless completed, or hidden from the reader
 	Failure   *Failure // of a failed activity
 	Votes     []Vote   // the submitter's stamp first
-	Decision  Decision // of the policy; zero without one
+	Decision  Decision // of the policy; without one only its readings
 	Reading   *Reading // of an activity that waits or has waited; nil otherwise
 	AppProofs []AppProof
 	CreatedAt time.Time
@@ -84,13 +84,21 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// Decision is what a policy decided about an activity.
+// Decision is what a policy decided about an activity, and what descriptors said of it
+// then.
 type Decision struct {
 	PolicyDigest string          `json:"policyDigest,omitempty"` // lower-case hex SHA-256 of the file
 	Rules        []string        `json:"rules,omitempty"`        // that decided, in the order of the effects
 	Charges      []Charge        `json:"charges,omitempty"`      // made with the lease
 	Required     []ApprovalGroup `json:"required,omitempty"`     // demanded when it was submitted
 	Reason       string          `json:"reason,omitempty"`       // why an activity with enough votes still waits
+
+	// Readings is the digest of what descriptors said of the transaction when it was
+	// decided, lower-case hex (see chains.Readings.Digest), and ReadWith has the
+	// digests of the files that said it, each once. Both are empty if nothing was said.
+	// Read again with those files, the transaction has a reading of that digest.
+	Readings string   `json:"readings,omitempty"`
+	ReadWith []string `json:"readWith,omitempty"`
 }
 
 // Charge is an amount that a limit has counted for an activity.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/big"
+	"slices"
 )
 
 // Call is a call of a program, as the bytes have it: what a Reader reads.
@@ -162,6 +163,17 @@ func (r Readings) DigestText() string {
 	}
 	digest := r.Digest()
 	return hex.EncodeToString(digest[:])
+}
+
+// Sources returns the digests of what the calls were read with, each once, in the order
+// of the calls.
+func (r Readings) Sources() (digests []string) {
+	for _, reading := range r {
+		if reading.Digest != "" && !slices.Contains(digests, reading.Digest) {
+			digests = append(digests, reading.Digest)
+		}
+	}
+	return digests
 }
 
 // Show returns the readings as fields for a person.

@@ -12,18 +12,28 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// showDecision writes what the policy decided about an activity: by which rules, what
-// each limit counted for it, and what is left of that limit now.
+// showDecision writes the digests of what descriptors said of an activity, and what the
+// policy decided about it: by which rules, what each limit counted for it, and what is
+// left of that limit now.
 func (s *storedActivities) showDecision(ctx context.Context, w io.Writer, id string) error {
 	found, err := s.store.Get(ctx, s.organization, id)
 	if err != nil {
 		return err
 	}
 	record, err := activity.DecodeRecord(found.Data)
-	if err != nil || record.Decision.PolicyDigest == "" {
+	if err != nil {
 		return err
 	}
 	decision := &record.Decision
+	if decision.Readings != "" {
+		fmt.Fprintf(w, "readings %s\n", decision.Readings)
+		for _, digest := range decision.ReadWith {
+			fmt.Fprintf(w, "  read with %s\n", digest)
+		}
+	}
+	if decision.PolicyDigest == "" {
+		return nil
+	}
 	fmt.Fprintf(w, "policy %s\n", decision.PolicyDigest)
 	fmt.Fprintf(w, "  rules  %s\n", cleanText(strings.Join(decision.Rules, ", ")))
 	for _, charge := range decision.Charges {
