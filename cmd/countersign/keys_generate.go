@@ -42,6 +42,7 @@ key is made inside, and never leaves it.`),
 		},
 	}
 	at.register(command)
+	at.registerNew(command)
 	network.register(command)
 	field.register(command)
 	registerKeyFlags(command, &curve, &name)

@@ -92,6 +92,7 @@ or the id differs it is refused.`),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.at.register(command)
+	c.at.registerNew(command)
 	c.network.register(command)
 	registerKeyFlags(command, &c.curve, &c.name)
 	registerFormatFlag(command, &c.format, formatHex, importFormats)

@@ -27,6 +27,8 @@ type keystoreFlags struct {
 	passphraseNamed  string // where passphraseFile was named: a flag or a member of the configuration
 	pinFile          string
 	organization     string
+	recovery         []string // of a new keystore
+	postQuantum      bool     // a new keystore
 	leaveOutBadFiles bool
 	retryPIN         bool
 	log              *slog.Logger // of serve, which uses all keys; nil for commands that use some and end
@@ -47,6 +49,13 @@ func (f *keystoreFlags) register(cmd *cobra.Command) {
 	registerRetryPIN(cmd, &f.retryPIN)
 	flags.StringVar(&f.organization, "org", defaultOrganization, "`ID` of the organization that has the keys; with --config, the only one in it")
 	flags.BoolVar(&f.leaveOutBadFiles, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of refusing the keystore")
+}
+
+// registerNew adds the flags of a keystore that may be made.
+func (f *keystoreFlags) registerNew(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.recovery, "recovery", nil, "of a new keystore: age `RECIPIENT`, age1… or age1pq1…, that can decrypt the keys without the passphrase (repeatable)")
+	flags.BoolVar(&f.postQuantum, "post-quantum", false, "of a new keystore: encrypt it to a post-quantum identity of age")
 }
 
 // registerRetryPIN adds the flag that allows a login which may lock the token.
@@ -144,18 +153,21 @@ func (f *keystoreFlags) createDirectory(cmd *cobra.Command) (keystore.Keystore, 
 	if err != nil {
 		return nil, err
 	}
+	if present && (len(f.recovery) > 0 || f.postQuantum) {
+		return nil, usagef("there is a keystore in %s already: --recovery and --post-quantum are of a new one, into which 'countersign keys export --all' and 'import --jsonl' move its keys", dir)
+	}
 	passphrase, err := f.passphrase(cmd.Context(), !present)
 	if err != nil {
 		return nil, err
 	}
 	defer keystore.Wipe(passphrase)
 	if !present {
-		store, err := file.Create(dir, passphrase, file.Options{})
+		store, err := file.Create(dir, passphrase, file.Options{Recovery: f.recovery, PostQuantum: f.postQuantum})
 		if err == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Made a new keystore in %s. Without its passphrase the keys in it are lost: keep both in more than one place.\n", dir)
 			return store, nil
 		}
-		if !errors.Is(err, fs.ErrExist) { // otherwise another process just made it
+		if !errors.Is(err, fs.ErrExist) || len(f.recovery) > 0 || f.postQuantum { // otherwise another process just made it
 			return nil, err
 		}
 	}

@@ -30,7 +30,7 @@ func createOn(on disk, dir string, passphrase []byte, options Options) (*Store, 
 }
 
 func (s *Store) create(passphrase []byte) (err error) {
-	if s.identity, err = newIdentity(s.options.Recovery); err != nil {
+	if s.identity, err = newIdentity(s.options.Recovery, s.options.PostQuantum); err != nil {
 		return err
 	}
 	parents, err := s.missingNames()

@@ -65,7 +65,7 @@
 //
 // # Recovery
 //
-// Options.Recovery names age recipients ("age1…") that can decrypt every key
+// Options.Recovery names age recipients ("age1…", or "age1pq1…") that can decrypt every key
 // file without the passphrase: an identity kept on paper, say. They are kept
 // inside identity.age, where adding one takes the passphrase.
 //

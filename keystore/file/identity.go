@@ -18,7 +18,8 @@ import (
 // MaxRecovery is how many recovery recipients a keystore can have.
 const MaxRecovery = 16
 
-const maxIdentitySize = 16 << 10
+// maxIdentitySize has room for MaxRecovery post-quantum recipients, of 2 KB each.
+const maxIdentitySize = 64 << 10
 
 // identity is what identity.age holds, as a file that the age command takes
 // with -i:
@@ -26,15 +27,15 @@ const maxIdentitySize = 16 << 10
 //	# created: 2026-01-02T03:04:05Z
 //	# public key: age1…
 //	# recovery: age1…                  one line for each recovery recipient
-//	AGE-SECRET-KEY-1…
+//	AGE-SECRET-KEY-1…                or AGE-SECRET-KEY-PQ-1…
 //
 // The file is encrypted with the passphrase, and age does not let that be
 // mixed with other recipients: who does not know the passphrase cannot make
 // one, so that all of it can be trusted.
 type identity struct {
-	key      *age.X25519Identity
+	key      ageKey
 	created  time.Time
-	recovery []*age.X25519Recipient
+	recovery []ageRecipient
 }
 
 const (
@@ -42,29 +43,45 @@ const (
 	recoveryPrefix = "# recovery: "
 )
 
-func newIdentity(recovery []string) (*identity, error) {
-	key, err := age.GenerateX25519Identity()
-	if err != nil {
-		return nil, err
-	}
-	made := &identity{key: key, created: time.Now()}
+// newIdentity makes the identity of a new keystore: of the kind of its recovery
+// recipients.
+func newIdentity(recovery []string, postQuantum bool) (*identity, error) {
+	made := &identity{created: time.Now()}
 	for _, recipient := range recovery {
 		if err := made.addRecovery(recipient); err != nil {
 			return nil, err
 		}
 	}
-	return made, nil
+	for _, recipient := range made.recovery {
+		postQuantum = postQuantum || isPostQuantum(recipient)
+	}
+	var err error
+	if made.key, err = generateKey(postQuantum); err != nil {
+		return nil, err
+	}
+	return made, made.check()
 }
 
 func (i *identity) addRecovery(recipient string) error {
-	parsed, err := age.ParseX25519Recipient(recipient)
+	parsed, err := parseRecipient(recipient)
 	if err != nil {
-		return fmt.Errorf("recovery recipient: %w: only X25519 recipients (age1…) can be used", err)
+		return fmt.Errorf("recovery recipient %d: %w", len(i.recovery)+1, err)
 	}
 	if len(i.recovery) == MaxRecovery {
 		return fmt.Errorf("recovery recipients: at most %d", MaxRecovery)
 	}
 	i.recovery = append(i.recovery, parsed)
+	return nil
+}
+
+// check refuses recipients of two kinds, as age does: what is encrypted to both is as
+// weak as the weaker.
+func (i *identity) check() error {
+	for _, recipient := range i.recovery {
+		if isPostQuantum(recipient) != isPostQuantum(i.key.recipient) {
+			return errMixed
+		}
+	}
 	return nil
 }
 
@@ -91,11 +108,11 @@ func (i *identity) text() []byte {
 	var text bytes.Buffer
 	text.Grow(maxIdentitySize) // so that no copy is left behind by growing
 	text.WriteString(createdPrefix + i.created.UTC().Format(time.RFC3339) + "\n")
-	text.WriteString("# public key: " + i.key.Recipient().String() + "\n")
+	text.WriteString("# public key: " + i.key.recipient.String() + "\n")
 	for _, recipient := range i.recovery {
 		text.WriteString(recoveryPrefix + recipient.String() + "\n")
 	}
-	text.WriteString(i.key.String() + "\n")
+	text.WriteString(i.key.secret() + "\n")
 	return text.Bytes()
 }
 
@@ -134,8 +151,11 @@ func parseIdentity(text string) (*identity, error) {
 			return nil, fmt.Errorf("%w: line %d of what it encrypts: %w", ErrMalformed, line, err)
 		}
 	}
-	if read.key == nil {
+	if read.key.identity == nil {
 		return nil, fmt.Errorf("%w: it encrypts no identity (AGE-SECRET-KEY-1…)", ErrMalformed)
+	}
+	if err := read.check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return read, nil
 }
@@ -149,13 +169,11 @@ func (i *identity) parseLine(line string) (err error) {
 		return err
 	case line == "" || strings.HasPrefix(line, "#"):
 		return nil
-	case i.key != nil:
+	case i.key.identity != nil:
 		return errors.New("a second identity")
 	}
-	if i.key, err = age.ParseX25519Identity(line); err != nil {
-		return errors.New("not an X25519 identity (AGE-SECRET-KEY-1…)")
-	}
-	return nil
+	i.key, err = parseKey(line)
+	return err
 }
 
 // sealer derives what reads and writes key files.
@@ -174,16 +192,16 @@ func (i *identity) sealer() (*sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	recipients := []age.Recipient{i.key.Recipient()}
+	recipients := []age.Recipient{i.key.recipient}
 	for _, recipient := range i.recovery {
 		recipients = append(recipients, recipient)
 	}
-	return &sealer{identity: i.key, recipients: recipients, macKey: keystore.NewSecret(macKey), wrap: wrap}, nil
+	return &sealer{identity: i.key.identity, recipients: recipients, macKey: keystore.NewSecret(macKey), wrap: wrap}, nil
 }
 
 // derive returns a key of 32 bytes for one purpose.
 func (i *identity) derive(purpose string) ([]byte, error) {
-	secret := []byte(i.key.String())
+	secret := []byte(i.key.secret())
 	defer keystore.Wipe(secret)
 	return hkdf.Key(sha256.New, secret, nil, purpose, sha256.Size)
 }

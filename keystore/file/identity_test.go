@@ -25,6 +25,8 @@ func TestIdentityFile(t *testing.T) {
 		"no identity":   {encryptedWithPassphrase("# nothing\n", 4), file.ErrMalformed},
 		"two":           {encryptedWithPassphrase(newIdentityText(t)+newIdentityText(t), 4), file.ErrMalformed},
 		"not one":       {encryptedWithPassphrase("AGE-SECRET-KEY-1XYZ\n", 4), file.ErrMalformed},
+		"mixed kinds":   {encryptedWithPassphrase("# recovery: "+postQuantum(t).Recipient().String()+"\n"+newIdentityText(t), 4), file.ErrMalformed},
+		"not hybrid":    {encryptedWithPassphrase("AGE-SECRET-KEY-PQ-1XYZ\n", 4), file.ErrMalformed},
 		"bad recovery":  {encryptedWithPassphrase("# recovery: age1xyz\n"+newIdentityText(t), 4), file.ErrMalformed},
 		"work factor":   {encryptedWithPassphrase(newIdentityText(t), 9), file.ErrWorkFactor},
 		"not encrypted": {func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte(newIdentityText(t)), 0o600)) }, file.ErrMalformed},

@@ -43,7 +43,8 @@ const payloadSize = 2*keystore.SecretSize + 1
 //	age-encryption.org/v1
 //	-> X25519 <ephemeral share>              to the keystore's identity
 //	<wrapped file key>
-//	-> X25519 …                              to each recovery recipient
+//	-> X25519 …                              to each recovery recipient; mlkem768x25519
+//	                                         in place of all of these, if they are post-quantum
 //	-> countersign.dev/key/v1 <MAC, base64> <wrapped file key, base64>
 //	<metadata, base64>
 //	--- <header MAC by age, under the file key>
@@ -64,7 +65,7 @@ const payloadSize = 2*keystore.SecretSize + 1
 // binds the secret to it; ours binds the file key and the metadata to the
 // passphrase.
 type sealer struct {
-	identity   *age.X25519Identity
+	identity   age.Identity
 	recipients []age.Recipient
 	macKey     keystore.Secret
 	wrap       cipher.AEAD
@@ -144,7 +145,18 @@ type author struct {
 	metadata []byte
 }
 
-var _ age.Recipient = (*author)(nil)
+var _ age.RecipientWithLabels = (*author)(nil)
+
+// WrapWithLabels implements age.RecipientWithLabels, with the label that age gives to
+// post-quantum recipients if the file has those: our stanza is under symmetric keys of 256
+// bits, and no weaker.
+func (a *author) WrapWithLabels(fileKey []byte) (stanzas []*age.Stanza, labels []string, err error) {
+	if isPostQuantum(a.recipients[0]) {
+		labels = []string{"postquantum"}
+	}
+	stanzas, err = a.Wrap(fileKey)
+	return stanzas, labels, err
+}
 
 // Wrap implements age.Recipient.
 func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {

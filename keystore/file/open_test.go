@@ -2,7 +2,6 @@ package file_test
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"filippo.io/age"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -122,29 +119,6 @@ func TestChangePassphrase(t *testing.T) {
 	defer store.Close()
 	if listed := ids(t, store, "org"); len(listed) != 2 {
 		t.Errorf("%d keys, want 2", len(listed))
-	}
-}
-
-// TestRecovery decrypts a key file with a recovery identity alone, and shows
-// that it stays one across a change of passphrase.
-func TestRecovery(t *testing.T) {
-	recovery, err := age.GenerateX25519Identity()
-	must(t, err)
-	options := fast
-	options.Recovery = []string{recovery.Recipient().String()}
-	dir := filepath.Join(t.TempDir(), "keys")
-	created, err := file.Create(dir, passphrase, options)
-	must(t, err)
-	must(t, created.ChangePassphrase([]byte("another")), created.Close())
-	store, err := file.Open(t.Context(), dir, []byte("another"), fast)
-	must(t, err)
-	defer store.Close()
-	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(1)})
-	must(t, err)
-	content, err := os.ReadFile(filepath.Join(dir, "keys", info.ID+".age"))
-	must(t, err)
-	if got, want := decrypt(t, content, recovery), hex.EncodeToString(secret(1))+"\n"; got != want {
-		t.Errorf("decrypted %q, want %q", got, want)
 	}
 }
 

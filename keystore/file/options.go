@@ -33,9 +33,16 @@ type Options struct {
 	// 0 is DefaultMaxWorkFactor.
 	MaxWorkFactor int
 
-	// Recovery names age X25519 recipients ("age1…") that can decrypt the key
-	// files as well, on Create. At most MaxRecovery.
+	// Recovery names age recipients that can decrypt the key files as well, on Create:
+	// X25519 ones ("age1…"), or post-quantum ones ("age1pq1…"), but not of both kinds. At
+	// most MaxRecovery.
 	Recovery []string
+
+	// PostQuantum makes a keystore, on Create, whose own identity is post-quantum
+	// (ML-KEM-768 with X25519): someone who copies the directory today, without the
+	// passphrase, cannot decrypt it with a quantum computer later. It is so anyway if the
+	// recovery recipients are. Each key file has about 1.5 KB more for each recipient.
+	PostQuantum bool
 
 	// SkipInvalid lets Open go on without key files that are bad. They
 	// are logged, and returned by Skipped.
