@@ -2,10 +2,14 @@ package bitcoin
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"math/big"
 
+	"github.com/btcsuite/btcd/address/v2"
+
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // SignerView implements chains.Signing: which inputs the keys sign, which
@@ -85,7 +89,56 @@ func (s *signing) viewOutput(index int) chains.Field {
 	if s.paysUs(s.tx.packet.Outputs[index].Script) {
 		return chains.Text(label, "yours").WithNote("change")
 	}
+	if s.sharesOutput(index) {
+		return chains.Text(label, "not yours").WithNote("one of your keys is in its script, which does not say whose the others are")
+	}
 	return chains.Text(label, "not yours")
+}
+
+// sharesOutput reports whether a key stands in the script of an output, which the PSBT
+// shows. That does not make it change: a script of several keys gives the money to the
+// others as well, and who they are, nothing in a PSBT proves. An attacker who writes its
+// global extended keys and derivations can put keys of their own in the place of the
+// cosigners'.
+func (s *signing) sharesOutput(index int) bool {
+	code := outputCode(&s.tx.packet.Outputs[index])
+	if code == nil {
+		return false
+	}
+	ours := make(map[string]bool, len(s.signers))
+	for _, m := range s.signers {
+		ours[string(m.key[:])] = true
+	}
+	shares := false
+	pushes(code, func(_ byte, data []byte) bool {
+		shares = shares || ours[string(data)]
+		return shares
+	})
+	return shares
+}
+
+// outputCode returns the script that an output is locked to the hash of, if the PSBT has
+// it and it hashes to that.
+func outputCode(out *psbt.Output) []byte {
+	script := out.Script
+	if classify(script) == p2shUnknown {
+		redeem := out.Value(psbt.OutRedeemScript)
+		if !bytes.Equal(address.Hash160(redeem), script[2:22]) {
+			return nil
+		}
+		script = redeem
+		if classify(script) != p2wsh {
+			return script
+		}
+	}
+	if classify(script) != p2wsh {
+		return nil
+	}
+	witness := out.Value(psbt.OutWitnessScript)
+	if hash := sha256.Sum256(witness); !bytes.Equal(hash[:], script[2:]) {
+		return nil
+	}
+	return witness
 }
 
 // paysUs reports whether an output script is one of a key's addresses. That is
