@@ -1,0 +1,141 @@
+package policy_test
+
+import (
+	"math/big"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// TestSharpEdges: what docs/policies.md warns of is so, line by line. Where an edge is
+// closed, the rule that a writer meant stands below the one that cuts.
+func TestSharpEdges(t *testing.T) {
+	usd := func(to string, units int64) chains.Effect { return tokens(t, to, chains.Exactly(big.NewInt(units))) }
+	approve := tokens(t, treasury, chains.Unlimited(nil))
+	approve.Kind = chains.KindApprove
+	unknownTo := ether(t, thief, 1)
+	unknownTo.To = chains.UnknownParty()
+	call := chains.Effect{Kind: chains.KindCall, By: chains.BySigner, To: party(t, thief), Undecoded: true}
+	other := ether(t, thief, 1)
+	other.By = chains.ByOther
+	change := ether(t, thief, 1)
+	change.Change = true
+	argument := call
+	argument.Args = []chains.Arg{{Name: "receiver", Value: treasury}}
+	const uses, all = "  - {name: uses, deny: mint, when: effect.asset == usdc && effect.to in treasury}\n", "  - {name: all, allow: [transfer, approve, fee, call]}\n"
+	for _, test := range []struct {
+		edge, rules string
+		effects     []chains.Effect
+		want        string
+	}{
+		{"exists over effects opens the others", "  - {name: a, allow: transfer, when: 'effects.exists(e, e.to in treasury)'}\n", []chains.Effect{usd(treasury, 1), usd(thief, 9)}, "allowed by a"},
+		{"effect does not", "  - {name: a, allow: transfer, when: effect.to in treasury}\n", []chains.Effect{usd(treasury, 1), usd(thief, 9)}, "effect 1"},
+		{"all holds of none", "  - {name: a, allow: call, when: 'effects.filter(e, e.kind == \"transfer\").all(e, e.to in treasury)'}\n", []chains.Effect{call}, "allowed by a"},
+		{"a deny on an amount denies what has none", "  - {name: a, deny: [transfer, call], when: \"effect.amount > amount(usdc, '10')\"}\n" + all, []chains.Effect{call}, "could not be decided"},
+		{"and what is of another asset", "  - {name: a, deny: transfer, when: \"effect.amount > amount(usdc, '10')\"}\n" + all, []chains.Effect{ether(t, treasury, 1)}, "could not be decided"},
+		{"asked for the asset first, it does not", "  - {name: a, deny: transfer, when: \"effect.asset == usdc && effect.amount > amount(usdc, '10')\"}\n" + all, []chains.Effect{ether(t, treasury, 1)}, "allowed by all"},
+		{"a recipient that is unknown is in no list, nor outside of one", "  - {name: a, allow: transfer, when: '!(effect.to in treasury)'}\n", []chains.Effect{unknownTo}, "effect.to is unknown"},
+		{"in a deny that denies", "  - {name: a, deny: transfer, when: '!(effect.to in treasury)'}\n" + all, []chains.Effect{unknownTo}, "could not be decided"},
+		{"a request is everything", "  - {name: a, allow: request}\n", []chains.Effect{usd(thief, 9), approve, call}, "allowed by a"},
+		{"an approval is spending", "  - {name: a, allow: [transfer, approve], when: 'effect.to in treasury && effect.asset == usdc', limit: day}\n", []chains.Effect{approve}, "limit day"},
+		{"what another signs is not judged", "  - {name: a, deny: transfer, when: '!(effect.to in treasury)'}\n" + all, []chains.Effect{usd(treasury, 1), other}, "allowed by all"},
+		{"but by a deny with others", "  - {name: a, deny: transfer, others: true, when: '!(effect.to in treasury)'}\n" + all, []chains.Effect{usd(treasury, 1), other}, "rule a denies effect 1"},
+		{"an allow with others makes it need cover", "  - {name: a, allow: transfer, others: true, when: effect.to in treasury}\n", []chains.Effect{usd(treasury, 1), other}, "effect 1"},
+		{"which that allow gives", "  - {name: a, allow: transfer, others: true, when: 'effect.to in treasury || effect.by == \"other\"'}\n", []chains.Effect{usd(treasury, 1), other}, "allowed by a"},
+		{"and no other", "  - {name: b, allow: transfer}\n  - {name: a, allow: transfer, others: true, when: effect.to in treasury}\n", []chains.Effect{usd(treasury, 1), other}, "effect 1"},
+		{"what another signs alone is nothing to allow, unless asked for", "  - {name: a, allow: transfer, others: true}\n", []chains.Effect{other}, "allowed by a"},
+		{"change is not judged, not by others either", "  - {name: a, deny: transfer, others: true, when: '!(effect.to in treasury)'}\n" + all, []chains.Effect{usd(treasury, 1), change}, "allowed by all"},
+		{"units are of any asset", "  - {name: a, allow: transfer, when: \"effect.amount <= units('5')\"}\n", []chains.Effect{usd(thief, 5), ether(t, thief, 5)}, "allowed by a"},
+		{"an argument is text", "  - {name: a, allow: call, when: \"effect.arg('receiver') == '" + treasury + "'\"}\n", []chains.Effect{argument}, "allowed by a"},
+		{"and its spelling counts", "  - {name: a, allow: call, when: \"effect.arg('receiver') == '" + strings.ToLower(treasury) + "'\"}\n", []chains.Effect{argument}, "effect 0"},
+	} {
+		limits := "limits:\n  - {name: day, asset: usdc, max: \"1000000\", window: 24h, per: key}\n"
+		rules := test.rules
+		if !strings.Contains(rules, "limit: day") {
+			rules += "  - {name: spends, deny: burn, when: effect.asset == usdc}\n"
+			limits = ""
+		}
+		if got, _ := decide(t, head+limits+"rules:\n"+uses+rules, ask(test.effects...)); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s, want %s", test.edge, got, test.want)
+		}
+	}
+	if load(t, head+pays).Digest() == load(t, head+pays+"# a comment\n").Digest() {
+		t.Error("a comment does not change the digest")
+	}
+}
+
+// TestNamesAreResolvedAtLoad: a user who is made later, or whose name changes, needs a
+// reload.
+func TestNamesAreResolvedAtLoad(t *testing.T) {
+	names := &policy.Names{Users: []countersign.User{{ID: "u-1", Name: "bot"}}}
+	file, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - {name: a, allow: transfer, who: {user: bot}, when: 'effect.to in treasury || effect.asset == usdc'}\n"), policy.Options{Names: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		user    countersign.User
+		allowed bool
+	}{
+		{countersign.User{ID: "u-1", Name: "renamed"}, true},
+		{countersign.User{ID: "u-2", Name: "bot"}, false},
+	} {
+		asked := ask(ether(t, treasury, 1))
+		asked.User = test.user
+		if _, err := file.Decide(t.Context(), asked); (err == nil) != test.allowed {
+			t.Errorf("%+v: %v", test.user, err)
+		}
+	}
+}
+
+// TestHostedTable: the table of the hosted service's language in docs/policies.md: what
+// stands on its left is translated, or refused with the reason, and what stands on its
+// right loads.
+func TestHostedTable(t *testing.T) {
+	document, err := os.ReadFile("../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		there, rule, problem string // the rule that it becomes, or why not
+		here, on             string
+	}{
+		{"eth.tx.value < 500000000000000000", "when: 'eth.tx.value < wei(''500000000000000000'')'", "", "eth.tx.value < ether('0.5')", "ethereum"},
+		{"eth.tx.to == '" + treasury + "'", "when: 'eth.tx.to == address(''" + treasury + "'')'", "", "eth.tx.to == address('" + treasury + "')", "ethereum"},
+		{"eth.tx.data[0..10] == '0xa9059cbb'", "when: 'eth.tx.function_signature == ''0xa9059cbb'''", "", "eth.tx.function_signature == '0xa9059cbb'", "ethereum"},
+		{"eth.tx.data[34..74] == 'ab'", "", "use effect.to, effect.from and effect.amount", "", ""},
+		{"eth.tx.contract_call_args['to'] == 'ab'", "", "use effect.to, effect.asset and effect.amount", "", ""},
+		{"solana.tx.transfers.all(t, t.to == 'Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz')",
+			"allow: transfer\n    on: solana\n    when: 'effect.asset.native && effect.to == address(''Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz'')'", "",
+			"effect.asset.native && effect.to == address('Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz')", "solana"},
+		{"solana.tx.transfers.any(t, t.to == 'ADDRESS_TABLE_LOOKUP')", "!has(t.to)", "", "!has(effect.to) || effect.unresolved.size() > 0", "solana"},
+		{"tempo.tx.calls.any(c, c.to == '" + treasury + "')", "tempo.tx.calls.exists(c, c.to == address(", "", "tempo.tx.calls.exists(c, c.to == address('" + treasury + "'))", "tempo"},
+		{"tempo.tx.calls.count() == 1", "tempo.tx.calls.size() == 1", "", "tempo.tx.calls.size() == 1", "tempo"},
+		{"solana.tx.program_keys.contains('11111111111111111111111111111111')", "address(''11111111111111111111111111111111'') in solana.tx.program_keys", "",
+			"address('11111111111111111111111111111111') in solana.tx.program_keys", "solana"},
+		{"wallet.id == 'w'", "when: 'key.wallet == ''w'''", "", "key.wallet == 'w'", ""},
+		{"private_key.id == 'k'", "when: 'key.id == ''k'''", "", "key.id == 'k'", ""},
+		{"activity.type == 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2' && wallet.id == 'w'", "when: 'key.wallet == ''w'''", "", "", ""},
+	} {
+		one, _ := importOne(t, "EFFECT_ALLOW", row.there)
+		if (one.Problem != "") != (row.problem != "") || !strings.Contains(one.Problem, row.problem) || !strings.Contains(one.Rule, row.rule) {
+			t.Errorf("%s: problem %q\n%s\nwant %q %s", row.there, one.Problem, one.Rule, row.problem, row.rule)
+		}
+		if row.here == "" {
+			continue
+		}
+		on := ""
+		if row.on != "" {
+			on = "on: " + row.on + ", "
+		}
+		load(t, "schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, "+on+"when: "+quoted(row.here)+"}\n")
+	}
+	for _, cell := range []string{"| `eth.tx.value < ether('0.5')` |", "| `!has(effect.to)`, `effect.unresolved` |", "| `key.wallet`, `key.id`, or the rule's `key` |"} {
+		if !strings.Contains(string(document), cell) {
+			t.Errorf("the table has no %s", cell)
+		}
+	}
+}
