@@ -314,6 +314,7 @@ func newActivitiesShowCommand() *cobra.Command {
 	var from activitiesFlags
 	var network networkFlag
 	var output outputFlag
+	var field activityFieldFlag
 	command := &cobra.Command{
 		Use:   "show ACTIVITY",
 		Short: "Show an activity, and what it does if it waits",
@@ -358,6 +359,9 @@ now, in the smallest unit.`),
 					return err
 				}
 			}
+			if field.name != "" {
+				return field.print(cmd, found.Answer)
+			}
 			if asText {
 				return printDetails(cmd.OutOrStdout(), lineOf(found).details())
 			}
@@ -366,6 +370,7 @@ now, in the smallest unit.`),
 	}
 	from.register(command)
 	network.register(command)
+	field.register(command)
 	output.registerListing(command)
 	return command
 }

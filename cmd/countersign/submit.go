@@ -18,9 +18,15 @@ import (
 // queries are what can be asked.
 var queries = []string{"get_activity", "whoami"}
 
+// submitCommand is one call of submit.
+type submitCommand struct {
+	to          client
+	query, save string
+	field       activityFieldFlag
+}
+
 func newSubmitCommand() *cobra.Command {
-	var to client
-	var query, save string
+	var c submitCommand
 	command := &cobra.Command{
 		Use:   "submit",
 		Short: "Stamp a request and send it to a server",
@@ -37,38 +43,46 @@ that file.
 --query sends a query instead, whose body has no type and no time.`),
 		Example: paragraphs(`
   countersign submit --url http://127.0.0.1:8080 --api-key api-key.json < body.json
+  countersign submit --url http://127.0.0.1:8080 --api-key api-key.json --field signedTransaction < body.json
   countersign submit --save-body sent.json --url http://127.0.0.1:8080 --api-key api-key.json < body.json
   echo '{}' | countersign submit --query whoami --url http://127.0.0.1:8080 --api-key api-key.json`),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return submit(cmd, &to, query, save) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	to.register(command)
-	command.Flags().StringVar(&save, "save-body", "", "new `FILE` for the body as it is sent")
-	command.Flags().StringVar(&query, "query", "", "`QUERY` to send: "+strings.Join(queries, ", "))
+	c.to.register(command)
+	c.field.register(command)
+	command.Flags().StringVar(&c.save, "save-body", "", "new `FILE` for the body as it is sent")
+	command.Flags().StringVar(&c.query, "query", "", "`QUERY` to send: "+strings.Join(queries, ", "))
 	return command
 }
 
-func submit(cmd *cobra.Command, to *client, query, save string) error {
-	if query != "" && !slices.Contains(queries, query) {
-		return usagef("--query: unknown query %q: use %s", query, strings.Join(queries, ", "))
+func (c *submitCommand) run(cmd *cobra.Command) error {
+	if c.query != "" && !slices.Contains(queries, c.query) {
+		return usagef("--query: unknown query %q: use %s", c.query, strings.Join(queries, ", "))
 	}
-	if err := to.open(cmd.Context()); err != nil {
+	if c.query != "" && c.field.name != "" {
+		return usagef("--field does not go with --query: 'countersign activities show' takes it")
+	}
+	if err := c.to.open(cmd.Context()); err != nil {
 		return err
 	}
 	body, err := readBody(cmd)
 	if err != nil {
 		return err
 	}
-	path, body, err := completed(body, query, to.by.organizationID, time.Now())
+	path, body, err := completed(body, c.query, c.to.by.organizationID, time.Now())
 	if err != nil {
 		return err
 	}
-	if save != "" {
-		if err := writeNew(save, body); err != nil {
+	if c.save != "" {
+		if err := writeNew(c.save, body); err != nil {
 			return fmt.Errorf("--save-body: %w: nothing was sent", err)
 		}
 	}
-	answer, err := to.post(cmd.Context(), path, body)
+	answer, err := c.to.post(cmd.Context(), path, body)
+	if c.field.name != "" && err == nil {
+		return c.field.print(cmd, answer)
+	}
 	if len(answer) > 0 {
 		_, printErr := cmd.OutOrStdout().Write(append(bytes.TrimSpace(answer), '\n'))
 		err = errors.Join(err, printErr)
