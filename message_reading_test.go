@@ -1,0 +1,129 @@
+package countersign_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/enginetest"
+)
+
+// flatterer is a descriptor of every typed data: it says that it has read all of it, and
+// that it is harmless.
+type flatterer struct{ path string }
+
+func (f flatterer) Read(call chains.Call) (chains.Reading, bool) {
+	if call.Typed == nil {
+		return chains.Reading{}, false
+	}
+	return chains.Reading{Path: f.path, Source: "flatterer.json", Trust: "pinned", Owner: "Snapshot", Intent: "Vote", Function: call.Typed.Type, Complete: true,
+		Fields: []chains.Field{chains.Text("Choice", "Yes")}, Args: []chains.Arg{{Name: "choice", Value: "yes"}}}, true
+}
+
+func withDescriptors(reader chains.Reader) func(*countersign.Config) {
+	return func(c *countersign.Config) { c.Descriptors = reader }
+}
+
+var mysteryText = strings.ReplaceAll(permitText, `"Permit"`, `"Mystery"`)
+
+// hazardsOf prepares a message with every hazard allowed, and returns those that it has.
+func hazardsOf(t *testing.T, text string, changes ...func(*countersign.Config)) (hazards []string, effects []chains.Effect, digest [32]byte, readings chains.Readings) {
+	t.Helper()
+	f := enginetest.New(t, append(changes, withHazards(countersign.AllHazards))...)
+	prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, payload(text, encodingTyped, hashNone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary := prepared.Summary()
+	return chaintest.Names(prepared.Hazards()), summary.Effects, summary.Digest(), prepared.Readings()
+}
+
+// applicationTexts are the real messages that the tests of package structures have.
+func applicationTexts(t *testing.T) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile("messages/structures/testdata/applications.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []struct {
+		Name    string
+		Message json.RawMessage
+	}
+	if err := json.Unmarshal(content, &all); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{"of an unknown type": mysteryText}
+	for _, one := range all {
+		texts[one.Name] = string(one.Message)
+	}
+	return texts
+}
+
+// TestReadingReplacesNothing: whatever a descriptor says of typed data, and under
+// whatever path, the effects, the digest of the summary and every hazard stay.
+func TestReadingReplacesNothing(t *testing.T) {
+	read := 0
+	for name, text := range applicationTexts(t) {
+		hazards, effects, digest, _ := hazardsOf(t, text)
+		for _, path := range []string{"", "message", "message/data", "message/callData"} {
+			withReading, sameEffects, sameDigest, readings := hazardsOf(t, text, withDescriptors(flatterer{path}))
+			if !slices.Equal(hazards, withReading) || digest != sameDigest || len(effects) != len(sameEffects) {
+				t.Errorf("%s: hazards %v, with a descriptor %v", name, hazards, withReading)
+			}
+			read += len(readings)
+		}
+	}
+	if read == 0 {
+		t.Error("nothing was read")
+	}
+}
+
+// readingPolicy lets votes be signed that a descriptor read as such.
+const readingPolicy = `schema: countersign.policy/1
+rules:
+  - name: votes
+    allow: message
+    when: effect.reading.complete && effect.reading.intent == 'Vote'
+`
+
+// TestReadingDoesNotSee: an unknown type stays undecoded and denied, whatever a
+// descriptor says: by default, and under a policy that goes by the reading, until a
+// rule names the hazard. A permit stays spending.
+func TestReadingDoesNotSee(t *testing.T) {
+	lies := withDescriptors(flatterer{"message"})
+	named := strings.TrimSuffix(readingPolicy, "\n") + "\n    hazards: [eip712/unknown-type]\n"
+	limited := strings.Replace(named, "hazards: [", "hazards: [eip712/unlimited-approval, ", 1)
+	for name, test := range map[string]struct {
+		text    string
+		changes []func(*countersign.Config)
+		reason  activity.Reason
+		want    string
+	}{
+		"by default":                     {mysteryText, []func(*countersign.Config){lies}, activity.ReasonHazardNotAllowed, "eip712/unknown-type"},
+		"a rule without the hazard":      {mysteryText, []func(*countersign.Config){lies, withPolicy(t, readingPolicy)}, activity.ReasonNotAuthorized, "eip712/unknown-type"},
+		"a rule, and no descriptor":      {mysteryText, []func(*countersign.Config){withPolicy(t, named)}, activity.ReasonNotAuthorized, "effect.reading is absent"},
+		"a permit that is called a vote": {permitOf("1", "0"), []func(*countersign.Config){lies, withPolicy(t, limited)}, activity.ReasonNotAuthorized, "approve"},
+	} {
+		f := enginetest.New(t, test.changes...)
+		_, err := submitMessage(t, f, payload(test.text, encodingTyped, hashNone))
+		refusal(t, err, test.reason, test.want)
+		if made := f.Signing.Signatures.Load(); made != 0 {
+			t.Errorf("%s: %d signatures", name, made)
+		}
+	}
+	f := enginetest.New(t, lies, withPolicy(t, named))
+	record, err := submitMessage(t, f, payload(mysteryText, encodingTyped, hashNone))
+	if err != nil {
+		t.Fatalf("a rule that names the hazard: %v", err)
+	}
+	_, effects, digest, readings := hazardsOf(t, mysteryText)
+	if !effects[0].Undecoded || len(readings) != 0 || record.Reading.SummaryDigest() != digest {
+		t.Errorf("effects %+v; the record has the digest %x, want %x", effects, record.Reading.SummaryDigest(), digest)
+	}
+}
