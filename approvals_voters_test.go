@@ -1,0 +1,167 @@
+package countersign_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+)
+
+// voters replaces the directory: the submitter, and the users whom change adds to; each
+// credential may vote unless it says otherwise.
+func (b *ballot) voters(users ...countersign.UserConfig) {
+	b.t.Helper()
+	submitter := b.APIKey.Config()
+	submitter.Activities = []activity.Type{activity.TypeSignTransaction}
+	users = append(users, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}})
+	other := b.Other.Config()
+	other.Activities = voteTypes
+	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{
+		{ID: enginetest.Organization, Name: "Example", Users: users},
+		{ID: enginetest.OtherOrganization, Name: "Other", Users: []countersign.UserConfig{
+			{ID: "eve", Name: "eve", Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{other}},
+		}},
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.directory.mu.Lock()
+	defer b.directory.mu.Unlock()
+	b.directory.Directory = directory
+}
+
+// finance is a user with the tag, whose keys may vote.
+func finance(id string, keys ...*enginetest.APIKey) countersign.UserConfig {
+	user := countersign.UserConfig{ID: id, Name: id, Tags: []string{"finance"}}
+	for _, key := range keys {
+		config := key.Config()
+		config.Activities = voteTypes
+		user.APIKeys = append(user.APIKeys, config)
+	}
+	return user
+}
+
+// TestTwoKeysOfOneVoter: one user fills one place, however many credentials there are,
+// and the newer vote takes the place of the older.
+func TestTwoKeysOfOneVoter(t *testing.T) {
+	b := newBallot(t)
+	second := enginetest.NewAPIKey(t)
+	b.voters(finance("ann", b.ann, second), finance("ben", b.ben))
+	waiting := b.submit()
+	b.approve(b.ann, waiting)
+	b.Clock.Advance(time.Second)
+	again := b.approve(second, waiting)
+	b.is(again, activity.StatusConsensusNeeded)
+	if len(again.Votes) != 2 || !strings.HasSuffix(again.Votes[1].Credential, second.PublicKey) {
+		t.Errorf("%d votes, the last of %s", len(again.Votes), again.Votes[len(again.Votes)-1].Credential)
+	}
+	b.is(b.approve(b.ben, waiting), activity.StatusCompleted)
+}
+
+// TestPasskeyIsDemanded: where a group wants passkeys, the stamp of an API key is no vote
+// for it, though its user belongs to the group; it may still reject.
+func TestPasskeyIsDemanded(t *testing.T) {
+	b := newBallot(t)
+	b.policy.set(func(p *approvers) { p.groups[0].Passkey = true })
+	waiting := b.submit()
+	_, err := b.vote(b.ann, activity.TypeApproveActivity, waiting)
+	refusedWith(t, err, activity.ReasonNotAuthorized)
+	b.signed(0)
+	rejected, err := b.vote(b.ann, activity.TypeRejectActivity, waiting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.is(rejected, activity.StatusRejected)
+}
+
+// TestVotersThatChange: what was true of a voter when they voted has to be true when the
+// last vote comes: the credential has not expired, may still vote, and is its user's.
+func TestVotersThatChange(t *testing.T) {
+	for name, change := range map[string]func(b *ballot) countersign.UserConfig{
+		"expired": func(b *ballot) countersign.UserConfig {
+			user := finance("ann", b.ann)
+			user.APIKeys[0].ExpiresAt = b.Clock.Now().Add(-time.Second)
+			return user
+		},
+		"may not vote any more": func(b *ballot) countersign.UserConfig {
+			user := finance("ann", b.ann)
+			user.APIKeys[0].Activities = []activity.Type{activity.TypeSignTransaction}
+			return user
+		},
+		"may only reject": func(b *ballot) countersign.UserConfig {
+			user := finance("ann", b.ann)
+			user.APIKeys[0].Activities = []activity.Type{activity.TypeRejectActivity}
+			return user
+		},
+		"another user's": func(b *ballot) countersign.UserConfig { return finance("mallory", b.ann) },
+		"another key": func(b *ballot) countersign.UserConfig {
+			return finance("ann", enginetest.NewAPIKey(b.t))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBallot(t)
+			b.voters(finance("ann", b.ann), finance("ben", b.ben))
+			waiting := b.submit()
+			b.approve(b.ann, waiting)
+			b.voters(change(b), finance("ben", b.ben))
+			b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
+			b.resumes()
+			b.signed(0)
+			b.voters(finance("ann", b.ann), finance("ben", b.ben))
+			b.resumes()
+			b.signed(1)
+		})
+	}
+}
+
+// TestVotesFromElsewhere: a vote in another organization, or stamped by its user, finds
+// no activity; one that is too old, or from a clock far ahead, is not taken; and a body
+// that is no vote, sent to the path of votes, is none.
+func TestVotesFromElsewhere(t *testing.T) {
+	b := newBallot(t)
+	b.voters(finance("ann", b.ann), finance("ben", b.ben))
+	waiting := b.submit()
+	elsewhere := func(organization string, at time.Time) string {
+		return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q}}`,
+			activity.TypeApproveActivity, at.UnixMilli(), organization, waiting.Request.Fingerprint.String())
+	}
+	now := b.Clock.Now()
+	for name, test := range map[string]struct {
+		sent   countersign.SignedBody
+		reason activity.Reason
+	}{
+		"in another organization":      {b.Other.Sign(elsewhere(enginetest.OtherOrganization, now)), activity.ReasonNotFound},
+		"by a user of another":         {b.Other.Sign(elsewhere(enginetest.Organization, now)), activity.ReasonSignatureInvalid},
+		"by a member, for another":     {b.ann.Sign(elsewhere(enginetest.OtherOrganization, now)), activity.ReasonSignatureInvalid},
+		"too old":                      {b.ann.Sign(elsewhere(enginetest.Organization, now.Add(-2*time.Hour))), activity.ReasonInvalidTime},
+		"far ahead":                    {b.ann.Sign(elsewhere(enginetest.Organization, now.Add(time.Hour))), activity.ReasonInvalidTime},
+		"by a key that may sign alone": {b.APIKey.Sign(elsewhere(enginetest.Organization, now)), activity.ReasonNotAuthorized},
+	} {
+		_, err := b.Engine.Submit(t.Context(), test.sent)
+		t.Log(name)
+		refusedWith(t, err, test.reason)
+	}
+	request := b.APIKey.Sign(b.Body(enginetest.Request{}))
+	request.Type = activity.TypeApproveActivity
+	_, err := b.Engine.Submit(t.Context(), request)
+	refusedWith(t, err, activity.ReasonRequestInvalid)
+	b.is(b.found(waiting), activity.StatusConsensusNeeded)
+}
+
+// TestVoteFromAClockAhead: a vote that was stamped minutes ahead lasts no longer than one
+// that was stamped when it came.
+func TestVoteFromAClockAhead(t *testing.T) {
+	b := newBallot(t)
+	waiting := b.submit()
+	ahead := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q}}`, activity.TypeApproveActivity,
+		b.Clock.Now().Add(4*time.Minute).UnixMilli(), enginetest.Organization, waiting.Request.Fingerprint.String())
+	if _, err := b.Engine.Submit(t.Context(), b.ann.Sign(ahead)); err != nil {
+		t.Fatal(err)
+	}
+	b.Clock.Advance(countersign.DefaultVoteAge + time.Minute)
+	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
+}
