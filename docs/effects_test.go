@@ -3,6 +3,8 @@ package docs_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,6 +46,63 @@ func TestEffectsPage(t *testing.T) {
 			t.Errorf("effects.md does not explain the kind %s", kind)
 		}
 	}
+}
+
+// TestKindsInGoldenFiles: every kind of effect that a transaction has or a message has
+// stands in a golden file of what is shown. A one-time password has no summary.
+func TestKindsInGoldenFiles(t *testing.T) {
+	paths, err := filepath.Glob("../chains/*/testdata/summary/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("../cmd/countersign/testdata/script/messages_*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[chains.Kind]int{}
+	for _, path := range append(paths, more...) {
+		text := read(t, path)
+		for _, kind := range chains.Kinds() {
+			seen[kind] += strings.Count(text, `"kind":"`+string(kind)+`"`)
+		}
+	}
+	for _, kind := range chains.Kinds() {
+		if seen[kind] == 0 && kind != chains.KindOTP {
+			t.Errorf("no golden file has an effect of kind %s", kind)
+		}
+	}
+}
+
+// TestClientsInTable: each row of effects.md's table of clients is held by a test.
+func TestClientsInTable(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "effects.md"), "| client | signed by default |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")[2:]
+	for _, row := range rows {
+		client := strings.TrimSpace(strings.Split(row, "|")[1])
+		if count := strings.Count(heldClients(t), "testenv.ClientRow(t, "+strconv.Quote(client)); count != 1 {
+			t.Errorf("%s: %d tests hold its row, want one", client, count)
+		}
+	}
+	if len(rows) < 8 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// heldClients are the tests that count what becomes of clients' transactions.
+func heldClients(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, pattern := range []string{"../interop/*_test.go", "../chains/*/*_test.go"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			all.WriteString(read(t, path))
+		}
+	}
+	return all.String()
 }
 
 func generatedEffects(t *testing.T) string {

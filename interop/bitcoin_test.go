@@ -9,6 +9,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
@@ -144,6 +145,7 @@ func TestBitcoinLibraries(t *testing.T) {
 	node := startBitcoinNode(t)
 	defer node.close(t)
 	a, b := bitcoinKey(t, bitcoinSecret(1)), bitcoinKey(t, bitcoinSecret(2))
+	var counts testenv.Outcomes
 	for _, c := range bitcoinCases(a.PublicKey(), b.PublicKey()) {
 		for _, count := range []int{1, 3} {
 			made := bitcointest.PSBT{Outputs: []bitcointest.Output{bitcointest.P2WPKH(b.PublicKey()).Output(9_000)}}
@@ -154,12 +156,15 @@ func TestBitcoinLibraries(t *testing.T) {
 				version0 := made.Encode()
 				final := compareLibraries(t, node, version0, []string{"bitcoinjs", "scure"}, a, b, c.keys)
 				version2 := node.mustAsk(t, "convert", "scure", version0, nil)
+				signing := readyBitcoin(t, version2, a)
+				counts.Add(isBlind(signing.Effects()), len(signing.Hazards()))
 				if again := compareLibraries(t, node, version2, []string{"scure"}, a, b, c.keys); !bytes.Equal(again, final) {
 					t.Errorf("version 2 gives another transaction:\n%x\n%x", again, final)
 				}
 			})
 		}
 	}
+	testenv.ClientRow(t, "@scure/btc-signer (PSBT version 2)", counts)
 }
 
 // compareLibraries signs with us and with them, and finalizes ours by all. It
@@ -188,6 +193,15 @@ func compareLibraries(t *testing.T, node *bitcoinNode, raw []byte, libs []string
 
 func signBitcoin(t *testing.T, raw []byte, key keystore.Key) []byte {
 	t.Helper()
+	signed, err := readyBitcoin(t, raw, key).AppendSigned(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+func readyBitcoin(t *testing.T, raw []byte, key keystore.Key) chains.Signing {
+	t.Helper()
 	tx, err := bitcoin.New(bitcoin.Limits{}).Parse(raw)
 	if err != nil {
 		t.Fatalf("%v\n%x", err, raw)
@@ -200,11 +214,7 @@ func signBitcoin(t *testing.T, raw []byte, key keystore.Key) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := signing.AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signed
+	return signing
 }
 
 // compareBitcoinSignatures wants each of our signature records in theirs.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
-	"maps"
 	"slices"
 	"testing"
 
@@ -46,7 +45,7 @@ type evmClient struct{ Name, Chain, Transaction string }
 // away, destroys it, or calls what no standard describes.
 func TestEVMClients(t *testing.T) {
 	key := evmClientKey(t)
-	counts := map[string]map[string]int{}
+	counts := map[string]*testenv.Outcomes{"ethereum": {}, "tempo": {}}
 	for _, c := range evmClientTransactions(t) {
 		var chain chains.Chain = ethereum.Chain{}
 		if c.Chain == "tempo" {
@@ -68,28 +67,16 @@ func TestEVMClients(t *testing.T) {
 		if want := evmClientHazards[c.Name]; !slices.Equal(hazards, want) {
 			t.Errorf("%s: hazards %v, want %v", c.Name, hazards, want)
 		}
-		if counts[c.Chain] == nil {
-			counts[c.Chain] = map[string]int{}
-		}
-		counts[c.Chain][outcome(signing.Effects(), hazards)]++
-		t.Logf("%-10s %s", outcome(signing.Effects(), hazards), c.Name)
+		counts[c.Chain].Add(isBlind(signing.Effects()), len(hazards))
 	}
-	want := map[string]map[string]int{"ethereum": {"signed": 31, "refused": 3, "blind": 4}, "tempo": {"signed": 47, "refused": 3, "blind": 1}}
-	if !maps.EqualFunc(counts, want, maps.Equal) {
-		t.Errorf("%v, want %v", counts, want)
-	}
-	t.Logf("by default: %v", counts)
+	testenv.ClientRow(t, "viem, ethers", *counts["ethereum"])
+	testenv.ClientRow(t, "viem/tempo", *counts["tempo"])
+	t.Logf("by default: %+v on Ethereum, %+v on Tempo", *counts["ethereum"], *counts["tempo"])
 }
 
-// outcome says what becomes of a transaction by default.
-func outcome(effects []chains.Effect, hazards []string) string {
-	switch {
-	case slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded }):
-		return "blind"
-	case len(hazards) > 0:
-		return "refused"
-	}
-	return "signed"
+// isBlind reports whether something of a transaction is not accounted for.
+func isBlind(effects []chains.Effect) bool {
+	return slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded })
 }
 
 func evmClientKey(t *testing.T) keystore.Key {

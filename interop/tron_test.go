@@ -161,10 +161,12 @@ func TestTronWeb(t *testing.T) {
 	node, store := startTronNode(t), tronStore(t)
 	types := map[string]bool{}
 	var made []tronBuilt
+	var counts testenv.Outcomes
 	for number, c := range readTronCases(t) {
 		for variant, v := range tronFrames(c) {
 			built := node.build(c, v.frame, v.permission)
 			types[c.Type] = true
+			countTron(t, store, built.RawDataHex, &counts)
 			if variant == 0 {
 				made = append(made, built)
 			}
@@ -176,7 +178,8 @@ func TestTronWeb(t *testing.T) {
 	if len(types) < 25 {
 		t.Errorf("only %d kinds of transactions were compared", len(types))
 	}
-	t.Logf("%d kinds of transactions", len(types))
+	testenv.ClientRow(t, "tronweb", counts)
+	t.Logf("%d kinds of transactions, by default: %+v", len(types), counts)
 	if *updateTron {
 		writeTronVectors(t, made)
 	}
@@ -235,19 +238,22 @@ func TestTronWebCosigners(t *testing.T) {
 func TestTronWalletCore(t *testing.T) {
 	node, store := startTronNode(t), tronStore(t)
 	compared := 0
+	var counts testenv.Outcomes
 	for _, c := range readTronCases(t) {
 		if c.WalletCore == nil {
 			continue
 		}
 		compared++
-		t.Run(c.Type, func(t *testing.T) { compareWithWalletCore(t, node, store, c) })
+		t.Run(c.Type, func(t *testing.T) { countTron(t, store, compareWithWalletCore(t, node, store, c), &counts) })
 	}
+	testenv.ClientRow(t, "Trust Wallet Core (Tron)", counts)
 	if compared < 12 {
 		t.Errorf("only %d transactions were compared", compared)
 	}
 }
 
-func compareWithWalletCore(t *testing.T, node *tronNode, store *memory.Store, c tronCase) {
+// compareWithWalletCore returns what Wallet Core has made.
+func compareWithWalletCore(t *testing.T, node *tronNode, store *memory.Store, c tronCase) string {
 	transaction := map[string]any{
 		"timestamp": "1900000000000", "expiration": "1900000060000", "memo": "invoice 42",
 		"blockHeader": map[string]any{"timestamp": "1900000000000", "number": "70000", "version": 3,
@@ -269,6 +275,7 @@ func compareWithWalletCore(t *testing.T, node *tronNode, store *memory.Store, c 
 	if got := signed[len(signed)-130 : len(signed)-2]; got != theirs.Signature[:128] {
 		t.Errorf("r and s are %s, Wallet Core has %s", got, theirs.Signature[:128])
 	}
+	return theirs.RawDataHex
 }
 
 func unhexTron(t *testing.T, text string) []byte {
@@ -293,8 +300,24 @@ func tronStore(t *testing.T) *memory.Store {
 	return store
 }
 
+// countTron counts what becomes of a transaction of the first key's.
+func countTron(t *testing.T, store *memory.Store, unsigned string, counts *testenv.Outcomes) {
+	t.Helper()
+	signing := readyTron(t, store, 0, unsigned)
+	counts.Add(isBlind(signing.Effects()), len(signing.Hazards()))
+}
+
 // signTron signs as the engine does, with one of tronKeys.
 func signTron(t *testing.T, store *memory.Store, number int, unsigned string) string {
+	t.Helper()
+	signed, err := readyTron(t, store, number, unsigned).AppendSigned(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(signed)
+}
+
+func readyTron(t *testing.T, store *memory.Store, number int, unsigned string) chains.Signing {
 	t.Helper()
 	raw, err := chains.DecodeHex(unsigned)
 	if err != nil {
@@ -317,11 +340,7 @@ func signTron(t *testing.T, store *memory.Store, number int, unsigned string) st
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := signing.AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return hex.EncodeToString(signed)
+	return signing
 }
 
 // writeTronVectors writes what the tests of the package itself read, for which

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // coreVectors are the PSBTs that Bitcoin Core's functional tests and HWI's run on
@@ -120,10 +122,16 @@ func sortedRecords(t *testing.T, raw []byte) (records []string) {
 // TestCorePSBTRoles signs to the records of Core and HWI, and finalizes and extracts to their bytes.
 func TestCorePSBTRoles(t *testing.T) {
 	vectors := readCoreVectors(t)
+	var counts testenv.Outcomes
 	for i, c := range vectors.Signer {
 		signed := unbase64(t, c.PSBT)
 		for _, wif := range c.Privkeys {
 			key := keyOfWIF(t, wif)
+			signing, err := chaintest.Ready(parse(t, signed), key.ID(), key)
+			if err != nil {
+				t.Fatalf("signer %d: %v", i, err)
+			}
+			counts.Add(false, len(signing.Hazards()))
 			next, err := sign(t.Context(), parse(t, signed), key.ID(), key)
 			if err != nil {
 				t.Fatalf("signer %d: %v", i, err)
@@ -134,6 +142,7 @@ func TestCorePSBTRoles(t *testing.T) {
 			t.Errorf("signer %d\n got %q\nwant %q", i, got, want)
 		}
 	}
+	testenv.ClientRow(t, "Bitcoin Core, HWI (PSBT)", counts)
 	for i, c := range vectors.Finalizer {
 		final, err := bitcoin.Finalize(unbase64(t, c.Finalize))
 		if err != nil {

@@ -27,6 +27,9 @@ func scenes(t *testing.T) map[string][]byte {
 	scenes["durable_nonce"] = scene(solana.Version0, 2, nil,
 		call(sdk.SystemProgramID, []byte{3}, u32(4)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.PublicKey(public(0))),
 		call(sdk.SystemProgramID, []byte{1, 4, 0}, u32(11), u64(7), u64(4), []byte("seed"), bytes32(5)))
+	scenes["token_burned"] = scene(solana.Version0, 1, nil, call(sdk.TokenProgramID, []byte{1, 2, 0}, []byte{15}, u64(1_234_567), []byte{6}))
+	scenes["token_metadata"] = scene(solana.Legacy, 1, nil,
+		call(metadataProgram, []byte{1, 0}, []byte{15, 0, 1}, bytes32(9), []byte{1, 1, 1, 0}), delegatesCollection(2, 3, 0, 0))
 	scenes["token"] = scene(solana.Version0, 1, nil,
 		call(sdk.SPLAssociatedTokenAccountProgramID, []byte{0, 1, 2, 3}, []byte{1}).with(sdk.SystemProgramID, sdk.TokenProgramID),
 		call(sdk.TokenProgramID, []byte{1, 2, 3, 0}, []byte{12}, u64(1_234_567), []byte{6}),

@@ -1,0 +1,53 @@
+package testenv
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Outcomes is what becomes of a client's transactions with nothing allowed.
+type Outcomes struct {
+	Signed  int
+	Refused int // accounted for, and refused by the name of a hazard
+	Blind   int // refused, for something is not accounted for
+}
+
+// Add counts a transaction: blind if something of it is not accounted for, else refused
+// if it has hazards.
+func (o *Outcomes) Add(blind bool, hazards int) {
+	switch {
+	case blind:
+		o.Blind++
+	case hazards > 0:
+		o.Refused++
+	default:
+		o.Signed++
+	}
+}
+
+// ClientRow requires that the table of clients in docs/effects.md says of one what was
+// counted. COUNTERSIGN_UPDATE=1 writes a row that is there anew.
+func ClientRow(t testing.TB, client string, got Outcomes) {
+	t.Helper()
+	path := filepath.Join(Root(), "docs", "effects.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := fmt.Sprintf("| %s | %d | %d | %d |", client, got.Signed, got.Refused, got.Blind)
+	if strings.Contains(string(text), row+"\n") {
+		return
+	}
+	old := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(client) + ` \|.*$`)
+	if os.Getenv("COUNTERSIGN_UPDATE") != "1" || !old.Match(text) {
+		t.Errorf("docs/effects.md does not have the row\n%s", row)
+		return
+	}
+	if err := os.WriteFile(path, old.ReplaceAll(text, []byte(row)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
