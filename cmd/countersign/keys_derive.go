@@ -68,7 +68,7 @@ on CURVE_SECP256K1.`),
 	at.register(command)
 	network.register(command)
 	flags := command.Flags()
-	flags.StringVar(&walletID, "wallet", "", "`ID` of the wallet")
+	flags.StringVar(&walletID, "wallet", "", "`ID` or name of the wallet")
 	flags.StringVar(&path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
 	flags.BoolVar(&psbt, "psbt", false, "derive the keys that a PSBT on standard input names")
 	flags.Uint32Var(&gap, "gap", file.GapLimit, "with --psbt: look for `N` addresses behind the last one that is derived")
@@ -79,7 +79,7 @@ on CURVE_SECP256K1.`),
 func parseAccount(walletID, path, curve string) (account wallet.Account, err error) {
 	switch {
 	case walletID == "":
-		return account, usagef("--wallet is missing: the id of a wallet")
+		return account, usagef("--wallet is missing: the id or the name of a wallet")
 	case path == "":
 		return account, usagef("--path is missing: such as m/44'/60'/0'/0/1")
 	}
@@ -99,6 +99,9 @@ func derive(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID 
 		return err
 	}
 	defer closeKeystore(keys, &err)
+	if walletID, err = resolveWallet(cmd.Context(), keys, at.organization, walletID); err != nil {
+		return err
+	}
 	derived, err := keys.Derive(cmd.Context(), at.organization, walletID, account)
 	if errors.Is(err, keystore.ErrKeyExists) && derived.ID != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This key was in the keystore already.")
@@ -121,7 +124,7 @@ const maxGap = file.MaxAccounts
 func discover(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, gap uint32) (err error) {
 	switch {
 	case walletID == "":
-		return usagef("--wallet is missing: the id of a wallet")
+		return usagef("--wallet is missing: the id or the name of a wallet")
 	case gap > maxGap:
 		return usagef("--gap %d: at most %d", gap, maxGap)
 	}
@@ -134,6 +137,9 @@ func discover(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletI
 		return err
 	}
 	defer closeKeystore(keys, &err)
+	if walletID, err = resolveWallet(cmd.Context(), keys, at.organization, walletID); err != nil {
+		return err
+	}
 	added, err := keys.Discover(cmd.Context(), at.organization, walletID, named, gap)
 	if err != nil {
 		return err
@@ -151,7 +157,7 @@ func discover(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletI
 
 // discoverer is a keystore whose wallets look for what a PSBT names.
 type discoverer interface {
-	keystore.Keystore
+	walletKeeper
 	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, error)
 }
 

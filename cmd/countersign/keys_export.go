@@ -55,7 +55,7 @@ alone first.
 The formats are those of 'countersign keys import'. v3 is encrypted with a
 password, from the file that --secret-password-file names or asked for on the
 terminal; pkcs8 is encrypted if such a file is named. --network picks the version
-byte of wif. For mnemonic and xprv, ID is that of a wallet. If the mnemonic has a
+byte of wif. For mnemonic and xprv, ID is that of a wallet, or its name. If the mnemonic has a
 passphrase (BIP-39), that follows in a second line. xprv is the wallet's master key,
 or what it was imported as; with --account, the extended private key at a path, with its
 origin. It gives all keys of the wallet, or of the account, on secp256k1, and none on
@@ -284,16 +284,15 @@ func (c *exportCommand) walletText(ctx context.Context, keys exporter, id string
 	if !ok {
 		return nil, errors.New("this keystore keeps no wallets")
 	}
-	if c.format == formatXPrv {
-		text, err = c.extendedKeyText(ctx, keeper, id)
-	} else {
-		text, err = mnemonicText(ctx, keeper, c.at.organization, id)
+	if id, err = resolveWallet(ctx, keeper, c.at.organization, id); err != nil {
+		return nil, err
 	}
-	switch {
-	case errors.Is(err, keystore.ErrKeyNotFound):
-		return nil, fmt.Errorf("organization %q has no wallet with the id %q: 'countersign keys list' prints them", c.at.organization, id)
-	case errors.Is(err, file.ErrNoMnemonic):
-		return nil, fmt.Errorf("%w: use --format xprv", err)
+	if c.format == formatXPrv {
+		return c.extendedKeyText(ctx, keeper, id)
+	}
+	text, err = mnemonicText(ctx, keeper, c.at.organization, id)
+	if errors.Is(err, file.ErrNoMnemonic) {
+		err = fmt.Errorf("%w: use --format xprv", err)
 	}
 	return text, err
 }

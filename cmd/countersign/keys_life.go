@@ -91,7 +91,7 @@ func newEnableCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "enable ID",
 		Short:   "Put a key or a wallet that is disabled back into use",
-		Long:    "Put a key, an account or a wallet that 'countersign keys disable' has put out of use back into it, and print the key.\n",
+		Long:    "Put a key, an account or a wallet back into use after 'countersign keys disable', and print it.\n",
 		Example: "  countersign keys enable --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,7 +25,8 @@ Print the keys of an organization, oldest first: as a table on a terminal, else 
 line of JSON each. Keys that are disabled come behind the others.
 
 The table has one address of each key: the one that is usual at the path of an
-account, else Ethereum's or Solana's. 'countersign keys show' has them all.`),
+account, else Ethereum's or Solana's. 'countersign keys show' has them all. Below it is
+a table of the wallets.`),
 		Example: "  countersign keys list --keystore file:keys",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,11 +66,32 @@ func listKeys(cmd *cobra.Command, at *keystoreFlags, network networkFlag, asTabl
 	if err == nil {
 		err = out.flush(count)
 	}
+	if err == nil && asTable {
+		err = listWallets(cmd, keys, at.organization)
+	}
 	if err == nil && count == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no keys here: --org names another.\n", at.organization)
 	}
 	tellSkipped(cmd, keys)
 	return err
+}
+
+// listWallets prints a table of the wallets, whose ids are not in that of the keys.
+func listWallets(cmd *cobra.Command, keys keystore.Keystore, organizationID string) error {
+	keeper, ok := keys.(walletKeeper)
+	if !ok {
+		return nil
+	}
+	wallets, err := keeper.Wallets(cmd.Context(), organizationID)
+	if err != nil || len(wallets) == 0 {
+		return err
+	}
+	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nWALLET\tACCOUNTS\tID")
+	for _, w := range wallets {
+		fmt.Fprintf(table, "%s\t%d\t%s\n", cmp.Or(w.Name, "-"), len(w.Accounts), w.ID)
+	}
+	return table.Flush()
 }
 
 // eachKey calls back with each key of an organization: first those that sign, then

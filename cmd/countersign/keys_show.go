@@ -37,7 +37,7 @@ func newShowCommand() *cobra.Command {
 Print the key with an id: a line for each thing about it on a terminal, else one line
 of JSON, or with --field one field of it.
 
-With --xpub, ID is that of a wallet. Printed is what a watch-only wallet such as
+With --xpub, ID is that of a wallet, or its name. Printed is what a watch-only wallet such as
 Sparrow or Bitcoin Core needs to watch its Bitcoin accounts and to make PSBTs that
 this keystore signs:
 
@@ -105,6 +105,11 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	line, err := keyLineOf(cmd.Context(), keys, &c.at, c.network, id)
 	if errors.Is(err, keystore.ErrKeyNotFound) {
 		tellSkipped(cmd, keys)
+		if keeper, ok := keys.(walletKeeper); ok {
+			if w, isWallet, err := findWallet(cmd.Context(), keeper, c.at.organization, id); err == nil && isWallet {
+				return fmt.Errorf("%s is the wallet %q: 'countersign keys show --xpub' prints its public keys, 'countersign keys list' its accounts", w.ID, w.Name)
+			}
+		}
 		return fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", c.at.organization, id)
 	}
 	if err != nil {
@@ -232,10 +237,10 @@ func parsePaths(texts []string) (paths []wallet.Path, err error) {
 // watch returns the public side of a wallet: of the accounts at paths, or of those that
 // it has keys of.
 func watch(ctx context.Context, keys walletKeeper, organizationID, id string, paths []wallet.Path) (line watchLine, err error) {
-	w, found, err := findWallet(ctx, keys, organizationID, id)
-	if err == nil && !found {
-		err = fmt.Errorf("organization %q has no wallet with the id %q: 'countersign keys list' prints them", organizationID, id)
+	if id, err = resolveWallet(ctx, keys, organizationID, id); err != nil {
+		return line, err
 	}
+	w, _, err := findWallet(ctx, keys, organizationID, id)
 	if err != nil {
 		return line, err
 	}

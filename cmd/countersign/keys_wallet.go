@@ -71,6 +71,7 @@ func (p places) mark(line keyLine) keyLine {
 // walletKeeper is a keystore that keeps wallets.
 type walletKeeper interface {
 	keystore.Keystore
+	keystore.WalletFinder
 	AddWallet(ctx context.Context, organizationID string, add file.NewWallet) (file.Wallet, error)
 	Derive(ctx context.Context, organizationID, walletID string, account wallet.Account) (file.Account, error)
 	Wallets(ctx context.Context, organizationID string) ([]file.Wallet, error)
@@ -89,6 +90,26 @@ func findWallet(ctx context.Context, keys walletKeeper, organizationID, id strin
 		return w, false, nil
 	}
 	return wallets[i], true, nil
+}
+
+// resolveWallet returns the id of the wallet with an id, or else of the only one with that
+// name, as --sign-with takes it.
+func resolveWallet(ctx context.Context, keys walletKeeper, organizationID, idOrName string) (string, error) {
+	w, err := keys.FindWallet(ctx, organizationID, idOrName)
+	if err == nil {
+		return w.ID, nil
+	}
+	if !errors.Is(err, keystore.ErrKeyNotFound) {
+		return "", err
+	}
+	wallets, err := keys.Wallets(ctx, organizationID)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(wallets, func(w file.Wallet) bool { return w.Name == idOrName }) {
+		return "", fmt.Errorf("organization %q has several wallets with the name %q: use the id, which 'countersign keys list' prints", organizationID, idOrName)
+	}
+	return "", fmt.Errorf("organization %q has no wallet with the id or name %q: 'countersign keys list' prints them", organizationID, idOrName)
 }
 
 const noWallets = "a wallet does not go into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can go, from 'countersign keys export --format hex' to 'countersign keys import'"

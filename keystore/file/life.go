@@ -91,7 +91,7 @@ type alteration struct {
 // safe on disk. After another error it may be made or not, as a whole; making it again
 // tells.
 func (s *Store) change(ctx context.Context, what, organizationID, id string, by alteration) error {
-	id, err := canonicalID(id)
+	id, err := knownID(id)
 	if err == nil {
 		err = s.asWriter(ctx, func() error { return s.replace(ctx, organizationID, id, by) })
 	}

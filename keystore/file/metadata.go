@@ -148,6 +148,15 @@ func checkText(what, text string, limit int) error {
 	return nil
 }
 
+// knownID is canonicalID for the id of a key or wallet that is to be there.
+func knownID(id string) (string, error) {
+	canonical, err := canonicalID(id)
+	if err != nil {
+		return "", fmt.Errorf("%w: %q is not an id, a UUID", keystore.ErrKeyNotFound, id)
+	}
+	return canonical, nil
+}
+
 // canonicalID returns a UUID in lower case, as files are named.
 func canonicalID(id string) (string, error) {
 	parsed, err := uuid.Parse(id)

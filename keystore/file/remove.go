@@ -69,7 +69,7 @@ func (s *Store) openDeleted() (directory, error) {
 // after a crash in between it is not lost, and not found, but disabled; and deleting
 // what is not there any more leaves nothing to be told.
 func (s *Store) remove(ctx context.Context, organizationID, id string, archive func(name string) error) error {
-	id, err := canonicalID(id)
+	id, err := knownID(id)
 	if err == nil {
 		err = s.asWriter(ctx, func() error {
 			if walletID := s.accounts[id]; walletID != "" && s.isOf(organizationID, walletID) {
@@ -111,7 +111,7 @@ func (s *Store) isOf(organizationID, id string) bool {
 // keystore. What is there already is not touched, and is keystore.ErrKeyExists. A file
 // that is not of this keystore, or not of the organization, is refused.
 func (s *Store) Restore(ctx context.Context, organizationID, id, from string) error {
-	id, err := canonicalID(id)
+	id, err := knownID(id)
 	if err == nil {
 		err = s.asWriter(ctx, func() error { return s.restore(ctx, organizationID, id, from) })
 	}

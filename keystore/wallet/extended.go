@@ -94,6 +94,9 @@ func ParseExtendedKey(text []byte) (*Root, error) {
 }
 
 func parseExtendedKey(text []byte) (*Root, error) {
+	if len(text) == 0 {
+		return nil, errors.New("it is empty")
+	}
 	if len(text) > MaxExtendedKey {
 		return nil, fmt.Errorf("%d bytes, at most %d", len(text), MaxExtendedKey)
 	}

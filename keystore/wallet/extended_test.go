@@ -146,7 +146,7 @@ func TestExtendedKeyRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":             {"", "not base58check"},
+		"nothing":             {"", "it is empty"},
 		"words":               {"legal winner thank year", "not base58check"},
 		"too long":            {strings.Repeat("x", MaxExtendedKey+1), "321 bytes, at most 320"},
 		"a WIF":               {"KwdMAjGmerYanjeui5SHS7JkmpZvVipYvB2LJGU1ZxJwYvP98617", "34 bytes in base58check, want 78"},
