@@ -11,13 +11,17 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// voters replaces the directory: the submitter, and the users whom change adds to; each
-// credential may vote unless it says otherwise.
+// voters replaces the directory: the submitter, and users who vote.
 func (b *ballot) voters(users ...countersign.UserConfig) {
 	b.t.Helper()
 	submitter := b.APIKey.Config()
 	submitter.Activities = []activity.Type{activity.TypeSignTransaction}
-	users = append(users, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}})
+	b.organization(append(users, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}}))
+}
+
+// organization replaces the directory: all users of the organization, and one of another.
+func (b *ballot) organization(users []countersign.UserConfig) {
+	b.t.Helper()
 	other := b.Other.Config()
 	other.Activities = voteTypes
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{
@@ -164,4 +168,42 @@ func TestVoteFromAClockAhead(t *testing.T) {
 	}
 	b.Clock.Advance(countersign.DefaultVoteAge + time.Minute)
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
+}
+
+// TestSubmitterThatChanges: nothing is signed for a submitter who is gone, whose key has
+// expired, or who may not submit it any more, whatever votes there are: it waits, with
+// the reason, until they may again.
+func TestSubmitterThatChanges(t *testing.T) {
+	for name, change := range map[string]func(b *ballot) []countersign.APIKeyConfig{
+		"gone": func(*ballot) []countersign.APIKeyConfig { return nil },
+		"expired": func(b *ballot) []countersign.APIKeyConfig {
+			key := b.APIKey.Config()
+			key.Activities, key.ExpiresAt = []activity.Type{activity.TypeSignTransaction}, b.Clock.Now().Add(-time.Second)
+			return []countersign.APIKeyConfig{key}
+		},
+		"may not submit it": func(b *ballot) []countersign.APIKeyConfig {
+			key := b.APIKey.Config()
+			key.Activities = []activity.Type{activity.TypeSignRawPayload}
+			return []countersign.APIKeyConfig{key}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBallot(t)
+			voters := []countersign.UserConfig{finance("ann", b.ann), finance("ben", b.ben)}
+			b.voters(voters...)
+			waiting := b.submit()
+			b.approve(b.ann, waiting)
+			b.organization(append([]countersign.UserConfig{{ID: "user-1", Name: "ci", APIKeys: change(b)}}, voters...))
+			last := b.approve(b.ben, waiting)
+			b.is(last, activity.StatusConsensusNeeded)
+			if !strings.Contains(last.Decision.Reason, "the submitter's credential is not valid any more") {
+				t.Errorf("it waits for %q", last.Decision.Reason)
+			}
+			b.resumes()
+			b.signed(0)
+			b.voters(voters...)
+			b.resumes()
+			b.signed(1)
+		})
+	}
 }
