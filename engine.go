@@ -24,7 +24,8 @@ type Engine struct {
 }
 
 // New returns an engine, or an error that names what cannot be right in its
-// configuration.
+// configuration: the keystore and the store are then still open, and the caller's to
+// close.
 func New(config Config) (*Engine, error) {
 	if config.Keystore == nil {
 		return nil, errors.New("countersign: Config.Keystore is missing: use keystore/memory or keystore/file")

@@ -25,7 +25,7 @@ func newActivitiesCommand() *cobra.Command {
 An activity is a request that was taken: completed, waiting for approvals, rejected or
 failed. A server shows those that the API key may read. With --config they are read
 from the store, all of the organization's; one in bolt must not be in use by serve.`),
-		Args: cobra.NoArgs,
+		Args: commandOnly,
 		RunE: chooseCommand,
 	}
 	command.AddCommand(newActivitiesListCommand(), newActivitiesShowCommand(), newActivitiesResumeCommand())

@@ -18,7 +18,7 @@ func newAPIKeyCommand() *cobra.Command {
 		Use:   "apikey",
 		Short: "Create API keys",
 		Long:  "Create API keys: the key pairs with which clients stamp their requests.",
-		Args:  cobra.NoArgs,
+		Args:  commandOnly,
 		RunE:  chooseCommand,
 	}
 	command.AddCommand(newAPIKeyNewCommand())

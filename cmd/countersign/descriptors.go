@@ -24,7 +24,7 @@ func newDescriptorsCommand() *cobra.Command {
 Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs say what calls
 mean: docs/descriptors.md. A file is used if you pinned it, or if an auditor of
 yours attests it; what is only there is not used.`),
-		Args: cobra.NoArgs,
+		Args: commandOnly,
 		RunE: chooseCommand,
 	}
 	command.AddCommand(newDescriptorsListCommand(), newDescriptorsCheckCommand(), newDescriptorsPinCommand())

@@ -31,7 +31,9 @@ func readTransactionAs(cmd *cobra.Command, named, file string, limits countersig
 		if read.kind, err = parseType(named); err != nil {
 			return read, err
 		}
-		read.text, read.encoding, err = readTransactionOf(cmd, read.kind, file)
+		if read.text, read.encoding, err = readTransactionOf(cmd, read.kind, file); err == nil {
+			err = refuseOther(read, limits)
+		}
 		return read, err
 	}
 	content, err := readTransaction(cmd, file)
@@ -61,6 +63,25 @@ func readTransactionAs(cmd *cobra.Command, named, file string, limits countersig
 		kinds = append(kinds, shortType(one.kind))
 	}
 	return read, usagef("this can be read as a transaction of %s: say which with --type", strings.Join(kinds, " and of "))
+}
+
+// refuseOther refuses a transaction that the chain of --type does not read, and another
+// does: the error of the wrong reader would not say so.
+func refuseOther(read transactionInput, limits countersign.Limits) error {
+	_, err := inspectEither(read.kind, read.text, limits)
+	if err == nil {
+		return nil
+	}
+	for _, kind := range countersign.TransactionTypes() {
+		if kind == read.kind {
+			continue
+		}
+		text, _ := decodeAs(kind, read.text)
+		if _, other := inspectEither(kind, text, limits); other == nil {
+			return fmt.Errorf("%w; this reads as %s: say so with --type", err, kind)
+		}
+	}
+	return nil // it is refused where it is used
 }
 
 // shortType is a type as --type takes it in short.

@@ -26,7 +26,7 @@ Each key is printed as one line of JSON, with all the addresses it has:
 The keys of a wallet have "walletId" and "path", too; one that is disabled has
 "disabled", and an access key of Tempo "actsFor". A key in an HSM has no taproot
 address: there are no signatures for it in PKCS#11.`),
-		Args: cobra.NoArgs,
+		Args: commandOnly,
 		RunE: chooseCommand,
 	}
 	command.AddCommand(newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(),

@@ -15,7 +15,7 @@ func newPassphraseCommand() *cobra.Command {
 		Use:   "passphrase",
 		Short: "Change the passphrase of a keystore",
 		Long:  "Change the passphrase of a keystore in a directory.\n",
-		Args:  cobra.NoArgs,
+		Args:  commandOnly,
 		RunE:  chooseCommand,
 	}
 	command.AddCommand(newPassphraseChangeCommand())

@@ -25,7 +25,7 @@ docs/log.md. These commands read the store of a configuration. One in bolt must 
 be in use by serve: checkpoint and prove ask a running server with --url, and verify
 reads a backup. Keep checkpoints on another machine: without
 one, leaves that were cut off from the end are not missed.`),
-		Args: cobra.NoArgs,
+		Args: commandOnly,
 		RunE: chooseCommand,
 	}
 	command.AddCommand(newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(), newLogCheckCommand())

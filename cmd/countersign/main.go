@@ -78,7 +78,7 @@ Machine output goes to standard output as JSON, talk to standard error. The exit
 status is 0 on success, 1 if something was refused or failed, 2 if the command
 was called wrongly. Secrets come from a file, standard input or the terminal,
 never from an argument or the environment.`),
-		Args:          cobra.NoArgs,
+		Args:          commandOnly,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,7 +88,7 @@ never from an argument or the environment.`),
 			return chooseCommand(cmd, args)
 		},
 	}
-	root.Flags().BoolVar(&version, "version", false, "print the version, as 'countersign version' does")
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version, as 'countersign version' does")
 	root.AddCommand(
 		newDemoCommand(),
 		newInitCommand(),
@@ -132,6 +132,20 @@ func onStart(command *cobra.Command, started func()) {
 	for _, child := range command.Commands() {
 		onStart(child, started)
 	}
+}
+
+// commandOnly refuses what is no command below this one, with the one that may have been
+// meant.
+func commandOnly(cmd *cobra.Command, args []string) error {
+	err := cobra.NoArgs(cmd, args)
+	if err == nil {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		return fmt.Errorf("%w: did you mean %s?", err, strings.Join(meant, " or "))
+	}
+	return err
 }
 
 // chooseCommand is the body of a command that only has commands below it.

@@ -21,7 +21,7 @@ func newOTPCommand() *cobra.Command {
 		Use:   "otp",
 		Short: "Redeem one-time passwords",
 		Long:  "Exchange one-time passwords for verification tokens.\n",
-		Args:  cobra.NoArgs,
+		Args:  commandOnly,
 		RunE:  chooseCommand,
 	}
 	command.AddCommand(newOTPVerifyCommand())

@@ -17,7 +17,7 @@ func newPasskeyCommand() *cobra.Command {
 		Use:   "passkey",
 		Short: "Register passkeys",
 		Long:  "Register passkeys: the credentials with which people stamp requests in a browser.",
-		Args:  cobra.NoArgs,
+		Args:  commandOnly,
 		RunE:  chooseCommand,
 	}
 	command.AddCommand(newPasskeyAddCommand())

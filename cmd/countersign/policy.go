@@ -26,7 +26,7 @@ func newPolicyCommand() *cobra.Command {
 A policy is a file of rules about who may have what signed: docs/policies.md. The
 configuration names it, for an organization; serve reads it at the start and on
 SIGHUP.`),
-		Args: cobra.NoArgs,
+		Args: commandOnly,
 		RunE: chooseCommand,
 	}
 	command.AddCommand(newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
