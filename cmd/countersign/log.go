@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,12 +115,14 @@ func (o *openedLog) key() (string, error) {
 
 func newLogVerifyCommand() *cobra.Command {
 	var flags logFlags
-	var checkpointFile string
+	var c logVerify
 	command := &cobra.Command{
 		Use:   "verify",
 		Short: "Hash every record again, and compare the log with a checkpoint",
 		Long: paragraphs(`
-Hash every record in the store and every leaf of the log again. With --checkpoint,
+Hash every record in the store and every leaf of the log again. A record without a leaf
+was added by another hand, or recorded while the log was off; --unlogged says how many
+are known to have been. With --checkpoint,
 a file that log checkpoint, log prove or a witness wrote earlier, the log must extend
 it: then leaves that were cut off, a backup that was restored, and a log that was
 rewritten are noticed too. The message says what was changed; the exit status is 1.`),
@@ -133,47 +134,14 @@ rewritten are noticed too. The message says what was changed; the exit status is
 				return err
 			}
 			defer func() { err = errors.Join(err, opened.Close()) }()
-			return opened.verify(cmd, checkpointFile)
+			c.openedLog = opened
+			return c.run(cmd)
 		},
 	}
 	flags.register(command)
-	command.Flags().StringVar(&checkpointFile, "checkpoint", "", "`FILE` with a checkpoint that was kept elsewhere")
+	command.Flags().StringVar(&c.checkpointFile, "checkpoint", "", "`FILE` with a checkpoint that was kept elsewhere")
+	command.Flags().IntVar(&c.unlogged, "unlogged", 0, "`NUMBER` of records that have no leaf, since the log was off")
 	return command
-}
-
-func (o *openedLog) verify(cmd *cobra.Command, checkpointFile string) error {
-	var against *translog.Checkpoint
-	if checkpointFile != "" {
-		key, err := o.key()
-		if err != nil {
-			return err
-		}
-		signed, err := os.ReadFile(checkpointFile)
-		if err != nil {
-			return err
-		}
-		if against, err = translog.OpenCheckpoint(signed, key); err != nil {
-			return fmt.Errorf("%s: %w", checkpointFile, err)
-		}
-	}
-	seen, err := translog.Audit(cmd.Context(), store.LogOf(o.log, o.organization), against, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
-		activity, err := o.Get(ctx, o.organization, leaf.ID)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil
-		}
-		return activity.Data, err
-	})
-	if err != nil {
-		return err
-	}
-	if against == nil {
-		printTalk(cmd, "no --checkpoint: leaves that were cut off from the end are not missed\n")
-	}
-	return printJSON(cmd.OutOrStdout(), struct {
-		Organization string `json:"organizationId"`
-		Leaves       int64  `json:"leaves"`
-		Records      int64  `json:"records"`
-	}{o.organization, seen.Leaves, seen.Records})
 }
 
 // printTalk prints to standard error.

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// logVerify is one call of log verify.
+type logVerify struct {
+	*openedLog
+	checkpointFile string
+	unlogged       int // records that are known to have no leaf
+}
+
+func (c *logVerify) run(cmd *cobra.Command) error {
+	against, err := c.checkpoint()
+	if err != nil {
+		return err
+	}
+	logged := map[string]struct{}{}
+	seen, err := translog.Audit(cmd.Context(), store.LogOf(c.log, c.organization), against, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+		logged[leaf.ID] = struct{}{}
+		activity, err := c.Get(ctx, c.organization, leaf.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		return activity.Data, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.findUnlogged(cmd.Context(), logged); err != nil {
+		return err
+	}
+	if against == nil {
+		printTalk(cmd, "no --checkpoint: leaves that were cut off from the end are not missed\n")
+	}
+	return printJSON(cmd.OutOrStdout(), struct {
+		Organization string `json:"organizationId"`
+		Leaves       int64  `json:"leaves"`
+		Records      int64  `json:"records"`
+		Unlogged     int    `json:"unlogged,omitempty"`
+	}{c.organization, seen.Leaves, seen.Records, c.unlogged})
+}
+
+// checkpoint reads the checkpoint that the log has to extend, nil without one.
+func (c *logVerify) checkpoint() (*translog.Checkpoint, error) {
+	if c.checkpointFile == "" {
+		return nil, nil
+	}
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	signed, err := os.ReadFile(c.checkpointFile)
+	if err != nil {
+		return nil, err
+	}
+	against, err := translog.OpenCheckpoint(signed, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.checkpointFile, err)
+	}
+	return against, nil
+}
+
+// maxNamed is how many records without a leaf are named.
+const maxNamed = 10
+
+// findUnlogged returns an error unless as many records as are expected have no leaf.
+func (c *logVerify) findUnlogged(ctx context.Context, logged map[string]struct{}) error {
+	var names []string
+	count := 0
+	for filter := (store.Filter{Limit: store.MaxList}); ; {
+		page, err := c.List(ctx, c.organization, filter)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for i := range page {
+			if page[i].Waiting {
+				continue
+			}
+			has, err := c.hasLeaf(ctx, page[i].ID, logged)
+			if err != nil {
+				return err
+			}
+			if has {
+				continue
+			}
+			if count++; count <= maxNamed {
+				names = append(names, cleanText(page[i].ID))
+			}
+		}
+		filter.Before = page[len(page)-1].ID // the newest come first
+	}
+	if count == c.unlogged {
+		return nil
+	}
+	if count < c.unlogged {
+		return fmt.Errorf("log: records without a leaf: %d, and --unlogged says %d: some were removed, or the number is wrong", count, c.unlogged)
+	}
+	if len(logged) == 0 {
+		return fmt.Errorf("log: it is empty, and there are records: %d; the next start of serve puts them into it", count)
+	}
+	if count > maxNamed {
+		names = append(names, "…")
+	}
+	return fmt.Errorf("log: records without a leaf: %d, and --unlogged says %d: some were added by another hand, or recorded while the log was off: %s",
+		count, c.unlogged, strings.Join(names, ", "))
+}
+
+// hasLeaf looks into the log, too: for records that a server has made since.
+func (c *logVerify) hasLeaf(ctx context.Context, id string, logged map[string]struct{}) (bool, error) {
+	if _, ok := logged[id]; ok {
+		return true, nil
+	}
+	_, err := c.log.LogIndex(ctx, c.organization, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
