@@ -92,7 +92,7 @@ func (tx *transaction) feeHazard(found *hazards, index int) {
 	network := networkOf(tx.chainID)
 	most := cmp.Or(tx.limits.MaxFee, network.maxFee)
 	fee, _ := tx.maximumFee()
-	if fee.ToBig().Cmp(evm.Attos(most)) <= 0 {
+	if fee.CmpBig(evm.Attos(most)) <= 0 {
 		return
 	}
 	found.add(HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), network.symbol, most)

@@ -26,7 +26,8 @@ func HazardNames(chain string) []string {
 // no key. Effects by another signature are dangers if that is the signer's.
 func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	var hazards []chains.Hazard
-	for i, effect := range effects {
+	for i := range effects {
+		effect := &effects[i]
 		if effect.By == chains.ByOther && !effect.OtherSigner.Equal(signer) {
 			continue
 		}
@@ -38,7 +39,7 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 }
 
 // danger returns the hazard of an effect, empty if it has none.
-func danger(effect chains.Effect, signer chains.Party) (name, detail string) {
+func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	switch {
 	case effect.Undecoded:
 		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the caller may",
@@ -57,14 +58,14 @@ func danger(effect chains.Effect, signer chains.Party) (name, detail string) {
 	return "", ""
 }
 
-func ofFunction(effect chains.Effect) string {
+func ofFunction(effect *chains.Effect) string {
 	if effect.Function == "" {
 		return ""
 	}
 	return " (function " + effect.Function + ")"
 }
 
-func controlled(effect chains.Effect) chains.Party {
+func controlled(effect *chains.Effect) chains.Party {
 	if effect.Account.IsNone() {
 		return effect.From
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -17,11 +19,10 @@ func CheckSpelling(chain, signWith string) error {
 	if !isAddress(signWith) {
 		return nil
 	}
-	address, err := readAddress(signWith)
-	if err != nil {
+	if _, err := readAddress(signWith); err != nil {
 		return badSignWith(chain, err)
 	}
-	if digits := signWith[2:]; mixedCase(digits) && digits != address.String()[2:] {
+	if digits := signWith[2:]; mixedCase(digits) && !checksummed(digits) {
 		return badSignWith(chain, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped"))
 	}
 	return nil
@@ -52,6 +53,23 @@ func mixedCase(digits string) bool {
 		upper = upper || (digit >= 'A' && digit <= 'F')
 	}
 	return lower && upper
+}
+
+// checksummed reports whether letters are in upper case where the Keccak-256 of the
+// digits in lower case has a digit of 8 or more, and nowhere else (EIP-55).
+func checksummed(digits string) bool {
+	var lower [addressDigits]byte
+	for i := range lower {
+		lower[i] = digits[i] | 0x20 // leaves 0 to 9 as they are
+	}
+	hash := crypto.Keccak256Hash(lower[:])
+	for i := range lower {
+		high := hash[i/2]<<(4*(i%2))&0x80 != 0
+		if lower[i] >= 'a' && (digits[i] < 'a') != high {
+			return false
+		}
+	}
+	return true
 }
 
 func badSignWith(chain string, problem error) error {
