@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +70,18 @@ func TestKindsInGoldenFiles(t *testing.T) {
 	for _, kind := range chains.Kinds() {
 		if seen[kind] == 0 && kind != chains.KindOTP {
 			t.Errorf("no golden file has an effect of kind %s", kind)
+		}
+	}
+}
+
+// TestRulesAreDated: each chain's package comment says in one place which versions of
+// the network's programs its rules were read in, and as of when.
+func TestRulesAreDated(t *testing.T) {
+	for _, chain := range countersign.Chains(countersign.Limits{}) {
+		comment, _, _ := strings.Cut(read(t, "../chains/"+chain.Name()+"/chain.go"), "\npackage ")
+		_, dated, ok := strings.Cut(comment, "// # How old the rules are\n")
+		if !ok || !regexp.MustCompile(`\b20[0-9]{2}\b`).MatchString(dated) || strings.Contains(dated, "// # ") {
+			t.Errorf("%s: the package comment does not end with how old the rules are", chain.Name())
 		}
 	}
 }

@@ -48,11 +48,14 @@
 // The other hazards are the sighash types that leave parts of the transaction
 // open, a high fee, and value for outputs that no one or anyone can spend.
 //
-// # Sources
+// # How old the rules are
 //
-// The forms are those of BIP-174, 370, 371 and 322, the sighashes those of BIP-143
-// and 341. The tests execute what is signed with the script engine of btcd's
-// txscript v2.0.0.
+// The forms are those of BIP-174, 370, 371, 373 and 322, the sighashes those of BIP-143
+// and 341. PSBTs of Bitcoin Core and HWI (4ae6006, 2026-08-21) and of Sparrow (drongo
+// b385610) are test vectors, in both versions: Core writes version 2 by default since
+// release 32. The release notes of Core 31.0 (April 2026) change nothing about PSBTs or
+// about what is signed; of 32.1 only the change of the version is known here. The tests
+// execute what is signed with the script engine of btcd's txscript v2.0.0.
 package bitcoin
 
 import (

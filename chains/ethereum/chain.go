@@ -33,10 +33,12 @@
 // (ethereum/blind-call, ethereum/authority-change, ethereum/unlimited-approval,
 // ethereum/burn).
 //
-// # Sources
+// # How old the rules are
 //
-// The rules of the network are those of go-ethereum v1.17.10: Osaka on mainnet
-// and Hoodi, Amsterdam on Sepolia since 2026-10-06.
+// The rules of the network are those of go-ethereum v1.17.10, the newest release on
+// 2026-11-23: Osaka on mainnet and Hoodi, Amsterdam on Sepolia since 2026-10-06. Which
+// contracts are known by their address, and the versions that are executed in tests, is
+// in chains/internal/evm/known.go and interop/evm/package.json.
 package ethereum
 
 import (

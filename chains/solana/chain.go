@@ -40,10 +40,10 @@
 // [Transaction.Effects] accounts for what the instructions do. Decoded are the
 // System program, SPL Token and Token-2022 with its extensions, Associated Token
 // Account, Stake, Vote, Address Lookup Table, the loaders v3 and v4, the
-// precompiles, Compute Budget, Memo, Squads v4 and Metaplex Token Metadata. The roles of accounts are checked: a
-// sysvar or a program is called that only if it has its address, a signer only if
-// it signs. Of whatever cannot be decoded the effect is a call that is not, and the
-// summary shows program, accounts and data whole.
+// precompiles, Compute Budget, Memo, Squads v4 and Metaplex Token Metadata. The roles
+// of accounts are checked: a sysvar or a program is called that only if it has its
+// address, a signer only if it signs. Of whatever cannot be decoded the effect is a
+// call that is not, and the summary shows program, accounts and data whole.
 //
 // # Lookup tables
 //
@@ -61,11 +61,13 @@
 //
 // # How old the rules are
 //
-// The layouts and roles follow the sources of solana-program/stake 4459fcf
-// (program v5), solana-program/token eb074cf (p-token), solana-program/token-2022
-// 426400f (program v11), and of agave 035f9f0 (vote, system, compute budget), as
-// of August 2026; tests execute them with LiteSVM 1.5.0. Where the program is not
-// among LiteSVM's (loader v4, confidential transfers), only the sources were read.
+// The layouts and roles follow the sources of solana-program/stake 4459fcf (program v5),
+// solana-program/token eb074cf (p-token), solana-program/token-2022 426400f (program
+// v11), and agave 035f9f0 (vote, system, compute budget), as of August 2026; tests
+// execute them with LiteSVM 1.5.0, and decode what the clients write that were the newest
+// on 2026-11-23. Where LiteSVM does not have a program or a feature, only the sources
+// were read, as those of Squads-Protocol/v4 c14a6d6 and metaplex-foundation's
+// mpl-token-metadata c314930: interop/solanatable_test.go lists what is not executed.
 package solana
 
 import (

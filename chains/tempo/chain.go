@@ -16,10 +16,6 @@
 // Thirteen items, or fourteen with a key authorization. Source: the Tempo
 // transaction specification and TIP-1009, TIP-1011, TIP-1049, TIP-1053, TIP-1106.
 //
-// The rules are those of the node tempoxyz/tempo at d656ef55 (2026-08-21), with
-// hardfork T12 of v1.16.0 (mainnet 2026-10-13), and of viem 2.57.20 and ox 0.14.67
-// (2026-11). A later hardfork may have changed them.
-//
 // Times are seconds since 1970, fees 10⁻¹⁸ US dollars per gas, amounts of a
 // token its smallest unit.
 //
@@ -71,6 +67,14 @@
 // Signatures by P-256 and WebAuthn keys are read by their shape: the network
 // verifies them. The clock, balances and the keys that an account has are not
 // known here.
+//
+// # How old the rules are
+//
+// They follow the node tempoxyz/tempo at d656ef55 (2026-08-21), with hardfork T12 of
+// v1.16.0 (mainnet 2026-10-13), and viem 2.57.20 with its ox 0.14.67 (2026-11). Hardfork
+// T13 was without a date on the public networks in September 2026; a later one may have
+// changed the rules. The precompiles are no contracts that could be executed in tests:
+// their functions were read from the node's sources.
 package tempo
 
 import (

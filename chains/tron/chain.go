@@ -3,9 +3,7 @@
 // # In
 //
 // Protocol Buffers (proto3), as java-tron declares them in core/Tron.proto and
-// core/contract/*.proto. The rules are those of java-tron 4.8 (1e35f79a, 2025-05-12),
-// with what mainnet's super representatives have decided until 2026-11, and of tronweb
-// 6.5.1. Either what TronWeb calls raw_data_hex, the message
+// core/contract/*.proto. Either what TronWeb calls raw_data_hex, the message
 // Transaction.raw:
 //
 //	0a 02 ref_block_bytes(2)         1   last two bytes of a recent block's number
@@ -55,6 +53,14 @@
 // # Hazards
 //
 // Well-formed but dangerous: the Hazard constants.
+//
+// # How old the rules are
+//
+// They follow java-tron 4.8.0 (GreatVoyage, 1e35f79a of 2025-05-12), whose actuators
+// testdata/kinds.txt names, what mainnet's super representatives have decided until
+// November 2026, and tronweb 6.5.1. Of the releases since, up to 4.8.2.2 (September
+// 2026), only the descriptions of changes were read: those of contract creation are
+// worked in, and no new contract type was found.
 package tron
 
 import (

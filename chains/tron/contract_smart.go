@@ -40,12 +40,15 @@ var smartContractMessage = (&message{name: "SmartContract", fields: []field{
 	blob(4, "bytecode", "bytecode").optional(),
 	sun(5, "call_value", "value").optional(),
 	count(6, "consume_user_resource_percent", "energy paid by callers", "%").optional().upTo(100),
-	str(7, "name", "name"),
+	str(7, "name", "name").upTo(maxContractName),
 	count(8, "origin_energy_limit", "most energy paid by the creator", ""),
-	blob(9, "code_hash", "code hash").optional(),
-	blob(10, "trx_hash", "transaction hash").optional(),
+	refused(9, "code_hash", "the node computes it, and refuses it in a transaction since 4.8.2.2"),
+	refused(10, "trx_hash", "the node computes it, and refuses it in a transaction since 4.8.2.2"),
 	count32(11, "version", "version", "").optional(),
 }}).named()
+
+// maxContractName is the longest name of a contract, in bytes (CONTRACT_NAME_LENGTH).
+const maxContractName = 32
 
 // Where the fields of smartContractMessage are in its table.
 const (
