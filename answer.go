@@ -53,7 +53,7 @@ type AnswerCheck struct {
 //	status   the activity is completed
 //	proof    the owner of ProofKey says so, of this activity
 //	result   the result is the one that was proven
-//	summary  the transaction that was proven to have been shown is the one in the body
+//	summary  the transaction or message that was proven to have been shown is the one in the body
 //	log      with LogKey: the activity is in the log that its owner signs
 //	votes    with Members: each vote is one of theirs on this activity, see VerifyVotes
 //
@@ -237,19 +237,23 @@ func (v *verification) result() (string, error) {
 }
 
 func (v *verification) summary() (string, error) {
-	intent, ok := v.request.Intent.(activity.SignTransactionIntent)
-	switch {
-	case !ok:
-		return "the request has no transaction", nil
-	case v.proven == nil:
+	what := "transaction"
+	switch v.request.Intent.(type) {
+	case activity.SignTransactionIntent:
+	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
+		what = "message"
+	default:
+		return "the request has no transaction and no message", nil
+	}
+	if v.proven == nil {
 		return skippedUnproven, nil
 	}
-	inspection, err := Inspect(intent.Type, intent.UnsignedTransaction, v.trust.Limits)
+	inspection, err := InspectRequest(v.request, v.trust.Limits)
 	if err != nil {
-		return "", fmt.Errorf("the transaction in the body: %w", err)
+		return "", fmt.Errorf("the %s in the body: %w", what, err)
 	}
 	if hexDigest(inspection.Summary.Digest()) != v.proven.SummaryDigest {
-		return "", errors.New("another transaction was shown")
+		return "", fmt.Errorf("another %s was shown", what)
 	}
 	return "", nil
 }

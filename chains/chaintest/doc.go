@@ -7,5 +7,8 @@
 //
 //	chaintest.Run(t, solana.Chain{}, samples)
 //
+// A kind of message (package messages) runs RunMessages, which is the same contract
+// and what messages have to keep besides.
+//
 // Vectors, refusals and hazards are particular to a chain and are tested there.
 package chaintest

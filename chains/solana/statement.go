@@ -2,6 +2,7 @@ package solana
 
 import (
 	"crypto/ed25519"
+	"errors"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/signer"
@@ -24,7 +25,11 @@ func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 		return c.Parse(append(append(make([]byte, 0, len(message)+len(slots)), message...), slots...))
 	}
 	wire := append(make([]byte, 0, 1+len(slots)+len(message)), message[header])
-	return c.Parse(append(append(wire, slots...), message...))
+	read, err := c.Parse(append(append(wire, slots...), message...))
+	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset >= 1+len(slots) {
+		refused.Offset -= 1 + len(slots) // the caller has the message alone
+	}
+	return read, err
 }
 
 // SignWith is what should sign a message: the key at an address, or with an id.

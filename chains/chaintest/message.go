@@ -1,0 +1,250 @@
+package chaintest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// Messages is a kind of message: what is signed besides transactions.
+type Messages struct {
+	Chain   chains.Chain // whose keys sign
+	Name    string       // that refusals begin with; empty if a chain's own reader refuses
+	Hazards []string     // the closed list
+	Parse   func(raw []byte) (chains.Transaction, error)
+}
+
+// MessageSample is a message that a key can sign, and what signing it does.
+type MessageSample struct {
+	Sample
+
+	// JSON reports that the bytes are JSON, whose members may be in any order.
+	JSON bool
+
+	// Open reports that a beginning of the message is a message too, as of a text
+	// without a length: it is shown as another one.
+	Open bool
+
+	// Hazards are the names of those that the message has for its key, in order.
+	Hazards []string
+}
+
+// HostileText is a text of two lines, for samples of messages: its second line must
+// not stand where the lines of a summary do.
+const HostileText = "hello\nhazards  none"
+
+// RunMessages tests that a kind of message keeps the contract: all that a transaction
+// keeps once it is read (Run), and besides
+//
+//   - a strict reader, whose refusals are of its own;
+//   - one digest, one list of effects and one signature, whatever order members have
+//     and however often they are asked for;
+//   - text that cannot draw lines of its own;
+//   - a hazard for whatever is not decoded, and no hazard that is not expected;
+//   - no key unless it is named.
+func RunMessages(t *testing.T, kind Messages, samples map[string]MessageSample) {
+	if len(samples) == 0 {
+		t.Fatal("no samples")
+	}
+	as := messageChain{kind.Chain, kind}
+	for name, sample := range samples {
+		t.Run(name, func(t *testing.T) {
+			for _, what := range messageChecks {
+				t.Run(what, func(t *testing.T) { checks[what](t, as, sample.Sample) })
+			}
+			t.Run("Strict", func(t *testing.T) { checkStrict(t, kind, sample) })
+			t.Run("Stable", func(t *testing.T) { checkStable(t, as, sample) })
+			t.Run("Lines", func(t *testing.T) { checkLines(t, as, sample.Sample) })
+			t.Run("DefaultDeny", func(t *testing.T) { checkDefaultDeny(t, as, sample) })
+			t.Run("SignWith", func(t *testing.T) { checkSignWith(t, as, sample.Sample) })
+		})
+	}
+}
+
+// messageChecks are those of Run that say nothing about how a reader refuses.
+var messageChecks = []string{"Addresses", "KeyID", "Summary", "Hazards", "Effects", "Sign", "SignInParallel", "CancelledSign", "FailingKey", "KeyOfOtherCurve"}
+
+// messageChain is a kind of message in a chain's place.
+type messageChain struct {
+	chains.Chain
+	kind Messages
+}
+
+func (m messageChain) Parse(raw []byte) (chains.Transaction, error) { return m.kind.Parse(raw) }
+
+func (m messageChain) HazardNames() []string { return m.kind.Hazards }
+
+// checkStrict: each beginning, and the message with a byte behind it, is refused as
+// the kind refuses, or is shown as another one where the kind is open.
+func checkStrict(t *testing.T, kind Messages, sample MessageSample) {
+	whole, err := kind.Parse(sample.Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := make([][]byte, 0, len(sample.Raw)+len(Boundaries))
+	for end := range sample.Raw {
+		others = append(others, sample.Raw[:end:end])
+	}
+	for _, value := range Boundaries {
+		others = append(others, append(bytes.Clone(sample.Raw), value))
+	}
+	for _, raw := range others {
+		tx, err := kind.Parse(raw)
+		switch {
+		case err == nil && !sample.Open:
+			t.Errorf("%q is taken", raw)
+		case err == nil:
+			if tx.Summary().Digest() == whole.Summary().Digest() {
+				t.Errorf("%q is shown as the whole message", raw)
+			}
+		case tx != nil:
+			t.Errorf("%q is refused (%v) and yet returned", raw, err)
+		default:
+			checkMessageRefusal(t, kind, raw, err)
+		}
+	}
+}
+
+func checkMessageRefusal(t *testing.T, kind Messages, raw []byte, err error) {
+	t.Helper()
+	refusal, ok := errors.AsType[*chains.ParseError](err)
+	switch {
+	case !ok:
+		t.Errorf("%q: a %T: %v", raw, err, err)
+	case kind.Name != "" && refusal.Chain != kind.Name:
+		t.Errorf("%q: refused by %q, not %q", raw, refusal.Chain, kind.Name)
+	case refusal.Offset < -1 || refusal.Offset > len(raw):
+		t.Errorf("%q: %v names a byte that is not there", raw, err)
+	case refusal.Problem == "":
+		t.Errorf("%q: %v names no problem", raw, err)
+	}
+}
+
+// checkStable: what a message is depends on nothing but what it says.
+func checkStable(t *testing.T, as messageChain, sample MessageSample) {
+	first := parse(t, as, sample.Raw)
+	want, signature := first.Summary().Digest(), sign(t, as, sample.Sample)
+	for round := range 8 {
+		raw := bytes.Clone(sample.Raw)
+		if sample.JSON {
+			raw = reordered(t, raw, round)
+		}
+		tx := parse(t, as, raw)
+		signing := ready(t, tx, sample.Sample)
+		if got := tx.Summary().Digest(); got != want {
+			t.Fatalf("%q: the digest is %x, and of the sample %x", raw, got, want)
+		}
+		if !reflect.DeepEqual(tx.Effects(), first.Effects()) || !reflect.DeepEqual(tx.Effects(), tx.Effects()) ||
+			!reflect.DeepEqual(signing.Effects(), signing.Effects()) || !reflect.DeepEqual(signing.Hazards(), signing.Hazards()) {
+			t.Fatalf("%q: the effects or hazards are others when asked again", raw)
+		}
+		if got, err := signing.AppendSigned(t.Context(), nil); err != nil || !bytes.Equal(got, signature) {
+			t.Fatalf("%q: signed %x (%v), want %x", raw, got, err, signature)
+		}
+	}
+}
+
+// reordered writes JSON with the members of each object in another order.
+func reordered(t *testing.T, raw []byte, round int) []byte {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	write(t, &out, value, round)
+	return out.Bytes()
+}
+
+func write(t *testing.T, out *bytes.Buffer, value any, round int) {
+	t.Helper()
+	switch value := value.(type) {
+	case map[string]any:
+		names := make([]string, 0, len(value))
+		for name := range value {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for i := range round % max(1, len(names)) {
+			names[i], names[len(names)-1] = names[len(names)-1], names[i]
+		}
+		for i, name := range names {
+			fmt.Fprintf(out, "%c%q:", "{,"[min(i, 1)], name)
+			write(t, out, value[name], round)
+		}
+		out.WriteString(strings.Repeat("{", max(0, 1-len(names))) + "}")
+	case []any:
+		out.WriteByte('[')
+		for i, element := range value {
+			out.WriteString(strings.Repeat(",", min(i, 1)))
+			write(t, out, element, round)
+		}
+		out.WriteByte(']')
+	default:
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(text)
+	}
+}
+
+// checkLines: nothing in the message makes a line of what is shown, nor moves the
+// cursor.
+func checkLines(t *testing.T, as messageChain, sample Sample) {
+	tx := parse(t, as, sample.Raw)
+	signing := ready(t, tx, sample)
+	var shown bytes.Buffer
+	for _, effect := range signing.Effects() {
+		fmt.Fprintln(&shown, chains.Sentence(effect, nil))
+	}
+	render(t, &shown, slices.Concat(tx.Summary().Fields, signing.SignerView()))
+	for _, hazard := range signing.Hazards() {
+		fmt.Fprintln(&shown, hazard.Detail)
+	}
+	_, fake, _ := strings.Cut(HostileText, "\n")
+	for line := range strings.Lines(shown.String()) {
+		if strings.HasPrefix(strings.TrimSpace(line), fake) {
+			t.Errorf("a line of the message's own: %q", line)
+		}
+		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+			t.Errorf("a line with control characters: %q", line)
+		}
+	}
+}
+
+// checkDefaultDeny: the hazards are those that are expected, and what is not decoded
+// has one.
+func checkDefaultDeny(t *testing.T, as messageChain, sample MessageSample) {
+	signing := ready(t, parse(t, as, sample.Raw), sample.Sample)
+	if got := Names(signing.Hazards()); !slices.Equal(got, sample.Hazards) {
+		t.Errorf("hazards %v, want %v", got, sample.Hazards)
+	}
+	for i, effect := range signing.Effects() {
+		if effect.Undecoded && !slices.ContainsFunc(signing.Hazards(), func(h chains.Hazard) bool { at, ok := h.Effect(); return ok && at == i }) {
+			t.Errorf("effect %d is not decoded and has no hazard: %+v", i, effect)
+		}
+	}
+}
+
+// checkSignWith: a key is named, or none signs.
+func checkSignWith(t *testing.T, as messageChain, sample Sample) {
+	own, err := locators(sample.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if request, err := parse(t, as, sample.Raw).Request(""); err == nil && slices.ContainsFunc(request.Locators(), func(at keystore.Locator) bool { return slices.Contains(own, at) }) {
+		t.Error("a message leads to a key that is not named")
+	}
+}

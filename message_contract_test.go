@@ -1,0 +1,137 @@
+package countersign_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+)
+
+// secretText is what the messages of the tests say, and no log has.
+const secretText = "meet-me-at-the-old-mill"
+
+// messageKind is a message of a kind, signed by a key of the fixture.
+type messageKind struct {
+	intent  activity.SignMessageIntent
+	secrets []string // what the message says: in text and in hex
+}
+
+// messageKinds are one message of each kind that the engine signs.
+func messageKinds(t *testing.T) map[string]messageKind {
+	t.Helper()
+	seed, err := hex.DecodeString(enginetest.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
+	of := func(signWith, text, encoding, hash string, secrets ...string) messageKind {
+		return messageKind{activity.SignMessageIntent{SignWith: signWith, Payload: text, Encoding: encoding, HashFunction: hash},
+			append(secrets, secretText, hex.EncodeToString([]byte(secretText)))}
+	}
+	prefixed := func(prefix string) string { return fmt.Sprintf("%s%d%s", prefix, len(secretText), secretText) }
+	offchain := func(header string) string {
+		return hex.EncodeToString([]byte("\xffsolana offchain" + header + string(public) + secretText))
+	}
+	v0 := "\xffsolana offchain\x00" + strings.Repeat("a", 32) + "\x00\x01" + string(public) + string([]byte{byte(len(secretText)), 0}) + secretText
+	return map[string]messageKind{
+		"typed data":    of(enginetest.Address, strings.Replace(voteText, `"reason":""`, `"reason":"`+secretText+`"`, 1), encodingTyped, hashNone),
+		"unknown type":  of(enginetest.Address, strings.Replace(mysteryText, `USD Coin`, secretText, 1), encodingTyped, hashNone),
+		"authorization": of(enginetest.Address, `{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":7}`, encodingAuthorization, hashNone),
+		"personal":      of(enginetest.Address, prefixed("\x19Ethereum Signed Message:\n"), encodingText, hashKeccak),
+		"Tron":          of("key-1", prefixed("\x19TRON Signed Message:\n"), encodingText, hashKeccak),
+		"validator":     of(enginetest.Address, "\x19\x00"+strings.Repeat("v", 20)+secretText, encodingText, hashKeccak),
+		"off-chain 0":   of("key-2", hex.EncodeToString([]byte(v0)), encodingHex, hashNotApplicable),
+		"off-chain 1":   of("key-2", offchain("\x01\x01"), encodingHex, hashNotApplicable),
+		"raw text":      of("key-2", secretText, encodingText, hashNotApplicable),
+		"sign-in": of("key-2", "example.com wants you to sign in with your Solana account:\n"+base58.Encode(public)+"\n\n"+secretText, encodingText,
+			hashNotApplicable),
+		"Solana's transaction": of("key-2", hex.EncodeToString(transferMessage(public)), encodingHex, hashNotApplicable),
+	}
+}
+
+// TestMessageContract: each kind of message is signed once, answered the same again,
+// recorded with its effects, and proven by what was shown; without a hazard allowed it
+// is refused if it has one; and no line of the log, at any level, has what it says.
+func TestMessageContract(t *testing.T) {
+	for name, kind := range messageKinds(t) {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			logged := func(c *countersign.Config) {
+				c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			}
+			f := enginetest.New(t, withHazards(countersign.AllHazards), logged)
+			prepared, err := f.Engine.PrepareMessage(t.Context(), enginetest.Organization, kind.intent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := messageBody(t, f, kind.intent)
+			first, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+			if err != nil || string(first.AppendAnswer(nil)) != string(again.AppendAnswer(nil)) || f.Signing.Signatures.Load() > 1 {
+				t.Errorf("answered otherwise the second time (%v), after %d signatures", err, f.Signing.Signatures.Load())
+			}
+			checks, err := countersign.VerifyAnswer(first.AppendAnswer(nil), countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
+			if err != nil || checksOf(checks) != "body status proof result summary" {
+				t.Errorf("the proof: %v, %v", checks, err)
+			}
+			if digest := prepared.Summary().Digest(); !strings.Contains(first.AppProofs[0].ProofPayload, hex.EncodeToString(digest[:])) {
+				t.Errorf("the proof is of another summary: %s", first.AppProofs[0].ProofPayload)
+			}
+			strict := enginetest.New(t, logged)
+			_, err = submitMessage(t, strict, kind.intent)
+			if (err == nil) != (len(prepared.Hazards()) == 0) {
+				t.Errorf("with the hazards %v: %v", prepared.Hazards(), err)
+			}
+			if err != nil {
+				refusal(t, err, activity.ReasonHazardNotAllowed, prepared.Hazards()[0].Name)
+			}
+			if !strings.Contains(log.String(), "sign_raw_payload") {
+				t.Fatalf("the line is not there: %s", log.String())
+			}
+			for _, secret := range kind.secrets {
+				if strings.Contains(log.String(), secret) {
+					t.Errorf("the log has the text: %s", log.String())
+				}
+			}
+		})
+	}
+}
+
+// TestMessageOfAnother: a proof of one message is none of another, although the same
+// key signed both.
+func TestMessageOfAnother(t *testing.T) {
+	f := enginetest.New(t)
+	intent := payload(greeting, encodingText, hashKeccak)
+	body := messageBody(t, f, intent)
+	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, err := activity.VerifyAppProof(record.AppProofs[0], &f.ProofKey.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof.SummaryDigest = strings.Repeat("00", 32)
+	forged, err := activity.NewAppProof(f.ProofKey, proof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.AppProofs[0] = forged
+	_, err = countersign.VerifyAnswer(record.AppendAnswer(nil), countersign.Trust{Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
+	if !errors.Is(err, countersign.ErrAnswer) || !strings.Contains(err.Error(), "another message was shown") {
+		t.Error(err)
+	}
+}

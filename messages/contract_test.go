@@ -1,0 +1,125 @@
+package messages_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/messages/delegation"
+	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/messages/personal"
+	"github.com/countersign-dev/countersign/messages/solanamsg"
+)
+
+// TestContract runs each kind of message through the suite.
+func TestContract(t *testing.T) {
+	secp := chaintest.Key(t, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, keystore.SecretSize))
+	ed := chaintest.Key(t, keystore.CurveEd25519, bytes.Repeat([]byte{0x46}, keystore.SecretSize))
+	sample := func(key keystore.Key, raw string, hazards ...string) chaintest.MessageSample {
+		return chaintest.MessageSample{Sample: chaintest.Sample{Raw: []byte(raw), Key: key}, Hazards: hazards}
+	}
+	kind := func(chain chains.Chain, name string, encoding messages.Encoding, hash messages.HashFunction) chaintest.Messages {
+		return chaintest.Messages{Chain: chain, Name: name, Hazards: append(messages.HazardNames(), chain.HazardNames()...),
+			Parse: func(raw []byte) (chains.Transaction, error) { return reader.Read(string(raw), encoding, hash) }}
+	}
+	inJSON := func(s chaintest.MessageSample) chaintest.MessageSample { s.JSON = true; return s }
+	open := func(s chaintest.MessageSample) chaintest.MessageSample { s.Open = true; return s }
+	address := ethereum.Chain{}.Addresses(secp.PublicKey())[0].Address
+	solanaAddress := solana.EncodeAddress(ed.PublicKey().Ed25519())
+	siws := "example.com wants you to sign in with your Solana account:\n" + solanaAddress
+
+	for _, one := range []struct {
+		name    string
+		kind    chaintest.Messages
+		samples map[string]chaintest.MessageSample
+	}{
+		{"typed data", kind(ethereum.Chain{}, eip712.Name, messages.EncodingEIP712, messages.HashNone), map[string]chaintest.MessageSample{
+			"unknown type": inJSON(sample(secp, ping, "eip712/unknown-type")),
+			"hostile":      inJSON(sample(secp, hostileTyped(t), "eip712/unknown-type", "eip712/no-chain-id", "eip712/no-verifying-contract")),
+			"permit":       inJSON(sample(secp, permitBy(address))),
+		}},
+		{"authorization", kind(ethereum.Chain{}, delegation.Name, messages.EncodingAuthorization, messages.HashNone), map[string]chaintest.MessageSample{
+			"of a chain":     inJSON(sample(secp, `{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":"7"}`, ethereum.HazardDelegation)),
+			"of every chain": inJSON(sample(secp, `{"address":"0x00000000000000000000000000000000000000aa","chainId":0,"nonce":7}`, ethereum.HazardDelegation, ethereum.HazardAnyChainAuthorization)),
+			"that ends one":  inJSON(sample(secp, `{"address":"0x0000000000000000000000000000000000000000","chainId":1,"nonce":7}`)),
+		}},
+		{"personal", kind(ethereum.Chain{}, "", messages.EncodingText, messages.HashKeccak256), map[string]chaintest.MessageSample{
+			"text":      open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(chaintest.HostileText))))),
+			"hash":      open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(strings.Repeat("ab", 32)))), personal.HazardHashLike)),
+			"sign-in":   open(sample(secp, string(personal.Preimage(personal.EthereumPrefix, []byte(strings.Replace(signIn, "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56", address, 1)))))),
+			"validator": open(sample(secp, "\x19\x00"+strings.Repeat("v", 20)+chaintest.HostileText, personal.HazardValidatorData)),
+		}},
+		{"Tron", kind(tron.Chain{}, "", messages.EncodingText, messages.HashKeccak256), map[string]chaintest.MessageSample{
+			"text": open(sample(secp, string(personal.Preimage(personal.TronPrefix, []byte(chaintest.HostileText))))),
+		}},
+		{"off-chain", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseOffchain}, map[string]chaintest.MessageSample{
+			"version 0": sample(ed, offchainV0(ed, chaintest.HostileText)),
+			"version 1": open(sample(ed, "\xffsolana offchain\x01\x01"+string(ed.PublicKey().Bytes())+chaintest.HostileText)),
+		}},
+		{"raw", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: solanamsg.ParseRaw}, map[string]chaintest.MessageSample{
+			"text":    open(sample(ed, chaintest.HostileText, solanamsg.HazardRawMessage)),
+			"sign-in": open(sample(ed, siws)),
+		}},
+		{"Solana's transaction", chaintest.Messages{Chain: solana.Chain{}, Hazards: solana.Chain{}.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) {
+			return reader.Read(fmt.Sprintf("%x", raw), messages.EncodingHex, messages.HashNotApplicable)
+		}}, map[string]chaintest.MessageSample{"transfer": open(sample(ed, solanaTransfer(ed)))}},
+		{"Tron's transaction", chaintest.Messages{Chain: tron.Chain{}, Hazards: tron.Chain{}.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) {
+			return reader.Read(fmt.Sprintf("%x", raw), messages.EncodingHex, messages.HashSHA256)
+		}}, map[string]chaintest.MessageSample{"transfer": open(sample(tronKey(t), tronTransfer(t)))}},
+	} {
+		t.Run(one.name, func(t *testing.T) { chaintest.RunMessages(t, one.kind, one.samples) })
+	}
+}
+
+func permitBy(owner string) string {
+	return `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],` +
+		`"Permit":[{"name":"owner","type":"address"},{"name":"spender","type":"address"},{"name":"value","type":"uint256"},{"name":"nonce","type":"uint256"},{"name":"deadline","type":"uint256"}]},` +
+		`"primaryType":"Permit","domain":{"name":"USD Coin","version":"2","chainId":"1","verifyingContract":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"},` +
+		`"message":{"owner":"` + owner + `","spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7","value":"250000000","nonce":"0","deadline":"1763726400"}}`
+}
+
+// hostileTyped is typed data whose texts are hostile wherever there can be one.
+func hostileTyped(t *testing.T) string {
+	t.Helper()
+	text, err := json.Marshal(chaintest.HostileText + "\u202e\u001b[2K")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return `{"types":{"EIP712Domain":[{"name":"name","type":"string"}],"Note":[{"name":"text","type":"string"},{"name":"more","type":"string[]"},{"name":"data","type":"bytes"}]},` +
+		`"primaryType":"Note","domain":{"name":` + string(text) + `},"message":{"text":` + string(text) + `,"more":[` + string(text) + `],"data":"0x00ff"}}`
+}
+
+func offchainV0(key keystore.Key, text string) string {
+	head := "\xffsolana offchain\x00" + "app\nhazards  none" + strings.Repeat("\x00", 15) + "\x01\x01" + string(key.PublicKey().Bytes())
+	return string(binary.LittleEndian.AppendUint16([]byte(head), uint16(len(text)))) + text
+}
+
+// solanaTransfer is a legacy message: 5 lamports to the key 0202….
+func solanaTransfer(key keystore.Key) string {
+	return "\x01\x00\x01\x03" + string(key.PublicKey().Bytes()) + strings.Repeat("\x02", 32) + strings.Repeat("\x00", 32) + strings.Repeat("\x03", 32) +
+		"\x01\x02\x02\x00\x01\x0c\x02\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00"
+}
+
+// tronTransfer is raw_data of the vector that tronKey signs.
+func tronTransfer(t *testing.T) string {
+	t.Helper()
+	var vector struct{ UnsignedTransaction string }
+	chaintest.ReadJSON(t, "../chains/tron/testdata/trx.json", &vector)
+	return string(chaintest.Unhex(t, vector.UnsignedTransaction))
+}
+
+func tronKey(t *testing.T) keystore.Key {
+	t.Helper()
+	return chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, enginetest.Secret))
+}
