@@ -255,8 +255,13 @@ func FuzzExpression(f *testing.F) {
 			return
 		}
 		effects := []chains.Effect{tokens(t, treasury, chains.Exactly(big.NewInt(1))), {Kind: chains.KindFee, By: chains.BySigner}}
-		if _, err := file.Decide(t.Context(), ask(effects...)); err != nil && !errors.Is(err, countersign.ErrDenied) {
+		_, err = file.Decide(t.Context(), ask(effects...))
+		if err != nil && !errors.Is(err, countersign.ErrDenied) {
 			t.Fatal(err)
+		}
+		explained, problem := file.Explain(t.Context(), ask(effects...))
+		if problem != nil || (explained.Decision == "deny") != (err != nil) || explained.String() == "" {
+			t.Fatalf("explained as %+v, %v; decided %v", explained, problem, err)
 		}
 	})
 }
