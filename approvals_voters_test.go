@@ -1,6 +1,9 @@
 package countersign_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +12,8 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	memorykeys "github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // voters replaces the directory: the submitter, and users who vote.
@@ -205,5 +210,71 @@ func TestSubmitterThatChanges(t *testing.T) {
 			b.resumes()
 			b.signed(1)
 		})
+	}
+}
+
+// TestReadOtherwise: a transaction that would be signed by another key than the one that
+// its voters were shown fails for good, says so to everyone, and is not signed; by a vote
+// as by a sweep, which logs it.
+func TestReadOtherwise(t *testing.T) {
+	for _, swept := range []bool{false, true} {
+		var log bytes.Buffer
+		b := newBallot(t, withSharedMemory, withLog(&log))
+		waiting := b.submit()
+		b.approve(b.ann, waiting)
+		if swept {
+			b.Signing.Before = func(context.Context) error { return keystore.ErrUnavailable }
+			b.approve(b.ben, waiting)
+		}
+		other := memorykeys.New()
+		secret, err := hex.DecodeString(enginetest.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: "key-9", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+			t.Fatal(err)
+		}
+		counted := &enginetest.CountingKeystore{Keystore: other}
+		b.Config.Keystore = counted
+		b.Engine = b.Second(t)
+		log.Reset()
+		if swept {
+			b.resumes()
+			if !strings.Contains(log.String(), `"msg":"an activity that waited has ended"`) || !strings.Contains(log.String(), `"status":"ACTIVITY_STATUS_FAILED"`) {
+				t.Errorf("the log: %s", &log)
+			}
+		} else if last := b.approve(b.ben, waiting); last.Status != activity.StatusFailed {
+			t.Errorf("the last vote: %s", last.Status)
+		}
+		found := b.found(waiting)
+		if found.Status != activity.StatusFailed || found.Failure == nil || found.Failure.Code != activity.CodeInvalidArgument || !strings.Contains(found.Failure.Message, "read in another way") {
+			t.Errorf("swept %v: %s, %+v", swept, found.Status, found.Failure)
+		}
+		if again := b.approve(b.ben, waiting); again.Status != activity.StatusFailed || again.Failure == nil {
+			t.Errorf("again: %s", again.Status)
+		}
+		if made := counted.Signatures.Load() + b.Signing.Signatures.Load(); made != 0 {
+			t.Errorf("%d signatures", made)
+		}
+	}
+}
+
+// TestSweptAbandonment: what a sweep gives up has a line in the log.
+func TestSweptAbandonment(t *testing.T) {
+	var log bytes.Buffer
+	b := newBallot(t, withSharedMemory, withLog(&log))
+	waiting := b.submit()
+	b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
+	log.Reset()
+	b.resumes()
+	for _, want := range []string{`"msg":"an activity that waited has ended"`, `"activity":"` + waiting.ID + `"`, `"status":"ACTIVITY_STATUS_REJECTED"`, "did not come in time", `"submitter":"user-1"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %s in %s", want, &log)
+		}
+	}
+	log.Reset()
+	b.resumes()
+	if log.Len() > 0 {
+		t.Errorf("again: %s", &log)
 	}
 }

@@ -160,7 +160,8 @@ func (e *Engine) resumeOne(ctx context.Context, found *store.Activity) error {
 	}
 	waiting := &pending{record, whole.Revision}
 	if e.abandoned(record) {
-		_, err = e.reject(ctx, waiting, "its votes did not come in time")
+		record, err = e.reject(ctx, waiting, "its votes did not come in time")
+		e.logEnded(ctx, record)
 		return err
 	}
 	return e.resumeLogged(ctx, waiting)
@@ -176,6 +177,23 @@ func (e *Engine) resumeLogged(ctx context.Context, waiting *pending) error {
 		seen.trail.by, seen.trail.record = signed.submitter, record
 		seen.Duration = time.Since(started)
 		e.log(ctx, &seen, waiting.Request.OrganizationID, err)
+	} else {
+		e.logEnded(ctx, record)
 	}
 	return err
+}
+
+// logEnded writes a line for an activity that ended without a request and without a
+// signature: given up, or one that can never be signed any more.
+func (e *Engine) logEnded(ctx context.Context, record *activity.Record) {
+	if record == nil || record.Status.Waits() {
+		return
+	}
+	attributes := []any{"organization", record.Request.OrganizationID, "activity", record.ID, "status", record.Status, "submitter", submitterID(record)}
+	if record.Failure != nil {
+		attributes = append(attributes, "code", record.Failure.Code) // its message may repeat what the request says
+	} else {
+		attributes = append(attributes, "reason", record.Decision.Reason)
+	}
+	e.config.Logger.InfoContext(ctx, "an activity that waited has ended", attributes...)
 }
