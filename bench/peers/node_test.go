@@ -24,9 +24,10 @@ type nodePeer struct {
 	answers *bufio.Scanner
 }
 
-// startNode runs the script as text, so that it finds the packages of the
+// startNode readies a library for transactions, or messages, of which it takes the
+// first, and keys of the same numbers. It runs the script as text, so that it finds the packages of the
 // folder in which it runs: those of interop/.
-func startNode(t testing.TB, w *workload.Workload, library string) peer {
+func startNode(t testing.TB, library string, transactions []string) peer {
 	t.Helper()
 	script, err := os.ReadFile("peers.mjs")
 	if err != nil {
@@ -49,7 +50,7 @@ func startNode(t testing.TB, w *workload.Workload, library string) peer {
 		_ = command.Wait()
 	})
 	p := newNodePeer(t, stdin, stdout)
-	p.load(w, library)
+	p.load(library, transactions[:nodeKeys])
 	return p
 }
 
@@ -59,13 +60,12 @@ func newNodePeer(t testing.TB, to io.Writer, from io.Reader) *nodePeer {
 	return &nodePeer{t: t, to: json.NewEncoder(to), answers: answers}
 }
 
-func (p *nodePeer) load(w *workload.Workload, library string) {
+func (p *nodePeer) load(library string, transactions []string) {
 	p.t.Helper()
 	request := map[string]any{"op": "load", "library": library}
-	secrets, transactions := make([]string, nodeKeys), make([]string, nodeKeys)
+	secrets := make([]string, nodeKeys)
 	for i := range nodeKeys {
 		secrets[i] = hex.EncodeToString(workload.Secret(i))
-		transactions[i] = w.Requests[i].UnsignedTransaction
 	}
 	request["secrets"], request["transactions"] = secrets, transactions
 	p.ask(request)

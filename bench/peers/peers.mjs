@@ -1,8 +1,8 @@
-// Signs transactions with libraries for JavaScript, and times them.
+// Signs transactions and messages with libraries for JavaScript, and times them.
 //
 // Reads requests and writes answers, one JSON a line:
 //
-//   {op: "load", library, secrets, transactions}  → {}             hex without 0x
+//   {op: "load", library, secrets, transactions}  → {}             hex without 0x; of messages their text
 //   {op: "sign", i}                               → {signed}       hex
 //   {op: "time", from, calls}                     → {nanoseconds}
 //
@@ -36,6 +36,41 @@ const libraries = {
         transaction.signature = key.sign(transaction.unsignedHash);
         return transaction.serialized;
       },
+    };
+  },
+
+  async 'viem-typed'() {
+    const { privateKeyToAccount } = await import('viem/accounts');
+    return {
+      key: (secret) => privateKeyToAccount(`0x${secret}`),
+      sign: (account, text) => account.signTypedData(JSON.parse(text)),
+    };
+  },
+
+  async 'viem-personal'() {
+    const { privateKeyToAccount } = await import('viem/accounts');
+    return {
+      key: (secret) => privateKeyToAccount(`0x${secret}`),
+      sign: (account, message) => account.signMessage({ message }),
+    };
+  },
+
+  async 'ethers-typed'() {
+    const { Wallet } = await import('ethers');
+    return {
+      key: (secret) => new Wallet(`0x${secret}`),
+      sign(wallet, text) {
+        const { domain, types: { EIP712Domain, ...types }, message } = JSON.parse(text);
+        return wallet.signTypedData(domain, types, message);
+      },
+    };
+  },
+
+  async 'ethers-personal'() {
+    const { Wallet } = await import('ethers');
+    return {
+      key: (secret) => new Wallet(`0x${secret}`),
+      sign: (wallet, message) => wallet.signMessage(message),
     };
   },
 

@@ -98,5 +98,11 @@ func BenchmarkPeers(b *testing.B) {
 
 // inNode is a library for JavaScript.
 func inNode(library string) func(testing.TB, *workload.Workload) peer {
-	return func(t testing.TB, w *workload.Workload) peer { return startNode(t, w, library) }
+	return func(t testing.TB, w *workload.Workload) peer {
+		transactions := make([]string, len(w.Requests))
+		for i := range transactions {
+			transactions[i] = w.Requests[i].UnsignedTransaction
+		}
+		return startNode(t, library, transactions)
+	}
 }
