@@ -278,3 +278,25 @@ func TestSweptAbandonment(t *testing.T) {
 		t.Errorf("again: %s", &log)
 	}
 }
+
+// TestSameBodyIsNoVote: an approver who stamps the body of the request itself is answered
+// what waits, and has not voted on it.
+func TestSameBodyIsNoVote(t *testing.T) {
+	b := newBallot(t)
+	b.policy.set(func(p *approvers) { p.groups[0].Count = 1 })
+	ann := finance("ann", b.ann)
+	ann.APIKeys[0].Activities = append([]activity.Type{activity.TypeSignTransaction}, voteTypes...)
+	b.voters(ann)
+	waiting := b.submit()
+	for range 2 {
+		same, err := b.Engine.Submit(t.Context(), b.ann.Sign(string(waiting.Request.Body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.is(same, activity.StatusConsensusNeeded)
+		if same.ID != waiting.ID || len(same.Votes) != 1 || same.Submitter().UserID != "user-1" {
+			t.Errorf("%s with %d votes, the first of %s", same.ID, len(same.Votes), same.Submitter().UserID)
+		}
+	}
+	b.is(b.approve(b.ann, waiting), activity.StatusCompleted)
+}
