@@ -246,6 +246,15 @@ var tokenDelegates = map[string]bool{"Sale": true, "Transfer": true, "Utility": 
 var delegateRoles = []string{"Collection", "Sale", "Transfer", "Data", "Utility", "Staking", "Standard", "LockedTransfer", "ProgrammableConfig",
 	"AuthorityItem", "DataItem", "CollectionItem", "ProgrammableConfigItem", "PrintDelegate"}
 
+// controlOf is what a delegate that is not of a token gets control of: metadata, or, to
+// print editions, the mint.
+func controlOf(role string) string {
+	if role == "PrintDelegate" {
+		return "mint"
+	}
+	return "metadata"
+}
+
 // delegates gives a delegate a role. One of a token is the token account's delegate
 // too; for Utility, the account's close authority goes to the edition.
 var delegates = func() map[uint32]*layout {
@@ -262,11 +271,7 @@ var delegates = func() map[uint32]*layout {
 		default:
 			l.arguments = []argument{authorizationData}
 		}
-		over := "metadata"
-		if role == "PrintDelegate" {
-			over = "mint"
-		}
-		l.does = []doing{hands(over, "authority", "delegate"), paysFor("delegate record or none")}
+		l.does = []doing{hands(controlOf(role), "authority", "delegate"), paysFor("delegate record or none")}
 		if tokenDelegates[role] {
 			l.does = []doing{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint", amount: "amount"}, paysFor("token record or none")}
 		}
@@ -283,7 +288,7 @@ var revokes = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
 	for i, role := range append(append(append([]string{}, delegateRoles[:9]...), "Migration"), delegateRoles[9:]...) {
 		l := &layout{name: "Revoke" + role + "V1", accounts: delegated}
-		l.does = []doing{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"},
+		l.does = []doing{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: controlOf(role)},
 			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native, amount: allOfIt, given: "delegate record or none"}}
 		if tokenDelegates[role] {
 			l.does = []doing{{kind: chains.KindRevoke, from: "token or none", to: "delegate", asset: "mint"}, paysFor("token record or none")}
