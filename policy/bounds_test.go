@@ -235,6 +235,8 @@ func TestReplayOfWhatCannotBeCounted(t *testing.T) {
 // shown; of one that cannot be decided, the error.
 func TestExplainShowsValues(t *testing.T) {
 	file := load(t, head+"rules:\n  - name: a\n    allow: transfer\n    when: >-\n      effect.asset.native && effect.amount <= ether('1') && !effects.exists(e, e.kind == 'fee') &&\n      (effect.to in treasury || effect.asset == usdc) && effect.arg('memo') == 'x'\n")
+	change, other := ether(t, thief, 1), ether(t, thief, 1)
+	change.Change, other.By = true, chains.ByOther
 	for name, test := range map[string]struct {
 		effects []chains.Effect
 		want    string
@@ -244,6 +246,8 @@ func TestExplainShowsValues(t *testing.T) {
 		"thief":   {[]chains.Effect{ether(t, thief, 1)}, "effect.to is " + thief},
 		"error":   {[]chains.Effect{ether(t, treasury, 1)}, "cannot be decided: effect.arg(\"memo\") == \"x\": effect.arg('memo') is absent"},
 		"unknown": {[]chains.Effect{{Kind: chains.KindTransfer, By: chains.BySigner, Asset: chains.Native("eip155:1"), Amount: chains.Unlimited(nil)}}, "effect.amount is unknown"},
+		"change":  {[]chains.Effect{ether(t, treasury, 1), change}, "    needs no rule: change, back to the wallet that pays\n"},
+		"another": {[]chains.Effect{ether(t, treasury, 1), other}, "    needs no rule: authorized by another signature\n"},
 	} {
 		explanation, err := file.Explain(t.Context(), ask(test.effects...))
 		if err != nil || !strings.Contains(explanation.String(), test.want) {

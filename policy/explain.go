@@ -36,7 +36,8 @@ type Explanation struct {
 type ExplainedEffect struct {
 	Effect  int             `json:"effect"` // index
 	Text    string          `json:"text"`
-	Rule    string          `json:"rule,omitempty"` // empty if none does, or none has to
+	Rule    string          `json:"rule,omitempty"`   // empty if none does, or none has to
+	NoRule  string          `json:"noRule,omitempty"` // why none has to
 	Reading *chains.Reading `json:"reading,omitempty"`
 }
 
@@ -88,7 +89,7 @@ func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*E
 	for _, r := range f.rules {
 		made.Rules = append(made.Rules, f.answers(e, r)...)
 	}
-	made.effects(e, covering)
+	f.effects(made, e, covering)
 	if err == nil {
 		made.Hazards = hazardsLeft(&asked, &decision)
 	}
@@ -96,6 +97,14 @@ func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*E
 		made.Rule = f.denying(err)
 	}
 	return made, nil
+}
+
+// noRule says why no rule is asked about an effect.
+func noRule(effect *chains.Effect) string {
+	if effect.Change {
+		return "change, back to the wallet that pays"
+	}
+	return "authorized by another signature"
 }
 
 // denying returns the deny that a refusal comes from; empty if nothing allows.
@@ -119,11 +128,14 @@ func hazardsLeft(asked *countersign.Authorization, decision *countersign.Decisio
 
 // effects says of each effect what it is, what descriptors say of it, and by which rule
 // it is allowed.
-func (x *Explanation) effects(e *evaluation, covering *cover) {
+func (f *File) effects(x *Explanation, e *evaluation, covering *cover) {
 	x.Effects = make([]ExplainedEffect, len(e.effects))
 	for i := range e.effects {
 		of := &e.effects[i]
 		x.Effects[i] = ExplainedEffect{Effect: i, Text: chains.Sentence(*of.Effect, nil), Rule: covering.decided[i]}
+		if !f.needsCover(e, of) {
+			x.Effects[i].NoRule = noRule(of.Effect)
+		}
 		if reading, ok := e.asked.Readings.At(of.Path); ok {
 			x.Effects[i].Reading = &reading
 		}
@@ -167,7 +179,11 @@ func (f *File) answers(e *evaluation, r *rule) []Answer {
 	return answers
 }
 
+// isAbout reports whether the rule is asked about an effect.
 func (r *rule) isAbout(effect *effectView) bool {
+	if !effect.judged() && (!r.others || effect.By != chains.ByOther) {
+		return false
+	}
 	for _, kind := range r.kinds {
 		if kind == effect.Kind {
 			return true
@@ -335,8 +351,11 @@ func (x *ExplainedEffect) write(out *strings.Builder) {
 	if x.Reading != nil {
 		fmt.Fprintf(out, "    %s\n", printableLine(readingText(x.Reading)))
 	}
-	if x.Rule != "" {
+	switch {
+	case x.Rule != "":
 		fmt.Fprintf(out, "    allowed by %s\n", x.Rule)
+	case x.NoRule != "":
+		fmt.Fprintf(out, "    needs no rule: %s\n", x.NoRule)
 	}
 }
 
