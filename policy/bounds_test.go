@@ -253,5 +253,8 @@ func TestExplainShowsValues(t *testing.T) {
 		if err != nil || !strings.Contains(explanation.String(), test.want) {
 			t.Errorf("%s: %v\n%s\nwant %s", name, err, explanation, test.want)
 		}
+		if strings.Contains(test.want, "needs no rule") && strings.Contains(explanation.String(), "a (allow), effect 1") {
+			t.Errorf("%s: a rule is asked about it\n%s", name, explanation)
+		}
 	}
 }
