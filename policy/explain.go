@@ -16,20 +16,21 @@ import (
 	"cel.dev/cel-go/parser"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 )
 
 // Explanation is what a file says of a request, and why.
 type Explanation struct {
-	Decision  string                 `json:"decision"`       // allow, approvals or deny
-	Rule      string                 `json:"rule,omitempty"` // that denies, or that allows the first effect
-	Refusal   string                 `json:"refusal,omitempty"`
-	Effects   []ExplainedEffect      `json:"effects"`
-	Rules     []Answer               `json:"rules"`
-	Approvals []countersign.Approval `json:"approvals,omitempty"`
-	Hazards   []string               `json:"hazards,omitempty"` // that no rule allows: refused, unless the configuration allows them
-	Charges   []ExplainedCharge      `json:"charges,omitempty"`
-	Digest    string                 `json:"digest"`
+	Decision  string                   `json:"decision"`       // allow, approvals or deny
+	Rule      string                   `json:"rule,omitempty"` // that denies, or that allows the first effect
+	Refusal   string                   `json:"refusal,omitempty"`
+	Effects   []ExplainedEffect        `json:"effects"`
+	Rules     []Answer                 `json:"rules"`
+	Approvals []activity.ApprovalGroup `json:"approvals,omitempty"` // with the votes that are missing
+	Hazards   []string                 `json:"hazards,omitempty"`   // that no rule allows: refused, unless the configuration allows them
+	Charges   []ExplainedCharge        `json:"charges,omitempty"`
+	Digest    string                   `json:"digest"`
 }
 
 // ExplainedEffect is one effect, and the rule that allows it.
@@ -74,7 +75,7 @@ func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*E
 	if err != nil && !errors.Is(err, countersign.ErrDenied) {
 		return nil, err
 	}
-	made := &Explanation{Decision: expectAllow, Approvals: decision.Approvals, Digest: f.DigestText()}
+	made := &Explanation{Decision: expectAllow, Approvals: groupsAsked(&asked, decision.Approvals), Digest: f.DigestText()}
 	for _, charge := range decision.Charges {
 		decimals := f.limits[charge.Limit].asset.decimals
 		made.Charges = append(made.Charges, ExplainedCharge{charge.Limit, charge.Subject, unitsText(charge.Amount, decimals), unitsText(charge.Max, decimals)})
@@ -97,6 +98,19 @@ func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*E
 		made.Rule = f.denying(err)
 	}
 	return made, nil
+}
+
+// groupsAsked are groups of approvals as a record has them, with what is missing.
+func groupsAsked(asked *countersign.Authorization, groups []countersign.Approval) []activity.ApprovalGroup {
+	var shown []activity.ApprovalGroup
+	for i := range groups {
+		group := &groups[i]
+		shown = append(shown, activity.ApprovalGroup{
+			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users, NotSubmitter: group.NotSubmitter,
+			Passkey: group.Passkey, Within: group.Within, Missing: group.Missing(asked.Votes, asked.User.ID, asked.Now),
+		})
+	}
+	return shown
 }
 
 // noRule says why no rule is asked about an effect.
@@ -327,7 +341,7 @@ func (x *Explanation) String() string {
 		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject)
 	}
 	for i := range x.Approvals {
-		fmt.Fprintf(&out, "  needs %d approvals by rule %s\n", x.Approvals[i].Count, x.Approvals[i].Rule)
+		fmt.Fprintf(&out, "  needs %d approvals by rule %s, %d are missing\n", x.Approvals[i].Count, x.Approvals[i].Rule, x.Approvals[i].Missing)
 	}
 	for i := range x.Rules {
 		x.Rules[i].write(&out)
