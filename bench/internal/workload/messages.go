@@ -91,7 +91,7 @@ func safeTransaction(number int, _ string) string {
 // orderItems is how many items a large order offers, and how many it asks for.
 const orderItems = 30
 
-// order is a large one of Seaport 1.6: about 12 kB of JSON.
+// order is a large one of Seaport 1.6: about 11 kB of JSON.
 func order(number int, address string) string {
 	item := func(i int) string {
 		return fmt.Sprintf(`"itemType":2,"token":"0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D","identifierOrCriteria":"%d","startAmount":"1","endAmount":"1"`, number+i)
