@@ -26,8 +26,8 @@ type Root struct {
 	testNetwork bool            // of an extended private key: a tprv…, or below their coin type
 }
 
-// FromSeed returns the root of the wallet with a seed of 16 to 64 bytes, which it copies. The caller wipes
-// the Root.
+// FromSeed returns the root of the wallet with a seed of 16 to 64 bytes, which it copies.
+// The caller wipes the Root.
 func FromSeed(seed []byte) (*Root, error) {
 	if len(seed) < hdkeychain.MinSeedBytes || len(seed) > hdkeychain.MaxSeedBytes {
 		return nil, fmt.Errorf("seed: %d bytes, want %d to %d", len(seed), hdkeychain.MinSeedBytes, hdkeychain.MaxSeedBytes)
