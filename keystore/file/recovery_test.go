@@ -100,6 +100,10 @@ func TestRecoveryRefused(t *testing.T) {
 	for i := range many {
 		many[i] = hybrid
 	}
+	mistyped := hybrid[:40] + "q" + hybrid[41:]
+	if mistyped == hybrid {
+		mistyped = hybrid[:40] + "p" + hybrid[41:]
+	}
 	for name, c := range map[string]struct {
 		recovery    []string
 		postQuantum bool
@@ -110,7 +114,7 @@ func TestRecoveryRefused(t *testing.T) {
 		"another kind than asked": {[]string{x25519.Recipient().String()}, true, "do not mix with X25519"},
 		"a plugin":                {[]string{"age1yubikey1qwt50d05nh5vutpdzmlg5wn80xq5negm4uj9ghv0snvdd3yysf5yw3rhl3t"}, false, "only X25519 recipients (age1…) and post-quantum ones (age1pq1…)"},
 		"SSH":                     {[]string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN"}, false, "only X25519 recipients"},
-		"a mistyped recipient":    {[]string{hybrid[:40] + "q" + hybrid[41:]}, false, "recovery recipient 1: mistyped"},
+		"a mistyped recipient":    {[]string{mistyped}, false, "recovery recipient 1: mistyped"},
 		"an identity":             {[]string{x25519.String()}, false, "this is an identity, a secret"},
 		"too many":                {many, false, "at most 16"},
 	} {
