@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -23,13 +24,15 @@ func TextProblem(text []byte) string {
 	if !utf8.Valid(text) {
 		return "the message is not UTF-8"
 	}
-	for i, r := range string(text) {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == '\n' || r == '\t':
 		case r == '\r' && i+1 < len(text) && text[i+1] == '\n':
 		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
 			return fmt.Sprintf("the message has the control character %U at byte %d", r, i)
 		}
+		i += size
 	}
 	return ""
 }
@@ -40,8 +43,15 @@ func HashLike(message []byte) string {
 	if len(message) == 32 && (TextProblem(message) != "" || !strings.Contains(string(message), " ")) {
 		return "the message is 32 bytes, like a hash: what was hashed is not known"
 	}
-	digits := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(string(message)), "0x"), "0X")
-	if raw, err := hex.DecodeString(digits); err == nil && len(raw) == 32 {
+	digits := bytes.TrimSpace(message)
+	if bytes.HasPrefix(digits, []byte("0x")) || bytes.HasPrefix(digits, []byte("0X")) {
+		digits = digits[2:]
+	}
+	var raw [32]byte
+	if len(digits) != hex.EncodedLen(len(raw)) {
+		return ""
+	}
+	if _, err := hex.Decode(raw[:], digits); err == nil {
 		return "the message is 64 hex digits, like a hash: what was hashed is not known"
 	}
 	return ""
