@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// String writes the explanation for a person.
+func (x *Explanation) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s", x.Decision)
+	if x.Rule != "" {
+		fmt.Fprintf(&out, " by %s", strings.Join(x.deciding(), ", "))
+	}
+	out.WriteByte('\n')
+	if x.Refusal != "" {
+		fmt.Fprintf(&out, "  %s\n", printableLine(x.Refusal))
+	}
+	for _, hazard := range x.Hazards {
+		fmt.Fprintf(&out, "  no rule allows the hazard %s: refused, unless the configuration allows it\n", hazard)
+	}
+	for i := range x.Effects {
+		x.Effects[i].write(&out)
+	}
+	for _, charge := range x.Charges {
+		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject)
+	}
+	for i := range x.Approvals {
+		fmt.Fprintf(&out, "  needs %d approvals by rule %s, %d are missing\n", x.Approvals[i].Count, x.Approvals[i].Rule, x.Approvals[i].Missing)
+	}
+	for i := range x.Rules {
+		x.Rules[i].write(&out)
+	}
+	return out.String()
+}
+
+// deciding names the rules that decided, each once.
+func (x *Explanation) deciding() []string {
+	names := []string{x.Rule}
+	for i := range x.Effects {
+		if rule := x.Effects[i].Rule; rule != "" && !slices.Contains(names, rule) && x.Refusal == "" {
+			names = append(names, rule)
+		}
+	}
+	return names
+}
+
+func (x *ExplainedEffect) write(out *strings.Builder) {
+	fmt.Fprintf(out, "effect %d: %s\n", x.Effect, printableLine(x.Text))
+	if x.Reading != nil {
+		fmt.Fprintf(out, "    %s\n", printableLine(readingText(x.Reading)))
+	}
+	switch {
+	case x.Rule != "":
+		fmt.Fprintf(out, "    allowed by %s\n", x.Rule)
+	case x.NoRule != "":
+		fmt.Fprintf(out, "    needs no rule: %s\n", x.NoRule)
+	}
+}
+
+// readingText says what a descriptor reads of a call.
+func readingText(reading *chains.Reading) string {
+	if reading.Function == "" {
+		return fmt.Sprintf("not read: %s", shorten(reading.Problem))
+	}
+	parts := []string{fmt.Sprintf("read with %s: %q of %q, %s", shorten(reading.Source), shorten(reading.Intent), shorten(reading.Owner), shorten(reading.Function))}
+	for _, arg := range reading.Args {
+		parts = append(parts, fmt.Sprintf("%s %q", shorten(arg.Name), shorten(arg.Value)))
+	}
+	if !reading.Complete {
+		parts = append(parts, "not all of it: "+shorten(reading.Problem))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *Answer) write(out *strings.Builder) {
+	verb, about := "allow", "the request"
+	if a.Deny {
+		verb = "deny"
+	}
+	if a.Effect >= 0 {
+		about = fmt.Sprintf("effect %d", a.Effect)
+	}
+	switch {
+	case a.Match:
+		fmt.Fprintf(out, "%s (%s), %s: matches\n", a.Rule, verb, about)
+	case a.Error != "":
+		fmt.Fprintf(out, "%s (%s), %s: cannot be decided: %s: %s\n", a.Rule, verb, about, a.Because, a.Error)
+	default:
+		fmt.Fprintf(out, "%s (%s), %s: does not match: %s\n", a.Rule, verb, about, a.Because)
+	}
+	for _, value := range a.Values {
+		fmt.Fprintf(out, "    %s is %s\n", value.Of, printableLine(value.Value))
+	}
+}
