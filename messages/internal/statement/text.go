@@ -43,10 +43,7 @@ func HashLike(message []byte) string {
 	if len(message) == 32 && (TextProblem(message) != "" || !strings.Contains(string(message), " ")) {
 		return "the message is 32 bytes, like a hash: what was hashed is not known"
 	}
-	digits := bytes.TrimSpace(message)
-	if bytes.HasPrefix(digits, []byte("0x")) || bytes.HasPrefix(digits, []byte("0X")) {
-		digits = digits[2:]
-	}
+	digits := bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimSpace(message), []byte("0x")), []byte("0X"))
 	var raw [32]byte
 	if len(digits) != hex.EncodedLen(len(raw)) {
 		return ""
