@@ -155,12 +155,15 @@ func (a *answered) read(content []byte) error {
 	if err := json.Unmarshal(content, &all); err != nil {
 		return err
 	}
-	for name, into := range map[string]any{
-		"id": &a.ID, "organizationId": &a.OrganizationID, "status": &a.Status, "type": &a.Type,
-		"fingerprint": &a.Fingerprint, "appProofs": &a.AppProofs, "votes": &a.Votes, "result": &a.Result,
+	for _, member := range []struct {
+		name string
+		into any
+	}{
+		{"id", &a.ID}, {"organizationId", &a.OrganizationID}, {"status", &a.Status}, {"type", &a.Type},
+		{"fingerprint", &a.Fingerprint}, {"appProofs", &a.AppProofs}, {"votes", &a.Votes}, {"result", &a.Result},
 	} {
-		if err := json.Unmarshal(all[name], into); err != nil {
-			return fmt.Errorf("activity.%s: %w", name, err)
+		if err := json.Unmarshal(all[member.name], member.into); err != nil {
+			return fmt.Errorf("activity.%s: %w", member.name, err)
 		}
 	}
 	if all["log"] == nil {

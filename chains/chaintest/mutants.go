@@ -3,6 +3,7 @@ package chaintest
 import (
 	"iter"
 	"slices"
+	"testing"
 )
 
 // Boundaries are the bytes at which the meaning of an RLP header, of a varint,
@@ -21,8 +22,11 @@ var EveryByte = func() []byte {
 // Mutants yields raw bytes with one thing changed, at each place in them: cut
 // off there; the byte there left out, written twice, with each of its bits
 // flipped, replaced by each of the values; each of the values put in front of
-// it, and behind the end. A mutant is a copy.
+// it, and behind the end. A mutant is a copy. With -short the values are Boundaries.
 func Mutants(raw, values []byte) iter.Seq[[]byte] {
+	if testing.Short() {
+		values = Boundaries
+	}
 	return func(yield func([]byte) bool) {
 		for at := range raw {
 			if !cuts(raw, at, yield) || !replacements(raw, at, values, yield) || !insertions(raw, at, values, yield) {

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (s *session) show(f *field, value found, at place) (chains.Field, error) {
 	if !ok {
 		return chains.Field{}, fmt.Errorf("format %.32q is not known", f.Format)
 	}
-	for name := range f.Params {
+	for _, name := range slices.Sorted(maps.Keys(f.Params)) {
 		if f.Format != "" && f.Format != "raw" && !slices.Contains(known.params, name) {
 			return chains.Field{}, fmt.Errorf("parameter %.32q of format %s is not known", name, f.Format)
 		}

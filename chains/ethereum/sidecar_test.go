@@ -250,6 +250,7 @@ var sidecarFaults = []struct {
 }
 
 func TestSidecarFaults(t *testing.T) {
+	testenv.Slow(t) // the proofs of version 1
 	for _, c := range sidecarFaults {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			for version, want := range c.want {
@@ -271,6 +272,7 @@ func TestSidecarFaults(t *testing.T) {
 // those of headers, of the ends of lists, and others at random. The body commits
 // to the sidecar, so that no change of it is accepted.
 func TestSidecarBytes(t *testing.T) {
+	testenv.Slow(t)
 	random := rand.New(rand.NewPCG(14, 15))
 	for version := range byte(2) {
 		n, _ := newNetwork(version)

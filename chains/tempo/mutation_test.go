@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestMutations changes every byte of every valid vector in every way: to each
@@ -46,7 +47,7 @@ func TestMutationsOfAuthorizations(t *testing.T) {
 func TestRandomMutations(t *testing.T) {
 	key := newFixedKey(t)
 	random := rand.New(rand.NewPCG(3, 4))
-	for number := range 240 {
+	for number := range testenv.Some(240) {
 		original := tempomodel.Generate(random, number).Unsigned
 		for range 200 {
 			raw := bytes.Clone(original)

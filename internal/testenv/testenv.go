@@ -96,6 +96,14 @@ func Slow(t testing.TB) {
 	}
 }
 
+// Some is how many of n drawn cases a test runs: all, and with -short a tenth.
+func Some(n int) int {
+	if testing.Short() {
+		return max(1, n/10)
+	}
+	return n
+}
+
 // leaveOut skips a test for lack of something.
 func leaveOut(t testing.TB, why string) {
 	t.Helper()

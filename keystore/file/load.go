@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -116,8 +117,8 @@ func (s *Store) takeIn(ctx context.Context) error {
 // unread returns why one of the key files could not be read, if it may not be
 // the file's fault. s.mu is held.
 func (s *Store) unread() error {
-	for _, bad := range s.bad {
-		if !bad.isFinal() {
+	for _, name := range slices.Sorted(maps.Keys(s.bad)) {
+		if bad := s.bad[name]; !bad.isFinal() {
 			return bad.err
 		}
 	}

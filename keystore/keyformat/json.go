@@ -3,17 +3,18 @@ package keyformat
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object is a JSON object: its members by name, none of them twice. encoding/json
-// alone would match names in any case and take the last of two: what one reader
-// checks and another uses could be two things.
+// object is a JSON object: its members by name. That none of them appears twice, in
+// whatever object of the file, is checked by jsontext.
 type object struct {
 	path    string // where it stands, such as "crypto.kdfparams"
 	members map[string]value
@@ -39,55 +40,67 @@ func (o object) errorf(at int, name, format string, args ...any) error {
 // parseObject reads one object and nothing behind it.
 func parseObject(path string, from value) (object, error) {
 	o := object{path: path, members: map[string]value{}, at: from.at}
-	decoder := json.NewDecoder(bytes.NewReader(from.text))
-	open, err := decoder.Token()
-	if err != nil || open != json.Delim('{') {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(from.text))
+	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
 		return o, o.errorf(from.at, "", "a JSON object is expected")
 	}
-	for decoder.More() {
+	for decoder.PeekKind() != '}' {
 		if err := o.member(decoder); err != nil {
 			return o, err
 		}
 	}
-	if _, err := decoder.Token(); err != nil {
-		return o, o.errorf(from.at+int(decoder.InputOffset()), "", "the object does not end")
+	if _, err := decoder.ReadToken(); err != nil {
+		return o, o.notJSON(decoder, err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return o, o.errorf(from.at+int(decoder.InputOffset()), "", "nothing may follow the object")
 	}
 	return o, nil
 }
 
-func (o object) member(decoder *json.Decoder) error {
-	token, err := decoder.Token()
-	name, ok := token.(string)
-	at := o.at + int(decoder.InputOffset())
-	if err != nil || !ok {
-		return o.errorf(at, "", "not JSON: a member's name is expected")
+func (o object) member(decoder *jsontext.Decoder) error {
+	token, err := decoder.ReadToken()
+	if err != nil {
+		return o.notJSON(decoder, err)
 	}
-	var text json.RawMessage
-	if err := decoder.Decode(&text); err != nil {
-		return o.errorf(at, "", "not JSON: the value of a member is expected")
+	name := token.String()
+	text, err := decoder.ReadValue()
+	if err != nil {
+		return o.notJSON(decoder, err)
 	}
-	if _, twice := o.members[name]; twice {
-		return o.errorf(at, "", "member %.32q occurs twice", name)
-	}
-	o.members[name] = value{text: text, at: o.at + int(decoder.InputOffset()) - len(text)}
+	o.members[name] = value{text: bytes.Clone(text), at: o.at + int(decoder.InputOffset()) - len(text)}
 	return nil
 }
 
-// only refuses members other than these.
+// notJSON translates an error of the decoder.
+func (o object) notJSON(decoder *jsontext.Decoder, err error) error {
+	at := int(decoder.InputOffset())
+	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if ok {
+		at = int(syntactic.ByteOffset)
+	}
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return o.errorf(o.at+at, "", "the object does not end")
+	case ok && errors.Is(err, jsontext.ErrDuplicateName):
+		return o.errorf(o.at+at, "", "member %.32q occurs twice", syntactic.JSONPointer.LastToken())
+	}
+	return o.errorf(o.at+at, "", "not JSON")
+}
+
+// only refuses members other than these: of several, the first.
 func (o object) only(names ...string) error {
+	var unknown string
+	at := -1
 	for name, found := range o.members {
-		known := false
-		for _, other := range names {
-			known = known || name == other
-		}
-		if !known {
-			return o.errorf(found.at, "", "unknown member %.32q: the members are %s", name, strings.Join(names, ", "))
+		if !slices.Contains(names, name) && (at < 0 || found.at < at) {
+			unknown, at = name, found.at
 		}
 	}
-	return nil
+	if at < 0 {
+		return nil
+	}
+	return o.errorf(at, "", "unknown member %.32q: the members are %s", unknown, strings.Join(names, ", "))
 }
 
 func (o object) need(name string) (value, error) {

@@ -141,6 +141,7 @@ func TestWeb3Refused(t *testing.T) {
 		{"crypto twice", `"crypto":`, `"Crypto":{},"crypto":`, keyformat.ErrMalformed, "there is one named Crypto"},
 		{"crypto that is none", `"crypto":{`, `"crypto":7,"x":{`, keyformat.ErrMalformed, "crypto at byte 63: a JSON object is expected"},
 		{"unknown member of crypto", `"cipher":`, `"x":1,"cipher":`, keyformat.ErrMalformed, `unknown member "x"`},
+		{"two unknown members of crypto", `"cipher":`, `"y":1,"x":1,"cipher":`, keyformat.ErrMalformed, `unknown member "y"`},
 		{"text behind it", `"version":3}`, `"version":3}}`, keyformat.ErrMalformed, "nothing may follow"},
 		{"truncated", `3}`, `3`, keyformat.ErrMalformed, "does not end"},
 		{"pbkdf2 with 10^12 rounds", `"scrypt","kdfparams":{"dklen":32,"n":8,"p":16,"r":8`, `"pbkdf2","kdfparams":{"dklen":32,"prf":"hmac-sha256","c":1000000000000`, keyformat.ErrCost, "1000000000000 rounds, at most 10000000"},

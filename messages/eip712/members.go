@@ -2,6 +2,8 @@ package eip712
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -25,7 +27,8 @@ func readMembers(text []byte, types map[string]string) (map[string]Value, error)
 		return nil, err
 	}
 	of := newStructType("object", 0)
-	for name, spec := range types {
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		spec := types[name]
 		member, err := typeTable{}.resolve(spec, name, -1)
 		if err != nil {
 			return nil, err

@@ -17,30 +17,33 @@ func (s *Sender) compose(message otp.Message) (*mail.Msg, error) {
 	if from == "" {
 		from = s.config.From
 	}
-	for name, value := range map[string]string{
-		"subject": message.Subject, "recipient": message.To, "sender's name": message.FromName,
-		"sender's address": from, "reply-to address": message.ReplyTo, "id": message.OTPID,
+	for _, header := range []struct{ name, value string }{
+		{"subject", message.Subject}, {"recipient", message.To}, {"sender's name", message.FromName},
+		{"sender's address", from}, {"reply-to address", message.ReplyTo}, {"id", message.OTPID},
 	} {
-		if strings.ContainsAny(value, "\r\n\x00") {
-			return nil, fmt.Errorf("smtp: the %s has more than one line", name)
+		if strings.ContainsAny(header.value, "\r\n\x00") {
+			return nil, fmt.Errorf("smtp: the %s has more than one line", header.name)
 		}
 	}
 	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	// As parsed addresses: the library would put a name between quotes as it is,
 	// and one with quotes in it could become another address.
-	for header, address := range map[mail.AddrHeader]netmail.Address{
-		mail.HeaderFrom:    {Name: message.FromName, Address: from},
-		mail.HeaderTo:      {Address: message.To},
-		mail.HeaderReplyTo: {Address: message.ReplyTo},
+	for _, party := range []struct {
+		header  mail.AddrHeader
+		address netmail.Address
+	}{
+		{mail.HeaderFrom, netmail.Address{Name: message.FromName, Address: from}},
+		{mail.HeaderTo, netmail.Address{Address: message.To}},
+		{mail.HeaderReplyTo, netmail.Address{Address: message.ReplyTo}},
 	} {
-		if header == mail.HeaderReplyTo && message.ReplyTo == "" {
+		if party.header == mail.HeaderReplyTo && message.ReplyTo == "" {
 			continue
 		}
-		parsed, err := netmail.ParseAddress(address.Address)
-		if err != nil || parsed.Address != address.Address {
-			return nil, fmt.Errorf("smtp: %s: not an e-mail address", header)
+		parsed, err := netmail.ParseAddress(party.address.Address)
+		if err != nil || parsed.Address != party.address.Address {
+			return nil, fmt.Errorf("smtp: %s: not an e-mail address", party.header)
 		}
-		msg.SetAddrHeaderFromMailAddress(header, &address)
+		msg.SetAddrHeaderFromMailAddress(party.header, &party.address)
 	}
 	msg.Subject(message.Subject)
 	msg.SetDate()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -169,7 +170,7 @@ func TestCost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const n = 100_000
+			n := testenv.Some(100_000)
 			s := memory.New(1 << 30)
 			before := allocated()
 			fill(s, n)

@@ -77,11 +77,14 @@ type Workload struct {
 }
 
 // New makes a workload. Its store is closed when the test ends.
-func New(t testing.TB, kind Kind) *Workload {
+func New(t testing.TB, kind Kind) *Workload { return NewOf(t, kind, Keys) }
+
+// NewOf is New with fewer keys, and as many transactions.
+func NewOf(t testing.TB, kind Kind, keys int) *Workload {
 	t.Helper()
 	w := &Workload{Kind: kind, Store: memory.New()}
 	t.Cleanup(func() { _ = w.Store.Close() })
-	for number := range Keys {
+	for number := range keys {
 		info, err := w.Store.Add(t.Context(), Organization, keystore.NewKey{Curve: kind.Scheme.Curve(), Secret: Secret(number)})
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +136,7 @@ func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.
 // Each has been signed once already, so that what is made for the first look at
 // a key (the index of taproot addresses, output keys) is not measured.
 func (w *Workload) Whole(t testing.TB, engine *countersign.Engine) func(i int) {
-	return w.WholeOf(t, engine, Keys)
+	return w.WholeOf(t, engine, len(w.Requests))
 }
 
 // WholeOf is Whole with the first keys alone.
@@ -171,7 +174,7 @@ func (w *Workload) Locator(number int) keystore.Locator {
 // Ready takes transaction i to the point where only the key can fail.
 func (w *Workload) Ready(t testing.TB, i int, key keystore.Key) chains.Signing {
 	t.Helper()
-	request, err := w.Parse(t, i).Request(w.Requests[i%Keys].SignWith)
+	request, err := w.Parse(t, i).Request(w.Requests[i%len(w.Requests)].SignWith)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +188,7 @@ func (w *Workload) Ready(t testing.TB, i int, key keystore.Key) chains.Signing {
 // Parse reads transaction i.
 func (w *Workload) Parse(t testing.TB, i int) chains.Transaction {
 	t.Helper()
-	tx, err := Chain(w.Chain).Parse(w.Raw[i%Keys])
+	tx, err := Chain(w.Chain).Parse(w.Raw[i%len(w.Raw)])
 	if err != nil {
 		t.Fatal(err)
 	}
