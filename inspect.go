@@ -22,8 +22,12 @@ type Inspection struct {
 // ReadWith returns the inspection with what a reader says of the calls: those of
 // which every argument is read are no longer blind.
 func (i Inspection) ReadWith(reader chains.Reader) Inspection {
-	i.Readings = chains.ReadCalls(i.tx, reader)
-	i.Hazards = i.Readings.Sighted(i.Hazards, i.Effects)
+	tx, readings := chains.ReadWith(i.tx, reader)
+	if len(readings) == 0 {
+		return i
+	}
+	i.Readings, i.Effects = readings, tx.Effects()
+	i.Hazards = readings.Sighted(tx.Hazards(), i.Effects)
 	return i
 }
 

@@ -56,8 +56,8 @@ type Authorization struct {
 	// an activity that signs nothing.
 	Effects []chains.Effect
 
-	// Readings are what Config.Descriptors says of the calls, by the paths of their
-	// effects.
+	// Readings are what Config.Descriptors says of the lookup tables and of the calls,
+	// these by the paths of their effects.
 	Readings chains.Readings
 
 	// Keys are those that would sign.

@@ -75,8 +75,8 @@ func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
 // SignerView returns what depends on who signs, to be shown beside the summary.
 func (p *PreparedTransaction) SignerView() []chains.Field { return p.signing.SignerView() }
 
-// Readings returns what Config.Descriptors says of the calls of the transaction. It
-// is shown beside the summary, and in no digest of it.
+// Readings returns what Config.Descriptors says of the lookup tables and the calls of
+// the transaction. It is shown beside the summary, and in no digest of it.
 func (p *PreparedTransaction) Readings() chains.Readings { return p.reading }
 
 // Hazards returns the hazards of the transaction; they are all allowed.
@@ -127,6 +127,7 @@ func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chai
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
 			"signWith has %d bytes, at most %d are read: an address of the key or its id is expected", len(signWith), activity.MaxSignWith)
 	}
+	tx, reading := chains.ReadWith(tx, e.config.Descriptors)
 	request, err := tx.Request(signWith)
 	if err != nil {
 		return nil, refuseTransaction(err)
@@ -142,11 +143,11 @@ func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chai
 	ids := signing.KeyIDs()
 	signers := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool { return !slices.Contains(ids, key.ID()) })
 	prepared := &PreparedTransaction{
-		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers, reading: chains.ReadCalls(tx, e.config.Descriptors),
+		tx: tx, signing: signing, hazards: signing.Hazards(), keys: signers, reading: reading,
 		owners: e.ownersIn(tx, chain, organizationID),
 	}
-	if len(prepared.reading) > 0 && len(prepared.hazards) > 0 {
-		prepared.hazards = prepared.reading.Sighted(prepared.hazards, signing.Effects())
+	if len(reading) > 0 && len(prepared.hazards) > 0 {
+		prepared.hazards = reading.Sighted(prepared.hazards, signing.Effects())
 	}
 	return prepared, nil
 }

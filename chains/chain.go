@@ -39,7 +39,7 @@ type Chain interface {
 // goroutine at a time.
 type Transaction interface {
 	// Summary describes the transaction. It is built when asked for. Its effects
-	// are those of Effects.
+	// are those of Effects, as the bytes alone tell them (see TableUser).
 	Summary() Summary
 
 	// Effects returns everything that signing the transaction does, at most

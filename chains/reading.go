@@ -52,10 +52,11 @@ type Reader interface {
 	Read(call Call) (reading Reading, ok bool)
 }
 
-// Reading is what a Reader says of a call: a second list beside the summary.
-// It is no part of the summary's digest, replaces nothing in it and hides nothing.
+// Reading is what a Reader says of a call or of a lookup table: a second list beside the
+// summary. It is no part of the summary's digest, replaces nothing in it and hides
+// nothing.
 type Reading struct {
-	Path string `json:"path"` // of the call's effects
+	Path string `json:"path"` // of the call's effects, or where the table stands
 
 	// Source names what the call was read with; Digest is its SHA-256, and Trust
 	// says on whose word: "pinned", "attested by 0x…".
@@ -76,33 +77,17 @@ type Reading struct {
 	// trusted more than that of the transaction: a renderer quotes it.
 	Fields []Field `json:"fields,omitempty"`
 
-	// Complete reports that every argument was read. A call with such a reading is
-	// not a blind one.
+	// Complete reports that every argument was read, or every account that is taken
+	// from the table. A call with such a reading is not a blind one.
 	Complete bool `json:"complete"`
 
 	// Problem says why the call is not read, or not completely.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Readings are the readings of a transaction, in the order of its calls.
+// Readings are the readings of a transaction: of its lookup tables, then of its calls, in
+// their order.
 type Readings []Reading
-
-// ReadCalls reads the calls of a transaction. Without a reader, or for a
-// transaction that calls nothing, there are no readings.
-func ReadCalls(tx Transaction, reader Reader) Readings {
-	caller, ok := tx.(Caller)
-	if reader == nil || !ok {
-		return nil
-	}
-	var readings Readings
-	for _, call := range caller.Calls() {
-		if reading, ok := reader.Read(call); ok {
-			reading.Path = call.Path
-			readings = append(readings, reading)
-		}
-	}
-	return readings
-}
 
 // At returns the reading of the call whose effects have a path.
 func (r Readings) At(path string) (Reading, bool) {

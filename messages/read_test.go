@@ -120,7 +120,7 @@ func TestMessagesAreRead(t *testing.T) {
 		}
 		return read
 	}
-	readings := chains.ReadCalls(parse(ping), echo{})
+	_, readings := chains.ReadWith(parse(ping), echo{})
 	if len(readings) != 1 || readings[0].Path != "message" || readings[0].Function != "Ping(Pong[] to)Pong(int8 n)" ||
 		readings[0].Intent != "Game" || !strings.HasPrefix(readings[0].Owner, "eip155:10 0x") {
 		t.Errorf("%+v", readings)
@@ -130,7 +130,7 @@ func TestMessagesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if readings = chains.ReadCalls(both, echo{}); len(readings) != 1 || readings[0].Path != both.Effects()[1].Path {
+	if _, readings = chains.ReadWith(both, echo{}); len(readings) != 1 || readings[0].Path != both.Effects()[1].Path {
 		t.Errorf("%+v, effects %+v", readings, both.Effects())
 	}
 }

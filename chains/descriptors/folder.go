@@ -156,14 +156,23 @@ func newSource(root object) (source, []target, error) {
 		return newCodama(root)
 	case root["instructions"] != nil:
 		return newAnchor(root)
+	case root["lookupTableAddress"] != nil:
+		return newListedTable(root)
+	case root["pubkey"] != nil:
+		return newTableAccount(root)
 	}
 	return newDescriptor(root)
 }
 
-// trust says on whose word the file is used.
+// trust says on whose word the file is used. An auditor attests what programs mean, not
+// what the network's accounts hold: a lookup table must be pinned.
 func (file *File) trust(loaded *document, pins *Pins, attested attestations) {
 	if pins.has(file.Digest) {
 		file.Trust = "pinned"
+		return
+	}
+	if _, decides := file.source.(*lookupTable); decides {
+		file.Problem = "not trusted: pin it"
 		return
 	}
 	var by string

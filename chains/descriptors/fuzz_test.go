@@ -2,8 +2,11 @@ package descriptors_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/descriptors"
@@ -14,6 +17,8 @@ import (
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(alone), deposit("eip155:1").Data)
 	f.Add([]byte(idl), swapData(f))
+	f.Add([]byte(listedTable(entries(1, 2))), []byte{})
+	f.Add([]byte(tableAccount(entries(1, 2))), []byte{})
 	f.Add([]byte(codamaIDL), codamaCall(f, numbersData).Data)
 	f.Add([]byte(codamaIDL), codamaCall(f, "04 01000000"+zeroKey+"07 0a00000000000000 01 fffe 0100 0200 01 05000000 01 01 78 01 03 01 04 09 0800"+zeroKey+"0100 0500 0600").Data)
 	f.Add([]byte(`{"chain":"eip155:1","address":"`+vault+`","abi":[{"type":"function","name":"f","inputs":[{"name":"a","type":"tuple[]","components":[{"name":"b","type":"bytes"}]}]}]}`), []byte{1, 2, 3, 4})
@@ -31,6 +36,12 @@ func FuzzRead(f *testing.F) {
 		if opened, err = descriptors.Open(files, descriptors.Options{Pins: pins}); err != nil {
 			t.Fatal(err)
 		}
+		for _, file := range opened.Files() {
+			at := bytes.TrimPrefix([]byte(strings.Join(file.Targets, "")), []byte("solana:"))
+			if table, ok := opened.LookupTable(base58.Decode(string(at))); ok {
+				checkLookupTable(t, table)
+			}
+		}
 		call := deposit("eip155:1")
 		call.Data = data
 		everything := solanaCall(data, call.To)
@@ -46,6 +57,19 @@ func FuzzRead(f *testing.F) {
 			chains.Readings{reading}.Digest()
 		}
 	})
+}
+
+// checkLookupTable: addresses are whole, and there are none with a problem.
+func checkLookupTable(t *testing.T, table chains.LookupTable) {
+	t.Helper()
+	if len(table.Addresses) > 256 || (table.Problem == "") != (table.Trust == "pinned") || table.Problem != "" && table.Addresses != nil {
+		t.Errorf("%+v", table)
+	}
+	for _, address := range table.Addresses {
+		if len(address) != 32 {
+			t.Errorf("an address of %d bytes", len(address))
+		}
+	}
 }
 
 // FuzzTree reads JSON: its canonical form is read as the same.

@@ -44,7 +44,11 @@ func parse(file []byte) (object, error) {
 	return root, nil
 }
 
+// noSlot is 2^64−1, which Solana's tools write for a slot or an epoch that never comes.
+const noSlot = "18446744073709551615"
+
 // readInteger reads a number as an int64, and leaves other values to the library.
+// noSlot, which RFC 8785 has no form for, is read as null.
 func readInteger(decoder *jsontext.Decoder, node *any) error {
 	if decoder.PeekKind() != '0' {
 		return errors.ErrUnsupported
@@ -52,6 +56,10 @@ func readInteger(decoder *jsontext.Decoder, node *any) error {
 	number, err := decoder.ReadValue()
 	if err != nil {
 		return err
+	}
+	if string(number) == noSlot {
+		*node = nil
+		return nil
 	}
 	var integer int64
 	if json.Unmarshal(number, &integer) != nil || integer > 1<<53 || integer < -1<<53 || string(number) == "-0" {

@@ -41,7 +41,7 @@ func TestRegistryTypedData(t *testing.T) {
 				others[path.Base(name)] = err.Error()
 				continue
 			}
-			readings := chains.ReadCalls(message, opened)
+			_, readings := chains.ReadWith(message, opened)
 			if len(readings) != 1 {
 				others[path.Base(name)] = fmt.Sprintf("%d readings", len(readings))
 				continue

@@ -9,8 +9,8 @@ import (
 
 // account is what an instruction is given at one of its places.
 type account struct {
-	address []byte // 32 bytes of the transaction; nil if it is an entry of a lookup table
-	table   []byte // the lookup table, if address is nil
+	address []byte // 32 bytes; nil if it is an entry of a lookup table that is not known
+	table   []byte // the lookup table that it is an entry of, if any
 	entry   byte   // the index in it
 
 	writable bool
@@ -26,6 +26,9 @@ func (t *Transaction) accountAt(index int) account {
 	case index >= t.keys:
 		from, entry := t.resolve(index)
 		a.table, a.entry = t.table(from), entry
+		if t.known != nil {
+			a.address = t.known[index-t.keys]
+		}
 		return a
 	case t.isSigner(index):
 		a.signer, a.slot = true, index

@@ -47,17 +47,18 @@
 //
 // # Lookup tables
 //
-// What an address lookup table holds is not in the transaction. Such accounts are
-// shown as entries of their table, and are unknown in effects; one in a role that
-// matters, such as a recipient, is the hazard [HazardUnresolvedAccount].
+// What an address lookup table holds is not in the transaction. In the summary such
+// accounts are entries of their table. In effects they are unknown, and one in a role
+// that matters, such as a recipient, is the hazard [HazardUnresolvedAccount].
 //
-// There is no way to supply a table's contents, on purpose. The summary, its digest
-// and a policy go by the bytes alone, and the bytes do not commit to the contents: a
-// recipient read from a file is the word of the file's author, who may well be the
-// author of the request. An entry that a table has cannot change, but one that it does
-// not have yet can be added after signing. Build the transaction with recipients and
-// authorities among its own addresses: only what a program merely reads or passes
-// through, as the pools of a swap, needs a table.
+// The operator of an engine can supply the contents of tables
+// ([Transaction.WithTables]): effects, hazards and calls then name the accounts. The
+// summary and its digest stay a function of the bytes, and the reading of the table is
+// recorded. A copy of a table stays true: entries are only added, never changed, and the
+// address of a table, which is derived from its authority and a recent slot, cannot be
+// used again once the table is closed. An entry that the copy does not have can be added
+// after signing, and stays unknown. The tables of messages that a multisig stores are not
+// looked up.
 //
 // # How old the rules are
 //

@@ -38,8 +38,8 @@ const (
 	// HazardUnlimitedApproval: a delegate may take 2^63 units of a token or more.
 	HazardUnlimitedApproval = "solana/unlimited-approval"
 
-	// HazardUnresolvedAccount: a party of an effect is an entry of a lookup table,
-	// whose content is not in the transaction and can be added after signing.
+	// HazardUnresolvedAccount: a party of an effect is an entry of a lookup table that
+	// is not known: its content is not in the transaction, and can be added after signing.
 	HazardUnresolvedAccount = "solana/unresolved-account"
 
 	// HazardBurn: the signer's tokens or SOL are destroyed.
@@ -166,7 +166,7 @@ func (t *Transaction) effectHazards(e effect, slots []int) (hazards []chains.Haz
 		add(e.danger, "%s", e.detail)
 	}
 	if len(e.Unresolved) > 0 {
-		add(HazardUnresolvedAccount, "%s: an entry of a lookup table, which is not in the transaction", strings.Join(e.Unresolved, " and "))
+		add(HazardUnresolvedAccount, "%s: an entry of a lookup table, which is not in the transaction: pin a file of the table (docs/descriptors.md)", strings.Join(e.Unresolved, " and "))
 	}
 	return hazards
 }

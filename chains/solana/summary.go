@@ -7,8 +7,10 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Summary implements chains.Transaction.
+// Summary implements chains.Transaction. It is a function of the bytes: accounts from
+// lookup tables are entries of their tables in it, also where they are known.
 func (t *Transaction) Summary() chains.Summary {
+	t = t.withoutTables()
 	fields := []chains.Field{
 		chains.Text("version", t.version.String()),
 		chains.AddressField("fee payer", encode58(t.key(0))),

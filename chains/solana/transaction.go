@@ -51,6 +51,10 @@ type Transaction struct {
 	fewLookups      [2]lookup
 
 	maxFee *big.Int // lamports; shared, not to be changed
+
+	// known are the accounts from lookup tables, in their order, as far as WithTables
+	// found them; nil without.
+	known [][]byte
 }
 
 var _ chains.Transaction = (*Transaction)(nil)

@@ -110,7 +110,7 @@ type inspectedAs struct {
 func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, known *knowledge, message, asJSON bool, about ...inspectedAs) error {
 	*inspection = inspection.ReadWith(known.reader())
 	if !asJSON {
-		return view{summary: inspection.Summary, reading: inspection.Readings, hazards: inspection.Hazards,
+		return view{summary: inspection.Summary, effects: inspection.Effects, reading: inspection.Readings, hazards: inspection.Hazards,
 			names: known.names(), message: message}.render(cmd.OutOrStdout())
 	}
 	digest := inspection.Summary.Digest()
@@ -122,7 +122,7 @@ func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, kno
 		Readings       chains.Readings `json:"readings,omitempty"`
 		ReadingsDigest string          `json:"readingsDigest,omitempty"`
 		inspectedAs
-	}{inspection.Summary, orEmpty(inspection.Summary.Effects), orEmpty(inspection.Hazards), hex.EncodeToString(digest[:]),
+	}{inspection.Summary, orEmpty(inspection.Effects), orEmpty(inspection.Hazards), hex.EncodeToString(digest[:]),
 		inspection.Readings, inspection.Readings.DigestText(), append(about, inspectedAs{})[0]})
 }
 

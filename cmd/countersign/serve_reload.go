@@ -130,6 +130,14 @@ func (l *live) Read(call chains.Call) (chains.Reading, bool) {
 	return chains.Reading{}, false
 }
 
+// LookupTable implements chains.TableReader.
+func (l *live) LookupTable(address []byte) (chains.LookupTable, bool) {
+	if reader, ok := l.current.Load().known.reader().(chains.TableReader); ok {
+		return reader.LookupTable(address)
+	}
+	return chains.LookupTable{}, false
+}
+
 // Token implements chains.Names.
 func (l *live) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
 	return l.current.Load().known.names().Token(asset)

@@ -1,0 +1,163 @@
+package descriptors
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+var _ chains.TableReader = (*Folder)(nil)
+
+// lookupTable is what an address lookup table of Solana held when the file was made.
+// It is no program: it reads no calls.
+type lookupTable struct {
+	addresses [][]byte
+}
+
+func (*lookupTable) read(*Folder, chains.Call, int) (chains.Reading, bool) {
+	return chains.Reading{}, false
+}
+
+// The program of lookup tables, and the layout of their accounts: 56 bytes that begin
+// with a u32, 1 for a table (0 for one that is not initialized), then addresses of 32
+// bytes each (agave, the address-lookup-table interface's state.rs).
+const (
+	lookupTableProgram = "AddressLookupTab1e1111111111111111111111111"
+	lookupTableMeta    = 56
+	maxTableAddresses  = 256
+)
+
+// listedTable is what `solana address-lookup-table get --output json` prints.
+type listedTable struct {
+	Address          string   `json:"lookupTableAddress"`
+	Authority        *string  `json:"authority"`
+	DeactivationSlot *int64   `json:"deactivationSlot"`
+	LastExtendedSlot int64    `json:"lastExtendedSlot"`
+	Addresses        []string `json:"addresses"`
+}
+
+// newListedTable reads a table as Solana's command prints it.
+func newListedTable(root object) (source, []target, error) {
+	var form listedTable
+	if err := into(root, &form); err != nil {
+		return nil, nil, err
+	}
+	at, err := solanaAddress(form.Address)
+	if err != nil {
+		return nil, nil, fmt.Errorf("lookupTableAddress: %w", err)
+	}
+	made := &lookupTable{}
+	for i, text := range form.Addresses {
+		address, err := solanaAddress(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("addresses[%d]: %w", i, err)
+		}
+		made.addresses = append(made.addresses, address)
+	}
+	return made.at(at)
+}
+
+// accountFile is what `solana account --output json` prints.
+type accountFile struct {
+	Address string `json:"pubkey"`
+	Account struct {
+		Lamports   int64    `json:"lamports"`
+		Data       []string `json:"data"` // and its encoding
+		Owner      string   `json:"owner"`
+		Executable bool     `json:"executable"`
+		RentEpoch  *int64   `json:"rentEpoch"`
+		Space      int64    `json:"space"`
+	} `json:"account"`
+}
+
+// newTableAccount reads the account of a table, as Solana's command prints it.
+func newTableAccount(root object) (source, []target, error) {
+	var form accountFile
+	if err := into(root, &form); err != nil {
+		return nil, nil, err
+	}
+	at, err := solanaAddress(form.Address)
+	switch data := form.Account.Data; {
+	case err != nil:
+		return nil, nil, fmt.Errorf("pubkey: %w", err)
+	case form.Account.Owner != lookupTableProgram:
+		return nil, nil, fmt.Errorf("account.owner: an account of %s, a lookup table, is expected", lookupTableProgram)
+	case len(data) != 2 || data[1] != "base64":
+		return nil, nil, errors.New(`account.data: base64 and "base64" are expected`)
+	}
+	data, err := base64.StdEncoding.Strict().DecodeString(form.Account.Data[0])
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("account.data: %w", err)
+	case len(data) < lookupTableMeta || !bytes.Equal(data[:4], []byte{1, 0, 0, 0}):
+		return nil, nil, errors.New("account.data: a lookup table begins with 01000000, and has at least 56 bytes")
+	}
+	list := data[lookupTableMeta:]
+	if len(list)%32 != 0 {
+		return nil, nil, fmt.Errorf("account.data: %d bytes behind the first %d: addresses of 32 bytes each are expected", len(list), lookupTableMeta)
+	}
+	made := &lookupTable{}
+	for len(list) > 0 {
+		made.addresses, list = append(made.addresses, list[:32]), list[32:]
+	}
+	return made.at(at)
+}
+
+// at returns the table with its address.
+func (l *lookupTable) at(address []byte) (source, []target, error) {
+	if len(l.addresses) > maxTableAddresses {
+		return nil, nil, fmt.Errorf("%d addresses: a lookup table has at most %d", len(l.addresses), maxTableAddresses)
+	}
+	return l, []target{{solanaChain, string(address)}}, nil
+}
+
+// solanaAddress reads base58 of 32 bytes.
+func solanaAddress(text string) ([]byte, error) {
+	address := base58.Decode(text[:min(len(text), 64)])
+	if len(address) != 32 || base58.Encode(address) != text {
+		return nil, fmt.Errorf("%.64q: base58 of 32 bytes is expected", text)
+	}
+	return address, nil
+}
+
+// LookupTable implements chains.TableReader. Of several files of a table the one with
+// the most addresses is used: a table grows at its end, so that the others are older.
+// Files that contradict each other are not used.
+func (f *Folder) LookupTable(address []byte) (found chains.LookupTable, ok bool) {
+	for _, file := range f.byTarget[target{solanaChain, string(address)}] {
+		table, isTable := file.source.(*lookupTable)
+		switch {
+		case !isTable:
+			continue
+		case file.Problem != "":
+			if !ok {
+				found, ok = chains.LookupTable{Source: file.Name, Problem: file.Problem}, true
+			}
+			continue
+		case found.Trust == "": // the first that is trusted
+		case !begins(found.Addresses, table.addresses):
+			return chains.LookupTable{Source: found.Source + ", " + file.Name, Problem: "two trusted files of this table contradict each other: unpin one"}, true
+		case len(table.addresses) <= len(found.Addresses):
+			continue
+		}
+		found = chains.LookupTable{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]), Trust: file.Trust, Addresses: table.addresses}
+		ok = true
+	}
+	return found, ok
+}
+
+// begins reports whether the shorter of two tables is what the longer begins with.
+func begins(a, b [][]byte) bool {
+	for i := range min(len(a), len(b)) {
+		if !bytes.Equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,173 @@
+package descriptors_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/descriptors"
+)
+
+var tableAt = bytes.Repeat([]byte{9}, 32)
+
+// entries are the addresses of a table, 32 bytes of a number each.
+func entries(numbers ...byte) (list [][]byte) {
+	for _, number := range numbers {
+		list = append(list, bytes.Repeat([]byte{number}, 32))
+	}
+	return list
+}
+
+// listedTable is a table as `solana address-lookup-table get --output json` prints it.
+func listedTable(list [][]byte) string {
+	texts := make([]string, len(list))
+	for i, address := range list {
+		texts[i] = `"` + base58.Encode(address) + `"`
+	}
+	return fmt.Sprintf(`{"lookupTableAddress":%q,"authority":"9RAufBfjGQjDfrwxeyKmZWPADHSb8HcoqCdrmpqvCr1g","deactivationSlot":18446744073709551615,"lastExtendedSlot":345678901,"addresses":[%s]}`,
+		base58.Encode(tableAt), strings.Join(texts, ","))
+}
+
+// tableAccount is its account as `solana account --output json` prints it.
+func tableAccount(list [][]byte) string {
+	meta := append([]byte{1, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 8)...)
+	data := append(append(meta, make([]byte, 56-len(meta))...), bytes.Join(list, nil)...)
+	return fmt.Sprintf(`{"pubkey":%q,"account":{"lamports":3118080,"data":[%q,"base64"],"owner":"AddressLookupTab1e1111111111111111111111111","executable":false,"rentEpoch":18446744073709551615,"space":%d}}`,
+		base58.Encode(tableAt), base64.StdEncoding.EncodeToString(data), len(data))
+}
+
+// TestLookupTable: both forms of a table have its addresses, whole.
+func TestLookupTable(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for _, list := range [][][]byte{nil, entries(1), entries(2, 2, 3), entries(all...)} {
+		for form, file := range map[string]string{"listed": listedTable(list), "account": tableAccount(list)} {
+			files := map[string]string{"table.json": file}
+			table, ok := open(t, descriptors.Options{Pins: pin(t, files)}, files).LookupTable(tableAt)
+			if !ok || table.Problem != "" || table.Trust != "pinned" || table.Source != "table.json" || len(table.Digest) != 64 {
+				t.Errorf("%s of %d: %v %+v", form, len(list), ok, table)
+			}
+			if !slices.EqualFunc(table.Addresses, list, bytes.Equal) {
+				t.Errorf("%s: %d addresses are %x", form, len(list), table.Addresses)
+			}
+		}
+	}
+}
+
+// TestLookupTableIsPinned: neither a file that is only there, nor one that an auditor
+// attests, nor one that was changed after it was pinned says what a table holds; nor
+// does the file of another table.
+func TestLookupTableIsPinned(t *testing.T) {
+	files := map[string]string{"table.json": listedTable(entries(1))}
+	pins := pin(t, files)
+	audited := map[string]string{"table.json": files["table.json"], "sigs/table.json": attestation{data: hashOf(t, files["table.json"])}.sign(t)}
+	for name, folder := range map[string]*descriptors.Folder{
+		"not pinned": open(t, descriptors.Options{}, files),
+		"attested":   open(t, descriptors.Options{Auditors: []string{auditorOf(auditorKey)}}, audited),
+		"changed":    open(t, descriptors.Options{Pins: pins}, map[string]string{"table.json": listedTable(entries(2))}),
+		"grown":      open(t, descriptors.Options{Pins: pins}, map[string]string{"table.json": listedTable(entries(1, 2))}),
+	} {
+		table, ok := folder.LookupTable(tableAt)
+		if !ok || table.Addresses != nil || table.Problem != "not trusted: pin it" || table.Source != "table.json" {
+			t.Errorf("%s: %v %+v", name, ok, table)
+		}
+	}
+	if table, ok := open(t, descriptors.Options{Pins: pins}, files).LookupTable(bytes.Repeat([]byte{8}, 32)); ok {
+		t.Errorf("of another address: %+v", table)
+	}
+}
+
+// TestLookupTableGrows: of two files the longer one is used, whatever their names; two
+// that contradict each other are not, and one that is not trusted takes part in nothing.
+func TestLookupTableGrows(t *testing.T) {
+	short, long, other := listedTable(entries(1, 2)), tableAccount(entries(1, 2, 3)), listedTable(entries(1, 4))
+	for name, test := range map[string]struct {
+		pinned, more map[string]string
+		want         [][]byte
+		problem      string
+	}{
+		"longer last":         {map[string]string{"a.json": short, "b.json": long}, nil, entries(1, 2, 3), ""},
+		"longer first":        {map[string]string{"a.json": long, "b.json": short}, nil, entries(1, 2, 3), ""},
+		"equal":               {map[string]string{"a.json": short, "b.json": short}, nil, entries(1, 2), ""},
+		"empty and short":     {map[string]string{"a.json": listedTable(nil), "b.json": short}, nil, entries(1, 2), ""},
+		"contradiction":       {map[string]string{"a.json": short, "b.json": other}, nil, nil, "contradict"},
+		"third contradicts":   {map[string]string{"a.json": short, "b.json": long, "c.json": other}, nil, nil, "contradict"},
+		"untrusted is longer": {map[string]string{"b.json": short}, map[string]string{"a.json": long, "c.json": other}, entries(1, 2), ""},
+	} {
+		files := map[string]string{}
+		for _, part := range []map[string]string{test.pinned, test.more} {
+			for file, text := range part {
+				files[file] = text
+			}
+		}
+		table, ok := open(t, descriptors.Options{Pins: pin(t, test.pinned)}, files).LookupTable(tableAt)
+		if !ok || !slices.EqualFunc(table.Addresses, test.want, bytes.Equal) || (table.Problem == "") != (test.problem == "") || !strings.Contains(table.Problem, test.problem) {
+			t.Errorf("%s: %v %+v", name, ok, table)
+		}
+	}
+}
+
+// TestLookupTableRefused: what is not exactly a table is a file with a problem.
+func TestLookupTableRefused(t *testing.T) {
+	listed, account := listedTable(entries(1, 2)), tableAccount(entries(1, 2))
+	changed := func(text, from, to string) string {
+		if !strings.Contains(text, from) {
+			t.Fatalf("%q is not in %s", from, text)
+		}
+		return strings.Replace(text, from, to, 1)
+	}
+	data := func(raw []byte) string {
+		before, rest, _ := strings.Cut(account, `"data":["`)
+		_, after, _ := strings.Cut(rest, `"`)
+		return before + `"data":["` + base64.StdEncoding.EncodeToString(raw) + `"` + after
+	}
+	one := base58.Encode(entries(1)[0])
+	for name, test := range map[string]struct{ file, problem string }{
+		"unknown member":        {changed(listed, `"authority"`, `"frozen":true,"authority"`), `unknown member "/frozen"`},
+		"another case":          {changed(listed, `"addresses"`, `"Addresses"`), "unknown member"},
+		"an address twice":      {changed(listed, `"addresses"`, `"addresses":[],"addresses"`), "appears twice"},
+		"a short address":       {changed(listed, one, one[:40]), "addresses[0]"},
+		"a leading one":         {changed(listed, one, "1"+one), "addresses[0]"},
+		"not base58":            {changed(listed, one, "0"+one[1:]), "addresses[0]"},
+		"its own address":       {changed(listed, base58.Encode(tableAt), "x"), "lookupTableAddress"},
+		"a slot of 2^64":        {changed(listed, "18446744073709551615", "18446744073709551616"), "an integer of at most 2^53"},
+		"257 addresses":         {listedTable(slices.Repeat(entries(1), 257)), "at most 256"},
+		"257 in the account":    {tableAccount(slices.Repeat(entries(1), 257)), "at most 256"},
+		"another owner":         {changed(account, "AddressLookupTab1e1111111111111111111111111", "11111111111111111111111111111111"), "account.owner"},
+		"another encoding":      {changed(account, `"base64"`, `"base64+zstd"`), "account.data"},
+		"the account's address": {changed(account, base58.Encode(tableAt), "x"), "pubkey"},
+		"not initialized":       {data(make([]byte, 88)), "begins with 01000000"},
+		"cut":                   {data(append([]byte{1}, make([]byte, 54)...)), "at least 56"},
+		"a half address":        {data(append([]byte{1}, make([]byte, 55+16)...)), "32 bytes each"},
+		"bits behind base64":    {changed(account, `=","base64"`, `=\n","base64"`), "account.data"},
+		"another account":       {changed(account, `"space"`, `"rent":1,"space"`), "unknown member"},
+	} {
+		files := map[string]string{"table.json": test.file}
+		folder := open(t, descriptors.Options{}, files)
+		if _, ok := folder.LookupTable(tableAt); ok && !strings.Contains(name, "its own") {
+			t.Errorf("%s: there is a table", name)
+		}
+		if found := folder.Files(); len(found) != 1 || found[0].Readable() || !strings.Contains(found[0].Problem, test.problem) {
+			t.Errorf("%s: %+v", name, found[0])
+		}
+	}
+}
+
+// TestLookupTableIsNoProgram: a call at the address of a table is not read.
+func TestLookupTableIsNoProgram(t *testing.T) {
+	files := map[string]string{"table.json": listedTable(entries(1))}
+	folder := open(t, descriptors.Options{Pins: pin(t, files)}, files)
+	call := solanaCall([]byte{1, 2, 3, 4})
+	call.To = chains.PartyWritten(tableAt, base58.Encode(tableAt))
+	if reading, ok := folder.Read(call); ok {
+		t.Errorf("%+v", reading)
+	}
+}

@@ -1,0 +1,209 @@
+package solana_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+// knownTables are the tables that a reader knows.
+type knownTables map[[32]byte][][]byte
+
+func (k knownTables) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{}, false }
+
+func (k knownTables) LookupTable(address []byte) (chains.LookupTable, bool) {
+	addresses, ok := k[[32]byte(address)]
+	return chains.LookupTable{Source: "table.json", Digest: strings.Repeat("ab", 32), Trust: "pinned", Addresses: addresses}, ok
+}
+
+// holding is a table that has an address at an index, and others before it.
+func holding(index int, address [32]byte) [][]byte {
+	list := make([][]byte, index+1)
+	for i := range list {
+		other := account(100 + i%100)
+		list[i] = other[:]
+	}
+	list[index] = address[:]
+	return list
+}
+
+// loading is a transfer of our SOL to entry 200 of a table, the last account.
+func loading() []byte {
+	s := simple(solana.Version0, 1)
+	s.keys[len(s.keys)-1] = sdk.SystemProgramID
+	s.lookups = []table{{key: account(50), writable: []byte{200}}}
+	s.instructions = []part{{program: 2, accounts: []byte{0, 3}, data: slices.Concat(u32(2), u64(1000))}}
+	return s.bytes()
+}
+
+// TestKnownTable: with its table, a recipient is a value in effects and calls and is no
+// hazard; the summary, its digest and what is signed are what they were without.
+func TestKnownTable(t *testing.T) {
+	key, bob := ed25519Key(t, 0), account(7)
+	plain := parse(t, loading())
+	tx, readings := chains.ReadWith(plain, knownTables{account(50): holding(200, bob)})
+	if want := []string{solana.HazardUnresolvedAccount}; !slices.Equal(hazardNames(plain), want) || len(tx.Hazards()) > 0 {
+		t.Errorf("hazards %v, with the table %v", hazardNames(plain), hazardNames(tx))
+	}
+	effect := tx.Effects()[1]
+	if !effect.To.Is(bob[:]) || len(effect.Unresolved) > 0 || !plain.Effects()[1].To.IsUnknown() {
+		t.Errorf("the effect is %+v, without the table %+v", effect, plain.Effects()[1])
+	}
+	if got := tx.(chains.Caller).Calls()[0].Accounts[1]; !got.Is(bob[:]) {
+		t.Errorf("the call has %v", got)
+	}
+	if tx.Summary().Digest() != plain.Summary().Digest() {
+		t.Error("the summary is another one")
+	}
+	with, err := chaintest.Ready(tx, "wallet", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := with.AppendSigned(t.Context(), nil)
+	if err != nil || !bytes.Equal(signed, sign(t, loading(), key)) {
+		t.Errorf("other bytes are signed: %x, %v", signed, err)
+	}
+	if !with.Effects()[1].To.Is(bob[:]) || len(with.Hazards()) > 0 {
+		t.Errorf("for the signer: %+v %v", with.Effects()[1], with.Hazards())
+	}
+	text, err := json.Marshal(readings)
+	want := `[{"path":"address_table_lookups/0","source":"table.json","digest":"` + strings.Repeat("ab", 32) + `","trust":"pinned",` +
+		`"fields":[{"label":"entry 200","type":"address","value":"` + sdk.PublicKey(bob).String() + `"}],"complete":true}]`
+	if err != nil || string(text) != want {
+		t.Errorf("the reading is\n%s, not\n%s (%v)", text, want, err)
+	}
+}
+
+// TestTableThatIsNotEnough: what a table does not tell stays unknown, and a hazard.
+func TestTableThatIsNotEnough(t *testing.T) {
+	for name, test := range map[string]struct {
+		tables  knownTables
+		problem string
+	}{
+		"another table":      {knownTables{account(51): holding(200, account(7))}, ""},
+		"one entry short":    {knownTables{account(50): holding(199, account(7))}, "it has 200 entries, and the transaction loads entry 200"},
+		"an empty table":     {knownTables{account(50): nil}, "it has 0 entries"},
+		"our own account":    {knownTables{account(50): holding(200, public(0))}, "which the transaction names already"},
+		"its own program":    {knownTables{account(50): holding(200, sdk.SystemProgramID)}, "which the transaction names already"},
+		"an account of none": {knownTables{account(50): holding(200, account(1))}, "which the transaction names already"},
+	} {
+		tx, readings := chains.ReadWith(parse(t, loading()), test.tables)
+		if !tx.Effects()[1].To.IsUnknown() || !slices.Equal(hazardNames(tx), []string{solana.HazardUnresolvedAccount}) {
+			t.Errorf("%s: %+v %v", name, tx.Effects()[1], hazardNames(tx))
+		}
+		if len(readings) != min(1, len(test.problem)) || len(readings) == 1 && (readings[0].Complete || !strings.Contains(readings[0].Problem, test.problem)) {
+			t.Errorf("%s: %+v", name, readings)
+		}
+	}
+}
+
+// TestTableNeverNamesTheProgram: a table cannot say which program is called.
+func TestTableNeverNamesTheProgram(t *testing.T) {
+	s := simple(solana.Version0, 1)
+	s.lookups = []table{{key: account(50), writable: []byte{0}}}
+	s.instructions[0].program = byte(len(s.keys))
+	if _, err := (solana.Chain{}).Parse(s.bytes()); err == nil || !strings.Contains(err.Error(), "comes from a lookup table") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestTableShowsAuthority: a stake instruction is read whose clock stands in a table, and
+// with it that it gives our stake away.
+func TestTableShowsAuthority(t *testing.T) {
+	s := simple(solana.Version0, 1)
+	s.keys = append(s.keys[:2:2], sdk.StakeProgramID)
+	s.lookups = []table{{key: account(50), readonly: []byte{3}}}
+	s.instructions = []part{{program: 2, accounts: []byte{1, 3, 0}, data: slices.Concat(u32(1), bytes32(9), u32(1))}}
+	plain := parse(t, s.bytes())
+	if names := hazardNames(plain); !slices.Equal(names, []string{solana.HazardBlindCall}) {
+		t.Errorf("without the table: %v", names)
+	}
+	tx, _ := chains.ReadWith(plain, knownTables{account(50): holding(3, sdk.SysVarClockPubkey)})
+	if names := hazardNames(tx); !slices.Equal(names, []string{solana.HazardAuthorityChange}) {
+		t.Errorf("with the clock: %v", names)
+	}
+	if last := tx.Effects()[1]; last.Kind != chains.KindAuthority || !last.To.Is(bytes32(9)) {
+		t.Errorf("%+v", last)
+	}
+	if tx, _ := chains.ReadWith(plain, knownTables{account(50): holding(3, account(8))}); !slices.Equal(hazardNames(tx), []string{solana.HazardBlindCall}) {
+		t.Errorf("with another account than the clock: %v", hazardNames(tx))
+	}
+}
+
+// TestTablesAreResolvedAsTheNetworkDoes: the accounts of each instruction are those
+// that solana-go resolves: the writable entries of all tables, then the read-only ones.
+func TestTablesAreResolvedAsTheNetworkDoes(t *testing.T) {
+	for seed := range testenv.Some(2000) {
+		g := generator{rand.New(rand.NewPCG(7, uint64(seed)))}
+		raw, tables, want := g.lookups(t)
+		plain, err := solana.Chain{}.Parse(raw)
+		if err != nil {
+			t.Fatalf("%v\n%x", err, raw)
+		}
+		tx, readings := chains.ReadWith(plain, tables)
+		for _, reading := range readings {
+			if !reading.Complete {
+				t.Fatalf("%+v", reading)
+			}
+		}
+		for i, call := range tx.(chains.Caller).Calls() {
+			var got []string
+			for _, party := range call.Accounts {
+				got = append(got, party.String())
+			}
+			if !slices.Equal(got, want[i]) {
+				t.Fatalf("seed %d, instruction %d: %v, solana-go says %v\n%s", seed, i, got, want[i], hex.EncodeToString(raw))
+			}
+		}
+	}
+}
+
+// lookups draws a transaction with lookups, and the tables that they are of; the
+// accounts of its instructions are as solana-go resolves them.
+func (g generator) lookups(t *testing.T) (raw []byte, tables knownTables, accounts [][]string) {
+	t.Helper()
+	m := g.small(sdk.MessageVersionV0, 1+g.IntN(3), true)
+	tables = knownTables{}
+	theirs := map[sdk.PublicKey]sdk.PublicKeySlice{}
+	for _, l := range m.AddressTableLookups {
+		for range 256 {
+			address := g.bytes32()
+			tables[l.AccountKey] = append(tables[l.AccountKey], address[:])
+			theirs[l.AccountKey] = append(theirs[l.AccountKey], sdk.PublicKey(address))
+		}
+	}
+	tx := &sdk.Transaction{Message: *m, Signatures: make([]sdk.Signature, m.Header.NumRequiredSignatures)}
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Message.SetAddressTables(theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Message.ResolveLookups(); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range tx.Message.Instructions {
+		metas, err := in.ResolveInstructionAccounts(&tx.Message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, meta := range metas {
+			list = append(list, meta.PublicKey.String())
+		}
+		accounts = append(accounts, list)
+	}
+	return raw, tables, accounts
+}
