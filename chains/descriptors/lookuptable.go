@@ -91,10 +91,12 @@ func newTableAccount(root object) (source, []target, error) {
 	case len(data) != 2 || data[1] != "base64":
 		return nil, nil, errors.New(`account.data: base64 and "base64" are expected`)
 	}
-	data, err := base64.StdEncoding.Strict().DecodeString(form.Account.Data[0])
+	data, err := base64.StdEncoding.DecodeString(form.Account.Data[0])
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("account.data: %w", err)
+	case base64.StdEncoding.EncodeToString(data) != form.Account.Data[0]:
+		return nil, nil, errors.New("account.data: base64 in another way than it is written")
 	case len(data) < lookupTableMeta || !bytes.Equal(data[:4], []byte{1, 0, 0, 0}):
 		return nil, nil, errors.New("account.data: a lookup table begins with 01000000, and has at least 56 bytes")
 	}
