@@ -27,6 +27,7 @@ type solanaRun struct {
 	specs        []solanaSpec
 	instructions []*sdk.GenericInstruction
 	raw          []byte
+	tables       solanaTables
 }
 
 // specStep is a step, with the spec that it stands in.
@@ -78,7 +79,7 @@ func TestSolanaEffects(t *testing.T) {
 	specs := parseSolanaSpecs()
 	random := rand.New(rand.NewPCG(11, uint64(want)))
 	succeeded, blind, failures := map[string]int{}, 0, map[string]string{}
-	covered, bites, seen := 0, teeth{}, solanaExecuted{}
+	covered, loaded, bites, seen := 0, 0, teeth{}, solanaExecuted{}
 	for number := 0; covered < want || all && fewest(specs, succeeded) < provenPerInstruction; {
 		if number > 60*want {
 			break
@@ -91,13 +92,16 @@ func TestSolanaEffects(t *testing.T) {
 		var outcomes []solanaOutcome
 		peer.ask(runs, &outcomes)
 		for i, outcome := range outcomes {
-			switch effects, ok := effectsOf(t, runs[i].raw); {
+			switch effects, ok := effectsOf(t, runs[i]); {
 			case !ok:
 				blind++
 			case outcome.Error != "":
 				failures[runs[i].specs[0].String()] = outcome.Error
 			default:
 				covered++
+				if len(runs[i].tables) > 0 {
+					loaded++
+				}
 				for _, spec := range runs[i].specs {
 					succeeded[spec.String()]++
 				}
@@ -114,7 +118,10 @@ func TestSolanaEffects(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d runs succeeded and were accounted for, %d were not decoded", covered, blind)
+	t.Logf("%d runs succeeded and were accounted for, %d of them with accounts from a lookup table, %d were not decoded", covered, loaded, blind)
+	if loaded*10 < covered {
+		t.Errorf("only %d of %d runs have accounts from a lookup table", loaded, covered)
+	}
 	for _, name := range slices.Sorted(maps.Keys(succeeded)) {
 		t.Logf("%6d %s", succeeded[name], name)
 	}
@@ -159,6 +166,10 @@ func drawSolanaRun(t *testing.T, random *rand.Rand, specs []solanaSpec, number i
 		run.specs = append(run.specs, specs[random.IntN(len(specs))])
 	}
 	builder := sdk.NewTransactionBuilder().SetFeePayer(w.at("us")).SetRecentBlockHash(sdk.Hash(w.at("blockhash")))
+	if random.IntN(3) == 0 {
+		run.tables = w.sharedTable()
+		builder.WithOpt(sdk.TransactionAddressTables(run.tables))
+	}
 	for _, step := range run.steps() {
 		in := w.instruction(step.solanaSpec, step.solanaStep)
 		if random.IntN(8) == 0 && len(in.DataBytes) > 0 { // a mutation
@@ -183,18 +194,51 @@ func drawSolanaRun(t *testing.T, random *rand.Rand, specs []solanaSpec, number i
 	for _, key := range tx.Message.AccountKeys {
 		run.Watch = append(run.Watch, key.String())
 	}
+	for _, lookup := range tx.Message.AddressTableLookups {
+		for _, index := range slices.Concat(lookup.WritableIndexes, lookup.ReadonlyIndexes) {
+			run.Watch = append(run.Watch, run.tables[lookup.AccountKey][index].String())
+		}
+	}
+	if len(tx.Message.AddressTableLookups) == 0 {
+		run.tables = nil
+	}
 	return run
 }
 
-// effectsOf returns the effects; ok is false if the transaction is refused, or
-// has something that is not decoded.
-func effectsOf(t *testing.T, raw []byte) (effects []chains.Effect, ok bool) {
+// solanaTables are lookup tables that a reader knows.
+type solanaTables map[sdk.PublicKey]sdk.PublicKeySlice
+
+func (solanaTables) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{}, false }
+
+func (t solanaTables) LookupTable(address []byte) (table chains.LookupTable, ok bool) {
+	keys, ok := t[sdk.PublicKey(address)]
+	for _, key := range keys {
+		table.Addresses = append(table.Addresses, key[:])
+	}
+	return table, ok
+}
+
+// effectsOf returns the effects, with the accounts of lookup tables; ok is false if the
+// transaction is refused, or has something that is not decoded. A party that is not
+// known is an error: the tables have all of them.
+func effectsOf(t *testing.T, run *solanaRun) (effects []chains.Effect, ok bool) {
 	t.Helper()
-	tx, err := solana.Chain{}.Parse(raw)
+	tx, err := solana.Chain{}.Parse(run.raw)
 	if err != nil {
 		return nil, false
 	}
+	tx, readings := chains.ReadWith(tx, run.tables)
+	for _, reading := range readings {
+		if !reading.Complete {
+			t.Errorf("%s\n%x", reading.Problem, run.raw)
+		}
+	}
 	effects = tx.Effects()
+	for _, e := range effects {
+		if len(e.Unresolved) > 0 {
+			t.Errorf("unresolved: %+v\n%x", e, run.raw)
+		}
+	}
 	return effects, !slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded })
 }
 

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	sdk "github.com/gagliardetto/solana-go"
 )
@@ -168,6 +170,22 @@ func (w *world) tables() {
 		data := slicesConcat(u32le(1), u64le(deactivated), u64le(1), []byte{0, 1}, w.bytes("us"), make([]byte, 2), w.bytes("carol"))
 		w.put(name, sdk.AddressLookupTableProgramID, rentExempt(len(data))+sol, data)
 	}
+}
+
+// sharedTable makes a lookup table of whatever accounts the world has by now, in any
+// order: a builder names by it those that do not sign and are no program.
+func (w *world) sharedTable() solanaTables {
+	var keys sdk.PublicKeySlice
+	for _, name := range slices.Sorted(maps.Keys(w.addresses)) {
+		keys = append(keys, w.at(name))
+	}
+	w.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	data := slicesConcat(u32le(1), u64le(1<<64-1), u64le(1), []byte{0, 1}, w.bytes("us"), make([]byte, 2))
+	for _, key := range keys {
+		data = append(data, key[:]...)
+	}
+	w.put("sharedtable", sdk.AddressLookupTableProgramID, rentExempt(len(data)), data)
+	return solanaTables{w.at("sharedtable"): keys}
 }
 
 // loaders makes buffers of loader v3.
