@@ -143,6 +143,62 @@ func FuzzSolanaSign(f *testing.F) {
 	})
 }
 
+// drawnTable is one table for every address: 32 bytes of it an entry.
+type drawnTable []byte
+
+func (drawnTable) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{}, false }
+
+func (d drawnTable) LookupTable([]byte) (table chains.LookupTable, ok bool) {
+	for rest := []byte(d); len(rest) >= 32; rest = rest[32:] {
+		table.Addresses = append(table.Addresses, rest[:32])
+	}
+	return table, true
+}
+
+// FuzzSolanaTables: with any contents of its lookup tables, a transaction has the
+// summary that it had, effects that are well-formed, and none that is unknown because
+// of a table that says everything.
+func FuzzSolanaTables(f *testing.F) {
+	for _, raw := range transactionsOf(f, "solana") {
+		f.Add(raw, bytes.Repeat([]byte("thirty-two bytes for one account"), 2))
+		f.Add(raw, numbered(256))
+	}
+	chain := solana.New(solana.Limits{})
+	f.Fuzz(func(t *testing.T, raw, entries []byte) {
+		plain, err := chain.Parse(raw)
+		if err != nil {
+			return
+		}
+		before := plain.Summary().Digest()
+		tx, readings := chains.ReadWith(plain, drawnTable(entries))
+		if plain.Summary().Digest() != before || tx.Summary().Digest() != before {
+			t.Fatal("the table changed the summary")
+		}
+		whole := true
+		for _, reading := range readings {
+			whole = whole && reading.Complete
+			if reading.Complete == (reading.Problem != "") {
+				t.Fatalf("%+v", reading)
+			}
+		}
+		for i, effect := range tx.Effects() {
+			chaintest.CheckEffect(t, i, effect)
+			if whole && len(effect.Unresolved) > 0 {
+				t.Fatalf("%v, and the tables say everything", effect.Unresolved)
+			}
+		}
+		tx.Hazards()
+	})
+}
+
+// numbered are different accounts.
+func numbered(count int) (list []byte) {
+	for i := range count {
+		list = append(list, bytes.Repeat([]byte{byte(i), 0x5a}, 16)...)
+	}
+	return list
+}
+
 // FuzzSolanaSignWith: any text is an address, an id or a *SignerError.
 func FuzzSolanaSignWith(f *testing.F) {
 	for _, text := range []string{"", "treasury", "AYqgi6uEZJd8KdGLymSMY8AigtTqNcCjAbFGm232RxM9", "11111111111111111111111111111111"} {
