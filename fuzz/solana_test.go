@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"strings"
 	"testing"
 
 	sdk "github.com/gagliardetto/solana-go"
@@ -183,7 +184,8 @@ func FuzzSolanaTables(f *testing.F) {
 		}
 		for i, effect := range tx.Effects() {
 			chaintest.CheckEffect(t, i, effect)
-			if whole && len(effect.Unresolved) > 0 {
+			nested := strings.Count(effect.Path, "/") > 1 // a stored message has tables of its own
+			if whole && !nested && len(effect.Unresolved) > 0 {
 				t.Fatalf("%v, and the tables say everything", effect.Unresolved)
 			}
 		}
