@@ -22,8 +22,9 @@ func newDescriptorsCommand() *cobra.Command {
 		Short: "List and pin the descriptors that calls are read with",
 		Long: paragraphs(`
 Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs say what calls
-mean: docs/descriptors.md. A file is used if you pinned it, or if an auditor of
-yours attests it; what is only there is not used.`),
+mean, and files of Solana's lookup tables which accounts a transaction takes from
+them: docs/descriptors.md. A file is used if you pinned it, or if an auditor of
+yours attests it (a lookup table must be pinned); what is only there is not used.`),
 		Args: commandOnly,
 		RunE: chooseCommand,
 	}

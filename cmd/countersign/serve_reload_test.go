@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/chains/descriptors"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -75,6 +77,49 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 	s.edit(t, "name: Renamed", "nme: Renamed")
 	if _, err := l.reload(t.Context(), s.config()); err == nil || served() != serial() {
 		t.Errorf("an unknown member: %v", err)
+	}
+}
+
+// TestReloadedLookupTable: what a lookup table holds is known from the reload on after
+// its file was pinned, and no longer from the one on after that was taken back.
+func TestReloadedLookupTable(t *testing.T) {
+	s := newServed(t)
+	table := `{"lookupTableAddress":"BLbDu5FZUdSfLrGejhuaWw5iMJBo3j3TVRyPv9rfJyMA","deactivationSlot":18446744073709551615,"lastExtendedSlot":1,"addresses":["4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"]}`
+	if err := os.Mkdir(filepath.Join(s.dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writePrivate(t, filepath.Join(s.dir, "folder", "table.json"), table)
+	s.edit(t, "organizations:", "descriptors: {folder: folder, pins: pins.txt}\norganizations:")
+	l := newLive(t, s)
+	at, pins := bytes.Repeat([]byte{0x99}, 32), filepath.Join(s.dir, "pins.txt")
+	known := func() int {
+		if _, err := l.reload(t.Context(), s.config()); err != nil {
+			t.Fatal(err)
+		}
+		found, _ := l.LookupTable(at)
+		return len(found.Addresses)
+	}
+	if known() != 0 {
+		t.Error("known before it is pinned")
+	}
+	folder, err := openDescriptors(&config.Descriptors{Folder: filepath.Join(s.dir, "folder")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := &descriptors.Pins{}
+	pinned.Add(folder.Files()[0])
+	writePrivate(t, pins, string(pinned.Encode()))
+	if found, _ := l.LookupTable(at); found.Addresses != nil {
+		t.Error("known before the reload")
+	}
+	if known() != 1 {
+		t.Error("not known once it is pinned")
+	}
+	if err := os.Remove(pins); err != nil {
+		t.Fatal(err)
+	}
+	if known() != 0 {
+		t.Error("known after the pin was taken back")
 	}
 }
 
