@@ -1,6 +1,7 @@
 // Builds the transactions that current clients of Solana's programs write, and
-// prints them: one JSON line {"name","transaction":hex} each. The signer is the
-// key of interop/solana_test.go with number 0.
+// prints them: one JSON line {"name","transaction":hex,"lookups":{table:[address…]}}
+// each, lookups only where there are some. The signer is the key of
+// interop/solana_test.go with number 0.
 import { createHash } from 'node:crypto';
 import * as kit from '@solana/kit';
 import * as web3 from '@solana/web3.js';
@@ -25,7 +26,7 @@ function print(name, instructions, lookups) {
   message = kit.appendTransactionMessageInstructions(instructions, message);
   if (lookups) message = kit.compressTransactionMessageUsingAddressLookupTables(message, lookups);
   const bytes = kit.getTransactionEncoder().encode(kit.compileTransaction(message));
-  process.stdout.write(JSON.stringify({ name, transaction: Buffer.from(bytes).toString('hex') }) + '\n');
+  process.stdout.write(JSON.stringify({ name, transaction: Buffer.from(bytes).toString('hex'), lookups }) + '\n');
 }
 
 const transfer = system.getTransferSolInstruction({ source: us, destination: at('friend'), amount: 1_000_000n });

@@ -6,8 +6,11 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"testing/fstest"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/descriptors"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
@@ -35,9 +38,13 @@ func TestSolanaClients(t *testing.T) {
 	}
 	keys := solanaSigners(t)
 	var counts testenv.Outcomes
+	withTables := 0
 	lines := json.NewDecoder(bytes.NewReader(out))
 	for {
-		var c struct{ Name, Transaction string }
+		var c struct {
+			Name, Transaction string
+			Lookups           map[string][]string // of the lookup tables that it uses
+		}
 		if err := lines.Decode(&c); err == io.EOF {
 			break
 		} else if err != nil {
@@ -57,7 +64,46 @@ func TestSolanaClients(t *testing.T) {
 			t.Errorf("%s: hazards %v, want %v", c.Name, hazards, want)
 		}
 		counts.Add(isBlind(signing.Effects()), len(hazards))
+		if len(c.Lookups) > 0 {
+			withTables++
+			read, readings := chains.ReadWith(tx, pinnedTables(t, c.Lookups))
+			hazards = chaintest.Names(read.Hazards())
+			if slices.Contains(hazards, solana.HazardUnresolvedAccount) || len(readings) != 1 || !readings[0].Complete {
+				t.Errorf("%s: with its lookup table pinned: %v %+v", c.Name, hazards, readings)
+			}
+		}
+	}
+	if withTables != 2 {
+		t.Errorf("%d transactions with lookup tables", withTables)
 	}
 	testenv.ClientRow(t, "@solana-program/*, web3.js", counts)
 	t.Logf("by default: %+v", counts)
+}
+
+// pinnedTables is a folder with a pinned file for each table.
+func pinnedTables(t *testing.T, tables map[string][]string) *descriptors.Folder {
+	t.Helper()
+	files := fstest.MapFS{}
+	for address, entries := range tables {
+		file, err := json.Marshal(map[string]any{"lookupTableAddress": address, "lastExtendedSlot": 1, "addresses": entries})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[address+".json"] = &fstest.MapFile{Data: file}
+	}
+	pins := &descriptors.Pins{}
+	for range 2 {
+		folder, err := descriptors.Open(files, descriptors.Options{Pins: pins})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range folder.Files() {
+			if file.Trust != "" {
+				return folder
+			}
+			pins.Add(file)
+		}
+	}
+	t.Fatal("the tables cannot be pinned")
+	return nil
 }
