@@ -79,6 +79,9 @@ func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answe
 	for range workers {
 		busy.Go(func() {
 			for j := range jobs {
+				if working.Err() != nil {
+					return // what is not answered is not written either
+				}
 				j.answer = answer(working, j.line)
 				close(j.done)
 			}
