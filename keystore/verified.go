@@ -22,6 +22,11 @@ type SelfVerifying interface {
 // the capabilities that key has. A fault in a library, in memory or in an HSM
 // would otherwise hand out a useless signature, or one from which the secret
 // can be computed. A key that does so itself is returned as it is.
+//
+// Of the keys of this module that sign in software, the recovery id of ECDSA is taken
+// from the curve library, which computes it with the signature: a wrong one gives nothing
+// of the secret away, and finding it takes longer than all else that is checked. Of all
+// other keys the recovery id is checked too.
 func Verified(key Key) Key {
 	if own, ok := key.(SelfVerifying); ok && own.VerifiesSignatures() {
 		return key
@@ -31,9 +36,9 @@ func Verified(key Key) Key {
 	ed25519, isEd25519 := key.(Ed25519Signer)
 	switch {
 	case isECDSA && isSchnorr:
-		return &verifiedSecp256k1{verifiedECDSA{key, ecdsa}, verifiedSchnorr{key, schnorr}}
+		return &verifiedSecp256k1{verifiedECDSA{key, ecdsa, checkOf(key)}, verifiedSchnorr{key, schnorr}}
 	case isECDSA:
-		return &verifiedECDSA{key, ecdsa}
+		return &verifiedECDSA{key, ecdsa, checkOf(key)}
 	case isSchnorr:
 		return &verifiedSchnorr{key, schnorr}
 	case isEd25519:
@@ -42,12 +47,24 @@ func Verified(key Key) Key {
 	return key
 }
 
+// recoverer is implemented by keys whose recovery ids the curve library computes.
+type recoverer interface{ ComputesRecoveryID() }
+
+// checkOf returns how the ECDSA signatures of a key are checked.
+func checkOf(key Key) func(PublicKey, [32]byte, [65]byte) error {
+	if _, ok := key.(recoverer); ok {
+		return verifyRS
+	}
+	return VerifyECDSA
+}
+
 // Info implements Described with what the key beneath says.
 func (k *verifiedECDSA) Info() KeyInfo { return InfoOf(k.Key) }
 
 type verifiedECDSA struct {
 	Key
 	signer ECDSASigner
+	check  func(PublicKey, [32]byte, [65]byte) error
 }
 
 func (k *verifiedECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
@@ -55,7 +72,7 @@ func (k *verifiedECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byt
 	if err != nil {
 		return [65]byte{}, err
 	}
-	if err := VerifyECDSA(k.PublicKey(), digest, signature); err != nil {
+	if err := k.check(k.PublicKey(), digest, signature); err != nil {
 		return [65]byte{}, fmt.Errorf("key %s: %w", k.ID(), err)
 	}
 	return signature, nil
@@ -139,11 +156,8 @@ var halfOrder = []byte{
 // v is 0 or 1, and that exactly this public key is recovered from it. Recovery
 // checks v as well, which a plain verification would not look at.
 func VerifyECDSA(pub PublicKey, digest [32]byte, signature [65]byte) error {
-	if signature[64] > 1 {
-		return fmt.Errorf("%w: ecdsa: recovery id %d", ErrSignatureCheck, signature[64])
-	}
-	if bytes.Compare(signature[32:64], halfOrder) > 0 {
-		return fmt.Errorf("%w: ecdsa: s is high", ErrSignatureCheck)
+	if err := checkForm(&signature); err != nil {
+		return err
 	}
 	recovered, err := crypto.Ecrecover(digest[:], signature[:])
 	if err != nil {
@@ -151,6 +165,29 @@ func VerifyECDSA(pub PublicKey, digest [32]byte, signature [65]byte) error {
 	}
 	if pub.curve != CurveSecp256k1 || !bytes.Equal(recovered, pub.point[:]) {
 		return fmt.Errorf("%w: ecdsa: made by another key", ErrSignatureCheck)
+	}
+	return nil
+}
+
+// verifyRS checks a signature r ‖ s ‖ v as VerifyECDSA does, but for which of the two
+// recovery ids it is.
+func verifyRS(pub PublicKey, digest [32]byte, signature [65]byte) error {
+	if err := checkForm(&signature); err != nil {
+		return err
+	}
+	if pub.curve != CurveSecp256k1 || !crypto.VerifySignature(pub.point[:], digest[:], signature[:64]) {
+		return fmt.Errorf("%w: ecdsa", ErrSignatureCheck)
+	}
+	return nil
+}
+
+// checkForm refuses a high s, and a recovery id other than 0 and 1.
+func checkForm(signature *[65]byte) error {
+	if signature[64] > 1 {
+		return fmt.Errorf("%w: ecdsa: recovery id %d", ErrSignatureCheck, signature[64])
+	}
+	if bytes.Compare(signature[32:64], halfOrder) > 0 {
+		return fmt.Errorf("%w: ecdsa: s is high", ErrSignatureCheck)
 	}
 	return nil
 }

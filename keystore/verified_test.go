@@ -124,6 +124,37 @@ func TestVerifiedNoticesEveryBit(t *testing.T) {
 	}
 }
 
+// faultySoftware is a key of this module, as keystore.Verified sees it, with a fault.
+type faultySoftware struct{ faultyECDSA }
+
+func (faultySoftware) ComputesRecoveryID() {}
+
+// TestVerifiedSoftwareNoticesEveryBit of r and s, another key's signature, and what is no
+// recovery id: which of the two ids it is, is taken from the library.
+func TestVerifiedSoftwareNoticesEveryBit(t *testing.T) {
+	one, other, solana := signers(t)
+	if _, ok := one.(interface{ ComputesRecoveryID() }); !ok {
+		t.Errorf("%T is checked as a key from elsewhere", one)
+	}
+	signer := one.(keystore.ECDSASigner)
+	faulty := func(of keystore.Key, change func([]byte)) keystore.Key {
+		return faultySoftware{faultyECDSA{of, signer, change, nil}}
+	}
+	for bit := range 64 * 8 {
+		mustNotSign(t, fmt.Sprintf("bit %d", bit), faulty(one, func(s []byte) { s[bit/8] ^= 1 << (bit % 8) }))
+	}
+	for bit := range 7 {
+		mustNotSign(t, fmt.Sprintf("bit %d of the recovery id", bit+1), faulty(one, func(s []byte) { s[64] ^= 2 << bit }))
+	}
+	mustNotSign(t, "high s", faulty(one, makeHigh))
+	mustNotSign(t, "zeros", faulty(one, func(s []byte) { clear(s) }))
+	mustNotSign(t, "another key's", faulty(other, func([]byte) {}))
+	mustNotSign(t, "another curve's", faulty(solana, func([]byte) {}))
+	if _, err := sign(t, faulty(one, func(s []byte) { s[64] ^= 1 })); err != nil {
+		t.Errorf("the other recovery id is found out, and need not be: %v", err)
+	}
+}
+
 func mustNotSign(t *testing.T, what string, key keystore.Key) {
 	t.Helper()
 	signature, err := sign(t, key)

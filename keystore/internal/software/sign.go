@@ -52,6 +52,10 @@ func (k *secp256k1Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteStrin
 // Format writes which key it is, whatever the verb.
 func (k *ed25519Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "key "+k.id) }
 
+// ComputesRecoveryID marks a key whose recovery ids come from the curve library, with
+// the signatures: keystore.Verified does not find them anew.
+func (*secp256k1Handle) ComputesRecoveryID() {}
+
 func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
