@@ -24,6 +24,7 @@
 //	FuzzSolanaParse         chains/solana, compact-u16             solana-go encodes to the same bytes, and its Sanitize passes
 //	FuzzSolanaSign          chains/solana                          one slot is filled, as crypto/ed25519 signs
 //	FuzzSolanaSignWith      base58 addresses                       solana-go reads the same addresses
+//	FuzzSolanaTables        lookup tables with any contents        the summary and its digest do not change
 //	FuzzTronParse           chains/tron, protobuf                  Google's Protocol Buffers write the same bytes; the hash of raw_data is signed
 //	FuzzTronStructure       the same, field by field               what no encoder writes is refused
 //	FuzzTronSignWith        base58check addresses                  btcd reads the same addresses; a key signs at its own
