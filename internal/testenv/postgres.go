@@ -63,6 +63,16 @@ func (p *PostgreSQL) Crash() {
 	p.run("pg_ctl", "-D", p.data(), "-w", "-m", "immediate", "stop")
 }
 
+// Log is what the server has logged.
+func (p *PostgreSQL) Log() string {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.folder, "log"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(text)
+}
+
 // PID is the process of the server, whose children serve the connections.
 func (p *PostgreSQL) PID() int {
 	p.t.Helper()

@@ -82,7 +82,7 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, _ time.Tim
 		tag, err := q.Exec(ctx, `
 			UPDATE countersign_activities
 			SET status = $4, waiting = $5, revision = revision + 1, data = $6, keep_until = $7, lease_until = '-infinity'
-			WHERE organization_id = $1 AND fingerprint = $2 AND waiting AND revision = $3 AND lease_until <= clock_timestamp()`,
+			WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $3 AND lease_until <= clock_timestamp()`,
 			activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision),
 			activity.Status, activity.Waiting, activity.Data, activity.KeepUntil)
 		if err != nil || tag.RowsAffected() == 1 {
@@ -102,7 +102,7 @@ func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) err
 	held := false
 	err := q.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM countersign_activities
-		WHERE organization_id = $1 AND fingerprint = $2 AND waiting AND revision = $3)`,
+		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $3)`,
 		activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision)).Scan(&held)
 	switch {
 	case err != nil:
@@ -123,11 +123,11 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 		direction = "ASC"
 	}
 	condition, arguments := conditionOf(organizationID, &filter)
-	order := ` ORDER BY id ` + direction
-	found, err = s.all(ctx, `
-		WITH page AS (SELECT * FROM countersign_activities WHERE `+condition+order+` LIMIT $7),
-		summed AS (SELECT *, sum(octet_length(data)) OVER (`+order+`) - octet_length(data) AS earlier FROM page)
-		SELECT `+activityColumns+` FROM summed WHERE earlier < $8`+order,
+	order, n := ` ORDER BY id `+direction, len(arguments)
+	found, err = s.all(ctx, fmt.Sprintf(`
+		WITH page AS (SELECT * FROM countersign_activities WHERE %[1]s%[2]s LIMIT $%[3]d),
+		summed AS (SELECT *, sum(octet_length(data)) OVER (%[2]s) - octet_length(data) AS earlier FROM page)
+		SELECT %[4]s FROM summed WHERE earlier < $%[5]d%[2]s`, condition, order, n+1, activityColumns, n+2),
 		append(arguments, filter.Most(), store.MaxListBytes)...)
 	return filter.Ordered(found), err
 }
@@ -139,25 +139,32 @@ func (s *Store) Count(ctx context.Context, organizationID string, filter store.F
 	}
 	condition, arguments := conditionOf(organizationID, &filter)
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM countersign_activities WHERE `+condition+` LIMIT $7) AS passing`,
+		return q.QueryRow(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT FROM countersign_activities WHERE %s LIMIT $%d) AS passing`, condition, len(arguments)+1),
 			append(arguments, store.MaxList)...).Scan(&count)
 	})
 	return count, err
 }
 
-// conditionOf writes a filter, with the arguments $1 to $6.
+// conditionOf writes a filter, with its arguments from $1 on. It has what the filter asks
+// for and nothing else: of "no bound, or above it" an index cannot begin at the bound.
 func conditionOf(organizationID string, filter *store.Filter) (condition string, arguments []any) {
-	condition = `organization_id = $1 AND id IS NOT NULL
-		AND ($2 = '' OR id < $2) AND ($3 = '' OR id > $3) AND ($4 = '' OR user_id = $4)
-		AND (cardinality($5::text[]) = 0 OR status = ANY ($5)) AND (cardinality($6::text[]) = 0 OR type = ANY ($6))`
-	if filter.Waiting {
-		condition += " AND waiting" // in the text, or the partial index is not used
+	condition, arguments = `organization_id = $1 AND id IS NOT NULL`, []any{organizationID}
+	add := func(asked bool, text string, argument any) {
+		if asked {
+			arguments = append(arguments, argument)
+			condition += fmt.Sprintf(" AND "+text, len(arguments))
+		}
 	}
-	return condition, []any{organizationID, filter.Before, filter.After, filter.User, list(filter.Statuses), list(filter.Types)}
+	add(filter.Before != "", "id < $%d", filter.Before)
+	add(filter.After != "", "id > $%d", filter.After)
+	add(filter.User != "", "user_id = $%d", filter.User)
+	add(len(filter.Statuses) > 0, "status = ANY ($%d)", filter.Statuses)
+	add(len(filter.Types) > 0, "type = ANY ($%d)", filter.Types)
+	if filter.Waiting {
+		condition += " AND waiting"
+	}
+	return condition, arguments
 }
-
-// list is never nil, which would be NULL.
-func list(texts []string) []string { return append([]string{}, texts...) }
 
 // Waiting implements store.Store.
 func (s *Store) Waiting(ctx context.Context) ([]store.Activity, error) {

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -58,6 +60,39 @@ func byRequest(organization, otherOrganization string, fingerprint, other *store
 		return order
 	}
 	return slices.Compare(fingerprint[:], other[:])
+}
+
+// forms are two forms of a statement over rows from the program: the rows are arrays of
+// which each has a column, or, of a single row, its values. The one is planned and
+// executed in a fraction of the time, and alone is how most callers come.
+type forms struct{ one, many string }
+
+// over writes both forms of a statement that has a %s where it names the rows, whose
+// columns have these names and types. One more column, n, numbers them from 1.
+func over(statement, rows string, columns ...[2]string) forms {
+	var names, values, arrays []string
+	for i, column := range columns {
+		names = append(names, column[0])
+		values = append(values, fmt.Sprintf("$%d::%s", i+1, column[1]))
+		arrays = append(arrays, fmt.Sprintf("$%d::%s[]", i+1, column[1]))
+	}
+	as := fmt.Sprintf("AS %s (%s, n)", rows, strings.Join(names, ", "))
+	return forms{
+		one:  fmt.Sprintf(statement, "(VALUES ("+strings.Join(values, ", ")+", 1)) "+as),
+		many: fmt.Sprintf(statement, "unnest("+strings.Join(arrays, ", ")+") WITH ORDINALITY "+as),
+	}
+}
+
+// of returns the form for rows, given as a slice for each column, and its arguments.
+func (f forms) of(rows int, columns ...any) (sql string, arguments []any) {
+	if rows > 1 {
+		return f.many, columns
+	}
+	values := make([]any, len(columns))
+	for i, column := range columns {
+		values[i] = reflect.ValueOf(column).Index(0).Interface()
+	}
+	return f.one, values
 }
 
 // ofOneRow reports whether the database refused a statement for what one of its

@@ -73,14 +73,14 @@ func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease,
 		VALUES ($1, $2, nextval('countersign_token'), $3, clock_timestamp() + $4)
 		ON CONFLICT (organization_id, fingerprint) DO UPDATE
 		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
-		WHERE held.id IS NULL AND held.lease_until <= clock_timestamp()
+		WHERE held.revision = 0 AND held.lease_until <= clock_timestamp()
 		RETURNING token, lease_until`
 	arguments := []any{claim.OrganizationID, claim.Fingerprint[:], int64(lease.Nonce), claim.LeaseTTL}
 	if claim.Revision != 0 {
 		statement = `
 		UPDATE countersign_activities
 		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
-		WHERE organization_id = $1 AND fingerprint = $2 AND waiting AND revision = $5 AND lease_until <= clock_timestamp()
+		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $5 AND lease_until <= clock_timestamp()
 		RETURNING token, lease_until`
 		arguments = append(arguments, int64(claim.Revision))
 	}
@@ -116,10 +116,10 @@ func giveBack(ctx context.Context, q querier, lease store.Lease) error {
 	tag, err := q.Exec(ctx, `
 		WITH waits AS (
 			UPDATE countersign_activities SET lease_until = '-infinity'
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND waiting AND lease_until > '-infinity' RETURNING 1),
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND waiting IS NOT FALSE AND lease_until > '-infinity' RETURNING 1),
 		gone AS (
 			DELETE FROM countersign_activities
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND id IS NULL RETURNING 1)
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND revision = 0 RETURNING 1)
 		SELECT FROM waits UNION ALL SELECT FROM gone`,
 		lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce))
 	if err == nil && tag.RowsAffected() == 0 {

@@ -93,6 +93,15 @@ func (s *Store) beginAll(all []*beginning) {
 	}
 }
 
+var takeNew = over(`
+	INSERT INTO countersign_activities (organization_id, fingerprint, token, nonce, lease_until)
+	SELECT organization_id, fingerprint, nextval('countersign_token'), nonce, clock_timestamp() + ttl
+	FROM (SELECT set_config('synchronous_commit', 'off', true)) AS without_waiting, %s
+	ORDER BY n
+	ON CONFLICT DO NOTHING
+	RETURNING nonce, token, lease_until`,
+	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"}, [2]string{"ttl", "interval"})
+
 // takeLeases takes the leases that no row stands in the way of. It waits for no
 // row that another call holds, but for one that is being inserted: in their
 // order, so that no two wait for each other.
@@ -109,15 +118,8 @@ func takeLeases(ctx context.Context, q querier, all []*beginning) error {
 		nonces[i], ttls[i] = int64(one.nonce), one.claim.LeaseTTL
 		byNonce[nonces[i]] = one
 	}
-	rows, _ := q.Query(ctx, `
-		INSERT INTO countersign_activities (organization_id, fingerprint, token, nonce, lease_until)
-		SELECT organization_id, fingerprint, nextval('countersign_token'), nonce, clock_timestamp() + ttl
-		FROM (SELECT set_config('synchronous_commit', 'off', true)) AS without_waiting,
-			unnest($1::text[], $2::bytea[], $3::bigint[], $4::interval[]) WITH ORDINALITY
-			AS claim (organization_id, fingerprint, nonce, ttl, n)
-		ORDER BY n
-		ON CONFLICT DO NOTHING
-		RETURNING nonce, token, lease_until`, organizations, fingerprints, nonces, ttls) // ForEachRow has the error
+	sql, arguments := takeNew.of(len(all), organizations, fingerprints, nonces, ttls)
+	rows, _ := q.Query(ctx, sql, arguments...) // ForEachRow has the error
 	var nonce, token int64
 	var until time.Time
 	_, err := pgx.ForEachRow(rows, []any{&nonce, &token, &until}, func() error {

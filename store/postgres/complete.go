@@ -151,6 +151,19 @@ func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEnt
 	return entries
 }
 
+var recordHeld = over(`
+	UPDATE countersign_activities AS held
+	SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp(),
+		user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting, revision = held.revision + 1, lease_until = '-infinity'
+	FROM %s
+	WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
+		AND held.token = done.token AND held.nonce = done.nonce
+		AND (held.revision = 0 OR held.waiting AND held.id = done.id AND held.lease_until > '-infinity')
+	RETURNING done.n`,
+	"done", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"token", "bigint"}, [2]string{"nonce", "bigint"},
+	[2]string{"id", "text"}, [2]string{"submitted_by", "text"}, [2]string{"data", "bytea"}, [2]string{"keep_until", "timestamptz"},
+	[2]string{"user_id", "text"}, [2]string{"type", "text"}, [2]string{"status", "text"}, [2]string{"waiting", "boolean"})
+
 // record is the statement that writes the activities whose leases are there, and
 // says which they were.
 func record(all []*completion) *statement {
@@ -169,17 +182,8 @@ func record(all []*completion) *statement {
 		ids[i], submitters[i], data[i], until[i] = one.activity.ID, one.activity.SubmittedBy, one.activity.Data, one.activity.KeepUntil
 		users[i], kinds[i], statuses[i], waiting[i] = one.activity.User, one.activity.Type, one.activity.Status, one.activity.Waiting
 	}
-	return &statement{`
-		UPDATE countersign_activities AS held
-		SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp(),
-			user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting, revision = held.revision + 1, lease_until = '-infinity'
-		FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bytea[], $8::timestamptz[],
-			$9::text[], $10::text[], $11::text[], $12::boolean[]) WITH ORDINALITY
-			AS done (organization_id, fingerprint, token, nonce, id, submitted_by, data, keep_until, user_id, type, status, waiting, n)
-		WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
-			AND held.token = done.token AND held.nonce = done.nonce
-			AND (held.id IS NULL OR held.waiting AND held.id = done.id AND held.lease_until > '-infinity')
-		RETURNING done.n`, []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting},
+	sql, arguments := recordHeld.of(len(all), organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting)
+	return &statement{sql, arguments,
 		func(rows pgx.Rows) error {
 			var n int
 			_, err := pgx.ForEachRow(rows, []any{&n}, func() error {

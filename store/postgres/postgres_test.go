@@ -53,8 +53,11 @@ func execute(t testing.TB, dsn, statement string) {
 	}
 }
 
+// TestContract also has the database explain what it does: see checkPlans.
 func TestContract(t *testing.T) {
 	server := testenv.Postgres(t)
+	server.DSN += " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0'"
+	t.Cleanup(func() { checkPlans(t, server.Log()) })
 	addresses := map[store.Store]string{}
 	storetest.Run(t, storetest.Harness{
 		Open: func(t testing.TB) store.Store {

@@ -10,6 +10,13 @@ import (
 
 // migrations are the versions of the schema, in their order. What has been
 // released is never changed; a new version is added.
+//
+// A database that has no statistics of a table, as of a new one, takes the index that
+// was made last of those that fit a query, and a connection keeps that plan. So each
+// query has one index that fits it, or the right one was made last: the index of ids
+// has only rows with an id, and the primary keys come behind the others. A statement for
+// one row asks "revision = 0" for "id IS NULL", and "waiting IS NOT FALSE" for "waiting":
+// the indexes of rows that have no id, and of rows that wait, do not fit it then.
 var migrations = []string{
 	`CREATE SEQUENCE countersign_token;
 
@@ -17,62 +24,34 @@ var migrations = []string{
 		organization_id text COLLATE "C" NOT NULL,
 		fingerprint     bytea NOT NULL,             -- SHA-256 of the request's body
 		token           bigint NOT NULL,            -- fencing token of the lease
-		lease_until     timestamptz NOT NULL,
-		id              text COLLATE "C",           -- set when completed, as all that follows
+		nonce           bigint NOT NULL,            -- of the lease: a crash may take nextval back, and a token come again
+		lease_until     timestamptz NOT NULL,       -- of a row that waits: -infinity unless it is being carried out
+		id              text COLLATE "C",           -- set when recorded, as all that follows
 		submitted_by    text,
+		user_id         text COLLATE "C",
+		type            text COLLATE "C",
+		status          text COLLATE "C",
 		data            bytea,
 		keep_until      timestamptz,
 		completed_at    timestamptz,
-		PRIMARY KEY (organization_id, fingerprint),
-		UNIQUE (organization_id, id)
+		waiting         boolean NOT NULL DEFAULT false,
+		revision        bigint NOT NULL DEFAULT 0   -- 0: not recorded, there is a lease only
 	);
 	CREATE INDEX ON countersign_activities (lease_until) WHERE id IS NULL;
-
-	CREATE TABLE countersign_otp_codes (
-		organization_id text COLLATE "C" NOT NULL,
-		id              text COLLATE "C" NOT NULL,
-		type            text NOT NULL,
-		contact         text NOT NULL,
-		hash            bytea NOT NULL,             -- keyed; the code itself is nowhere
-		user_key        bytea NOT NULL,
-		to_key          bytea NOT NULL,
-		state           smallint NOT NULL,
-		created_at      timestamptz NOT NULL,
-		expires_at      timestamptz NOT NULL,
-		keep_until      timestamptz NOT NULL,
-		tried           bytea[] NOT NULL,           -- fingerprints of the requests that tried it
-		PRIMARY KEY (organization_id, id)
-	);
-	CREATE INDEX ON countersign_otp_codes (keep_until);
-
-	CREATE TABLE countersign_otp_meters (
-		organization_id text COLLATE "C" NOT NULL,
-		key             bytea NOT NULL,
-		meter           bytea NOT NULL,
-		keep_until      timestamptz NOT NULL,
-		PRIMARY KEY (organization_id, key)
-	);
-	CREATE INDEX ON countersign_otp_meters (keep_until);`,
-
-	// One-time passwords, minutes old at most, are dropped: they are in the
-	// ledgers from now on.
-	`DROP TABLE countersign_otp_codes, countersign_otp_meters;
+	CREATE INDEX ON countersign_activities (organization_id, id) WHERE waiting;
+	CREATE UNIQUE INDEX ON countersign_activities (organization_id, id) WHERE id IS NOT NULL;
+	ALTER TABLE countersign_activities ADD PRIMARY KEY (organization_id, fingerprint);
 
 	CREATE TABLE countersign_ledgers (
 		organization_id text COLLATE "C" NOT NULL,
 		key             bytea NOT NULL,             -- kind 1 ‖ id 32
 		value           bytea,                      -- null: not there, the row is a lock
-		keep_until      timestamptz NOT NULL,
-		PRIMARY KEY (organization_id, key)
+		keep_until      timestamptz NOT NULL
 	);
-	CREATE INDEX ON countersign_ledgers (keep_until);`,
+	CREATE INDEX ON countersign_ledgers (keep_until);
+	ALTER TABLE countersign_ledgers ADD PRIMARY KEY (organization_id, key);
 
-	// Leases are taken without waiting for the disk: a crash may take nextval
-	// back with the lease, and a token comes again. The nonce does not.
-	`ALTER TABLE countersign_activities ADD nonce bigint NOT NULL DEFAULT 0;`,
-
-	// The log of each organization.
-	`CREATE TABLE countersign_log_heads (
+	CREATE TABLE countersign_log_heads (
 		organization_id text COLLATE "C" PRIMARY KEY,
 		head            bytea NOT NULL              -- translog.Head; its row is the lock of the log
 	);
@@ -81,20 +60,10 @@ var migrations = []string{
 		index           bigint NOT NULL,
 		id              text COLLATE "C" NOT NULL,
 		leaf            bytea NOT NULL,
-		hashes          bytea NOT NULL,             -- 32 bytes each
-		PRIMARY KEY (organization_id, index)
+		hashes          bytea NOT NULL              -- 32 bytes each
 	);
-	CREATE INDEX ON countersign_log_leaves (organization_id, id);`,
-
-	// Activities that wait, and what listings look at. The lease of a row that
-	// waits is over unless it is being carried out.
-	`ALTER TABLE countersign_activities
-		ADD COLUMN user_id  text COLLATE "C",
-		ADD COLUMN type     text COLLATE "C",
-		ADD COLUMN status   text COLLATE "C",
-		ADD COLUMN waiting  boolean NOT NULL DEFAULT false,
-		ADD COLUMN revision bigint NOT NULL DEFAULT 0;
-	CREATE INDEX ON countersign_activities (organization_id, id) WHERE waiting;`,
+	CREATE INDEX ON countersign_log_leaves (id);
+	ALTER TABLE countersign_log_leaves ADD PRIMARY KEY (organization_id, index);`,
 }
 
 // migrationLock keeps nodes that start at the same time from migrating at the
