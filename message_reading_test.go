@@ -48,7 +48,7 @@ func hazardsOf(t *testing.T, text string, changes ...func(*countersign.Config)) 
 // applicationTexts are the real messages that the tests of package structures have.
 func applicationTexts(t *testing.T) map[string]string {
 	t.Helper()
-	content, err := os.ReadFile("messages/structures/testdata/applications.json")
+	content, err := os.ReadFile("internal/messages/structures/testdata/applications.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestMessagesPage(t *testing.T) {
 		Name    string
 		Hazards []string
 	}
-	if err := json.Unmarshal([]byte(read(t, "../messages/structures/testdata/applications.json")), &applications); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "../internal/messages/structures/testdata/applications.json")), &applications); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range applications {

@@ -79,10 +79,9 @@
 //
 // In their packages are FuzzCall in chains/internal/evm, FuzzRead in
 // cmd/countersign/internal/config and cmd/countersign/internal/lines, and the targets
-// of messages: FuzzRead of any payload in messages, FuzzParse in messages/eip712
-// (against apitypes), messages/structures, messages/personal and messages/delegation
-// (against go-ethereum), FuzzSignIn in messages/personal, FuzzOffchain and FuzzRaw in
-// messages/solanamsg. What is left to libraries has no target: the
-// answers of a mail server (go-mail), of a database (pgx) and of a token
-// (miekg/pkcs11).
+// of messages: FuzzRead of any payload in messages; in internal/messages FuzzParse of
+// eip712 (against apitypes), structures, personal and delegation (against go-ethereum),
+// FuzzSignIn of personal, FuzzOffchain and FuzzRaw of solanamsg. What is left to
+// libraries has no target: the answers of a mail server (go-mail), of a database (pgx)
+// and of a token (miekg/pkcs11).
 package fuzz

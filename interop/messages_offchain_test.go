@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/drawn"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/messages/solanamsg"
 )
 
 // offchainMessage is a message as @solana/offchain-messages has it.

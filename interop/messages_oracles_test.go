@@ -20,9 +20,9 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/drawn"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/messages/eip712"
-	"github.com/countersign-dev/countersign/messages/personal"
 )
 
 // drawnMessages is how many random messages of each kind are held against the

@@ -13,7 +13,7 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // urPeer is the script that has the libraries of other wallets.

@@ -14,12 +14,12 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/messages/delegation"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/messages/delegation"
-	"github.com/countersign-dev/countersign/messages/eip712"
-	"github.com/countersign-dev/countersign/messages/personal"
-	"github.com/countersign-dev/countersign/messages/solanamsg"
 )
 
 // TestContract runs each kind of message through the suite.

@@ -3,9 +3,9 @@ package messages
 import (
 	"slices"
 
-	"github.com/countersign-dev/countersign/messages/personal"
-	"github.com/countersign-dev/countersign/messages/solanamsg"
-	"github.com/countersign-dev/countersign/messages/structures"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/messages/structures"
 )
 
 // HazardNames is the closed list of hazards of messages. Those of delegations are

@@ -12,10 +12,10 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
-	"github.com/countersign-dev/countersign/messages/delegation"
-	"github.com/countersign-dev/countersign/messages/personal"
-	"github.com/countersign-dev/countersign/messages/solanamsg"
-	"github.com/countersign-dev/countersign/messages/structures"
+	"github.com/countersign-dev/countersign/internal/messages/delegation"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/messages/structures"
 )
 
 // Name is what stands for a chain's name in the errors of this package.

@@ -14,9 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/messages/personal"
-	"github.com/countersign-dev/countersign/messages/solanamsg"
 )
 
 var reader = messages.Reader{Now: func() time.Time { return time.Unix(1_763_640_000, 0) }, Chain: func(name string) chains.Chain {

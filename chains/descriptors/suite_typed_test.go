@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/messages/structures"
+	"github.com/countersign-dev/countersign/internal/messages/structures"
 )
 
 // TestRegistryTypedData reads the typed-data cases of ERC-7730's registry, with every

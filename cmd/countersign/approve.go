@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // voteCommand is one call of approve or reject.

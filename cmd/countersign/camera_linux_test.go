@@ -23,8 +23,8 @@ import (
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/ur"
 )
 
 // cameraCase is a transaction that goes to the offline machine and back.

@@ -14,8 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/ur"
 )
 
 // scanned runs sign --scan for a code, with an answer to the question, and returns

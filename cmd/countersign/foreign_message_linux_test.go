@@ -16,9 +16,9 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/messages/personal"
-	"github.com/countersign-dev/countersign/ur"
 )
 
 // typedText is a sign-in of typed data on chain 1.

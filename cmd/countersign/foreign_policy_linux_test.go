@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // TestScannedUnderPolicy: a request of another wallet, without a stamp, is judged as

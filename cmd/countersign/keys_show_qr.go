@@ -8,8 +8,8 @@ import (
 
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore/wallet"
-	"github.com/countersign-dev/countersign/ur"
 )
 
 // qrTypes are the codes that a public key is shown as, the default first.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // TestShowAccountDescriptor: the wallet of BCR-2023-019's vector, shown by the command

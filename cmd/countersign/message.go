@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/messages/personal"
 )
 
 // messageReaders make the intent of what standard input has, by the kind of the

@@ -15,7 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // qrFlags say how a message is shown as QR codes.

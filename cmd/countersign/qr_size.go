@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // captionRows are the rows of the window below a code.

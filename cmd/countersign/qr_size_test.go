@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // TestCodesFitTheWindow: for windows of all sizes and messages of many, what is drawn

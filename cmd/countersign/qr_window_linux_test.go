@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // TestWindows: a request is drawn into windows of several sizes and read from pictures

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // requestCommand is one call of request.

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/stamp"
-	"github.com/countersign-dev/countersign/ur"
 )
 
 // requestFile is a stamped request on its way to a machine without a network.

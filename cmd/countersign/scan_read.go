@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // zbarPrefix begins a line of zbar without --raw.

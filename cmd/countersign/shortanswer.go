@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/strictjson"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // shortAnswer is an answer that fits into a few codes.

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/ur"
 )
 
 // signCommand is one call of sign.

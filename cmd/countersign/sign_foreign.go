@@ -14,8 +14,8 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/messages/solanamsg"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // readForeign reads the request of another wallet.

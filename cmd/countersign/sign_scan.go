@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // foreignTypes are the requests of other wallets that are taken. They have no

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // cameraPicture is the picture of a signature by camera in docs/airgap.md.

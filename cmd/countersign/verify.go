@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // verifyCommand is one call of verify.

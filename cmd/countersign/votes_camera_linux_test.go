@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // byConfig are the flags of a call on the machine that signs.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/messages/personal"
 )
 
 // MessageKind is one kind of message.

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/messages/solanamsg"
 )
 
 // header is that of an off-chain message of version 0 with one signer.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/messages/structures"
+	"github.com/countersign-dev/countersign/internal/messages/structures"
 )
 
 var now = time.Unix(1_763_640_000, 0)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/messages/eip712"
 )
 
 // domainMembers are the members of EIP712Domain in the order of the standard.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/countersign-dev/countersign/ur"
+	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // A wallet's request as one QR code, and what it asks for.

@@ -32,8 +32,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
-	"github.com/countersign-dev/countersign/messages/internal/statement"
-	"github.com/countersign-dev/countersign/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
 // Name is what stands for a chain's name in the errors of this package.

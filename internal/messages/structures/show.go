@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // fields shows the domain and the message, and the calls that were decoded.

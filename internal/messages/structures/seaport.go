@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // seaportContracts are Seaport 1.5 and 1.6, at the same addresses on every chain.

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/messages/delegation"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/messages/delegation"
 )
 
 // FuzzParse: an authorization that is read is shown with its three members, and what

@@ -5,8 +5,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
-	"github.com/countersign-dev/countersign/messages/internal/statement"
-	"github.com/countersign-dev/countersign/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
 // firstOfText is the smallest first byte of a raw message. A legacy message of a

@@ -33,7 +33,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
-	"github.com/countersign-dev/countersign/messages/internal/statement"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
 // Name is what stands for a chain's name in the errors of this package.

@@ -22,8 +22,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/messages/eip712"
-	"github.com/countersign-dev/countersign/messages/internal/statement"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
 // Name is what stands for a chain's name in the errors of this package.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // mail is the example of EIP-712.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/messages/eip712"
-	"github.com/countersign-dev/countersign/messages/internal/statement"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
 // Message is typed data that was read, as a transaction.

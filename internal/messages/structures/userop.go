@@ -5,7 +5,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // entryPoints are those whose user operations are typed data: 0.8 and 0.9. Those of

@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // typedMembers returns the members of a struct for readers of descriptors.

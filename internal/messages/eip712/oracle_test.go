@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 
 	"github.com/countersign-dev/countersign/internal/drawn"
-	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 var prove = flag.Int("prove", 2000, "how many random typed data to compare with go-ethereum's apitypes")

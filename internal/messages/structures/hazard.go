@@ -5,7 +5,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // The hazards of typed data.

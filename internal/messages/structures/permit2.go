@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // permit2Contracts are the addresses of Permit2: the one on every chain, and

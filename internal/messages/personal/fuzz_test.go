@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/messages/personal"
 )
 
 const siwe = "example.com wants you to sign in with your Ethereum account:\n0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56\n\nHello\n\n" +
