@@ -3,14 +3,12 @@ package bitcoin
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
@@ -41,7 +39,7 @@ func (t *transaction) readMessage() error {
 	refuse := func(format string, args ...any) error {
 		return malformed(fieldSignedMessage, record.ValueOffset(), format, args...)
 	}
-	if problem := messageProblem(record.Value); problem != "" {
+	if problem := plaintext.Problem(record.Value); problem != "" {
 		return refuse("%s", problem)
 	}
 	in := &t.inputs[0]
@@ -72,19 +70,6 @@ func (t *transaction) looksLikeToSign() bool {
 func (t *transaction) paysNothing() bool {
 	outputs := t.packet.Outputs
 	return len(outputs) == 1 && outputs[0].Amount == 0 && bytes.Equal(outputs[0].Script, []byte{txscript.OP_RETURN})
-}
-
-// messageProblem says why a text is not shown to be signed.
-func messageProblem(text []byte) string {
-	if !utf8.Valid(text) {
-		return "the message is not UTF-8"
-	}
-	for i, r := range string(text) {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return fmt.Sprintf("the message has the control character %U at byte %d", r, i)
-		}
-	}
-	return ""
 }
 
 // toSpendHead is what to_spend begins with, up to the hash of the message. No

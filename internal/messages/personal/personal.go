@@ -34,6 +34,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Name is what stands for a chain's name in the errors of this package.
@@ -101,7 +102,7 @@ type text struct {
 func newText(chain string, preimage []byte, at int) (chains.Transaction, error) {
 	t := &text{chain: chain, message: preimage[at:]}
 	t.hash = statement.HashLike(t.message)
-	if problem := statement.TextProblem(t.message); problem != "" && t.hash == "" {
+	if problem := plaintext.Problem(t.message); problem != "" && t.hash == "" {
 		return nil, statement.Malformed(Name, "message", at, "%s: it could not be shown", problem)
 	}
 	if chain == ethereum.Name {
@@ -137,7 +138,7 @@ func (t *text) args() []chains.Arg {
 
 func (t *text) fields() []chains.Field {
 	fields := []chains.Field{chains.Text("kind", t.function())}
-	if statement.TextProblem(t.message) != "" {
+	if plaintext.Problem(t.message) != "" {
 		return append(fields, chains.Bytes("message", t.message))
 	}
 	if t.signIn != nil {

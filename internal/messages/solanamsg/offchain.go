@@ -34,6 +34,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Name is what stands for a chain's name in the errors of this package.
@@ -150,7 +151,7 @@ func (m *offchain) checkText(at int) error {
 	if len(m.text) == 0 {
 		return malformed("text", at, "empty")
 	}
-	if problem := statement.TextProblem(m.text); problem != "" {
+	if problem := plaintext.Problem(m.text); problem != "" {
 		return malformed("text", at, "%s: it could not be shown", problem)
 	}
 	return nil
@@ -180,7 +181,7 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 // address.
 func applicationText(domain []byte) string {
 	text := strings.TrimRight(string(domain), "\x00")
-	if text != "" && statement.TextProblem([]byte(text)) == "" {
+	if text != "" && plaintext.Problem([]byte(text)) == "" {
 		return text
 	}
 	return "0x" + hex.EncodeToString(domain)

@@ -7,6 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // firstOfText is the smallest first byte of a raw message. A legacy message of a
@@ -16,7 +17,7 @@ const firstOfText = 0x20
 
 // IsRawText reports whether bytes can be read as text and as nothing else.
 func IsRawText(raw []byte) bool {
-	return len(raw) > 0 && raw[0] >= firstOfText && statement.TextProblem(raw) == ""
+	return len(raw) > 0 && raw[0] >= firstOfText && plaintext.Problem(raw) == ""
 }
 
 // ParseRaw reads a text without a header. The error is a *chains.ParseError.

@@ -1,0 +1,32 @@
+package plaintext_test
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
+)
+
+func TestProblem(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                      "",
+		"Grüße, 世界 \U0001f600":  "",
+		"a\tb\nc\r\nd":          "",
+		"a\xff":                 "the message is not UTF-8",
+		"\xed\xa0\x80":          "the message is not UTF-8", // a surrogate
+		"a\rb":                  "the message has the control character U+000D at byte 1",
+		"a\r":                   "the message has the control character U+000D at byte 1",
+		"\r\r\n":                "the message has the control character U+000D at byte 0",
+		"ü\x00":                 "the message has the control character U+0000 at byte 2",
+		"\x1b[2K":               "the message has the control character U+001B at byte 0",
+		"a\x7f":                 "the message has the control character U+007F at byte 1",
+		"a\u0085":               "the message has the control character U+0085 at byte 1",
+		"pay \u202eecila":       "the message has the control character U+202E at byte 4",
+		"left\u200e to right":   "the message has the control character U+200E at byte 4",
+		"isolated \u2066":       "the message has the control character U+2066 at byte 9",
+		"joined \u200d is fine": "",
+	} {
+		if got := plaintext.Problem([]byte(text)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
