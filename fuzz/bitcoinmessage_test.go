@@ -22,7 +22,7 @@ func FuzzBitcoinMessage(f *testing.F) {
 	addresses := bitcoin.Chain{}.Addresses(key.PublicKey())
 	hash := key.PublicKey().Hash160()
 	redeem := append([]byte{txscript.OP_0, 20}, hash[:]...) // of the address that wraps P2WPKH
-	for i, text := range []string{"", "Hello World", "é世😁\t\n", "\x00", "\u202e", "\r\n", "\xff", strings.Repeat("long ", 200)} {
+	for i, text := range []string{"", "Hello World", "é世😁\t\n", "\x00", "\u202e", "\r\n", "\r", "\xff", strings.Repeat("long ", 200)} {
 		f.Add(text, byte(i), uint32(0), uint32(0))
 	}
 	f.Add("later", byte(1), uint32(800_000), uint32(0xfffffffe))
@@ -67,7 +67,7 @@ func FuzzBitcoinMessage(f *testing.F) {
 }
 
 func isShowable(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(strings.ReplaceAll(text, "\r\n", "\n"), func(r rune) bool {
 		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 	})
 }
