@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // What a submitted body may cost, from decoding to the answer: bytes and objects
@@ -200,6 +201,7 @@ func costOf(do func()) (objects, allocated uint64) {
 // type, stamped well, through the whole of Submit: what is allocated is at most a
 // multiple of the body, whatever it is filled with.
 func TestCostOfLongMembers(t *testing.T) {
+	testenv.Slow(t)
 	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))
 	votes := newBallot(t)
 	waits := votes.submit()

@@ -259,6 +259,7 @@ func TestDeepJSON(t *testing.T) {
 
 // TestIdleConnections: ten thousand, or as many as this process may open.
 func TestIdleConnections(t *testing.T) {
+	testenv.Slow(t)
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestBodiesWithoutStampTakeNoRoom: strangers who announce long bodies, with no
@@ -128,6 +129,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 // TestListersThatDoNotRead: hundreds of clients ask for a page of a hundred records, of
 // 6 KiB each, whose answer has 3 MB, or of 200 KiB, and read nothing of it.
 func TestListersThatDoNotRead(t *testing.T) {
+	testenv.Slow(t)
 	for size, clients := range map[int]int{6 << 10: 400, 200 << 10: 100} {
 		f := enginetest.New(t)
 		for i := range activity.MaxPage {

@@ -30,6 +30,7 @@ const (
 // TestSponsor has viem/tempo send transactions through the relay of docs/sponsor.md,
 // whose fees countersign serve pays under the policy of that page, and ox read them.
 func TestSponsor(t *testing.T) {
+	testenv.Slow(t)
 	s := newSponsor(t)
 	dearest := map[string]any{"gas": "495000", "maxFeePerGas": "100000000000", "maxPriorityFeePerGas": "0"} // viem adds 5,000 gas
 	transfer := func(token string, more map[string]any) map[string]any {

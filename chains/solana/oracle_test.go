@@ -11,6 +11,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -160,6 +161,7 @@ func (g generator) small(version sdk.MessageVersion, signers int, lookups bool) 
 // TestSignsAsSolanaGo signs generated transactions with all their keys, in a
 // random order, and compares every step with solana-go.
 func TestSignsAsSolanaGo(t *testing.T) {
+	testenv.Slow(t)
 	handles := map[int]keystore.Key{}
 	for i := range 12 {
 		handles[i] = ed25519Key(t, i)

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/qrcode"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -20,6 +21,7 @@ import (
 // fits, code and caption, the last code that a fountain can have too; or the refusal
 // says to enlarge the window or to use --qr-png.
 func TestCodesFitTheWindow(t *testing.T) {
+	testenv.Slow(t)
 	drawn, refused := 0, 0
 	for _, length := range []int{40, 300, 843, 5447, 60_000, ur.MaxMessage} {
 		for _, kind := range []string{ur.TypeRequest, ur.TypePSBT} {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -18,6 +19,7 @@ import (
 // TestNoSecretPrinted searches all that a session prints, whether it goes well
 // or not, and all that it leaves on the disk, for its secrets.
 func TestNoSecretPrinted(t *testing.T) {
+	testenv.Slow(t)
 	s := newSession(t)
 	seed := testSecret(1)
 	s.must([]byte(testSecret(0)), "keys", "import", "--curve", "CURVE_SECP256K1")

@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestGuessableSecretIsWarnedOf: small numbers, one byte over and over, and series are
 // imported with a warning; none of a million random secrets is.
 func TestGuessableSecretIsWarnedOf(t *testing.T) {
+	testenv.Slow(t)
 	for name, secret := range map[string]string{
 		"two":           strings.Repeat("0", 63) + "2",
 		"a number":      strings.Repeat("0", 48) + "0123456789abcdef",

@@ -8,17 +8,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestKilledServer kills a server under load, again and again. Whatever was
 // answered before is found afterwards, the same to the byte, and the file of
 // the store opens.
 func TestKilledServer(t *testing.T) {
+	testenv.Slow(t)
 	const clients = 8
-	rounds := 20
-	if testing.Short() {
-		rounds = 4
-	}
+	const rounds = 20
 	s := newServed(t)
 	var all []recorded
 	n := s.start(t, "--admin", "none", "--log-level", "error")

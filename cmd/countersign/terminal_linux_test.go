@@ -192,6 +192,7 @@ func TestInterruptedAtPassphrase(t *testing.T) {
 
 // TestNewPassphrase: a new keystore's passphrase is asked for twice.
 func TestNewPassphrase(t *testing.T) {
+	testenv.Slow(t)
 	for second, status := range map[string]int{"new secret": exitSuccess, "new secrets": exitFailure, "": exitFailure} {
 		s := newSession(t)
 		command, stdout := passphraseCommand(t, s, "keys", "generate", "--keystore", "file:new", "--curve", "CURVE_ED25519")

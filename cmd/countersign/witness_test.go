@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -106,6 +107,7 @@ func TestWitnessFollowsServer(t *testing.T) {
 // TestWitnessState: a witness that is killed on the way is finished by the next, an
 // earlier state that is put back is noticed, and two never use one folder.
 func TestWitnessState(t *testing.T) {
+	testenv.Slow(t)
 	w := watchedLog(t, 2)
 	state := filepath.Join(t.TempDir(), "kept")
 	witnessing(t, state, "", "--url", w.url)

@@ -136,6 +136,7 @@ type web3Vector struct {
 }
 
 func TestWeb3(t *testing.T) {
+	testenv.Slow(t)
 	for name, v := range web3Vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			key, err := keyformat.ParseWeb3(v.JSON, []byte(v.Password))
@@ -194,6 +195,7 @@ func openssl(t *testing.T, stdin []byte, args ...string) []byte {
 
 // TestOpenSSLReads: openssl reads what is written, and writes the same again.
 func TestOpenSSLReads(t *testing.T) {
+	testenv.Slow(t)
 	for _, key := range []keyformat.Key{
 		newKey(t, keystore.CurveSecp256k1, wikiSecret),
 		newKey(t, keystore.CurveEd25519, wikiSecret),
@@ -220,6 +222,7 @@ func TestOpenSSLReads(t *testing.T) {
 // TestOpenSSLWrites reads the keys that openssl makes, in all the ways in which
 // it encrypts them with AES.
 func TestOpenSSLWrites(t *testing.T) {
+	testenv.Slow(t)
 	for _, algorithm := range [][]string{
 		{"-algorithm", "ED25519"},
 		{"-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"},

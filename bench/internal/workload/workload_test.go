@@ -10,12 +10,14 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestKinds signs the first, one in the middle and the last of each kind,
 // verified and without a hazard: what is measured is what would be sent. No two
 // transactions are the same, and keys are looked up by an address.
 func TestKinds(t *testing.T) {
+	testenv.Slow(t)
 	for _, kind := range workload.Kinds() {
 		t.Run(kind.Name(), func(t *testing.T) {
 			w := workload.New(t, kind)
