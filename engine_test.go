@@ -372,9 +372,3 @@ func TestClosed(t *testing.T) {
 	_, err = prepared.Sign(t.Context())
 	checkError(t, err, activity.ReasonUnavailable, 14, "", message)
 }
-
-// TestPrepareTransaction shows and then signs the same bytes.
-// walletOf is a keystore in memory whose keys are the accounts of one wallet.
-// TestSignWithWallet: a wallet's name means its keys; where one key must sign, two
-// that could are refused; a transfer to another account of the wallet is change.
-// checkChange pays the second account of a wallet from its first.

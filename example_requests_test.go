@@ -130,7 +130,7 @@ func ExampleEngine_WhoAmI() {
 	// Output: Example ci
 }
 
-// CheckRequest is for asking a person: only about what their answer can decide.
+// Engine.CheckRequest is for asking a person: only about what their answer can decide.
 func ExampleEngine_CheckRequest() {
 	engine, ctx := exampleServer(nil), context.Background()
 	defer engine.Close()

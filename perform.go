@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,28 +34,6 @@ func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Requ
 		return nil, err
 	}
 	return record, nil
-}
-
-// performHeld does the work while the lease is renewed. If the work panics, a
-// fault of this program or of a key's backend, the lease is released before the
-// panic goes on: the same body must not wait for it.
-func (e *Engine) performHeld(ctx context.Context, task work, lease store.Lease, seen *Observation) (done outcome, _ store.Lease, err error) {
-	held := e.hold(ctx, lease)
-	finished := false
-	defer func() {
-		if !finished {
-			e.release(ctx, held.stop(), nil)
-		}
-	}()
-	started := time.Now()
-	done, err = task.perform(held.ctx)
-	finished = true
-	seen.Performed = time.Since(started)
-	lease = held.stop()
-	if errors.Is(context.Cause(held.ctx), store.ErrLeaseLost) {
-		err = refuseStore(store.ErrLeaseLost)
-	}
-	return done, lease, err
 }
 
 // newRecord makes the record of a request, with the submitter's vote and what the
@@ -168,113 +144,4 @@ func (e *Engine) replace(ctx context.Context, record *activity.Record, revision 
 	}
 	after.Revision = revision
 	return e.config.Store.Replace(ctx, after, e.config.Now(), nil)
-}
-
-// lastChange returns when a record changes for the last time at the latest: one
-// that waits is rejected by a sweep after that.
-func (e *Engine) lastChange(record *activity.Record) time.Time {
-	if record.Status.Waits() {
-		return record.CreatedAt.Add(e.config.MaxWaiting)
-	}
-	return record.UpdatedAt
-}
-
-// release lets the same body be tried again. That it fails is no news for the
-// caller: the lease runs out by itself.
-func (e *Engine) release(ctx context.Context, lease store.Lease, change store.Change) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
-	defer cancel()
-	if err := e.config.Store.Release(ctx, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
-		e.config.Logger.WarnContext(ctx, "release of a lease", "cause", err)
-	}
-}
-
-// heldLease is a lease that is renewed while its work goes on.
-type heldLease struct {
-	ctx    context.Context // ends when the lease is lost
-	cancel context.CancelCauseFunc
-	store  store.Store
-	ttl    time.Duration
-	now    func() time.Time
-
-	mu      sync.Mutex
-	lease   store.Lease
-	timer   *time.Timer
-	stopped bool
-}
-
-// hold keeps a lease until stop.
-func (e *Engine) hold(ctx context.Context, lease store.Lease) *heldLease {
-	held := &heldLease{store: e.config.Store, ttl: e.config.LeaseTTL, now: e.config.Now, lease: lease}
-	held.ctx, held.cancel = context.WithCancelCause(ctx)
-	held.mu.Lock()
-	defer held.mu.Unlock()
-	held.timer = time.AfterFunc(held.ttl/3, held.renew)
-	return held
-}
-
-// renew runs three times in the life of a lease, so that one failure of the
-// store does not lose it. A lease that is lost ends the work.
-func (h *heldLease) renew() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stopped {
-		return
-	}
-	ctx, cancel := context.WithTimeout(h.ctx, h.ttl/3)
-	defer cancel()
-	renewed, err := h.store.Renew(ctx, h.lease, h.ttl, h.now())
-	switch {
-	case errors.Is(err, store.ErrLeaseLost):
-		h.cancel(err)
-		return
-	case err == nil:
-		h.lease = renewed
-	}
-	h.timer.Reset(h.ttl / 3)
-}
-
-// stop ends the renewing and returns the lease as it is.
-func (h *heldLease) stop() store.Lease {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stopped = true
-	h.timer.Stop()
-	h.cancel(nil)
-	return h.lease
-}
-
-// RecordRoom is asked before records take so many bytes of memory. Its error, an
-// *activity.Error, is answered instead. What it returns gives the room back, for
-// records that are not part of the answer.
-type RecordRoom func(size int) (free func(), err error)
-
-type recordRoomKey struct{}
-
-// WithRecordRoom returns a context whose requests ask for room before they
-// decode a record that is read from the store: a server bounds its memory by it.
-func WithRecordRoom(ctx context.Context, room RecordRoom) context.Context {
-	return context.WithValue(ctx, recordRoomKey{}, room)
-}
-
-// decodedCopies is how often a record is in memory while it is decoded, about.
-const decodedCopies = 3
-
-// roomFor asks for room for records.
-func roomFor(ctx context.Context, size int) (free func(), err error) {
-	if room, ok := ctx.Value(recordRoomKey{}).(RecordRoom); ok {
-		return room(size)
-	}
-	return func() {}, nil
-}
-
-func decodeRecorded(ctx context.Context, recorded *store.Activity) (*activity.Record, error) {
-	if _, err := roomFor(ctx, decodedCopies*len(recorded.Data)); err != nil {
-		return nil, err
-	}
-	record, err := activity.DecodeRecord(recorded.Data)
-	if err != nil {
-		return nil, activity.NewError(activity.ReasonInternal, "", err, "a recorded activity cannot be read")
-	}
-	return record, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
+// TestPrepareTransaction shows and then signs the same bytes.
 func TestPrepareTransaction(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
 	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
@@ -69,6 +70,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// walletOf is a keystore in memory whose keys are the accounts of one wallet.
 type walletOf struct {
 	*memory.Store
 	wallet keystore.Wallet
@@ -88,6 +90,8 @@ func (w walletOf) WalletOf(_ context.Context, organizationID, keyID string) (key
 	return w.wallet, nil
 }
 
+// TestSignWithWallet: a wallet's name means its keys; where one key must sign, two
+// that could are refused; a transfer to another account of the wallet is change.
 func TestSignWithWallet(t *testing.T) {
 	keys := memory.New()
 	wallet := keystore.Wallet{ID: "w", Name: "treasury"}
@@ -127,6 +131,7 @@ func TestSignWithWallet(t *testing.T) {
 	checkChange(t, walletOf{keys, wallet})
 }
 
+// checkChange pays the second account of a wallet from its first.
 func checkChange(t *testing.T, keys walletOf) {
 	engine, err := countersign.New(countersign.Config{Keystore: keys})
 	if err != nil {

@@ -98,7 +98,7 @@ func (e *Engine) dispatch(ctx context.Context, sent SignedBody, seen *Observatio
 	return record, request.OrganizationID, err
 }
 
-// submitRequest is steps 2 to 8.
+// runActivity is steps 2 to 8.
 func (e *Engine) runActivity(ctx context.Context, request *activity.Request, headers []stamp.Header, seen *Observation) (*activity.Record, error) {
 	by, task, err := e.admit(ctx, request, headers)
 	seen.trail.intent, seen.trail.by, seen.trail.task = request.Intent, by, task
@@ -214,62 +214,6 @@ func decodeFor(sent SignedBody) (*activity.Request, error) {
 			"type %s does not belong to this path, which is for %s", request.Type, sent.Type)
 	}
 	return request, nil
-}
-
-// checkTime refuses a request that is not live. Instants are compared: the
-// difference of two that are 292 years apart is not a duration.
-func (e *Engine) checkTime(sent time.Time) error {
-	now := e.config.Now()
-	tooOld, tooNew := sent.Before(now.Add(-e.config.MaxRequestAge)), sent.After(now.Add(e.config.MaxRequestSkew))
-	switch {
-	case e.config.AnyRequestTime:
-		return nil
-	case tooOld && sent.Year() == 1970:
-		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is in 1970: milliseconds are expected, not seconds")
-	case tooOld:
-		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is %s old, at most %s are allowed: make the request again", now.Sub(sent).Round(time.Millisecond), e.config.MaxRequestAge)
-	case tooNew:
-		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), e.config.MaxRequestSkew)
-	}
-	return nil
-}
-
-// liveUntil returns the last instant at which a lease on the request may be
-// taken. The skew on top of the age leaves a request that was live when it came
-// time for a slow policy. It is a function of the body and the configuration
-// alone, so that a store that forgets can tell what it may have forgotten.
-func (e *Engine) liveUntil(sent time.Time) time.Time {
-	if e.config.AnyRequestTime {
-		return time.Time{}
-	}
-	return sent.Add(e.config.MaxRequestAge + e.config.MaxRequestSkew)
-}
-
-// keepUntil returns how long a record is kept: never shorter than the body is
-// live, and long enough after its completion for a client that lost the answer.
-func (e *Engine) keepUntil(request *activity.Request, completed time.Time) time.Time {
-	from := request.Time()
-	if completed.After(from) {
-		from = completed
-	}
-	return from.Add(e.config.MaxRequestAge + e.config.MaxRequestSkew)
-}
-
-// recordOverhead is about how many bytes a record has beside the body and the
-// signed transaction.
-const recordOverhead = 2 << 10
-
-func (e *Engine) claim(request *activity.Request) store.Claim {
-	return store.Claim{
-		OrganizationID: request.OrganizationID,
-		Fingerprint:    request.Fingerprint,
-		LeaseTTL:       e.config.LeaseTTL,
-		LiveUntil:      e.liveUntil(request.Time()),
-		Size:           2*len(request.Body) + recordOverhead,
-	}
 }
 
 // operationPath returns the path of a type, empty if it is not served.

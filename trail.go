@@ -107,8 +107,8 @@ func signWithOf(intent activity.Intent) string {
 	return ""
 }
 
-// maxLogged bounds how many effects a log line has, and how many bytes each name
-// in them.
+// maxLoggedEffects is how many effects a log line has at most, maxLoggedName how many
+// bytes each name in them.
 const (
 	maxLoggedEffects = 16
 	maxLoggedName    = 100

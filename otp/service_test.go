@@ -149,15 +149,6 @@ func TestOneAnswerForAllThatIsWrong(t *testing.T) {
 	})
 }
 
-// TestContactsAreCountedInOneForm: a mailbox is not flooded by writing it in
-// another way.
-// TestFloodedVictim: an attacker asks for codes to the victim's phone as often as
-// the limits allow, and types in wrong ones. The victim gets a code all the same, keeps
-// it, and gets in.
-// TestGuesser: over many codes of a user or of a contact no more tries than the
-// hourly and the daily limit let through.
-// TestRightTriesDoNotCount: who logs in often is not locked out by it.
-// TestLiveCodes: a fourth code kills the oldest, of the same user first.
 // TestDeliveryFails: no code is alive, and the failures use up a limit of their
 // own.
 func TestDeliveryFails(t *testing.T) {

@@ -33,6 +33,8 @@ func TestSendLimitsOfUserAndContact(t *testing.T) {
 	}
 }
 
+// TestContactsAreCountedInOneForm: a mailbox is not flooded by writing it in
+// another way.
 func TestContactsAreCountedInOneForm(t *testing.T) {
 	play(t, func(g *game) {
 		for _, contact := range []string{"ann@münchen.example", "ANN@MÜNCHEN.example", "Ann@xn--mnchen-3ya.example"} {
@@ -63,6 +65,9 @@ func TestSendLimitOfOrganization(t *testing.T) {
 	})
 }
 
+// TestFloodedVictim: an attacker asks for codes to the victim's phone as often as
+// the limits allow, and types in wrong ones. The victim gets a code all the same, keeps
+// it, and gets in.
 func TestFloodedVictim(t *testing.T) {
 	play(t, func(g *game) {
 		flood := func() {
@@ -90,6 +95,8 @@ func TestFloodedVictim(t *testing.T) {
 	})
 }
 
+// TestGuesser: over many codes of a user or of a contact no more tries than the
+// hourly and the daily limit let through.
 func TestGuesser(t *testing.T) {
 	for name, user := range map[string]func(i int) string{
 		"of one user":       func(int) string { return "guesser" },
@@ -142,6 +149,7 @@ func TestTryLimitsToTheSecond(t *testing.T) {
 	})
 }
 
+// TestRightTriesDoNotCount: who logs in often is not locked out by it.
 func TestRightTriesDoNotCount(t *testing.T) {
 	play(t, func(g *game) {
 		for range 2 * otp.DefaultDailyTries {
@@ -170,6 +178,7 @@ func TestThreeTriesPerCode(t *testing.T) {
 	})
 }
 
+// TestLiveCodes: a fourth code kills the oldest, of the same user first.
 func TestLiveCodes(t *testing.T) {
 	play(t, func(g *game) {
 		victim, victimCode := g.mustIssue("victim", phone)

@@ -319,11 +319,3 @@ func TestMemoAsSolanaGo(t *testing.T) {
 		t.Errorf("solana-go: %v, %v", theirs, err)
 	}
 }
-
-// TestProgramIDs holds the addresses against solana-go's.
-// TestNotDecoded: what cannot be decoded is shown whole, and says why.
-// TestTrailingDataIsShown: programs ignore bytes behind an instruction; a person
-// sees them.
-// TestCutInstructions cuts the data of each instruction off behind each of its
-// bytes: what is left is never shown as the instruction, with a number or an
-// address made of nothing.

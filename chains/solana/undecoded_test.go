@@ -11,6 +11,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 )
 
+// TestProgramIDs holds the addresses against solana-go's.
 func TestProgramIDs(t *testing.T) {
 	for id, want := range map[[keySize]byte]sdk.PublicKey{
 		systemID: sdk.SystemProgramID, computeID: sdk.ComputeBudget, stakeID: sdk.StakeProgramID, voteID: sdk.VoteProgramID,
@@ -23,6 +24,7 @@ func TestProgramIDs(t *testing.T) {
 	}
 }
 
+// TestNotDecoded: what cannot be decoded is shown whole, and says why.
 func TestNotDecoded(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -61,6 +63,8 @@ func TestNotDecoded(t *testing.T) {
 	}
 }
 
+// TestTrailingDataIsShown: programs ignore bytes behind an instruction; a person
+// sees them.
 func TestTrailingDataIsShown(t *testing.T) {
 	tx := instructionWith(t, systemID, []byte{2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xaa, 0xbb}, 2)
 	result := readFirst(tx)
@@ -69,6 +73,9 @@ func TestTrailingDataIsShown(t *testing.T) {
 	}
 }
 
+// TestCutInstructions cuts the data of each instruction off behind each of its
+// bytes: what is left is never shown as the instruction, with a number or an
+// address made of nothing.
 func TestCutInstructions(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, of := range encodings {

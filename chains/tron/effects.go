@@ -47,7 +47,7 @@ func (tx *transaction) addressAt(field int) chains.Party {
 	return party(readAddress(tx.bytes(tx.values[field])))
 }
 
-// sunAt is the amount in a field of the contract.
+// amountAt is the amount in a field of the contract.
 func (tx *transaction) amountAt(field int) chains.Quantity {
 	return chains.Exactly(big.NewInt(tx.values[field].number))
 }

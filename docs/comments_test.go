@@ -1,0 +1,102 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// named is a comment that begins with a name: several words in one, as names in
+// code are written.
+var named = regexp.MustCompile(`^//\s+(\w*[a-z][A-Z]\w*)\b`)
+
+// tested is a line that begins with the name of a test.
+var tested = regexp.MustCompile(`^//\s+((?:Test|Fuzz|Benchmark)[A-Z]\w*)\b`)
+
+// TestCommentsStandAtTheirDeclarations: the comment of a function or a type that
+// begins with a name begins with its own, and a test's comment stands at the test. A
+// declaration that is renamed or moved leaves its comment behind otherwise.
+func TestCommentsStandAtTheirDeclarations(t *testing.T) {
+	held := 0
+	for _, path := range sources(t) {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs := map[*ast.CommentGroup]string{}
+		for _, declared := range file.Decls {
+			documented(declared, docs)
+		}
+		at := func(comment *ast.CommentGroup) token.Position { return fset.Position(comment.Pos()) }
+		for comment, name := range docs {
+			first := named.FindStringSubmatch(comment.List[0].Text)
+			if first == nil || name == "" {
+				continue
+			}
+			held++
+			if first[1] != name && !strings.HasPrefix(name, "Example") {
+				t.Errorf("%s: the comment of %s begins with %s", at(comment), name, first[1])
+			}
+		}
+		for _, comment := range file.Comments {
+			if fset.Position(comment.Pos()).Column != 1 || comment == file.Doc {
+				continue
+			}
+			for i, line := range comment.List {
+				begins := i == 0 || strings.HasSuffix(comment.List[i-1].Text, ".")
+				if test := tested.FindStringSubmatch(line.Text); test != nil && begins && test[1] != docs[comment] {
+					t.Errorf("%s: the comment of %s does not stand at it", fset.Position(line.Pos()), test[1])
+				}
+			}
+		}
+	}
+	if held < 1000 {
+		t.Errorf("only %d comments begin with a name: this test reads too little", held)
+	}
+}
+
+// sources returns the paths of all files of Go that are ours.
+func sources(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "dist"):
+			return filepath.SkipDir
+		case filepath.Ext(path) == ".go":
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// documented adds the comments of a function or of types, with their names.
+func documented(declared ast.Decl, docs map[*ast.CommentGroup]string) {
+	switch d := declared.(type) {
+	case *ast.FuncDecl:
+		docs[d.Doc] = d.Name.Name
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			of, isType := spec.(*ast.TypeSpec)
+			switch {
+			case !isType:
+			case of.Doc != nil:
+				docs[of.Doc] = of.Name.Name
+			case len(d.Specs) == 1:
+				docs[d.Doc] = of.Name.Name
+			}
+		}
+	}
+	delete(docs, nil)
+}
