@@ -21,6 +21,9 @@ trap 'rm -f "$output"' EXIT
 signing='^Benchmark(Ratio|Gain|BatchRatio|InputsRatio)$'
 ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPClients|Log|LogRatio)$'
 
+# Rounds that take milliseconds each, by 64 clients: in BENCHTIME there are too few.
+rounds='^BenchmarkApprovals$'
+
 # fact NAME VALUE… writes one configuration line of the benchmark format.
 fact() { [ -z "${2:-}" ] || echo "$1: ${*:2}"; }
 
@@ -49,8 +52,9 @@ facts | tee >(cat >&2)
 if [ "$bench" = . ]; then
 	step 'ratios of signing' bench -bench "$signing" -benchtime 1x
 	step 'other ratios and runs of fixed length' bench -bench "$ratios" -benchtime 1x
+	step 'rounds of votes' bench -bench "$rounds" -benchtime 640x
 	step 'one core and two' bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime"
-	step 'absolutes' bench -bench . -skip "$signing|$ratios|^BenchmarkParallel\$" -benchtime "$benchtime"
+	step 'absolutes' bench -bench . -skip "$signing|$ratios|$rounds|^BenchmarkParallel\$" -benchtime "$benchtime"
 else
 	step "$bench" bench -bench "$bench" -benchtime "$benchtime"
 fi
