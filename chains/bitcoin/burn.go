@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/btcsuite/btcd/btcec/v2"
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
 // maxScript is the longest script that is run, in bytes (consensus). Tapscript
@@ -34,7 +34,7 @@ func fateOf(script []byte) (fate, string) {
 		}
 		return spendable, ""
 	case p2tr:
-		if _, err := schnorr.ParsePubKey(script[2:]); err != nil {
+		if !secp256k1.OnCurve([32]byte(script[2:])) {
 			return burned, "its output key is not a point of the curve"
 		}
 		return spendable, ""

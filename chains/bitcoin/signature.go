@@ -6,10 +6,10 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
 const fieldPartialSig = "PSBT_IN_PARTIAL_SIG"
@@ -153,12 +153,10 @@ func (t *transaction) checkTapSig(in *input, key, leafHash, signature []byte) er
 	if err != nil {
 		return err
 	}
-	point, err := schnorr.ParsePubKey(key)
-	if err != nil {
+	if !secp256k1.OnCurve([32]byte(key)) {
 		return fmt.Errorf("%x is not the x coordinate of a point of the curve", key)
 	}
-	parsed, err := schnorr.ParseSignature(signature[:64])
-	if err != nil || !parsed.Verify(digest[:], point) {
+	if !secp256k1.VerifySchnorr([32]byte(key), digest, [64]byte(signature)) {
 		return fmt.Errorf("the signature does not verify under key %x", key)
 	}
 	return nil

@@ -5,6 +5,7 @@
 //	SignSchnorr    BIP-340 with auxiliary data of zeros, in every build
 //	SignECDSA      RFC 6979, low s: where go-ethereum's libsecp256k1 is not linked
 //	VerifySchnorr  BIP-340: libsecp256k1 with cgo, secp256k1-voi without
+//	OnCurve        whether an x-only key is one, by secp256k1-voi
 //	OutputKey      BIP-341's tweak of a public key, remembered
 //
 // The schemes are composed here of the library's points and scalars, because its

@@ -5,12 +5,19 @@ import (
 
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/txscript/v2"
+	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
 // Output is the key in a P2TR output, and the parity of its point's y.
 type Output struct {
 	X   [32]byte
 	Odd bool
+}
+
+// OnCurve reports whether an x-only public key is the x of a point (BIP-340's lift_x).
+func OnCurve(x [32]byte) bool {
+	_, err := voi.NewIdentityPoint().SetCompressedBytes(append([]byte{2}, x[:]...))
+	return err == nil
 }
 
 // OutputKey returns the output key of an internal key with a merkle root of 32

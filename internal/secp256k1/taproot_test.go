@@ -1,6 +1,43 @@
 package secp256k1
 
-import "testing"
+import (
+	"math/big"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+)
+
+// TestOnCurve compares with btcec: digests, of which half are on the curve, and the
+// ends of the field and of the group.
+func TestOnCurve(t *testing.T) {
+	on := 0
+	compare := func(x [32]byte) {
+		_, err := schnorr.ParsePubKey(x[:])
+		if OnCurve(x) != (err == nil) {
+			t.Errorf("%x: %v, btcec %v", x, OnCurve(x), err)
+		}
+		if err == nil {
+			on++
+		}
+	}
+	for i := range 1000 {
+		_, x := draw(i)
+		compare(x)
+	}
+	if on < 400 || on > 600 {
+		t.Errorf("%d of 1,000 are on the curve", on)
+	}
+	curve := btcec.S256().CurveParams
+	for _, end := range []*big.Int{new(big.Int), curve.P, curve.N, new(big.Int).Lsh(big.NewInt(1), 256)} {
+		for off := range int64(512) {
+			at := new(big.Int).Add(end, big.NewInt(off-256))
+			if at.Sign() >= 0 && at.BitLen() <= 256 {
+				compare([32]byte(at.FillBytes(make([]byte, 32))))
+			}
+		}
+	}
+}
 
 // TestOutputsAreBounded: what is remembered is right, and not more than the bound.
 func TestOutputsAreBounded(t *testing.T) {
