@@ -55,3 +55,19 @@ type Directory interface {
 	// returned as well: the verification of a stamp checks that.
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
 }
+
+// organizationOf looks up the organization of a call without a stamp; nil if
+// there is no directory, or if it does not know the organization.
+func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*Organization, error) {
+	if e.config.Directory == nil {
+		return nil, nil
+	}
+	organization, err := e.config.Directory.Organization(ctx, organizationID)
+	switch {
+	case errors.Is(err, ErrOrganizationNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, refuseDirectory(err)
+	}
+	return organization, nil
+}

@@ -153,3 +153,15 @@ func (e *Engine) refusePolicy(err error) error {
 	}
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the policy could not decide: try again")
 }
+
+// maxQuoted is how many bytes of a caller's text an error repeats.
+const maxQuoted = 100
+
+// shorten cuts a caller's text for an error: a request may be megabytes long,
+// and its error need not be.
+func shorten(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return text[:maxQuoted] + "…"
+}

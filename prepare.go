@@ -221,15 +221,3 @@ func (e *Engine) findWallet(ctx context.Context, finder keystore.WalletFinder, o
 	}
 	return e.findAll(ctx, organizationID, locators)
 }
-
-// maxQuoted is how many bytes of a caller's text an error repeats.
-const maxQuoted = 100
-
-// shorten cuts a caller's text for an error: a request may be megabytes long,
-// and its error need not be.
-func shorten(text string) string {
-	if len(text) <= maxQuoted {
-		return text
-	}
-	return text[:maxQuoted] + "…"
-}
