@@ -2,8 +2,8 @@ package secp256k1
 
 import "testing"
 
-// FuzzVerifySchnorr compares the verifications with btcec's, over whatever key,
-// digest and signature.
+// FuzzVerifySchnorr compares the verifications, and whether the key is on the curve,
+// with btcec's, over whatever key, digest and signature.
 func FuzzVerifySchnorr(f *testing.F) {
 	secret, digest := draw(7)
 	point, err := PublicKey(secret[:])
@@ -19,6 +19,7 @@ func FuzzVerifySchnorr(f *testing.F) {
 		if len(x) != 32 || len(digest) != 32 || len(signature) != 64 {
 			return
 		}
+		checkOnCurve(t, [32]byte(x))
 		checkVerified(t, [32]byte(x), [32]byte(digest), [64]byte(signature))
 	})
 }

@@ -13,11 +13,8 @@ import (
 func TestOnCurve(t *testing.T) {
 	on := 0
 	compare := func(x [32]byte) {
-		_, err := schnorr.ParsePubKey(x[:])
-		if OnCurve(x) != (err == nil) {
-			t.Errorf("%x: %v, btcec %v", x, OnCurve(x), err)
-		}
-		if err == nil {
+		checkOnCurve(t, x)
+		if OnCurve(x) {
 			on++
 		}
 	}
@@ -36,6 +33,14 @@ func TestOnCurve(t *testing.T) {
 				compare([32]byte(at.FillBytes(make([]byte, 32))))
 			}
 		}
+	}
+}
+
+// checkOnCurve compares with btcec.
+func checkOnCurve(t *testing.T, x [32]byte) {
+	t.Helper()
+	if _, err := schnorr.ParsePubKey(x[:]); OnCurve(x) != (err == nil) {
+		t.Errorf("%x: on the curve: %v, btcec: %v", x, OnCurve(x), err)
 	}
 }
 
