@@ -184,7 +184,7 @@ mutants:
 	go build -C tools -o ../$(MUTANTS) ./mutants
 	$(MUTANTS) $$(go list ./chains/... | grep -v 'test$$')
 	$(MUTANTS) -with .,./httpapi ./internal/strictjson ./activity ./stamp
-	$(MUTANTS) -with .,./httpapi ./otp/... ./store ./store/memory ./store/bolt ./store/internal/leases
+	$(MUTANTS) -with .,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
 	$(MUTANTS) ./store/postgres
 	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
 	$(MUTANTS) ./policy

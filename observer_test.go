@@ -44,7 +44,7 @@ func TestLogSaysWhichCode(t *testing.T) {
 		{"00000000-0000-4000-8000-000000000000", code, "", "otp: no code of this id"},
 		{id, "000000000", "", "otp: wrong code"},
 		{id, code, "", ""},
-		{id, code, `,"expirationSeconds":"60"`, "otp: code used already"},
+		{id, code, `,"expirationSeconds":"60"`, "otp: code already used"},
 	} {
 		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, test.id, test.code, test.more)))
 		if line := lastLine(t, &log); line.Cause != test.cause || (err == nil) != (test.cause == "") {

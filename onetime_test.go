@@ -179,7 +179,7 @@ func TestSendLimit(t *testing.T) {
 		f.Clock.Advance(time.Second)
 	}
 	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, toUser)))
-	if refused := refusal(t, err, activity.ReasonMaxOTPInitiated, "come back in"); refused.RetryAfter != 177*time.Second {
+	if refused := refusal(t, err, activity.ReasonMaxOTPInitiated, "retry in"); refused.RetryAfter != 177*time.Second {
 		t.Errorf("come back after %v", refused.RetryAfter)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -116,15 +117,15 @@ func digitsOf(text string) string {
 // FuzzOTPMeter reads what a store may have kept. What is accepted is the
 // encoding of what was read.
 func FuzzOTPMeter(f *testing.F) {
-	full := otp.Meter{
-		Sent: []otp.Event{{At: 1, By: 2, N: 3}}, Tried: []otp.Event{{At: 4, By: 5, N: 6}},
-		Live:  []otp.LiveCode{{ID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", By: 7, ExpiresAt: 8}},
+	full := otpledger.Meter{
+		Sent: []otpledger.Event{{At: 1, By: 2, N: 3}}, Tried: []otpledger.Event{{At: 4, By: 5, N: 6}},
+		Live:  []otpledger.LiveCode{{ID: "0fcd14f5-dae7-4331-82ca-ebaddd849534", By: 7, ExpiresAt: 8}},
 		Until: 9,
 	}
 	f.Add(full.Append(nil))
-	f.Add((&otp.Meter{}).Append(nil))
+	f.Add((&otpledger.Meter{}).Append(nil))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		meter, err := otp.ParseMeter(raw)
+		meter, err := otpledger.ParseMeter(raw)
 		if err != nil || len(raw) == 0 {
 			return
 		}
@@ -132,7 +133,7 @@ func FuzzOTPMeter(f *testing.F) {
 		if !bytes.Equal(raw, again) {
 			t.Fatalf("%x was read as %x", raw, again)
 		}
-		other, err := otp.ParseMeter(again)
+		other, err := otpledger.ParseMeter(again)
 		if err != nil || !cmp.Equal(meter, other) {
 			t.Fatalf("%v\n%s", err, cmp.Diff(meter, other))
 		}

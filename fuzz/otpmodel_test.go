@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -20,7 +21,7 @@ type otpModel struct {
 type otpModelCode struct {
 	id, typed     string
 	user, contact string
-	state         otp.State
+	state         otpledger.State
 	expires       time.Time
 	tries         int
 }
@@ -93,14 +94,14 @@ func (m *otpModel) issued(code *otpModelCode, now time.Time) {
 func (m *otpModel) makeRoom(now time.Time, counts, preferred func(*otpModelCode) bool) {
 	var live []*otpModelCode
 	for _, code := range m.codes {
-		if code.state == otp.StateLive && now.Before(code.expires) && counts(code) {
+		if code.state == otpledger.StateLive && now.Before(code.expires) && counts(code) {
 			live = append(live, code)
 		}
 	}
 	if len(live) < m.limits.LiveCodes {
 		return
 	}
-	live[max(0, slices.IndexFunc(live, preferred))].state = otp.StateDead
+	live[max(0, slices.IndexFunc(live, preferred))].state = otpledger.StateDead
 }
 
 // verified returns how the try of a code ends, and how long to wait if the
@@ -112,19 +113,19 @@ func (m *otpModel) verified(code *otpModelCode, right bool, now time.Time) (wait
 		}
 	}
 	switch {
-	case code.state == otp.StateUsed:
+	case code.state == otpledger.StateUsed:
 		return 0, otp.ErrUsed
-	case code.state == otp.StateDead:
+	case code.state == otpledger.StateDead:
 		return 0, otp.ErrDead
 	case !now.Before(code.expires):
 		return 0, otp.ErrExpired
 	case right:
-		code.state = otp.StateUsed
+		code.state = otpledger.StateUsed
 		return 0, nil
 	}
 	m.wrong = append(m.wrong, otpEvent{now, code.user, code.contact})
 	if code.tries++; code.tries == m.limits.TriesPerCode {
-		code.state = otp.StateDead
+		code.state = otpledger.StateDead
 	}
 	return 0, otp.ErrWrong
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/tape"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
@@ -84,7 +85,7 @@ func (p *otpPlayer) issue() {
 	seconds, length, alphanumeric := 1+p.tape.Intn(60), otp.MinLength+p.tape.Intn(4), p.tape.Bool()
 	code := &otpModelCode{
 		user: tape.Pick(p.tape, "ann", "bob"), contact: tape.Pick(p.tape, "+4915112345678", "+4915187654321"),
-		state: otp.StateLive, expires: p.now.Add(time.Duration(seconds) * time.Second),
+		state: otpledger.StateLive, expires: p.now.Add(time.Duration(seconds) * time.Second),
 	}
 	p.fails = p.tape.OneIn(4)
 	id, err := p.service.Issue(p.t.Context(), "org", "App", otp.Request{
@@ -99,7 +100,7 @@ func (p *otpPlayer) issue() {
 	case p.fails:
 		p.is(err, otp.ErrDelivery)
 		p.model.failed = append(p.model.failed, otpEvent{p.now, code.user, code.contact})
-		code.state = otp.StateDead
+		code.state = otpledger.StateDead
 	default:
 		p.is(err, nil)
 		p.model.issued(code, p.now)
@@ -139,7 +140,7 @@ func (p *otpPlayer) verify() {
 	case organization != "org":
 		p.is(err, otp.ErrUnknown)
 		return
-	case p.now.After(code.expires.Add(otp.Grace)): // the store may have forgotten it
+	case p.now.After(code.expires.Add(otpledger.Grace)): // the store may have forgotten it
 		p.is(err, otp.ErrInvalidCode)
 		return
 	}

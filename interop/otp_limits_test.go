@@ -94,7 +94,7 @@ func testOTPSends(t *testing.T, c *clients) {
 			expectRefusal(t, what, got, 8, "at most 3 in 3m0s")
 			served.fixture.Clock.Advance(otp.DefaultSendsWindow - time.Second)
 			got, _ = served.init(t, client, changes)
-			expectRefusal(t, what+", a second early", got, 8, "come back in 1 s")
+			expectRefusal(t, what+", a second early", got, 8, "retry in 1 s")
 			served.fixture.Clock.Advance(time.Second)
 			got, _ = served.init(t, client, changes)
 			expectSuccess(t, what+", in time", got)
@@ -173,7 +173,7 @@ func testOTPTokens(t *testing.T, c *clients) {
 	served := c.serveOTP(t, new(enginetest.Outbox))
 	for _, client := range otpVerifiers {
 		id, code := served.send(t, client, map[string]any{"contact": "Ann@Example.com"})
-		for seconds, text := range map[string]string{"0": "out of bounds", "86401": "out of bounds", "1e3": "decimal string"} {
+		for seconds, text := range map[string]string{"0": "out of range", "86401": "out of range", "1e3": "decimal string"} {
 			got, _ := served.verifyAt(t, client, served.tick(), map[string]any{"otpId": id, "otpCode": code, "expirationSeconds": seconds})
 			expectRefusal(t, "token of "+seconds+" s by "+client, got, 3, text)
 		}

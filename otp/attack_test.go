@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// TestSpellingsOfOneContact: full stops that IDNA takes for one do not make a
-// contact another one to the limits, nor stay in what is sent to.
-func TestSpellingsOfOneContact(t *testing.T) {
+// TestContactFullStops checks that a trailing full stop, in any of the forms that
+// IDNA maps to one, does not evade the limits of a contact.
+func TestContactFullStops(t *testing.T) {
 	service, box := newService(t, func(c *otp.Config) { c.Limits = otp.Limits{} })
 	sends := 0
 	for _, dot := range []string{"", "\u3002", "\uff0e", "\uff61"} {
@@ -21,7 +21,7 @@ func TestSpellingsOfOneContact(t *testing.T) {
 		if err == nil {
 			sends++
 			if to := box.last().To; to != "ann@example.com" {
-				t.Errorf("%q is sent to %q", "ann@example.com"+dot, to)
+				t.Errorf("%q: sent to %q", "ann@example.com"+dot, to)
 			}
 		} else if !errors.Is(err, otp.ErrLimit) {
 			t.Errorf("%q: %v", dot, err)
@@ -37,9 +37,9 @@ func TestSpellingsOfOneContact(t *testing.T) {
 	}
 }
 
-// TestLongAddressesAreNotRead: 60 kB of a domain take as little memory as one
-// that is merely too long, since IDNA, which is quadratic, never sees them.
-func TestLongAddressesAreNotRead(t *testing.T) {
+// TestLongAddressesRefusedEarly checks that a domain of 60 kB does not reach IDNA,
+// whose cost is quadratic.
+func TestLongAddressesRefusedEarly(t *testing.T) {
 	service, _ := newService(t, nil)
 	var domain strings.Builder
 	for i := range 20_000 {
@@ -62,7 +62,7 @@ func TestLongAddressesAreNotRead(t *testing.T) {
 	}
 }
 
-// TestEncodedWords: what a mail reader would decode is in no header.
+// TestEncodedWords checks that no header contains what a mail client would decode.
 func TestEncodedWords(t *testing.T) {
 	service, _ := newService(t, func(c *otp.Config) {
 		c.Templates = map[string]otp.Template{"mine": {Subject: "={{.a}}", Text: "{{.OtpCode}}"}}
@@ -82,10 +82,10 @@ func TestEncodedWords(t *testing.T) {
 	}
 }
 
-// TestTheSameErrorEveryTime: of two faults always the same one is named.
-func TestTheSameErrorEveryTime(t *testing.T) {
+// TestErrorsDeterministic checks that of two faults always the same one is reported.
+func TestErrorsDeterministic(t *testing.T) {
 	service, _ := newService(t, nil)
-	for name, ask := range map[string]func() error{
+	for name, call := range map[string]func() error{
 		"names": func() error {
 			_, err := service.Prepare(org, orgName, email(func(r *otp.Request) { r.AppName, r.SendFromEmailSenderName = "\n", "\n" }))
 			return err
@@ -103,13 +103,13 @@ func TestTheSameErrorEveryTime(t *testing.T) {
 			return err
 		},
 	} {
-		first := ask()
+		first := call()
 		if first == nil {
-			t.Fatalf("%s: not refused", name)
+			t.Fatalf("%s: accepted", name)
 		}
 		for range 200 {
-			if err := ask(); err.Error() != first.Error() {
-				t.Fatalf("%s: %v, and then %v", name, first, err)
+			if err := call(); err.Error() != first.Error() {
+				t.Fatalf("%s: %v, then %v", name, first, err)
 			}
 		}
 	}

@@ -5,38 +5,40 @@ import (
 	"crypto/sha256"
 	"errors"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/store"
 )
 
-// attempt tries a code: it counts, then it compares.
+// attempt tries a code: it counts the try, then compares.
 //
-// Whatever the code is, known or not, live or not, right or wrong, it asks the
-// ledger for the same things in the same order and compares one hash, so that
-// the time it takes tells nothing.
+// Whether the code is unknown, dead, wrong or right, attempt accesses the ledger in
+// the same order and compares one hash, so that its timing reveals nothing.
 type attempt struct {
 	limits  Limits
 	id      string
-	nobody  [2]MeterKey // stand in for the meters of a code that is unknown
+	decoys  [2]otpledger.MeterKey // the meters that stand in for those of an unknown code
 	hash    [sha256.Size]byte
-	by      Fingerprint
+	by      store.Fingerprint
 	now     time.Time
-	matched *Code // the answer: the code, if it was right
+	matched *otpledger.Code // the result: the code, if it was right
 }
 
-// Apply implements Change. It refuses with a *CodeError or a *LimitError.
-func (a *attempt) Apply(ledger Ledger) (refusal, err error) {
+// apply refuses with a *CodeError or a *LimitError.
+func (a *attempt) apply(ledger otpledger.Ledger) (refusal, err error) {
 	a.matched = nil
-	known, err := ledger.Code(a.id)
+	stored, err := ledger.Code(a.id)
 	if errors.Is(err, ErrUnknown) {
-		known, err = Code{User: a.nobody[0], To: a.nobody[1]}, nil
+		stored, err = otpledger.Code{User: a.decoys[0], To: a.decoys[1]}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	keys, _, err := lockPair(ledger, known.User, known.To)
+	meters, err := lockPair(ledger, stored.User, stored.To)
 	if err != nil {
 		return nil, err
 	}
-	if refusal := a.checkLimits(&keys); refusal != nil {
+	if refusal := a.checkLimits(&meters); refusal != nil {
 		return refusal, nil
 	}
 	code, try, err := ledger.Try(a.id, a.by, a.limits.TriesPerCode, a.now)
@@ -45,7 +47,7 @@ func (a *attempt) Apply(ledger Ledger) (refusal, err error) {
 	}
 	equal := hmac.Equal(code.Hash[:], a.hash[:])
 	refusal = a.judge(&code, try, equal)
-	if err := a.count(ledger, &keys, &code, refusal != nil && try == TryCounted); err != nil {
+	if err := a.count(ledger, &meters, &code, refusal != nil && try == otpledger.TryCounted); err != nil {
 		return nil, err
 	}
 	if refusal == nil {
@@ -54,47 +56,48 @@ func (a *attempt) Apply(ledger Ledger) (refusal, err error) {
 	return refusal, nil
 }
 
-func (a *attempt) checkLimits(keys *pair) error {
-	if err := keys.check(LimitHourlyTries, a.limits.HourlyTries, tried, a.now); err != nil {
+func (a *attempt) checkLimits(meters *pair) error {
+	if err := meters.check(LimitHourlyTries, a.limits.HourlyTries, tried, a.now); err != nil {
 		return err
 	}
-	return keys.check(LimitDailyTries, a.limits.DailyTries, tried, a.now)
+	return meters.check(LimitDailyTries, a.limits.DailyTries, tried, a.now)
 }
 
-// judge says why a code is refused, or nil.
-func (a *attempt) judge(code *Code, try Try, equal bool) error {
+// judge returns why the code is refused, or nil.
+func (a *attempt) judge(code *otpledger.Code, try otpledger.Try, equal bool) error {
 	switch {
-	case try != TryRefused && equal:
+	case try != otpledger.TryRefused && equal:
 		return nil
-	case try != TryRefused:
+	case try != otpledger.TryRefused:
 		return &CodeError{Why: ErrWrong}
-	case code.State == StateUsed:
+	case code.State == otpledger.StateUsed:
 		return &CodeError{Why: ErrUsed}
-	case code.State == StateLive && !a.now.Before(code.ExpiresAt):
+	case code.State == otpledger.StateLive && !a.now.Before(code.ExpiresAt):
 		return &CodeError{Why: ErrExpired}
-	case code.State == StateLive || code.State == StateDead:
+	case code.State == otpledger.StateLive || code.State == otpledger.StateDead:
 		return &CodeError{Why: ErrDead}
 	}
 	return &CodeError{Why: ErrUnknown}
 }
 
-// count writes the meters, with one wrong try more or as they were.
-func (a *attempt) count(ledger Ledger, keys *pair, code *Code, wrong bool) error {
+// count writes the meters: with one more wrong try, or unchanged.
+func (a *attempt) count(ledger otpledger.Ledger, meters *pair, code *otpledger.Code, wrong bool) error {
 	if wrong {
-		by := code.User.tag()
-		keys.user.count(&keys.user.Tried, a.keepTries(), a.now, by)
-		keys.to.count(&keys.to.Tried, a.keepTries(), a.now, by)
+		by, rate := code.User.Tag(), a.longerRate()
+		rate.count(&meters.user, &meters.user.Tried, a.now, by)
+		rate.count(&meters.to, &meters.to.Tried, a.now, by)
 		if len(code.Tried) >= a.limits.TriesPerCode {
-			if _, err := ledger.Move(code.ID, StateLive, StateDead); err != nil {
+			if _, err := ledger.Move(code.ID, otpledger.StateLive, otpledger.StateDead); err != nil {
 				return err
 			}
 		}
 	}
-	return keys.save(ledger)
+	return meters.save(ledger)
 }
 
-// keepTries is the rate with the longer window, so that neither misses a try.
-func (a *attempt) keepTries() Rate {
+// longerRate returns the rate with the longer window: tries that are kept for it
+// are kept for the other one too.
+func (a *attempt) longerRate() Rate {
 	if a.limits.HourlyTries.Window > a.limits.DailyTries.Window {
 		return a.limits.HourlyTries
 	}
@@ -106,10 +109,9 @@ type consume struct {
 	id string
 }
 
-// Apply implements Change. It refuses with a *CodeError if another request was
-// faster.
-func (c *consume) Apply(ledger Ledger) (refusal, err error) {
-	moved, err := ledger.Move(c.id, StateLive, StateUsed)
+// apply refuses with a *CodeError if the code is no longer live.
+func (c *consume) apply(ledger otpledger.Ledger) (refusal, err error) {
+	moved, err := ledger.Move(c.id, otpledger.StateLive, otpledger.StateUsed)
 	if err != nil {
 		return nil, err
 	}

@@ -8,24 +8,24 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Bounds of an e-mail address, in bytes (RFC 5321, section 4.5.3.1).
+// The longest e-mail address and local part, in bytes (RFC 5321, section 4.5.3.1).
 const (
 	maxAddress   = 254
 	maxLocalPart = 64
 )
 
-// e164 is a phone number as ITU-T E.164 writes it: a plus sign and at most 15
-// digits, the first of which is not 0. The shortest in use have 7.
+// e164 matches a phone number in the form of ITU-T E.164: a plus sign and at most 15
+// digits, the first of which is not 0. The shortest numbers in use have 7.
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// canonicalContact returns a contact in the form in which messages are sent to
-// it, and in the form in which it is counted: there the case of the local part
-// does not matter either, since hardly a mail server tells Ann from ann.
+// canonicalContact returns the form of a contact that messages are sent to, and the
+// form by which limits count it. The latter also ignores the case of the local part,
+// since hardly any mail server distinguishes Ann from ann.
 func canonicalContact(kind Type, contact string) (canonical, counted string, err error) {
 	if kind == TypeSMS {
 		if !e164.MatchString(contact) {
 			return "", "", &ParameterError{Parameter: "contact", Kind: ErrPhone,
-				Rule: "not a phone number in E.164: a plus sign, the country code and the number, 7 to 15 digits in all, such as +4915112345678"}
+				Rule: "not an E.164 phone number: expected a plus sign, the country code and the number, 7 to 15 digits in total, such as +4915112345678"}
 		}
 		return contact, contact, nil
 	}
@@ -36,32 +36,30 @@ func canonicalContact(kind Type, contact string) (canonical, counted string, err
 	return canonical, strings.ToLower(canonical), nil
 }
 
-// canonicalEmail returns a bare address with its domain in the ASCII form of
-// IDNA, or the rule that it breaks.
+// canonicalEmail returns a bare address with its domain in the ASCII form of IDNA,
+// or the rule that the address breaks.
 func canonicalEmail(address string) (canonical, rule string) {
 	if len(address) > maxAddress {
-		return "", "not an e-mail address: it has more than 254 bytes"
+		return "", "not an e-mail address: longer than 254 bytes"
 	}
 	parsed, err := mail.ParseAddress(address)
 	if err != nil || parsed.Address != address || parsed.Name != "" {
-		return "", "not an e-mail address: one without a display name, comments or quotes is expected, such as ann@example.com"
+		return "", "not an e-mail address: expected one without display name, comments or quotes, such as ann@example.com"
 	}
-	at := strings.LastIndexByte(address, '@')
-	local, domain := address[:at], address[at+1:]
+	local, domain := address[:strings.LastIndexByte(address, '@')], domainOf(address)
 	if len(local) > maxLocalPart || !isDotAtom(local) {
-		return "", "not an e-mail address that we send to: before the @ at most 64 ASCII letters, digits and !#$%&'*+-/=?^_`{|}~. are expected"
+		return "", "unsupported e-mail address: the part before @ may have at most 64 ASCII letters, digits and !#$%&'*+-/=?^_`{|}~."
 	}
 	ascii, err := idna.Lookup.ToASCII(domain)
-	ascii = strings.TrimSuffix(ascii, ".") // behind it: IDNA knows other full stops
+	ascii = strings.TrimSuffix(ascii, ".") // only now: IDNA maps other full stops to this one
 	if err != nil || strings.HasSuffix(ascii, ".") || !strings.Contains(ascii, ".") || len(local)+1+len(ascii) > maxAddress {
-		return "", "not an e-mail address: behind the @ the name of a domain is expected, such as example.com, and at most 254 bytes in all"
+		return "", "not an e-mail address: expected a domain name after the @, such as example.com, and at most 254 bytes in total"
 	}
 	return local + "@" + ascii, ""
 }
 
-// isDotAtom tells whether a local part needs no quotes (RFC 5322, section
-// 3.2.3). The parser has already seen that it is one; what is left is what is
-// not ASCII.
+// isDotAtom reports whether a local part, which the parser has accepted, is ASCII
+// and needs no quotes (RFC 5322, section 3.2.3).
 func isDotAtom(local string) bool {
 	for _, c := range []byte(local) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),:;<>@[\]`, c) >= 0 {

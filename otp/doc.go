@@ -5,40 +5,40 @@
 //	…
 //	verified, err := service.Verify(ctx, organizationID, id, typed)
 //
-// An engine that records activities uses the steps that Issue and Verify are
-// made of ([Issue], [Verification]), so that a change rides in the store
-// transaction of its activity.
+// An engine that records activities takes the single steps ([Issue],
+// [Verification]), so that each change is part of the store transaction of its
+// activity.
 //
 // # The life of a code
 //
-//	Prepare    the request is checked; the code is drawn; nothing has happened yet
-//	Reserve    the message is counted as sent; the code is stored, pending: only its keyed hash
-//	Deliver    the sender hands the message on
-//	Activate   the code is live                     or Failed: it is dead, and counted as undelivered
-//	Attempt    a try is counted, then compared
-//	Consume    the code is used
+//	Prepare    check the request, draw the code; no side effects
+//	Reserve    count the message as sent; store the code's keyed hash, pending
+//	Deliver    hand the message to the sender
+//	Activate   make the code live              or Failed: kill it, count a failed delivery
+//	Attempt    count a try, then compare
+//	Consume    use the code up
 //
-// A message cannot be sent exactly once. A node that dies between Deliver and
-// Activate leaves a message whose code never comes alive; the node that takes over
+// A message cannot be sent exactly once. If a node dies between Deliver and
+// Activate, the code that it sent never becomes live, and the node that takes over
 // sends another one.
 //
-// # What is promised
+// # Guarantees
 //
-// Codes are uniform over their alphabet, drawn from crypto/rand. Only an
-// HMAC-SHA-256 of a code is stored, bound to its organization and its id, under
-// a secret that is not in the store. A code is compared in constant time, after
-// the try was counted, and used once, however many try at once and on however
-// many nodes. Whether a code is wrong, unknown, expired, used or dead, the store
-// is asked for the same things in the same order and the answer is the same
-// ([CodeError]). An unused code is in its message and nowhere else: no error of
-// this package shows it, and a [Message] that is printed or logged shows its id.
+// Codes are uniform over their alphabet and drawn from crypto/rand. Only an
+// HMAC-SHA-256 of a code is stored, bound to its organization and id, under a secret
+// that is not in the store. A code is compared in constant time, after the try has
+// been counted, and works once, however many requests try it concurrently and on
+// however many nodes. Wrong, unknown, expired, used and dead codes cause the same
+// accesses to the store in the same order and get the same answer ([CodeError]). An
+// unused code exists only in its message: no error of this package contains it, and
+// a [Message] that is printed or logged shows only its id.
 //
 // # Guessing
 //
-// The [Limits] bound how many wrong codes are compared: with the defaults 3 for
-// each code, and for each user 10 in an hour and 50 in a day over all codes. Of
-// a contact's 10 and 50 one user alone cannot use up the last one, which makes
-// 11 and 51 at most. So much is a day of guessing at one user's codes worth:
+// The [Limits] bound how many wrong codes are compared: by default 3 for each code,
+// and for each user and each contact 10 an hour and 50 a day over all codes. One user
+// alone cannot use up the last try of a contact, so that a contact may get 11 and 51.
+// The chance of guessing one user's code in a day:
 //
 //	length      digits                alphanumeric
 //	6           1 in 20,000           1 in 21 million
@@ -46,6 +46,6 @@
 //	8           1 in 2 million        1 in 22 billion
 //	9           1 in 20 million       1 in 700 billion
 //
-// Digits are for text messages to people who type with their thumbs; take 8 or 9
-// of them where what is behind the code is worth a year of guessing.
+// Digits are for text messages, typed on phones. Use 8 or 9 of them if the account
+// behind the code is worth a year of guessing.
 package otp

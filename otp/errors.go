@@ -4,50 +4,51 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/otpledger"
 )
 
-// Errors for errors.Is. A caller from outside is told of the first four; the
-// others say in a log which of the ways a code can be invalid it was.
+// Errors for errors.Is. ErrWrong, ErrUnknown, ErrExpired, ErrDead and ErrUsed say why
+// a code is invalid: they are for logs and must not reach a client.
 var (
-	// ErrInvalidCode: the code is wrong, dead, expired, used or unknown. Who
-	// asks from outside is not told which.
+	// ErrInvalidCode: the code is wrong, unknown, expired, dead or used.
 	ErrInvalidCode = errors.New("otp: the one-time password is not valid: request a new one")
 
-	// ErrLimit: a limit is used up; the error is a *LimitError.
-	ErrLimit = errors.New("otp: limit used up")
+	// ErrLimit: a limit is exhausted; the error is a *LimitError.
+	ErrLimit = errors.New("otp: limit exhausted")
 
-	// ErrDelivery: the message could not be delivered. No code is alive.
+	// ErrDelivery: the message could not be delivered. Its code is dead.
 	ErrDelivery = errors.New("otp: the message could not be delivered")
 
 	// ErrParameter: a parameter breaks its rule; the error is a
-	// *ParameterError. ErrEmail and ErrPhone are the same for a contact.
+	// *ParameterError. For a contact it wraps ErrEmail or ErrPhone instead.
 	ErrParameter = errors.New("otp: parameter not allowed")
 	ErrEmail     = errors.New("otp: not an e-mail address")
 	ErrPhone     = errors.New("otp: not a phone number")
 
 	ErrWrong   = errors.New("otp: wrong code")
-	ErrUnknown = errors.New("otp: no code of this id")
+	ErrUnknown = otpledger.ErrUnknown
 	ErrExpired = errors.New("otp: code expired")
-	ErrDead    = errors.New("otp: code dead: tried too often, or too many newer ones")
-	ErrUsed    = errors.New("otp: code used already")
+	ErrDead    = errors.New("otp: code dead: tried too often, or replaced by newer ones")
+	ErrUsed    = errors.New("otp: code already used")
 )
 
-// CodeError is a code that was refused. Its text is always that of
-// ErrInvalidCode; what it wraps says why, and is for the log only.
+// CodeError means that a code was refused. Its text is always that of
+// ErrInvalidCode; Why is for logs only.
 type CodeError struct {
 	Why error // ErrWrong, ErrUnknown, ErrExpired, ErrDead or ErrUsed
 }
 
-// Error returns the one text that all refused codes share.
+// Error returns the text that all refused codes share.
 func (*CodeError) Error() string { return ErrInvalidCode.Error() }
 
-// Unwrap returns ErrInvalidCode and why.
+// Unwrap returns ErrInvalidCode and Why.
 func (e *CodeError) Unwrap() []error { return []error{ErrInvalidCode, e.Why} }
 
 // LimitName names one of the [Limits].
 type LimitName string
 
-// The limits that an error can name.
+// The limits that a LimitError can name.
 const (
 	LimitSends                LimitName = "sends per user or contact"
 	LimitOrganizationSends    LimitName = "sends per organization"
@@ -57,19 +58,19 @@ const (
 	LimitDailyTries           LimitName = "tries per day"
 )
 
-// LimitError says which limit is used up, and when to come back.
+// LimitError says which limit is exhausted, and when to retry.
 type LimitError struct {
 	Limit      LimitName
 	Rate       Rate
-	RetryAfter time.Duration // until one more is allowed; more than zero
+	RetryAfter time.Duration // until one more is allowed; positive
 }
 
-// Error names the limit and when to come back, in seconds rounded up.
+// Error names the limit and when to retry, in seconds rounded up.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("otp: %s: at most %d in %v; come back in %d s", e.Limit, e.Rate.Count, e.Rate.Window, e.RetryAfterSeconds())
+	return fmt.Sprintf("otp: %s: at most %d in %v; retry in %d s", e.Limit, e.Rate.Count, e.Rate.Window, e.RetryAfterSeconds())
 }
 
-// RetryAfterSeconds is RetryAfter in whole seconds, rounded up.
+// RetryAfterSeconds returns RetryAfter in whole seconds, rounded up.
 func (e *LimitError) RetryAfterSeconds() int64 {
 	return int64((e.RetryAfter + time.Second - 1) / time.Second)
 }
@@ -77,17 +78,17 @@ func (e *LimitError) RetryAfterSeconds() int64 {
 // Unwrap returns ErrLimit.
 func (*LimitError) Unwrap() error { return ErrLimit }
 
-// ParameterError is a parameter of a request that breaks its rule.
+// ParameterError names a parameter of a request that breaks its rule.
 type ParameterError struct {
 	Parameter string // as the API names it, such as "emailCustomization.logoUrl"
-	Rule      string // what it breaks, and what would be right
+	Rule      string // what is wrong and what is expected
 	Kind      error  // ErrParameter, ErrEmail or ErrPhone
 }
 
 // Error names the parameter and its rule.
 func (e *ParameterError) Error() string { return e.Parameter + ": " + e.Rule }
 
-// Unwrap returns the kind.
+// Unwrap returns Kind.
 func (e *ParameterError) Unwrap() error { return e.Kind }
 
 func badParameter(parameter, format string, args ...any) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// mailbox stands for what delivers messages: a Sender is all that it takes.
+// mailbox is a Sender that keeps the last message.
 type mailbox struct{ text string }
 
 func (m *mailbox) Send(_ context.Context, message otp.Message) error {

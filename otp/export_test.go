@@ -1,4 +1,4 @@
 package otp
 
 // CodeOf lets tests see the code of an issue.
-func CodeOf(issue *Issue) string { return issue.set.variables[VariableCode] }
+func CodeOf(issue *Issue) string { return issue.set.variables[variableCode] }

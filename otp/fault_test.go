@@ -13,10 +13,10 @@ import (
 
 var errFault = errors.New("the disk is on fire")
 
-// fuse fails the n-th step that it is asked for, once it is armed.
+// fuse fails one step.
 type fuse struct {
-	left  int // steps until it blows; below 0 it never does
-	steps int // that were asked for
+	left  int // steps until it blows; negative: never
+	steps int // taken so far
 }
 
 func (f *fuse) step() error {
@@ -27,7 +27,7 @@ func (f *fuse) step() error {
 	return nil
 }
 
-// faultyStore is a store whose ledger fails at a step.
+// faultyStore is a store whose ledger fails when the fuse blows.
 type faultyStore struct {
 	otp.Store
 	fuse *fuse
@@ -72,7 +72,7 @@ func (l faultyLedger) Write(key store.Key, entry store.Entry) error {
 	return l.Ledger.Write(key, entry)
 }
 
-// faultySecret is a secret that cannot be read at a step.
+// faultySecret is a secret that cannot be read when the fuse blows.
 type faultySecret struct {
 	secret
 	fuse *fuse
@@ -85,10 +85,10 @@ func (s faultySecret) Reveal(use func([]byte) error) error {
 	return s.secret.Reveal(use)
 }
 
-// TestEveryFaultIsTold: whichever step of the store fails, and whichever time
-// the secret cannot be read, the caller is told: no code counts as sent, tried
-// or right without having been written down.
-func TestEveryFaultIsTold(t *testing.T) {
+// TestFaults fails each access to the store and the secret in turn, and checks that
+// the caller gets the error: no code counts as sent, tried or correct unless that was
+// stored.
+func TestFaults(t *testing.T) {
 	for name, scenario := range map[string]func(g *game, arm func()) error{
 		"issue": func(g *game, arm func()) error {
 			arm()
@@ -132,47 +132,46 @@ func TestEveryFaultIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			steps := withFuse(t, -1, scenario)
 			if steps < 4 {
-				t.Fatalf("%d steps, at least 4 were expected", steps)
+				t.Fatalf("%d steps, want at least 4", steps)
 			}
-			for at := range steps {
-				t.Run(fmt.Sprint(at+1), func(t *testing.T) { withFuse(t, at+1, scenario) })
+			for step := range steps {
+				t.Run(fmt.Sprint(step+1), func(t *testing.T) { withFuse(t, step+1, scenario) })
 			}
 		})
 	}
 }
 
-// withFuse plays a scenario with a fuse that blows at a step, or never, and
-// returns how many steps there were from when it was armed.
-func withFuse(t *testing.T, at int, scenario func(g *game, arm func()) error) int {
-	blows := &fuse{left: -1}
+// withFuse plays a scenario with a fuse that blows the given number of steps after it
+// was armed, or never, and returns how many steps were taken since then.
+func withFuse(t *testing.T, step int, scenario func(g *game, arm func()) error) int {
+	blown := &fuse{left: -1}
 	service, box := newService(t, func(c *otp.Config) {
-		c.Store = faultyStore{memory.New(0), blows}
-		c.Secret = faultySecret{c.Secret.(secret), blows}
+		c.Store = faultyStore{memory.New(0), blown}
+		c.Secret = faultySecret{c.Secret.(secret), blown}
 		c.Limits = otp.Limits{LiveCodes: 1, TriesPerCode: 2}
 	})
-	err := scenario(&game{t, service, box}, func() { *blows = fuse{left: at} })
-	if at > 0 && !errors.Is(err, errFault) {
+	err := scenario(&game{t, service, box}, func() { *blown = fuse{left: step} })
+	if step > 0 && !errors.Is(err, errFault) {
 		t.Errorf("error %v, want the fault", err)
 	}
-	return blows.steps
+	return blown.steps
 }
 
-// TestNotVerified: who has not tried a code, or tried a wrong one, proves
-// nothing and uses nothing up.
-func TestNotVerified(t *testing.T) {
+// TestConsumeBeforeAttempt checks that a verification that has not tried its code
+// proves nothing and uses nothing up.
+func TestConsumeBeforeAttempt(t *testing.T) {
 	service, box := newService(t, nil)
 	g := &game{t, service, box}
 	id, code := g.mustIssue("user", phone)
-	verification, err := service.PrepareVerification(org, id, code, otp.Fingerprint{})
+	verification, err := service.PrepareVerification(org, id, code, store.Fingerprint{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if verified, err := verification.Verified(); err == nil || verified != (otp.Verified{}) {
-		t.Errorf("%+v is verified before it was tried", verified)
+		t.Errorf("before the attempt: verified %+v", verified)
 	}
-	kept := memory.New(0)
-	if err := kept.Change(t.Context(), org, verification.Consume()); !errors.Is(err, otp.ErrUsed) {
-		t.Errorf("consumed before it was tried: %v", err)
+	if err := memory.New(0).Change(t.Context(), org, verification.Consume()); !errors.Is(err, otp.ErrUsed) {
+		t.Errorf("consumed before the attempt: %v", err)
 	}
 	g.expect(g.verify(id, code), nil)
 }

@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// Bounds of a code's length.
+// Bounds and default of a code's length.
 const (
 	MinLength     = 6
 	MaxLength     = 9
 	DefaultLength = 9
 )
 
-// Alphabets of codes. The alphanumeric one is Crockford's base 32, which has no
-// I, L, O and U.
+// The alphabets of codes. The alphanumeric one is Crockford's base 32, without I, L,
+// O and U.
 const (
 	digits    = "0123456789"
 	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
-// generate draws a code from random bytes, every code as likely as every other:
-// bytes that would make the first symbols of the alphabet likelier are drawn
-// again.
+// generate draws a code, uniformly, from random bytes. It rejects bytes that would
+// favor the first symbols of the alphabet.
 func generate(random io.Reader, length int, alphanumeric bool) (string, error) {
 	alphabet := digits
 	if alphanumeric {
@@ -45,12 +44,11 @@ func generate(random io.Reader, length int, alphanumeric bool) (string, error) {
 	return string(code), nil
 }
 
-// readAs is how a symbol that a user typed is read: lower case and, as
-// Crockford defines, the letters that look like digits.
-var readAs = strings.NewReplacer("O", "0", "I", "1", "L", "1")
+// lookAlikes replaces the letters that Crockford's base 32 reads as digits.
+var lookAlikes = strings.NewReplacer("O", "0", "I", "1", "L", "1")
 
-// normalize makes of what a user typed what was generated, where that is
-// possible. A code of digits is not changed by it.
+// normalize maps what a user typed to the form of a generated code: upper case, with
+// digits in place of letters that look like them. It leaves digits unchanged.
 func normalize(typed string) string {
-	return readAs.Replace(strings.ToUpper(typed))
+	return lookAlikes.Replace(strings.ToUpper(typed))
 }

@@ -11,11 +11,11 @@ import (
 	"testing/iotest"
 )
 
-// TestUniform draws a million codes of each alphabet from a seeded source and
-// holds the frequency of each symbol at each place against chance, by the
-// chi-square test. The thresholds are the 99.99 % quantiles.
+// TestUniform draws a million codes of each alphabet from a seeded source and applies
+// a chi-square test to the symbols at each place. The thresholds are the 99.99 %
+// quantiles.
 func TestUniform(t *testing.T) {
-	for name, one := range map[string]struct {
+	for name, test := range map[string]struct {
 		alphanumeric bool
 		alphabet     string
 		threshold    float64
@@ -28,7 +28,7 @@ func TestUniform(t *testing.T) {
 			random := mathrand.NewChaCha8([32]byte{1})
 			var counts [length][256]int
 			for range codes {
-				code, err := generate(random, length, one.alphanumeric)
+				code, err := generate(random, length, test.alphanumeric)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -37,8 +37,8 @@ func TestUniform(t *testing.T) {
 				}
 			}
 			for place := range length {
-				if got := chiSquare(counts[place][:], one.alphabet, codes); got > one.threshold {
-					t.Errorf("place %d: chi-square %.1f, more than %.1f", place, got, one.threshold)
+				if got := chiSquare(counts[place][:], test.alphabet, codes); got > test.threshold {
+					t.Errorf("place %d: chi-square %.1f, want at most %.1f", place, got, test.threshold)
 				}
 			}
 		})
@@ -47,20 +47,21 @@ func TestUniform(t *testing.T) {
 
 func chiSquare(counts []int, alphabet string, n int) (sum float64) {
 	expected := float64(n) / float64(len(alphabet))
-	seen := 0
+	total := 0
 	for _, symbol := range []byte(alphabet) {
-		seen += counts[symbol]
+		total += counts[symbol]
 		difference := float64(counts[symbol]) - expected
 		sum += difference * difference / expected
 	}
-	if seen != n {
-		return 1e9 // a symbol that is not of the alphabet
+	if total != n {
+		return 1e9 // there is a symbol outside the alphabet
 	}
 	return sum
 }
 
-// TestBiasedBytesAreDrawnAgain: 250 to 255 would make 0 to 5 likelier.
-func TestBiasedBytesAreDrawnAgain(t *testing.T) {
+// TestBiasedBytesRejected checks that bytes from 250 to 255, which would favor the
+// digits 0 to 5, are not used.
+func TestBiasedBytesRejected(t *testing.T) {
 	random := io.MultiReader(
 		bytes.NewReader([]byte{250, 251, 252, 253, 254, 255, 249, 0, 10, 19, 255, 123, 7, 250, 250, 250, 250, 250}),
 		rand.Reader)
@@ -93,14 +94,14 @@ func TestNormalize(t *testing.T) {
 		"abcdef":    "ABCDEF",
 		"oO0iIlL1":  "00011111",
 		"0123456":   "0123456",
-		"u":         "U", // in no alphabet: never right
+		"u":         "U", // in no alphabet
 		"12 34":     "12 34",
 		"":          "",
 		"１２３４５６":    "１２３４５６",
 		"zyxwvtsrq": "ZYXWVTSRQ",
 	} {
 		if got := normalize(typed); got != want {
-			t.Errorf("%q is read as %q; %q was expected", typed, got, want)
+			t.Errorf("normalize(%q) = %q, want %q", typed, got, want)
 		}
 	}
 }
@@ -109,29 +110,29 @@ type bareSecret []byte
 
 func (s bareSecret) Reveal(use func([]byte) error) error { return use(s) }
 
-// TestHashIsBound: a hash of one organization, one-time password, code or
-// secret is none of another, however the parts are cut.
+// TestHashIsBound checks that organization, id, code, purpose and secret each change
+// the hash, and so does the boundary between two parts.
 func TestHashIsBound(t *testing.T) {
 	key := bareSecret(bytes.Repeat([]byte{7}, MinSecretSize))
 	other := bareSecret(bytes.Repeat([]byte{8}, MinSecretSize))
-	seen := map[[32]byte]string{}
-	for name, made := range map[string]func() ([32]byte, error){
-		"itself":               func() ([32]byte, error) { return keyed(key, labelCode, "org", "id", "123456") },
+	names := map[[32]byte]string{}
+	for name, compute := range map[string]func() ([32]byte, error){
+		"original":             func() ([32]byte, error) { return keyed(key, labelCode, "org", "id", "123456") },
 		"another organization": func() ([32]byte, error) { return keyed(key, labelCode, "org2", "id", "123456") },
 		"another id":           func() ([32]byte, error) { return keyed(key, labelCode, "org", "id2", "123456") },
 		"another code":         func() ([32]byte, error) { return keyed(key, labelCode, "org", "id", "123457") },
-		"cut elsewhere":        func() ([32]byte, error) { return keyed(key, labelCode, "orgi", "d", "123456") },
+		"another boundary":     func() ([32]byte, error) { return keyed(key, labelCode, "orgi", "d", "123456") },
 		"another purpose":      func() ([32]byte, error) { return keyed(key, labelUser, "org", "id", "123456") },
 		"another secret":       func() ([32]byte, error) { return keyed(other, labelCode, "org", "id", "123456") },
 	} {
-		sum, err := made()
+		sum, err := compute()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if twin, taken := seen[sum]; taken {
-			t.Errorf("%s and %s have the same hash", name, twin)
+		if other, taken := names[sum]; taken {
+			t.Errorf("%s and %s have the same hash", name, other)
 		}
-		seen[sum] = name
+		names[sum] = name
 	}
 	if _, err := keyed(bareSecret(make([]byte, MinSecretSize-1)), labelCode); err == nil || !strings.Contains(err.Error(), "31 bytes") {
 		t.Errorf("a short secret: %v", err)

@@ -8,29 +8,29 @@ import (
 	"fmt"
 )
 
-// MinSecretSize is how many bytes a secret must have.
+// MinSecretSize is the smallest size of a Secret, in bytes.
 const MinSecretSize = 32
 
-// Secret is the engine's secret that codes are hashed with; all nodes that
-// share a store share it. keystore.Secret is one. Without it a stolen store
-// tells nothing of the codes in it, of which there are few enough to try all.
+// Secret is the key under which codes are hashed, shared by all nodes of a store.
+// keystore.Secret implements it. There are few enough codes to try them all: without
+// the secret, a stolen store reveals none.
 type Secret interface {
-	// Reveal calls use with the secret bytes, which use must not keep.
+	// Reveal calls use with the secret bytes, which use must not retain.
 	Reveal(use func(secret []byte) error) error
 }
 
-// Labels keep hashes of one purpose from being hashes of another.
+// Labels separate the hashes of different purposes.
 const (
 	labelCode         = "countersign otp code v1"
 	labelUser         = "countersign otp user v1"
 	labelAnonymous    = "countersign otp anonymous v1"
 	labelContact      = "countersign otp contact v1"
 	labelOrganization = "countersign otp organization v1"
-	labelNobody       = "countersign otp nobody v1"
+	labelDecoy        = "countersign otp nobody v1"
 )
 
-// keyed is HMAC-SHA-256 under the secret over the parts, each with its length
-// before it (8 bytes, big-endian).
+// keyed returns the HMAC-SHA-256 of the parts under the secret, each part prefixed
+// with its length (8 bytes, big-endian).
 func keyed(secret Secret, parts ...string) (sum [sha256.Size]byte, err error) {
 	err = secret.Reveal(func(key []byte) error {
 		if len(key) < MinSecretSize {
@@ -50,14 +50,14 @@ func keyed(secret Secret, parts ...string) (sum [sha256.Size]byte, err error) {
 }
 
 func errTooShort(n int) error {
-	return fmt.Errorf("otp: the secret has %d bytes; at least %d random ones are expected", n, MinSecretSize)
+	return fmt.Errorf("otp: the secret has %d bytes: it must be at least %d random bytes", n, MinSecretSize)
 }
 
-// checkSecret finds out early what keyed would find.
+// checkSecret returns the error that keyed would return for the secret.
 func checkSecret(secret Secret) error {
 	if secret == nil {
-		return errors.New("otp: the secret is missing: 32 random bytes that all nodes share")
+		return errors.New("otp: Config.Secret is missing: set at least 32 random bytes, the same on all nodes")
 	}
-	_, err := keyed(secret, labelNobody)
+	_, err := keyed(secret, labelDecoy)
 	return err
 }

@@ -9,33 +9,34 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Issue is a one-time password on its way: prepared, reserved, delivered, live.
-// It is used by one goroutine at a time.
+// Issue is a one-time password that is being issued, step by step. It must not be
+// used concurrently.
 //
 //	issue, err := service.Prepare(…)
 //	store.Begin(ctx, claim, issue.Reserve(now))
 //	err = issue.Deliver(ctx)
 //	store.Complete(ctx, lease, activity, issue.Activate(now))   // or
-//	store.Release(ctx, lease, issue.Failed(now))                // if it was not delivered
+//	store.Release(ctx, lease, issue.Failed(now))                // if delivery failed
 type Issue struct {
 	service      *Service
 	set          settings
-	code         Code
-	organization MeterKey
+	code         otpledger.Code
+	organization otpledger.MeterKey
 	message      Message
 }
 
-// Prepare checks a request and does all that can be done without doing
-// anything. It returns a *ParameterError if a parameter breaks its rule.
+// Prepare checks a request, draws the code and composes the message, without side
+// effects. It returns a *ParameterError if a parameter breaks its rule.
 func (s *Service) Prepare(organizationID, organizationName string, request Request) (*Issue, error) {
 	set, err := s.check(organizationName, &request)
 	if err != nil {
 		return nil, err
 	}
-	typed, err := generate(s.random, set.length, set.alphanumeric)
+	code, err := generate(s.random, set.length, set.alphanumeric)
 	if err != nil {
 		return nil, err
 	}
@@ -44,48 +45,45 @@ func (s *Service) Prepare(organizationID, organizationName string, request Reque
 		return nil, fmt.Errorf("otp: random bytes: %w", err)
 	}
 	i := &Issue{service: s, set: set}
-	i.code = Code{ID: id.String(), Type: request.Type, Contact: set.contact, State: StatePending}
-	if err := i.key(organizationID, request.UserIdentifier, typed); err != nil {
+	i.code = otpledger.Code{ID: id.String(), Type: string(request.Type), Contact: set.contact, State: otpledger.StatePending}
+	if err := i.hash(organizationID, request.UserIdentifier, code); err != nil {
 		return nil, err
 	}
-	return i, i.compose(organizationID, typed)
+	return i, i.compose(organizationID, code)
 }
 
-// key makes the hash of the code and the keys of its meters.
-func (i *Issue) key(organizationID, user, typed string) (err error) {
-	secret := i.service.secret
-	i.code.Hash, err = keyed(secret, labelCode, organizationID, i.code.ID, typed)
-	if err != nil {
+// hash computes the hash of the code and the keys of the meters that count it.
+func (i *Issue) hash(organizationID, user, code string) (err error) {
+	secret, kind := i.service.secret, i.code.Type
+	if i.code.Hash, err = keyed(secret, labelCode, organizationID, i.code.ID, code); err != nil {
 		return err
 	}
-	to, err := keyed(secret, labelContact, organizationID, string(i.code.Type), i.set.counted)
-	if err != nil {
+	if i.code.To, err = keyed(secret, labelContact, organizationID, kind, i.set.counted); err != nil {
 		return err
 	}
-	who, err := keyed(secret, labelUser, organizationID, user)
+	userParts := []string{labelUser, organizationID, user}
 	if user == "" {
-		who, err = keyed(secret, labelAnonymous, organizationID, string(i.code.Type), i.set.counted)
+		userParts = []string{labelAnonymous, organizationID, kind, i.set.counted}
 	}
-	if err != nil {
+	if i.code.User, err = keyed(secret, userParts...); err != nil {
 		return err
 	}
-	all, err := keyed(secret, labelOrganization, organizationID)
-	i.code.To, i.code.User, i.organization = to, who, all
+	i.organization, err = keyed(secret, labelOrganization, organizationID)
 	return err
 }
 
-// compose makes the message.
-func (i *Issue) compose(organizationID, typed string) (err error) {
+// compose composes the message.
+func (i *Issue) compose(organizationID, code string) (err error) {
 	set := &i.set
 	variables := set.variables
-	variables[VariableCode] = typed
-	variables[VariableApp] = set.appName
-	variables[VariableMinutes] = strconv.Itoa(int((set.expiration + time.Minute - 1) / time.Minute))
-	variables[VariableMagicLink] = strings.Replace(set.link, magicLinkVerb, typed, 1)
+	variables[variableCode] = code
+	variables[variableApp] = set.appName
+	variables[variableMinutes] = strconv.Itoa(int((set.expiration + time.Minute - 1) / time.Minute))
+	variables[variableMagicLink] = strings.Replace(set.link, magicLinkVerb, code, 1)
 	i.message = Message{
 		OTPID:          i.code.ID,
 		OrganizationID: organizationID,
-		Type:           i.code.Type,
+		Type:           Type(i.code.Type),
 		To:             set.contact,
 		FromName:       set.fromName,
 		FromAddress:    set.from,
@@ -98,44 +96,52 @@ func (i *Issue) compose(organizationID, typed string) (err error) {
 		return err
 	}
 	i.message.Subject, err = fill(set.template.Subject, variables)
-	i.message.Subject = strings.Join(strings.Fields(i.message.Subject), " ") // one line, whatever was filled in
+	i.message.Subject = strings.Join(strings.Fields(i.message.Subject), " ") // one line, even if a variable has several
 	if hasEncodedWord(i.message.Subject) {
-		return badParameter("emailCustomization.templateVariables", "the subject has =? in it, which a mail reader decodes")
+		return badParameter("emailCustomization.templateVariables", "the subject would contain =?, which mail clients decode")
 	}
 	return err
 }
 
-// ID is the one-time password's id, a UUID.
+// ID returns the id of the one-time password, a UUID.
 func (i *Issue) ID() string { return i.code.ID }
 
-// Reserve counts the message as sent and stores the code, not live yet. Its
-// life begins now. It refuses with a *LimitError.
+// Reserve returns the change that counts the message as sent and stores the code,
+// pending. The code's lifetime begins at now. The change refuses with a *LimitError.
 func (i *Issue) Reserve(now time.Time) store.Change {
 	i.code.CreatedAt = now.UTC().Truncate(time.Millisecond)
 	i.code.ExpiresAt = i.code.CreatedAt.Add(i.set.expiration)
-	return stored{&reserve{limits: i.service.limits, organization: i.organization, code: i.code, now: i.code.CreatedAt}}
+	reserve := &reserve{limits: i.service.limits, organization: i.organization, code: i.code, now: i.code.CreatedAt}
+	return change(reserve.apply)
 }
 
-// Deliver hands the message to the sender. Its error wraps ErrDelivery.
+// Deliver sends the message. Its error wraps ErrDelivery.
 func (i *Issue) Deliver(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, i.service.timeout)
 	defer cancel()
-	if err := i.service.sender(i.code.Type).Send(ctx, i.message); err != nil {
+	if err := i.service.sender(i.message.Type).Send(ctx, i.message); err != nil {
 		return fmt.Errorf("%w: %w", ErrDelivery, err)
 	}
 	return nil
 }
 
-// Activate makes a delivered code live. If its user or its contact has too many
-// live codes then, the oldest dies.
+// Activate returns the change that makes a delivered code live. If its user or
+// contact then has too many live codes, the oldest dies.
 func (i *Issue) Activate(now time.Time) store.Change {
-	return stored{&activate{limits: i.service.limits, code: i.code, now: now}}
+	return change((&activate{limits: i.service.limits, code: i.code, now: now}).apply)
 }
 
-// Failed takes the reservation back: the message could not be delivered.
+// Failed returns the change for a message that could not be delivered: it takes the
+// reservation back, counts a failed delivery and kills the code.
 func (i *Issue) Failed(now time.Time) store.Change {
-	return stored{&deliveryFailed{
+	failed := &deliveryFailed{
 		limits: i.service.limits, organization: i.organization, code: i.code,
 		reservedAt: i.code.CreatedAt, now: now.UTC().Truncate(time.Millisecond),
-	}}
+	}
+	return change(failed.apply)
+}
+
+// change returns a change of one-time passwords as a change of a store.
+func change(apply func(otpledger.Ledger) (refusal, err error)) store.Change {
+	return store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) { return apply(otpledger.Over(ledger)) })
 }

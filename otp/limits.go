@@ -3,23 +3,23 @@ package otp
 import (
 	"fmt"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/otpledger"
 )
 
-// Limits of one organization. A zero field means its default. A user is who
-// the request's userIdentifier names; without one, all requests for that
-// contact without one.
+// Limits bound what one organization sends and tries. A zero field means its
+// default. A user is what the request's userIdentifier names; all requests without
+// one for the same contact count as one user.
 //
-// What counts: a message that was handed to the sender counts as a send, until
-// the sender reports that it could not be delivered; then it counts as a failed
-// delivery instead. A try counts when a live code was compared and was wrong,
-// once for each request, however often that is replayed; tries of codes that
-// are unknown, expired, used or dead compare nothing and count nothing, and
-// neither does a right one.
+// A message handed to the sender counts as a send until the sender reports that it
+// could not be delivered; then it counts as a failed delivery instead. A try counts
+// if a live code was compared and was wrong, once per request however often that is
+// replayed. Right codes do not count, nor do unknown, expired, used and dead ones,
+// which are not compared.
 //
-// A send, a failed delivery and a try count for the user and for the contact,
-// and each has the rate to itself. Of the contact's rate one user can use up
-// all but one: flooding an address from one account leaves its owner
-// a way in.
+// Sends, failed deliveries and tries count for the user and for the contact, each of
+// which has the rate to itself. One user can use up all but one of a contact's rate,
+// so that flooding an address from one account cannot lock out its owner.
 type Limits struct {
 	Sends                Rate // per user and per contact
 	OrganizationSends    Rate
@@ -29,13 +29,13 @@ type Limits struct {
 	DailyTries           Rate
 
 	// LiveCodes is how many codes of a user or of a contact can be live. One
-	// more kills the oldest: of the same user, if that user has another.
+	// more kills the oldest of the same user, or else the oldest of all.
 	LiveCodes int
 
-	// TriesPerCode is how many different requests can try a code.
+	// TriesPerCode is how many different requests can try a code. At most 100.
 	TriesPerCode int
 
-	// MaxExpiration is the longest life that a request can ask for.
+	// MaxExpiration is the longest lifetime that a request can ask for.
 	MaxExpiration time.Duration
 }
 
@@ -56,7 +56,7 @@ const (
 	DefaultMaxExpiration              = 10 * time.Minute
 )
 
-// withDefaults fills in what is zero.
+// withDefaults returns the limits with defaults for zero fields.
 func (l Limits) withDefaults() Limits {
 	rate := func(r *Rate, count int, window time.Duration) {
 		if *r == (Rate{}) {
@@ -81,14 +81,14 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// longestWindow bounds the windows of rates, and so how long meters are kept.
+// longestWindow bounds the window of every rate, and so how long meters are kept.
 const longestWindow = 24 * time.Hour
 
-// maxTriesPerCode bounds what is stored with a code.
+// maxTriesPerCode bounds the fingerprints that are stored with a code.
 const maxTriesPerCode = 100
 
 func (l Limits) check() error {
-	for _, one := range []struct {
+	for _, limit := range []struct {
 		name LimitName
 		rate Rate
 	}{
@@ -96,46 +96,56 @@ func (l Limits) check() error {
 		{LimitFailures, l.Failures}, {LimitOrganizationFailures, l.OrganizationFailures},
 		{LimitHourlyTries, l.HourlyTries}, {LimitDailyTries, l.DailyTries},
 	} {
-		if one.rate.Count < 1 || one.rate.Window < time.Second || one.rate.Window > longestWindow {
-			return fmt.Errorf("otp: limit of %s: %d in %v: a count of at least 1 in a window between a second and %v is expected",
-				one.name, one.rate.Count, one.rate.Window, longestWindow)
+		if limit.rate.Count < 1 || limit.rate.Window < time.Second || limit.rate.Window > longestWindow {
+			return fmt.Errorf("otp: limit of %s: %d in %v: the count must be at least 1 and the window between 1 s and %v",
+				limit.name, limit.rate.Count, limit.rate.Window, longestWindow)
 		}
 	}
 	if l.LiveCodes < 1 || l.TriesPerCode < 1 || l.TriesPerCode > maxTriesPerCode || l.MaxExpiration < time.Second {
-		return fmt.Errorf("otp: limits of %d live codes, %d tries per code, %v of life: at least 1, between 1 and %d, and at least a second are expected",
+		return fmt.Errorf("otp: limits of %d live codes, %d tries per code and a lifetime of %v: they must be at least 1, between 1 and %d, and at least 1 s",
 			l.LiveCodes, l.TriesPerCode, l.MaxExpiration, maxTriesPerCode)
 	}
 	return nil
 }
 
-// pair is the two meters that count one user at one contact.
+// pair is the two meters that count one user's messages to one contact.
 type pair struct {
-	userKey, toKey MeterKey
-	user, to       Meter
+	userKey, toKey otpledger.MeterKey
+	user, to       otpledger.Meter
 }
 
-// lockPair gets the two meters and the meters of more keys.
-func lockPair(ledger Ledger, user, to MeterKey, more ...MeterKey) (pair, []Meter, error) {
-	meters, err := ledger.Meters(append([]MeterKey{user, to}, more...)...)
+// lockPair locks and returns the meters of a user and a contact.
+func lockPair(ledger otpledger.Ledger, user, to otpledger.MeterKey) (pair, error) {
+	meters, err := ledger.Meters(user, to)
 	if err != nil {
-		return pair{}, nil, err
+		return pair{}, err
 	}
-	return pair{user, to, meters[0], meters[1]}, meters[2:], nil
+	return pair{user, to, meters[0], meters[1]}, nil
 }
 
-func (p *pair) save(ledger Ledger) error {
+// lockAll locks and returns the meters of a code's user and contact, and that of
+// the organization.
+func lockAll(ledger otpledger.Ledger, code *otpledger.Code, organization otpledger.MeterKey) (pair, otpledger.Meter, error) {
+	meters, err := ledger.Meters(code.User, code.To, organization)
+	if err != nil {
+		return pair{}, otpledger.Meter{}, err
+	}
+	return pair{code.User, code.To, meters[0], meters[1]}, meters[2], nil
+}
+
+func (p *pair) save(ledger otpledger.Ledger) error {
 	if err := ledger.SetMeter(p.userKey, p.user); err != nil {
 		return err
 	}
 	return ledger.SetMeter(p.toKey, p.to)
 }
 
-// check holds one more of something against a rate, for the user and for the
-// contact.
-func (p *pair) check(name LimitName, rate Rate, of func(*Meter) []Event, now time.Time) error {
+// check checks whether a rate allows one more event for both the user and the
+// contact. events selects the list of a meter that the rate bounds.
+func (p *pair) check(name LimitName, rate Rate, events func(*otpledger.Meter) []otpledger.Event, now time.Time) error {
 	wait := max(
-		rate.wait(of(&p.user), now, unlimitedShare),
-		rate.wait(of(&p.to), now, rate.share()),
+		rate.wait(events(&p.user), now, unlimitedShare),
+		rate.wait(events(&p.to), now, rate.share()),
 	)
 	return limited(name, rate, wait)
 }
@@ -147,6 +157,6 @@ func limited(name LimitName, rate Rate, wait time.Duration) error {
 	return &LimitError{Limit: name, Rate: rate, RetryAfter: wait}
 }
 
-func sent(m *Meter) []Event   { return m.Sent }
-func failed(m *Meter) []Event { return m.Failed }
-func tried(m *Meter) []Event  { return m.Tried }
+func sent(m *otpledger.Meter) []otpledger.Event   { return m.Sent }
+func failed(m *otpledger.Meter) []otpledger.Event { return m.Failed }
+func tried(m *otpledger.Meter) []otpledger.Event  { return m.Tried }

@@ -1,7 +1,9 @@
 package otp
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -14,33 +16,35 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds and defaults of the parameters of a request.
+// Defaults of a request's parameters.
 const (
 	DefaultExpiration = 5 * time.Minute
 	DefaultSenderName = "Notifications"
-
-	maxNameRunes      = 100
-	maxIdentifier     = 256
-	maxURL            = 2000
-	maxVariables      = 8 << 10
-	maxVariable       = 1000
-	maxSMSTemplate    = 500
-	maxSecondsDigits  = 9
-	magicLinkVerb     = "%s"
-	magicLinkExample  = "https://example.com/login?code=%s"
-	secondsExpectedAs = "whole seconds as a decimal string, such as \"300\""
 )
 
-// settings are the parameters of a request after they were checked, with their
-// defaults.
+// Bounds of a request's parameters, in bytes unless the name says otherwise.
+const (
+	maxNameRunes     = 100
+	maxIdentifier    = 256
+	maxURL           = 2000
+	maxVariables     = 8 << 10
+	maxVariable      = 1000
+	maxSMSTemplate   = 500
+	maxSecondsDigits = 9
+)
+
+// magicLinkVerb is where a magicLinkTemplate has the code.
+const magicLinkVerb = "%s"
+
+// settings are the checked parameters of a request, with their defaults.
 type settings struct {
-	contact      string // where to send it
-	counted      string // by which it is counted
+	contact      string // where the message is sent
+	counted      string // the form of the contact that limits count
 	length       int
 	alphanumeric bool
 	expiration   time.Duration
 	appName      string
-	link         string // with the verb for the code; may be empty
+	link         string // with magicLinkVerb; may be empty
 	variables    map[string]string
 	template     Template
 	fromName     string
@@ -48,7 +52,7 @@ type settings struct {
 	replyTo      string
 }
 
-// check checks a request, all of it, before anything is done.
+// check checks all parameters of a request.
 func (s *Service) check(organizationName string, r *Request) (set settings, err error) {
 	if err := s.checkType(r.Type); err != nil {
 		return set, err
@@ -56,10 +60,11 @@ func (s *Service) check(organizationName string, r *Request) (set settings, err 
 	if set.contact, set.counted, err = canonicalContact(r.Type, r.Contact); err != nil {
 		return set, err
 	}
-	for _, one := range []func(string, *Request, *settings) error{
+	set.appName = cmp.Or(r.AppName, organizationName)
+	for _, check := range []func(*Request, *settings) error{
 		s.checkCode, s.checkNames, s.checkAddresses, s.checkEmail, s.checkSMS,
 	} {
-		if err := one(organizationName, r, &set); err != nil {
+		if err := check(r, &set); err != nil {
 			return set, err
 		}
 	}
@@ -69,76 +74,67 @@ func (s *Service) check(organizationName string, r *Request) (set settings, err 
 func (s *Service) checkType(kind Type) error {
 	switch {
 	case kind != TypeEmail && kind != TypeSMS:
-		return badParameter("otpType", "%.100q is not known: %s or %s is expected", string(kind), TypeEmail, TypeSMS)
+		return badParameter("otpType", "unknown type %.100q: expected %s or %s", string(kind), TypeEmail, TypeSMS)
 	case s.sender(kind) == nil:
-		return badParameter("otpType", "%s is not served here: no sender is configured for it", kind)
+		return badParameter("otpType", "%s is not supported here: no sender is configured for it", kind)
 	}
 	return nil
 }
 
-func (s *Service) checkCode(_ string, r *Request, set *settings) (err error) {
-	set.length = r.Length
-	if r.Length == 0 {
-		set.length = DefaultLength
-	}
+func (s *Service) checkCode(r *Request, set *settings) (err error) {
+	set.length = cmp.Or(r.Length, DefaultLength)
 	if set.length < MinLength || set.length > MaxLength {
-		return badParameter("otpLength", "%d is out of bounds: %d to %d are possible", r.Length, MinLength, MaxLength)
+		return badParameter("otpLength", "%d is out of range: must be from %d to %d", r.Length, MinLength, MaxLength)
 	}
 	set.alphanumeric = r.Alphanumeric == nil || *r.Alphanumeric
-	standard := min(DefaultExpiration, s.limits.MaxExpiration)
-	set.expiration, err = seconds("expirationSeconds", r.ExpirationSeconds, standard, s.limits.MaxExpiration)
+	fallback := min(DefaultExpiration, s.limits.MaxExpiration)
+	set.expiration, err = seconds("expirationSeconds", r.ExpirationSeconds, fallback, s.limits.MaxExpiration)
 	return err
 }
 
-// seconds reads a decimal number of seconds, from 1 to most.
-func seconds(parameter, text string, standard, most time.Duration) (time.Duration, error) {
+// seconds reads a decimal number of seconds from 1 to limit. Empty text means
+// fallback.
+func seconds(parameter, text string, fallback, limit time.Duration) (time.Duration, error) {
 	if text == "" {
-		return standard, nil
+		return fallback, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || len(text) > maxSecondsDigits || text[0] == '0' && text != "0" {
-		return 0, badParameter(parameter, "%s are expected", secondsExpectedAs)
+		return 0, badParameter(parameter, "expected whole seconds as a decimal string, such as \"300\"")
 	}
 	d := time.Duration(n) * time.Second
-	if d < time.Second || d > most {
-		return 0, badParameter(parameter, "%s is out of bounds: 1 to %d are possible", text, int64(most/time.Second))
+	if d < time.Second || d > limit {
+		return 0, badParameter(parameter, "%s is out of range: must be from 1 to %d", text, int64(limit/time.Second))
 	}
 	return d, nil
 }
 
-func (s *Service) checkNames(organizationName string, r *Request, set *settings) error {
-	set.appName = r.AppName
-	if set.appName == "" {
-		set.appName = organizationName
-	}
-	set.fromName = r.SendFromEmailSenderName
-	if set.fromName == "" {
-		set.fromName = DefaultSenderName
-	}
-	for _, one := range []struct{ parameter, name string }{{"appName", set.appName}, {"sendFromEmailSenderName", set.fromName}} {
-		if utf8.RuneCountInString(one.name) > maxNameRunes || !printable(one.name, "") || hasEncodedWord(one.name) {
-			return badParameter(one.parameter, "one line of at most %d printable characters without =? is expected", maxNameRunes)
+func (s *Service) checkNames(r *Request, set *settings) error {
+	set.fromName = cmp.Or(r.SendFromEmailSenderName, DefaultSenderName)
+	for _, field := range []struct{ parameter, name string }{{"appName", set.appName}, {"sendFromEmailSenderName", set.fromName}} {
+		if utf8.RuneCountInString(field.name) > maxNameRunes || !printable(field.name, "") || hasEncodedWord(field.name) {
+			return badParameter(field.parameter, "must be one line of at most %d printable characters, without =?", maxNameRunes)
 		}
 	}
 	if len(r.UserIdentifier) > maxIdentifier {
-		return badParameter("userIdentifier", "it has %d bytes; at most %d are possible", len(r.UserIdentifier), maxIdentifier)
+		return badParameter("userIdentifier", "%d bytes: must be at most %d", len(r.UserIdentifier), maxIdentifier)
 	}
 	return nil
 }
 
-// printable tells whether text is UTF-8 without control characters and without
-// those that show nothing, but for the exceptions.
+// printable reports whether text is UTF-8 and all its characters are visible, a
+// space, or one of the exceptions.
 func printable(text, exceptions string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsPrint(r) && !strings.ContainsRune(exceptions, r)
 	})
 }
 
-// hasEncodedWord reports whether a mail reader could decode text of a header to
-// something else than it shows (RFC 2047).
+// hasEncodedWord reports whether a mail client could decode part of a header's text
+// (RFC 2047).
 func hasEncodedWord(text string) bool { return strings.Contains(text, "=?") }
 
-func (s *Service) checkAddresses(_ string, r *Request, set *settings) error {
+func (s *Service) checkAddresses(r *Request, set *settings) error {
 	for _, field := range []struct {
 		parameter, given string
 		into             *string
@@ -156,18 +152,18 @@ func (s *Service) checkAddresses(_ string, r *Request, set *settings) error {
 		*field.into = canonical
 	}
 	if set.from != "" && !slices.Contains(s.domains, strings.ToLower(domainOf(set.from))) {
-		return badParameter("sendFromEmailAddress", "the domain %s is not one that this engine may send from", domainOf(set.from))
+		return badParameter("sendFromEmailAddress", "this engine may not send from the domain %s", domainOf(set.from))
 	}
 	return nil
 }
 
-func (s *Service) checkEmail(_ string, r *Request, set *settings) (err error) {
+func (s *Service) checkEmail(r *Request, set *settings) (err error) {
 	custom := r.Email
 	if custom == nil {
 		custom = &EmailCustomization{}
 	}
 	if custom.LogoURL != "" && !isHTTPS(custom.LogoURL) {
-		return badParameter("emailCustomization.logoUrl", "an https URL of at most %d bytes is expected", maxURL)
+		return badParameter("emailCustomization.logoUrl", "must be an https URL of at most %d bytes", maxURL)
 	}
 	if err := checkMagicLink(custom.MagicLinkTemplate); err != nil {
 		return err
@@ -176,16 +172,16 @@ func (s *Service) checkEmail(_ string, r *Request, set *settings) (err error) {
 		return err
 	}
 	set.link = custom.MagicLinkTemplate
-	set.variables[VariableLogo] = custom.LogoURL
+	set.variables[variableLogo] = custom.LogoURL
 	set.template = defaultEmail(set.link != "", custom.LogoURL != "")
 	if custom.TemplateID == "" {
 		return nil
 	}
-	named, known := s.templates[custom.TemplateID]
-	if !known {
+	template, ok := s.templates[custom.TemplateID]
+	if !ok {
 		return badParameter("emailCustomization.templateId", "no template %.100q is configured", custom.TemplateID)
 	}
-	set.template = named
+	set.template = template
 	return nil
 }
 
@@ -195,8 +191,8 @@ func isHTTPS(text string) bool {
 		parsed.User == nil && printable(text, "") && !strings.ContainsAny(text, " \"'<>\\`")
 }
 
-// checkMagicLink wants an https URL once the code is in it; the code must not
-// choose the host.
+// checkMagicLink checks that the template becomes an https URL, and that the code
+// comes after the host.
 func checkMagicLink(link string) error {
 	if link == "" {
 		return nil
@@ -205,12 +201,13 @@ func checkMagicLink(link string) error {
 	whole := strings.Replace(link, magicLinkVerb, "0", 1)
 	if strings.Count(link, magicLinkVerb) != 1 || !isHTTPS(whole) || strings.Count(before, "/") < 3 && !strings.ContainsAny(before, "?#") {
 		return badParameter("emailCustomization.magicLinkTemplate",
-			"an https URL of at most %d bytes with one %s behind its host is expected, such as %s", maxURL, magicLinkVerb, magicLinkExample)
+			"must be an https URL of at most %d bytes with one %s after the host, such as https://example.com/login?code=%s",
+			maxURL, magicLinkVerb, magicLinkVerb)
 	}
 	return nil
 }
 
-var identifier = regexp.MustCompile(`^` + variableIdentifier + `$`)
+var identifier = regexp.MustCompile(`^` + variableName + `$`)
 
 // readVariables reads a JSON object whose members are strings.
 func readVariables(text string) (map[string]string, error) {
@@ -220,30 +217,30 @@ func readVariables(text string) (map[string]string, error) {
 		return variables, nil
 	}
 	if len(text) > maxVariables {
-		return nil, badParameter(parameter, "it has %d bytes; at most %d are possible", len(text), maxVariables)
+		return nil, badParameter(parameter, "%d bytes: must be at most %d", len(text), maxVariables)
 	}
 	if err := decodeStrings(text, variables); err != nil {
-		return nil, badParameter(parameter, "a JSON object of strings is expected, as a string: %v", err)
+		return nil, badParameter(parameter, "must be a JSON object of strings, as a string: %v", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		value := variables[name]
 		switch {
 		case !identifier.MatchString(name):
-			return nil, badParameter(parameter, "%.100q is not the name of a variable: letters, digits and _ are expected", name)
+			return nil, badParameter(parameter, "%.100q is not a variable name: names have letters, digits and _", name)
 		case slices.Contains(builtIn, name):
-			return nil, badParameter(parameter, "%s is a variable that every template has; it cannot be given", name)
+			return nil, badParameter(parameter, "%s is a built-in variable and cannot be set", name)
 		case len(value) > maxVariable || !printable(value, "\n\t"):
-			return nil, badParameter(parameter, "%s: at most %d bytes of printable text are expected", name, maxVariable)
+			return nil, badParameter(parameter, "%s: must be at most %d bytes of printable text", name, maxVariable)
 		}
 	}
 	return variables, nil
 }
 
-// decodeStrings reads an object of strings, each name once.
+// decodeStrings reads a JSON object of strings whose names are all different.
 func decodeStrings(text string, into map[string]string) error {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return fmt.Errorf("it does not begin with {")
+		return errors.New("expected {")
 	}
 	for decoder.More() {
 		name, err := decoder.Token()
@@ -259,7 +256,7 @@ func decodeStrings(text string, into map[string]string) error {
 			return fmt.Errorf("%.100q is not a string", name)
 		}
 		if _, twice := into[name.(string)]; twice {
-			return fmt.Errorf("%.100q is there twice", name)
+			return fmt.Errorf("%.100q appears twice", name)
 		}
 		into[name.(string)] = text
 	}
@@ -267,25 +264,25 @@ func decodeStrings(text string, into map[string]string) error {
 		return err
 	}
 	if decoder.InputOffset() != int64(len(strings.TrimRight(text, " \t\r\n"))) {
-		return fmt.Errorf("something follows it")
+		return errors.New("unexpected text after the object")
 	}
 	return nil
 }
 
-func (s *Service) checkSMS(_ string, r *Request, set *settings) error {
+func (s *Service) checkSMS(r *Request, set *settings) error {
 	const parameter = "smsCustomization.template"
-	template := DefaultSMS
+	template := smsTemplate
 	if r.SMS != nil && r.SMS.Template != "" {
 		template = Template{Text: r.SMS.Template}
 		if len(template.Text) > maxSMSTemplate || !printable(template.Text, "\n") {
-			return badParameter(parameter, "at most %d bytes of printable text are expected", maxSMSTemplate)
+			return badParameter(parameter, "must be at most %d bytes of printable text", maxSMSTemplate)
 		}
-		pieces, err := parseTemplate(template.Text, []string{VariableCode, VariableApp, VariableMinutes})
+		pieces, err := parseTemplate(template.Text, []string{variableCode, variableApp, variableMinutes})
 		if err != nil {
 			return badParameter(parameter, "%v", err)
 		}
-		if !has(pieces, VariableCode) {
-			return badParameter(parameter, "{{.%s}} is missing: the message would have no code in it", VariableCode)
+		if !has(pieces, variableCode) {
+			return badParameter(parameter, "{{.%s}} is missing: the message would not contain the code", variableCode)
 		}
 	}
 	if r.Type == TypeSMS {

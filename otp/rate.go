@@ -4,18 +4,20 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/otpledger"
 )
 
-// Rate is at most Count in any Window: not in any calendar hour, but in the
-// hour that ends now.
+// Rate allows at most Count events in any Window: a sliding one, not a calendar
+// hour.
 type Rate struct {
 	Count  int
 	Window time.Duration // at most a day
 }
 
-// exactEvents is how many events a meter keeps to the millisecond. Of a rate
-// with a greater count they are kept in steps of the window's 1024th part,
-// rounded up, so that a window never lets more through than it should.
+// exactEvents is the largest count for which a meter keeps events to the
+// millisecond. For larger ones their times are rounded up to multiples of a 1024th
+// of the window, so that a window never allows more than Count.
 const exactEvents = 1024
 
 func (r Rate) step() int64 {
@@ -25,17 +27,17 @@ func (r Rate) step() int64 {
 	return max(1, r.Window.Milliseconds()/exactEvents)
 }
 
-// unlimitedShare lets one user use a rate up alone.
+// unlimitedShare lets a single user consume the whole rate.
 const unlimitedShare = math.MaxInt
 
-// share is the part of a contact's limit that a single user may consume: Count−1,
-// so that flooding an address cannot lock out its owner. A window may exceed Count
-// by at most one.
+// share is the part of a contact's rate that a single user may consume: Count−1, but
+// at least 1, so that flooding an address cannot lock out its owner. A window may
+// exceed Count by at most one.
 func (r Rate) share() int { return max(1, r.Count-1) }
 
-// wait returns how long it is until one more is allowed: zero if it is allowed
-// at now. No user counts for more than share.
-func (r Rate) wait(events []Event, now time.Time, share int) time.Duration {
+// wait returns how long it takes until one more event is allowed: zero if it is
+// allowed at now. No user counts for more than share.
+func (r Rate) wait(events []otpledger.Event, now time.Time, share int) time.Duration {
 	window := r.Window.Milliseconds()
 	events = since(events, now.UnixMilli()-window)
 	byUser := map[uint64]int{}
@@ -59,11 +61,18 @@ func (r Rate) wait(events []Event, now time.Time, share int) time.Duration {
 	if total < r.Count {
 		return 0
 	}
-	return r.Window // a rate that allows none
+	return r.Window // a rate that allows no events
 }
 
-// add notes an event, and forgets those that have left the window.
-func (r Rate) add(events []Event, at time.Time, by uint64) []Event {
+// count adds an event to one of the meter's lists, and keeps the meter for as long
+// as the event matters.
+func (r Rate) count(meter *otpledger.Meter, events *[]otpledger.Event, at time.Time, by uint64) {
+	*events = r.add(*events, at, by)
+	meter.Until = max(meter.Until, roundUp(at.UnixMilli(), r.step())+r.Window.Milliseconds())
+}
+
+// add adds an event, and removes those that have left the window.
+func (r Rate) add(events []otpledger.Event, at time.Time, by uint64) []otpledger.Event {
 	ms := roundUp(at.UnixMilli(), r.step())
 	events = since(events, ms-r.Window.Milliseconds())
 	i := len(events)
@@ -74,11 +83,11 @@ func (r Rate) add(events []Event, at time.Time, by uint64) []Event {
 		events[i-1].N++
 		return events
 	}
-	return slices.Insert(events, i, Event{At: ms, By: by, N: 1})
+	return slices.Insert(events, i, otpledger.Event{At: ms, By: by, N: 1})
 }
 
-// remove takes back what add noted.
-func (r Rate) remove(events []Event, at time.Time, by uint64) []Event {
+// remove takes back an event that add has added.
+func (r Rate) remove(events []otpledger.Event, at time.Time, by uint64) []otpledger.Event {
 	ms := roundUp(at.UnixMilli(), r.step())
 	for i := len(events) - 1; i >= 0; i-- {
 		if events[i].At != ms || events[i].By != by {
@@ -93,10 +102,10 @@ func (r Rate) remove(events []Event, at time.Time, by uint64) []Event {
 	return events
 }
 
-// since returns the events later than a time: one that is exactly a window old
-// has left it.
-func since(events []Event, ms int64) []Event {
-	first := slices.IndexFunc(events, func(event Event) bool { return event.At > ms })
+// since returns a copy of the events after ms: an event that is exactly one window
+// old has left it.
+func since(events []otpledger.Event, ms int64) []otpledger.Event {
+	first := slices.IndexFunc(events, func(event otpledger.Event) bool { return event.At > ms })
 	if first < 0 {
 		return nil
 	}

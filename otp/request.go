@@ -1,8 +1,7 @@
 package otp
 
-// Request asks for a one-time password to be sent: the parameters of
-// init_otp_auth under the names of the API. A zero field is one that the
-// request does not have.
+// Request is the parameters of init_otp_auth: it asks for a one-time password to be
+// sent. The comments give the API's names. A zero field is absent.
 type Request struct {
 	Type    Type   // otpType
 	Contact string // contact: an e-mail address, or a phone number in E.164
@@ -11,7 +10,7 @@ type Request struct {
 	Alphanumeric      *bool  // alphanumeric: Crockford base 32, or digits; default true
 	ExpirationSeconds string // expirationSeconds: decimal, default "300"
 	AppName           string // appName; default: the organization's name
-	UserIdentifier    string // userIdentifier: who is counted; default: the contact
+	UserIdentifier    string // userIdentifier: the user that limits count; default: the contact
 
 	Email *EmailCustomization // emailCustomization
 	SMS   *SMSCustomization   // smsCustomization
@@ -21,31 +20,32 @@ type Request struct {
 	ReplyToEmailAddress     string // replyToEmailAddress
 }
 
-// EmailCustomization changes how an e-mail looks.
+// EmailCustomization changes the look of an e-mail.
 type EmailCustomization struct {
 	LogoURL           string // logoUrl: https
 	MagicLinkTemplate string // magicLinkTemplate: an https URL with one %s, for the code
 	TemplateVariables string // templateVariables: a JSON object of strings
-	TemplateID        string // templateId: a template of the configuration
+	TemplateID        string // templateId: one of Config.Templates
 }
 
-// SMSCustomization changes how a text message looks.
+// SMSCustomization changes the wording of a text message.
 type SMSCustomization struct {
-	Template string // template: text with {{.OtpCode}} in it
+	Template string // template: text that contains {{.OtpCode}}
 }
 
-// Message is one one-time password on its way to its user. It is the only
-// place that has the code.
+// Message carries a one-time password to its user. The code is nowhere else.
 type Message struct {
 	OTPID          string
 	OrganizationID string
 	Type           Type
 	To             string // canonical
 
-	Subject     string // of an e-mail, as are the following
-	Text        string // of a text message too
+	Text string // of a text message or an e-mail
+
+	// The rest is for e-mails only.
+	Subject     string
 	HTML        string // may be empty
 	FromName    string
-	FromAddress string // may be empty: the sender's own
+	FromAddress string // if empty, the sender's own
 	ReplyTo     string // may be empty
 }

@@ -16,12 +16,12 @@ const (
 	orgName = "Demo Org"
 )
 
-// secret is an otp.Secret of the tests.
+// secret is the otp.Secret of the tests.
 type secret []byte
 
 func (s secret) Reveal(use func([]byte) error) error { return use(s) }
 
-// outbox keeps the messages that were sent.
+// outbox is a Sender that keeps the messages it was given.
 type outbox struct {
 	messages []otp.Message
 	fail     error
@@ -78,19 +78,19 @@ func sms(change func(*otp.Request)) otp.Request {
 	})
 }
 
-// TestParameters goes through the rules of the parameters, on both sides of
-// every bound: an empty parameter is one that is accepted.
+// TestParameters checks the rules of the parameters on both sides of every bound. A
+// case without a parameter is accepted.
 func TestParameters(t *testing.T) {
 	service, _ := newService(t, nil)
 	long := func(n int) string { return strings.Repeat("a", n) }
-	for name, one := range map[string]struct {
+	for name, test := range map[string]struct {
 		request   otp.Request
 		parameter string
 		rule      string
 	}{
 		"plain e-mail": {email(nil), "", ""},
 		"plain sms":    {sms(nil), "", ""},
-		"no type":      {email(func(r *otp.Request) { r.Type = "" }), "otpType", `"" is not known`},
+		"no type":      {email(func(r *otp.Request) { r.Type = "" }), "otpType", `unknown type ""`},
 		"other type":   {email(func(r *otp.Request) { r.Type = "OTP_TYPE_PIGEON" }), "otpType", "OTP_TYPE_EMAIL or OTP_TYPE_SMS"},
 		"no contact":   {email(func(r *otp.Request) { r.Contact = "" }), "contact", "not an e-mail address"},
 
@@ -134,20 +134,20 @@ func TestParameters(t *testing.T) {
 		"link without code": {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/" }), "emailCustomization.magicLinkTemplate", "one %s"},
 		"link with two":     {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/%s/%s" }), "emailCustomization.magicLinkTemplate", "one %s"},
 		"link http":         {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "http://example.com/%s" }), "emailCustomization.magicLinkTemplate", "https"},
-		"link with verb":    {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/%s?%d" }), "", ""}, // in a query %d stays what it is
-		"link host":         {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://%s.example.com/" }), "emailCustomization.magicLinkTemplate", "behind its host"},
-		"link port":         {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com:%s" }), "emailCustomization.magicLinkTemplate", "behind its host"},
+		"link with verb":    {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/%s?%d" }), "", ""}, // in a query, %d is plain text
+		"link host":         {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://%s.example.com/" }), "emailCustomization.magicLinkTemplate", "after the host"},
+		"link port":         {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com:%s" }), "emailCustomization.magicLinkTemplate", "after the host"},
 
 		"variables":           {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"Name":"Jürgen","a":"b\nc"}` }), "", ""},
-		"variables no object": {email(func(r *otp.Request) { r.Email.TemplateVariables = `["a"]` }), "emailCustomization.templateVariables", "begin with {"},
+		"variables no object": {email(func(r *otp.Request) { r.Email.TemplateVariables = `["a"]` }), "emailCustomization.templateVariables", "expected {"},
 		"variables number":    {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":1}` }), "emailCustomization.templateVariables", `"a" is not a string`},
 		"variables nested":    {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":{"b":"c"}}` }), "emailCustomization.templateVariables", `"a" is not a string`},
-		"variables twice":     {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b","a":"c"}` }), "emailCustomization.templateVariables", `"a" is there twice`},
-		"variables trailing":  {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b"} {}` }), "emailCustomization.templateVariables", "something follows"},
+		"variables twice":     {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b","a":"c"}` }), "emailCustomization.templateVariables", `"a" appears twice`},
+		"variables trailing":  {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b"} {}` }), "emailCustomization.templateVariables", "after the object"},
 		"variables value":     {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":x}` }), "emailCustomization.templateVariables", "invalid character 'x'"},
 		"variables cut":       {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b"` }), "emailCustomization.templateVariables", "JSON object"},
-		"variables name":      {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a b":"c"}` }), "emailCustomization.templateVariables", "name of a variable"},
-		"variables built-in":  {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"OtpCode":"1"}` }), "emailCustomization.templateVariables", "cannot be given"},
+		"variables name":      {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a b":"c"}` }), "emailCustomization.templateVariables", "variable name"},
+		"variables built-in":  {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"OtpCode":"1"}` }), "emailCustomization.templateVariables", "cannot be set"},
 		"variables control":   {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"b\rc"}` }), "emailCustomization.templateVariables", "printable"},
 		"variable 1000":       {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"` + long(1000) + `"}` }), "", ""},
 		"variable 1001":       {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"` + long(1001) + `"}` }), "emailCustomization.templateVariables", "1000"},
@@ -158,17 +158,17 @@ func TestParameters(t *testing.T) {
 
 		"from ours":      {email(func(r *otp.Request) { r.SendFromEmailAddress = "a@EXAMPLE.com" }), "", ""},
 		"from IDN":       {email(func(r *otp.Request) { r.SendFromEmailAddress = "a@xn--mnchen-3ya.example" }), "", ""},
-		"from others":    {email(func(r *otp.Request) { r.SendFromEmailAddress = "a@sub.example.com" }), "sendFromEmailAddress", "sub.example.com is not one"},
+		"from others":    {email(func(r *otp.Request) { r.SendFromEmailAddress = "a@sub.example.com" }), "sendFromEmailAddress", "not send from the domain sub.example.com"},
 		"from injection": {email(func(r *otp.Request) { r.SendFromEmailAddress = "a@example.com\r\nBcc: b@example.com" }), "sendFromEmailAddress", "not an e-mail"},
 		"reply others":   {email(func(r *otp.Request) { r.ReplyToEmailAddress = "help@example.org" }), "", ""},
 		"reply name":     {email(func(r *otp.Request) { r.ReplyToEmailAddress = "Help <help@example.org>" }), "replyToEmailAddress", "not an e-mail"},
 
 		"sms template":      {sms(func(r *otp.Request) { r.SMS.Template = "{{.OtpCode}} for {{ .AppName }}" }), "", ""},
 		"sms without code":  {sms(func(r *otp.Request) { r.SMS.Template = "hello" }), "smsCustomization.template", "{{.OtpCode}} is missing"},
-		"sms action":        {sms(func(r *otp.Request) { r.SMS.Template = `{{.OtpCode}}{{template "x"}}` }), "smsCustomization.template", "at byte 12: a variable"},
-		"sms function":      {sms(func(r *otp.Request) { r.SMS.Template = `{{printf "%s" .OtpCode}}` }), "smsCustomization.template", "at byte 0: a variable"},
-		"sms pipeline":      {sms(func(r *otp.Request) { r.SMS.Template = `{{.OtpCode|html}}` }), "smsCustomization.template", "at byte 0: a variable"},
-		"sms secret":        {sms(func(r *otp.Request) { r.SMS.Template = "{{.OtpCode}}{{.Secret}}" }), "smsCustomization.template", "no variable Secret"},
+		"sms action":        {sms(func(r *otp.Request) { r.SMS.Template = `{{.OtpCode}}{{template "x"}}` }), "smsCustomization.template", "at byte 12: expected a variable"},
+		"sms function":      {sms(func(r *otp.Request) { r.SMS.Template = `{{printf "%s" .OtpCode}}` }), "smsCustomization.template", "at byte 0: expected a variable"},
+		"sms pipeline":      {sms(func(r *otp.Request) { r.SMS.Template = `{{.OtpCode|html}}` }), "smsCustomization.template", "at byte 0: expected a variable"},
+		"sms secret":        {sms(func(r *otp.Request) { r.SMS.Template = "{{.OtpCode}}{{.Secret}}" }), "smsCustomization.template", "unknown variable Secret"},
 		"sms nested":        {sms(func(r *otp.Request) { r.SMS.Template = "{{.OtpCode.X}}" }), "smsCustomization.template", "a variable"},
 		"sms open":          {sms(func(r *otp.Request) { r.SMS.Template = "{{.OtpCode" }), "smsCustomization.template", "a variable"},
 		"sms 500":           {sms(func(r *otp.Request) { r.SMS.Template = "{{.OtpCode}}" + long(488) }), "", ""},
@@ -176,16 +176,16 @@ func TestParameters(t *testing.T) {
 		"sms of no e-mails": {email(func(r *otp.Request) { r.SMS.Template = "hello" }), "smsCustomization.template", "missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := service.Prepare(org, orgName, one.request)
-			if one.parameter == "" {
+			_, err := service.Prepare(org, orgName, test.request)
+			if test.parameter == "" {
 				if err != nil {
 					t.Fatalf("refused: %v", err)
 				}
 				return
 			}
 			var refused *otp.ParameterError
-			if !errors.As(err, &refused) || refused.Parameter != one.parameter || !strings.Contains(refused.Rule, one.rule) {
-				t.Fatalf("%v; %s: …%s… was expected", err, one.parameter, one.rule)
+			if !errors.As(err, &refused) || refused.Parameter != test.parameter || !strings.Contains(refused.Rule, test.rule) {
+				t.Fatalf("error %v, want %s: …%s…", err, test.parameter, test.rule)
 			}
 		})
 	}
@@ -253,8 +253,7 @@ func TestContacts(t *testing.T) {
 	}
 }
 
-// TestMessages looks at what is sent, where every string tries to be more than
-// text.
+// TestMessages checks what is sent if every parameter contains markup.
 func TestMessages(t *testing.T) {
 	service, box := newService(t, nil)
 	digits := false
@@ -274,7 +273,7 @@ func TestMessages(t *testing.T) {
 	if len(code) != 6 || strings.Trim(code, "0123456789") != "" {
 		t.Fatalf("the code is %q in\n%s", code, m.Text)
 	}
-	for what, part := range map[string]struct{ in, want string }{
+	for name, part := range map[string]struct{ in, want string }{
 		"the link in text": {m.Text, "https://example.com/login?code=" + code + "&x=%%41"},
 		"minutes":          {m.Text, "2 minutes"},
 		"appName in text":  {m.Text, `<script>alert("ü")</script>`},
@@ -285,7 +284,7 @@ func TestMessages(t *testing.T) {
 		"the subject":      {m.Subject, `Your code for <script>`},
 	} {
 		if !strings.Contains(part.in, part.want) {
-			t.Errorf("%s: %q is not in\n%s", what, part.want, part.in)
+			t.Errorf("%s: %q is not in\n%s", name, part.want, part.in)
 		}
 	}
 	if strings.Contains(m.HTML, "<script") || strings.Contains(m.Subject, code) {
@@ -314,9 +313,7 @@ func TestNamedTemplate(t *testing.T) {
 	}
 }
 
-// TestTemplateVariablesCutOff: JSON that breaks off is not taken for what
-// stands before.
-func TestTemplateVariablesCutOff(t *testing.T) {
+func TestTemplateVariablesTruncated(t *testing.T) {
 	service, _ := newService(t, nil)
 	const whole = `{"Name":"Ann"}`
 	for size := 1; size < len(whole); size++ {
@@ -341,27 +338,27 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestConfigurationsThatCannotBe(t *testing.T) {
+func TestConfigInvalid(t *testing.T) {
 	good := otp.Config{Store: memory.New(0), Secret: secret(make([]byte, 32)), Email: &outbox{}}
 	for name, change := range map[string]func(*otp.Config){
-		"no store":             func(c *otp.Config) { c.Store = nil },
-		"no secret":            func(c *otp.Config) { c.Secret = nil },
-		"a short secret":       func(c *otp.Config) { c.Secret = secret(make([]byte, 31)) },
-		"a limit of none":      func(c *otp.Config) { c.Limits.Sends = otp.Rate{Count: -1, Window: time.Minute} },
-		"a domain that is not": func(c *otp.Config) { c.SenderDomains = []string{"a b"} },
-		"a template without":   func(c *otp.Config) { c.Templates = map[string]otp.Template{"a": {Text: "no code"}} },
-		"a template action":    func(c *otp.Config) { c.Templates = map[string]otp.Template{"a": {Text: "{{.OtpCode}}{{if .X}}"}} },
-		"a template subject": func(c *otp.Config) {
+		"no store":                func(c *otp.Config) { c.Store = nil },
+		"no secret":               func(c *otp.Config) { c.Secret = nil },
+		"a short secret":          func(c *otp.Config) { c.Secret = secret(make([]byte, 31)) },
+		"a negative limit":        func(c *otp.Config) { c.Limits.Sends = otp.Rate{Count: -1, Window: time.Minute} },
+		"no domain":               func(c *otp.Config) { c.SenderDomains = []string{"a b"} },
+		"a template without code": func(c *otp.Config) { c.Templates = map[string]otp.Template{"a": {Text: "no code"}} },
+		"an action in a template": func(c *otp.Config) { c.Templates = map[string]otp.Template{"a": {Text: "{{.OtpCode}}{{if .X}}"}} },
+		"a subject of two lines": func(c *otp.Config) {
 			c.Templates = map[string]otp.Template{"a": {Text: "{{.OtpCode}}", Subject: "a\nb"}}
 		},
-		"a template's HTML": func(c *otp.Config) {
+		"malformed HTML": func(c *otp.Config) {
 			c.Templates = map[string]otp.Template{"a": {Text: "{{.OtpCode}}", HTML: "<a href='{{.MagicLink}}"}}
 		},
 	} {
 		config := good
 		change(&config)
 		if _, err := otp.New(config); err == nil {
-			t.Errorf("%s is accepted", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 	service, err := otp.New(good)

@@ -2,11 +2,11 @@ package otp
 
 import "context"
 
-// Sender delivers messages. It is all that an embedder has to bring to send
-// them by other ways than otp/smtp, otp/webhook and otp/outbox.
+// Sender delivers messages. Packages otp/smtp, otp/webhook and otp/outbox implement
+// it.
 type Sender interface {
-	// Send returns nil if the message was handed on to who delivers it. With an
-	// error it may or may not arrive; its code is dead then. Send keeps to the
-	// context, and puts no part of the message into its error.
+	// Send returns nil once the message has been handed over for delivery. After
+	// an error the message may still arrive, but its code is dead. Send must
+	// respect ctx, and its error must not contain any part of the message.
 	Send(ctx context.Context, message Message) error
 }

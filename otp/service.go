@@ -10,34 +10,43 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/countersign-dev/countersign/store"
 )
 
-// DefaultDeliveryTimeout is how long a sender may take.
+// DefaultDeliveryTimeout is the default of Config.DeliveryTimeout.
 const DefaultDeliveryTimeout = 20 * time.Second
 
-// Config is what a service is made of. Store and Secret are required, and a
-// sender for each type that is to be served.
+// Store is what a [Service] needs of a store.Store. An engine makes these changes
+// in the transaction of an activity instead.
+type Store interface {
+	// Change makes a change in a transaction of its own and returns its refusal
+	// or its error. A nil error means that the change is durable.
+	Change(ctx context.Context, organizationID string, change store.Change) error
+}
+
+// Config configures a Service. Store, Secret and at least one sender are required.
 type Config struct {
 	Store  Store
 	Secret Secret // at least MinSecretSize random bytes, the same on all nodes of a store
-	Email  Sender
-	SMS    Sender
+	Email  Sender // nil: requests for e-mails are refused
+	SMS    Sender // nil: requests for text messages are refused
 
-	// Limits hold within one organization. Default: the default of each.
+	// Limits apply to each organization separately.
 	Limits Limits
 
-	// Templates are e-mail templates by the templateId that asks for them.
+	// Templates are e-mail templates by templateId.
 	Templates map[string]Template
 
-	// SenderDomains are the domains that a request may choose its sender's
-	// address from. Default: none.
+	// SenderDomains are the domains that sendFromEmailAddress may have. Default:
+	// none.
 	SenderDomains []string
 
-	// DeliveryTimeout is how long a sender may take. Default:
+	// DeliveryTimeout bounds one call of a sender. Default:
 	// DefaultDeliveryTimeout.
 	DeliveryTimeout time.Duration
 
-	// Clock tells the time for Issue and Verify. Default: time.Now.
+	// Clock returns the time for Issue and Verify. Default: time.Now.
 	Clock func() time.Time
 }
 
@@ -56,7 +65,7 @@ type Service struct {
 	random    io.Reader
 }
 
-// New makes a service. It returns an error if the configuration cannot be right.
+// New returns a service, or an error that names the invalid setting.
 func New(config Config) (*Service, error) {
 	s := &Service{
 		store:     config.Store,
@@ -70,7 +79,7 @@ func New(config Config) (*Service, error) {
 		random:    rand.Reader,
 	}
 	if s.store == nil {
-		return nil, errors.New("otp: Config.Store is missing: use store/memory, store/bolt or store/postgres")
+		return nil, errors.New("otp: Config.Store is missing: set one of store/memory, store/bolt or store/postgres")
 	}
 	if err := errors.Join(checkSecret(s.secret), s.limits.check(), s.setDomains(config.SenderDomains)); err != nil {
 		return nil, err
@@ -94,7 +103,7 @@ func (s *Service) setDomains(domains []string) error {
 	for _, domain := range domains {
 		canonical, rule := canonicalEmail("a@" + domain)
 		if rule != "" {
-			return fmt.Errorf("otp: sender domain %q is not the name of a domain", domain)
+			return fmt.Errorf("otp: sender domain %q is not a domain name", domain)
 		}
 		s.domains = append(s.domains, strings.ToLower(domainOf(canonical)))
 	}
@@ -111,9 +120,9 @@ func (s *Service) sender(kind Type) Sender {
 	return s.email
 }
 
-// Issue sends a one-time password and returns its id, for embedders who do not
+// Issue sends a one-time password and returns its id, for embedders that do not
 // submit activities. It returns a *ParameterError, a *LimitError, an error that
-// wraps ErrDelivery, or the store's.
+// wraps ErrDelivery, or the store's error.
 func (s *Service) Issue(ctx context.Context, organizationID, organizationName string, request Request) (id string, err error) {
 	issue, err := s.Prepare(organizationID, organizationName, request)
 	if err != nil {
@@ -123,7 +132,7 @@ func (s *Service) Issue(ctx context.Context, organizationID, organizationName st
 		return "", err
 	}
 	if err := issue.Deliver(ctx); err != nil {
-		// The request may be over: what has happened is written all the same.
+		// Recorded even if the request has been cancelled.
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 		defer cancel()
 		return "", errors.Join(err, s.store.Change(after, organizationID, issue.Failed(s.clock())))
@@ -134,11 +143,11 @@ func (s *Service) Issue(ctx context.Context, organizationID, organizationName st
 	return issue.ID(), nil
 }
 
-// Verify uses up a one-time password and returns what it proves, for embedders
-// who do not submit activities. Each call counts as a request of its own. It
-// returns a *CodeError, a *LimitError, or the store's error.
+// Verify uses up a one-time password and returns what it proves, for embedders that
+// do not submit activities. Each call counts as a separate request. It returns a
+// *CodeError, a *LimitError, or the store's error.
 func (s *Service) Verify(ctx context.Context, organizationID, id, typed string) (Verified, error) {
-	var by Fingerprint
+	var by store.Fingerprint
 	if _, err := io.ReadFull(rand.Reader, by[:]); err != nil {
 		return Verified{}, err
 	}

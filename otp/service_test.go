@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// game is a service with its default limits, in a bubble of synctest: its time
-// goes by when the test sleeps.
+// game is a service with default limits, inside a synctest bubble: its clock advances
+// while the test sleeps.
 type game struct {
 	*testing.T
 	service *otp.Service
@@ -28,7 +28,7 @@ func play(t *testing.T, test func(g *game)) {
 	})
 }
 
-// issue sends a code to a phone; its message is the code.
+// issue sends a code to a phone; the message is only the code.
 func (g *game) issue(user, phone string) (id, code string, err error) {
 	g.Helper()
 	id, err = g.service.Issue(g.Context(), org, orgName, sms(func(r *otp.Request) {
@@ -57,19 +57,19 @@ func (g *game) verify(id, code string) error {
 func (g *game) expect(err, want error) {
 	g.Helper()
 	if !errors.Is(err, want) {
-		g.Fatalf("%v; %v was expected", err, want)
+		g.Fatalf("error %v, want %v", err, want)
 	}
 }
 
-// limited expects a limit, and when to come back.
+// limited requires a LimitError of that limit and wait.
 func (g *game) limited(err error, name otp.LimitName, after time.Duration) {
 	g.Helper()
 	var limit *otp.LimitError
 	if !errors.As(err, &limit) || limit.Limit != name || limit.RetryAfter != after {
-		g.Fatalf("%v; %s for %v was expected", err, name, after)
+		g.Fatalf("error %v, want %s for %v", err, name, after)
 	}
-	if !strings.Contains(err.Error(), fmt.Sprintf("come back in %d s", limit.RetryAfterSeconds())) {
-		g.Fatalf("the message does not say when to come back: %v", err)
+	if !strings.Contains(err.Error(), fmt.Sprintf("retry in %d s", limit.RetryAfterSeconds())) {
+		g.Fatalf("the message does not say when to retry: %v", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestRightCode(t *testing.T) {
 	})
 }
 
-// TestLookAlikes types a code as a person reads it.
+// TestLookAlikes types the letters that look like the digits of a code.
 func TestLookAlikes(t *testing.T) {
 	play(t, func(g *game) {
 		for i := range 300 {
@@ -116,14 +116,14 @@ func TestExpiry(t *testing.T) {
 		late, lateCode := g.mustIssue("", phone)
 		time.Sleep(otp.DefaultExpiration - time.Second)
 		if err := g.verify(early, earlyCode); err != nil {
-			g.Fatalf("a second before: %v", err)
+			g.Fatalf("a second before it expires: %v", err)
 		}
 		time.Sleep(time.Second)
 		g.expect(g.verify(late, lateCode), otp.ErrExpired)
 	})
 }
 
-func TestOneAnswerForAllThatIsWrong(t *testing.T) {
+func TestInvalidCodesGetOneAnswer(t *testing.T) {
 	play(t, func(g *game) {
 		used, code := g.mustIssue("", phone)
 		if err := g.verify(used, code); err != nil {
@@ -149,8 +149,8 @@ func TestOneAnswerForAllThatIsWrong(t *testing.T) {
 	})
 }
 
-// TestDeliveryFails: no code is alive, and the failures use up a limit of their
-// own.
+// TestDeliveryFails checks that failed deliveries count towards a limit of their own,
+// and not as sends.
 func TestDeliveryFails(t *testing.T) {
 	play(t, func(g *game) {
 		g.box.fail = errors.New("mailbox on fire")
@@ -169,8 +169,8 @@ func TestDeliveryFails(t *testing.T) {
 	})
 }
 
-// TestDeliveryFailsInOrganization: failures count for the whole organization,
-// whichever contact the messages were for.
+// TestDeliveryFailsInOrganization checks that failures count for the organization,
+// across contacts.
 func TestDeliveryFailsInOrganization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, box := newService(t, func(c *otp.Config) {
@@ -190,10 +190,10 @@ func TestDeliveryFailsInOrganization(t *testing.T) {
 	})
 }
 
-func TestAtOnce(t *testing.T) {
+func TestConcurrentTries(t *testing.T) {
 	service, box := newService(t, func(c *otp.Config) { c.Limits = otp.Limits{} })
 	g := &game{t, service, box}
-	for name, one := range map[string]struct {
+	for name, test := range map[string]struct {
 		typed func(code string) string
 		right int32
 	}{
@@ -201,21 +201,21 @@ func TestAtOnce(t *testing.T) {
 		"wrong": {wrong, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			id, code := g.mustIssue(name, "+491511234567"+fmt.Sprint(one.right))
+			id, code := g.mustIssue(name, "+491511234567"+fmt.Sprint(test.right))
 			var right atomic.Int32
-			var all sync.WaitGroup
+			var tries sync.WaitGroup
 			for range 200 {
-				all.Go(func() {
-					if err := g.verify(id, one.typed(code)); err == nil {
+				tries.Go(func() {
+					if err := g.verify(id, test.typed(code)); err == nil {
 						right.Add(1)
 					} else if !errors.Is(err, otp.ErrInvalidCode) {
 						t.Error(err)
 					}
 				})
 			}
-			all.Wait()
-			if right.Load() != one.right {
-				t.Fatalf("%d succeeded; %d were expected", right.Load(), one.right)
+			tries.Wait()
+			if right.Load() != test.right {
+				t.Fatalf("%d succeeded, want %d", right.Load(), test.right)
 			}
 		})
 	}

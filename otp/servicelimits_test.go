@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-func TestSendLimitsOfUserAndContact(t *testing.T) {
-	for name, who := range map[string]func(i int) (user, to string){
+func TestSendLimits(t *testing.T) {
+	for name, recipient := range map[string]func(i int) (user, to string){
 		"a user, many contacts":   func(i int) (string, string) { return "user", fmt.Sprintf("+491511234567%d", i) },
 		"many users, one contact": func(i int) (string, string) { return fmt.Sprint("user", i), phone },
 		"no user":                 func(int) (string, string) { return "", phone },
@@ -19,23 +19,22 @@ func TestSendLimitsOfUserAndContact(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(g *game) {
 				for i := range otp.DefaultSends {
-					g.mustIssue(who(i))
+					g.mustIssue(recipient(i))
 				}
-				_, _, err := g.issue(who(otp.DefaultSends))
+				_, _, err := g.issue(recipient(otp.DefaultSends))
 				g.limited(err, otp.LimitSends, otp.DefaultSendsWindow)
 				time.Sleep(otp.DefaultSendsWindow - time.Second)
-				_, _, err = g.issue(who(otp.DefaultSends))
+				_, _, err = g.issue(recipient(otp.DefaultSends))
 				g.limited(err, otp.LimitSends, time.Second)
 				time.Sleep(time.Second)
-				g.mustIssue(who(otp.DefaultSends))
+				g.mustIssue(recipient(otp.DefaultSends))
 			})
 		})
 	}
 }
 
-// TestContactsAreCountedInOneForm: a mailbox is not flooded by writing it in
-// another way.
-func TestContactsAreCountedInOneForm(t *testing.T) {
+// TestContactSpellings checks that different spellings of a contact count as one.
+func TestContactSpellings(t *testing.T) {
 	play(t, func(g *game) {
 		for _, contact := range []string{"ann@münchen.example", "ANN@MÜNCHEN.example", "Ann@xn--mnchen-3ya.example"} {
 			if _, err := g.service.Issue(g.Context(), org, orgName, email(func(r *otp.Request) { r.Contact = contact })); err != nil {
@@ -65,9 +64,8 @@ func TestSendLimitOfOrganization(t *testing.T) {
 	})
 }
 
-// TestFloodedVictim: an attacker asks for codes to the victim's phone as often as
-// the limits allow, and types in wrong ones. The victim gets a code all the same, keeps
-// it, and gets in.
+// TestFloodedVictim lets an attacker request as many codes to the victim's phone as
+// the limits allow, and try wrong ones. The victim still gets a code that stays live.
 func TestFloodedVictim(t *testing.T) {
 	play(t, func(g *game) {
 		flood := func() {
@@ -95,13 +93,13 @@ func TestFloodedVictim(t *testing.T) {
 	})
 }
 
-// TestGuesser: over many codes of a user or of a contact no more tries than the
-// hourly and the daily limit let through.
+// TestGuesser checks that the hourly and the daily limit bound the tries over many
+// codes of a user or a contact.
 func TestGuesser(t *testing.T) {
 	for name, user := range map[string]func(i int) string{
-		"of one user":       func(int) string { return "guesser" },
-		"without a user":    func(int) string { return "" },
-		"of ever new users": func(i int) string { return fmt.Sprint("guesser", i) },
+		"one user":       func(int) string { return "guesser" },
+		"without a user": func(int) string { return "" },
+		"new users":      func(i int) string { return fmt.Sprint("guesser", i) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(g *game) {
@@ -123,14 +121,14 @@ func TestGuesser(t *testing.T) {
 					time.Sleep(time.Minute)
 				}
 				if compared != otp.DefaultDailyTries {
-					g.Fatalf("%d tries in a day; %d were expected to get through", compared, otp.DefaultDailyTries)
+					g.Fatalf("%d tries in a day, want %d", compared, otp.DefaultDailyTries)
 				}
 			})
 		})
 	}
 }
 
-func TestTryLimitsToTheSecond(t *testing.T) {
+func TestTryLimits(t *testing.T) {
 	play(t, func(g *game) {
 		for range otp.DefaultHourlyTries {
 			id, code := g.mustIssue("user", phone)
@@ -149,8 +147,8 @@ func TestTryLimitsToTheSecond(t *testing.T) {
 	})
 }
 
-// TestRightTriesDoNotCount: who logs in often is not locked out by it.
-func TestRightTriesDoNotCount(t *testing.T) {
+// TestCorrectCodesDoNotCount checks that logging in often does not lock a user out.
+func TestCorrectCodesDoNotCount(t *testing.T) {
 	play(t, func(g *game) {
 		for range 2 * otp.DefaultDailyTries {
 			id, code := g.mustIssue("user", phone)
@@ -162,7 +160,7 @@ func TestRightTriesDoNotCount(t *testing.T) {
 	})
 }
 
-func TestThreeTriesPerCode(t *testing.T) {
+func TestTriesPerCode(t *testing.T) {
 	play(t, func(g *game) {
 		id, code := g.mustIssue("user", phone)
 		g.expect(g.verify(id, wrong(code)), otp.ErrWrong)
@@ -178,7 +176,7 @@ func TestThreeTriesPerCode(t *testing.T) {
 	})
 }
 
-// TestLiveCodes: a fourth code kills the oldest, of the same user first.
+// TestLiveCodes checks that a fourth code kills the oldest one of the same user.
 func TestLiveCodes(t *testing.T) {
 	play(t, func(g *game) {
 		victim, victimCode := g.mustIssue("victim", phone)

@@ -8,32 +8,40 @@ import (
 	"strings"
 )
 
-// The variables that every template has.
+// The built-in variables.
 const (
-	VariableCode       = "OtpCode"           // what the user types in
-	VariableApp        = "AppName"           // who asks for it
-	VariableMinutes    = "ExpirationMinutes" // how long it is good, rounded up
-	VariableMagicLink  = "MagicLink"         // empty if the request has no magicLinkTemplate
-	VariableLogo       = "LogoUrl"           // empty if the request has no logoUrl
-	variableIdentifier = `[A-Za-z_][A-Za-z0-9_]{0,63}`
+	variableCode      = "OtpCode"
+	variableApp       = "AppName"
+	variableMinutes   = "ExpirationMinutes"
+	variableMagicLink = "MagicLink"
+	variableLogo      = "LogoUrl"
 )
 
-var builtIn = []string{VariableCode, VariableApp, VariableMinutes, VariableMagicLink, VariableLogo}
+// variableName is the pattern of a variable's name.
+const variableName = `[A-Za-z_][A-Za-z0-9_]{0,63}`
 
-// Template is how messages look. A variable is written {{.Name}}; a template
-// can do nothing else. Besides the built-in ones it has those of the request's
-// templateVariables. One that the request does not have is empty.
+var builtIn = []string{variableCode, variableApp, variableMinutes, variableMagicLink, variableLogo}
+
+// Template is the text of a message. A variable is written {{.Name}}; no other
+// actions are supported. Every template has the variables
 //
-// In HTML every variable is escaped for where it stands.
+//	OtpCode             the code
+//	AppName             the application that the code is for
+//	ExpirationMinutes   the lifetime of the code, in minutes, rounded up
+//	MagicLink           empty if the request has no magicLinkTemplate
+//	LogoUrl             empty if the request has no logoUrl
+//
+// and those of the request's templateVariables. Any other variable is empty. In HTML
+// every variable is escaped for its context.
 type Template struct {
 	Subject string // of an e-mail
-	Text    string // of an e-mail or a text message; must have {{.OtpCode}} in it
+	Text    string // of an e-mail or a text message; must contain {{.OtpCode}}
 	HTML    string // of an e-mail; may be empty
 }
 
-// DefaultEmail and DefaultSMS are used where nothing else is asked for.
+// The templates of requests that name none.
 var (
-	DefaultEmail = Template{
+	emailTemplate = Template{
 		Subject: "Your code for {{.AppName}}", // without the code: mail servers log subjects
 		Text: "Your code for {{.AppName}} is\n\n    {{.OtpCode}}\n\n" +
 			"It expires in {{.ExpirationMinutes}} minutes and works once. " +
@@ -46,12 +54,12 @@ var (
 			`No one from {{.AppName}} will ever ask you for it.</p>` +
 			`<p>If you did not ask for it, you can ignore this message.</p></body></html>`,
 	}
-	DefaultSMS = Template{
+	smsTemplate = Template{
 		Text: "{{.OtpCode}} is your {{.AppName}} code. It expires in {{.ExpirationMinutes}} minutes.",
 	}
 )
 
-// What the default e-mail has more if the request asks for it.
+// The parts of the default e-mail for requests with a magic link or a logo.
 const (
 	linkText = "\nOr open this link: {{.MagicLink}}\n"
 	linkHTML = `<p><a href="{{.MagicLink}}">Or open this link</a></p>`
@@ -59,28 +67,27 @@ const (
 )
 
 func defaultEmail(link, logo bool) Template {
-	made := DefaultEmail
+	template := emailTemplate
 	if link {
-		made.Text += linkText
-		made.HTML = strings.Replace(made.HTML, "</body>", linkHTML+"</body>", 1)
+		template.Text += linkText
+		template.HTML = strings.Replace(template.HTML, "</body>", linkHTML+"</body>", 1)
 	}
 	if logo {
-		made.HTML = strings.Replace(made.HTML, "<p>Your code", logoHTML+"<p>Your code", 1)
+		template.HTML = strings.Replace(template.HTML, "<p>Your code", logoHTML+"<p>Your code", 1)
 	}
-	return made
+	return template
 }
 
-var action = regexp.MustCompile(`^\{\{\s*\.(` + variableIdentifier + `)\s*\}\}`)
+var action = regexp.MustCompile(`^\{\{\s*\.(` + variableName + `)\s*\}\}`)
 
-// piece is text as it stands, or the name of a variable.
+// piece is literal text, or the name of a variable.
 type piece struct {
 	text     string
 	variable string
 }
 
-// parseTemplate splits a template into its pieces. An action that is not a
-// variable is refused; so are variables other than the allowed, if there are
-// any given.
+// parseTemplate splits a template into its pieces. It refuses actions other than
+// variables, and variables that are not in allowed, unless allowed is nil.
 func parseTemplate(source string, allowed []string) (pieces []piece, err error) {
 	rest := source
 	for {
@@ -88,16 +95,16 @@ func parseTemplate(source string, allowed []string) (pieces []piece, err error) 
 		if open < 0 {
 			return append(pieces, piece{text: rest}), nil
 		}
-		found := action.FindStringSubmatch(rest[open:])
-		at := len(source) - len(rest) + open
-		if found == nil {
-			return nil, fmt.Errorf("at byte %d: a variable such as {{.OtpCode}} is expected behind {{, and nothing else", at)
+		match := action.FindStringSubmatch(rest[open:])
+		offset := len(source) - len(rest) + open
+		if match == nil {
+			return nil, fmt.Errorf("at byte %d: expected a variable such as {{.OtpCode}}", offset)
 		}
-		if allowed != nil && !slices.Contains(allowed, found[1]) {
-			return nil, fmt.Errorf("at byte %d: there is no variable %s here, only %s", at, found[1], strings.Join(allowed, ", "))
+		if allowed != nil && !slices.Contains(allowed, match[1]) {
+			return nil, fmt.Errorf("at byte %d: unknown variable %s: expected one of %s", offset, match[1], strings.Join(allowed, ", "))
 		}
-		pieces = append(pieces, piece{text: rest[:open]}, piece{variable: found[1]})
-		rest = rest[open+len(found[0]):]
+		pieces = append(pieces, piece{text: rest[:open]}, piece{variable: match[1]})
+		rest = rest[open+len(match[0]):]
 	}
 }
 
@@ -105,7 +112,7 @@ func has(pieces []piece, variable string) bool {
 	return slices.ContainsFunc(pieces, func(p piece) bool { return p.variable == variable })
 }
 
-// fill makes text of a template. It was parsed before.
+// fill substitutes the variables of a template that is plain text.
 func fill(source string, variables map[string]string) (string, error) {
 	pieces, err := parseTemplate(source, nil)
 	if err != nil {
@@ -121,8 +128,8 @@ func fill(source string, variables map[string]string) (string, error) {
 	return out.String(), nil
 }
 
-// fillHTML makes HTML of a template, by html/template, which knows what has to
-// be escaped how where it stands.
+// fillHTML substitutes the variables of a template that is HTML. html/template
+// escapes each for its context.
 func fillHTML(source string, variables map[string]string) (string, error) {
 	pieces, err := parseTemplate(source, nil)
 	if err != nil || source == "" {
@@ -144,18 +151,18 @@ func fillHTML(source string, variables map[string]string) (string, error) {
 	return out.String(), err
 }
 
-// check refuses a template that could not be used.
+// check refuses a template that cannot be filled in.
 func (t *Template) check() error {
-	for _, one := range []struct{ part, source string }{{"subject", t.Subject}, {"text", t.Text}, {"html", t.HTML}} {
-		if _, err := parseTemplate(one.source, nil); err != nil {
-			return fmt.Errorf("%s %w", one.part, err)
+	for _, part := range []struct{ name, source string }{{"subject", t.Subject}, {"text", t.Text}, {"html", t.HTML}} {
+		if _, err := parseTemplate(part.source, nil); err != nil {
+			return fmt.Errorf("%s %w", part.name, err)
 		}
 	}
-	if pieces, _ := parseTemplate(t.Text, nil); !has(pieces, VariableCode) {
-		return fmt.Errorf("text: {{.%s}} is missing", VariableCode)
+	if pieces, _ := parseTemplate(t.Text, nil); !has(pieces, variableCode) {
+		return fmt.Errorf("text: {{.%s}} is missing", variableCode)
 	}
 	if strings.ContainsAny(t.Subject, "\r\n") {
-		return fmt.Errorf("subject: it has more than one line")
+		return fmt.Errorf("subject: more than one line")
 	}
 	_, err := fillHTML(t.HTML, nil)
 	return err

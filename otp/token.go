@@ -15,41 +15,40 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Lifetimes of verification tokens.
+// The default and the longest lifetime of a verification token.
 const (
 	DefaultTokenLifetime = time.Hour
 	MaxTokenLifetime     = 24 * time.Hour
 )
 
-// maxTokenKey bounds the public key that a request has copied into its token.
+// maxTokenKey bounds the publicKey that a request has copied into its token, in bytes.
 const maxTokenKey = 512
 
-// ErrToken says that the token is not one of ours, was changed, or has expired.
+// ErrToken means that a token was not issued here, was changed, or has expired.
 var ErrToken = errors.New("otp: verification token not valid")
 
-// Token is what a verification token says. Its form is a JWT (RFC 7519) with
-// the algorithm ES256, and these claims beside iat and exp, in seconds.
+// Token is the content of a verification token: a JWT (RFC 7519), signed with ES256,
+// with these claims.
 type Token struct {
 	ID             string    // claim id: the one-time password's
 	Type           Type      // claim verification_type
 	Contact        string    // claim contact
 	OrganizationID string    // claim organization_id
 	PublicKey      string    // claim public_key, as the request gave it; may be empty
-	IssuedAt       time.Time // claim iat
-	ExpiresAt      time.Time // claim exp
+	IssuedAt       time.Time // claim iat, in seconds
+	ExpiresAt      time.Time // claim exp, in seconds
 }
 
-// NewToken makes the content of a token. The lifetime is the request's
-// expirationSeconds, a decimal string: default 3600, at most 86400. The error
-// is a *ParameterError; to learn of it before a code is tried, pass the zero
-// Verified.
+// NewToken returns a token. Its lifetime is the request's expirationSeconds, a
+// decimal string: default 3600, at most 86400. The error is a *ParameterError; to
+// check the parameters before a code is tried, pass the zero Verified.
 func NewToken(verified Verified, publicKey, expirationSeconds string, now time.Time) (Token, error) {
 	lifetime, err := seconds("expirationSeconds", expirationSeconds, DefaultTokenLifetime, MaxTokenLifetime)
 	if err != nil {
 		return Token{}, err
 	}
 	if len(publicKey) > maxTokenKey || !printable(publicKey, "") {
-		return Token{}, badParameter("publicKey", "at most %d printable characters are expected", maxTokenKey)
+		return Token{}, badParameter("publicKey", "must be at most %d printable characters", maxTokenKey)
 	}
 	issued := now.UTC().Truncate(time.Second)
 	return Token{
@@ -58,7 +57,7 @@ func NewToken(verified Verified, publicKey, expirationSeconds string, now time.T
 	}, nil
 }
 
-// claims is the JSON of a token.
+// claims is the payload of the JWT.
 type claims struct {
 	ID             string `json:"id"`
 	Type           Type   `json:"verification_type"`
@@ -68,11 +67,11 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// Sign makes the token, signed by a key on P-256.
+// Sign returns the token as a JWT, signed by a P-256 key.
 func (t Token) Sign(signer crypto.Signer) (string, error) {
 	public, ok := signer.Public().(*ecdsa.PublicKey)
 	if !ok || public.Curve != elliptic.P256() {
-		return "", errors.New("otp: the key for verification tokens is not on P-256")
+		return "", errors.New("otp: the key for verification tokens is not a P-256 key")
 	}
 	token := jwt.NewWithClaims(es256{}, claims{
 		ID: t.ID, Type: t.Type, Contact: t.Contact, OrganizationID: t.OrganizationID, PublicKey: t.PublicKey,
@@ -84,21 +83,21 @@ func (t Token) Sign(signer crypto.Signer) (string, error) {
 	return token.SignedString(signer)
 }
 
-// TokenLeeway is how far the clock of the engine may be ahead of a verifier's.
+// TokenLeeway is how far the engine's clock may be ahead of the verifier's.
 const TokenLeeway = 5 * time.Minute
 
-// VerifyToken verifies a token of an organization against the key that the
-// caller trusts, at a time: it expires at its ExpiresAt. A token has one
-// spelling: white space is refused. The error wraps ErrToken.
+// VerifyToken verifies a JWT that Sign returned for the organization, under the key
+// that the caller trusts. From its ExpiresAt on the token is refused. So is white
+// space, which would give a token several spellings. The error wraps ErrToken.
 func VerifyToken(token string, trusted *ecdsa.PublicKey, organizationID string, now time.Time) (Token, error) {
 	if trusted == nil || trusted.Curve != elliptic.P256() {
-		return Token{}, fmt.Errorf("%w: the trusted key is not on P-256", ErrToken)
+		return Token{}, fmt.Errorf("%w: the trusted key is not a P-256 key", ErrToken)
 	}
-	if strings.ContainsAny(token, " \t\r\n") { // which base64 skips
-		return Token{}, fmt.Errorf("%w: white space", ErrToken)
+	if strings.ContainsAny(token, " \t\r\n") { // the base64 decoder skips it
+		return Token{}, fmt.Errorf("%w: it contains white space", ErrToken)
 	}
-	var said claims
-	_, err := jwt.ParseWithClaims(token, &said,
+	var payload claims
+	_, err := jwt.ParseWithClaims(token, &payload,
 		func(*jwt.Token) (any, error) { return trusted, nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}),
 		jwt.WithTimeFunc(func() time.Time { return now }),
@@ -108,23 +107,23 @@ func VerifyToken(token string, trusted *ecdsa.PublicKey, organizationID string, 
 	if err != nil {
 		return Token{}, fmt.Errorf("%w: %w", ErrToken, err)
 	}
-	if said.ID == "" || said.OrganizationID == "" || said.Contact == "" || said.IssuedAt == nil {
-		return Token{}, fmt.Errorf("%w: it is signed by this key, but is no verification token", ErrToken)
+	if payload.ID == "" || payload.OrganizationID == "" || payload.Contact == "" || payload.IssuedAt == nil {
+		return Token{}, fmt.Errorf("%w: signed by this key, but not a verification token", ErrToken)
 	}
 	switch {
-	case said.IssuedAt.After(now.Add(TokenLeeway)):
-		return Token{}, fmt.Errorf("%w: used before issued", ErrToken)
-	case said.OrganizationID != organizationID:
-		return Token{}, fmt.Errorf("%w: it is of another organization", ErrToken)
+	case payload.IssuedAt.After(now.Add(TokenLeeway)):
+		return Token{}, fmt.Errorf("%w: it was issued in the future", ErrToken)
+	case payload.OrganizationID != organizationID:
+		return Token{}, fmt.Errorf("%w: issued for another organization", ErrToken)
 	}
 	return Token{
-		ID: said.ID, Type: said.Type, Contact: said.Contact, OrganizationID: said.OrganizationID, PublicKey: said.PublicKey,
-		IssuedAt: said.IssuedAt.UTC(), ExpiresAt: said.ExpiresAt.UTC(),
+		ID: payload.ID, Type: payload.Type, Contact: payload.Contact, OrganizationID: payload.OrganizationID, PublicKey: payload.PublicKey,
+		IssuedAt: payload.IssuedAt.UTC(), ExpiresAt: payload.ExpiresAt.UTC(),
 	}, nil
 }
 
-// es256 is jwt's ES256 for keys that are not at hand, as in an HSM: golang-jwt
-// signs with *ecdsa.PrivateKey only.
+// es256 is ES256 for any crypto.Signer, such as a key in an HSM: golang-jwt signs
+// only with *ecdsa.PrivateKey.
 type es256 struct{}
 
 // Alg implements jwt.SigningMethod.
@@ -135,8 +134,8 @@ func (es256) Verify(signing string, signature []byte, key any) error {
 	return jwt.SigningMethodES256.Verify(signing, signature, key)
 }
 
-// Sign implements jwt.SigningMethod: r ‖ s, 32 bytes each, big-endian (RFC 7518,
-// section 3.4). A crypto.Signer gives them in DER.
+// Sign implements jwt.SigningMethod. It converts the signer's DER to r ‖ s, 32 bytes
+// each, big-endian (RFC 7518, section 3.4).
 func (es256) Sign(signing string, key any) ([]byte, error) {
 	digest := crypto.SHA256.New()
 	digest.Write([]byte(signing))
@@ -146,7 +145,7 @@ func (es256) Sign(signing string, key any) ([]byte, error) {
 	}
 	var rs struct{ R, S *big.Int }
 	if rest, err := asn1.Unmarshal(der, &rs); err != nil || len(rest) > 0 || rs.R.BitLen() > 256 || rs.S.BitLen() > 256 || rs.R.Sign() <= 0 || rs.S.Sign() <= 0 {
-		return nil, errors.New("otp: the key for verification tokens made a malformed signature")
+		return nil, errors.New("otp: the key for verification tokens returned a malformed signature")
 	}
 	out := make([]byte, 64)
 	rs.R.FillBytes(out[:32])

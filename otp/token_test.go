@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// hsm is a key that is not at hand.
+// hsm is a signer whose private key is out of reach.
 type hsm struct{ key *ecdsa.PrivateKey }
 
 func (h hsm) Public() crypto.PublicKey { return &h.key.PublicKey }
@@ -45,7 +45,7 @@ var (
 
 func TestToken(t *testing.T) {
 	key := newKey(t, elliptic.P256())
-	for range 50 { // signatures with leading zeros too
+	for range 50 { // enough for signatures with leading zeros
 		token, err := otp.NewToken(verified, "02ab", "", issuedAt)
 		if err != nil {
 			t.Fatal(err)
@@ -56,11 +56,11 @@ func TestToken(t *testing.T) {
 		}
 		got, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, issuedAt)
 		if err != nil || got != token {
-			t.Fatalf("%+v, %v; %+v was signed", got, err, token)
+			t.Fatalf("%+v, %v; want %+v", got, err, token)
 		}
 		if _, err := jwt.Parse(signed, func(*jwt.Token) (any, error) { return &key.PublicKey, nil },
 			jwt.WithTimeFunc(func() time.Time { return issuedAt })); err != nil {
-			t.Fatalf("golang-jwt alone: %v", err)
+			t.Fatalf("golang-jwt: %v", err)
 		}
 	}
 }
@@ -76,27 +76,27 @@ func TestTokenExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, token.ExpiresAt.Add(-time.Millisecond)); err != nil {
-		t.Errorf("a moment before: %v", err)
+		t.Errorf("just before it expires: %v", err)
 	}
 	if _, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, token.IssuedAt.Add(-otp.TokenLeeway)); err != nil {
-		t.Errorf("by a clock that is behind: %v", err)
+		t.Errorf("by a clock that is slow: %v", err)
 	}
 	if _, err := otp.VerifyToken(signed, &key.PublicKey, "another", issuedAt); !errors.Is(err, otp.ErrToken) {
-		t.Errorf("of another organization: %v", err)
+		t.Errorf("for another organization: %v", err)
 	}
 	for _, spelled := range []string{signed + "\n", "\r" + signed, strings.Replace(signed, ".", "\n.", 1)} {
 		if _, err := otp.VerifyToken(spelled, &key.PublicKey, verified.OrganizationID, issuedAt); !errors.Is(err, otp.ErrToken) {
 			t.Errorf("with a line break: %v", err)
 		}
 	}
-	for name, now := range map[string]time.Time{"at its end": token.ExpiresAt, "before it was made": token.IssuedAt.Add(-otp.TokenLeeway - time.Second)} {
+	for name, now := range map[string]time.Time{"when it expires": token.ExpiresAt, "before it was issued": token.IssuedAt.Add(-otp.TokenLeeway - time.Second)} {
 		if _, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, now); !errors.Is(err, otp.ErrToken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestTokenChanged changes every character of a token.
+// TestTokenChanged changes each character of a token.
 func TestTokenChanged(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	token, err := otp.NewToken(verified, "", "", issuedAt)
@@ -127,32 +127,32 @@ func TestTokenChanged(t *testing.T) {
 	}
 }
 
-// TestTokenOfAnotherKind: what the key has signed for another purpose, or what
-// can be signed with the public key as a password, is no token.
-func TestTokenOfAnotherKind(t *testing.T) {
+// TestTokenForged checks that VerifyToken refuses JWTs that the key signed for other
+// purposes, and those that anyone with the public key can create.
+func TestTokenForged(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	claims := func(change func(jwt.MapClaims)) jwt.MapClaims {
-		all := jwt.MapClaims{
+		claims := jwt.MapClaims{
 			"id": "a", "verification_type": "OTP_TYPE_EMAIL", "contact": "b", "organization_id": "c",
 			"iat": issuedAt.Unix(), "exp": issuedAt.Unix() + 60,
 		}
 		if change != nil {
-			change(all)
+			change(claims)
 		}
-		return all
+		return claims
 	}
-	without := func(name string) jwt.MapClaims { return claims(func(all jwt.MapClaims) { delete(all, name) }) }
-	for name, one := range map[string]struct {
+	without := func(name string) jwt.MapClaims { return claims(func(claims jwt.MapClaims) { delete(claims, name) }) }
+	for name, test := range map[string]struct {
 		method jwt.SigningMethod
 		key    any
 		claims jwt.Claims
 		ok     bool
 	}{
-		"as it should be": {jwt.SigningMethodES256, key, claims(nil), true},
+		"valid":           {jwt.SigningMethodES256, key, claims(nil), true},
 		"none":            {jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, claims(nil), false},
 		"HS256":           {jwt.SigningMethodHS256, public, claims(nil), false},
 		"no id":           {jwt.SigningMethodES256, key, without("id"), false},
@@ -161,11 +161,11 @@ func TestTokenOfAnotherKind(t *testing.T) {
 		"no iat":          {jwt.SigningMethodES256, key, without("iat"), false},
 		"no exp":          {jwt.SigningMethodES256, key, without("exp"), false},
 	} {
-		signed, err := jwt.NewWithClaims(one.method, one.claims).SignedString(one.key)
+		signed, err := jwt.NewWithClaims(test.method, test.claims).SignedString(test.key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := otp.VerifyToken(signed, &key.PublicKey, "c", issuedAt); one.ok != (err == nil) || !one.ok && !errors.Is(err, otp.ErrToken) {
+		if _, err := otp.VerifyToken(signed, &key.PublicKey, "c", issuedAt); test.ok != (err == nil) || !test.ok && !errors.Is(err, otp.ErrToken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -200,13 +200,13 @@ func TestTokenSigners(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, signer := range map[string]crypto.Signer{"P-384": newKey(t, elliptic.P384()), "Ed25519": ed} {
-		if _, err := token.Sign(signer); err == nil || !strings.Contains(err.Error(), "not on P-256") {
+		if _, err := token.Sign(signer); err == nil || !strings.Contains(err.Error(), "not a P-256 key") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// brokenSigner is a key in an HSM that answers something else than a signature.
+// brokenSigner is an HSM that does not return a signature.
 type brokenSigner struct {
 	hsm
 	answer []byte
@@ -217,9 +217,7 @@ func (s brokenSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error)
 	return s.answer, s.err
 }
 
-// TestTokenOfBrokenSigner: what is not a signature of P-256 in DER never
-// becomes a token.
-func TestTokenOfBrokenSigner(t *testing.T) {
+func TestTokenBrokenSigner(t *testing.T) {
 	token, err := otp.NewToken(verified, "", "", issuedAt)
 	if err != nil {
 		t.Fatal(err)
@@ -227,11 +225,11 @@ func TestTokenOfBrokenSigner(t *testing.T) {
 	key := hsm{newKey(t, elliptic.P256())}
 	absent := errors.New("the token is absent")
 	if _, err := token.Sign(brokenSigner{key, nil, absent}); !errors.Is(err, absent) {
-		t.Errorf("error %v, want that of the signer", err)
+		t.Errorf("error %v, want the signer's", err)
 	}
 	wide := append([]byte{2, 33, 1}, make([]byte, 32)...)
 	for name, answer := range map[string][]byte{
-		"nothing": nil, "raw": bytes.Repeat([]byte{0x11}, 64), "bytes behind it": {0x30, 6, 2, 1, 1, 2, 1, 1, 0},
+		"nothing": nil, "raw": bytes.Repeat([]byte{0x11}, 64), "trailing bytes": {0x30, 6, 2, 1, 1, 2, 1, 1, 0},
 		"r is 0": {0x30, 6, 2, 1, 0, 2, 1, 1}, "s is 0": {0x30, 6, 2, 1, 1, 2, 1, 0},
 		"r too long": slices.Concat([]byte{0x30, 38}, wide, []byte{2, 1, 1}), "s too long": slices.Concat([]byte{0x30, 38, 2, 1, 1}, wide),
 	} {

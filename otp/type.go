@@ -1,9 +1,9 @@
 package otp
 
-// Type is how a code gets to the user, as the API names it.
+// Type is how a code reaches the user, by the API's name.
 type Type string
 
-// The types of the API.
+// The types that the API has.
 const (
 	TypeEmail Type = "OTP_TYPE_EMAIL"
 	TypeSMS   Type = "OTP_TYPE_SMS"

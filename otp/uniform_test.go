@@ -19,61 +19,59 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// witness is a store that writes down what is asked of its ledger, and what was
-// written to it.
-type witness struct {
+// recorder is a store that records the calls of its ledger and what was written.
+type recorder struct {
 	otp.Store
 	calls   []string
 	written []any
 }
 
-func (w *witness) Change(ctx context.Context, organizationID string, change store.Change) error {
-	return w.Store.Change(ctx, organizationID, witnessed{w, change})
+func (r *recorder) Change(ctx context.Context, organizationID string, change store.Change) error {
+	return r.Store.Change(ctx, organizationID, recordedChange{r, change})
 }
 
-type witnessed struct {
-	witness *witness
-	change  store.Change
+type recordedChange struct {
+	recorder *recorder
+	change   store.Change
 }
 
-func (c witnessed) Apply(ledger store.Ledger) (refusal, err error) {
-	return c.change.Apply(&witnessLedger{ledger, c.witness})
+func (c recordedChange) Apply(ledger store.Ledger) (refusal, err error) {
+	return c.change.Apply(&recordedLedger{ledger, c.recorder})
 }
 
-type witnessLedger struct {
+type recordedLedger struct {
 	store.Ledger
-	witness *witness
+	recorder *recorder
 }
 
-func (l *witnessLedger) note(call string, keys ...store.Key) {
+func (l *recordedLedger) note(call string, keys ...store.Key) {
 	for _, key := range keys {
 		call += " " + string(rune(key.Kind))
 	}
-	l.witness.calls = append(l.witness.calls, call)
+	l.recorder.calls = append(l.recorder.calls, call)
 }
 
-func (l *witnessLedger) Lock(keys ...store.Key) ([]store.Entry, error) {
+func (l *recordedLedger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	l.note("Lock", keys...)
 	return l.Ledger.Lock(keys...)
 }
 
-func (l *witnessLedger) Read(key store.Key) (store.Entry, error) {
+func (l *recordedLedger) Read(key store.Key) (store.Entry, error) {
 	l.note("Read", key)
 	return l.Ledger.Read(key)
 }
 
-func (l *witnessLedger) Write(key store.Key, entry store.Entry) error {
+func (l *recordedLedger) Write(key store.Key, entry store.Entry) error {
 	l.note("Write", key)
-	l.witness.written = append(l.witness.written, key, entry, string(entry.Value))
+	l.recorder.written = append(l.recorder.written, key, entry, string(entry.Value))
 	return l.Ledger.Write(key, entry)
 }
 
-// TestSamePath: a wrong code, an unknown id, an expired, a used, a dead and an
-// undelivered code ask the same things of the store in the same order, and
-// answer the same.
+// TestSamePath checks that wrong, unknown, expired, used, dead and undelivered codes
+// cause the same accesses to the store in the same order, and get the same answer.
 func TestSamePath(t *testing.T) {
 	now := time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
-	w := &witness{Store: memory.New(0)}
+	w := &recorder{Store: memory.New(0)}
 	service, box := newService(t, func(c *otp.Config) {
 		c.Store, c.Clock = w, func() time.Time { return now }
 	})
@@ -113,7 +111,7 @@ func TestSamePath(t *testing.T) {
 	if !errors.Is(err, otp.ErrWrong) || len(want) == 0 {
 		t.Fatal(want, err)
 	}
-	for name, one := range map[string]struct {
+	for name, test := range map[string]struct {
 		id, code string
 		why      error
 	}{
@@ -125,20 +123,20 @@ func TestSamePath(t *testing.T) {
 		"undelivered": {undelivered.ID(), liveCode, otp.ErrUnknown},
 		"long":        {live, strings.Repeat("A", 1000), otp.ErrWrong},
 	} {
-		calls, err := verify(one.id, one.code)
-		if !errors.Is(err, one.why) || err.Error() != otp.ErrInvalidCode.Error() {
+		calls, err := verify(test.id, test.code)
+		if !errors.Is(err, test.why) || err.Error() != otp.ErrInvalidCode.Error() {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !slices.Equal(calls, want) {
-			t.Errorf("%s asks for %v; a wrong code asks for %v", name, calls, want)
+			t.Errorf("%s: accesses %v, want %v, those of a wrong code", name, calls, want)
 		}
 	}
 }
 
-// TestUnusedCodeIsNowhere looks for the code in all that is written, printed,
-// logged or answered before it is used.
-func TestUnusedCodeIsNowhere(t *testing.T) {
-	w := &witness{Store: memory.New(0)}
+// TestUnusedCodeHidden looks for an unused code in everything that is stored, printed,
+// logged or returned.
+func TestUnusedCodeHidden(t *testing.T) {
+	w := &recorder{Store: memory.New(0)}
 	service, _ := newService(t, func(c *otp.Config) { c.Store = w })
 	issue, err := service.Prepare(org, orgName, email(func(r *otp.Request) {
 		r.Email.MagicLinkTemplate = "https://example.com/%s"
@@ -173,12 +171,12 @@ func TestUnusedCodeIsNowhere(t *testing.T) {
 		}
 		for _, form := range []string{code, strings.ToLower(code), hex.EncodeToString([]byte(code)), inDecimal(code)} {
 			if strings.Contains(log.String(), form) {
-				t.Errorf("the code is found as %q", form)
+				t.Errorf("the code appears as %q", form)
 			}
 		}
 	}
 	if !strings.Contains(log.String(), issue.ID()) || !strings.Contains(log.String(), sent.OTPID) {
-		t.Error("nothing of the messages was logged: the test looks in the wrong place")
+		t.Error("the log has no id of the messages: the test looks in the wrong place")
 	}
 }
 
@@ -186,7 +184,7 @@ type senderFunc func(otp.Message) error
 
 func (f senderFunc) Send(_ context.Context, message otp.Message) error { return f(message) }
 
-// inDecimal is how fmt prints the bytes of a text.
+// inDecimal returns the bytes of a text as fmt prints them.
 func inDecimal(text string) string {
 	var numbers []string
 	for _, b := range []byte(text) {

@@ -9,10 +9,10 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// maxTyped bounds what is hashed; no code is longer by far.
+// maxTyped bounds the input that is hashed, in bytes. Codes are much shorter.
 const maxTyped = 64
 
-// Verified is what a right code proves.
+// Verified says what a correct code proves.
 type Verified struct {
 	ID             string
 	OrganizationID string
@@ -20,8 +20,7 @@ type Verified struct {
 	Contact        string // canonical
 }
 
-// Verification is one try of a code by one request. It is used by one goroutine
-// at a time.
+// Verification is one request's try of a code. It must not be used concurrently.
 //
 //	verification, err := service.PrepareVerification(…)
 //	store.Begin(ctx, claim, verification.Attempt(now))        // refuses a wrong code
@@ -32,51 +31,52 @@ type Verification struct {
 	attempt        attempt
 }
 
-// PrepareVerification makes ready to try a code. Everything about the code that
-// could be wrong is found by Attempt, and refused in the same way: an id that is
-// no id too. The fingerprint is that of the request: its replay is not counted
-// again.
-func (s *Service) PrepareVerification(organizationID, id, typed string, by Fingerprint) (*Verification, error) {
+// PrepareVerification prepares a try of a code. It does not judge the code or the
+// id, even a malformed one: Attempt refuses them all alike. by identifies the
+// request, so that its replay counts only once.
+func (s *Service) PrepareVerification(organizationID, id, typed string, by store.Fingerprint) (*Verification, error) {
 	if parsed, err := uuid.Parse(id); err != nil || parsed.String() != id {
-		id = uuid.Nil.String() // which no code has
+		id = uuid.Nil.String() // never the id of a code
 	}
 	if len(typed) > maxTyped {
-		typed = "" // which no code is
+		typed = "" // never a code
 	}
 	v := &Verification{organizationID: organizationID, attempt: attempt{limits: s.limits, id: id, by: by}}
 	var err error
 	if v.attempt.hash, err = keyed(s.secret, labelCode, organizationID, id, normalize(typed)); err != nil {
 		return nil, err
 	}
-	for i, which := range []string{"user", "contact"} {
-		if v.attempt.nobody[i], err = keyed(s.secret, labelNobody, organizationID, which); err != nil {
+	for i, meter := range []string{"user", "contact"} {
+		if v.attempt.decoys[i], err = keyed(s.secret, labelDecoy, organizationID, meter); err != nil {
 			return nil, err
 		}
 	}
 	return v, nil
 }
 
-// Attempt counts a try and compares, in one step. It refuses with a *CodeError
-// or a *LimitError. A right code stays live until Consume.
+// Attempt returns the change that counts a try and compares, atomically. It refuses
+// with a *CodeError or a *LimitError. A correct code stays live until Consume.
 func (v *Verification) Attempt(now time.Time) store.Change {
 	v.attempt.now = now.UTC().Truncate(time.Millisecond)
-	return stored{&v.attempt}
+	return change(v.attempt.apply)
 }
 
-// Verified returns what the code proves, after Attempt has found it right.
+// Verified returns what the code proves. It fails unless Attempt found it correct.
 func (v *Verification) Verified() (Verified, error) {
 	code := v.attempt.matched
 	if code == nil {
-		return Verified{}, errors.New("otp: not verified")
+		return Verified{}, errors.New("otp: the code has not been verified")
 	}
-	return Verified{ID: code.ID, OrganizationID: v.organizationID, Type: code.Type, Contact: code.Contact}, nil
+	return Verified{ID: code.ID, OrganizationID: v.organizationID, Type: Type(code.Type), Contact: code.Contact}, nil
 }
 
-// Consume uses the code up. It refuses with a *CodeError if it was used or died
-// since Attempt, or if Attempt did not find it right.
+// Consume returns the change that uses the code up. It refuses with a *CodeError if
+// the code has been used or has died since Attempt, or if Attempt did not find it
+// correct.
 func (v *Verification) Consume() store.Change {
-	if v.attempt.matched == nil {
-		return stored{&consume{}}
+	var consume consume // of no code
+	if v.attempt.matched != nil {
+		consume.id = v.attempt.matched.ID
 	}
-	return stored{&consume{id: v.attempt.matched.ID}}
+	return change(consume.apply)
 }

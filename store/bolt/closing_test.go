@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -23,7 +23,7 @@ func (c closing) Err() error { return c.store.Close() }
 // TestClosedAtThatInstant: a call that finds the store open, and closed one step
 // later, says that it is closed.
 func TestClosedAtThatInstant(t *testing.T) {
-	nothing := without(func(otp.Ledger) error { return nil })
+	nothing := without(func(otpledger.Ledger) error { return nil })
 	for name, call := range map[string]func(ctx context.Context, s *bolt.Store, lease store.Lease) error{
 		"Begin": func(ctx context.Context, s *bolt.Store, _ store.Lease) error {
 			_, err := s.Begin(ctx, claimOf("another"), nil)

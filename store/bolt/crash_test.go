@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -262,7 +262,7 @@ func occupy(t *testing.T, s *bolt.Store, all *sync.WaitGroup) (release func()) {
 	started, released := make(chan struct{}), make(chan struct{})
 	start := sync.OnceFunc(func() { close(started) })
 	all.Go(func() {
-		err := s.Change(t.Context(), "org", changeFunc(func(otp.Ledger) (error, error) {
+		err := s.Change(t.Context(), "org", changeFunc(func(otpledger.Ledger) (error, error) {
 			start()
 			<-released
 			return nil, nil
@@ -283,9 +283,9 @@ func TestFailingChangeIsAlone(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			key := otp.MeterKey{byte(i)}
-			err := s.Change(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
-				if err := ledger.SetMeter(key, otp.Meter{Sent: []otp.Event{{At: 1, N: 1}}}); err != nil {
+			key := otpledger.MeterKey{byte(i)}
+			err := s.Change(t.Context(), "org", changeFunc(func(ledger otpledger.Ledger) (error, error) {
+				if err := ledger.SetMeter(key, otpledger.Meter{Sent: []otpledger.Event{{At: 1, N: 1}}}); err != nil {
 					return nil, err
 				}
 				if i%5 == 0 {
@@ -299,9 +299,9 @@ func TestFailingChangeIsAlone(t *testing.T) {
 		})
 	}
 	all.Wait()
-	err := s.Change(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
+	err := s.Change(t.Context(), "org", changeFunc(func(ledger otpledger.Ledger) (error, error) {
 		for i := range 100 {
-			meters, err := ledger.Meters(otp.MeterKey{byte(i)})
+			meters, err := ledger.Meters(otpledger.MeterKey{byte(i)})
 			if err != nil {
 				return nil, err
 			}
@@ -316,6 +316,6 @@ func TestFailingChangeIsAlone(t *testing.T) {
 	}
 }
 
-type changeFunc func(otp.Ledger) (refusal, err error)
+type changeFunc func(otpledger.Ledger) (refusal, err error)
 
-func (f changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return f(otp.Over(ledger)) }
+func (f changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return f(otpledger.Over(ledger)) }

@@ -11,7 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -30,8 +30,8 @@ var (
 var claim = store.Claim{OrganizationID: "org", LeaseTTL: time.Minute}
 
 // without makes a change that never refuses.
-func without(change func(ledger otp.Ledger) error) changeFunc {
-	return func(ledger otp.Ledger) (refusal, err error) { return nil, change(ledger) }
+func without(change func(ledger otpledger.Ledger) error) changeFunc {
+	return func(ledger otpledger.Ledger) (refusal, err error) { return nil, change(ledger) }
 }
 
 // filled returns the path of a file with an activity, a code and a meter.
@@ -45,12 +45,12 @@ func filled(t *testing.T) string {
 	}
 	activity := store.Activity{ID: activityID, SubmittedBy: "credential", Data: []byte("the record"), KeepUntil: time.Now().Add(time.Hour)}
 	later := time.Now().Add(time.Hour)
-	write := without(func(ledger otp.Ledger) error {
-		_, err := ledger.Meters(otp.MeterKey{})
-		meter := otp.Meter{Live: []otp.LiveCode{{ID: codeID, ExpiresAt: later.UnixMilli()}}}
+	write := without(func(ledger otpledger.Ledger) error {
+		_, err := ledger.Meters(otpledger.MeterKey{})
+		meter := otpledger.Meter{Live: []otpledger.LiveCode{{ID: codeID, ExpiresAt: later.UnixMilli()}}}
 		return errors.Join(
-			err, ledger.Insert(otp.Code{ID: codeID, State: otp.StateLive, ExpiresAt: later}),
-			ledger.SetMeter(otp.MeterKey{}, meter))
+			err, ledger.Insert(otpledger.Code{ID: codeID, State: otpledger.StateLive, ExpiresAt: later}),
+			ledger.SetMeter(otpledger.MeterKey{}, meter))
 	})
 	if err := s.Complete(t.Context(), *begun.Lease, activity, write); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestDamagedCodes(t *testing.T) {
 	retyped := func(value []byte) []byte {
 		return bytes.Replace(value, []byte(`"tried":null`), []byte(`"tried":true`), 1)
 	}
-	asked := func(ask func(ledger otp.Ledger) error) func(t *testing.T, bucket string) {
+	asked := func(ask func(ledger otpledger.Ledger) error) func(t *testing.T, bucket string) {
 		return func(t *testing.T, bucket string) {
 			path := filled(t)
 			if err := open(t, path).Change(t.Context(), "org", without(ask)); err != nil {
@@ -145,14 +145,14 @@ func TestDamagedCodes(t *testing.T) {
 			}
 		}
 	}
-	asked(func(ledger otp.Ledger) error { _, err := ledger.Meters(otp.MeterKey{}); return err })(t, meters)
-	asked(func(ledger otp.Ledger) error { _, err := ledger.Code(codeID); return err })(t, codes)
-	asked(func(ledger otp.Ledger) error {
-		_, _, err := ledger.Try(codeID, otp.Fingerprint{}, 3, time.Now())
+	asked(func(ledger otpledger.Ledger) error { _, err := ledger.Meters(otpledger.MeterKey{}); return err })(t, meters)
+	asked(func(ledger otpledger.Ledger) error { _, err := ledger.Code(codeID); return err })(t, codes)
+	asked(func(ledger otpledger.Ledger) error {
+		_, _, err := ledger.Try(codeID, store.Fingerprint{}, 3, time.Now())
 		return err
 	})(t, codes)
-	asked(func(ledger otp.Ledger) error {
-		_, err := ledger.Move(codeID, otp.StateLive, otp.StateDead)
+	asked(func(ledger otpledger.Ledger) error {
+		_, err := ledger.Move(codeID, otpledger.StateLive, otpledger.StateDead)
 		return err
 	})(t, codes)
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -68,7 +68,7 @@ func writeNothing(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	insert := func(id string) store.Change {
-		return without(func(ledger otp.Ledger) error { return ledger.Insert(otp.Code{ID: id, ExpiresAt: later}) })
+		return without(func(ledger otpledger.Ledger) error { return ledger.Insert(otpledger.Code{ID: id, ExpiresAt: later}) })
 	}
 	calls := []struct {
 		name string

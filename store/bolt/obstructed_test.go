@@ -12,7 +12,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -61,26 +61,28 @@ func codeAt(id string) string {
 	return inOrg(string(rune(store.KindCode)) + string(hash[:]))
 }
 
-func meterAt(key otp.MeterKey) string { return inOrg(string(rune(store.KindMeter)) + string(key[:])) }
+func meterAt(key otpledger.MeterKey) string {
+	return inOrg(string(rune(store.KindMeter)) + string(key[:]))
+}
 
 // TestObstructed has single values of a file that cannot be written: whatever
 // needs them says so, does nothing by halves, and works when they can be.
 func TestObstructed(t *testing.T) {
 	later := time.Now().Add(time.Hour).Truncate(time.Millisecond)
-	code := otp.Code{ID: "10000000-0000-4000-8000-000000000000", State: otp.StateLive, ExpiresAt: later}
-	meter, meterKey := otp.Meter{Live: []otp.LiveCode{{ID: code.ID, ExpiresAt: later.UnixMilli()}}}, otp.MeterKey{1}
+	code := otpledger.Code{ID: "10000000-0000-4000-8000-000000000000", State: otpledger.StateLive, ExpiresAt: later}
+	meter, meterKey := otpledger.Meter{Live: []otpledger.LiveCode{{ID: code.ID, ExpiresAt: later.UnixMilli()}}}, otpledger.MeterKey{1}
 	complete := func(t *testing.T, s *bolt.Store) error {
 		begun, err := s.Begin(t.Context(), claimOf("new"), nil)
 		if err != nil {
 			return err
 		}
-		return s.Complete(t.Context(), *begun.Lease, activityOf("new"), without(func(ledger otp.Ledger) error { return ledger.Insert(code) }))
+		return s.Complete(t.Context(), *begun.Lease, activityOf("new"), without(func(ledger otpledger.Ledger) error { return ledger.Insert(code) }))
 	}
 	insert := func(t *testing.T, s *bolt.Store) error {
-		return s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error { return ledger.Insert(code) }))
+		return s.Change(t.Context(), "org", without(func(ledger otpledger.Ledger) error { return ledger.Insert(code) }))
 	}
 	count := func(t *testing.T, s *bolt.Store) error {
-		return s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error { return ledger.SetMeter(meterKey, meter) }))
+		return s.Change(t.Context(), "org", without(func(ledger otpledger.Ledger) error { return ledger.SetMeter(meterKey, meter) }))
 	}
 	sweep := func(t *testing.T, s *bolt.Store) error {
 		_, err := s.Sweep(t.Context(), later.Add(time.Hour))
@@ -98,9 +100,9 @@ func TestObstructed(t *testing.T) {
 		"insert: expiry":        {"expiry", expiryOf(code.KeepUntil(), codeAt(code.ID)), insert},
 		"count: meter":          {"ledgers", meterAt(meterKey), count},
 		"count: expiry":         {"expiry", expiryOf(meter.KeepUntil(), meterAt(meterKey)), count},
-		"sweep: expiry":         {"expiry", expiryOf(later, meterAt(otp.MeterKey{})), sweep},
+		"sweep: expiry":         {"expiry", expiryOf(later, meterAt(otpledger.MeterKey{})), sweep},
 		"sweep: code":           {"ledgers", codeAt(codeID), sweep},
-		"sweep: meter":          {"ledgers", meterAt(otp.MeterKey{}), sweep},
+		"sweep: meter":          {"ledgers", meterAt(otpledger.MeterKey{}), sweep},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filled(t)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
@@ -130,19 +131,19 @@ func TestAccounting(t *testing.T) {
 func issueMany(t testing.TB, s otp.Store, n int) {
 	t.Helper()
 	for i := range n {
-		var user, to otp.MeterKey
+		var user, to otpledger.MeterKey
 		binary.BigEndian.PutUint64(user[:], uint64(i))
 		binary.BigEndian.PutUint64(to[8:], uint64(i)+1)
-		code := otp.Code{
-			ID: fmt.Sprintf("%036d", i), Type: otp.TypeEmail, Contact: fmt.Sprintf("user%d@example.com", i),
-			User: user, To: to, State: otp.StateLive, CreatedAt: start, ExpiresAt: start.Add(5 * time.Minute),
+		code := otpledger.Code{
+			ID: fmt.Sprintf("%036d", i), Type: string(otp.TypeEmail), Contact: fmt.Sprintf("user%d@example.com", i),
+			User: user, To: to, State: otpledger.StateLive, CreatedAt: start, ExpiresAt: start.Add(5 * time.Minute),
 		}
-		meter := otp.Meter{
-			Sent:  []otp.Event{{At: start.UnixMilli(), N: 1}},
-			Live:  []otp.LiveCode{{ID: code.ID, ExpiresAt: code.ExpiresAt.UnixMilli()}},
+		meter := otpledger.Meter{
+			Sent:  []otpledger.Event{{At: start.UnixMilli(), N: 1}},
+			Live:  []otpledger.LiveCode{{ID: code.ID, ExpiresAt: code.ExpiresAt.UnixMilli()}},
 			Until: start.Add(3 * time.Minute).UnixMilli(),
 		}
-		err := s.Change(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (error, error) {
+		err := s.Change(t.Context(), "org", changeFunc(func(ledger otpledger.Ledger) (error, error) {
 			_, err := ledger.Meters(user, to)
 			return nil, errors.Join(err, ledger.SetMeter(user, meter), ledger.SetMeter(to, meter), ledger.Insert(code))
 		}))
@@ -152,9 +153,9 @@ func issueMany(t testing.TB, s otp.Store, n int) {
 	}
 }
 
-type changeFunc func(otp.Ledger) (refusal, err error)
+type changeFunc func(otpledger.Ledger) (refusal, err error)
 
-func (f changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return f(otp.Over(ledger)) }
+func (f changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return f(otpledger.Over(ledger)) }
 
 // TestCost holds the costs that the bound is computed from against what is
 // really allocated: 100,000 live codes, and 50,000 activities.
@@ -194,21 +195,21 @@ func allocated() uint64 {
 
 // TestCodesTakeRoom: a store that is full takes no code and no new meter either.
 func TestCodesTakeRoom(t *testing.T) {
-	for name, add := range map[string]func(ledger otp.Ledger, i int) error{
-		"codes": func(ledger otp.Ledger, i int) error {
-			return ledger.Insert(otp.Code{ID: fmt.Sprint("id ", i), CreatedAt: start, ExpiresAt: start.Add(time.Hour)})
+	for name, add := range map[string]func(ledger otpledger.Ledger, i int) error{
+		"codes": func(ledger otpledger.Ledger, i int) error {
+			return ledger.Insert(otpledger.Code{ID: fmt.Sprint("id ", i), CreatedAt: start, ExpiresAt: start.Add(time.Hour)})
 		},
-		"meters": func(ledger otp.Ledger, i int) error {
-			var key otp.MeterKey
+		"meters": func(ledger otpledger.Ledger, i int) error {
+			var key otpledger.MeterKey
 			binary.BigEndian.PutUint64(key[:], uint64(i))
-			return ledger.SetMeter(key, otp.Meter{Live: []otp.LiveCode{{ID: "id", ExpiresAt: start.Add(time.Hour).UnixMilli()}}})
+			return ledger.SetMeter(key, otpledger.Meter{Live: []otpledger.LiveCode{{ID: "id", ExpiresAt: start.Add(time.Hour).UnixMilli()}}})
 		},
 	} {
 		s := memory.New(64 << 10)
 		var err error
 		added := 0
 		for ; err == nil && added < 10_000; added++ {
-			err = s.Change(t.Context(), "org", changeFunc(func(ledger otp.Ledger) (refusal, err error) { return nil, add(ledger, added) }))
+			err = s.Change(t.Context(), "org", changeFunc(func(ledger otpledger.Ledger) (refusal, err error) { return nil, add(ledger, added) }))
 		}
 		if !errors.Is(err, store.ErrFull) || added < 2 {
 			t.Errorf("%d %s were taken, and then: %v", added, name, err)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/postgres"
 )
@@ -100,14 +100,14 @@ type redemption struct {
 
 func (r redemption) insert(t *testing.T, s *postgres.Store) {
 	t.Helper()
-	if err := s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
-		return ledger.Insert(codeOf(r.id, otp.StateLive))
+	if err := s.Change(t.Context(), "org", without(func(ledger otpledger.Ledger) error {
+		return ledger.Insert(codeOf(r.id, otpledger.StateLive))
 	})); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (r redemption) meter() (key otp.MeterKey) {
+func (r redemption) meter() (key otpledger.MeterKey) {
 	copy(key[:], r.id)
 	return key
 }
@@ -125,8 +125,8 @@ func (r redemption) carryOut(ctx context.Context, s *postgres.Store) error {
 	case begun.Recorded != nil:
 		return nil
 	}
-	return s.Complete(ctx, *begun.Lease, activityOf(r.id), without(func(ledger otp.Ledger) error {
-		moved, err := ledger.Move(r.id, otp.StateLive, otp.StateUsed)
+	return s.Complete(ctx, *begun.Lease, activityOf(r.id), without(func(ledger otpledger.Ledger) error {
+		moved, err := ledger.Move(r.id, otpledger.StateLive, otpledger.StateUsed)
 		if err == nil && !moved {
 			err = errors.New("the code was used before")
 		}
@@ -134,7 +134,7 @@ func (r redemption) carryOut(ctx context.Context, s *postgres.Store) error {
 	}))
 }
 
-func (r redemption) attempt(ledger otp.Ledger) error {
+func (r redemption) attempt(ledger otpledger.Ledger) error {
 	meters, err := ledger.Meters(r.meter())
 	if err != nil {
 		return err
@@ -144,10 +144,10 @@ func (r redemption) attempt(ledger otp.Ledger) error {
 		return err
 	}
 	switch try {
-	case otp.TryRefused:
+	case otpledger.TryRefused:
 		return errors.New("the code was tried too often")
-	case otp.TryCounted:
-		meters[0].Tried = append(meters[0].Tried, otp.Event{At: 1, N: 1})
+	case otpledger.TryCounted:
+		meters[0].Tried = append(meters[0].Tried, otpledger.Event{At: 1, N: 1})
 	}
 	return ledger.SetMeter(r.meter(), meters[0])
 }
@@ -158,13 +158,13 @@ func (r redemption) once(t *testing.T, s *postgres.Store) {
 	if got, err := s.Get(t.Context(), "org", r.id); err != nil || string(got.Data) != string(activityOf(r.id).Data) {
 		t.Errorf("the record is %q, %v", got.Data, err)
 	}
-	if err := s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
+	if err := s.Change(t.Context(), "org", without(func(ledger otpledger.Ledger) error {
 		meters, err := ledger.Meters(r.meter())
 		if err != nil {
 			return err
 		}
 		code, err := ledger.Code(r.id)
-		if code.State != otp.StateUsed || !reflect.DeepEqual(code.Tried, []otp.Fingerprint{claimOf(r.id).Fingerprint}) || len(meters[0].Tried) != 1 {
+		if code.State != otpledger.StateUsed || !reflect.DeepEqual(code.Tried, []store.Fingerprint{claimOf(r.id).Fingerprint}) || len(meters[0].Tried) != 1 {
 			t.Errorf("the code is in state %d, tried by %x, and counted %d times", code.State, code.Tried, len(meters[0].Tried))
 		}
 		return err
@@ -177,12 +177,12 @@ func (r redemption) once(t *testing.T, s *postgres.Store) {
 // not lost with it.
 func sweptBetween(t *testing.T, p *proxy, s, sweeper *postgres.Store) {
 	count := func(at time.Time) error {
-		return s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
+		return s.Change(t.Context(), "org", without(func(ledger otpledger.Ledger) error {
 			meters, err := ledger.Meters(meterKey)
 			if err != nil {
 				return err
 			}
-			meters[0].Sent = append(meters[0].Sent, otp.Event{At: at.UnixMilli(), N: 1})
+			meters[0].Sent = append(meters[0].Sent, otpledger.Event{At: at.UnixMilli(), N: 1})
 			meters[0].Until = at.UnixMilli()
 			return ledger.SetMeter(meterKey, meters[0])
 		}))
@@ -204,8 +204,8 @@ func sweptBetween(t *testing.T, p *proxy, s, sweeper *postgres.Store) {
 			}
 			return
 		}
-		meter := otp.Meter{}
-		if err := errors.Join(err, s.Change(t.Context(), "org", without(func(ledger otp.Ledger) error {
+		meter := otpledger.Meter{}
+		if err := errors.Join(err, s.Change(t.Context(), "org", without(func(ledger otpledger.Ledger) error {
 			meters, err := ledger.Meters(meterKey)
 			if err == nil {
 				meter = meters[0]

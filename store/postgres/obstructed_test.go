@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
@@ -16,21 +17,21 @@ import (
 )
 
 // changeFunc is an store.Change made of a function.
-type changeFunc func(ledger otp.Ledger) (refusal, err error)
+type changeFunc func(ledger otpledger.Ledger) (refusal, err error)
 
 // Apply implements store.Change.
-func (c changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return c(otp.Over(ledger)) }
+func (c changeFunc) Apply(ledger store.Ledger) (refusal, err error) { return c(otpledger.Over(ledger)) }
 
 // without makes a change that never refuses.
-func without(change func(ledger otp.Ledger) error) store.Change {
-	return changeFunc(func(ledger otp.Ledger) (refusal, err error) { return nil, change(ledger) })
+func without(change func(ledger otpledger.Ledger) error) store.Change {
+	return changeFunc(func(ledger otpledger.Ledger) (refusal, err error) { return nil, change(ledger) })
 }
 
-var meterKey = otp.MeterKey{1}
+var meterKey = otpledger.MeterKey{1}
 
-func codeOf(id string, state otp.State) otp.Code {
+func codeOf(id string, state otpledger.State) otpledger.Code {
 	now := time.Now().Truncate(time.Millisecond)
-	return otp.Code{ID: id, Type: otp.TypeSMS, State: state, User: meterKey, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
+	return otpledger.Code{ID: id, Type: string(otp.TypeSMS), State: state, User: meterKey, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
 }
 
 // fill completes the activity "done", takes the lease on "held", and writes the
@@ -38,16 +39,16 @@ func codeOf(id string, state otp.State) otp.Code {
 func fill(t *testing.T, s *postgres.Store) (held store.Lease) {
 	t.Helper()
 	complete(t, s, "done")
-	begun, err := s.Begin(t.Context(), claimOf("held"), without(func(ledger otp.Ledger) error {
+	begun, err := s.Begin(t.Context(), claimOf("held"), without(func(ledger otpledger.Ledger) error {
 		meters, err := ledger.Meters(meterKey)
 		if err != nil {
 			return err
 		}
-		meters[0].Sent = append(meters[0].Sent, otp.Event{At: 1, N: 1})
+		meters[0].Sent = append(meters[0].Sent, otpledger.Event{At: 1, N: 1})
 		return errors.Join(
 			ledger.SetMeter(meterKey, meters[0]),
-			ledger.Insert(codeOf("live", otp.StateLive)),
-			ledger.Insert(codeOf("dead", otp.StateDead)))
+			ledger.Insert(codeOf("live", otpledger.StateLive)),
+			ledger.Insert(codeOf("dead", otpledger.StateDead)))
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -73,14 +74,14 @@ func get(ctx context.Context, s *postgres.Store) error {
 	return err
 }
 
-func asking(ask func(ledger otp.Ledger) error) call {
+func asking(ask func(ledger otpledger.Ledger) error) call {
 	return func(ctx context.Context, s *postgres.Store) error { return s.Change(ctx, "org", without(ask)) }
 }
 
 func try(id string) call {
-	return asking(func(ledger otp.Ledger) error {
-		_, try, err := ledger.Try(id, otp.Fingerprint{1}, 3, time.Now())
-		if err != nil && try != otp.TryRefused {
+	return asking(func(ledger otpledger.Ledger) error {
+		_, try, err := ledger.Try(id, store.Fingerprint{1}, 3, time.Now())
+		if err != nil && try != otpledger.TryRefused {
 			return fmt.Errorf("it may compare, outcome %d, in spite of %w", try, err)
 		}
 		return err
@@ -88,8 +89,8 @@ func try(id string) call {
 }
 
 var (
-	readMeter = asking(func(ledger otp.Ledger) error { _, err := ledger.Meters(meterKey); return err })
-	readCode  = asking(func(ledger otp.Ledger) error { _, err := ledger.Code("live"); return err })
+	readMeter = asking(func(ledger otpledger.Ledger) error { _, err := ledger.Meters(meterKey); return err })
+	readCode  = asking(func(ledger otpledger.Ledger) error { _, err := ledger.Code("live"); return err })
 )
 
 // TestObstructed has single things that the database refuses, or that another
@@ -178,7 +179,7 @@ func refusedByStore(t *testing.T, s *postgres.Store) {
 	held := fill(t, s)
 	lost := held
 	lost.Token++
-	insert := without(func(ledger otp.Ledger) error { return ledger.Insert(codeOf("live", otp.StateLive)) })
+	insert := without(func(ledger otpledger.Ledger) error { return ledger.Insert(codeOf("live", otpledger.StateLive)) })
 	for name, test := range map[string]struct {
 		err  error
 		is   error

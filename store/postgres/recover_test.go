@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/postgres"
 )
@@ -46,7 +46,7 @@ func TestDatabaseGoesAndComesBack(t *testing.T) {
 		before := "before " + time.Now().String()[:25]
 		complete(t, s, before)
 		held := claimOf("held " + time.Now().String())
-		begun, err := s.Begin(t.Context(), held, without(func(otp.Ledger) error { return nil })) // waits for the disk
+		begun, err := s.Begin(t.Context(), held, without(func(otpledger.Ledger) error { return nil })) // waits for the disk
 		if err != nil {
 			t.Fatal(err)
 		}

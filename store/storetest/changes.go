@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -35,11 +36,11 @@ var (
 	errFailed  = errors.New("failed by the test")
 )
 
-var testKey = otp.MeterKey{1, 2, 3}
+var testKey = otpledger.MeterKey{1, 2, 3}
 
 // bump counts one up in a meter, and then ends as it is told.
 func bump(refusal, err error) store.Change {
-	return change(func(ledger otp.Ledger) (error, error) {
+	return change(func(ledger otpledger.Ledger) (error, error) {
 		if err := bumpMeter(ledger, testKey); err != nil {
 			return nil, err
 		}
@@ -47,13 +48,13 @@ func bump(refusal, err error) store.Change {
 	})
 }
 
-func bumpMeter(ledger otp.Ledger, keys ...otp.MeterKey) error {
+func bumpMeter(ledger otpledger.Ledger, keys ...otpledger.MeterKey) error {
 	meters, err := ledger.Meters(keys...)
 	if err != nil {
 		return err
 	}
 	for i, key := range keys {
-		meters[i].Sent = append(meters[i].Sent, otp.Event{At: epoch.UnixMilli(), By: 7, N: 1})
+		meters[i].Sent = append(meters[i].Sent, otpledger.Event{At: epoch.UnixMilli(), By: 7, N: 1})
 		meters[i].Until = epoch.Add(time.Hour).UnixMilli()
 		if err := ledger.SetMeter(key, meters[i]); err != nil {
 			return err
@@ -71,9 +72,9 @@ func (b *bench) bumped(want int) {
 	}
 }
 
-func (b *bench) meter(key otp.MeterKey) (meter otp.Meter) {
+func (b *bench) meter(key otpledger.MeterKey) (meter otpledger.Meter) {
 	b.t.Helper()
-	b.do(func(ledger otp.Ledger) error {
+	b.do(func(ledger otpledger.Ledger) error {
 		meters, err := ledger.Meters(key)
 		if err == nil {
 			meter = meters[0]
@@ -194,22 +195,22 @@ func aloneChange(b *bench) {
 
 // wholeOrNot makes a change that does all there is to do, and then fails.
 func wholeOrNot(b *bench) {
-	b.do(func(ledger otp.Ledger) error { return ledger.Insert(testCode("old", otp.StateLive)) })
-	err := b.Change(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
+	b.do(func(ledger otpledger.Ledger) error { return ledger.Insert(testCode("old", otpledger.StateLive)) })
+	err := b.Change(b.t.Context(), organization, change(func(ledger otpledger.Ledger) (error, error) {
 		_, _, tryErr := ledger.Try("old", fingerprint("try"), 3, epoch)
-		_, moveErr := ledger.Move("old", otp.StateLive, otp.StateUsed)
+		_, moveErr := ledger.Move("old", otpledger.StateLive, otpledger.StateUsed)
 		return nil, errors.Join(
 			bumpMeter(ledger, testKey), tryErr, moveErr,
-			ledger.Insert(testCode("new", otp.StatePending)),
+			ledger.Insert(testCode("new", otpledger.StatePending)),
 			bumpMeter(ledger, testKey), errFailed)
 	}))
 	b.is(err, errFailed)
 	b.bumped(0)
-	b.do(func(ledger otp.Ledger) error {
+	b.do(func(ledger otpledger.Ledger) error {
 		_, err := ledger.Code("new")
 		b.is(err, otp.ErrUnknown)
 		code, err := ledger.Code("old")
-		b.same(testCode("old", otp.StateLive), code)
+		b.same(testCode("old", otpledger.StateLive), code)
 		return err
 	})
 }

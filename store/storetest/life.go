@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -84,14 +85,14 @@ func staleRunOut(b *bench) {
 }
 
 func sweepCodes(b *bench) {
-	code := testCode("a", otp.StateLive)
-	later := testCode("b", otp.StateLive)
+	code := testCode("a", otpledger.StateLive)
+	later := testCode("b", otpledger.StateLive)
 	later.ExpiresAt = later.ExpiresAt.Add(time.Second)
-	b.do(func(ledger otp.Ledger) error { return ledger.Insert(code) })
-	b.do(func(ledger otp.Ledger) error { return ledger.Insert(later) })
+	b.do(func(ledger otpledger.Ledger) error { return ledger.Insert(code) })
+	b.do(func(ledger otpledger.Ledger) error { return ledger.Insert(later) })
 	b.same(store.SweepStats{}, b.sweep(code.KeepUntil()))
 	b.same(store.SweepStats{Entries: 1}, b.sweep(code.KeepUntil().Add(time.Millisecond)))
-	b.do(func(ledger otp.Ledger) error {
+	b.do(func(ledger otpledger.Ledger) error {
 		_, err := ledger.Code("a")
 		b.is(err, otp.ErrUnknown)
 		_, err = ledger.Code("b")
@@ -104,15 +105,15 @@ func sweepCodes(b *bench) {
 // sweepInsertedAgain: an insert that was taken back leaves nothing behind that
 // could sweep the code too early which comes under the same id afterwards.
 func sweepInsertedAgain(b *bench) {
-	code := testCode("a", otp.StateLive)
-	b.is(b.Change(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
+	code := testCode("a", otpledger.StateLive)
+	b.is(b.Change(b.t.Context(), organization, change(func(ledger otpledger.Ledger) (error, error) {
 		return nil, errors.Join(ledger.Insert(code), errFailed)
 	})), errFailed)
 	early := code.KeepUntil().Add(time.Millisecond)
 	code.ExpiresAt = code.ExpiresAt.Add(time.Hour)
-	b.do(func(ledger otp.Ledger) error { return ledger.Insert(code) })
+	b.do(func(ledger otpledger.Ledger) error { return ledger.Insert(code) })
 	b.same(store.SweepStats{}, b.sweep(early))
-	b.do(func(ledger otp.Ledger) error {
+	b.do(func(ledger otpledger.Ledger) error {
 		_, err := ledger.Code("a")
 		return err
 	})
@@ -121,8 +122,8 @@ func sweepInsertedAgain(b *bench) {
 // sweepMeters also extends a meter: it is swept by what it says last.
 func sweepMeters(b *bench) {
 	set := func(at time.Time) time.Time {
-		meter := otp.Meter{Tried: []otp.Event{{At: at.UnixMilli(), N: 1}}, Until: at.Add(24 * time.Hour).UnixMilli()}
-		b.do(func(ledger otp.Ledger) error {
+		meter := otpledger.Meter{Tried: []otpledger.Event{{At: at.UnixMilli(), N: 1}}, Until: at.Add(24 * time.Hour).UnixMilli()}
+		b.do(func(ledger otpledger.Ledger) error {
 			if _, err := ledger.Meters(testKey); err != nil {
 				return err
 			}
@@ -184,11 +185,11 @@ func runReopen(t *testing.T, h Harness) {
 	b := on(t, h, reopen())
 	b.complete(b.lease("a"), "a")
 	b.lease("left behind")
-	b.do(func(ledger otp.Ledger) error {
+	b.do(func(ledger otpledger.Ledger) error {
 		b.noError(bumpMeter(ledger, testKey))
-		return ledger.Insert(testCode("code", otp.StateLive))
+		return ledger.Insert(testCode("code", otpledger.StateLive))
 	})
-	b.try("code", "1", 3, epoch, otp.TryCounted, 1)
+	b.try("code", "1", 3, epoch, otpledger.TryCounted, 1)
 	before := b.passwords()
 	id := before.mustIssue()
 	before.refused(before.redeem(b.Store, "wrong", id, wrong(before.sent[id])), otp.ErrWrong)
@@ -198,7 +199,7 @@ func runReopen(t *testing.T, h Harness) {
 	defer func() { _ = b.Close() }()
 	b.recorded()
 	b.bumped(1)
-	b.try("code", "1", 3, epoch, otp.TryRepeated, 1)
+	b.try("code", "1", 3, epoch, otpledger.TryRepeated, 1)
 	after := b.passwords()
 	after.same(1, after.redeemAtOnce(200, id, before.sent[id]))
 	after.refused(after.redeem(b.Store, "later", id, before.sent[id]), otp.ErrUsed)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/translog"
 )
@@ -60,8 +60,8 @@ func (b *bench) recordOf(ctx context.Context, leaf translog.Leaf) ([]byte, error
 // logsActivities completes with and without a change, and without success.
 func logsActivities(t *testing.T, b *bench) {
 	log := b.Store.(store.Log)
-	nothing := change(func(otp.Ledger) (refusal, err error) { return nil, nil })
-	refuses := change(func(otp.Ledger) (refusal, err error) { return errors.New("no"), nil })
+	nothing := change(func(otpledger.Ledger) (refusal, err error) { return nil, nil })
+	refuses := change(func(otpledger.Ledger) (refusal, err error) { return errors.New("no"), nil })
 	b.noError(b.Complete(t.Context(), b.lease("a"), b.logged("a"), nil))
 	b.noError(b.Complete(t.Context(), b.lease("b"), b.logged("b"), nothing))
 	lease := b.lease("c")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -47,7 +48,7 @@ func (m *model) holds(lease store.Lease) bool {
 // ledger returns the one-time passwords of an organization.
 func (m *model) ledger(organizationID string) modelLedger {
 	if _, ok := m.ledgers[organizationID]; !ok {
-		m.ledgers[organizationID] = modelLedger{map[string]otp.Code{}, map[otp.MeterKey]otp.Meter{}}
+		m.ledgers[organizationID] = modelLedger{map[string]otpledger.Code{}, map[otpledger.MeterKey]otpledger.Meter{}}
 	}
 	return m.ledgers[organizationID]
 }
@@ -61,20 +62,20 @@ func (m *model) record(lease store.Lease, activity store.Activity) {
 	m.ids[nameKey{lease.OrganizationID, activity.ID}] = activity
 }
 
-// modelLedger is an otp.Ledger that writes at once.
+// modelLedger is an otpledger.Ledger that writes at once.
 type modelLedger struct {
-	codes  map[string]otp.Code
-	meters map[otp.MeterKey]otp.Meter
+	codes  map[string]otpledger.Code
+	meters map[otpledger.MeterKey]otpledger.Meter
 }
 
-var _ otp.Ledger = modelLedger{}
+var _ otpledger.Ledger = modelLedger{}
 
 func (l modelLedger) clone() modelLedger {
 	return modelLedger{maps.Clone(l.codes), maps.Clone(l.meters)}
 }
 
-// Meters implements otp.Ledger.
-func (l modelLedger) Meters(keys ...otp.MeterKey) (meters []otp.Meter, _ error) {
+// Meters implements otpledger.Ledger.
+func (l modelLedger) Meters(keys ...otpledger.MeterKey) (meters []otpledger.Meter, _ error) {
 	for _, key := range keys {
 		meter := l.meters[key]
 		meter.Sent = slices.Clone(meter.Sent)
@@ -83,47 +84,47 @@ func (l modelLedger) Meters(keys ...otp.MeterKey) (meters []otp.Meter, _ error) 
 	return meters, nil
 }
 
-// SetMeter implements otp.Ledger.
-func (l modelLedger) SetMeter(key otp.MeterKey, meter otp.Meter) error {
+// SetMeter implements otpledger.Ledger.
+func (l modelLedger) SetMeter(key otpledger.MeterKey, meter otpledger.Meter) error {
 	l.meters[key] = meter
 	return nil
 }
 
-// Code implements otp.Ledger.
-func (l modelLedger) Code(id string) (otp.Code, error) {
+// Code implements otpledger.Ledger.
+func (l modelLedger) Code(id string) (otpledger.Code, error) {
 	code, ok := l.codes[id]
 	if !ok {
-		return otp.Code{}, otp.ErrUnknown
+		return otpledger.Code{}, otp.ErrUnknown
 	}
 	return code, nil
 }
 
-// Insert implements otp.Ledger.
-func (l modelLedger) Insert(code otp.Code) error {
+// Insert implements otpledger.Ledger.
+func (l modelLedger) Insert(code otpledger.Code) error {
 	l.codes[code.ID] = code
 	return nil
 }
 
-// Try implements otp.Ledger.
-func (l modelLedger) Try(id string, by otp.Fingerprint, most int, now time.Time) (otp.Code, otp.Try, error) {
+// Try implements otpledger.Ledger.
+func (l modelLedger) Try(id string, by store.Fingerprint, most int, now time.Time) (otpledger.Code, otpledger.Try, error) {
 	code, ok := l.codes[id]
 	switch {
 	case !ok:
-		return otp.Code{}, otp.TryRefused, nil
-	case code.State != otp.StateLive || !now.Before(code.ExpiresAt):
-		return code, otp.TryRefused, nil
+		return otpledger.Code{}, otpledger.TryRefused, nil
+	case code.State != otpledger.StateLive || !now.Before(code.ExpiresAt):
+		return code, otpledger.TryRefused, nil
 	case slices.Contains(code.Tried, by):
-		return code, otp.TryRepeated, nil
+		return code, otpledger.TryRepeated, nil
 	case len(code.Tried) >= most:
-		return code, otp.TryRefused, nil
+		return code, otpledger.TryRefused, nil
 	}
 	code.Tried = append(slices.Clone(code.Tried), by)
 	l.codes[id] = code
-	return code, otp.TryCounted, nil
+	return code, otpledger.TryCounted, nil
 }
 
-// Move implements otp.Ledger.
-func (l modelLedger) Move(id string, from, to otp.State) (bool, error) {
+// Move implements otpledger.Ledger.
+func (l modelLedger) Move(id string, from, to otpledger.State) (bool, error) {
 	code, ok := l.codes[id]
 	if !ok || code.State != from {
 		return false, nil

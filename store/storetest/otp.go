@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -173,11 +174,11 @@ func wrongAtOnce(b *bench) { threeOfManyWrong(b.passwords()) }
 func threeOfManyWrong(p *passwords) {
 	id := p.mustIssue()
 	p.same(0, p.redeemAtOnce(200, id, wrong(p.sent[id])))
-	p.do(func(ledger otp.Ledger) error {
+	p.do(func(ledger otpledger.Ledger) error {
 		code, err := ledger.Code(id)
 		p.noError(err)
 		p.same(3, len(code.Tried))
-		p.same(otp.StateDead, code.State)
+		p.same(otpledger.StateDead, code.State)
 		meters, err := ledger.Meters(code.User, code.To)
 		for _, meter := range meters {
 			tries := 0

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/tape"
-	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -58,7 +58,7 @@ var (
 	bodies        = []string{"a", "b", "c"}
 	activityIDs   = []string{"id 1", "id 2", "id 3", "id 4"}
 	codeIDs       = []string{"code 1", "code 2", "code 3"}
-	meterKeys     = []otp.MeterKey{{1}, {2}, {3}}
+	meterKeys     = []otpledger.MeterKey{{1}, {2}, {3}}
 )
 
 const longTTL = time.Hour
@@ -79,7 +79,7 @@ func (p *player) step() {
 	case 7:
 		p.playChange()
 	case 8:
-		p.now = p.now.Add(tape.Pick(p.tape, time.Millisecond, shortTTL-time.Millisecond, shortTTL, longTTL, otp.Grace))
+		p.now = p.now.Add(tape.Pick(p.tape, time.Millisecond, shortTTL-time.Millisecond, shortTTL, longTTL, otpledger.Grace))
 	case 9:
 		p.playSweep()
 	case 10:

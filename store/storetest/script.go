@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/internal/tape"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
@@ -12,15 +13,17 @@ import (
 // script is an store.Change that does some things, notes what it is answered, and
 // ends as it is told.
 type script struct {
-	steps   []func(otp.Ledger) (any, error)
+	steps   []func(otpledger.Ledger) (any, error)
 	end     error // nil, errRefused or errFailed
 	answers []any
 }
 
 // Apply implements store.Change.
-func (s *script) Apply(ledger store.Ledger) (refusal, err error) { return s.run(otp.Over(ledger)) }
+func (s *script) Apply(ledger store.Ledger) (refusal, err error) {
+	return s.run(otpledger.Over(ledger))
+}
 
-func (s *script) run(ledger otp.Ledger) (refusal, err error) {
+func (s *script) run(ledger otpledger.Ledger) (refusal, err error) {
 	s.answers = nil
 	for _, step := range s.steps {
 		answer, err := step(ledger)
@@ -66,37 +69,37 @@ func (p *player) script(organizationID string) *script {
 
 // codeStep chooses something to do with a code. A code that a store may have
 // swept is left alone, and so is one that is new within this script.
-func (p *player) codeStep(organizationID string) func(otp.Ledger) (any, error) {
+func (p *player) codeStep(organizationID string) func(otpledger.Ledger) (any, error) {
 	id, now := tape.Pick(p.tape, codeIDs...), p.now
 	if p.gone[nameKey{organizationID, id}] {
 		id = "nobody's"
 	}
 	switch p.tape.Intn(5) {
 	case 0, 1:
-		code := testCode(id, tape.Pick(p.tape, otp.StatePending, otp.StateLive))
+		code := testCode(id, tape.Pick(p.tape, otpledger.StatePending, otpledger.StateLive))
 		code.CreatedAt = now.Truncate(time.Millisecond)
 		code.ExpiresAt = code.CreatedAt.Add(tape.Pick(p.tape, time.Second, time.Hour))
 		return insertNew(code)
 	case 2:
 		by, most := fingerprint(tape.Pick(p.tape, bodies...)), 1+p.tape.Intn(3)
-		return func(ledger otp.Ledger) (any, error) {
+		return func(ledger otpledger.Ledger) (any, error) {
 			code, try, err := ledger.Try(id, by, most, now)
-			if try == otp.TryRefused {
-				code = otp.Code{} // of an unknown code there is nothing to compare
+			if try == otpledger.TryRefused {
+				code = otpledger.Code{} // of an unknown code there is nothing to compare
 			}
 			return []any{code, try}, err
 		}
 	case 3:
-		from := tape.Pick(p.tape, otp.StatePending, otp.StateLive, otp.StateUsed)
-		to := tape.Pick(p.tape, otp.StateLive, otp.StateUsed, otp.StateDead)
-		return func(ledger otp.Ledger) (any, error) { return ledger.Move(id, from, to) }
+		from := tape.Pick(p.tape, otpledger.StatePending, otpledger.StateLive, otpledger.StateUsed)
+		to := tape.Pick(p.tape, otpledger.StateLive, otpledger.StateUsed, otpledger.StateDead)
+		return func(ledger otpledger.Ledger) (any, error) { return ledger.Move(id, from, to) }
 	}
 	return read(id)
 }
 
 // insertNew inserts a code if there is none of its id.
-func insertNew(code otp.Code) func(otp.Ledger) (any, error) {
-	return func(ledger otp.Ledger) (any, error) {
+func insertNew(code otpledger.Code) func(otpledger.Ledger) (any, error) {
+	return func(ledger otpledger.Ledger) (any, error) {
 		_, err := ledger.Code(code.ID)
 		if !errors.Is(err, otp.ErrUnknown) || code.ID == "nobody's" {
 			return "there", ignoring(err, otp.ErrUnknown)
@@ -105,30 +108,30 @@ func insertNew(code otp.Code) func(otp.Ledger) (any, error) {
 	}
 }
 
-func read(id string) func(otp.Ledger) (any, error) {
-	return func(ledger otp.Ledger) (any, error) {
+func read(id string) func(otpledger.Ledger) (any, error) {
+	return func(ledger otpledger.Ledger) (any, error) {
 		code, err := ledger.Code(id)
 		return []any{code, errors.Is(err, otp.ErrUnknown)}, ignoring(err, otp.ErrUnknown)
 	}
 }
 
 // count counts a meter up by one.
-func count(key otp.MeterKey, now time.Time) func(otp.Ledger) (any, error) {
-	return func(ledger otp.Ledger) (any, error) {
+func count(key otpledger.MeterKey, now time.Time) func(otpledger.Ledger) (any, error) {
+	return func(ledger otpledger.Ledger) (any, error) {
 		meters, err := ledger.Meters(key)
 		if err != nil {
 			return nil, err
 		}
 		before := len(meters[0].Sent)
-		meters[0].Sent = append(meters[0].Sent, otp.Event{At: now.UnixMilli(), By: 7, N: 1})
+		meters[0].Sent = append(meters[0].Sent, otpledger.Event{At: now.UnixMilli(), By: 7, N: 1})
 		meters[0].Until = farAway.UnixMilli()
 		return before, ledger.SetMeter(key, meters[0])
 	}
 }
 
 // readAll reads all meters and all codes but those that a store may have swept.
-func (p *player) readAll(organizationID string) (steps []func(otp.Ledger) (any, error)) {
-	steps = append(steps, func(ledger otp.Ledger) (any, error) { return ledger.Meters(meterKeys...) })
+func (p *player) readAll(organizationID string) (steps []func(otpledger.Ledger) (any, error)) {
+	steps = append(steps, func(ledger otpledger.Ledger) (any, error) { return ledger.Meters(meterKeys...) })
 	for _, id := range codeIDs {
 		if !p.gone[nameKey{organizationID, id}] {
 			steps = append(steps, read(id))

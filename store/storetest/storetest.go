@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/countersign-dev/countersign/otp"
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -212,15 +212,15 @@ func differences(want, got any, options ...cmp.Option) string {
 }
 
 // change is an store.Change made of a function.
-type change func(ledger otp.Ledger) (refusal, err error)
+type change func(ledger otpledger.Ledger) (refusal, err error)
 
 // Apply implements store.Change.
-func (c change) Apply(ledger store.Ledger) (refusal, err error) { return c(otp.Over(ledger)) }
+func (c change) Apply(ledger store.Ledger) (refusal, err error) { return c(otpledger.Over(ledger)) }
 
 // do makes a change of which nothing is refused and fails if it has an error.
-func (b *bench) do(f func(ledger otp.Ledger) error) {
+func (b *bench) do(f func(ledger otpledger.Ledger) error) {
 	b.t.Helper()
-	b.noError(b.Change(b.t.Context(), organization, change(func(ledger otp.Ledger) (error, error) {
+	b.noError(b.Change(b.t.Context(), organization, change(func(ledger otpledger.Ledger) (error, error) {
 		return nil, f(ledger)
 	})))
 }

@@ -1,6 +1,7 @@
-package otp
+package otpledger
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,32 +9,39 @@ import (
 	"time"
 )
 
-// Meter is what a store keeps for one user, contact or organization to hold
-// against the [Limits]: when something was sent, could not be delivered, was
-// tried in vain, and which codes are live. The zero Meter is empty.
+// MeterKey identifies a [Meter]: a keyed hash of a user, a contact or the
+// organization.
+type MeterKey [sha256.Size]byte
+
+// Tag returns what identifies a user in the events of a contact's meter.
+func (k MeterKey) Tag() uint64 { return binary.BigEndian.Uint64(k[:8]) }
+
+// Meter records what counts towards the limits of one user, contact or organization:
+// messages sent, deliveries failed, wrong codes tried, and the codes that are live.
+// The zero Meter is empty.
 type Meter struct {
 	Sent   []Event
 	Failed []Event
 	Tried  []Event
 	Live   []LiveCode // oldest first
-	Until  int64      // milliseconds since the epoch: until then the events matter
+	Until  int64      // milliseconds since the epoch: the events are of no use afterwards
 }
 
 // Event is something that counted towards a limit.
 type Event struct {
 	At int64  // milliseconds since the epoch
-	By uint64 // who: a tag of the user's key
+	By uint64 // the user: MeterKey.Tag
 	N  uint32 // how many at once
 }
 
 // LiveCode is a code that its user may still type in.
 type LiveCode struct {
 	ID        string
-	By        uint64
-	ExpiresAt int64 // milliseconds since the epoch
+	By        uint64 // the user: MeterKey.Tag
+	ExpiresAt int64  // milliseconds since the epoch
 }
 
-// KeepUntil is when the meter has nothing left to remember.
+// KeepUntil returns when the meter may be swept.
 func (m *Meter) KeepUntil() time.Time {
 	until := m.Until
 	for _, code := range m.Live {
@@ -42,17 +50,10 @@ func (m *Meter) KeepUntil() time.Time {
 	return time.UnixMilli(until).UTC()
 }
 
-// count adds an event to one of the meter's lists, by a rate, and lets the
-// meter be kept as long as the event matters.
-func (m *Meter) count(events *[]Event, rate Rate, at time.Time, by uint64) {
-	*events = rate.add(*events, at, by)
-	m.Until = max(m.Until, roundUp(at.UnixMilli(), rate.step())+rate.Window.Milliseconds())
-}
-
 // meterVersion is the first byte of an encoded meter.
 const meterVersion = 1
 
-// Append appends the meter's encoding, which stores may keep:
+// Append appends the stored form of the meter:
 //
 //	version (1) ‖ until 8
 //	3 × { count uvarint, count × { at 8, by 8, n 4 } }    sent, failed, tried
@@ -80,25 +81,26 @@ func (m *Meter) Append(out []byte) []byte {
 	return out
 }
 
-// ParseMeter reads what Append wrote. No bytes at all are an empty meter.
+// ParseMeter reads what Append wrote. Empty input is an empty meter.
 func ParseMeter(in []byte) (Meter, error) {
 	var m Meter
 	if len(in) == 0 {
 		return m, nil
 	}
 	if in[0] != meterVersion {
-		return m, fmt.Errorf("otp: meter has version %d, which this program does not know", in[0])
+		return m, fmt.Errorf("otp: the meter has version %d, which this program does not support", in[0])
 	}
 	r := meterReader{in: in[1:]}
 	m.Until = int64(binary.BigEndian.Uint64(r.take(8)))
 	m.Sent, m.Failed, m.Tried = r.events(), r.events(), r.events()
 	m.Live = r.live()
 	if r.short || len(r.in) > 0 {
-		return Meter{}, errors.New("otp: meter is damaged: its lengths do not fit")
+		return Meter{}, errors.New("otp: the meter is damaged: its lengths do not match its size")
 	}
 	return m, nil
 }
 
+// meterReader reads numbers from the front of in; short is set once it runs out.
 type meterReader struct {
 	in    []byte
 	short bool
@@ -109,13 +111,13 @@ func (r *meterReader) take(n int) []byte {
 		r.short = true
 		return make([]byte, n)
 	}
-	taken := r.in[:n]
+	out := r.in[:n]
 	r.in = r.in[n:]
-	return taken
+	return out
 }
 
-// count reads how many items of at least size bytes follow; never more than
-// there are bytes for.
+// count reads how many items of at least size bytes follow, and fails if there are
+// not enough bytes for them.
 func (r *meterReader) count(size int) int {
 	n, length := binary.Uvarint(r.in)
 	padded := length > 1 && r.in[length-1] == 0
