@@ -148,7 +148,7 @@ var refusals = []struct {
 	{"wrong checksum on Tron of an address that no key has", org, tronIntent("TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HD"), activity.ReasonRequestInvalid, 3, "signWith",
 		"tron: signWith: the checksum of TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HD is wrong: it has been mistyped or cut off", chains.ErrSignWith},
 	{"another chain's address on Solana", org, activity.SignTransactionIntent{SignWith: vectorAddr, Type: activity.TransactionTypeSolana, UnsignedTransaction: solanaTransfer}, activity.ReasonRequestInvalid, 3, "signWith",
-		"solana: signWith: this looks like an address of another chain: one of Solana is base58 without a prefix", chains.ErrSignWith},
+		"solana: signWith: this looks like an address of another chain: Solana's are base58 without a prefix", chains.ErrSignWith},
 	{"short address", org, ethereumIntent("0x97", transfer), activity.ReasonRequestInvalid, 3, "signWith",
 		"ethereum: signWith: an address has 40 hex digits after 0x, this one 2", chains.ErrSignWith},
 	{"Ed25519 key", org, ethereumIntent("ed key", transfer), activity.ReasonRequestInvalid, 3, "signWith",

@@ -7,27 +7,27 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// account is what an instruction is given at one of its places.
+// account is an account that an instruction is given.
 type account struct {
 	address []byte // 32 bytes; nil if it is an entry of a lookup table that is not known
-	table   []byte // the lookup table that it is an entry of, if any
-	entry   byte   // the index in it
+	table   []byte // address of the lookup table that it is an entry of, if any
+	entry   byte   // its index in the table
 
 	writable bool
 	signer   bool
-	slot     int // of its signature in this transaction; −1 if it signs nothing here
+	slot     int // of its signature in this transaction; −1 if there is none
 }
 
-// accountAt returns the account with an index: the message's own come first,
-// those from lookup tables follow them.
+// accountAt returns the account with an index. Those from lookup tables follow the
+// message's own.
 func (t *Transaction) accountAt(index int) account {
 	a := account{writable: t.isWritable(index), slot: -1}
 	switch {
 	case index >= t.keys:
 		from, entry := t.resolve(index)
 		a.table, a.entry = t.table(from), entry
-		if t.known != nil {
-			a.address = t.known[index-t.keys]
+		if t.tableAccounts != nil {
+			a.address = t.tableAccounts[index-t.keys]
 		}
 		return a
 	case t.isSigner(index):
@@ -37,18 +37,26 @@ func (t *Transaction) accountAt(index int) account {
 	return a
 }
 
-// accountsOf returns what an instruction is given, appended to into.
-func (t *Transaction) accountsOf(in instruction, into []account) []account {
+// accountsOf appends the accounts of an instruction.
+func (t *Transaction) accountsOf(in instruction, list []account) []account {
 	for _, index := range t.accounts(in) {
-		into = append(into, t.accountAt(int(index)))
+		list = append(list, t.accountAt(int(index)))
 	}
-	return into
+	return list
 }
 
-// is reports whether it is known to be at an address.
+// is reports whether the account is known to be at an address.
 func (a account) is(address [keySize]byte) bool { return string(a.address) == string(address[:]) }
 
-// field shows the account and what the message asks for it.
+// party returns the account as a party, unknown if its address is.
+func (a account) party() chains.Party {
+	if a.address == nil {
+		return chains.UnknownParty()
+	}
+	return party(a.address)
+}
+
+// field shows the account and the access that the message grants.
 func (a account) field(label string) chains.Field {
 	if a.address == nil {
 		field := chains.Text(label, a.String())
@@ -57,7 +65,7 @@ func (a account) field(label string) chains.Field {
 	return chains.AddressField(label, a.String()).WithNote(a.access())
 }
 
-// String returns the address, or which entry of which table it is.
+// String returns the address, or the entry of the table.
 func (a account) String() string {
 	if a.address == nil {
 		return fmt.Sprintf("entry %d of table %s", a.entry, encode58(a.table))
@@ -65,7 +73,7 @@ func (a account) String() string {
 	return encode58(a.address)
 }
 
-// access returns "signer, writable", or what of it applies.
+// access returns "signer, writable", or the part of it that applies.
 func (a account) access() string {
 	switch {
 	case a.signer && a.writable:

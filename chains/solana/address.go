@@ -20,8 +20,8 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	return []chains.Address{{Format: AddressFormat, Address: encode58(pub.Bytes())}}
 }
 
-// Owner implements chains.Chain: the key whose address it is. An address that
-// a program derived is no key's, and leads to none.
+// Owner implements chains.Chain: an address is the public key. No key is found for an
+// address that a program derived.
 func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
 	if len(address) != keySize {
 		return at, false
@@ -29,14 +29,14 @@ func (Chain) Owner(address []byte) (at keystore.Locator, ok bool) {
 	return keystore.ByEd25519([keySize]byte(address)), true
 }
 
-// likeAddress says what is wrong with a text that was meant to be an address;
-// nothing if it was not.
-func likeAddress(text string) string {
+// addressProblem describes what is wrong with a text that looks like a mistyped
+// address. It is empty if the text looks like a key's id.
+func addressProblem(text string) string {
 	switch {
 	case text == "":
-		return "empty: an address in base58, or a key's id, is expected"
+		return "empty: pass an address in base58 or a key's id"
 	case strings.HasPrefix(text, "0x"):
-		return "this looks like an address of another chain: one of Solana is base58 without a prefix"
+		return "this looks like an address of another chain: Solana's are base58 without a prefix"
 	case strings.ContainsFunc(text, notAlphanumeric):
 		return ""
 	case len(text) < maxKeyText-1 || len(text) > maxKeyText+1:

@@ -11,13 +11,23 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// The numbers of instruction data are little-endian.
+// argument reads one argument from the instruction's data, shows it, and keeps its
+// value if effects use it. Numbers are little-endian.
+type argument func(r *reader) error
 
-// argument reads one argument from the data, shows it, and keeps its value for
-// the effects.
-type argument func(r *reading) error
+// sequence reads arguments one after the other.
+func sequence(arguments ...argument) argument {
+	return func(r *reader) error {
+		for _, read := range arguments {
+			if err := read(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
 
-// solDecimals is how many decimals of a SOL a lamport is.
+// solDecimals is the number of decimals of SOL: its smallest unit is the lamport.
 const solDecimals = 9
 
 func lamportsField(label string, amount uint64) chains.Field {
@@ -26,55 +36,42 @@ func lamportsField(label string, amount uint64) chains.Field {
 
 // lamports is a u64 amount of SOL's smallest unit.
 func lamports(label string) argument {
-	return func(r *reading) error {
-		amount, err := r.uint64(label)
-		r.set(value{label: label, number: amount})
-		r.show(func() chains.Field { return lamportsField(label, amount) })
-		return err
-	}
+	return integer(label, 8, func(amount uint64) chains.Field { return lamportsField(label, amount) })
 }
 
 // tokens is a u64 amount of a token whose decimals the instruction does not say.
 func tokens(label string) argument {
-	return func(r *reading) error {
-		amount, err := r.uint64(label)
-		r.set(value{label: label, number: amount})
-		r.show(func() chains.Field {
-			field := chains.AmountUint(label, amount, 0, "").WithNote("in the token's smallest unit: its decimals are not in the transaction")
-			return markUnlimited(field, amount)
-		})
-		return err
-	}
+	return integer(label, 8, func(amount uint64) chains.Field {
+		field := chains.AmountUint(label, amount, 0, "").WithNote("in the token's smallest unit: its decimals are not in the transaction")
+		return markUnlimited(field, amount)
+	})
 }
 
 // checkedTokens is a u64 amount followed by a u8 of the mint's decimals, which
-// the program checks against the mint.
+// the program compares with the mint.
 func checkedTokens(label string) argument {
-	return func(r *reading) error {
+	return func(r *reader) error {
 		amount, err := r.uint64(label)
 		if err != nil {
 			return err
 		}
 		decimals, err := r.uint8("decimals")
+		if err != nil {
+			return err
+		}
 		r.set(value{label: label, number: amount})
 		r.set(value{label: "decimals", number: uint64(decimals)})
 		r.show(func() chains.Field { return markUnlimited(chains.AmountUint(label, amount, int(decimals), ""), amount) })
 		r.show(func() chains.Field { return chains.Integer("decimals", uint64(decimals)) })
-		return err
+		return nil
 	}
 }
 
-// checkedWithFee is checkedTokens with a u64 transfer fee behind it.
-func checkedWithFee(r *reading) error {
-	if err := checkedTokens("amount")(r); err != nil {
-		return err
-	}
+// checkedWithFee is checkedTokens followed by a u64 transfer fee.
+var checkedWithFee = sequence(checkedTokens("amount"), func(r *reader) error {
 	decimals, _ := r.number("decimals")
-	fee, err := r.uint64("fee")
-	r.set(value{label: "fee", number: fee})
-	r.show(func() chains.Field { return chains.AmountUint("fee", fee, int(decimals), "") })
-	return err
-}
+	return integer("fee", 8, func(fee uint64) chains.Field { return chains.AmountUint("fee", fee, int(decimals), "") })(r)
+})
 
 func markUnlimited(field chains.Field, amount uint64) chains.Field {
 	if amount == math.MaxUint64 {
@@ -83,109 +80,105 @@ func markUnlimited(field chains.Field, amount uint64) chains.Field {
 	return field
 }
 
-// integer is a number of size bytes.
-func integer(label string, size int) argument {
-	return func(r *reading) error {
-		at, err := r.skip(size, label)
+// integer is a number of size bytes, and how it is shown.
+func integer(label string, size int, field func(number uint64) chains.Field) argument {
+	return func(r *reader) error {
+		raw, err := r.take(uint64(size), label)
 		if err != nil {
 			return err
 		}
 		var wide [8]byte
-		copy(wide[:], r.raw[at:r.cursor.at])
+		copy(wide[:], raw)
 		number := binary.LittleEndian.Uint64(wide[:])
 		r.set(value{label: label, number: number})
-		r.show(func() chains.Field { return chains.Integer(label, number) })
+		r.show(func() chains.Field { return field(number) })
 		return nil
 	}
 }
 
-func u8(label string) argument  { return integer(label, 1) }
-func u16(label string) argument { return integer(label, 2) }
-func u32(label string) argument { return integer(label, 4) }
-func u64(label string) argument { return integer(label, 8) }
+func unsigned(label string, size int) argument {
+	return integer(label, size, func(number uint64) chains.Field { return chains.Integer(label, number) })
+}
 
-// i8 is a signed 8-bit number.
+func u8(label string) argument  { return unsigned(label, 1) }
+func u16(label string) argument { return unsigned(label, 2) }
+func u32(label string) argument { return unsigned(label, 4) }
+func u64(label string) argument { return unsigned(label, 8) }
+
+// i8 and i16 are signed numbers.
 func i8(label string) argument {
-	return func(r *reading) error {
-		number, err := r.uint8(label)
-		r.show(func() chains.Field { return chains.BigInteger(label, big.NewInt(int64(int8(number)))) })
-		return err
-	}
+	return integer(label, 1, func(number uint64) chains.Field { return chains.BigInteger(label, big.NewInt(int64(int8(number)))) })
 }
 
-// i16 is a signed 16-bit number.
 func i16(label string) argument {
-	return func(r *reading) error {
-		number, err := r.uint16(label)
-		r.show(func() chains.Field { return chains.BigInteger(label, big.NewInt(int64(int16(number)))) })
-		return err
-	}
+	return integer(label, 2, func(number uint64) chains.Field { return chains.BigInteger(label, big.NewInt(int64(int16(number)))) })
 }
 
-// boolean is a u8, 0 for no and anything else for yes.
+// boolean is a u8: 0 for no, anything else for yes.
 func boolean(label string) argument {
-	return func(r *reading) error {
-		number, err := r.uint8(label)
-		r.set(value{label: label, number: uint64(number)})
-		r.show(func() chains.Field {
-			switch number {
-			case 0:
-				return chains.Text(label, "no")
-			case 1:
-				return chains.Text(label, "yes")
-			}
-			return chains.Text(label, fmt.Sprintf("yes (%d)", number))
-		})
-		return err
-	}
+	return integer(label, 1, func(number uint64) chains.Field {
+		switch number {
+		case 0:
+			return chains.Text(label, "no")
+		case 1:
+			return chains.Text(label, "yes")
+		}
+		return chains.Text(label, fmt.Sprintf("yes (%d)", number))
+	})
 }
 
-// f64 is a floating-point number of IEEE 754.
+// f64 is a floating-point number in the binary64 format of IEEE 754.
 func f64(label string) argument {
-	return func(r *reading) error {
-		number, err := r.uint64(label)
-		r.show(func() chains.Field { return chains.Text(label, fmt.Sprint(math.Float64frombits(number))) })
-		return err
-	}
+	return integer(label, 8, func(number uint64) chains.Field { return chains.Text(label, fmt.Sprint(math.Float64frombits(number))) })
 }
 
-// lastSecond is the last one of the year 9999.
+// lastSecond is the last second of the year 9999, the last that RFC 3339 can write.
 const lastSecond = 253402300799
 
 // unixTime is an i64 of seconds since 1970.
 func unixTime(label string) argument {
-	return func(r *reading) error {
-		number, err := r.uint64(label)
+	return integer(label, 8, func(number uint64) chains.Field {
 		seconds := int64(number)
-		r.set(value{label: label, number: number})
-		r.show(func() chains.Field {
-			if seconds < 0 || seconds > lastSecond {
-				return chains.BigInteger(label, big.NewInt(seconds)).WithNote("seconds since 1970")
-			}
-			return chains.Time(label, time.Unix(seconds, 0))
-		})
-		return err
+		if seconds < 0 || seconds > lastSecond {
+			return chains.BigInteger(label, big.NewInt(seconds)).WithNote("seconds since 1970")
+		}
+		return chains.Time(label, time.Unix(seconds, 0))
+	})
+}
+
+// oneOf is a number of size bytes, 1 or 4, that stands for a name.
+func oneOf(label string, size int, names ...string) argument {
+	return func(r *reader) error {
+		number, err := readTag(&r.cursor, size)
+		if err != nil {
+			return err
+		}
+		if uint64(number) >= uint64(len(names)) {
+			return fmt.Errorf("%s %d is not known", label, number)
+		}
+		r.set(value{label: label, number: uint64(number), name: names[number]})
+		r.show(func() chains.Field { return chains.Text(label, names[number]) })
+		return nil
 	}
 }
 
 // key is an address of 32 bytes.
 func key(label string) argument {
-	return func(r *reading) error {
-		at, err := r.skip(keySize, label)
+	return func(r *reader) error {
+		address, err := r.take(keySize, label)
 		if err != nil {
 			return err
 		}
-		address := r.raw[at:r.cursor.at]
 		r.set(value{label: label, key: address})
 		r.show(func() chains.Field { return chains.AddressField(label, encode58(address)) })
 		return nil
 	}
 }
 
-// nonZeroKey is an address of 32 bytes, of which all zero means none.
+// nonZeroKey is an address of 32 bytes. Zero bytes mean none.
 func nonZeroKey(label string) argument {
-	return func(r *reading) error {
-		if len(r.raw)-r.cursor.at >= keySize && allZero(r.raw[r.cursor.at:][:keySize]) {
+	return func(r *reader) error {
+		if rest := r.raw[r.cursor.at:]; len(rest) >= keySize && allZero(rest[:keySize]) {
 			r.cursor.at += keySize
 			r.setNone(label)
 			return nil
@@ -194,14 +187,14 @@ func nonZeroKey(label string) argument {
 	}
 }
 
-func (r *reading) setNone(label string) {
+func (r *reader) setNone(label string) {
 	r.set(value{label: label, none: true})
 	r.show(func() chains.Field { return chains.Text(label, "none") })
 }
 
-// optional is a u8, 0 for none or 1, and what follows it if it is 1.
+// optional is a u8, 0 or 1, and the argument if it is 1.
 func optional(label string, some argument) argument {
-	return func(r *reading) error {
+	return func(r *reader) error {
 		present, err := r.uint8(label)
 		switch {
 		case err != nil:
@@ -216,89 +209,45 @@ func optional(label string, some argument) argument {
 	}
 }
 
-// text is a u64 length and as many bytes of UTF-8.
-func text(label string) argument {
-	return func(r *reading) error {
-		size, err := r.uint64(label)
-		if err != nil {
+// variant is a u8 that selects the argument that follows.
+func variant(label string, names []string, forms ...argument) argument {
+	return func(r *reader) error {
+		number, err := r.uint8(label)
+		switch {
+		case err != nil:
 			return err
+		case int(number) >= len(forms):
+			return fmt.Errorf("%s %d is not known", label, number)
 		}
-		return r.textOf(label, size)
-	}
-}
-
-// shortText is a u32 length and as many bytes of UTF-8.
-func shortText(label string) argument {
-	return func(r *reading) error {
-		size, err := r.uint32(label)
-		if err != nil {
-			return err
+		if names != nil {
+			r.show(func() chains.Field { return chains.Text(label, names[number]) })
 		}
-		return r.textOf(label, uint64(size))
+		return forms[number](r)
 	}
 }
 
-// restText is UTF-8 to the end of the data.
-func restText(label string) argument {
-	return func(r *reading) error { return r.textOf(label, uint64(len(r.raw)-r.cursor.at)) }
-}
-
-func (r *reading) textOf(label string, size uint64) error {
-	if left := uint64(len(r.raw) - r.cursor.at); size > left {
-		return malformed(label, r.cursor.at, "cut off: %d bytes are needed, %d are left", size, left)
-	}
-	content := r.raw[r.cursor.at:][:size]
-	r.cursor.at += int(size)
-	if !utf8.Valid(content) {
-		return fmt.Errorf("%s is not UTF-8", label)
-	}
-	r.show(func() chains.Field { return chains.Text(label, string(content)) })
-	return nil
-}
-
-// restBytes is all there is to the end of the data.
-func restBytes(label string) argument {
-	return func(r *reading) error { return fixedBytes(label, len(r.raw)-r.cursor.at)(r) }
-}
-
-// fixedBytes is size bytes.
-func fixedBytes(label string, size int) argument {
-	return func(r *reading) error {
-		at, err := r.skip(size, label)
-		if err != nil {
-			return err
+// many is a u32 count followed by that many items.
+func many(label string, item argument) argument {
+	return func(r *reader) error {
+		count, err := r.uint32(label)
+		for i := uint32(0); err == nil && i < count; i++ {
+			err = item(r)
 		}
-		content := r.raw[at:r.cursor.at]
-		r.show(func() chains.Field { return chains.Bytes(label, content) })
-		return nil
+		return err
 	}
 }
 
-// sizedBytes is a u64 length and as many bytes.
-func sizedBytes(label string) argument {
-	return func(r *reading) error {
-		size, err := r.uint64(label)
-		if err != nil {
-			return err
-		}
-		if left := uint64(len(r.raw) - r.cursor.at); size > left {
-			return malformed(label, r.cursor.at, "cut off: %d bytes are needed, %d are left", size, left)
-		}
-		return fixedBytes(label, int(size))(r)
-	}
-}
-
-// keys is a u64 count and as many addresses.
+// keys is a u64 count followed by that many addresses.
 func keys(label string) argument {
-	return func(r *reading) error {
+	return func(r *reader) error {
 		count, err := r.uint64(label)
 		if err != nil {
 			return err
 		}
-		if count > uint64(len(r.raw)-r.cursor.at)/keySize {
-			return malformed(label, r.cursor.at, "cut off: %d addresses are announced, %d bytes are left", count, len(r.raw)-r.cursor.at)
+		if left := len(r.raw) - r.cursor.at; count > uint64(left)/keySize {
+			return malformed(label, r.cursor.at, "cut off: %d addresses are announced, %d bytes are left", count, left)
 		}
-		for i := range int(count) {
+		for i := range count {
 			if err := key(fmt.Sprintf("%s %d", label, i))(r); err != nil {
 				return err
 			}
@@ -307,9 +256,9 @@ func keys(label string) argument {
 	}
 }
 
-// restU16s is 16-bit numbers to the end of the data.
+// restU16s is 16-bit numbers up to the end of the data.
 func restU16s(label string) argument {
-	return func(r *reading) error {
+	return func(r *reader) error {
 		for len(r.raw)-r.cursor.at >= 2 {
 			if err := u16(label)(r); err != nil {
 				return err
@@ -319,18 +268,80 @@ func restU16s(label string) argument {
 	}
 }
 
-// oneOf is a number of size bytes, 1 or 4, that stands for a name.
-func oneOf(label string, size int, names ...string) argument {
-	return func(r *reading) error {
-		number, err := readTag(&r.cursor, size)
+// fixedBytes is size bytes.
+func fixedBytes(label string, size int) argument {
+	return bytesOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(size), label) })
+}
+
+// restBytes is all bytes up to the end of the data.
+func restBytes(label string) argument {
+	return bytesOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.at), label) })
+}
+
+// sizedBytes is a u64 length followed by that many bytes, as in bincode.
+func sizedBytes(label string) argument {
+	return bytesOf(label, func(r *reader) ([]byte, error) { return r.sized(8, label) })
+}
+
+// shortBytes is a u32 length followed by that many bytes, as in Borsh.
+func shortBytes(label string) argument {
+	return bytesOf(label, func(r *reader) ([]byte, error) { return r.sized(4, label) })
+}
+
+func bytesOf(label string, read func(r *reader) ([]byte, error)) argument {
+	return func(r *reader) error {
+		content, err := read(r)
+		r.show(func() chains.Field { return chains.Bytes(label, content) })
+		return err
+	}
+}
+
+// text is a u64 length followed by that many bytes of UTF-8, as in bincode.
+func text(label string) argument {
+	return textOf(label, func(r *reader) ([]byte, error) { return r.sized(8, label) })
+}
+
+// shortText is a u32 length followed by that many bytes of UTF-8, as in Borsh.
+func shortText(label string) argument {
+	return textOf(label, func(r *reader) ([]byte, error) { return r.sized(4, label) })
+}
+
+// restText is UTF-8 up to the end of the data.
+func restText(label string) argument {
+	return textOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.at), label) })
+}
+
+func textOf(label string, read func(r *reader) ([]byte, error)) argument {
+	return func(r *reader) error {
+		content, err := read(r)
+		if err == nil && !utf8.Valid(content) {
+			err = fmt.Errorf("%s is not UTF-8", label)
+		}
+		r.show(func() chains.Field { return chains.Text(label, string(content)) })
+		return err
+	}
+}
+
+// sized reads a length, a u32 or u64 by its own size in bytes, and that many bytes.
+func (c *cursor) sized(prefix int, field string) ([]byte, error) {
+	if prefix == 4 {
+		size, err := c.uint32(field)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if int64(number) >= int64(len(names)) {
-			return fmt.Errorf("%s %d is not known", label, number)
-		}
-		r.set(value{label: label, number: uint64(number), name: names[number]})
-		r.show(func() chains.Field { return chains.Text(label, names[number]) })
+		return c.take(uint64(size), field)
+	}
+	size, err := c.uint64(field)
+	if err != nil {
+		return nil, err
+	}
+	return c.take(size, field)
+}
+
+// named is an argument without data of its own that stands for a name.
+func named(label, name string) argument {
+	return func(r *reader) error {
+		r.show(func() chains.Field { return chains.Text(label, name) })
 		return nil
 	}
 }

@@ -129,7 +129,7 @@ func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	if c.limits.MaxFee != 0 {
 		t.maxFee = new(big.Int).SetUint64(c.limits.MaxFee)
 	}
-	t.instructions, t.lookups = t.fewInstructions[:0], t.fewLookups[:0]
+	t.instructions, t.lookups = t.inlineInstructions[:0], t.inlineLookups[:0]
 	if err := t.read(c.limits); err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ var oursAlone = map[[keySize]byte][]uint32{
 func TestDecodesAsSolanaGo(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, of := range encodings {
-		known := findProgram(of.id)
+		known := programs[of.id]
 		seen := slices.Clone(oursAlone[of.id])
 		for _, encoding := range strings.Split(of.instructions, ";") {
 			words := strings.Fields(encoding)
@@ -102,7 +102,7 @@ func TestDecodesAsSolanaGo(t *testing.T) {
 				for range 40 {
 					data, values := buildData(random, known.tagSize, words)
 					ours := decodeAll(t, of.id, data)
-					if got := ourValues(ours.arguments); !slices.Equal(got, values) {
+					if got := ourValues(ours.argumentFields); !slices.Equal(got, values) {
 						t.Fatalf("%s %x:\n got %q\nwant %q", ours.operation, data, got, values)
 					}
 					switch {
@@ -123,39 +123,43 @@ func TestDecodesAsSolanaGo(t *testing.T) {
 }
 
 // decodeAll decodes an instruction that is given 14 accounts.
-func decodeAll(t *testing.T, id [keySize]byte, data []byte) *instructionReading {
+func decodeAll(t *testing.T, id [keySize]byte, data []byte) *reader {
 	t.Helper()
 	ours := dataOnly(t, id, data)
 	if ours.problem != nil {
 		t.Fatalf("%v\n%x", ours.problem, data)
 	}
-	if len(ours.accounts) != 14 {
-		t.Errorf("%s: %d of 14 accounts are shown", ours.operation, len(ours.accounts))
+	if len(ours.accountFields) != 14 {
+		t.Errorf("%s: %d of 14 accounts are shown", ours.operation, len(ours.accountFields))
 	}
 	return ours
 }
 
 // dataOnly reads an instruction that is given 14 accounts, each of which is what
 // its place asks for.
-func dataOnly(t *testing.T, id [keySize]byte, data []byte) *instructionReading {
+func dataOnly(t *testing.T, id [keySize]byte, data []byte) *reader {
 	t.Helper()
 	return readFirst(instructionFor(t, id, data))
 }
 
-func readFirst(tx *Transaction) *instructionReading { return tx.read1(tx.instructions[0], 0, true) }
+func readFirst(tx *Transaction) *reader {
+	r := &reader{shown: true}
+	tx.decodeInstruction(r, 0)
+	return r
+}
 
 // instructionFor returns a transaction of one instruction whose 14 accounts all
 // sign and are at the addresses that the layout asks for.
 func instructionFor(t *testing.T, id [keySize]byte, data []byte) *Transaction {
 	t.Helper()
 	tx := instructionWith(t, id, data, 14)
-	r := &reading{cursor: cursor{raw: data}}
-	found, err := findProgram(id).find(&r.cursor)
+	r := &reader{cursor: cursor{raw: data}}
+	found, err := programs[id].find(&r.cursor)
 	if err != nil && id != tokenAccountID {
 		return tx
 	}
 	if id == tokenAccountID && len(data) == 0 {
-		found = findProgram(id).layouts[0]
+		found = programs[id].layouts[0]
 	}
 	if found == nil {
 		return tx
@@ -177,7 +181,7 @@ func (t *Transaction) withAccount(at int, address [keySize]byte) {
 	copy(t.raw[t.keysAt+at*keySize:], address[:])
 }
 
-func compareDecoding(t *testing.T, ours *instructionReading, data []byte, decode func([]*sdk.AccountMeta, []byte) (sdkInstruction, error)) {
+func compareDecoding(t *testing.T, ours *reader, data []byte, decode func([]*sdk.AccountMeta, []byte) (sdkInstruction, error)) {
 	t.Helper()
 	metas := make([]*sdk.AccountMeta, 14)
 	for i := range metas {
@@ -191,7 +195,7 @@ func compareDecoding(t *testing.T, ours *instructionReading, data []byte, decode
 	if name := implementation.Elem().Type().Elem().Name(); name != ours.operation {
 		t.Errorf("it is %s, solana-go says %s", ours.operation, name)
 	}
-	if got, want := ourValues(ours.arguments), theirValues(implementation); !slices.Equal(got, want) {
+	if got, want := ourValues(ours.argumentFields), theirValues(implementation); !slices.Equal(got, want) {
 		t.Errorf("%s %x:\n got %q\nwant %q", ours.operation, data, got, want)
 	}
 	if strings.HasPrefix(ours.operation, "SetLockup") {
@@ -310,7 +314,7 @@ func TestMemoAsSolanaGo(t *testing.T) {
 	for _, id := range [][keySize]byte{memoID, memoV1ID} {
 		tx := instructionWith(t, id, []byte("héllo"), 2)
 		result := readFirst(tx)
-		if err := result.problem; err != nil || result.operation != "Memo" || len(result.arguments) != 1 || result.arguments[0].Value != "héllo" || len(result.accounts) != 2 {
+		if err := result.problem; err != nil || result.operation != "Memo" || len(result.argumentFields) != 1 || result.argumentFields[0].Value != "héllo" || len(result.accountFields) != 2 {
 			t.Errorf("got %+v", result)
 		}
 	}

@@ -10,36 +10,38 @@ import (
 
 // The hazards of Solana transactions.
 const (
-	// HazardZeroBlockhash: the blockhash is zero, a placeholder that was meant to
-	// be replaced. The network never takes such a transaction, and a signature over
-	// it is lost when the blockhash is filled in.
+	// HazardZeroBlockhash: the blockhash is zero, a placeholder. The network never
+	// accepts such a transaction, and filling in the blockhash invalidates the
+	// signature.
 	HazardZeroBlockhash = "solana/zero-blockhash"
 
-	// HazardNoComputeBudget: a v1 transaction has no compute-unit limit or no limit
-	// for the data of the accounts it loads, or zero for it, which both mean zero,
-	// unlike in the earlier versions; or one of these sets its limit to zero. The
-	// transaction fails, and is paid for.
+	// HazardNoComputeBudget: a v1 transaction sets no compute-unit limit or no limit
+	// for the data of the accounts that it loads, or sets one of them to zero. Both
+	// mean zero, unlike in the earlier versions. In these: the compute-unit limit is
+	// set to zero. The transaction fails, and pays its fee.
 	HazardNoComputeBudget = "solana/no-compute-budget"
 
-	// HazardDurableNonce: the transaction lives by a durable nonce whose authority
-	// is not the signer. It can be sent at any time until that authority advances
-	// the nonce.
+	// HazardDurableNonce: the transaction uses a durable nonce whose authority is
+	// not the signer. It can be sent at any time until that authority advances the
+	// nonce.
 	HazardDurableNonce = "solana/durable-nonce"
 
-	// HazardHighFee: the fee that the signer may pay is above Limits.MaxFee.
+	// HazardHighFee: the fee that the signer may pay exceeds Limits.MaxFee.
 	HazardHighFee = "solana/high-fee"
 
-	// HazardBlindCall: an instruction that is not decoded is given the signature.
+	// HazardBlindCall: the signature authorizes an instruction that is not decoded.
 	HazardBlindCall = "solana/blind-call"
 
-	// HazardAuthorityChange: control of what the signer controls goes to another.
+	// HazardAuthorityChange: something that the signer controls passes into another
+	// party's control.
 	HazardAuthorityChange = "solana/authority-change"
 
 	// HazardUnlimitedApproval: a delegate may take 2^63 units of a token or more.
 	HazardUnlimitedApproval = "solana/unlimited-approval"
 
-	// HazardUnresolvedAccount: a party of an effect is an entry of a lookup table that
-	// is not known: its content is not in the transaction, and can be added after signing.
+	// HazardUnresolvedAccount: a party of an effect is an entry of a lookup table
+	// that is not known. The transaction does not contain its address, and the entry
+	// may be added after signing.
 	HazardUnresolvedAccount = "solana/unresolved-account"
 
 	// HazardBurn: the signer's tokens or SOL are destroyed.
@@ -52,27 +54,22 @@ func (Chain) HazardNames() []string {
 		HazardAuthorityChange, HazardUnlimitedApproval, HazardUnresolvedAccount, HazardBurn}
 }
 
-// Hazards implements chains.Transaction: those that there are whichever of the
-// missing signers signs.
+// Hazards implements chains.Transaction: those that every missing signer has.
 func (t *Transaction) Hazards() []chains.Hazard {
-	hazards := t.messageHazards()
 	var common []chains.Hazard
-	first := true
-	for slot := range t.header.required {
-		if t.filled(slot) {
+	effects := t.effects()
+	for i, slot := range t.missingSlots() {
+		hazards := t.hazardsFor(effects, []int{slot})
+		if i == 0 {
+			common = hazards
 			continue
 		}
-		found := t.hazardsFor([]int{slot})
-		if first {
-			common, first = found, false
-			continue
-		}
-		common = slices.DeleteFunc(common, func(hazard chains.Hazard) bool { return !slices.Contains(found, hazard) })
+		common = slices.DeleteFunc(common, func(hazard chains.Hazard) bool { return !slices.Contains(hazards, hazard) })
 	}
-	return append(hazards, common...)
+	return append(t.messageHazards(), common...)
 }
 
-// messageHazards are those of the message, whichever key signs it.
+// messageHazards returns the hazards that do not depend on which key signs.
 func (t *Transaction) messageHazards() (hazards []chains.Hazard) {
 	if allZero(t.blockhash()) {
 		hazards = append(hazards, chains.Hazard{
@@ -90,7 +87,8 @@ func (t *Transaction) messageHazards() (hazards []chains.Hazard) {
 	return hazards
 }
 
-// missingLimits names the limits without which a transaction cannot succeed.
+// missingLimits names the limits that are missing or zero, so that the transaction
+// cannot succeed.
 func (t *Transaction) missingLimits() (missing []string) {
 	if t.version != Version1 {
 		if units, set := t.budget(setComputeUnitLimit, 4); set && units == 0 {
@@ -107,29 +105,29 @@ func (t *Transaction) missingLimits() (missing []string) {
 	return missing
 }
 
-// hazardsFor are those for the signers of some slots.
-func (t *Transaction) hazardsFor(slots []int) (hazards []chains.Hazard) {
-	if hazard, ok := t.nonceHazard(slots); ok {
-		hazards = append(hazards, hazard)
+// hazardsFor returns the hazards of the transaction's effects for the signers of
+// some slots.
+func (t *Transaction) hazardsFor(effects []effect, slots []int) (hazards []chains.Hazard) {
+	if t.othersControlNonce(slots) {
+		hazards = append(hazards, chains.Hazard{
+			Name:   HazardDurableNonce,
+			Detail: "the transaction does not expire, and another than the signer can advance its nonce: once signed it can be sent at any time",
+		})
 	}
-	for i, e := range t.resolved(slots) {
-		if e.By == chains.ByOther {
-			continue
-		}
-		for _, hazard := range t.effectHazards(e, slots) {
-			hazards = append(hazards, hazard.OnEffect(i))
+	for i := range effects {
+		if e := &effects[i]; !e.byOther(slots) {
+			for _, hazard := range t.effectHazards(e, slots) {
+				hazards = append(hazards, hazard.OnEffect(i))
+			}
 		}
 	}
 	return hazards
 }
 
-// nonceHazard is there unless our signature alone is what the nonce's advance
-// can be authorized by.
-func (t *Transaction) nonceHazard(slots []int) (hazard chains.Hazard, ok bool) {
+// othersControlNonce reports whether the transaction lives by a durable nonce that
+// signatures other than ours can advance, or that ours cannot.
+func (t *Transaction) othersControlNonce(slots []int) bool {
 	accounts, durable := t.nonceAccounts()
-	if !durable {
-		return hazard, false
-	}
 	ours := false
 	for _, index := range accounts {
 		if t.isSigner(int(index)) {
@@ -138,29 +136,27 @@ func (t *Transaction) nonceHazard(slots []int) (hazard chains.Hazard, ok bool) {
 			}
 		}
 	}
-	return chains.Hazard{
-		Name:   HazardDurableNonce,
-		Detail: "the transaction does not expire, and another than the signer can advance its nonce: once signed it can be sent at any time",
-	}, !ours
+	return durable && !ours
 }
 
-// effectHazards are those that follow from an effect of our signature.
-func (t *Transaction) effectHazards(e effect, slots []int) (hazards []chains.Hazard) {
+// effectHazards returns the hazards of an effect that a signature in one of the
+// slots authorizes.
+func (t *Transaction) effectHazards(e *effect, slots []int) (hazards []chains.Hazard) {
 	add := func(name, format string, arguments ...any) {
 		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, arguments...)})
 	}
 	switch {
 	case e.Undecoded:
-		add(HazardBlindCall, "program %s is called, and what it does is not known: it is given the signature", spell(e.To))
+		add(HazardBlindCall, "program %s is called, and what it does is not known: it is given the signature", partyText(e.To))
 		return hazards
 	case e.Kind == chains.KindFee && e.Amount.Value.Cmp(t.maxFee) > 0:
 		add(HazardHighFee, "the fee may be %s lamports, above the limit of %s", e.Amount.Value, t.maxFee)
 	case t.givesAway(e, slots):
-		add(HazardAuthorityChange, "control of %s goes to %s, which is not the signer", spell(e.Account), spell(e.To))
+		add(HazardAuthorityChange, "control of %s goes to %s, which is not the signer", partyText(e.Account), partyText(e.To))
 	case e.Kind == chains.KindApprove && e.Amount.Bound == chains.BoundUnlimited:
-		add(HazardUnlimitedApproval, "%s may take %s units from %s", spell(e.To), e.Amount.Value, spell(e.From))
+		add(HazardUnlimitedApproval, "%s may take %s units from %s", partyText(e.To), e.Amount.Value, partyText(e.From))
 	case e.Kind == chains.KindBurn:
-		add(HazardBurn, "what leaves %s is destroyed", spell(e.From))
+		add(HazardBurn, "what leaves %s is destroyed", partyText(e.From))
 	}
 	if e.danger != "" {
 		add(e.danger, "%s", e.detail)
@@ -171,9 +167,9 @@ func (t *Transaction) effectHazards(e effect, slots []int) (hazards []chains.Haz
 	return hazards
 }
 
-// givesAway reports whether the effect gives another than the signers control of
-// what they control.
-func (t *Transaction) givesAway(e effect, slots []int) bool {
+// givesAway reports whether the effect gives control of what the signers control to
+// anyone else.
+func (t *Transaction) givesAway(e *effect, slots []int) bool {
 	switch {
 	case e.Kind == chains.KindAuthority && !e.owned:
 		return false
@@ -184,7 +180,7 @@ func (t *Transaction) givesAway(e effect, slots []int) bool {
 }
 
 // spell writes a party, in a hazard's sentence.
-func spell(p chains.Party) string {
+func partyText(p chains.Party) string {
 	switch {
 	case p.IsNone():
 		return "no one"

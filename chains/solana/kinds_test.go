@@ -41,7 +41,7 @@ func TestKindsOfInstructions(t *testing.T) {
 }
 
 func programsByName() []*program {
-	programs := slices.Collect(maps.Values(known))
+	programs := slices.Collect(maps.Values(programs))
 	slices.SortFunc(programs, func(a, b *program) int { return strings.Compare(a.name, b.name) })
 	return slices.Compact(programs)
 }
@@ -55,11 +55,11 @@ func writeKinds(t *testing.T, out *bytes.Buffer, program, tag string, l *layout)
 		return
 	}
 	var kinds []string
-	for _, d := range l.does {
-		if name := string(d.kind); !slices.Contains(kinds, name) {
+	for _, tpl := range l.effects {
+		if name := string(tpl.kind); !slices.Contains(kinds, name) {
 			kinds = append(kinds, name)
 		}
-		checkNames(t, program, l, d)
+		checkNames(t, program, l, tpl)
 	}
 	if (len(kinds) == 0) != l.inert && l.name != "vault_transaction_create" {
 		t.Errorf("%s %s: kinds %v, inert %v", program, l.name, kinds, l.inert)
@@ -72,13 +72,13 @@ func writeKinds(t *testing.T, out *bytes.Buffer, program, tag string, l *layout)
 
 // checkNames makes sure that a doing's accounts have a place in its layout, or
 // are arguments.
-func checkNames(t *testing.T, program string, l *layout, d doing) {
+func checkNames(t *testing.T, program string, l *layout, tpl template) {
 	t.Helper()
 	places := map[string]bool{"": true, native: true, unknownToken: true}
 	for _, p := range l.places {
 		places[p.name] = true
 	}
-	for _, name := range []string{d.from, d.to, d.account, d.by, d.each, d.given, d.asset} {
+	for _, name := range []string{tpl.from, tpl.to, tpl.account, tpl.by, tpl.each, tpl.given, tpl.asset} {
 		if !places[name] && !namesArgument(name) {
 			t.Errorf("%s %s: %q is neither an account nor an argument", program, l.name, name)
 		}

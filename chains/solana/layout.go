@@ -5,57 +5,56 @@ import (
 	"strings"
 )
 
-// program is what is known of a program: how the data of its instructions
-// begins, and the layout of each.
+// program is what is known of a program: how the data of its instructions begins,
+// and the layout of each.
 type program struct {
 	name    string
-	tagSize int // bytes of the instruction's number: 1, or 4 little-endian
+	tagSize int // of an instruction's number, in bytes: 1, or 4 little-endian
 	layouts map[uint32]*layout
 
-	// tagged are instructions that begin with 8 bytes in place of a number.
+	// tagged are the instructions that begin with a discriminator in place of a number.
 	tagged map[[discriminatorSize]byte]*layout
 
-	// decode reads instructions that no table describes, if it is not nil.
-	decode func(*reading) error
+	// decode, if it is not nil, decodes in place of decodeLayout.
+	decode func(*reader) error
 }
 
-// discriminatorSize is the length of what an Anchor program's instructions begin
-// with, and those of the token metadata and group interfaces.
+// discriminatorSize is the length in bytes of what begins the instructions of
+// Anchor programs and of the token metadata and group interfaces.
 const discriminatorSize = 8
 
-// layout is the fixed layout of one instruction.
+// layout is the layout of one instruction, and what it does.
 type layout struct {
 	name string
 
 	// accounts names them in order, separated by ", ".
 	//
-	//	?name       may be missing
+	//	?name       optional
 	//	!name       its signature authorizes the instruction
 	//	name*       any number of accounts
-	//	~a+b        left out, or a (told by its address) and b behind it
+	//	~a+b        a, which is recognized by its address, and then b; or neither
 	accounts    string
-	places      []place  // read from accounts
-	authorities []string // the names of those that begin with !
+	places      []place  // parsed from accounts
+	authorities []string // the names that begin with !
 
 	arguments []argument
 
-	// does is what the instruction does. inert is set if that is nothing that
-	// changes an account.
-	does  []doing
-	inert bool
+	// effects is empty only if the instruction changes no account: inert is set then.
+	effects []template
+	inert   bool
 
 	// anySigner is set if the program takes every signer among the accounts for
 	// the authority, whatever its place.
 	anySigner bool
 
-	// nested has the instructions of an extension: one more byte tells which.
+	// nested has the instructions of an extension, by one more byte.
 	nested map[uint32]*layout
 }
 
-// place is what stands at one place of the accounts.
+// place is one place of an instruction's accounts.
 type place struct {
 	name      string
-	with      []string // of a branch: what stands behind it
+	with      []string // of a branch: the names that follow
 	optional  bool
 	authority bool
 	many      bool
@@ -81,14 +80,15 @@ func placesOf(accounts string) (places []place) {
 	return places
 }
 
-// layouts is a program's table with the places of its accounts read.
-func layouts(table map[uint32]*layout) map[uint32]*layout {
+// layouts prepares every layout of a table, and returns the table.
+func layouts[Tag comparable](table map[Tag]*layout) map[Tag]*layout {
 	for _, l := range table {
 		l.prepare()
 	}
 	return table
 }
 
+// prepare parses the accounts, and returns the layout.
 func (l *layout) prepare() *layout {
 	l.places, l.authorities = placesOf(l.accounts), nil
 	for _, p := range l.places {
@@ -138,6 +138,7 @@ func (p *program) findTagged(c *cursor) (*layout, bool) {
 	return found, ok
 }
 
+// readTag reads a number of 1 or 4 bytes.
 func readTag(c *cursor, size int) (uint32, error) {
 	if size == 4 {
 		return c.uint32("instruction number")

@@ -2,11 +2,11 @@ package solana
 
 import "github.com/countersign-dev/countersign/chains"
 
-// replacesCode is what putting another program in a program's place does: its
+// replacesCode is what putting another program in a program's place effects: its
 // code is in an account, and not in the transaction.
-func replacesCode(account string) doing {
-	return doing{kind: chains.KindSettings, account: account, args: []string{"buffer", "source"},
-		with: func(_ *reading, e *effect) {
+func replacesCode(account string) template {
+	return template{kind: chains.KindSettings, account: account, args: []string{"buffer", "source"},
+		with: func(_ *reader, e *effect) {
 			e.danger, e.detail = HazardAuthorityChange, "the program's code is replaced by what another account holds, which the transaction does not say"
 		}}
 }
@@ -15,15 +15,15 @@ func replacesCode(account string) doing {
 const programHeader = 45
 
 // deploys is what a new program costs.
-var deploys = doing{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: allOfIt, by: "payer",
-	with: func(r *reading, e *effect) {
+var deploys = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer",
+	with: func(r *reader, e *effect) {
 		size, _ := r.number("most code bytes")
-		e.Amount = atMostUint(rent(min(size, maxProgram) + programHeader))
+		e.Amount = atMost(rent(min(size, maxProgram) + programHeader))
 	}}
 
 // extends is what making room for more code costs.
-var extends = doing{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: allOfIt, by: "payer", given: "payer",
-	with: func(_ *reading, e *effect) { e.Amount = atMostUint(rent(maxProgram)) }}
+var extends = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer", given: "payer",
+	with: func(_ *reader, e *effect) { e.Amount = atMost(rent(maxProgram)) }}
 
 // maxProgram is the largest account there is, in bytes.
 const maxProgram = 10 << 20
@@ -31,36 +31,36 @@ const maxProgram = 10 << 20
 // loaderV3Program keeps upgradeable programs. The number of an instruction is a
 // u32; the layouts are those of solana-loader-v3-interface, in bincode.
 var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "InitializeBuffer", accounts: "buffer, ?authority", does: []doing{{kind: chains.KindAuthority, account: "buffer", to: "authority"}}},
-	1: {name: "Write", accounts: "buffer, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, does: changes("buffer")},
+	0: {name: "InitializeBuffer", accounts: "buffer, ?authority", effects: []template{{kind: chains.KindAuthority, account: "buffer", to: "authority"}}},
+	1: {name: "Write", accounts: "buffer, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("buffer")},
 	2: {name: "DeployWithMaxDataLen", accounts: "!payer, program data, program, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
 		arguments: []argument{u64("most code bytes")},
-		does: []doing{deploys, sends("buffer", "payer", allOfIt), replacesCode("program"),
+		effects: []template{deploys, sends("buffer", "payer", wholeBalance), replacesCode("program"),
 			{kind: chains.KindAuthority, account: "program data", from: "authority", to: "authority"}}},
 	3: {name: "Upgrade", accounts: "program data, program, buffer, lamports to, " + rentSysvar + ", " + clockSysvar + ", !authority",
-		does: []doing{replacesCode("program"), sends("buffer", "lamports to", allOfIt), sends("program data", "lamports to", allOfIt)}},
-	4: {name: "SetAuthority", accounts: "account, !authority, ?new authority", does: []doing{hands("account", "authority", "new authority")}},
-	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program", does: []doing{sends("account", "lamports to", allOfIt)}},
+		effects: []template{replacesCode("program"), sends("buffer", "lamports to", wholeBalance), sends("program data", "lamports to", wholeBalance)}},
+	4: {name: "SetAuthority", accounts: "account, !authority, ?new authority", effects: []template{hands("account", "authority", "new authority")}},
+	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program", effects: []template{sends("account", "lamports to", wholeBalance)}},
 	6: {name: "ExtendProgram", accounts: "program data, program, ?" + systemRole + ", ?!payer",
-		arguments: []argument{u32("more bytes")}, does: append(changes("program data"), extends)},
-	7: {name: "SetAuthorityChecked", accounts: "account, !authority, new authority", does: []doing{hands("account", "authority", "new authority")}},
-	8: {name: "Migrate", accounts: "program data, program, !authority", does: append(changes("program"), changes("program data")...)},
+		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
+	7: {name: "SetAuthorityChecked", accounts: "account, !authority, new authority", effects: []template{hands("account", "authority", "new authority")}},
+	8: {name: "Migrate", accounts: "program data, program, !authority", effects: append(changes("program"), changes("program data")...)},
 	9: {name: "ExtendProgramChecked", accounts: "program data, program, !authority, ?" + systemRole + ", ?!payer",
-		arguments: []argument{u32("more bytes")}, does: append(changes("program data"), extends)},
+		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 })}
 
 // loaderV4Program keeps programs in one account. The number of an instruction is
 // a u32; the layouts are those of solana-loader-v4-interface, in bincode.
 var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "Write", accounts: "program, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, does: changes("program")},
+	0: {name: "Write", accounts: "program, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("program")},
 	1: {name: "Copy", accounts: "program, !authority, source",
-		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, does: []doing{replacesCode("program")}},
+		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, effects: []template{replacesCode("program")}},
 	2: {name: "SetProgramLength", accounts: "program, !authority, ?lamports to", arguments: []argument{u32("length")},
-		does: append(changes("program"), doing{kind: chains.KindTransfer, from: "program", to: "lamports to", asset: native, amount: allOfIt, given: "lamports to"})},
-	3: {name: "Deploy", accounts: "program, !authority, ?source", does: []doing{replacesCode("program")}},
-	4: {name: "Retract", accounts: "program, !authority", does: changes("program")},
+		effects: append(changes("program"), template{kind: chains.KindTransfer, from: "program", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"})},
+	3: {name: "Deploy", accounts: "program, !authority, ?source", effects: []template{replacesCode("program")}},
+	4: {name: "Retract", accounts: "program, !authority", effects: changes("program")},
 	5: {name: "TransferAuthority", accounts: "program, !authority, !new authority",
-		does: []doing{{kind: chains.KindAuthority, from: "authority", account: "program", to: "new authority", by: "authority"}}},
+		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program", to: "new authority", by: "authority"}}},
 	6: {name: "Finalize", accounts: "program, !authority, next version",
-		does: []doing{{kind: chains.KindAuthority, from: "authority", account: "program"}}},
+		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program"}}},
 })}

@@ -1,6 +1,6 @@
 package solana
 
-// lookup says where the parts of an address table lookup are.
+// lookup locates the parts of an address table lookup in the raw bytes.
 type lookup struct {
 	keyAt                int
 	writableAt, writable int // one byte for each: its index in the table
@@ -14,10 +14,10 @@ type lookup struct {
 //	count ‖ u8 each       writable_indexes
 //	count ‖ u8 each       readonly_indexes
 //
-// The accounts that they load follow the message's own: the writable ones of
-// all lookups first, then the read-only ones of all.
+// The accounts that the lookups load follow the message's own: the writable ones of all
+// lookups first, then the read-only ones.
 func (t *Transaction) readLookups(c *cursor) error {
-	begin := c.at
+	offset := c.at
 	count, err := c.compactU16("address_table_lookups")
 	if err != nil {
 		return err
@@ -34,8 +34,8 @@ func (t *Transaction) readLookups(c *cursor) error {
 		t.loaded += next.writable + next.readonly
 		t.loadedWritable += next.writable
 	}
-	if all := t.keys + t.loaded; all > MaxAccounts {
-		return malformed("address_table_lookups", begin, "%d keys and %d loaded accounts, of at most %d together",
+	if t.keys+t.loaded > MaxAccounts {
+		return malformed("address_table_lookups", offset, "%d keys and %d loaded accounts, of at most %d together",
 			t.keys, t.loaded, MaxAccounts)
 	}
 	return nil
@@ -52,7 +52,8 @@ func readLookup(c *cursor) (l lookup, err error) {
 	return l, err
 }
 
-// checkLookup refuses a lookup that loads nothing, or what is loaded already.
+// checkLookup refuses a lookup that loads nothing, that loads an entry twice, or whose
+// table another lookup has.
 func (t *Transaction) checkLookup(next lookup) error {
 	if next.writable+next.readonly == 0 {
 		return malformed("writable_indexes", next.writableAt-1, "the lookup loads no accounts")
@@ -82,21 +83,21 @@ func (t *Transaction) table(l lookup) []byte           { return t.raw[l.keyAt : 
 func (t *Transaction) writableIndexes(l lookup) []byte { return t.raw[l.writableAt:][:l.writable] }
 func (t *Transaction) readonlyIndexes(l lookup) []byte { return t.raw[l.readonlyAt:][:l.readonly] }
 
-// resolve returns the lookup and the index in its table of an account that does
-// not stand in the message itself.
+// resolve returns the lookup that loads an account, and the account's index in the
+// table. The account must not be one of the message's own keys.
 func (t *Transaction) resolve(account int) (from lookup, index byte) {
-	place := account - t.keys
+	position := account - t.keys
 	for _, l := range t.lookups {
-		if place < l.writable {
-			return l, t.writableIndexes(l)[place]
+		if position < l.writable {
+			return l, t.writableIndexes(l)[position]
 		}
-		place -= l.writable
+		position -= l.writable
 	}
 	for _, l := range t.lookups {
-		if place < l.readonly {
-			return l, t.readonlyIndexes(l)[place]
+		if position < l.readonly {
+			return l, t.readonlyIndexes(l)[position]
 		}
-		place -= l.readonly
+		position -= l.readonly
 	}
 	panic("solana: account index out of range in a transaction that was checked")
 }

@@ -7,12 +7,12 @@ import "github.com/countersign-dev/countersign/chains"
 var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "CreateLookupTable", accounts: "table, authority, !payer, " + systemRole,
 		arguments: []argument{u64("recent slot"), u8("bump seed")},
-		does: []doing{pays("payer", "table", tableData),
+		effects: []template{pays("payer", "table", tableData),
 			{kind: chains.KindAuthority, account: "table", to: "authority"}}},
-	1: {name: "FreezeLookupTable", accounts: "table, !authority", does: changes("table")},
+	1: {name: "FreezeLookupTable", accounts: "table, !authority", effects: changes("table")},
 	2: {name: "ExtendLookupTable", accounts: "table, !authority, ?!payer, ?" + systemRole,
 		arguments: []argument{keys("address")},
-		does:      append(changes("table"), paysIfGiven("payer", "table", tableData))},
-	3: {name: "DeactivateLookupTable", accounts: "table, !authority", does: changes("table")},
-	4: {name: "CloseLookupTable", accounts: "table, !authority, lamports to", does: []doing{sends("table", "lamports to", allOfIt)}},
+		effects:   append(changes("table"), paysIfGiven("payer", "table", tableData))},
+	3: {name: "DeactivateLookupTable", accounts: "table, !authority", effects: changes("table")},
+	4: {name: "CloseLookupTable", accounts: "table, !authority, lamports to", effects: []template{sends("table", "lamports to", wholeBalance)}},
 })}

@@ -28,7 +28,7 @@ var (
 	memoV1ID        = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
 )
 
-// fixedAddresses are the roles that only one of these addresses can have.
+// fixedAddresses are the roles that only an account at one of these addresses has.
 var fixedAddresses = map[string][][keySize]byte{
 	clockSysvar:          {mustKey("SysvarC1ock11111111111111111111111111111111")},
 	rentSysvar:           {mustKey("SysvarRent111111111111111111111111111111111")},
@@ -40,15 +40,16 @@ var fixedAddresses = map[string][][keySize]byte{
 	tokenProgramRole:     {tokenID, token2022ID},
 }
 
-// unspendable are addresses whose SOL is lost: the System program's,
-// and the one at which SOL is burned at the end of each block.
+// unspendable are addresses whose SOL is lost: that of the System program, and the one
+// whose SOL the network burns at the end of each block.
 var unspendable = [][keySize]byte{systemID, mustKey("1nc1nerator11111111111111111111111111111111")}
 
-// known are the programs that are decoded.
-var known map[[keySize]byte]*program
+// programs are the programs that are decoded, by address. They are filled in by init
+// because stored instructions are decoded by all of them.
+var programs map[[keySize]byte]*program
 
 func init() {
-	known = map[[keySize]byte]*program{
+	programs = map[[keySize]byte]*program{
 		systemID: systemProgram, computeID: computeProgram, stakeID: stakeProgram, voteID: voteProgram,
 		lookupTableID: lookupTableProgram, loaderV3ID: loaderV3Program, loaderV4ID: loaderV4Program,
 		ed25519ID: ed25519Program, secp256k1ID: secp256k1Program, secp256r1ID: secp256r1Program,
@@ -58,23 +59,20 @@ func init() {
 	}
 }
 
-// findProgram returns what is known of a program, nil if that is nothing.
-func findProgram(id [keySize]byte) *program { return known[id] }
-
-// errNotDecoded is why an instruction of a program without a table is not decoded.
+// errNotDecoded is the problem of every instruction of a program without a table.
 var errNotDecoded = errors.New("not a program that is decoded")
 
-// isBuiltin reports whether the network charges a builtin program's units at
-// most. Other programs were builtin, and clusters differ in which still are: those
-// count as the rest, which is more.
+// isBuiltin reports whether every cluster charges the program the units of a builtin
+// one. Clusters differ in which other programs are builtin: those count as the rest,
+// which costs more.
 func isBuiltin(id [keySize]byte) bool { return id == systemID || id == computeID }
 
 func isPrecompile(id [keySize]byte) bool {
 	return id == ed25519ID || id == secp256k1ID || id == secp256r1ID
 }
 
-// The precompiles verify signatures that stand in instructions. They change
-// nothing, and every signature that they announce is paid for.
+// The precompiles verify signatures that instructions contain. They change nothing,
+// and every signature that they announce is paid for.
 var (
 	ed25519Program   = precompile("Ed25519 verification")
 	secp256k1Program = precompile("secp256k1 verification")
@@ -82,19 +80,18 @@ var (
 )
 
 func precompile(name string) *program {
-	verify := &layout{name: "Verify", inert: true, accounts: "further account*",
-		arguments: []argument{u8("signatures"), restBytes("offsets and data")}}
-	verify.prepare()
-	return &program{name: name, decode: func(r *reading) error { return r.decodeAs(verify) }}
+	verify := (&layout{name: "Verify", inert: true, accounts: "further account*",
+		arguments: []argument{u8("signatures"), restBytes("offsets and data")}}).prepare()
+	return &program{name: name, decode: func(r *reader) error { return r.decodeAs(verify) }}
 }
 
-// memoProgram writes text into the ledger. All the data is the text; who signs
-// it stands in the accounts.
-var memoProgram = &program{name: "Memo", decode: func(r *reading) error { return r.decodeAs(memoLayout) }}
+// memoProgram writes text into the ledger. All of the data is the text; the accounts
+// are its signers.
+var memoProgram = &program{name: "Memo", decode: func(r *reader) error { return r.decodeAs(memoLayout) }}
 
 var memoLayout = (&layout{name: "Memo", inert: true, accounts: "signer*", arguments: []argument{restText("memo")}}).prepare()
 
-// What accounts that are paid for hold at most, in bytes.
+// The most that accounts whose rent is paid hold, in bytes.
 const (
 	tokenAccountData = 165
 	mostAccountData  = 512 // of Token-2022, with the extensions that a mint can ask for
@@ -102,18 +99,18 @@ const (
 	tableData        = 56 + 256*keySize
 )
 
-// rent is the most that an account of a size has to have, in lamports: two years
-// of 3,480 lamports a byte and year, with 128 bytes of overhead.
+// rent returns the most that an account of a size must hold, in lamports: two years at
+// 3,480 lamports per byte and year, with 128 bytes of overhead.
 func rent(size uint64) uint64 { return (size + 128) * 6_960 }
 
-// pays is what making or enlarging an account costs a payer at most.
-func pays(payer, account string, size uint64) doing {
-	return doing{kind: chains.KindCreate, from: payer, to: account, asset: native, amount: allOfIt, by: payer,
-		with: func(_ *reading, e *effect) { e.Amount = atMostUint(rent(size)) }}
+// pays is the most that creating or enlarging an account costs a payer.
+func pays(payer, account string, size uint64) template {
+	return template{kind: chains.KindCreate, from: payer, to: account, asset: native, amount: wholeBalance, by: payer,
+		with: func(_ *reader, e *effect) { e.Amount = atMost(rent(size)) }}
 }
 
-func paysIfGiven(payer, account string, size uint64) doing {
-	d := pays(payer, account, size)
-	d.given = payer
-	return d
+func paysIfGiven(payer, account string, size uint64) template {
+	tpl := pays(payer, account, size)
+	tpl.given = payer
+	return tpl
 }

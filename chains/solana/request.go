@@ -28,7 +28,7 @@ func (t *Transaction) Request(signWith string) (chains.Request, error) {
 		r.at[0] = keystore.ByEd25519(r.address)
 		return r, nil
 	}
-	if problem := likeAddress(signWith); problem != "" {
+	if problem := addressProblem(signWith); problem != "" {
 		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: problem}
 	}
 	r.at[0] = keystore.ByID(signWith)

@@ -40,11 +40,11 @@ func (s *signing) SignerView() (fields []chains.Field) {
 
 // Effects implements chains.Signing. What another signer authorizes is by that
 // one, whether or not its signature is there yet.
-func (s *signing) Effects() []chains.Effect { return publish(s.t.resolved(s.slots)) }
+func (s *signing) Effects() []chains.Effect { return s.t.effectsFor(s.slots) }
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
-	return append(s.t.messageHazards(), s.t.hazardsFor(s.slots)...)
+	return append(s.t.messageHazards(), s.t.hazardsFor(s.t.effects(), s.slots)...)
 }
 
 // AppendSigned implements chains.Signing. It signs the message bytes as they came

@@ -18,28 +18,28 @@ const (
 )
 
 // hands is what giving control of an account to another does.
-func hands(account, from, to string) doing {
-	return doing{kind: chains.KindAuthority, from: from, account: account, to: to, args: []string{"authority type"}}
+func hands(account, from, to string) template {
+	return template{kind: chains.KindAuthority, from: from, account: account, to: to, args: []string{"authority type"}}
 }
 
-// initializes is what giving a stake account its authorities does: all of it can
+// initializes is what giving a stake account its authorities effects: all of it can
 // be withdrawn by one of them.
-var initializes = []doing{
-	{kind: chains.KindStake, from: "stake account", account: "stake account", to: "withdrawer", asset: native, amount: allOfIt},
+var initializes = []template{
+	{kind: chains.KindStake, from: "stake account", account: "stake account", to: "withdrawer", asset: native, amount: wholeBalance},
 	{kind: chains.KindAuthority, account: "stake account", to: "staker"},
 }
 
-// locks is what setting a lockup does: until then, or until the custodian
+// locks is what setting a lockup effects: until then, or until the custodian
 // agrees, nothing can be withdrawn.
-func locks(custodian string) []doing {
-	return []doing{
+func locks(custodian string) []template {
+	return []template{
 		{kind: chains.KindFreeze, from: "authority", account: "stake account", args: []string{"lockup until", "lockup until epoch"}},
 		{kind: chains.KindAuthority, from: "authority", account: "stake account", to: custodian, given: custodian},
 	}
 }
 
-func stakeMoves(amount string) []doing {
-	return []doing{sends("from stake account", "to stake account", amount)}
+func stakeMoves(amount string) []template {
+	return []template{sends("from stake account", "to stake account", amount)}
 }
 
 // stakeProgram delegates SOL to validators. The number of an instruction is a
@@ -48,51 +48,51 @@ func stakeMoves(amount string) []doing {
 var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "Initialize", accounts: "stake account, ?further account*",
 		arguments: []argument{key("staker"), key("withdrawer"), unixTime("lockup until"), u64("lockup until epoch"), key("lockup custodian")},
-		does: append(initializes[:2:2], doing{kind: chains.KindFreeze, account: "stake account", args: []string{"lockup until", "lockup until epoch", "lockup custodian"},
+		effects: append(initializes[:2:2], template{kind: chains.KindFreeze, account: "stake account", args: []string{"lockup until", "lockup until epoch", "lockup custodian"},
 			when: hasLockup})},
 	1: {name: "Authorize", accounts: "stake account, " + clockIfAny + ", !authority, ?lockup custodian", anySigner: true,
-		arguments: []argument{key("new authority"), stakeAuthorize}, does: []doing{hands("stake account", "authority", "new authority")}},
+		arguments: []argument{key("new authority"), stakeAuthorize}, effects: []template{hands("stake account", "authority", "new authority")}},
 	2: {name: "DelegateStake", accounts: "stake account, vote account, " + configIfAny + ", !stake authority", anySigner: true,
-		does: []doing{{kind: chains.KindStake, from: "stake account", account: "stake account", asset: native, amount: allOfIt, args: []string{"vote account"}}}},
+		effects: []template{{kind: chains.KindStake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance, args: []string{"vote account"}}}},
 	3: {name: "Split", accounts: "from stake account, to stake account, !stake authority", anySigner: true,
-		arguments: []argument{lamports("amount")}, does: stakeMoves("amount")},
+		arguments: []argument{lamports("amount")}, effects: stakeMoves("amount")},
 	4: {name: "Withdraw", accounts: "stake account, to, " + historyIfAny + ", !withdraw authority, ?!lockup custodian",
-		arguments: []argument{lamports("amount")}, does: []doing{sends("stake account", "to", "amount")}},
+		arguments: []argument{lamports("amount")}, effects: []template{sends("stake account", "to", "amount")}},
 	5: {name: "Deactivate", accounts: "stake account, " + clockIfAny + ", !stake authority", anySigner: true,
-		does: []doing{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: allOfIt}}},
+		effects: []template{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance}}},
 	6: {name: "SetLockup", accounts: "stake account, !authority", anySigner: true,
 		arguments: []argument{
 			optional("lockup until", unixTime("lockup until")),
 			optional("lockup until epoch", u64("lockup until epoch")),
 			optional("lockup custodian", key("lockup custodian")),
-		}, does: locks("lockup custodian")},
+		}, effects: locks("lockup custodian")},
 	7: {name: "Merge", accounts: "to stake account, from stake account, " + historyIfAny + ", !stake authority", anySigner: true,
-		does: stakeMoves(allOfIt)},
+		effects: stakeMoves(wholeBalance)},
 	8: {name: "AuthorizeWithSeed", accounts: "stake account, !authority base, " + clockIfAny + ", ?!lockup custodian",
 		arguments: []argument{key("new authority"), stakeAuthorize, text("authority seed"), key("authority owner")},
-		does:      []doing{hands("stake account", "authority base", "new authority")}},
-	9: {name: "InitializeChecked", accounts: "stake account, " + rentIfAny + ", staker, withdrawer", does: initializes},
+		effects:   []template{hands("stake account", "authority base", "new authority")}},
+	9: {name: "InitializeChecked", accounts: "stake account, " + rentIfAny + ", staker, withdrawer", effects: initializes},
 	10: {name: "AuthorizeChecked", accounts: "stake account, " + clockIfAny + ", !authority, new authority, ?lockup custodian", anySigner: true,
-		arguments: []argument{stakeAuthorize}, does: []doing{hands("stake account", "authority", "new authority")}},
+		arguments: []argument{stakeAuthorize}, effects: []template{hands("stake account", "authority", "new authority")}},
 	11: {name: "AuthorizeCheckedWithSeed", accounts: "stake account, !authority base, " + clockIfAny + ", new authority, ?!lockup custodian",
 		arguments: []argument{stakeAuthorize, text("authority seed"), key("authority owner")},
-		does:      []doing{hands("stake account", "authority base", "new authority")}},
+		effects:   []template{hands("stake account", "authority base", "new authority")}},
 	12: {name: "SetLockupChecked", accounts: "stake account, !authority, ?new lockup custodian", anySigner: true,
 		arguments: []argument{
 			optional("lockup until", unixTime("lockup until")),
 			optional("lockup until epoch", u64("lockup until epoch")),
-		}, does: locks("new lockup custodian")},
+		}, effects: locks("new lockup custodian")},
 	13: {name: "GetMinimumDelegation", inert: true},
 	14: {name: "DeactivateDelinquent", accounts: "stake account, delinquent vote account, reference vote account",
-		does: []doing{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: allOfIt}}},
+		effects: []template{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance}}},
 	16: {name: "MoveStake", accounts: "from stake account, to stake account, !stake authority",
-		arguments: []argument{lamports("amount")}, does: stakeMoves("amount")},
+		arguments: []argument{lamports("amount")}, effects: stakeMoves("amount")},
 	17: {name: "MoveLamports", accounts: "from stake account, to stake account, !stake authority",
-		arguments: []argument{lamports("amount")}, does: stakeMoves("amount")},
+		arguments: []argument{lamports("amount")}, effects: stakeMoves("amount")},
 })}
 
 // hasLockup reports whether Initialize locks the stake.
-func hasLockup(r *reading) bool {
+func hasLockup(r *reader) bool {
 	until, _ := r.number("lockup until")
 	epoch, _ := r.number("lockup until epoch")
 	return until != 0 || epoch != 0

@@ -6,11 +6,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// storedKeys are the accounts of a message that Squads stores.
-type storedKeys struct {
-	accounts []account
-}
-
 // storedMessage reads the message that a multisig is to execute, a u32 length and:
 //
 //	u8                            number of signers
@@ -27,21 +22,13 @@ type storedKeys struct {
 //	  u8 count ‖ u8 each          read-only entries
 //
 // Its instructions take effect when the multisig executes them.
-func storedMessage(r *reading) error {
-	size, err := r.uint32("message")
+func storedMessage(r *reader) error {
+	message, err := r.sized(4, "message")
 	if err != nil {
 		return err
 	}
-	if left := len(r.raw) - r.cursor.at; uint64(size) > uint64(left) {
-		return malformed("message", r.cursor.at, "cut off: %d bytes are needed, %d are left", size, left)
-	}
-	c := &cursor{raw: r.raw[:r.cursor.at+int(size)], at: r.cursor.at}
-	r.cursor.at += int(size)
-	header, err := c.skip(3, "header")
-	if err != nil {
-		return err
-	}
-	keysAt, keys, err := c.short(keySize, "account keys")
+	c := &cursor{raw: r.raw[:r.cursor.at], at: r.cursor.at - len(message)}
+	accounts, err := storedKeys(c)
 	if err != nil {
 		return err
 	}
@@ -49,21 +36,30 @@ func storedMessage(r *reading) error {
 	if err != nil {
 		return err
 	}
-	stored := storedKeys{}
-	for i := range keys {
-		signers, writableSigners, writable := int(c.raw[header]), int(c.raw[header+1]), int(c.raw[header+2])
-		stored.accounts = append(stored.accounts, account{
-			address: c.raw[keysAt+i*keySize:][:keySize], signer: i < signers, slot: -1,
-			writable: i < writableSigners || i >= signers && i < signers+writable,
-		})
-	}
-	if err := stored.readLookups(c); err != nil {
+	if accounts, err = storedLookups(c, accounts); err != nil {
 		return err
 	}
 	if left := len(c.raw) - c.at; left > 0 {
 		return fmt.Errorf("%d bytes are left over behind the stored message", left)
 	}
-	return r.storedCalls(stored, instructions, c.raw)
+	return r.storedCalls(accounts, instructions, c.raw)
+}
+
+// storedKeys reads the header and the account keys.
+func storedKeys(c *cursor) (accounts []account, err error) {
+	header, err := c.take(3, "header")
+	if err != nil {
+		return nil, err
+	}
+	keysAt, keys, err := c.short(keySize, "account keys")
+	signers, writableSigners, writable := int(header[0]), int(header[1]), int(header[2])
+	for i := range keys {
+		accounts = append(accounts, account{
+			address: c.raw[keysAt+i*keySize:][:keySize], signer: i < signers, slot: -1,
+			writable: i < writableSigners || i >= signers && i < signers+writable,
+		})
+	}
+	return accounts, err
 }
 
 // short reads a u8 count and moves over that many items of size bytes.
@@ -72,8 +68,10 @@ func (c *cursor) short(size int, field string) (at, count int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	at, err = c.skip(int(number)*size, field)
-	return at, int(number), err
+	if at, err = c.skip(int(number)*size, field); err != nil {
+		return 0, 0, err
+	}
+	return at, int(number), nil
 }
 
 func storedInstructions(c *cursor) (list []instruction, err error) {
@@ -97,55 +95,54 @@ func storedInstructions(c *cursor) (list []instruction, err error) {
 	return list, err
 }
 
-// readLookups adds the accounts that come from lookup tables: the writable ones
+// storedLookups appends the accounts that come from lookup tables: the writable ones
 // of all tables first.
-func (s *storedKeys) readLookups(c *cursor) error {
+func storedLookups(c *cursor, accounts []account) ([]account, error) {
 	count, err := c.uint8("address_table_lookups")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var readonly []account
 	for range count {
-		tableAt, err := c.skip(keySize, "table")
+		table, err := c.take(keySize, "table")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, writable := range []bool{true, false} {
 			at, entries, err := c.short(1, "entries")
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for _, entry := range c.raw[at:][:entries] {
-				loaded := account{table: c.raw[tableAt:][:keySize], entry: entry, writable: writable, slot: -1}
+				loaded := account{table: table, entry: entry, writable: writable, slot: -1}
 				if writable {
-					s.accounts = append(s.accounts, loaded)
+					accounts = append(accounts, loaded)
 				} else {
 					readonly = append(readonly, loaded)
 				}
 			}
 		}
 	}
-	s.accounts = append(s.accounts, readonly...)
-	return nil
+	return append(accounts, readonly...), nil
 }
 
 // storedCalls decodes the instructions of a stored message.
-func (r *reading) storedCalls(keys storedKeys, instructions []instruction, raw []byte) error {
+func (r *reader) storedCalls(accounts []account, instructions []instruction, raw []byte) error {
 	for i, in := range instructions {
 		var given []account
 		for _, index := range raw[in.accountsAt:][:in.numbers] {
-			if int(index) >= len(keys.accounts) {
-				return fmt.Errorf("stored instruction %d: account %d, and there are %d", i, index, len(keys.accounts))
+			if int(index) >= len(accounts) {
+				return fmt.Errorf("stored instruction %d: account %d, and there are %d", i, index, len(accounts))
 			}
-			given = append(given, keys.accounts[index])
+			given = append(given, accounts[index])
 		}
 		program := int(raw[in.at])
-		if program >= len(keys.accounts) || keys.accounts[program].address == nil {
+		if program >= len(accounts) || accounts[program].address == nil {
 			return fmt.Errorf("stored instruction %d: its program is not in the transaction", i)
 		}
-		inner := r.within(i, cursor{raw: raw[:in.dataAt+in.size], at: in.dataAt}, given)
-		inner.nested, inner.id = true, keys.accounts[program].address
-		inner.problem = inner.as([keySize]byte(inner.id))
+		inner := r.nested(i, cursor{raw: raw[:in.dataAt+in.size], at: in.dataAt}, given)
+		inner.stored, inner.id = true, accounts[program].address
+		inner.decode()
 		r.inner = append(r.inner, inner)
 		r.show(func() chains.Field {
 			return chains.List(fmt.Sprintf("stored instruction %d", i), inner.shownFields(raw[in.dataAt:][:in.size])...)

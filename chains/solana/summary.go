@@ -7,8 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Summary implements chains.Transaction. It is a function of the bytes: accounts from
-// lookup tables are entries of their tables in it, also where they are known.
+// Summary implements chains.Transaction. It depends on the bytes alone: accounts from
+// lookup tables are shown as entries of their tables even if WithTables resolved them.
 func (t *Transaction) Summary() chains.Summary {
 	t = t.withoutTables()
 	fields := []chains.Field{
@@ -28,7 +28,7 @@ func (t *Transaction) Summary() chains.Summary {
 	return chains.Summary{Chain: Name, Effects: t.Effects(), Fields: fields}
 }
 
-// instructionsWith names the instructions that are given an account.
+// instructionsWith names the instructions that an account is passed to.
 func (t *Transaction) instructionsWith(account int) (names []string) {
 	for i, in := range t.instructions {
 		if strings.IndexByte(string(t.accounts(in)), byte(account)) >= 0 {
@@ -51,9 +51,8 @@ func (t *Transaction) signersField() chains.Field {
 	return signers
 }
 
-// lifetimeField shows how long the transaction can be sent: as long as its
-// blockhash is recent, or, if the first instruction advances a nonce, until
-// that is advanced.
+// lifetimeField shows how long the transaction can be sent: while its blockhash is
+// recent, or, if the first instruction advances a nonce, until the nonce is advanced.
 func (t *Transaction) lifetimeField() chains.Field {
 	hash := encode58(t.blockhash())
 	nonce, ok := t.nonceAccounts()
@@ -74,10 +73,10 @@ func (t *Transaction) lifetimeField() chains.Field {
 	return list
 }
 
-// nonceAccounts returns the accounts of AdvanceNonceAccount if the transaction
-// lives by a durable nonce: the nonce account first, its authority third. As the
-// network does, it looks at the number of the first instruction alone, not at
-// what may be behind it.
+// nonceAccounts returns the accounts of AdvanceNonceAccount, and whether the
+// transaction uses a durable nonce. The nonce account is the first, its authority the
+// third. Like the network, it looks only at the number of the first instruction, not
+// at the data that follows.
 func (t *Transaction) nonceAccounts() (accounts []byte, ok bool) {
 	if len(t.instructions) == 0 {
 		return nil, false
@@ -113,14 +112,14 @@ func joinNumbers(numbers []byte) string {
 
 func (t *Transaction) instructionsField() chains.Field {
 	list := chains.List("instructions")
-	for i, in := range t.instructions {
-		list.Fields = append(list.Fields, chains.List(fmt.Sprintf("instruction %d", i), t.instructionFields(in, i)...))
+	for i := range t.instructions {
+		list.Fields = append(list.Fields, chains.List(fmt.Sprintf("instruction %d", i), t.instructionFields(i)...))
 	}
 	return list
 }
 
-// unusedField shows the message's keys that are neither signers nor used by an
-// instruction: the network locks those accounts all the same.
+// unusedField shows the message's keys that neither sign nor are used by an
+// instruction. The network locks those accounts too.
 func (t *Transaction) unusedField() chains.Field {
 	var used [MaxAccounts]bool
 	for _, in := range t.instructions {
@@ -139,43 +138,16 @@ func (t *Transaction) unusedField() chains.Field {
 }
 
 // instructionFields shows one instruction: decoded if it can be, or whole.
-func (t *Transaction) instructionFields(in instruction, index int) []chains.Field {
-	r := t.read1(in, index, true)
+func (t *Transaction) instructionFields(index int) []chains.Field {
+	r := reader{shown: true}
+	t.decodeInstruction(&r, index)
+	in := t.instructions[index]
 	fields := r.shownFields(t.data(in))
 	if access := t.accountAt(t.program(in)).access(); access != "" {
 		fields[0].Note += ", " + access
 	}
 	if r.program == computeProgram && t.version == Version1 {
 		fields[0].Note += ": it does nothing in a v1 transaction"
-	}
-	return fields
-}
-
-// shownFields shows the program first, then what the instruction does, or its
-// data and accounts.
-func (r *instructionReading) shownFields(data []byte) []chains.Field {
-	fields := []chains.Field{chains.AddressField("program", encode58(r.id))}
-	if r.program == nil {
-		fields[0].Note = errNotDecoded.Error()
-		return append(fields, r.undecodedFields(data)...)
-	}
-	fields[0].Note = r.program.name + " program"
-	if r.problem == nil {
-		return append(fields, r.fields()...)
-	}
-	fields = append(fields, chains.Text("not decoded", r.problem.Error()))
-	return append(fields, r.undecodedFields(data)...)
-}
-
-// undecodedFields shows an instruction's accounts and data as they are.
-func (r *reading) undecodedFields(data []byte) []chains.Field {
-	accounts := chains.List("accounts")
-	for i, given := range r.given {
-		accounts.Fields = append(accounts.Fields, given.field(fmt.Sprintf("account %d", i)))
-	}
-	fields := []chains.Field{chains.Bytes("data", data)}
-	if len(accounts.Fields) > 0 {
-		fields = append(fields, accounts)
 	}
 	return fields
 }

@@ -14,21 +14,21 @@ const (
 // advanceNonce is the number of AdvanceNonceAccount of the System program.
 const advanceNonce = 4
 
-// creates is what making an account does: it gets an owner and its first SOL.
-func creates(funder, account string) doing {
-	return doing{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"}}
+// creates is what making an account effects: it gets an owner and its first SOL.
+func creates(funder, account string) template {
+	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"}}
 }
 
 // assigns is what giving an account another owner does.
-func assigns(by string) doing {
-	return doing{kind: chains.KindAuthority, from: "account", account: "account", to: "owner", by: by}
+func assigns(by string) template {
+	return template{kind: chains.KindAuthority, from: "account", account: "account", to: "owner", by: by}
 }
 
-// allocates is what giving an account data does: from then on it can neither send
+// allocates is what giving an account data effects: from then on it can neither send
 // SOL nor pay a fee.
-func allocates(by string) doing {
-	return doing{kind: chains.KindFreeze, from: "account", account: "account", by: by, args: []string{"space"},
-		with: func(_ *reading, e *effect) {
+func allocates(by string) template {
+	return template{kind: chains.KindFreeze, from: "account", account: "account", by: by, args: []string{"space"},
+		with: func(_ *reader, e *effect) {
 			e.danger, e.detail = HazardAuthorityChange, "an account with data can neither send SOL nor pay fees again"
 		}}
 }
@@ -38,49 +38,49 @@ func allocates(by string) doing {
 // bincode. The authority of a nonce account may be any signer among the accounts.
 var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "CreateAccount", accounts: "!funder, !new account",
-		arguments: []argument{lamports("amount"), u64("space"), key("owner")}, does: []doing{creates("funder", "new account")}},
-	1: {name: "Assign", accounts: "!account", arguments: []argument{key("owner")}, does: []doing{assigns("account")}},
-	2: {name: "Transfer", accounts: "!from, to", arguments: []argument{lamports("amount")}, does: []doing{sends("from", "to", "amount")}},
+		arguments: []argument{lamports("amount"), u64("space"), key("owner")}, effects: []template{creates("funder", "new account")}},
+	1: {name: "Assign", accounts: "!account", arguments: []argument{key("owner")}, effects: []template{assigns("account")}},
+	2: {name: "Transfer", accounts: "!from, to", arguments: []argument{lamports("amount")}, effects: []template{sends("from", "to", "amount")}},
 	3: {name: "CreateAccountWithSeed", accounts: "!funder, new account, ?base account",
 		arguments: []argument{key("base"), text("seed"), lamports("amount"), u64("space"), key("owner")},
-		does:      []doing{creates("funder", "new account")}},
+		effects:   []template{creates("funder", "new account")}},
 	advanceNonce: {name: "AdvanceNonceAccount", accounts: "nonce account, " + hashesSysvar + ", !nonce authority", anySigner: true,
-		does: []doing{{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}}},
+		effects: []template{{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}}},
 	5: {name: "WithdrawNonceAccount", accounts: "nonce account, to, " + hashesSysvar + ", " + rentSysvar + ", !nonce authority", anySigner: true,
-		arguments: []argument{lamports("amount")}, does: []doing{sends("nonce account", "to", "amount")}},
+		arguments: []argument{lamports("amount")}, effects: []template{sends("nonce account", "to", "amount")}},
 	6: {name: "InitializeNonceAccount", accounts: "nonce account, " + hashesSysvar + ", " + rentSysvar,
 		arguments: []argument{key("nonce authority")},
-		does:      []doing{{kind: chains.KindAuthority, account: "nonce account", to: "nonce authority"}}},
+		effects:   []template{{kind: chains.KindAuthority, account: "nonce account", to: "nonce authority"}}},
 	7: {name: "AuthorizeNonceAccount", accounts: "nonce account, !nonce authority", anySigner: true,
 		arguments: []argument{key("new nonce authority")},
-		does:      []doing{{kind: chains.KindAuthority, from: "nonce authority", account: "nonce account", to: "new nonce authority"}}},
-	8: {name: "Allocate", accounts: "!account", arguments: []argument{u64("space")}, does: []doing{allocates("account")}},
+		effects:   []template{{kind: chains.KindAuthority, from: "nonce authority", account: "nonce account", to: "new nonce authority"}}},
+	8: {name: "Allocate", accounts: "!account", arguments: []argument{u64("space")}, effects: []template{allocates("account")}},
 	9: {name: "AllocateWithSeed", accounts: "account, base account",
 		arguments: []argument{key("base"), text("seed"), u64("space"), key("owner")},
-		does:      []doing{allocates("base"), assigns("base")}},
+		effects:   []template{allocates("base"), assigns("base")}},
 	10: {name: "AssignWithSeed", accounts: "account, base account",
-		arguments: []argument{key("base"), text("seed"), key("owner")}, does: []doing{assigns("base")}},
+		arguments: []argument{key("base"), text("seed"), key("owner")}, effects: []template{assigns("base")}},
 	11: {name: "TransferWithSeed", accounts: "from, !base account, to",
-		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")}, does: []doing{sends("from", "to", "amount")}},
-	12: {name: "UpgradeNonceAccount", accounts: "nonce account", does: []doing{{kind: chains.KindSettings, account: "nonce account"}}},
+		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")}, effects: []template{sends("from", "to", "amount")}},
+	12: {name: "UpgradeNonceAccount", accounts: "nonce account", effects: []template{{kind: chains.KindSettings, account: "nonce account"}}},
 
 	// SIMD-0312: the account may have SOL already, and so be a wallet in use. The
 	// funder is needed only for an amount above zero.
 	13: {name: "CreateAccountAllowPrefund", accounts: "!new account, ?!funder",
 		arguments: []argument{lamports("amount"), u64("space"), key("owner")},
-		does: []doing{
+		effects: []template{
 			creates("funder", "new account"),
 			{kind: chains.KindAuthority, from: "new account", account: "new account", to: "owner", by: "new account"},
 		}},
 })}
 
 // sends moves SOL.
-func sends(from, to, amount string) doing {
-	return doing{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount, with: burntSOL}
+func sends(from, to, amount string) template {
+	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount, with: burntSOL}
 }
 
 // burntSOL makes a transfer to an address that nothing can spend from a burn.
-func burntSOL(_ *reading, e *effect) {
+func burntSOL(_ *reader, e *effect) {
 	for _, address := range unspendable {
 		if e.Kind == chains.KindTransfer && e.To.Is(address[:]) {
 			e.Kind = chains.KindBurn

@@ -2,104 +2,78 @@ package solana
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
 )
 
 var _ chains.TableUser = (*Transaction)(nil)
 
-// WithTables implements chains.TableUser. The table of a lookup has the path
+// WithTables implements chains.TableUser. The table of the N-th lookup has the path
 // address_table_lookups/N, and its reading lists the entries that are loaded.
 //
-// A table that would load an account a second time is not used: no node executes such
-// a transaction.
+// A table that would load an account a second time is not used: the network refuses
+// such a transaction.
 func (t *Transaction) WithTables(tables chains.TableReader) (chains.Transaction, chains.Readings) {
 	if len(t.lookups) == 0 {
 		return t, nil
 	}
-	made := *t
-	made.known = make([][]byte, t.loaded)
+	resolved := *t
+	resolved.tableAccounts = make([][]byte, t.loaded)
 	named := map[string]bool{}
 	for i := range t.keys {
 		named[string(t.key(i))] = true
 	}
 	var readings chains.Readings
-	writable, readonly := made.known[:t.loadedWritable], made.known[t.loadedWritable:]
+	writable, readonly := resolved.tableAccounts[:t.loadedWritable], resolved.tableAccounts[t.loadedWritable:]
 	for i, l := range t.lookups {
 		if table, ok := tables.LookupTable(t.table(l)); ok {
-			reading := t.load(l, table, named, writable[:l.writable], readonly[:l.readonly])
+			reading, accounts := t.load(l, table, named)
 			reading.Path = fmt.Sprintf("address_table_lookups/%d", i)
 			readings = append(readings, reading)
+			copy(readonly, accounts[copy(writable[:l.writable], accounts):])
 		}
 		writable, readonly = writable[l.writable:], readonly[l.readonly:]
 	}
-	return &made, readings
+	return &resolved, readings
 }
 
-// load fills in the accounts that a lookup takes from its table, and says which.
-func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]bool, writable, readonly [][]byte) chains.Reading {
-	reading := chains.Reading{Source: table.Source, Digest: table.Digest, Trust: table.Trust, Problem: table.Problem}
-	entries, err := t.entriesOf(l, table.Addresses, named)
-	switch {
-	case table.Problem != "":
-		return reading
-	case err != nil:
-		reading.Problem = err.Error()
-		return reading
+// load returns the accounts that a lookup takes from its table, the writable ones
+// first, and a reading that lists them. An account whose entry is not known is nil;
+// there are none if the table is not used. None of them may be among the accounts that
+// are named already, to which they are added.
+func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]bool) (reading chains.Reading, accounts [][]byte) {
+	reading = chains.Reading{Source: table.Source, Digest: table.Digest, Trust: table.Trust, Problem: table.Problem}
+	if table.Problem != "" {
+		return reading, nil
 	}
-	reading.Complete = true
-	for _, e := range entries {
-		if e.address == nil {
-			reading.Complete = false
-			reading.Problem = fmt.Sprintf("it has %d entries, and the transaction loads entry %d: supply the table as it is today", len(table.Addresses), e.index)
+	missing := ""
+	for _, index := range slices.Concat(t.writableIndexes(l), t.readonlyIndexes(l)) {
+		if int(index) >= len(table.Addresses) {
+			accounts = append(accounts, nil)
+			missing = fmt.Sprintf("it has %d entries, and the transaction loads entry %d: supply the table as it is today", len(table.Addresses), index)
 			continue
 		}
-		named[string(e.address)] = true
-		reading.Fields = append(reading.Fields, chains.AddressField(fmt.Sprintf("entry %d", e.index), encode58(e.address)))
-	}
-	for i, e := range entries {
-		if i < l.writable {
-			writable[i] = e.address
-		} else {
-			readonly[i-l.writable] = e.address
+		address := table.Addresses[index]
+		if named[string(address)] {
+			reading.Fields = nil
+			reading.Problem = fmt.Sprintf("entry %d is %s, which the transaction names already: the network refuses it", index, encode58(address))
+			return reading, nil
 		}
+		named[string(address)] = true
+		accounts = append(accounts, address)
+		reading.Fields = append(reading.Fields, chains.AddressField(fmt.Sprintf("entry %d", index), encode58(address)))
 	}
-	return reading
+	reading.Complete, reading.Problem = missing == "", missing
+	return reading, accounts
 }
 
-// entry is an entry of a lookup table; its address is nil if it is not known.
-type entry struct {
-	index   byte
-	address []byte
-}
-
-// entriesOf returns the entries that a lookup loads, the writable ones first. None of
-// them may be an account that is named already.
-func (t *Transaction) entriesOf(l lookup, addresses [][]byte, named map[string]bool) ([]entry, error) {
-	entries := make([]entry, 0, l.writable+l.readonly)
-	here := map[string]bool{}
-	for _, indexes := range [][]byte{t.writableIndexes(l), t.readonlyIndexes(l)} {
-		for _, index := range indexes {
-			e := entry{index: index}
-			if int(index) < len(addresses) {
-				e.address = addresses[index]
-				if named[string(e.address)] || here[string(e.address)] {
-					return nil, fmt.Errorf("entry %d is %s, which the transaction names already: the network refuses it", index, encode58(e.address))
-				}
-				here[string(e.address)] = true
-			}
-			entries = append(entries, e)
-		}
-	}
-	return entries, nil
-}
-
-// withoutTables returns the transaction as the bytes alone tell it.
+// withoutTables returns the transaction without what WithTables resolved.
 func (t *Transaction) withoutTables() *Transaction {
-	if t.known == nil {
+	if t.tableAccounts == nil {
 		return t
 	}
 	plain := *t
-	plain.known = nil
+	plain.tableAccounts = nil
 	return &plain
 }

@@ -28,8 +28,8 @@ const batchTag = 255
 var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: layouts(tokenLayouts(4)), decode: decodeToken}
 
 // tokensMove moves tokens from an account to another.
-func tokensMove(asset string) []doing {
-	return []doing{
+func tokensMove(asset string) []template {
+	return []template{
 		{kind: chains.KindTransfer, from: "from", to: "to", asset: asset, amount: "amount"},
 		hook,
 	}
@@ -37,53 +37,55 @@ func tokensMove(asset string) []doing {
 
 // hook is that a transfer of Token-2022 may call another program: that of the
 // mint, which is not said, with accounts behind those of the transfer.
-var hook = doing{kind: chains.KindCall, when: mayCallHook, with: func(_ *reading, e *effect) {
+var hook = template{kind: chains.KindCall, when: mayCallHook, with: func(_ *reader, e *effect) {
 	e.To, e.Undecoded, e.Function = chains.UnknownParty(), true, "transfer hook"
 }}
 
 // mayCallHook reports whether a transfer has accounts that its own signers do
 // not explain: those behind an authority that signs itself, or that do not sign.
-func mayCallHook(r *reading) bool {
+func mayCallHook(r *reader) bool {
 	if r.program != token2022Program {
 		return false
 	}
-	authority, _ := r.at("authority")
-	_, cosigned := r.at("signer")
+	authority, _ := r.role("authority")
+	_, cosigned := r.role("signer")
 	return len(r.further) > 0 || authority.signer && cosigned
 }
 
-func approves(asset string) []doing {
-	return []doing{{kind: chains.KindApprove, from: "account", to: "delegate", asset: asset, amount: "amount"}}
+func approves(asset string) []template {
+	return []template{{kind: chains.KindApprove, from: "account", to: "delegate", asset: asset, amount: "amount"}}
 }
 
-func mints() []doing {
-	return []doing{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
+func mints() []template {
+	return []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
 }
 
-func burns() []doing {
-	return []doing{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
+func burns() []template {
+	return []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
 }
 
-func freezes() []doing {
-	return []doing{{kind: chains.KindFreeze, from: "freeze authority", account: "account"}}
+func freezes() []template {
+	return []template{{kind: chains.KindFreeze, from: "freeze authority", account: "account"}}
 }
 
 // owns is what giving a new token account its owner does.
-func owns() []doing { return []doing{{kind: chains.KindAuthority, account: "account", to: "owner"}} }
+func owns() []template {
+	return []template{{kind: chains.KindAuthority, account: "account", to: "owner"}}
+}
 
 // governs is what giving a new mint its authorities does.
-func governs(authorities ...string) (list []doing) {
+func governs(authorities ...string) (list []template) {
 	for _, name := range authorities {
-		list = append(list, doing{kind: chains.KindAuthority, account: "mint", to: name, given: name})
+		list = append(list, template{kind: chains.KindAuthority, account: "mint", to: name, given: name})
 	}
 	return list
 }
 
 // setAuthority hands over one kind of authority. Taking the close authority
 // away hands over nothing: it falls back to the owner.
-var setAuthority = []doing{{
+var setAuthority = []template{{
 	kind: chains.KindAuthority, from: "authority", account: "account or mint", to: "new authority", args: []string{"authority type"},
-	with: func(r *reading, e *effect) {
+	with: func(r *reader, e *effect) {
 		if number, _ := r.number("authority type"); number == closeAuthority && e.To.IsNone() {
 			e.Kind = chains.KindRevoke
 		}
@@ -91,51 +93,51 @@ var setAuthority = []doing{{
 }}
 
 // members are the signers of a new multisig account.
-var members = []doing{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member", args: []string{"required signers"}}}
+var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member", args: []string{"required signers"}}}
 
 // tokenLayouts are the instructions that SPL Token and Token-2022 share. They
 // differ in how many types of authority they know.
 func tokenLayouts(authorities int) map[uint32]*layout {
 	mint := []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}
 	return map[uint32]*layout{
-		0: {name: "InitializeMint", accounts: "mint, " + rentSysvar, arguments: mint, does: governs("mint authority", "freeze authority")},
-		1: {name: "InitializeAccount", accounts: "account, mint, owner, " + rentSysvar, does: owns()},
+		0: {name: "InitializeMint", accounts: "mint, " + rentSysvar, arguments: mint, effects: governs("mint authority", "freeze authority")},
+		1: {name: "InitializeAccount", accounts: "account, mint, owner, " + rentSysvar, effects: owns()},
 		2: {name: "InitializeMultisig", accounts: "multisig, " + rentSysvar + ", member*",
-			arguments: []argument{u8("required signers")}, does: members},
+			arguments: []argument{u8("required signers")}, effects: members},
 		3: {name: "Transfer", accounts: "from, to, !authority, signer*",
-			arguments: []argument{tokens("amount")}, does: tokensMove(unknownToken)},
+			arguments: []argument{tokens("amount")}, effects: tokensMove(unknownToken)},
 		4: {name: "Approve", accounts: "account, delegate, !owner, signer*",
-			arguments: []argument{tokens("amount")}, does: approves(unknownToken)},
+			arguments: []argument{tokens("amount")}, effects: approves(unknownToken)},
 		5: {name: "Revoke", accounts: "account, !owner, signer*",
-			does: []doing{{kind: chains.KindRevoke, from: "account", asset: unknownToken}}},
+			effects: []template{{kind: chains.KindRevoke, from: "account", asset: unknownToken}}},
 		6: {name: "SetAuthority", accounts: "account or mint, !authority, signer*",
 			arguments: []argument{oneOf("authority type", 1, authorityTypes[:authorities]...), optional("new authority", key("new authority"))},
-			does:      setAuthority},
-		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")}, does: mints()},
-		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")}, does: burns()},
+			effects:   setAuthority},
+		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")}, effects: mints()},
+		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns()},
 		9: {name: "CloseAccount", accounts: "account, lamports to, !authority, signer*",
-			does: []doing{sends("account", "lamports to", allOfIt)}},
-		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", does: freezes()},
-		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", does: freezes()},
+			effects: []template{sends("account", "lamports to", wholeBalance)}},
+		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes()},
+		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes()},
 		12: {name: "TransferChecked", accounts: "from, mint, to, !authority, signer*",
-			arguments: []argument{checkedTokens("amount")}, does: tokensMove("mint")},
+			arguments: []argument{checkedTokens("amount")}, effects: tokensMove("mint")},
 		13: {name: "ApproveChecked", accounts: "account, mint, delegate, !owner, signer*",
-			arguments: []argument{checkedTokens("amount")}, does: approves("mint")},
-		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens("amount")}, does: mints()},
-		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens("amount")}, does: burns()},
-		16: {name: "InitializeAccount2", accounts: "account, mint, " + rentSysvar, arguments: []argument{key("owner")}, does: owns()},
-		17: {name: "SyncNative", accounts: "account", does: []doing{{kind: chains.KindSettings, account: "account"}}},
-		18: {name: "InitializeAccount3", accounts: "account, mint", arguments: []argument{key("owner")}, does: owns()},
-		19: {name: "InitializeMultisig2", accounts: "multisig, member*", arguments: []argument{u8("required signers")}, does: members},
-		20: {name: "InitializeMint2", accounts: "mint", arguments: mint, does: governs("mint authority", "freeze authority")},
+			arguments: []argument{checkedTokens("amount")}, effects: approves("mint")},
+		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens("amount")}, effects: mints()},
+		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens("amount")}, effects: burns()},
+		16: {name: "InitializeAccount2", accounts: "account, mint, " + rentSysvar, arguments: []argument{key("owner")}, effects: owns()},
+		17: {name: "SyncNative", accounts: "account", effects: []template{{kind: chains.KindSettings, account: "account"}}},
+		18: {name: "InitializeAccount3", accounts: "account, mint", arguments: []argument{key("owner")}, effects: owns()},
+		19: {name: "InitializeMultisig2", accounts: "multisig, member*", arguments: []argument{u8("required signers")}, effects: members},
+		20: {name: "InitializeMint2", accounts: "mint", arguments: mint, effects: governs("mint authority", "freeze authority")},
 		21: {name: "GetAccountDataSize", inert: true, accounts: "mint", arguments: []argument{restU16s("extension type")}},
-		22: {name: "InitializeImmutableOwner", accounts: "account", does: []doing{{kind: chains.KindSettings, account: "account"}}},
+		22: {name: "InitializeImmutableOwner", accounts: "account", effects: []template{{kind: chains.KindSettings, account: "account"}}},
 		23: {name: "AmountToUiAmount", inert: true, accounts: "mint", arguments: []argument{tokens("amount")}},
 		24: {name: "UiAmountToAmount", inert: true, accounts: "mint", arguments: []argument{restText("amount")}},
 		38: {name: "WithdrawExcessLamports", accounts: "from, lamports to, !authority, signer*",
-			does: []doing{sends("from", "lamports to", allOfIt)}},
+			effects: []template{sends("from", "lamports to", wholeBalance)}},
 		45: {name: "UnwrapLamports", accounts: "account, lamports to, !authority, signer*",
-			arguments: []argument{optional("amount", lamports("amount"))}, does: []doing{sends("account", "lamports to", "amount")}},
+			arguments: []argument{optional("amount", lamports("amount"))}, effects: []template{sends("account", "lamports to", "amount")}},
 	}
 }
 
@@ -150,7 +152,7 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 //
 // whose accounts follow one another in those of the batch. Accounts that are left
 // over are ignored.
-func decodeToken(r *reading) error {
+func decodeToken(r *reader) error {
 	if r.cursor.at == len(r.raw) || r.raw[r.cursor.at] != batchTag {
 		return r.decodeLayout()
 	}
@@ -167,35 +169,26 @@ func decodeToken(r *reading) error {
 		r.show(func() chains.Field { return chains.List(fmt.Sprintf("instruction %d", i), inner.fields()...) })
 	}
 	for i, extra := range rest {
-		if r.shown {
-			r.accounts = append(r.accounts, extra.field(fmt.Sprintf("further account %d", i)))
-		}
+		r.showNumbered("further account", i, extra)
 	}
 	return nil
 }
 
-// batched reads the next instruction of a batch.
-func (r *reading) batched(i int, accounts []account) (*instructionReading, error) {
-	header, err := r.skip(2, "batch")
+// batched decodes the next instruction of a batch.
+func (r *reader) batched(i int, accounts []account) (*reader, error) {
+	header, err := r.take(2, "batch")
 	if err != nil {
 		return nil, err
 	}
-	used := int(r.raw[header])
-	at, err := r.skip(int(r.raw[header+1]), "batch")
+	used, size := int(header[0]), int(header[1])
+	at, err := r.skip(size, "batch")
 	if err != nil {
 		return nil, err
 	}
 	if used > len(accounts) {
 		return nil, fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts))
 	}
-	inner := r.within(i, cursor{raw: r.raw[:r.cursor.at], at: at}, accounts[:used])
+	inner := r.nested(i, cursor{raw: r.raw[:r.cursor.at], at: at}, accounts[:used])
 	inner.program = r.program
 	return inner, inner.decodeLayout()
-}
-
-// within returns the reading of an instruction inside another.
-func (r *reading) within(i int, data cursor, accounts []account) *instructionReading {
-	return &instructionReading{reading: reading{
-		cursor: data, given: accounts, path: fmt.Sprintf("%s/%d", r.path, i), shown: r.shown, nested: r.nested, depth: r.depth + 1,
-	}}
 }

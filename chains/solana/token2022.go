@@ -21,39 +21,41 @@ func init() {
 }
 
 // changes is a change of settings of what stands in a role, by the authority.
-func changes(account string) []doing {
-	return []doing{{kind: chains.KindSettings, account: account}}
+func changes(account string) []template {
+	return []template{{kind: chains.KindSettings, account: account}}
 }
 
 // sets is a change of settings by which an authority is given too.
-func sets(authorities ...string) []doing { return append(changes("mint"), governs(authorities...)...) }
+func sets(authorities ...string) []template {
+	return append(changes("mint"), governs(authorities...)...)
+}
 
 // token2022Extensions are the instructions of Token-2022 that SPL Token does
 // not have. An authority or address of 32 zero bytes means none.
 var token2022Extensions = map[uint32]*layout{
 	25: {name: "InitializeMintCloseAuthority", accounts: "mint",
-		arguments: []argument{optional("close authority", key("close authority"))}, does: sets("close authority")},
+		arguments: []argument{optional("close authority", key("close authority"))}, effects: sets("close authority")},
 	26: {name: "TransferFeeExtension", nested: transferFee},
 	27: {name: "ConfidentialTransferExtension", nested: confidentialTransfer},
 	28: {name: "DefaultAccountStateExtension", nested: map[uint32]*layout{
-		0: {name: "InitializeDefaultAccountState", accounts: "mint", arguments: []argument{accountState}, does: sets()},
-		1: {name: "UpdateDefaultAccountState", accounts: "mint, !freeze authority, signer*", arguments: []argument{accountState}, does: sets()},
+		0: {name: "InitializeDefaultAccountState", accounts: "mint", arguments: []argument{accountState}, effects: sets()},
+		1: {name: "UpdateDefaultAccountState", accounts: "mint, !freeze authority, signer*", arguments: []argument{accountState}, effects: sets()},
 	}},
 	29: {name: "Reallocate", accounts: "account, !payer, " + systemRole + ", !owner, signer*",
 		arguments: []argument{restU16s("extension type")},
-		does:      append(changes("account"), pays("payer", "account", mostAccountData))},
+		effects:   append(changes("account"), pays("payer", "account", mostAccountData))},
 	30: {name: "MemoTransferExtension", nested: switchedOnAccount("RequiredMemoTransfers")},
-	31: {name: "CreateNativeMint", accounts: "!payer, mint, " + systemRole, does: []doing{pays("payer", "mint", mintData)}},
-	32: {name: "InitializeNonTransferableMint", accounts: "mint", does: sets()},
+	31: {name: "CreateNativeMint", accounts: "!payer, mint, " + systemRole, effects: []template{pays("payer", "mint", mintData)}},
+	32: {name: "InitializeNonTransferableMint", accounts: "mint", effects: sets()},
 	33: {name: "InterestBearingMintExtension", nested: map[uint32]*layout{
 		0: {name: "InitializeInterestBearingMint", accounts: "mint",
-			arguments: []argument{nonZeroKey("rate authority"), i16("rate in basis points")}, does: sets("rate authority")},
+			arguments: []argument{nonZeroKey("rate authority"), i16("rate in basis points")}, effects: sets("rate authority")},
 		1: {name: "UpdateInterestRate", accounts: "mint, !rate authority, signer*",
-			arguments: []argument{i16("rate in basis points")}, does: sets()},
+			arguments: []argument{i16("rate in basis points")}, effects: sets()},
 	}},
 	34: {name: "CpiGuardExtension", nested: switchedOnAccount("CpiGuard")},
 	35: {name: "InitializePermanentDelegate", accounts: "mint",
-		arguments: []argument{key("permanent delegate")}, does: sets("permanent delegate")},
+		arguments: []argument{key("permanent delegate")}, effects: sets("permanent delegate")},
 	36: {name: "TransferHookExtension", nested: pointer("TransferHook", "hook program")},
 	37: {name: "ConfidentialTransferFeeExtension", nested: confidentialTransferFee},
 	39: {name: "MetadataPointerExtension", nested: pointer("MetadataPointer", "metadata address")},
@@ -62,26 +64,26 @@ var token2022Extensions = map[uint32]*layout{
 	42: {name: "ConfidentialMintBurnExtension", nested: confidentialMintBurn},
 	43: {name: "ScaledUiAmountExtension", nested: map[uint32]*layout{
 		0: {name: "InitializeScaledUiAmount", accounts: "mint",
-			arguments: []argument{nonZeroKey("authority"), f64("multiplier")}, does: sets("authority")},
+			arguments: []argument{nonZeroKey("authority"), f64("multiplier")}, effects: sets("authority")},
 		1: {name: "UpdateMultiplier", accounts: "mint, !authority, signer*",
-			arguments: []argument{f64("multiplier"), unixTime("effective from")}, does: sets()},
+			arguments: []argument{f64("multiplier"), unixTime("effective from")}, effects: sets()},
 	}},
 	44: {name: "PausableExtension", nested: map[uint32]*layout{
-		0: {name: "InitializePausable", accounts: "mint", arguments: []argument{nonZeroKey("pause authority")}, does: sets("pause authority")},
-		1: {name: "Pause", accounts: "mint, !pause authority, signer*", does: pauses},
-		2: {name: "Resume", accounts: "mint, !pause authority, signer*", does: pauses},
+		0: {name: "InitializePausable", accounts: "mint", arguments: []argument{nonZeroKey("pause authority")}, effects: sets("pause authority")},
+		1: {name: "Pause", accounts: "mint, !pause authority, signer*", effects: pauses},
+		2: {name: "Resume", accounts: "mint, !pause authority, signer*", effects: pauses},
 	}},
 	46: {name: "PermissionedBurnExtension", nested: map[uint32]*layout{
-		0: {name: "InitializePermissionedBurn", accounts: "mint", arguments: []argument{key("burn authority")}, does: sets("burn authority")},
-		1: {name: "PermissionedBurn", accounts: "account, mint, !burn authority, !authority, signer*", arguments: []argument{tokens("amount")}, does: burns()},
+		0: {name: "InitializePermissionedBurn", accounts: "mint", arguments: []argument{key("burn authority")}, effects: sets("burn authority")},
+		1: {name: "PermissionedBurn", accounts: "account, mint, !burn authority, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns()},
 		2: {name: "PermissionedBurnChecked", accounts: "account, mint, !burn authority, !authority, signer*",
-			arguments: []argument{checkedTokens("amount")}, does: burns()},
+			arguments: []argument{checkedTokens("amount")}, effects: burns()},
 		3: {name: "PermissionedConfidentialBurn", accounts: "account, mint, further account*", anySigner: true,
-			arguments: confidentialBurn, does: hiddenBurn},
+			arguments: confidentialBurn, effects: hiddenBurn},
 	}},
 }
 
-var pauses = []doing{{kind: chains.KindFreeze, from: "pause authority", account: "mint"}}
+var pauses = []template{{kind: chains.KindFreeze, from: "pause authority", account: "mint"}}
 
 var transferFee = map[uint32]*layout{
 	0: {name: "InitializeTransferFeeConfig", accounts: "mint",
@@ -89,30 +91,30 @@ var transferFee = map[uint32]*layout{
 			optional("fee authority", key("fee authority")),
 			optional("withdraw authority", key("withdraw authority")),
 			u16("fee in basis points"), tokens("maximum fee"),
-		}, does: sets("fee authority", "withdraw authority")},
+		}, effects: sets("fee authority", "withdraw authority")},
 	1: {name: "TransferCheckedWithFee", accounts: "from, mint, to, !authority, signer*",
-		arguments: []argument{checkedWithFee}, does: tokensMove("mint")},
-	2: {name: "WithdrawWithheldTokensFromMint", accounts: "mint, to, !withdraw authority, signer*", does: withheld},
+		arguments: []argument{checkedWithFee}, effects: tokensMove("mint")},
+	2: {name: "WithdrawWithheldTokensFromMint", accounts: "mint, to, !withdraw authority, signer*", effects: withheld},
 	3: {name: "WithdrawWithheldTokensFromAccounts", accounts: "mint, to, !withdraw authority, signer or source*", anySigner: true,
-		arguments: []argument{u8("number of sources")}, does: withheld},
-	4: {name: "HarvestWithheldTokensToMint", accounts: "mint, source*", does: harvests},
+		arguments: []argument{u8("number of sources")}, effects: withheld},
+	4: {name: "HarvestWithheldTokensToMint", accounts: "mint, source*", effects: harvests},
 	5: {name: "SetTransferFee", accounts: "mint, !fee authority, signer*",
-		arguments: []argument{u16("fee in basis points"), tokens("maximum fee")}, does: sets()},
+		arguments: []argument{u16("fee in basis points"), tokens("maximum fee")}, effects: sets()},
 }
 
 // withheld takes the fees that were kept back from transfers.
-var withheld = []doing{{kind: chains.KindTransfer, from: "mint", to: "to", asset: "mint", amount: allOfIt}}
+var withheld = []template{{kind: chains.KindTransfer, from: "mint", to: "to", asset: "mint", amount: wholeBalance}}
 
 // harvests moves fees that were kept back, out of reach of the owners, to the mint.
-var harvests = append(changes("mint"), doing{kind: chains.KindSettings, account: "source", each: "source"})
+var harvests = append(changes("mint"), template{kind: chains.KindSettings, account: "source", each: "source"})
 
 var accountState = oneOf("account state", 1, "Uninitialized", "Initialized", "Frozen")
 
 // switchedOnAccount is an extension that an owner switches on and off.
 func switchedOnAccount(what string) map[uint32]*layout {
 	return map[uint32]*layout{
-		0: {name: "Enable" + what, accounts: "account, !owner, signer*", does: changes("account")},
-		1: {name: "Disable" + what, accounts: "account, !owner, signer*", does: changes("account")},
+		0: {name: "Enable" + what, accounts: "account, !owner, signer*", effects: changes("account")},
+		1: {name: "Disable" + what, accounts: "account, !owner, signer*", effects: changes("account")},
 	}
 }
 
@@ -120,14 +122,14 @@ func switchedOnAccount(what string) map[uint32]*layout {
 func pointer(what, label string) map[uint32]*layout {
 	return map[uint32]*layout{
 		0: {name: "Initialize" + what, accounts: "mint",
-			arguments: []argument{nonZeroKey("authority"), nonZeroKey(label)}, does: pointed(sets("authority"), label)},
+			arguments: []argument{nonZeroKey("authority"), nonZeroKey(label)}, effects: pointed(sets("authority"), label)},
 		1: {name: "Update" + what, accounts: "mint, !authority, signer*",
-			arguments: []argument{nonZeroKey(label)}, does: pointed(sets(), label)},
+			arguments: []argument{nonZeroKey(label)}, effects: pointed(sets(), label)},
 	}
 }
 
 // pointed says what the mint points to.
-func pointed(does []doing, label string) []doing {
+func pointed(does []template, label string) []template {
 	does[0].args = []string{label}
 	return does
 }

@@ -21,7 +21,7 @@ var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1, layouts:
 
 // The function is set here because it uses the tables that the program is part of.
 func init() {
-	tokenMetadataProgram.decode = func(r *reading) error {
+	tokenMetadataProgram.decode = func(r *reader) error {
 		return r.decodeLeavingOut(tokenMetadataID, func(name string) bool {
 			return strings.HasSuffix(name, " or none") || slices.Contains(metadataOptional, name)
 		})
@@ -33,7 +33,7 @@ var metadataOptional = []string{"master edition", "edition", "edition marker", "
 
 // decodeLeavingOut reads an instruction of a program that takes its own address for an
 // account that is left out, if it is one that may be.
-func (r *reading) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) error {
+func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) error {
 	if err := r.decodeLayout(); err != nil {
 		return err
 	}
@@ -54,13 +54,13 @@ func (r *reading) decodeLeavingOut(self [keySize]byte, optional func(name string
 func authorized(table map[uint32]*layout) map[uint32]*layout {
 	for _, l := range table {
 		authorized(l.nested)
-		does := slices.Clone(l.does) // they may be shared
+		does := slices.Clone(l.effects) // they may be shared
 		for i := range does {
 			if does[i].by == "" && len(l.authorities) > 0 {
 				does[i].by = l.authorities[0]
 			}
 		}
-		l.does = does
+		l.effects = does
 	}
 	return table
 }
@@ -77,42 +77,42 @@ const (
 )
 
 // makesMetadata is what a new metadata account costs, and whose it is.
-func makesMetadata(by string) []doing {
-	cost := doing{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: allOfIt, by: "payer",
-		with: func(_ *reading, e *effect) { e.Amount = atMostUint(rent(mostAccountData*2) + metadataCost) }}
-	return []doing{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
+func makesMetadata(by string) []template {
+	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance, by: "payer",
+		with: func(_ *reader, e *effect) { e.Amount = atMost(rent(mostAccountData*2) + metadataCost) }}
+	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
 }
 
 // makesEdition makes a master edition, which from then on alone can mint and freeze. That
 // takes nothing away of a mint that is made by the same instruction.
-func makesEdition(edition, by string) []doing {
-	return []doing{paysFor(edition), {kind: chains.KindAuthority, from: by, account: "mint", to: edition, given: edition, by: by,
-		with: func(r *reading, e *effect) { e.owned = e.owned && !madeHere(r) }}}
+func makesEdition(edition, by string) []template {
+	return []template{paysFor(edition), {kind: chains.KindAuthority, from: by, account: "mint", to: edition, given: edition, by: by,
+		with: func(r *reader, e *effect) { e.owned = e.owned && !madeHere(r) }}}
 }
 
 // paysFor is what making or enlarging an account that may be left out costs at most.
-func paysFor(account string) doing {
+func paysFor(account string) template {
 	d := pays("payer", account, mostAccountData)
 	d.given = account
 	return d
 }
 
 // ifGiven changes accounts that may be left out.
-func ifGiven(accounts ...string) (list []doing) {
+func ifGiven(accounts ...string) (list []template) {
 	for _, account := range accounts {
-		list = append(list, doing{kind: chains.KindSettings, account: account, given: account})
+		list = append(list, template{kind: chains.KindSettings, account: account, given: account})
 	}
 	return list
 }
 
 // closes gives the lamports of accounts to what authorizes it. Without an edition the
 // token is fungible, and nothing is closed.
-func closes(to string, accounts ...string) (list []doing) {
+func closes(to string, accounts ...string) (list []template) {
 	for _, account := range accounts {
-		d := sends(account, to, allOfIt)
-		d.when = func(r *reading) bool {
-			_, edition := r.at("edition")
-			_, given := r.at(account)
+		d := sends(account, to, wholeBalance)
+		d.when = func(r *reader) bool {
+			_, edition := r.role("edition")
+			_, given := r.role(account)
 			return edition && given
 		}
 		list = append(list, d)
@@ -121,12 +121,12 @@ func closes(to string, accounts ...string) (list []doing) {
 }
 
 // updates changes metadata, and hands it over if there is a new update authority.
-func updates(by string) []doing {
-	return append(changes("metadata"), doing{kind: chains.KindAuthority, from: by, account: "metadata", to: "new update authority", given: "new update authority"})
+func updates(by string) []template {
+	return append(changes("metadata"), template{kind: chains.KindAuthority, from: by, account: "metadata", to: "new update authority", given: "new update authority"})
 }
 
 // all joins lists of doings.
-func all(lists ...[]doing) (joined []doing) {
+func all(lists ...[]template) (joined []template) {
 	for _, list := range lists {
 		joined = append(joined, list...)
 	}
@@ -134,16 +134,16 @@ func all(lists ...[]doing) (joined []doing) {
 }
 
 // madeHere reports whether the mint is made by the instruction: it signs then.
-func madeHere(r *reading) bool {
-	mint, _ := r.at("mint")
+func madeHere(r *reader) bool {
+	mint, _ := r.role("mint")
 	return mint.signer
 }
 
 // newMint is a mint that is made by the instruction, of the authority's.
-var newMint = func() []doing {
-	cost, owner := pays("payer", "mint", mintData), doing{kind: chains.KindAuthority, account: "mint", to: "authority"}
+var newMint = func() []template {
+	cost, owner := pays("payer", "mint", mintData), template{kind: chains.KindAuthority, account: "mint", to: "authority"}
 	cost.when, owner.when = madeHere, madeHere
-	return []doing{cost, owner}
+	return []template{cost, owner}
 }()
 
 const (
@@ -159,69 +159,69 @@ const (
 var (
 	// collected changes an item, and the size of a collection that counts its items.
 	collected = append(changes("metadata"), changes("collection metadata")...)
-	locked    = all([]doing{{kind: chains.KindFreeze, from: "authority", account: "token"}}, ifGiven("token record or none"), []doing{paysFor("token record or none")})
+	locked    = all([]template{{kind: chains.KindFreeze, from: "authority", account: "token"}}, ifGiven("token record or none"), []template{paysFor("token record or none")})
 )
 
 var tokenMetadataLayouts = map[uint32]*layout{
-	4: {name: "UpdatePrimarySaleHappenedViaToken", accounts: "metadata, !owner, token", does: changes("metadata")},
-	7: {name: "SignMetadata", accounts: "metadata, !creator", does: changes("metadata")},
+	4: {name: "UpdatePrimarySaleHappenedViaToken", accounts: "metadata, !owner, token", effects: changes("metadata")},
+	7: {name: "SignMetadata", accounts: "metadata, !creator", effects: changes("metadata")},
 	15: {name: "UpdateMetadataAccountV2", accounts: "metadata, !update authority",
 		arguments: []argument{optional("data", assetDataV2), newUpdateAuthority, optional("primary sale happened", boolean("primary sale happened")),
-			optional("mutable", boolean("mutable"))}, does: updates("update authority")},
+			optional("mutable", boolean("mutable"))}, effects: updates("update authority")},
 	17: {name: "CreateMasterEditionV3", accounts: "edition, mint, !update authority, !mint authority, !payer, metadata, " + tokenProgramRole + ", " + systemRole + ", ?" + rentSysvar,
-		arguments: []argument{optional("maximum supply", u64("maximum supply"))}, does: append(changes("metadata"), makesEdition("edition", "mint authority")...)},
-	18: {name: "VerifyCollection", accounts: collects, does: collected},
-	22: {name: "UnverifyCollection", accounts: "metadata, !collection authority, " + ofCollection + ", ?collection authority record", does: collected},
+		arguments: []argument{optional("maximum supply", u64("maximum supply"))}, effects: append(changes("metadata"), makesEdition("edition", "mint authority")...)},
+	18: {name: "VerifyCollection", accounts: collects, effects: collected},
+	22: {name: "UnverifyCollection", accounts: "metadata, !collection authority, " + ofCollection + ", ?collection authority record", effects: collected},
 	23: {name: "ApproveCollectionAuthority", accounts: "record, new collection authority, !update authority, !payer, metadata, mint, " + systemRole + ", ?" + rentSysvar,
-		does: []doing{pays("payer", "record", mostAccountData), hands("metadata", "update authority", "new collection authority")}},
+		effects: []template{pays("payer", "record", mostAccountData), hands("metadata", "update authority", "new collection authority")}},
 	24: {name: "RevokeCollectionAuthority", accounts: "record, delegate, !authority, metadata, mint",
-		does: []doing{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"}, sends("record", "authority", allOfIt)}},
-	25: {name: "SetAndVerifyCollection", accounts: setsCollected, does: collected},
-	26: {name: "FreezeDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, does: freezesFor("delegate")},
-	27: {name: "ThawDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, does: freezesFor("delegate")},
-	28: {name: "RemoveCreatorVerification", accounts: "metadata, !creator", does: changes("metadata")},
+		effects: []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"}, sends("record", "authority", wholeBalance)}},
+	25: {name: "SetAndVerifyCollection", accounts: setsCollected, effects: collected},
+	26: {name: "FreezeDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, effects: freezesFor("delegate")},
+	27: {name: "ThawDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, effects: freezesFor("delegate")},
+	28: {name: "RemoveCreatorVerification", accounts: "metadata, !creator", effects: changes("metadata")},
 	29: {name: "BurnNft", accounts: "metadata, !authority, mint, token, edition, " + tokenProgramRole + ", ?collection metadata",
-		does: all([]doing{burnsOne}, closes("authority", "metadata", "edition", "token"), ifGiven("collection metadata"))},
-	30: {name: "VerifySizedCollectionItem", accounts: collects, does: collected},
-	31: {name: "UnverifySizedCollectionItem", accounts: collects, does: collected},
-	32: {name: "SetAndVerifySizedCollectionItem", accounts: setsCollected, does: collected},
+		effects: all([]template{burnsOne}, closes("authority", "metadata", "edition", "token"), ifGiven("collection metadata"))},
+	30: {name: "VerifySizedCollectionItem", accounts: collects, effects: collected},
+	31: {name: "UnverifySizedCollectionItem", accounts: collects, effects: collected},
+	32: {name: "SetAndVerifySizedCollectionItem", accounts: setsCollected, effects: collected},
 	33: {name: "CreateMetadataAccountV3", accounts: "metadata, mint, !mint authority, !payer, update authority, " + systemRole + ", ?" + rentSysvar,
-		arguments: []argument{assetDataV2, boolean("mutable"), optional("collection details", collectionDetails)}, does: makesMetadata("mint authority")},
-	34: {name: "SetCollectionSize", accounts: "metadata, !collection authority, mint, ?collection authority record", arguments: []argument{u64("size")}, does: changes("metadata")},
-	35: {name: "SetTokenStandard", accounts: "metadata, !update authority, mint, ?edition", does: changes("metadata")},
+		arguments: []argument{assetDataV2, boolean("mutable"), optional("collection details", collectionDetails)}, effects: makesMetadata("mint authority")},
+	34: {name: "SetCollectionSize", accounts: "metadata, !collection authority, mint, ?collection authority record", arguments: []argument{u64("size")}, effects: changes("metadata")},
+	35: {name: "SetTokenStandard", accounts: "metadata, !update authority, mint, ?edition", effects: changes("metadata")},
 	41: {name: "Burn", nested: map[uint32]*layout{0: {name: "BurnV1",
 		accounts: "!authority, collection metadata or none, metadata, edition, mint, token, master edition or none, master edition mint or none, " +
 			"master edition token or none, edition marker, token record" + ofInstructions + ", " + tokenProgramRole,
 		arguments: []argument{tokens("amount")},
-		does: all([]doing{{kind: chains.KindBurn, from: "token", asset: "mint", amount: "amount"}},
+		effects: all([]template{{kind: chains.KindBurn, from: "token", asset: "mint", amount: "amount"}},
 			closes("authority", "metadata", "edition", "token", "token record", "edition marker"), ifGiven("collection metadata or none", "master edition or none"))}}},
 	42: {name: "Create", nested: map[uint32]*layout{0: {name: "CreateV1",
 		accounts:  "metadata, master edition, mint, !authority, !payer, update authority" + ofInstructions + ", token program or none",
-		arguments: []argument{assetData, createdAsset}, does: all(newMint, makesMetadata("authority"), makesEdition("master edition", "authority"))}}},
+		arguments: []argument{assetData, createdAsset}, effects: all(newMint, makesMetadata("authority"), makesEdition("master edition", "authority"))}}},
 	43: {name: "Mint", nested: map[uint32]*layout{0: {name: "MintV1",
 		accounts: "token, token owner or none, metadata, master edition or none, token record, mint, !authority, delegate record or none, !payer" +
 			ofInstructions + ", " + tokenProgramRole + ", associated token program" + underRules,
 		arguments: []argument{tokens("amount"), authorizationData},
-		does: []doing{{kind: chains.KindMint, from: "authority", to: "token", asset: "mint", amount: "amount"},
+		effects: []template{{kind: chains.KindMint, from: "authority", to: "token", asset: "mint", amount: "amount"},
 			pays("payer", "token", mostAccountData), paysFor("token record")}}}},
 	44: {name: "Delegate", nested: delegates},
 	45: {name: "Revoke", nested: revokes},
-	46: {name: "Lock", nested: map[uint32]*layout{0: {name: "LockV1", accounts: locksToken, arguments: []argument{authorizationData}, does: locked}}},
-	47: {name: "Unlock", nested: map[uint32]*layout{0: {name: "UnlockV1", accounts: locksToken, arguments: []argument{authorizationData}, does: locked}}},
+	46: {name: "Lock", nested: map[uint32]*layout{0: {name: "LockV1", accounts: locksToken, arguments: []argument{authorizationData}, effects: locked}}},
+	47: {name: "Unlock", nested: map[uint32]*layout{0: {name: "UnlockV1", accounts: locksToken, arguments: []argument{authorizationData}, effects: locked}}},
 	49: {name: "Transfer", nested: map[uint32]*layout{0: {name: "TransferV1",
 		accounts: "token, token owner, destination token, destination owner, mint, metadata, edition or none, token record, destination token record, !authority, !payer" +
 			ofInstructions + ", " + tokenProgramRole + ", associated token program" + underRules,
 		arguments: []argument{tokens("amount"), authorizationData},
-		does: []doing{{kind: chains.KindTransfer, from: "token", to: "destination token", asset: "mint", amount: "amount"},
+		effects: []template{{kind: chains.KindTransfer, from: "token", to: "destination token", asset: "mint", amount: "amount"},
 			pays("payer", "destination token", mostAccountData), paysFor("destination token record"),
-			{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: allOfIt, given: "token record"}}}}},
+			{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: wholeBalance, given: "token record"}}}}},
 	50: {name: "Update", nested: updateForms},
 	52: {name: "Verify", nested: map[uint32]*layout{
-		0: {name: "VerifyCreatorV1", accounts: verifies, does: changes("metadata")},
-		1: {name: "VerifyCollectionV1", accounts: verifies, does: verified}}},
+		0: {name: "VerifyCreatorV1", accounts: verifies, effects: changes("metadata")},
+		1: {name: "VerifyCollectionV1", accounts: verifies, effects: verified}}},
 	53: {name: "Unverify", nested: map[uint32]*layout{
-		0: {name: "UnverifyCreatorV1", accounts: unverifies, does: changes("metadata")},
-		1: {name: "UnverifyCollectionV1", accounts: unverifies, does: verified}}},
+		0: {name: "UnverifyCreatorV1", accounts: unverifies, effects: changes("metadata")},
+		1: {name: "UnverifyCollectionV1", accounts: unverifies, effects: verified}}},
 }
 
 const (
@@ -231,12 +231,12 @@ const (
 
 var (
 	verified = append(changes("metadata"), ifGiven("collection metadata or none")...)
-	burnsOne = doing{kind: chains.KindBurn, from: "token", asset: "mint", amount: notSaid,
-		with: func(_ *reading, e *effect) { e.Amount = chains.ExactlyUint(1) }}
+	burnsOne = template{kind: chains.KindBurn, from: "token", asset: "mint", amount: unstated,
+		with: func(_ *reader, e *effect) { e.Amount = chains.ExactlyUint(1) }}
 )
 
-func freezesFor(by string) []doing {
-	return []doing{{kind: chains.KindFreeze, from: by, account: "account"}}
+func freezesFor(by string) []template {
+	return []template{{kind: chains.KindFreeze, from: by, account: "account"}}
 }
 
 // tokenDelegates are the roles of those who may do something with a token; the others
@@ -271,12 +271,12 @@ var delegates = func() map[uint32]*layout {
 		default:
 			l.arguments = []argument{authorizationData}
 		}
-		l.does = []doing{hands(controlOf(role), "authority", "delegate"), paysFor("delegate record or none")}
+		l.effects = []template{hands(controlOf(role), "authority", "delegate"), paysFor("delegate record or none")}
 		if tokenDelegates[role] {
-			l.does = []doing{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint", amount: "amount"}, paysFor("token record or none")}
+			l.effects = []template{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint", amount: "amount"}, paysFor("token record or none")}
 		}
 		if role == "Utility" {
-			l.does = append(l.does, doing{kind: chains.KindAuthority, account: "token or none", to: "master edition or none", given: "master edition or none"})
+			l.effects = append(l.effects, template{kind: chains.KindAuthority, account: "token or none", to: "master edition or none", given: "master edition or none"})
 		}
 		forms[uint32(i)] = l
 	}
@@ -288,10 +288,10 @@ var revokes = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
 	for i, role := range append(append(append([]string{}, delegateRoles[:9]...), "Migration"), delegateRoles[9:]...) {
 		l := &layout{name: "Revoke" + role + "V1", accounts: delegated}
-		l.does = []doing{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: controlOf(role)},
-			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native, amount: allOfIt, given: "delegate record or none"}}
+		l.effects = []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: controlOf(role)},
+			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native, amount: wholeBalance, given: "delegate record or none"}}
 		if tokenDelegates[role] {
-			l.does = []doing{{kind: chains.KindRevoke, from: "token or none", to: "delegate", asset: "mint"}, paysFor("token record or none")}
+			l.effects = []template{{kind: chains.KindRevoke, from: "token or none", to: "delegate", asset: "mint"}, paysFor("token record or none")}
 		}
 		forms[uint32(i)] = l
 	}

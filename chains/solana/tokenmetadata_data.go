@@ -1,43 +1,10 @@
 package solana
 
-import (
-	"fmt"
-
-	"github.com/countersign-dev/countersign/chains"
-)
-
 // The arguments of Token Metadata, in Borsh.
 
-// sequence reads arguments one behind the other.
-func sequence(arguments ...argument) argument {
-	return func(r *reading) error {
-		for _, read := range arguments {
-			if err := read(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
+var nothing = sequence()
 
-// variant is a u8 that says which arguments follow.
-func variant(label string, names []string, forms ...argument) argument {
-	return func(r *reading) error {
-		number, err := r.uint8(label)
-		switch {
-		case err != nil:
-			return err
-		case int(number) >= len(forms):
-			return fmt.Errorf("%s %d is not known", label, number)
-		}
-		r.show(func() chains.Field { return chains.Text(label, names[number]) })
-		return forms[number](r)
-	}
-}
-
-func nothing(*reading) error { return nil }
-
-// toggle leaves something as it is, clears it, or sets it.
+// toggle leaves something unchanged, clears it, or sets it.
 func toggle(label string, set argument) argument {
 	return variant(label, []string{"as it is", "cleared", "set"}, nothing, nothing, set)
 }
@@ -51,8 +18,8 @@ var (
 
 	collectionDetails = variant("collection details", []string{"V1", "V2"}, u64("collection size"), fixedBytes("collection details", 8))
 
-	// assetData is the name, symbol, address of the content, royalty, and creators with
-	// their shares in percent.
+	// assetData is the name, symbol, URI of the content, royalty, and creators with their
+	// shares in percent.
 	assetData = sequence(shortText("name"), shortText("symbol"), shortText("uri"), u16("seller fee in basis points"),
 		optional("creators", many("creators", sequence(key("creator"), boolean("creator verified"), u8("creator's share")))))
 
@@ -60,18 +27,18 @@ var (
 
 	tokenStandard = oneOf("token standard", 1, "NonFungible", "FungibleAsset", "Fungible", "NonFungibleEdition", "ProgrammableNonFungible", "ProgrammableNonFungibleEdition")
 
-	// createdAsset is what CreateV1 has behind the asset's data.
+	// createdAsset follows the asset's data in CreateV1.
 	createdAsset = sequence(boolean("primary sale happened"), boolean("mutable"), tokenStandard, optional("collection", collection),
 		optional("uses", uses), optional("collection details", collectionDetails), optional("rule set", key("rule set")),
 		optional("decimals", u8("decimals")), optional("print supply", variant("print supply", []string{"none", "limited", "unlimited"}, nothing, u64("prints"), nothing)))
 
-	// authorizationData is what the rules of a programmable token ask for.
+	// authorizationData is the input to the rules of a programmable token.
 	authorizationData = optional("authorization data", many("entries", sequence(shortText("entry"),
 		variant("entry is", []string{"an address", "seeds", "a Merkle proof", "a number"}, key("address"), many("seeds", shortBytes("seed")),
 			many("proof", fixedBytes("hash", 32)), u64("number")))))
 )
 
-// updateForms are the forms of Update: by the update authority, or by delegates, who
+// updateForms are the forms of Update: by the update authority, or by a delegate, which
 // may change less.
 var updateForms = func() map[uint32]*layout {
 	sale, mutable := optional("primary sale happened", boolean("primary sale happened")), optional("mutable", boolean("mutable"))
@@ -89,7 +56,7 @@ var updateForms = func() map[uint32]*layout {
 		{"UpdateAsProgrammableConfigDelegateV2", []argument{rules}}, {"UpdateAsDataItemDelegateV2", []argument{data}},
 		{"UpdateAsCollectionItemDelegateV2", []argument{item}}, {"UpdateAsProgrammableConfigItemDelegateV2", []argument{rules}},
 	} {
-		forms[uint32(i)] = &layout{name: form.name, accounts: updatesAccounts, arguments: append(form.arguments, authorizationData), does: updates("authority")}
+		forms[uint32(i)] = &layout{name: form.name, accounts: updatesAccounts, arguments: append(form.arguments, authorizationData), effects: updates("authority")}
 	}
 	return forms
 }()

@@ -58,7 +58,7 @@ func TestTokenMetadataData(t *testing.T) {
 
 // readArguments reads the data of an instruction of Token Metadata.
 func readArguments(data []byte) (left int, operation string, err error) {
-	r := &reading{cursor: cursor{raw: data}, program: tokenMetadataProgram}
+	r := &reader{cursor: cursor{raw: data}, program: tokenMetadataProgram}
 	found, err := tokenMetadataProgram.find(&r.cursor)
 	if err != nil {
 		return 0, "", err

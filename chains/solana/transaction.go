@@ -12,7 +12,7 @@ type Version int8
 
 // The versions that are read.
 const (
-	Legacy    Version = -1 // before versions were introduced
+	Legacy    Version = -1 // without a version
 	Version0  Version = 0  // with address lookup tables
 	Version1  Version = 1  // SIMD-0385
 	prefixBit         = 0x80
@@ -35,7 +35,7 @@ type Transaction struct {
 	raw     []byte
 	version Version
 
-	// All that follows are offsets in raw, and numbers of things there.
+	// Offsets in raw, and counts.
 	signaturesAt           int // of the first slot
 	messageAt, messageEnd  int
 	keysAt, keys           int // of the keys in the message itself
@@ -46,21 +46,21 @@ type Transaction struct {
 	instructions           []instruction
 	lookups                []lookup
 
-	// What the two slices are in most transactions, to spare allocations.
-	fewInstructions [6]instruction
-	fewLookups      [2]lookup
+	// The backing arrays of the two slices in most transactions, to save allocations.
+	inlineInstructions [6]instruction
+	inlineLookups      [2]lookup
 
-	maxFee *big.Int // lamports; shared, not to be changed
+	maxFee *big.Int // lamports; shared, must not be changed
 
-	// known are the accounts from lookup tables, in their order, as far as WithTables
-	// found them; nil without.
-	known [][]byte
+	// tableAccounts are the accounts from lookup tables, in their order, after
+	// WithTables. An account that is not known is nil.
+	tableAccounts [][]byte
 }
 
 var _ chains.Transaction = (*Transaction)(nil)
 
-// header says what the account keys of the message are for. The signers come
-// first, the first of them pays the fee; in either group the writable ones come
+// header says what access the account keys of the message have. The signers come
+// first, and the first of them pays the fee. In either group the writable keys come
 // before the read-only ones.
 //
 //	writable signers │ read-only signers │ writable │ read-only
@@ -70,7 +70,7 @@ type header struct {
 	required, readonlySigned, readonlyUnsigned int
 }
 
-// instruction says where the parts of an instruction are.
+// instruction locates the parts of an instruction in the raw bytes.
 type instruction struct {
 	at                  int // of the program's index
 	accountsAt, numbers int // one byte for each account: its index
@@ -121,8 +121,8 @@ func (t *Transaction) program(i instruction) int     { return int(t.raw[i.at]) }
 func (t *Transaction) accounts(i instruction) []byte { return t.raw[i.accountsAt:][:i.numbers] }
 func (t *Transaction) data(i instruction) []byte     { return t.raw[i.dataAt:][:i.size] }
 
-// isSigner and isWritable tell what the message asks for the account with an
-// index; those from lookup tables follow the message's own.
+// isSigner and isWritable report the access that the message asks for the account
+// with an index. Those from lookup tables follow the message's own.
 func (t *Transaction) isSigner(account int) bool { return account < t.header.required }
 
 func (t *Transaction) isWritable(account int) bool {

@@ -52,7 +52,7 @@ func TestNotDecoded(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			tx := instructionWith(t, test.id, test.data, test.accounts)
-			fields := tx.instructionFields(tx.instructions[0], 0)
+			fields := tx.instructionFields(0)
 			if fields[1].Label != "not decoded" || !strings.Contains(fields[1].Value, test.why) {
 				t.Errorf("got %+v, want …%s…", fields[1], test.why)
 			}
@@ -68,7 +68,7 @@ func TestNotDecoded(t *testing.T) {
 func TestTrailingDataIsShown(t *testing.T) {
 	tx := instructionWith(t, systemID, []byte{2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xaa, 0xbb}, 2)
 	result := readFirst(tx)
-	if err := result.problem; err != nil || len(result.arguments) != 2 || result.arguments[1].Label != "trailing data" || result.arguments[1].Value != "aabb" {
+	if err := result.problem; err != nil || len(result.argumentFields) != 2 || result.argumentFields[1].Label != "trailing data" || result.argumentFields[1].Value != "aabb" {
 		t.Errorf("got %+v", result)
 	}
 }
@@ -79,7 +79,7 @@ func TestTrailingDataIsShown(t *testing.T) {
 func TestCutInstructions(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, of := range encodings {
-		known := findProgram(of.id)
+		known := programs[of.id]
 		for _, encoding := range strings.Split(of.instructions, ";") {
 			words := strings.Fields(encoding)
 			if last := words[len(words)-1]; last == "rest" || last == "u16" && of.id == token2022ID {
@@ -98,15 +98,15 @@ func TestCutInstructions(t *testing.T) {
 	}
 }
 
-func checkCutInstruction(t *testing.T, known *program, id [keySize]byte, data []byte) {
+func checkCutInstruction(t *testing.T, p *program, id [keySize]byte, data []byte) {
 	t.Helper()
 	result := dataOnly(t, id, data)
 	err := result.problem
 	if err == nil {
-		t.Errorf("%s %x is taken as %s: %v", known.name, data, result.operation, result.arguments)
+		t.Errorf("%s %x is taken as %s: %v", p.name, data, result.operation, result.argumentFields)
 		return
 	}
-	if len(data) < known.tagSize && !strings.Contains(err.Error(), "instruction number at byte") {
-		t.Errorf("%s %x: %v, want an error about its number", known.name, data, err)
+	if len(data) < p.tagSize && !strings.Contains(err.Error(), "instruction number at byte") {
+		t.Errorf("%s %x: %v, want an error about its number", p.name, data, err)
 	}
 }

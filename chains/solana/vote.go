@@ -13,13 +13,13 @@ const (
 )
 
 // voted is what the instructions do by which validators vote.
-var voted = []doing{{kind: chains.KindSettings, from: "vote authority", account: "vote account"}}
+var voted = []template{{kind: chains.KindSettings, from: "vote authority", account: "vote account"}}
 
 // voteSettings changes what a vote account says, by its withdraw authority.
-var voteSettings = []doing{{kind: chains.KindSettings, from: "withdraw authority", account: "vote account"}}
+var voteSettings = []template{{kind: chains.KindSettings, from: "withdraw authority", account: "vote account"}}
 
 // voteInitializes gives a vote account its authorities.
-var voteInitializes = []doing{
+var voteInitializes = []template{
 	{kind: chains.KindAuthority, account: "vote account", to: "withdrawer"},
 	{kind: chains.KindAuthority, account: "vote account", to: "voter"},
 	{kind: chains.KindAuthority, account: "vote account", to: "node"},
@@ -32,41 +32,41 @@ var voteInitializes = []doing{
 // vote authority with a BLS key, which the program also knows, is not decoded.
 var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "InitializeAccount", accounts: "vote account, " + rentSysvar + ", " + clockSysvar + ", node account",
-		arguments: []argument{key("node"), key("voter"), key("withdrawer"), u8("commission")}, does: voteInitializes},
+		arguments: []argument{key("node"), key("voter"), key("withdrawer"), u8("commission")}, effects: voteInitializes},
 	1: {name: "Authorize", accounts: "vote account, " + clockSysvar + ", !authority", anySigner: true,
-		arguments: []argument{key("new authority"), voteAuthorize}, does: []doing{hands("vote account", "authority", "new authority")}},
-	2: {name: "Vote", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, does: voted},
+		arguments: []argument{key("new authority"), voteAuthorize}, effects: []template{hands("vote account", "authority", "new authority")}},
+	2: {name: "Vote", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
 	3: {name: "Withdraw", accounts: "vote account, to, !withdraw authority", anySigner: true,
-		arguments: []argument{lamports("amount")}, does: []doing{sends("vote account", "to", "amount")}},
+		arguments: []argument{lamports("amount")}, effects: []template{sends("vote account", "to", "amount")}},
 	4: {name: "UpdateValidatorIdentity", accounts: "vote account, new node, !withdraw authority", anySigner: true,
-		does: []doing{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new node"}}},
+		effects: []template{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new node"}}},
 	5: {name: "UpdateCommission", accounts: "vote account, !withdraw authority", anySigner: true,
-		arguments: []argument{u8("commission")}, does: voteSettings},
-	6: {name: "VoteSwitch", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, does: voted},
+		arguments: []argument{u8("commission")}, effects: voteSettings},
+	6: {name: "VoteSwitch", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
 	7: {name: "AuthorizeChecked", accounts: "vote account, " + clockSysvar + ", !authority, new authority", anySigner: true,
-		arguments: []argument{voteAuthorize}, does: []doing{hands("vote account", "authority", "new authority")}},
-	8: {name: "UpdateVoteState", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, does: voted},
-	9: {name: "UpdateVoteStateSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, does: voted},
+		arguments: []argument{voteAuthorize}, effects: []template{hands("vote account", "authority", "new authority")}},
+	8: {name: "UpdateVoteState", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
+	9: {name: "UpdateVoteStateSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
 	10: {name: "AuthorizeWithSeed", accounts: "vote account, " + clockSysvar + ", !authority base",
 		arguments: []argument{voteAuthorize, key("authority owner"), text("authority seed"), key("new authority")},
-		does:      []doing{hands("vote account", "authority base", "new authority")}},
+		effects:   []template{hands("vote account", "authority base", "new authority")}},
 	11: {name: "AuthorizeCheckedWithSeed", accounts: "vote account, " + clockSysvar + ", !authority base, new authority",
 		arguments: []argument{voteAuthorize, key("authority owner"), text("authority seed")},
-		does:      []doing{hands("vote account", "authority base", "new authority")}},
-	12: {name: "CompactUpdateVoteState", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, does: voted},
-	13: {name: "CompactUpdateVoteStateSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, does: voted},
-	14: {name: "TowerSync", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, does: voted},
-	15: {name: "TowerSyncSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, does: voted},
+		effects:   []template{hands("vote account", "authority base", "new authority")}},
+	12: {name: "CompactUpdateVoteState", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
+	13: {name: "CompactUpdateVoteStateSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
+	14: {name: "TowerSync", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
+	15: {name: "TowerSyncSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
 	16: {name: "InitializeAccountV2", accounts: "vote account, further account*",
 		arguments: []argument{
 			key("node"), key("voter"), fixedBytes("voter bls key", 48), fixedBytes("bls proof of possession", 96),
 			key("withdrawer"), u16("inflation commission in basis points"), u16("block revenue commission in basis points"),
-		}, does: voteInitializes},
+		}, effects: voteInitializes},
 	17: {name: "UpdateCommissionCollector", accounts: "vote account, new collector, !withdraw authority", anySigner: true,
 		arguments: []argument{commissionKind},
-		does:      []doing{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new collector"}}},
+		effects:   []template{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new collector"}}},
 	18: {name: "UpdateCommissionBps", accounts: "vote account, !withdraw authority", anySigner: true,
-		arguments: []argument{u16("commission in basis points"), commissionKind}, does: voteSettings},
+		arguments: []argument{u16("commission in basis points"), commissionKind}, effects: voteSettings},
 	19: {name: "DepositDelegatorRewards", accounts: "vote account, !depositor",
-		arguments: []argument{lamports("amount")}, does: []doing{sends("depositor", "vote account", "amount")}},
+		arguments: []argument{lamports("amount")}, effects: []template{sends("depositor", "vote account", "amount")}},
 })}

@@ -1,0 +1,126 @@
+package solana
+
+import (
+	"fmt"
+	"slices"
+)
+
+// nameAccounts gives the instruction's accounts the names of their places.
+func (r *reader) nameAccounts() error {
+	rest := r.given
+	for _, place := range r.layout.places {
+		var err error
+		if rest, err = r.place(place, rest); err != nil {
+			return err
+		}
+	}
+	if err := r.checkAuthority(); err != nil {
+		return err
+	}
+	for i, extra := range rest {
+		r.further = append(r.further, extra)
+		if r.layout.anySigner && extra.signer {
+			r.showAccount("authority too", extra)
+		} else {
+			r.showNumbered("further account", i, extra)
+		}
+	}
+	return nil
+}
+
+// place names the accounts of one place and returns those behind them.
+func (r *reader) place(p place, rest []account) ([]account, error) {
+	switch {
+	case p.many:
+		for i, given := range rest {
+			r.nameMany(p, i, given)
+		}
+		return nil, nil
+	case p.branch:
+		return r.placeBranch(p, rest)
+	case len(rest) == 0 && p.optional:
+		return rest, nil
+	}
+	return r.nameFirst(p.name, rest)
+}
+
+// placeBranch reads accounts that may be left out together. Like the program, it
+// decides by the first one's address whether they are given.
+func (r *reader) placeBranch(p place, rest []account) (_ []account, err error) {
+	if len(rest) == 0 {
+		return rest, nil
+	}
+	if rest[0].address == nil {
+		return nil, fmt.Errorf("whether %s is the %s decides what the accounts behind it are, and it is not in the transaction", rest[0], p.name)
+	}
+	if !rest[0].is(fixedAddresses[p.name][0]) {
+		return rest, nil
+	}
+	rest, err = r.nameFirst(p.name, rest)
+	for _, name := range p.with {
+		if err == nil {
+			rest, err = r.nameFirst(name, rest)
+		}
+	}
+	return rest, err
+}
+
+// nameFirst names the first of the accounts and returns the others. A name that
+// stands for a fixed address is given to no other account.
+func (r *reader) nameFirst(name string, rest []account) ([]account, error) {
+	if len(rest) == 0 {
+		return nil, fmt.Errorf("%s needs an account %q, and there are only %d", r.layout.name, name, len(r.given))
+	}
+	given := rest[0]
+	if fixed, ok := fixedAddresses[name]; ok && !slices.ContainsFunc(fixed, given.is) {
+		if given.address != nil {
+			return nil, fmt.Errorf("%s is not the %s", given, name)
+		}
+		if name == tokenProgramRole {
+			return nil, fmt.Errorf("the %s is not in the transaction: it is %s", name, given)
+		}
+	}
+	r.roles = append(r.roles, role{name, given})
+	r.showAccount(name, given)
+	return rest[1:], nil
+}
+
+// nameMany names one of any number of accounts. Only an account that signs is
+// called a signer.
+func (r *reader) nameMany(p place, i int, given account) {
+	if p.name == "signer" && !given.signer {
+		r.further = append(r.further, given)
+		r.showNumbered("further account", i, given)
+		return
+	}
+	r.roles = append(r.roles, role{p.name, given})
+	r.showNumbered(p.name, i, given)
+}
+
+// showAccount adds an account's field, if fields are wanted.
+func (r *reader) showAccount(label string, given account) {
+	if r.shown {
+		r.accountFields = append(r.accountFields, given.field(label))
+	}
+}
+
+func (r *reader) showNumbered(label string, i int, given account) {
+	if r.shown {
+		r.accountFields = append(r.accountFields, given.field(fmt.Sprintf("%s %d", label, i)))
+	}
+}
+
+// checkAuthority refuses an instruction of a program that takes any signer as the
+// authority if the account in the authority's place does not sign: another one is
+// the authority then, and the name would mislead.
+func (r *reader) checkAuthority() error {
+	if !r.layout.anySigner {
+		return nil
+	}
+	for _, name := range r.layout.authorities {
+		if given, ok := r.role(name); ok && !given.signer {
+			return fmt.Errorf("%s, in the place of the %s, does not sign: any other signer is the authority", given, name)
+		}
+	}
+	return nil
+}

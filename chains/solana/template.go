@@ -1,0 +1,289 @@
+package solana
+
+import (
+	"math/big"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// template describes one effect of an instruction in the names of its layout. A
+// party is an account, by the name of its place, or an argument that is an address.
+type template struct {
+	kind chains.Kind
+
+	from, to, account string
+
+	asset  string // native, unknownToken, or the mint: an account or an argument
+	amount string // an argument, or wholeBalance or unstated; empty for none
+
+	by   string   // what authorizes it, if not the layout's authorities
+	args []string // accounts and arguments that become the effect's Args
+
+	each  string                 // one effect for each account or address of this name
+	given string                 // only if this account or argument is given
+	when  func(r *reader) bool   // only if this holds
+	with  func(*reader, *effect) // completes the effect
+}
+
+// Assets of a template that are no mint.
+const (
+	native       = "native"
+	unknownToken = "unknown token"
+)
+
+// Amounts of a template that are no argument.
+const (
+	wholeBalance = "all"
+	unstated     = "not said"
+)
+
+// The standards of tokens, in assets.
+const (
+	splToken     = "spl-token"
+	splToken2022 = "spl-token-2022"
+)
+
+// unlimitedFrom is the amount from which an approval counts as unlimited: 2^63,
+// half of the largest supply that a mint can have.
+const unlimitedFrom = 1 << 63
+
+// effect is an effect together with what decides who authorizes it and how
+// dangerous it is.
+type effect struct {
+	chains.Effect
+
+	// slots are the signers any of whose signatures authorizes the effect. None if
+	// no signature does, or if it is not known which one.
+	slots []int
+
+	// owned is set if the instruction needs a signature of the owner of what it
+	// changes. An effect that is not owned takes control of nothing.
+	owned bool
+
+	// danger names a hazard in addition to those that follow from the kind.
+	danger, detail string
+}
+
+// effects appends what the instruction does: its effects by its layout and those
+// of the instructions inside it, or a call that is not decoded.
+func (r *reader) effects(list []effect) []effect {
+	if r.problem != nil {
+		return append(list, r.undecoded())
+	}
+	for _, inner := range r.inner {
+		list = inner.effects(list)
+	}
+	if r.layout == nil {
+		return list
+	}
+	for i := range r.layout.effects {
+		tpl := &r.layout.effects[i]
+		switch {
+		case tpl.when != nil && !tpl.when(r) || tpl.given != "" && r.party(tpl.given).IsNone():
+		case tpl.each != "":
+			list = r.eachEffect(tpl, list)
+		default:
+			list = r.appendEffect(tpl, list)
+		}
+	}
+	return list
+}
+
+// eachEffect appends one effect for each account of a place, and for each of the
+// addresses that an argument lists.
+func (r *reader) eachEffect(tpl *template, list []effect) []effect {
+	for _, given := range r.roles {
+		if given.name == tpl.each {
+			one := *r
+			one.roles = append([]role{given}, r.roles...)
+			list = one.appendEffect(tpl, list)
+		}
+	}
+	for _, listed := range r.values {
+		if listed.label == tpl.each && listed.key != nil {
+			one := *r
+			one.values = append([]value{listed}, r.values...)
+			list = one.appendEffect(tpl, list)
+		}
+	}
+	return list
+}
+
+// appendEffect appends the effect of a template, with its names resolved.
+func (r *reader) appendEffect(tpl *template, list []effect) []effect {
+	list = append(list, effect{Effect: chains.Effect{Kind: tpl.kind, By: r.by(), Path: r.path}})
+	e := &list[len(list)-1]
+	e.From = r.partyIn(e, "from", tpl.from)
+	e.To = r.partyIn(e, "to", tpl.to)
+	e.Account = r.partyIn(e, "account", tpl.account)
+	e.Asset = r.asset(tpl.asset)
+	e.Amount = r.amount(tpl)
+	e.slots = r.slots(tpl)
+	e.owned = len(e.slots) > 0 || tpl.by != "" || len(r.layout.authorities) > 0
+	if len(tpl.args) > 0 {
+		e.Function = r.operation
+	}
+	for _, name := range tpl.args {
+		if text := r.text(name); text != "" {
+			e.Args = append(e.Args, chains.Arg{Name: name, Value: text})
+		}
+	}
+	if tpl.with != nil {
+		tpl.with(r, e)
+	}
+	return list
+}
+
+// undecoded is the effect of an instruction of which only the program is known.
+func (r *reader) undecoded() effect {
+	e := effect{Effect: chains.Effect{Kind: chains.KindCall, By: r.by(), To: party(r.id), Undecoded: true, Path: r.path}}
+	for _, given := range r.given {
+		e.slots = addSlot(e.slots, given)
+	}
+	return e
+}
+
+// by returns the authorization of the instruction's effects.
+func (r *reader) by() chains.By {
+	if r.stored {
+		return chains.ByStanding
+	}
+	return chains.BySigner
+}
+
+// partyIn returns the party in a role of an effect, and records the role as
+// unresolved if the bytes do not contain the party's address.
+func (r *reader) partyIn(e *effect, role, name string) chains.Party {
+	if given, ok := r.role(name); ok && given.address == nil {
+		e.Unresolved = append(e.Unresolved, role)
+	}
+	return r.party(name)
+}
+
+// party returns the account or the address argument with a name, none if there is
+// neither.
+func (r *reader) party(name string) chains.Party {
+	if name == "" {
+		return chains.Party{}
+	}
+	if given, ok := r.role(name); ok {
+		return given.party()
+	}
+	for _, v := range r.values {
+		if v.label == name && v.key != nil {
+			return party(v.key)
+		}
+	}
+	return chains.Party{}
+}
+
+func (r *reader) asset(name string) chains.Asset {
+	switch name {
+	case "":
+		return chains.Asset{}
+	case native:
+		return chains.Native(Name)
+	}
+	mint := r.party(name)
+	if mint.IsNone() { // as of unknownToken
+		mint = chains.UnknownParty()
+	}
+	return chains.Token(Name, mint, r.standard())
+}
+
+// standard is the standard of the program whose tokens the instruction moves: the
+// instruction's own program, or the token program among its accounts.
+func (r *reader) standard() string {
+	named, _ := r.role(tokenProgramRole)
+	if r.program == token2022Program || named.is(token2022ID) {
+		return splToken2022
+	}
+	return splToken
+}
+
+func (r *reader) amount(tpl *template) chains.Quantity {
+	switch tpl.amount {
+	case "":
+		return chains.Quantity{}
+	case wholeBalance:
+		return chains.All()
+	case unstated:
+		return chains.UnknownQuantity()
+	}
+	number, ok := r.number(tpl.amount)
+	switch {
+	case !ok:
+		return chains.All()
+	case tpl.kind == chains.KindApprove && number >= unlimitedFrom:
+		return chains.Unlimited(new(big.Int).SetUint64(number))
+	}
+	return chains.ExactlyUint(number)
+}
+
+// text returns an account or argument as text, empty if there is none.
+func (r *reader) text(name string) string {
+	if party := r.party(name); !party.IsNone() {
+		return party.String()
+	}
+	for _, v := range r.values {
+		if v.label == name && v.name != "" {
+			return v.name
+		}
+	}
+	if number, ok := r.number(name); ok {
+		return strconv.FormatUint(number, 10)
+	}
+	return ""
+}
+
+// slots returns the signers that can authorize an effect: the authority, any signer
+// of its multisig, or every signer where the program takes any.
+func (r *reader) slots(tpl *template) (slots []int) {
+	if r.layout.anySigner {
+		for _, given := range r.given {
+			slots = addSlot(slots, given)
+		}
+		return slots
+	}
+	if tpl.by != "" {
+		return r.slotsOf(slots, tpl.by, false)
+	}
+	for _, name := range r.layout.authorities {
+		slots = r.slotsOf(slots, name, true)
+	}
+	return slots
+}
+
+// slotsOf appends the slots of the accounts in a role, and those of an address
+// that an argument of this name has, such as the base of a derived address.
+// Cosigners are those of a multisig.
+func (r *reader) slotsOf(slots []int, name string, cosigners bool) []int {
+	for _, role := range r.roles {
+		if role.name == name || cosigners && role.name == "signer" {
+			slots = addSlot(slots, role.account)
+		}
+	}
+	for _, v := range r.values {
+		if v.label != name || v.key == nil {
+			continue
+		}
+		for _, given := range r.given {
+			if string(given.address) == string(v.key) {
+				slots = addSlot(slots, given)
+			}
+		}
+	}
+	return slots
+}
+
+func addSlot(slots []int, given account) []int {
+	if given.signer && given.slot >= 0 {
+		return append(slots, given.slot)
+	}
+	return slots
+}
+
+func atMost(lamports uint64) chains.Quantity {
+	return chains.AtMost(new(big.Int).SetUint64(lamports))
+}
