@@ -251,7 +251,7 @@ func (v *verification) summary() (string, error) {
 	if v.proven == nil {
 		return skippedUnproven, nil
 	}
-	inspection, err := InspectRequest(v.request, v.trust.Limits)
+	inspection, err := InspectIntent(v.request.Intent, v.trust.Limits)
 	if err != nil {
 		return "", fmt.Errorf("the %s in the body: %w", what, err)
 	}

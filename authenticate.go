@@ -13,14 +13,12 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// caller is the user that sent a request, known by a stamp that verified; or the one
-// that a call without a stamp is judged as.
+// caller is the user who sent a request, authenticated by a stamp; or, for a call
+// without a stamp, the user it is attributed to.
 type caller struct {
 	organization *Organization
 	member       *Member
-	sent         *stamp.Stamp // nil of a call, whose member has no Credential
-	decision     Decision     // of the policy, once it was asked
-	waits        bool         // the decision needs more votes than the caller's
+	stamp        *stamp.Stamp // nil for a call, whose member has no Credential
 }
 
 // may reports whether the caller's credential may submit activities of a type.
@@ -33,8 +31,11 @@ func (c *caller) may(kind activity.Type) bool {
 	return credential.Allows(string(kind))
 }
 
-// refuseType refuses a type that the caller's credential may not submit.
-func (c *caller) refuseType(kind activity.Type) error {
+// checkType refuses a type that the caller's credential may not submit.
+func (c *caller) checkType(kind activity.Type) error {
+	if c.may(kind) {
+		return nil
+	}
 	cure := ""
 	if kind.MustBeNamed() {
 		cure = ": its list of activities has to name the type"
@@ -43,36 +44,31 @@ func (c *caller) refuseType(kind activity.Type) error {
 		"not authorized: this credential may not submit %s%s", kind, cure)
 }
 
-// votes are those of a request that was just made: the submitter's own.
-func (c *caller) votes(now time.Time) []Vote {
-	return []Vote{{User: c.member.User, Credential: c.member.Credential, At: now}}
-}
-
-// authenticate finds out who sent a body. Up to there an unknown organization,
-// an unknown key, an expired one and a wrong signature are the same answer, and
-// take the same time; the cause behind the error tells them apart.
-func (e *Engine) authenticate(ctx context.Context, organizationID string, headers []stamp.Header, body []byte) (*caller, error) {
-	sent, err := parseStamp(headers)
+// authenticate finds out who sent a body. An unknown organization, an unknown key, an
+// expired key and a wrong signature get the same answer and take the same time; only
+// the cause behind the error tells them apart.
+func (e *Engine) authenticate(ctx context.Context, organizationID string, sent SignedBody) (*caller, error) {
+	parsed, err := parseStamp(sent.Stamps)
 	if err != nil {
 		return nil, err
 	}
-	organization, member, err := e.lookUp(ctx, organizationID, sent.CredentialID())
+	organization, member, err := e.lookUp(ctx, organizationID, parsed.CredentialID())
 	switch {
 	case errors.Is(err, ErrOrganizationNotFound), errors.Is(err, ErrCredentialNotFound):
-		_ = stamp.VerifyDummy(sent, body) // for the time that it takes
-		return nil, refuseStamp(fmt.Errorf("%w: %s", err, shorten(string(sent.CredentialID()))))
+		_ = stamp.VerifyDummy(parsed, sent.Body) // takes the time of a verification
+		return nil, refuseStamp(fmt.Errorf("%w: %s", err, shorten(string(parsed.CredentialID()))))
 	case err != nil:
-		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
+		return nil, refuseDirectory(err)
 	}
-	if err := member.Credential.Verify(sent, body, e.config.Now()); err != nil {
+	if err := member.Credential.Verify(parsed, sent.Body, e.config.Now()); err != nil {
 		return nil, refuseStamp(err)
 	}
-	return &caller{organization: organization, member: member, sent: sent}, nil
+	return &caller{organization: organization, member: member, stamp: parsed}, nil
 }
 
-// CheckStamps refuses headers that Submit would refuse whatever the body: no
-// stamp or several, or one that is malformed. A server calls it before it takes
-// in a long body. The error is an *activity.Error.
+// CheckStamps refuses headers that Submit would refuse whatever the body: none,
+// several, or a malformed stamp. A server calls it before it reads a long body. The
+// error is an *activity.Error.
 func CheckStamps(headers []stamp.Header) error {
 	_, err := parseStamp(headers)
 	return err
@@ -83,20 +79,21 @@ func parseStamp(headers []stamp.Header) (*stamp.Stamp, error) {
 		return nil, activity.NewError(activity.ReasonSignatureMissing, "", nil,
 			"%d stamps: exactly one header %s or %s is expected", len(headers), stamp.HeaderAPIKey, stamp.HeaderPasskey)
 	}
-	sent, err := stamp.Parse(headers[0])
+	parsed, err := stamp.Parse(headers[0])
 	if err != nil {
 		return nil, refuseStamp(err)
 	}
-	return sent, nil
+	return parsed, nil
 }
 
+// lookUp returns the organization and the member that a request names. The member is
+// also looked up if the organization does not exist: with a database as directory, one
+// query less would reveal by its time which organizations exist.
 func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID) (*Organization, *Member, error) {
 	organization, err := e.config.Directory.Organization(ctx, organizationID)
 	if err != nil && !errors.Is(err, ErrOrganizationNotFound) {
 		return nil, nil, err
 	}
-	// Also where there is no such organization: a directory that is a database
-	// would be asked once less, and the time would tell.
 	member, memberErr := e.config.Directory.Member(ctx, organizationID, id)
 	if err == nil {
 		err = memberErr
@@ -104,28 +101,44 @@ func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID)
 	return organization, member, err
 }
 
-// vote is the caller's stamp on an activity, as the record keeps it. message is
-// the stamped body, empty if it is that of the activity.
+// checkTime refuses a request that is not live. It compares instants, since the
+// difference of two that are more than 292 years apart does not fit a Duration.
+func (e *Engine) checkTime(sent time.Time) error {
+	now := e.config.Now()
+	tooOld, tooNew := sent.Before(now.Add(-e.config.MaxRequestAge)), sent.After(now.Add(e.config.MaxRequestSkew))
+	switch {
+	case e.config.AnyRequestTime:
+		return nil
+	case tooOld && sent.Year() == 1970:
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
+			"timestampMs is in 1970: milliseconds are expected, not seconds")
+	case tooOld:
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
+			"timestampMs is %s old, at most %s are allowed: make the request again", now.Sub(sent).Round(time.Millisecond), e.config.MaxRequestAge)
+	case tooNew:
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
+			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), e.config.MaxRequestSkew)
+	}
+	return nil
+}
+
+// vote returns the caller's stamp on an activity, as the record keeps it. message is
+// the stamped body, or empty if that is the body of the activity.
 func (c *caller) vote(selection activity.Selection, message string, stampedAt, now time.Time) (activity.Vote, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return activity.Vote{}, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the vote's id")
 	}
-	if c.sent == nil {
-		return c.localVote(id, stampedAt, now), nil
+	user := c.member.User
+	vote := activity.Vote{
+		ID: id.String(), UserID: user.ID, UserName: user.Name, UserSince: user.CreatedAt,
+		Scheme: activity.SchemeLocal, Selection: selection, Message: message, StampedAt: stampedAt, CreatedAt: now,
 	}
-	return activity.Vote{
-		ID:         id.String(),
-		UserID:     c.member.User.ID,
-		UserName:   c.member.User.Name,
-		UserSince:  c.member.User.CreatedAt,
-		Credential: string(c.member.Credential.ID()),
-		PublicKey:  c.member.Credential.PublicKeyText(),
-		Signature:  c.sent.SignatureText(),
-		Scheme:     string(c.sent.Scheme()),
-		Selection:  selection,
-		Message:    message,
-		StampedAt:  stampedAt,
-		CreatedAt:  now,
-	}, nil
+	if c.stamp != nil {
+		vote.Credential = string(c.member.Credential.ID())
+		vote.PublicKey = c.member.Credential.PublicKeyText()
+		vote.Signature = c.stamp.SignatureText()
+		vote.Scheme = string(c.stamp.Scheme())
+	}
+	return vote, nil
 }

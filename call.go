@@ -4,25 +4,21 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/store"
 )
 
 // call is a request without a stamp by Config.Submitter: the process that embeds the
-// engine asks. With a Store, Sign takes it down the road of a submitted request, from
-// step 5 on: it is decided anew, takes a lease with its charges under a fingerprint of
-// its own, signs, and is recorded with the scheme LOCAL.
+// engine asks. With a Store, Sign treats it as a submitted request from step 5 on: it
+// is decided again, takes a lease with its charges under a fingerprint of its own,
+// signs, and is recorded with the scheme LOCAL.
 type call struct {
-	engine   *Engine
-	by       *caller
-	intent   activity.Intent
-	recorded bool // in a store
+	engine *Engine
+	caller *caller
+	intent activity.Intent
 
-	// request is made by the first Sign, and kept, so that Sign after an error
-	// of the store is the same request: charged once, and answered again if it was
-	// recorded.
+	// request is created by the first Sign and kept, so that calling Sign again after
+	// an error of the store repeats the same request: it is charged once, and answered
+	// from its record if it was recorded.
 	request *activity.Request
 }
 
@@ -30,30 +26,57 @@ type call struct {
 // same call in the same millisecond.
 const maxCallTries = 100
 
-// callOf returns the call that Sign carries out.
-func (e *Engine) callOf(by *caller, intent activity.Intent) *call {
-	return &call{engine: e, by: by, intent: intent, recorded: e.config.Store != nil}
+// decideCall is step 5 of a call without a stamp. A call by a submitter is decided
+// again and recorded when it is signed.
+func (e *Engine) decideCall(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction, spent SpentReader) error {
+	submitter := e.config.Submitter
+	switch {
+	case submitter == nil && e.config.Policy != nil:
+		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+			"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
+	case submitter == nil && len(prepared.hazards) == 0:
+		return nil
+	}
+	organization, err := e.organizationOf(ctx, organizationID)
+	if err != nil {
+		return err
+	}
+	if submitter == nil {
+		return e.refuseHazards(intent, organization, prepared.hazards, nil)
+	}
+	c := &call{engine: e, caller: e.localCaller(organization, organizationID), intent: intent}
+	s := c.submission(&signing{prepared: prepared})
+	if err := e.decide(ctx, s, spent); err != nil {
+		return err
+	}
+	if charges := s.decision.Charges; len(charges) > 0 && e.config.Store == nil {
+		return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
+			"not authorized: limit %s is counted in a store, and this engine has none: set Config.Store", charges[0].Limit)
+	}
+	prepared.call = c
+	return nil
 }
 
-// logRefused writes the line of a call that was refused before anything could be
+// logRefused writes the log line of a call that was refused before anything could be
 // signed. prepared is nil if the call was not read. Without a Policy and a Submitter,
-// calls have no lines.
+// calls have no log lines.
 func (e *Engine) logRefused(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction, started time.Time, err error) {
 	if e.config.Policy == nil && e.config.Submitter == nil {
 		return
 	}
-	seen := Observation{Operation: operationPath(intent.ActivityType()), trail: &trail{intent: intent}}
+	s := newSubmission(operationPath(intent.ActivityType()))
+	s.started, s.organizationID, s.intent = started, organizationID, intent
 	if e.config.Submitter != nil {
-		seen.trail.by = e.localCaller(nil, organizationID)
+		s.caller = e.localCaller(nil, organizationID)
 	}
 	if prepared != nil {
-		seen.trail.task = &signing{prepared: prepared}
+		s.task = &signing{prepared: prepared}
 	}
-	e.observed(ctx, &seen, organizationID, started, err)
+	e.observed(ctx, s, err)
 }
 
-// localCaller is Config.Submitter as a caller in an organization, which the
-// directory need not know.
+// localCaller returns Config.Submitter as a caller in an organization, which need not
+// be in the directory.
 func (e *Engine) localCaller(organization *Organization, organizationID string) *caller {
 	if organization == nil {
 		organization = &Organization{ID: organizationID}
@@ -61,32 +84,36 @@ func (e *Engine) localCaller(organization *Organization, organizationID string) 
 	return &caller{organization: organization, member: &Member{User: *e.config.Submitter}}
 }
 
-// sign carries the call out, and writes its line in the log.
-func (c *call) sign(ctx context.Context, task *signing) (activity.Result, error) {
-	started := time.Now()
-	seen := Observation{Operation: operationPath(c.intent.ActivityType()), trail: &trail{intent: c.intent, by: c.by, task: task}}
-	result, err := c.carryOut(ctx, task, &seen)
-	c.engine.observed(ctx, &seen, c.by.organization.ID, started, err)
+// submission returns the call as a submission that is ready to be decided.
+func (c *call) submission(task *signing) *submission {
+	s := newSubmission(operationPath(c.intent.ActivityType()))
+	s.organizationID, s.intent, s.caller, s.task = c.caller.organization.ID, c.intent, c.caller, task
+	return s
+}
+
+// sign carries out the call and writes its log line.
+func (c *call) sign(ctx context.Context, task *signing) (result activity.Result, err error) {
+	s := c.submission(task)
+	if c.engine.config.Store == nil {
+		result, err = performUnrecorded(ctx, s)
+	} else if s.record, err = c.once(ctx, s); err == nil {
+		result = s.record.Result
+	}
+	c.engine.observed(ctx, s, err)
 	return result, err
 }
 
-func (c *call) carryOut(ctx context.Context, task *signing, seen *Observation) (activity.Result, error) {
-	if !c.recorded {
-		started := time.Now()
-		done, err := task.perform(ctx)
-		seen.Performed = time.Since(started)
-		return done.result, err
-	}
-	record, err := c.once(ctx, task, seen)
-	if err != nil {
-		return nil, err
-	}
-	seen.trail.record = record
-	return record.Result, nil
+// performUnrecorded carries out a call that is recorded nowhere.
+func performUnrecorded(ctx context.Context, s *submission) (activity.Result, error) {
+	started := time.Now()
+	done, err := s.task.perform(ctx)
+	s.Performed = time.Since(started)
+	return done.result, err
 }
 
-// once carries the call out under its fingerprint, once however often it is called.
-func (c *call) once(ctx context.Context, task *signing, seen *Observation) (*activity.Record, error) {
+// once carries out the call under its fingerprint. However often it is called, it
+// signs once.
+func (c *call) once(ctx context.Context, s *submission) (*activity.Record, error) {
 	e := c.engine
 	e.sweep()
 	first := c.request == nil
@@ -96,15 +123,16 @@ func (c *call) once(ctx context.Context, task *signing, seen *Observation) (*act
 				return nil, err
 			}
 		}
-		begun, charges, err := e.begin(ctx, c.by, c.request, task)
+		s.request = c.request
+		recorded, err := e.begin(ctx, s)
 		switch {
 		case err != nil:
 			return nil, err
-		case begun.Recorded == nil:
-			return e.perform(ctx, c.by, c.request, task, &charges, *begun.Lease, seen)
+		case recorded == nil:
+			return e.perform(ctx, s)
 		case !first:
-			seen.Repeated = true
-			return decodeRecorded(ctx, begun.Recorded)
+			s.Repeated = true
+			return decodeRecorded(ctx, recorded)
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "other nodes make the same call at the same time: try again")
@@ -113,12 +141,13 @@ func (c *call) once(ctx context.Context, task *signing, seen *Observation) (*act
 // newRequest writes the request that the record has as its body. Each call of an
 // engine has a millisecond of its own, and with it a fingerprint.
 func (c *call) newRequest() (err error) {
-	at := time.UnixMilli(c.engine.nextCall())
-	c.request, err = activity.NewRequest(activity.Envelope{OrganizationID: c.by.organization.ID, Time: at}, c.intent)
+	now := time.UnixMilli(c.engine.nextCall())
+	c.request, err = activity.NewRequest(activity.Envelope{OrganizationID: c.caller.organization.ID, Time: now}, c.intent)
 	return err
 }
 
-// nextCall returns the time now in milliseconds, later than any before.
+// nextCall returns the current time in milliseconds, or the next one that no other
+// call has.
 func (e *Engine) nextCall() int64 {
 	for {
 		last := e.lastCall.Load()
@@ -127,22 +156,4 @@ func (e *Engine) nextCall() int64 {
 			return next
 		}
 	}
-}
-
-// localVote is the vote of a call without a stamp.
-func (c *caller) localVote(id uuid.UUID, stampedAt, now time.Time) activity.Vote {
-	user := c.member.User
-	return activity.Vote{
-		ID: id.String(), UserID: user.ID, UserName: user.Name, UserSince: user.CreatedAt,
-		Scheme: activity.SchemeLocal, Selection: activity.SelectionApproved, StampedAt: stampedAt, CreatedAt: now,
-	}
-}
-
-// refuseUncharged refuses what cannot be charged: no limit is ever left out.
-func (e *Engine) refuseUncharged(charges []store.Charge) error {
-	if len(charges) == 0 || e.config.Store != nil {
-		return nil
-	}
-	return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
-		"not authorized: limit %s is counted in a store, and this engine has none: set Config.Store", charges[0].Limit)
 }

@@ -56,7 +56,7 @@ func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
 			return err
 		},
 		"PrepareMessages": func(ctx context.Context) error {
-			prepared, err := e.PrepareMessages(ctx, enginetest.Organization, several)
+			prepared, err := e.PrepareMessage(ctx, enginetest.Organization, several)
 			if err == nil {
 				_, err = prepared.Sign(ctx)
 			}

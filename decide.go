@@ -3,54 +3,84 @@ package countersign
 import (
 	"context"
 	"fmt"
+	"math/big"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/store"
 )
 
-// decide is step 5: it asks the policy, if there is one, and refuses hazards that
-// neither the configuration, nor the organization, nor the rules that cover them
-// allow. A plain Policy is asked only about hazards that are allowed.
+// decide is step 5: it asks the policy, with the caller's own vote as the only one. A
+// transaction that needs more votes waits for them; what cannot wait is refused.
 //
-// The ledger is not read for the first question: the charges are made in the
-// transaction that takes the lease, or not at all. A Decider whose charges were
-// over a limit there is asked again, with the ledger.
-//
-// What the decision needs votes for is left to the caller: see missing.
-func (e *Engine) decide(ctx context.Context, by *caller, intent activity.Intent, task work, votes []Vote, spent SpentReader) (Decision, error) {
-	readings := readingsOf(task)
-	if e.config.Policy == nil {
-		return Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(intent, by.organization, task.hazards(), nil)
+// spent is nil when a request is decided for the first time: the ledger is not read
+// then, since the charges are made in the transaction that takes the lease, or not at
+// all. A Decider whose charges exceeded a limit there is asked again with the ledger.
+func (e *Engine) decide(ctx context.Context, s *submission, spent SpentReader) error {
+	now := e.config.Now()
+	votes := []Vote{{User: s.caller.member.User, Credential: s.caller.member.Credential, At: now}}
+	decision, err := e.ask(ctx, s, votes, spent)
+	if err != nil {
+		return err
 	}
-	asked, err := e.asked(ctx, by, intent, task)
+	refused := refuseWaiting(withAges(decision.Approvals), votes, s.caller.member.User.ID, now)
+	if refused != nil {
+		if _, signs := s.task.(*signing); !signs || s.caller.stamp == nil || len(decision.Rules) == 0 {
+			return refused
+		}
+	}
+	s.decision, s.waits = decision, refused != nil
+	return nil
+}
+
+// ask asks the policy, if there is one, and refuses hazards that neither the
+// configuration, nor the organization, nor the rules that cover them allow. A plain
+// Policy is asked only about hazards that are allowed.
+func (e *Engine) ask(ctx context.Context, s *submission, votes []Vote, spent SpentReader) (Decision, error) {
+	readings := readingsOf(s.task)
+	if e.config.Policy == nil {
+		return Decision{Readings: readings.Digest(), ReadWith: readings.Sources()}, e.refuseHazards(s.intent, s.caller.organization, s.task.hazards(), nil)
+	}
+	authorization, err := e.authorization(ctx, s)
 	if err != nil {
 		return Decision{}, err
 	}
-	asked.Votes, asked.Spent = votes, spent
-	decision, err := e.decideAbout(ctx, asked)
+	authorization.Votes, authorization.Spent = votes, spent
+	decision, err := e.askPolicy(ctx, authorization)
 	decision.Readings, decision.ReadWith = readings.Digest(), readings.Sources()
 	return decision, err
 }
 
-// asked is what a policy is asked about some work, without votes and ledger.
-func (e *Engine) asked(ctx context.Context, by *caller, intent activity.Intent, task work) (Authorization, error) {
-	effects, keys, err := task.effects(ctx)
+// authorization returns what a policy is asked about a submission, without votes and
+// ledger.
+func (e *Engine) authorization(ctx context.Context, s *submission) (Authorization, error) {
+	effects, keys, err := s.task.effects(ctx)
 	return Authorization{
-		Organization: by.organization,
-		User:         by.member.User,
-		Credential:   by.member.Credential,
-		Intent:       redacted(intent),
-		Summary:      task.summary(),
-		Hazards:      task.hazards(),
+		Organization: s.caller.organization,
+		User:         s.caller.member.User,
+		Credential:   s.caller.member.Credential,
+		Intent:       redacted(s.intent),
+		Summary:      s.task.summary(),
+		Hazards:      s.task.hazards(),
 		Effects:      effects,
 		Keys:         keys,
 		Now:          e.config.Now(),
-		Readings:     readingsOf(task),
+		Readings:     readingsOf(s.task),
 	}, err
 }
 
-// readingsOf returns what descriptors say of a request; nil if nothing.
+// redacted returns an intent without the secrets in it.
+func redacted(intent activity.Intent) activity.Intent {
+	if secret, ok := intent.(activity.Redacter); ok {
+		return secret.Redacted()
+	}
+	return intent
+}
+
+// readingsOf returns what descriptors say of a task, or nil.
 func readingsOf(task work) chains.Readings {
 	if signing, ok := task.(*signing); ok {
 		return signing.prepared.reading
@@ -58,90 +88,134 @@ func readingsOf(task work) chains.Readings {
 	return nil
 }
 
-// decideAbout asks the policy.
-func (e *Engine) decideAbout(ctx context.Context, asked Authorization) (Decision, error) {
+func (e *Engine) askPolicy(ctx context.Context, authorization Authorization) (Decision, error) {
+	hazards := authorization.Hazards
 	decider, ok := e.config.Policy.(Decider)
 	if !ok {
-		if err := e.refuseHazards(asked.Intent, asked.Organization, asked.Hazards, nil); err != nil {
+		if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, nil); err != nil {
 			return Decision{}, err
 		}
-		return Decision{}, e.authorize(ctx, asked)
+		return Decision{}, e.refusePolicy(e.config.Policy.Authorize(ctx, authorization))
 	}
-	all := asked.Hazards
-	asked.Hazards = e.notAllowed(asked.Organization, all)
-	decision, err := decider.Decide(ctx, asked)
+	authorization.Hazards = e.notAllowed(authorization.Organization, hazards)
+	decision, err := decider.Decide(ctx, authorization)
 	if err != nil {
 		return Decision{}, e.refusePolicy(err)
 	}
-	if err := e.refuseHazards(asked.Intent, asked.Organization, all, decision.Hazards); err != nil {
+	if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, decision.Hazards); err != nil {
 		return Decision{}, err
 	}
 	return decision, nil
 }
 
-// refuseWaiting refuses what has to wait for approvals and cannot.
+// refuseWaiting returns the refusal of a request that needs approvals and cannot wait
+// for them, or nil if it has all its votes.
 func refuseWaiting(groups []Approval, votes []Vote, submitter string, now time.Time) error {
 	for i := range groups {
 		group := &groups[i]
 		if missing := group.Missing(votes, submitter, now); missing > 0 {
+			tagged := ""
+			if group.Tag != "" {
+				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)
+			}
 			return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
-				"not authorized: rule %s needs %d more approvals%s, for which only a submitted transaction can wait", group.Rule, missing, taggedText(group.Tag))
+				"not authorized: rule %s needs %d more approvals%s, for which only a submitted transaction can wait", group.Rule, missing, tagged)
 		}
 	}
 	return nil
 }
 
-func taggedText(tag string) string {
-	if tag == "" {
-		return ""
-	}
-	return fmt.Sprintf(" of users with the tag %s", tag)
+// allowance is a set of hazards that may be signed.
+type allowance struct {
+	all   bool
+	names []string
 }
 
-// authorize asks a plain policy, if there is one.
-func (e *Engine) authorize(ctx context.Context, asked Authorization) error {
-	if e.config.Policy == nil {
+func newAllowance(names []string, table chainTable) (allowance, error) {
+	allowed := allowance{names: slices.Clone(names)}
+	known := table.hazardNames()
+	for _, name := range names {
+		switch {
+		case name == AllHazards:
+			allowed.all = true
+		case !slices.Contains(known, name):
+			return allowance{}, fmt.Errorf("countersign: Config.AllowHazards: unknown hazard %q: use %s, or %s",
+				name, strings.Join(known, ", "), AllHazards)
+		}
+	}
+	return allowed, nil
+}
+
+// refused returns the hazards that are not allowed.
+func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
+	if a.all {
 		return nil
 	}
-	return e.refusePolicy(e.config.Policy.Authorize(ctx, asked))
+	return slices.DeleteFunc(slices.Clone(hazards), func(hazard chains.Hazard) bool {
+		return slices.Contains(a.names, hazard.Name)
+	})
 }
 
-// checkSubmitter refuses a call without a stamp if there is a policy, and no user
-// that the call is judged as.
-func (e *Engine) checkSubmitter() error {
-	if e.config.Policy == nil || e.config.Submitter != nil {
+// refuseHazards refuses hazards that neither the configuration nor the
+// organization allows, and that are not among those that rules allow.
+func (e *Engine) refuseHazards(intent activity.Intent, organization *Organization, hazards, byRules []chains.Hazard) error {
+	refused := slices.DeleteFunc(e.notAllowed(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
+	if len(refused) == 0 {
 		return nil
 	}
-	return activity.NewError(activity.ReasonNotAuthorized, "", ErrDenied,
-		"not authorized: this engine has a Policy, which judges users, and the call has none: set Config.Submitter")
+	return nameHazards(intent, refused)
 }
 
-// decideCall is step 5 of a call without a stamp. What has a submitter is decided
-// anew when it is signed, and recorded: see call. spent is as in decide.
-func (e *Engine) decideCall(ctx context.Context, organizationID string, intent activity.Intent, prepared *PreparedTransaction, spent SpentReader) error {
-	if err := e.checkSubmitter(); err != nil || e.config.Submitter == nil && len(prepared.hazards) == 0 {
-		return err
+// notAllowed returns the hazards that neither the configuration nor the
+// organization allows.
+func (e *Engine) notAllowed(organization *Organization, hazards []chains.Hazard) []chains.Hazard {
+	refused := e.allowed.refused(hazards)
+	if organization != nil {
+		refused = allowance{names: organization.AllowHazards}.refused(refused)
 	}
-	organization, err := e.organizationOf(ctx, organizationID)
-	if err != nil {
-		return err
+	return refused
+}
+
+// nameHazards names hazards that are not allowed, and how to allow them.
+func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
+	what, field := "transaction", fieldTransaction
+	if isMessage(intent) {
+		what, field = "message", fieldPayload
 	}
-	if e.config.Submitter == nil {
-		return e.refuseHazards(intent, organization, prepared.hazards, nil)
+	var details, names []string
+	for _, hazard := range hazards {
+		details = append(details, fmt.Sprintf("%s (%s)", hazard.Name, hazard.Detail))
+		names = append(names, hazard.Name)
 	}
-	by, task, now := e.localCaller(organization, organizationID), &signing{prepared: prepared}, e.config.Now()
-	votes := by.votes(now)
-	decision, err := e.decide(ctx, by, intent, task, votes, spent)
-	if err != nil {
-		return err
+	return activity.NewError(activity.ReasonHazardNotAllowed, field, nil,
+		"the %s is well-formed but hazardous: %s; to sign it all the same, allow %s by name",
+		what, strings.Join(details, "; "), strings.Join(names, ", "))
+}
+
+// spent returns a reader of what limits have counted of all requests except one, which
+// may have been charged by a process that died.
+func (e *Engine) spent(except store.Fingerprint) SpentReader { return spentReader{e, except} }
+
+// spentSoFar returns a reader of what limits have counted of all requests, or nil if
+// there is no store.
+func (e *Engine) spentSoFar() SpentReader {
+	if e.config.Store == nil {
+		return nil
 	}
-	if err := refuseWaiting(decision.Approvals, votes, by.member.User.ID, now); err != nil {
-		return err
-	}
-	if err := e.refuseUncharged(decision.Charges); err != nil {
-		return err
-	}
-	by.decision = decision
-	prepared.call = e.callOf(by, intent)
-	return nil
+	return e.spent(store.Fingerprint{})
+}
+
+type spentReader struct {
+	engine *Engine
+	except store.Fingerprint
+}
+
+// Spent implements SpentReader.
+func (r spentReader) Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error) {
+	charge := store.Charge{Limit: limit, Subject: subject, Window: window}
+	err = r.engine.config.Store.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
+		sum, frees, err = store.SpentByOthers(ledger, r.except, charge, r.engine.config.Now())
+		return nil, err
+	}))
+	return sum, frees, err
 }

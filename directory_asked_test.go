@@ -68,3 +68,20 @@ func TestDirectoryIsAskedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestDirectoryAskedByVote checks that a vote looks up the organization once, although
+// the activity is judged several times.
+func TestDirectoryAskedByVote(t *testing.T) {
+	directory := new(askedDirectory)
+	b := newBallot(t, func(c *countersign.Config) {
+		directory.Directory, c.Directory = c.Directory, directory
+	})
+	waiting := b.submit()
+	for _, voter := range []*enginetest.APIKey{b.ann, b.ben} {
+		directory.organizations.Store(0)
+		b.approve(voter, waiting)
+		if queries := directory.organizations.Load(); queries != 1 {
+			t.Errorf("%d queries for the organization", queries)
+		}
+	}
+}

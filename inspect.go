@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Inspection is what a transaction says of itself, without any key.
+// Inspection is what a transaction or message says, without any key.
 type Inspection struct {
 	Summary chains.Summary
 	Effects []chains.Effect // with the signer not resolved
@@ -19,8 +19,8 @@ type Inspection struct {
 	tx chains.Transaction
 }
 
-// ReadWith returns the inspection with what a reader says of the calls: those of
-// which every argument is read are no longer blind.
+// ReadWith returns the inspection with what a reader says of the calls. A call of
+// which every argument is read is no longer a blind one.
 func (i Inspection) ReadWith(reader chains.Reader) Inspection {
 	tx, readings := chains.ReadWith(i.tx, reader)
 	if len(readings) == 0 {
@@ -32,30 +32,24 @@ func (i Inspection) ReadWith(reader chains.Reader) Inspection {
 }
 
 // Inspect reads an unsigned transaction of one of the five chains as strictly as
-// SignTransaction does, and describes it. Its error is an *activity.Error.
+// SignTransaction does, and describes it. The error is an *activity.Error.
 func Inspect(kind activity.TransactionType, unsignedTransaction string, limits Limits) (Inspection, error) {
-	tx, _, err := chainTable(Chains(limits)).parse(kind, unsignedTransaction)
+	return InspectIntent(activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsignedTransaction}, limits)
+}
+
+// InspectIntent reads the transaction or the messages that an intent asks a signature
+// for, as strictly as the engine does, and describes them. A voter compares it with
+// what a server shows. The error is an *activity.Error.
+func InspectIntent(intent activity.Intent, limits Limits) (inspection Inspection, err error) {
+	table := chainTable(Chains(limits))
+	var tx chains.Transaction
+	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
+		tx, _, err = table.parse(transaction.Type, transaction.UnsignedTransaction)
+	} else {
+		tx, err = table.readMessages(time.Now, intent)
+	}
 	if err != nil {
 		return Inspection{}, err
 	}
 	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
-}
-
-// InspectRequest reads the transaction or the messages of a request as Inspect
-// does: what its submitter asks a signature for, read from the body alone. A voter
-// compares it with what a server shows. Its error is an *activity.Error.
-func InspectRequest(request *activity.Request, limits Limits) (Inspection, error) {
-	switch intent := request.Intent.(type) {
-	case activity.SignTransactionIntent:
-		return Inspect(intent.Type, intent.UnsignedTransaction, limits)
-	case activity.SignRawPayloadIntent:
-		return InspectMessage(intent, limits)
-	case activity.SignRawPayloadsIntent:
-		tx, err := chainTable(Chains(limits)).readMessages(time.Now, intent.Encoding, intent.HashFunction, intent.Payloads)
-		if err != nil {
-			return Inspection{}, err
-		}
-		return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
-	}
-	return Inspection{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s asks for no signature", request.Type)
 }

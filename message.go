@@ -13,14 +13,14 @@ import (
 // fieldPayload is the member of a sign_raw_payload request, as errors name it.
 const fieldPayload = "payload"
 
-// signatureSizes are the lengths of one signature: Ed25519 has no recovery id.
+// Lengths of one signature. An Ed25519 signature has no recovery id.
 const (
 	ecdsaSize   = 65
 	ed25519Size = 64
 )
 
 // PreparedMessage is a message, or several for one key, that was read and that the
-// engine is ready to sign: what [PreparedTransaction] is of a transaction.
+// engine is ready to sign. See [PreparedTransaction].
 type PreparedMessage struct {
 	*PreparedTransaction
 	count int
@@ -29,7 +29,7 @@ type PreparedMessage struct {
 // SignMessage signs a message with a key of the organization, if it is a structure
 // that the engine reads and all its hazards are allowed. A hash is refused.
 func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
-	signatures, err := e.signMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
+	signatures, err := e.signMessages(ctx, organizationID, intent)
 	if err != nil {
 		return activity.SignRawPayloadResult{}, err
 	}
@@ -38,13 +38,13 @@ func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent 
 
 // SignMessages signs several messages with one key, all or none.
 func (e *Engine) SignMessages(ctx context.Context, organizationID string, intent activity.SignRawPayloadsIntent) (activity.SignRawPayloadsResult, error) {
-	signatures, err := e.signMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
+	signatures, err := e.signMessages(ctx, organizationID, intent)
 	return activity.SignRawPayloadsResult{Signatures: signatures}, err
 }
 
-func (e *Engine) signMessages(ctx context.Context, organizationID string, intent activity.Intent, signWith, encoding, hash string, payloads []string) ([]activity.SignRawPayloadResult, error) {
+func (e *Engine) signMessages(ctx context.Context, organizationID string, intent activity.Intent) ([]activity.SignRawPayloadResult, error) {
 	started := time.Now()
-	prepared, err := e.readMessages(ctx, organizationID, signWith, encoding, hash, payloads)
+	prepared, err := e.readMessages(ctx, organizationID, intent)
 	if err != nil {
 		e.logRefused(ctx, organizationID, intent, nil, started, err)
 		return nil, err
@@ -56,26 +56,10 @@ func (e *Engine) signMessages(ctx context.Context, organizationID string, intent
 	return prepared.Sign(ctx)
 }
 
-// PrepareMessage does everything that SignMessage does except sign.
-func (e *Engine) PrepareMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (*PreparedMessage, error) {
-	return e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
-}
-
-// PrepareMessages is PrepareMessage for an intent of either kind: a
-// SignRawPayloadIntent or a SignRawPayloadsIntent.
-func (e *Engine) PrepareMessages(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedMessage, error) {
-	switch intent := intent.(type) {
-	case activity.SignRawPayloadIntent:
-		return e.PrepareMessage(ctx, organizationID, intent)
-	case activity.SignRawPayloadsIntent:
-		return e.prepareMessages(ctx, organizationID, intent, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
-	}
-	return nil, activity.NewError(activity.ReasonRequestInvalid, fieldType, nil, "%s is no message", intent.ActivityType())
-}
-
-// prepareMessages prepares a call without a stamp.
-func (e *Engine) prepareMessages(ctx context.Context, organizationID string, intent activity.Intent, signWith, encoding, hash string, payloads []string) (*PreparedMessage, error) {
-	prepared, err := e.readMessages(ctx, organizationID, signWith, encoding, hash, payloads)
+// PrepareMessage does everything that SignMessage and SignMessages do except sign.
+// intent is a SignRawPayloadIntent or a SignRawPayloadsIntent.
+func (e *Engine) PrepareMessage(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedMessage, error) {
+	prepared, err := e.readMessages(ctx, organizationID, intent)
 	if err != nil {
 		return nil, err
 	}
@@ -86,45 +70,42 @@ func (e *Engine) prepareMessages(ctx context.Context, organizationID string, int
 }
 
 // prepareMessageWork is step 4 of a submitted message.
-func (e *Engine) prepareMessageWork(ctx context.Context, by *caller, request *activity.Request) (work, error) {
-	var prepared *PreparedMessage
-	var err error
-	organizationID := by.organization.ID
-	switch intent := request.Intent.(type) {
-	case activity.SignRawPayloadIntent:
-		prepared, err = e.readMessages(ctx, organizationID, intent.SignWith, intent.Encoding, intent.HashFunction, []string{intent.Payload})
-	case activity.SignRawPayloadsIntent:
-		prepared, err = e.readMessages(ctx, organizationID, intent.SignWith, intent.Encoding, intent.HashFunction, intent.Payloads)
-	}
+func (e *Engine) prepareMessageWork(ctx context.Context, s *submission) (work, error) {
+	prepared, err := e.readMessages(ctx, s.caller.organization.ID, s.intent)
 	if err != nil {
 		return nil, err
 	}
-	return &signing{prepared: prepared.PreparedTransaction, message: prepared, intent: request.Intent}, nil
+	return &signing{prepared: prepared.PreparedTransaction, message: prepared, intent: s.intent}, nil
 }
 
-// readMessages reads payloads and finds the key that signs them.
-func (e *Engine) readMessages(ctx context.Context, organizationID, signWith, encoding, hash string, payloads []string) (*PreparedMessage, error) {
-	tx, err := e.chains.readMessages(e.config.Now, encoding, hash, payloads)
+// readMessages reads the payloads of an intent and finds the key that signs them.
+func (e *Engine) readMessages(ctx context.Context, organizationID string, intent activity.Intent) (*PreparedMessage, error) {
+	tx, err := e.chains.readMessages(e.config.Now, intent)
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := e.prepareRead(ctx, organizationID, tx, e.chains.named(tx.Summary().Chain), signWith)
+	prepared, err := e.prepareRead(ctx, organizationID, tx, e.chains.named(tx.Summary().Chain), signWithOf(intent))
 	if err != nil {
 		return nil, err
 	}
-	return &PreparedMessage{PreparedTransaction: prepared, count: len(payloads)}, nil
+	payloads, _ := payloadsOf(intent)
+	return &PreparedMessage{PreparedTransaction: prepared, count: len(payloads.Payloads)}, nil
 }
 
-// readMessages reads payloads as one transaction.
-func (t chainTable) readMessages(now func() time.Time, encoding, hash string, payloads []string) (chains.Transaction, error) {
+// readMessages reads the payloads of an intent as one transaction.
+func (t chainTable) readMessages(now func() time.Time, intent activity.Intent) (chains.Transaction, error) {
+	asked, ok := payloadsOf(intent)
+	if !ok {
+		return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s asks for no signature", intent.ActivityType())
+	}
 	reader := messages.Reader{Chain: t.named, Now: now}
-	if len(payloads) > messages.MaxPayloads {
-		payloads = nil // Batch refuses, and says how many there can be
+	if len(asked.Payloads) > messages.MaxPayloads {
+		asked.Payloads = nil // Batch refuses, and says how many there can be
 	}
-	read := make([]chains.Transaction, len(payloads))
-	for i, payload := range payloads {
+	read := make([]chains.Transaction, len(asked.Payloads))
+	for i, payload := range asked.Payloads {
 		var err error
-		if read[i], err = reader.Read(payload, messages.Encoding(encoding), messages.HashFunction(hash)); err != nil {
+		if read[i], err = reader.Read(payload, messages.Encoding(asked.Encoding), messages.HashFunction(asked.HashFunction)); err != nil {
 			return nil, refuseMessage(err)
 		}
 	}
@@ -135,8 +116,29 @@ func (t chainTable) readMessages(now func() time.Time, encoding, hash string, pa
 	return tx, nil
 }
 
-// Sign signs the messages, and returns their signatures in order, or none. It is
-// judged, charged and recorded as PreparedTransaction.Sign is.
+// payloadsOf returns an intent to sign one message or several as that of several. ok is
+// false if it is about something else.
+func payloadsOf(intent activity.Intent) (several activity.SignRawPayloadsIntent, ok bool) {
+	switch intent := intent.(type) {
+	case activity.SignRawPayloadIntent:
+		return activity.SignRawPayloadsIntent{
+			SignWith: intent.SignWith, Payloads: []string{intent.Payload},
+			Encoding: intent.Encoding, HashFunction: intent.HashFunction,
+		}, true
+	case activity.SignRawPayloadsIntent:
+		return intent, true
+	}
+	return several, false
+}
+
+// isMessage reports whether an intent is about messages.
+func isMessage(intent activity.Intent) bool {
+	_, ok := payloadsOf(intent)
+	return ok
+}
+
+// Sign signs the messages and returns their signatures in order, or none. It is judged,
+// charged and recorded like PreparedTransaction.Sign.
 func (p *PreparedMessage) Sign(ctx context.Context) ([]activity.SignRawPayloadResult, error) {
 	if p.call == nil {
 		return p.sign(ctx)
@@ -171,7 +173,7 @@ func (p *PreparedMessage) sign(ctx context.Context) ([]activity.SignRawPayloadRe
 	return signatures, nil
 }
 
-// perform signs as an intent asks.
+// perform signs, and returns the result that the intent asks for.
 func (p *PreparedMessage) perform(ctx context.Context, intent activity.Intent) (activity.Result, error) {
 	signatures, err := p.sign(ctx)
 	if err != nil {
@@ -181,23 +183,4 @@ func (p *PreparedMessage) perform(ctx context.Context, intent activity.Intent) (
 		return activity.SignRawPayloadsResult{Signatures: signatures}, nil
 	}
 	return signatures[0], nil
-}
-
-// isMessage reports whether an intent is about messages.
-func isMessage(intent activity.Intent) bool {
-	switch intent.(type) {
-	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
-		return true
-	}
-	return false
-}
-
-// InspectMessage reads a message as strictly as SignMessage does, and describes it.
-// Its error is an *activity.Error.
-func InspectMessage(intent activity.SignMessageIntent, limits Limits) (Inspection, error) {
-	tx, err := chainTable(Chains(limits)).readMessages(time.Now, intent.Encoding, intent.HashFunction, []string{intent.Payload})
-	if err != nil {
-		return Inspection{}, err
-	}
-	return Inspection{Summary: tx.Summary(), Effects: tx.Effects(), Hazards: tx.Hazards(), tx: tx}, nil
 }

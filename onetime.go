@@ -79,12 +79,12 @@ type issuing struct {
 	now    func() time.Time
 }
 
-func (e *Engine) prepareIssue(_ context.Context, by *caller, request *activity.Request) (work, error) {
-	intent := request.Intent.(activity.InitOTPAuthIntent)
+func (e *Engine) prepareIssue(_ context.Context, s *submission) (work, error) {
+	intent := s.intent.(activity.InitOTPAuthIntent)
 	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return nil, err
 	}
-	issue, err := e.config.OTP.Prepare(by.organization.ID, by.organization.Name, otpRequest(&intent))
+	issue, err := e.config.OTP.Prepare(s.caller.organization.ID, s.caller.organization.Name, otpRequest(&intent))
 	if err != nil {
 		return nil, refuseOTP(err)
 	}
@@ -120,15 +120,15 @@ type verifying struct {
 	engine       *Engine
 }
 
-func (e *Engine) prepareVerification(_ context.Context, by *caller, request *activity.Request) (work, error) {
-	intent := request.Intent.(activity.VerifyOTPIntent)
+func (e *Engine) prepareVerification(_ context.Context, s *submission) (work, error) {
+	intent := s.intent.(activity.VerifyOTPIntent)
 	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return nil, err
 	}
 	if err := e.checkToken(&intent); err != nil {
 		return nil, err
 	}
-	verification, err := e.config.OTP.PrepareVerification(by.organization.ID, intent.OTPID, intent.OTPCode, request.Fingerprint)
+	verification, err := e.config.OTP.PrepareVerification(s.caller.organization.ID, intent.OTPID, intent.OTPCode, s.request.Fingerprint)
 	if err != nil {
 		return nil, refuseOTP(err)
 	}

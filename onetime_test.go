@@ -221,3 +221,20 @@ func TestOTPForEmbedders(t *testing.T) {
 	_, err = without.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{})
 	refusal(t, err, activity.ReasonRequestInvalid, "no service")
 }
+
+// TestOTPNeedsApprovals checks that a one-time password for which a policy demands
+// approvals is refused, since only a transaction can wait for them: by CheckRequest too.
+func TestOTPNeedsApprovals(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(config *countersign.Config) {
+		config.Policy = &approvers{groups: []countersign.Approval{{Rule: "payouts", Count: 2}}}
+	})
+	sent := f.APIKey.Sign(initBody(f, toUser))
+	const refusedBy = "rule payouts needs 1 more approvals, for which only a submitted transaction can wait"
+	refusal(t, f.Engine.CheckRequest(t.Context(), sent), activity.ReasonNotAuthorized, refusedBy)
+	_, err := f.Engine.Submit(t.Context(), sent)
+	refusal(t, err, activity.ReasonNotAuthorized, refusedBy)
+	if outbox.Sent() != 0 {
+		t.Errorf("%d messages were sent", outbox.Sent())
+	}
+}

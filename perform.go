@@ -2,117 +2,94 @@ package countersign
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
+	"sync"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// completeTimeout is how long a result that is there may take to be recorded,
-// whether or not a caller still waits for it.
+// completeTimeout bounds how long recording a result may take, whether or not the
+// caller still waits for it.
 const completeTimeout = 10 * time.Second
 
-// perform is steps 7 and 8: it does the work under the lease, and records it
-// before it returns it.
-func (e *Engine) perform(ctx context.Context, by *caller, request *activity.Request, task work, charges *store.Charges, lease store.Lease, seen *Observation) (*activity.Record, error) {
-	done, lease, err := e.performHeld(ctx, task, lease, seen)
+// recordOverhead is about how many bytes a record has in addition to the body and the
+// signed transaction.
+const recordOverhead = 2 << 10
+
+func (e *Engine) claim(request *activity.Request) store.Claim {
+	return store.Claim{
+		OrganizationID: request.OrganizationID,
+		Fingerprint:    request.Fingerprint,
+		LeaseTTL:       e.config.LeaseTTL,
+		LiveUntil:      e.liveUntil(request.Time()),
+		Size:           2*len(request.Body) + recordOverhead,
+	}
+}
+
+// liveUntil returns the last instant at which a lease on the request may be taken.
+// Adding the skew to the age leaves time for a slow policy to a request that was live
+// when it arrived. The result depends only on the body and the configuration, so that a
+// store that forgets activities can tell which ones it may have forgotten.
+func (e *Engine) liveUntil(sent time.Time) time.Time {
+	if e.config.AnyRequestTime {
+		return time.Time{}
+	}
+	return sent.Add(e.config.MaxRequestAge + e.config.MaxRequestSkew)
+}
+
+// perform is steps 7 and 8: it carries out the task under the lease, and records the
+// activity before it returns the record. s.result is set if and only if the task was
+// performed.
+func (e *Engine) perform(ctx context.Context, s *submission) (*activity.Record, error) {
+	done, err := e.performHeld(ctx, s)
 	if err != nil {
-		e.release(ctx, lease, charges.Refund(e.config.Now(), done.release))
+		e.release(ctx, s.lease, s.charges.Refund(e.config.Now(), done.release))
 		return nil, err
 	}
-	// From here on there is a signature: the charge stays, whatever becomes of it.
-	record, err := e.completed(by, request, task, done.result)
+	// There is a signature now: the charge stays, whatever happens to it.
+	s.result = done.result
+	record, err := e.completed(s)
 	if err == nil {
-		err = e.complete(ctx, lease, record, charges.Confirm(e.config.Now(), done.complete))
+		err = e.complete(ctx, s.lease, record, s.charges.Confirm(e.config.Now(), done.complete))
 	}
 	if err != nil {
-		e.release(ctx, lease, done.release)
+		e.release(ctx, s.lease, done.release)
 		return nil, err
 	}
 	return record, nil
 }
 
-// newRecord makes the record of a request, with the submitter's vote and what the
-// policy decided; its status is for the caller to set.
-func (e *Engine) newRecord(by *caller, request *activity.Request) (*activity.Record, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, activity.NewError(activity.ReasonInternal, "", err, "no randomness for the activity's id")
+// performHeld performs the task while renewing the lease. If the task panics, because
+// of a bug here or in a key's backend, the lease is released before the panic
+// propagates, so that a retry of the same body does not block on it.
+func (e *Engine) performHeld(ctx context.Context, s *submission) (done outcome, err error) {
+	held := e.hold(ctx, s.lease)
+	finished := false
+	defer func() {
+		if !finished {
+			e.release(ctx, held.stop(), nil)
+		}
+	}()
+	started := time.Now()
+	done, err = s.task.perform(held.ctx)
+	finished = true
+	s.Performed = time.Since(started)
+	s.lease = held.stop()
+	if errors.Is(context.Cause(held.ctx), store.ErrLeaseLost) {
+		err = refuseStore(store.ErrLeaseLost)
 	}
-	now := e.config.Now()
-	vote, err := by.vote(activity.SelectionApproved, "", request.Time(), now)
-	return &activity.Record{
-		ID: id.String(), Request: request, Votes: []activity.Vote{vote},
-		Decision: recordedDecision(&by.decision), CreatedAt: now, UpdatedAt: now,
-	}, err
+	return done, err
 }
 
-// completed makes the record of a request that was carried out.
-func (e *Engine) completed(by *caller, request *activity.Request, task work, result activity.Result) (*activity.Record, error) {
-	record, err := e.newRecord(by, request)
-	if err != nil {
-		return nil, err
-	}
-	record.Status, record.Result = activity.StatusCompleted, result
-	return record, e.prove(record, task)
-}
-
-// recordedDecision is a decision as a record keeps it.
-func recordedDecision(decision *Decision) activity.Decision {
-	kept := activity.Decision{Rules: decision.Rules, ReadWith: decision.ReadWith}
-	if decision.Readings != [32]byte{} {
-		kept.Readings = hexDigest(decision.Readings)
-	}
-	if decision.Digest != [32]byte{} {
-		kept.PolicyDigest = hexDigest(decision.Digest)
-	}
-	for _, charge := range decision.Charges {
-		kept.Charges = append(kept.Charges, activity.Charge{
-			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount, Max: charge.Max, Window: charge.Window,
-		})
-	}
-	return kept
-}
-
-// prove adds the engine's own proof of what it did, if it was asked for.
-func (e *Engine) prove(record *activity.Record, task work) error {
-	if !record.Request.GenerateAppProofs {
-		return nil
-	}
-	payload := activity.AppProofPayload{
-		TimestampMs:    record.UpdatedAt.UnixMilli(),
-		OrganizationID: record.Request.OrganizationID,
-		ActivityID:     record.ID,
-		ActivityType:   record.Request.Type,
-		Fingerprint:    record.Request.Fingerprint.String(),
-		Outcome:        record.Status,
-		ResultDigest:   hexDigest(sha256.Sum256(activity.AppendResult(nil, record.Result))),
-		PolicyDigest:   record.Decision.PolicyDigest,
-	}
-	if summary := task.summary(); summary != nil {
-		payload.SummaryDigest = hexDigest(summary.Digest())
-	}
-	proof, err := activity.NewAppProof(e.config.ProofSigner, payload)
-	if err != nil {
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
-	}
-	record.AppProofs = []activity.AppProof{proof}
-	return nil
-}
-
-func hexDigest(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
-
-// complete records the activity. Only if it returns nil may anything leave.
+// complete records the activity. Nothing may be answered unless it returns nil.
 func (e *Engine) complete(ctx context.Context, lease store.Lease, record *activity.Record, change store.Change) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
-	completed, err := e.logged(e.stored(record))
+	stored, err := e.stored(record)
 	if err == nil {
-		err = e.config.Store.Complete(ctx, lease, completed, change)
+		err = e.config.Store.Complete(ctx, lease, stored, change)
 	}
 	if err != nil {
 		return refuseStore(err)
@@ -120,28 +97,67 @@ func (e *Engine) complete(ctx context.Context, lease store.Lease, record *activi
 	return nil
 }
 
-// stored is a record for the store.
-func (e *Engine) stored(record *activity.Record) store.Activity {
-	return store.Activity{
-		ID:             record.ID,
-		OrganizationID: record.Request.OrganizationID,
-		Fingerprint:    record.Request.Fingerprint,
-		SubmittedBy:    record.Submitter().Credential,
-		User:           record.Submitter().UserID,
-		Type:           string(record.Request.Type),
-		Status:         string(record.Status),
-		Waiting:        record.Status.Waits(),
-		Data:           record.Encode(),
-		KeepUntil:      e.keepUntil(record.Request, e.lastChange(record)),
+// release ends a lease without a result, so that the same body can be tried again.
+// Errors are only logged: the lease expires on its own.
+func (e *Engine) release(ctx context.Context, lease store.Lease, change store.Change) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
+	defer cancel()
+	if err := e.config.Store.Release(ctx, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
+		e.config.Logger.WarnContext(ctx, "release of a lease", "cause", err)
 	}
 }
 
-// replace replaces a record that waits, at a revision.
-func (e *Engine) replace(ctx context.Context, record *activity.Record, revision uint64) error {
-	after, err := e.logged(e.stored(record))
-	if err != nil {
-		return err
+// heldLease is a lease that is renewed until it is stopped.
+type heldLease struct {
+	ctx    context.Context // cancelled when the lease is lost
+	cancel context.CancelCauseFunc
+	store  store.Store
+	ttl    time.Duration
+	now    func() time.Time
+
+	mu      sync.Mutex
+	lease   store.Lease
+	timer   *time.Timer
+	stopped bool
+}
+
+// hold renews a lease until stop is called.
+func (e *Engine) hold(ctx context.Context, lease store.Lease) *heldLease {
+	held := &heldLease{store: e.config.Store, ttl: e.config.LeaseTTL, now: e.config.Now, lease: lease}
+	held.ctx, held.cancel = context.WithCancelCause(ctx)
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	held.timer = time.AfterFunc(held.ttl/3, held.renew)
+	return held
+}
+
+// renew runs three times within the lifetime of a lease, so that a single failure of
+// the store does not lose it. Losing the lease cancels the work.
+func (h *heldLease) renew() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped {
+		return
 	}
-	after.Revision = revision
-	return e.config.Store.Replace(ctx, after, e.config.Now(), nil)
+	ctx, cancel := context.WithTimeout(h.ctx, h.ttl/3)
+	defer cancel()
+	renewed, err := h.store.Renew(ctx, h.lease, h.ttl, h.now())
+	switch {
+	case errors.Is(err, store.ErrLeaseLost):
+		h.cancel(err)
+		return
+	case err == nil:
+		h.lease = renewed
+	}
+	h.timer.Reset(h.ttl / 3)
+}
+
+// stop ends the renewal and returns the lease as it was last renewed.
+func (h *heldLease) stop() store.Lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopped = true
+	h.timer.Stop()
+	h.cancel(nil)
+	return h.lease
 }

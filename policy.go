@@ -191,11 +191,3 @@ type PolicyFunc func(ctx context.Context, asked Authorization) error
 
 // Authorize implements Policy.
 func (f PolicyFunc) Authorize(ctx context.Context, asked Authorization) error { return f(ctx, asked) }
-
-// redacted returns an intent without the secrets in it.
-func redacted(intent activity.Intent) activity.Intent {
-	if secret, ok := intent.(activity.Redacter); ok {
-		return secret.Redacted()
-	}
-	return intent
-}

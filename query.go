@@ -3,71 +3,75 @@ package countersign
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// GetActivity answers a get_activity query for the submitter of the activity,
-// and for credentials that may submit its type; for all others there is no such
-// activity. Only the submitter is shown a verification token, or the stamp of a
-// request that is still live.
+// GetActivity answers a get_activity query. The activity exists only for its submitter,
+// for credentials that may submit its type, and for its voters. Only the submitter is
+// shown a verification token, or the stamp of a request that is still live.
 //
 // A query without a timestampMs can be replayed for as long as its credential is
 // valid; one with it, for as long as a request is live.
 func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Record, error) {
-	started := time.Now()
-	seen := Observation{Operation: "get_activity"}
-	record, organizationID, err := e.getActivity(ctx, sent)
-	if err == nil {
-		err = e.proveLogged(ctx, record)
+	return answerQuery(ctx, e, "get_activity", func(s *submission) (*activity.Record, error) {
+		query, err := activity.DecodeGetActivity(sent.Body)
+		if err == nil {
+			err = e.admitQuery(ctx, s, query.Query, sent)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return e.getActivity(ctx, s.caller, query)
+	})
+}
+
+func (e *Engine) getActivity(ctx context.Context, reader *caller, query activity.GetActivityQuery) (*activity.Record, error) {
+	found, err := e.config.Store.Get(ctx, query.OrganizationID, query.ActivityID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, noActivity(query, err)
 	}
-	e.observed(ctx, &seen, organizationID, started, err)
+	if err != nil {
+		return nil, refuseStore(err)
+	}
+	record, err := decodeRecorded(ctx, &found)
 	if err != nil {
 		return nil, err
 	}
-	return record, nil
+	if !reader.mayRead(record) {
+		return nil, noActivity(query, errors.New("the credential may not submit this type"))
+	}
+	if record, err = e.shownTo(ctx, reader, record); err != nil {
+		return nil, err
+	}
+	return record, e.proveLogged(ctx, record)
 }
 
-func (e *Engine) getActivity(ctx context.Context, sent SignedBody) (record *activity.Record, organizationID string, err error) {
-	if err := e.ready(); err != nil {
-		return nil, "", err
+// answerQuery answers a query and reports it to the observer and the log.
+func answerQuery[A any](ctx context.Context, e *Engine, operation string, answer func(s *submission) (A, error)) (A, error) {
+	s := newSubmission(operation)
+	var answered A
+	err := e.ready()
+	if err == nil {
+		answered, err = answer(s)
 	}
-	query, err := activity.DecodeGetActivity(sent.Body)
+	e.observed(ctx, s, err)
 	if err != nil {
-		return nil, "", err
+		var none A
+		return none, err
 	}
-	by, err := e.authenticateQuery(ctx, query.Query, sent)
-	if err != nil {
-		return nil, query.OrganizationID, err
-	}
-	found, err := e.config.Store.Get(ctx, query.OrganizationID, query.ActivityID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, query.OrganizationID, noActivity(query, err)
-	}
-	if err != nil {
-		return nil, query.OrganizationID, refuseStore(err)
-	}
-	if record, err = decodeRecorded(ctx, &found); err != nil {
-		return nil, query.OrganizationID, err
-	}
-	if !by.mayRead(record) {
-		return nil, query.OrganizationID, noActivity(query, errors.New("the credential may not submit this type"))
-	}
-	record, err = e.shownTo(ctx, by, record)
-	return record, query.OrganizationID, err
+	return answered, nil
 }
 
-// authenticateQuery is authenticate, and refuses a query that has a time and is not
-// live.
-func (e *Engine) authenticateQuery(ctx context.Context, query activity.Query, sent SignedBody) (*caller, error) {
-	by, err := e.authenticate(ctx, query.OrganizationID, sent.Stamps, sent.Body)
-	if err == nil && !query.Time.IsZero() {
-		err = e.checkTime(query.Time)
+// admitQuery authenticates a query. One that has a time must be live.
+func (e *Engine) admitQuery(ctx context.Context, s *submission, query activity.Query, sent SignedBody) (err error) {
+	s.organizationID = query.OrganizationID
+	if s.caller, err = e.authenticate(ctx, query.OrganizationID, sent); err != nil || query.Time.IsZero() {
+		return err
 	}
-	return by, err
+	return e.checkTime(query.Time)
 }
 
 func noActivity(query activity.GetActivityQuery, cause error) error {
@@ -77,34 +81,24 @@ func noActivity(query activity.GetActivityQuery, cause error) error {
 
 // WhoAmI answers a whoami query.
 func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, error) {
-	started := time.Now()
-	seen := Observation{Operation: "whoami"}
-	answer, organizationID, err := e.whoAmI(ctx, sent)
-	e.observed(ctx, &seen, organizationID, started, err)
-	return answer, err
+	return answerQuery(ctx, e, "whoami", func(s *submission) (activity.WhoAmI, error) {
+		query, err := activity.DecodeWhoAmI(sent.Body)
+		if err == nil {
+			err = e.admitQuery(ctx, s, query.Query, sent)
+		}
+		if err != nil {
+			return activity.WhoAmI{}, err
+		}
+		return activity.WhoAmI{
+			OrganizationID:   s.caller.organization.ID,
+			OrganizationName: s.caller.organization.Name,
+			UserID:           s.caller.member.User.ID,
+			Username:         s.caller.member.User.Name,
+		}, nil
+	})
 }
 
-func (e *Engine) whoAmI(ctx context.Context, sent SignedBody) (answer activity.WhoAmI, organizationID string, err error) {
-	if err := e.ready(); err != nil {
-		return answer, "", err
-	}
-	query, err := activity.DecodeWhoAmI(sent.Body)
-	if err != nil {
-		return answer, "", err
-	}
-	by, err := e.authenticateQuery(ctx, query.Query, sent)
-	if err != nil {
-		return answer, query.OrganizationID, err
-	}
-	return activity.WhoAmI{
-		OrganizationID:   by.organization.ID,
-		OrganizationName: by.organization.Name,
-		UserID:           by.member.User.ID,
-		Username:         by.member.User.Name,
-	}, query.OrganizationID, nil
-}
-
-// Ready returns nil if the engine could take a request now.
+// Ready returns nil if the engine can take a request now.
 func (e *Engine) Ready(ctx context.Context) error {
 	if err := e.ready(); err != nil {
 		return err

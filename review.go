@@ -56,15 +56,14 @@ func (e *Engine) shownTo(ctx context.Context, by *caller, record *activity.Recor
 // viewer says what the caller can do about an activity that waits, and shows it
 // to its submitter and to users who could vote.
 func (e *Engine) viewer(ctx context.Context, by *caller, record *activity.Record) (viewer activity.Viewer, err error) {
-	j, err := e.judge(ctx, record, e.spent(record.Request.Fingerprint))
+	j, err := e.judge(ctx, by.organization, record, e.spent(record.Request.Fingerprint))
 	if err != nil {
 		return viewer, err
 	}
-	submitter := submitterID(record)
-	groups, missing := j.missing(submitter)
-	admitted := admits(j.groups, by.member, submitter, j.now)
-	viewer.CanApprove = by.may(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(by.member.User.ID, submitter))
-	viewer.CanReject = by.may(activity.TypeRejectActivity) && mayReject(j.groups, by.member, submitter, j.now)
+	groups, missing := j.missing()
+	admitted := j.admits(by.member)
+	viewer.CanApprove = by.may(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(by.member.User.ID))
+	viewer.CanReject = by.may(activity.TypeRejectActivity) && j.mayReject(by.member)
 	if !by.submitted(record) && !by.votesOn(record) && !admitted {
 		return viewer, nil
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// work is one request that is ready to be carried out: whatever can be refused
-// without doing anything has been.
+// work is what a request asks for, ready to be carried out: everything that can be
+// refused without side effects has been.
 type work interface {
 	summary() *chains.Summary // nil if there is none
 	hazards() []chains.Hazard
@@ -18,25 +18,25 @@ type work interface {
 	// effects returns what the work does, and the keys that sign for it.
 	effects(ctx context.Context) ([]chains.Effect, []SigningKey, error)
 
-	// begin returns what happens to one-time passwords as the lease is taken;
-	// nil if nothing.
+	// begin returns the change to one-time passwords that is made as the lease is
+	// taken, or nil.
 	begin(now time.Time) store.Change
 
-	// perform does it.
+	// perform does the work.
 	perform(ctx context.Context) (outcome, error)
 }
 
-// outcome is what came of some work.
+// outcome is the result of some work.
 type outcome struct {
 	result   activity.Result
-	complete store.Change // happens as the activity is recorded
-	release  store.Change // happens if it is not
+	complete store.Change // made as the activity is recorded
+	release  store.Change // made if it is not
 }
 
-// preparers is the table of how the work of each activity type is prepared; those
-// of votes, which are no activities of their own, are in vote.go. What the type
-// looks like on the wire is a row of a table in package activity.
-var preparers = map[activity.Type]func(*Engine, context.Context, *caller, *activity.Request) (work, error){
+// preparers says how the work of each activity type is prepared. Votes, which are not
+// activities of their own, are in vote.go. The wire form of a type is a row of the
+// table in package activity.
+var preparers = map[activity.Type]func(*Engine, context.Context, *submission) (work, error){
 	activity.TypeSignTransaction: (*Engine).prepareSigning,
 	activity.TypeSignRawPayload:  (*Engine).prepareMessageWork,
 	activity.TypeSignRawPayloads: (*Engine).prepareMessageWork,
@@ -44,21 +44,22 @@ var preparers = map[activity.Type]func(*Engine, context.Context, *caller, *activ
 	activity.TypeVerifyOTP:       (*Engine).prepareVerification,
 }
 
-// prepareWork is step 4.
-func (e *Engine) prepareWork(ctx context.Context, by *caller, request *activity.Request) (work, error) {
-	if request.GenerateAppProofs && e.config.ProofSigner == nil {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, "generateAppProofs", nil,
+// prepareWork is step 4: it sets the task of a submission.
+func (e *Engine) prepareWork(ctx context.Context, s *submission) (err error) {
+	if s.request.GenerateAppProofs && e.config.ProofSigner == nil {
+		return activity.NewError(activity.ReasonRequestInvalid, "generateAppProofs", nil,
 			"app proofs are not available: this engine has no proof key")
 	}
-	prepare, served := preparers[request.Type]
+	prepare, served := preparers[s.request.Type]
 	if !served {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s is not served", request.Type)
+		return activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s is not served", s.request.Type)
 	}
-	return prepare(e, ctx, by, request)
+	s.task, err = prepare(e, ctx, s)
+	return err
 }
 
-func (e *Engine) prepareSigning(ctx context.Context, by *caller, request *activity.Request) (work, error) {
-	prepared, err := e.prepare(ctx, by.organization.ID, request.Intent.(activity.SignTransactionIntent))
+func (e *Engine) prepareSigning(ctx context.Context, s *submission) (work, error) {
+	prepared, err := e.prepare(ctx, s.caller.organization.ID, s.intent.(activity.SignTransactionIntent))
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +76,8 @@ type signing struct {
 
 func (s *signing) summary() *chains.Summary {
 	if s.cached == nil {
-		made := s.prepared.Summary()
-		s.cached = &made
+		summary := s.prepared.Summary()
+		s.cached = &summary
 	}
 	return s.cached
 }

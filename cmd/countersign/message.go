@@ -157,7 +157,7 @@ func inspectMessage(cmd *cobra.Command, kind, transaction string, flags *bitcoin
 	if err != nil {
 		return err
 	}
-	inspection, err := countersign.InspectMessage(intent, limits)
+	inspection, err := countersign.InspectIntent(intent, limits)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func viewOfRequest(ctx context.Context, engine *countersign.Engine, request *act
 		prepared, err = engine.PrepareTransaction(ctx, request.OrganizationID, intent)
 	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
 		var message *countersign.PreparedMessage
-		if message, err = engine.PrepareMessages(ctx, request.OrganizationID, intent); err == nil {
+		if message, err = engine.PrepareMessage(ctx, request.OrganizationID, intent); err == nil {
 			prepared, shown.message = message.PreparedTransaction, true
 		}
 	default:

@@ -60,7 +60,7 @@ func bodyOf(waiting *api.Activity) (*activity.Request, error) {
 
 // viewOfBody is what is shown of a request without a key.
 func viewOfBody(request *activity.Request, limits countersign.Limits, known chains.Names) (countersign.Inspection, view, error) {
-	seen, err := countersign.InspectRequest(request, limits)
+	seen, err := countersign.InspectIntent(request.Intent, limits)
 	if err != nil {
 		return seen, view{}, err
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// AskedAbout returns what a [Decider] is asked about a recorded activity: its bytes
-// are read again, users, keys and descriptors are those of today, and the time is
-// that of the record. A submitter whom the directory does not know any more is the
-// user of the record, without tags. Nothing is done or charged, and Spent is nil. It is
-// for asking a policy about the past. The error, an *activity.Error, says what
-// cannot be read, found or prepared any more.
+// AskedAbout returns what a [Decider] is asked about a recorded activity, to ask a
+// policy about the past. The recorded bytes are read again; users, keys and descriptors
+// are the current ones, and the time is that of the record. A submitter who is no longer
+// in the directory is the user of the record, without tags. Nothing is done or charged,
+// and Spent is nil. The error, an *activity.Error, says what can no longer be read,
+// found or prepared.
 func (e *Engine) AskedAbout(ctx context.Context, record *activity.Record) (Authorization, error) {
 	if err := e.ready(); err != nil {
 		return Authorization{}, err
@@ -21,29 +21,25 @@ func (e *Engine) AskedAbout(ctx context.Context, record *activity.Record) (Autho
 	if err != nil {
 		return Authorization{}, err
 	}
-	by, err := e.recordedCaller(ctx, record)
+	request.GenerateAppProofs = false // needs no proof key: nothing is proven
+	s := &submission{request: request, intent: request.Intent}
+	if s.caller, err = e.recordedCaller(ctx, record); err != nil {
+		return Authorization{}, err
+	}
+	if err := e.prepareWork(ctx, s); err != nil {
+		return Authorization{}, err
+	}
+	authorization, err := e.authorization(ctx, s)
 	if err != nil {
 		return Authorization{}, err
 	}
-	prepare, served := preparers[request.Type]
-	if !served {
-		return Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s is not served", request.Type)
-	}
-	task, err := prepare(e, ctx, by, request)
-	if err != nil {
-		return Authorization{}, err
-	}
-	asked, err := e.asked(ctx, by, request.Intent, task)
-	if err != nil {
-		return Authorization{}, err
-	}
-	asked.Hazards, asked.Now = e.notAllowed(by.organization, asked.Hazards), DecidedAt(record)
-	asked.Votes, err = e.recordedVotes(ctx, record, by.member)
-	return asked, err
+	authorization.Hazards, authorization.Now = e.notAllowed(s.caller.organization, authorization.Hazards), DecidedAt(record)
+	authorization.Votes, err = e.recordedVotes(ctx, record, s.caller.member)
+	return authorization, err
 }
 
-// DecidedAt returns when a recorded activity was decided for the last time, and
-// charged: with the last vote of one that waited, else when it was submitted.
+// DecidedAt returns when a recorded activity was last decided, and charged: with the
+// last vote of one that waited, otherwise when it was submitted.
 func DecidedAt(record *activity.Record) time.Time {
 	if len(record.Votes) > 1 {
 		return record.UpdatedAt
@@ -51,7 +47,7 @@ func DecidedAt(record *activity.Record) time.Time {
 	return record.CreatedAt
 }
 
-// recordedCaller is the submitter of a record.
+// recordedCaller returns the submitter of a record.
 func (e *Engine) recordedCaller(ctx context.Context, record *activity.Record) (*caller, error) {
 	organization, err := e.organizationOf(ctx, record.Request.OrganizationID)
 	if err != nil {
@@ -64,7 +60,8 @@ func (e *Engine) recordedCaller(ctx context.Context, record *activity.Record) (*
 	return &caller{organization: organization, member: member}, err
 }
 
-// recordedMember is the member that made a vote, or what the record says of the user.
+// recordedMember returns the member that cast a vote, or what the record says of the
+// user.
 func (e *Engine) recordedMember(ctx context.Context, record *activity.Record, vote *activity.Vote) (*Member, error) {
 	if submitter := e.config.Submitter; vote.Scheme == activity.SchemeLocal && submitter != nil && submitter.ID == vote.UserID {
 		return &Member{User: *submitter}, nil
@@ -76,7 +73,7 @@ func (e *Engine) recordedMember(ctx context.Context, record *activity.Record, vo
 	return member, err
 }
 
-// recordedVotes are the approvals of a record, the submitter's first.
+// recordedVotes returns the approvals of a record, the submitter's first.
 func (e *Engine) recordedVotes(ctx context.Context, record *activity.Record, submitter *Member) ([]Vote, error) {
 	var votes []Vote
 	for i := range record.Votes {

@@ -1,0 +1,81 @@
+package countersign_test
+
+import (
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/memory"
+)
+
+// TestProofOfUnsigned checks the app proof of activities that waited and ended without
+// a signature: it has their outcome, and the summary that their voters were shown.
+func TestProofOfUnsigned(t *testing.T) {
+	for name, test := range map[string]struct {
+		status activity.Status
+		end    func(b *ballot, waiting *activity.Record) error
+	}{
+		"rejected by a vote": {activity.StatusRejected, func(b *ballot, waiting *activity.Record) error {
+			_, err := b.vote(b.ann, activity.TypeRejectActivity, waiting)
+			return err
+		}},
+		"too old, by a vote": {activity.StatusRejected, func(b *ballot, waiting *activity.Record) error {
+			b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
+			_, err := b.vote(b.ann, activity.TypeApproveActivity, waiting)
+			return err
+		}},
+		"too old, by a sweep": {activity.StatusRejected, func(b *ballot, _ *activity.Record) error {
+			b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
+			return b.Engine.ResumeWaiting(b.t.Context())
+		}},
+		"failed": {activity.StatusFailed, func(b *ballot, waiting *activity.Record) error {
+			secret, err := hex.DecodeString(enginetest.Secret)
+			if err != nil {
+				return err
+			}
+			other := memory.New()
+			if _, err := other.Add(b.t.Context(), enginetest.Organization, keystore.NewKey{ID: "key-9", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+				return err
+			}
+			b.approve(b.ann, waiting)
+			b.Config.Keystore = other // the reading names another key now
+			b.Engine = b.Second(b.t)
+			b.approve(b.ben, waiting)
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBallot(t, withSharedMemory)
+			waiting, err := b.Submit(t, enginetest.Request{Proofs: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := test.end(b, waiting); err != nil {
+				t.Fatal(err)
+			}
+			stored, err := b.Config.Store.Find(t.Context(), enginetest.Organization, waiting.Request.Fingerprint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended, err := activity.DecodeRecord(stored.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ended.Status != test.status || len(ended.AppProofs) != 1 {
+				t.Fatalf("%s with %d proofs", ended.Status, len(ended.AppProofs))
+			}
+			proven, err := activity.VerifyAppProof(ended.AppProofs[0], &b.ProofKey.PublicKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := waiting.Reading.SummaryDigest()
+			if proven.Outcome != test.status || proven.ActivityID != waiting.ID || proven.SummaryDigest != hex.EncodeToString(shown[:]) {
+				t.Errorf("the proof is %+v", proven)
+			}
+		})
+	}
+}
