@@ -11,7 +11,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 )
 
-// TestDecodeKey holds the decoder against those of btcd and solana-go.
+// TestDecodeKey compares both directions with solana-go.
 func TestDecodeKey(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {
@@ -29,8 +29,7 @@ func TestDecodeKey(t *testing.T) {
 	}
 }
 
-// TestDecodeKeyIsCanonical: a text is taken only if it is the one that the value
-// is written as.
+// TestDecodeKeyIsCanonical checks that only a value's one base58 form is accepted.
 func TestDecodeKeyIsCanonical(t *testing.T) {
 	text := encode58(bytes.Repeat([]byte{0xff}, keySize))
 	for i := range len(text) {
@@ -45,13 +44,13 @@ func TestDecodeKeyIsCanonical(t *testing.T) {
 	}
 	for _, bad := range []string{"", "1", strings.Repeat("1", 31), strings.Repeat("1", 33), strings.Repeat("z", 44), text + "1", "1" + text} {
 		if _, ok := decodeKey(bad); ok {
-			t.Errorf("%q was taken", bad)
+			t.Errorf("%q was accepted", bad)
 		}
 	}
 }
 
-// TestSmallOrderPoints: with each of them as public key, some of a few trivial
-// signatures pass the lenient verification, and none the strict one.
+// TestSmallOrderPoints checks that with each point as the public key, some trivial
+// signatures pass the lenient verification and none passes the strict one.
 func TestSmallOrderPoints(t *testing.T) {
 	for _, key := range smallOrderPoints {
 		passed := 0
@@ -62,7 +61,7 @@ func TestSmallOrderPoints(t *testing.T) {
 					passed++
 				}
 				if verifyStrict(key[:], []byte{byte(message)}, signature) {
-					t.Errorf("%x: the strict verification took %x", key, signature)
+					t.Errorf("%x: the strict verification accepted %x", key, signature)
 				}
 			}
 		}

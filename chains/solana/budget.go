@@ -1,9 +1,12 @@
 package solana
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
-// The instructions of the Compute Budget program that legacy and v0 transactions
-// may have, each once.
+// The instructions of the Compute Budget program that a legacy or v0 transaction may
+// have, each at most once.
 const (
 	requestHeapFrame    = 1
 	setComputeUnitLimit = 2
@@ -11,7 +14,7 @@ const (
 	setLoadedDataLimit  = 4
 )
 
-// computeProgram sets what a legacy or v0 transaction may use and pays. The
+// computeProgram sets the limits and the price of a legacy or v0 transaction. The
 // number of an instruction is a u8.
 var computeProgram = &program{name: "Compute Budget", tagSize: 1, layouts: layouts(map[uint32]*layout{
 	0:                   {name: "RequestUnitsDeprecated", inert: true, arguments: []argument{u32("compute units"), u32("additional fee in lamports")}},
@@ -21,9 +24,9 @@ var computeProgram = &program{name: "Compute Budget", tagSize: 1, layouts: layou
 	setLoadedDataLimit:  {name: "SetLoadedAccountsDataSizeLimit", inert: true, arguments: []argument{u32("loaded data bytes")}},
 })}
 
-// checkBudget refuses what every node refuses before it executes anything: an
-// instruction of the Compute Budget program that is not one, that comes a second
-// time, or whose value is out of range. In v1 these instructions do nothing.
+// checkBudget refuses what every node refuses before executing anything: an
+// instruction of the Compute Budget program that does not exist, is repeated, or has
+// a value out of range. In v1 these instructions do nothing.
 func (t *Transaction) checkBudget() error {
 	if t.version == Version1 {
 		return nil
@@ -35,7 +38,7 @@ func (t *Transaction) checkBudget() error {
 		}
 		number, problem := checkBudgetData(t.data(in))
 		if problem == "" && seen[number] {
-			problem = fmt.Sprintf("is number %d of the Compute Budget program a second time", number)
+			problem = fmt.Sprintf("repeats instruction %d of the Compute Budget program", number)
 		}
 		if problem != "" {
 			return within(malformed("data", in.dataAt, "%s: every node refuses it", problem), "instructions", i)
@@ -52,12 +55,12 @@ func checkBudgetData(data []byte) (number byte, problem string) {
 	number = data[0]
 	sizes := [...]int{requestHeapFrame: 4, setComputeUnitLimit: 4, setComputeUnitPrice: 8, setLoadedDataLimit: 4}
 	if number == 0 || int(number) >= len(sizes) {
-		return 0, fmt.Sprintf("is number %d of the Compute Budget program, which it does not have", number)
+		return 0, fmt.Sprintf("is instruction %d of the Compute Budget program, which does not exist", number)
 	}
 	if len(data) <= sizes[number] {
-		return 0, fmt.Sprintf("has %d bytes, and number %d of the Compute Budget program needs %d", len(data), number, 1+sizes[number])
+		return 0, fmt.Sprintf("has %d bytes, and instruction %d of the Compute Budget program needs %d", len(data), number, 1+sizes[number])
 	}
-	value := uint32(data[1]) | uint32(data[2])<<8 | uint32(data[3])<<16 | uint32(data[4])<<24
+	value := binary.LittleEndian.Uint32(data[1:])
 	switch {
 	case number == requestHeapFrame && !validHeapSize(value):
 		return 0, fmt.Sprintf("asks for a heap of %d bytes: it must be a multiple of %d from %d to %d", value, heapSizeUnit, minHeapSize, maxHeapSize)

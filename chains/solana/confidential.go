@@ -2,10 +2,10 @@ package solana
 
 import "github.com/countersign-dev/countersign/chains"
 
-// What the instructions of confidential balances share. Amounts are encrypted,
-// and proofs are in other instructions or accounts: the effect says that the
-// amount is not known. The authority's place depends on where the proofs are, so
-// any signer counts as one.
+// Sizes, in bytes, and names of the instructions of confidential balances. Amounts are
+// encrypted and proofs are in other instructions or accounts, so the amount of an effect
+// is unknown. The place of the authority depends on where the proofs are, so any signer
+// counts as the authority.
 const (
 	cipherSize  = 64 // an ElGamal ciphertext
 	decryptable = 36 // a balance encrypted with AES for the owner
@@ -13,22 +13,21 @@ const (
 	proofOffset = "proof instruction offset"
 )
 
-// hiddenTransfer moves an encrypted amount. The mint's transfer hook may be
-// called, with accounts that cannot be told from those of the proofs.
+// hiddenTransfer moves an encrypted amount. The mint's transfer hook may be called, with
+// accounts that cannot be distinguished from those of the proofs.
 var hiddenTransfer = []template{
 	{kind: chains.KindTransfer, from: "from", to: "to", asset: "mint", amount: unstated},
 	{kind: chains.KindCall, with: hook.with, when: func(r *reader) bool { return len(r.roles) > confidentialAccounts }},
 }
 
-// confidentialAccounts is the most accounts that a confidential transfer has
-// without a transfer hook: two token accounts, the mint, the instructions sysvar
-// or five proofs, the authority.
+// confidentialAccounts is the most accounts that a confidential transfer has without a
+// transfer hook: two token accounts, the mint, the instructions sysvar or five proofs,
+// and the authority.
 const confidentialAccounts = 10
 
 var hiddenBurn = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: unstated}}
 
-// withinAccount moves tokens between the open and the encrypted balance of one
-// account.
+// withinAccount moves tokens between the public and the encrypted balance of one account.
 var withinAccount = []template{{kind: chains.KindTransfer, from: "account", to: "account", asset: "mint", amount: "amount"}}
 
 var confidentialBurn = []argument{

@@ -10,13 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
-// span is a field of a transaction and where it begins.
+// span is a field of a transaction and its offset.
 type span struct {
-	field string
-	at    int
+	field  string
+	offset int
 }
 
-// spans collects the fields of a shape in the order in which they stand.
+// spans lists the fields of a shape in order.
 type spans struct {
 	list []span
 	end  int
@@ -29,7 +29,7 @@ func (s *spans) add(field string, size int) {
 	s.end += size
 }
 
-// counted adds a count of one byte and what it counts.
+// counted adds a count of one byte and the items that it counts.
 func (s *spans) counted(field string, count, size int) {
 	s.add(field, 1)
 	s.add(field, count*size)
@@ -38,7 +38,7 @@ func (s *spans) counted(field string, count, size int) {
 // at returns the field that a byte belongs to.
 func (s *spans) at(offset int) (found span) {
 	for _, next := range s.list {
-		if next.at <= offset {
+		if next.offset <= offset {
 			found = next
 		}
 	}
@@ -55,11 +55,11 @@ func (s *spans) header() {
 func spansOf(of shape) *spans {
 	s := &spans{}
 	s.counted("signatures", len(of.slots), 64)
-	s.add("version", 1) // also where a legacy message has none: its first byte tells
+	s.add("version", 1)
 	if s.header(); of.version == solana.Legacy {
-		s.list = append(s.list[:3], s.list[4:]...) // the first byte of the header is what tells
+		s.list = append(s.list[:3], s.list[4:]...) // a legacy message has no version: its first byte is read as one
 		for i := 3; i < len(s.list); i++ {
-			s.list[i].at--
+			s.list[i].offset--
 		}
 		s.end--
 	}
@@ -107,8 +107,8 @@ func spansOfV1(of shape) *spans {
 	return s
 }
 
-// TestCut cuts each kind of transaction off behind each of its bytes: the error
-// names the field that is not whole, and where it begins.
+// TestCut truncates each kind of transaction after each of its bytes: the error names
+// the field that is incomplete, and its offset.
 func TestCut(t *testing.T) {
 	legacy, v0, v1 := simple(solana.Legacy, 2), simple(solana.Version0, 2), simple(solana.Version1, 2)
 	v0.lookups = []table{{account(5), []byte{1, 2}, []byte{3}}, {account(6), nil, []byte{4}}}
@@ -131,17 +131,17 @@ func TestCut(t *testing.T) {
 				_, err := solana.New(solana.Limits{}).Parse(test.raw[:size])
 				got, ok := errors.AsType[*chains.ParseError](err)
 				want := test.of.at(size)
-				told := ok && (strings.Contains(got.Problem, "cut off") || strings.Contains(got.Problem, "a message alone"))
-				if !told || got.Field != want.field || got.Offset != want.at {
-					t.Errorf("%d bytes: %v, want %s at byte %d", size, err, want.field, want.at)
+				cutOff := ok && (strings.Contains(got.Problem, "cut off") || strings.Contains(got.Problem, "a message alone"))
+				if !cutOff || got.Field != want.field || got.Offset != want.offset {
+					t.Errorf("%d bytes: %v, want %s at byte %d", size, err, want.field, want.offset)
 				}
 			}
 		})
 	}
 }
 
-// TestMoreKeysThanIndexes: where a limit lets in what no index of one byte
-// could reach.
+// TestMoreKeysThanIndexes has more keys than an index of one byte can reach, within a
+// raised size limit.
 func TestMoreKeysThanIndexes(t *testing.T) {
 	s := simple(solana.Legacy, 1)
 	s.keys = append(s.keys, accounts(300)...)
@@ -152,7 +152,7 @@ func TestMoreKeysThanIndexes(t *testing.T) {
 	}
 }
 
-// TestNoInstructions: what does nothing but pay is shown as that.
+// TestNoInstructions: a transaction that only pays its fee has a summary.
 func TestNoInstructions(t *testing.T) {
 	s := simple(solana.Version0, 1)
 	s.instructions = nil

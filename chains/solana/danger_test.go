@@ -11,18 +11,18 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// danger is a transaction that an attacker, or today's client, wrote for the key
-// whose secret is 11 in each byte.
+// danger is a transaction that an attacker or a current client wrote for the key whose
+// secret is 0x11 in each byte.
 type danger struct {
 	Name    string   `json:"name"`
 	Hex     string   `json:"hex"`
 	Refused string   `json:"refused"` // part of the parser's error
-	Hazards []string `json:"hazards"` // else the hazards: none if it is to be signed
+	Hazards []string `json:"hazards"` // otherwise the hazards, none for an honest one
 	Why     string   `json:"why"`
 }
 
-// TestDangers: transactions that took money away with "hazards none" are refused
-// or carry the hazard that says why, and honest ones are signed.
+// TestDangers checks that transactions that once took money with "hazards none" are
+// refused or carry the hazard that says why, and that honest ones have none.
 func TestDangers(t *testing.T) {
 	var dangers []danger
 	chaintest.ReadJSON(t, "testdata/dangers/dangers.json", &dangers)

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// buildData makes the data of an instruction from random values and returns both.
+// buildData encodes an instruction with random values, and returns the data and the
+// values.
 func buildData(random *rand.Rand, tagSize int, words []string) (data []byte, values []string) {
 	var tag, sub uint32
 	if n, _ := fmt.Sscanf(words[0], "%d.%d", &tag, &sub); n == 2 {

@@ -32,9 +32,9 @@ func decoderOf[I sdkInstruction](decode func([]*sdk.AccountMeta, []byte) (I, err
 	return func(accounts []*sdk.AccountMeta, data []byte) (sdkInstruction, error) { return decode(accounts, data) }
 }
 
-// encodings says, apart from the tables of this package, how the data of every
-// instruction that they have is built: number, then arguments. The number of an
-// extension's instruction follows behind a dot.
+// encodings says, independently of the package's tables, how the data of each of their
+// instructions is encoded: its number, then its arguments. The number of an extension's
+// instruction follows a dot.
 var encodings = []struct {
 	id           [keySize]byte
 	decode       func([]*sdk.AccountMeta, []byte) (sdkInstruction, error)
@@ -71,36 +71,35 @@ var encodings = []struct {
 	{loaderV4ID, nil, `0 u32 sized; 1 u32 u32 u32; 2 u32; 3; 4; 5; 6`},
 }
 
-// solana-go v1.24.0 has a decoder for Token-2022 that does not compile (its
-// package and zk-elgamal-proof/confidential import each other). What the program
-// shares with SPL Token is held against that; the rest against the values that
-// went into the data.
+// The decoder for Token-2022 of solana-go v1.24.0 does not compile (its package and
+// zk-elgamal-proof/confidential import each other). The instructions that the program
+// shares with SPL Token are compared with that; the others with the values that were
+// encoded.
 
-// oursAlone are instructions of the tables that solana-go does not decode (SPL
-// Token's newer ones, which it has in Token-2022) or decodes to more than bytes
-// (the votes).
+// oursAlone are instructions that solana-go does not decode (SPL Token's newer ones,
+// which it has in Token-2022) or decodes further than to bytes (the votes).
 var oursAlone = map[[keySize]byte][]uint32{
 	tokenID: {21, 22, 23, 24, 38, 45},
 	voteID:  {2, 6, 8, 9, 12, 13, 14, 15},
 }
 
-// TestDecodesAsSolanaGo builds the data of each instruction from random values
-// and compares: the operation, the values in order, and that solana-go encodes
-// what it read to the same bytes.
+// TestDecodesAsSolanaGo encodes each instruction with random values and compares the
+// operation and the values in order. What solana-go decoded must encode to the same
+// bytes.
 func TestDecodesAsSolanaGo(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, of := range encodings {
-		known := programs[of.id]
-		seen := slices.Clone(oursAlone[of.id])
+		p := programs[of.id]
+		compared := slices.Clone(oursAlone[of.id])
 		for _, encoding := range strings.Split(of.instructions, ";") {
 			words := strings.Fields(encoding)
-			t.Run(known.name+" "+words[0], func(t *testing.T) {
+			t.Run(p.name+" "+words[0], func(t *testing.T) {
 				number, _, _ := strings.Cut(words[0], ".")
 				var tag uint32
 				fmt.Sscan(number, &tag)
-				seen = append(seen, tag)
+				compared = append(compared, tag)
 				for range 40 {
-					data, values := buildData(random, known.tagSize, words)
+					data, values := buildData(random, p.tagSize, words)
 					ours := decodeAll(t, of.id, data)
 					if got := ourValues(ours.argumentFields); !slices.Equal(got, values) {
 						t.Fatalf("%s %x:\n got %q\nwant %q", ours.operation, data, got, values)
@@ -114,15 +113,15 @@ func TestDecodesAsSolanaGo(t *testing.T) {
 				}
 			})
 		}
-		for tag := range known.layouts {
-			if !slices.Contains(seen, tag) {
-				t.Errorf("%s: instruction %d is not held against anything", known.name, tag)
+		for tag := range p.layouts {
+			if !slices.Contains(compared, tag) {
+				t.Errorf("%s: instruction %d is not compared with anything", p.name, tag)
 			}
 		}
 	}
 }
 
-// decodeAll decodes an instruction that is given 14 accounts.
+// decodeAll decodes an instruction with 14 accounts, which must all be shown.
 func decodeAll(t *testing.T, id [keySize]byte, data []byte) *reader {
 	t.Helper()
 	ours := dataOnly(t, id, data)
@@ -135,8 +134,7 @@ func decodeAll(t *testing.T, id [keySize]byte, data []byte) *reader {
 	return ours
 }
 
-// dataOnly reads an instruction that is given 14 accounts, each of which is what
-// its place asks for.
+// dataOnly decodes an instruction with 14 accounts that all fit their places.
 func dataOnly(t *testing.T, id [keySize]byte, data []byte) *reader {
 	t.Helper()
 	return readFirst(instructionFor(t, id, data))
@@ -148,8 +146,8 @@ func readFirst(tx *Transaction) *reader {
 	return r
 }
 
-// instructionFor returns a transaction of one instruction whose 14 accounts all
-// sign and are at the addresses that the layout asks for.
+// instructionFor returns a transaction of one instruction whose 14 accounts all sign and
+// have the addresses that the layout requires.
 func instructionFor(t *testing.T, id [keySize]byte, data []byte) *Transaction {
 	t.Helper()
 	tx := instructionWith(t, id, data, 14)
@@ -164,21 +162,21 @@ func instructionFor(t *testing.T, id [keySize]byte, data []byte) *Transaction {
 	if found == nil {
 		return tx
 	}
-	at := 0
+	index := 0
 	for _, place := range found.places {
 		for _, name := range append([]string{place.name}, place.with...) {
 			if fixed, ok := fixedAddresses[name]; ok {
-				tx.withAccount(at, fixed[len(fixed)-1])
+				tx.withAccount(index, fixed[len(fixed)-1])
 			}
-			at++
+			index++
 		}
 	}
 	return tx
 }
 
-// withAccount puts an account in a place.
-func (t *Transaction) withAccount(at int, address [keySize]byte) {
-	copy(t.raw[t.keysAt+at*keySize:], address[:])
+// withAccount overwrites an account key.
+func (t *Transaction) withAccount(index int, address [keySize]byte) {
+	copy(t.raw[t.keysAt+index*keySize:], address[:])
 }
 
 func compareDecoding(t *testing.T, ours *reader, data []byte, decode func([]*sdk.AccountMeta, []byte) (sdkInstruction, error)) {
@@ -206,8 +204,8 @@ func compareDecoding(t *testing.T, ours *reader, data []byte, decode func([]*sdk
 	}
 }
 
-// ourValues are the values of decoded arguments in order, as plain numbers where
-// they stand for one.
+// ourValues returns the values of decoded arguments in order, with names as the numbers
+// that they stand for.
 func ourValues(fields []chains.Field) (values []string) {
 	for _, field := range fields {
 		value := field.Value
@@ -231,7 +229,7 @@ func ourValues(fields []chains.Field) (values []string) {
 	return values
 }
 
-// theirValues walks a struct of solana-go and lists its values in order.
+// theirValues lists the values of a struct of solana-go in order.
 func theirValues(v reflect.Value) []string {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -280,8 +278,8 @@ func structValues(v reflect.Value) (values []string) {
 	return values
 }
 
-// instructionWith returns a transaction of one instruction, which is given all
-// accounts but the program. They all sign.
+// instructionWith returns a transaction of one instruction whose accounts are all of the
+// keys except the program. They all sign.
 func instructionWith(t *testing.T, id [keySize]byte, data []byte, accounts int) *Transaction {
 	t.Helper()
 	raw := append([]byte{byte(accounts)}, make([]byte, 64*accounts)...)
@@ -306,7 +304,7 @@ func instructionWith(t *testing.T, id [keySize]byte, data []byte, accounts int) 
 		t.Fatal(err)
 	}
 	result := tx.(*Transaction)
-	result.withAccount(accounts, id) // behind the parser's back: it refuses some of the Compute Budget program's
+	result.withAccount(accounts, id) // after parsing, which refuses some instructions of the Compute Budget program
 	return result
 }
 

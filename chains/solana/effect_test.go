@@ -14,22 +14,25 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-var metadataProgram = sdk.MustPublicKeyFromBase58("metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s")
+var (
+	metadataProgram = sdk.MustPublicKeyFromBase58("metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s")
+	squadsProgram   = sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
+)
 
 // delegatesCollection is DelegateCollectionV1 of Token Metadata.
 func delegatesCollection(record, metadata, authority, payer int) instructionCall {
-	at := func(i int) sdk.PublicKey {
+	key := func(i int) sdk.PublicKey {
 		if i < 2 {
 			return sdk.PublicKey(public(i))
 		}
 		return sdk.PublicKey(account(i))
 	}
-	return call(metadataProgram, nil, []byte{44, 0, 0}).with(at(record), at(4), at(metadata), metadataProgram, metadataProgram, at(5), metadataProgram,
-		at(authority), at(payer), sdk.SystemProgramID, sdk.SysVarInstructionsPubkey, metadataProgram)
+	return call(metadataProgram, nil, []byte{44, 0, 0}).with(key(record), key(4), key(metadata), metadataProgram, metadataProgram, key(5), metadataProgram,
+		key(authority), key(payer), sdk.SystemProgramID, sdk.SysVarInstructionsPubkey, metadataProgram)
 }
 
-// hazardCases are transactions of two signers, the first of which is ours, and
-// the hazards that ours, and the other's, signature has.
+// hazardCases are transactions of two signers, with the hazards for the first signer's
+// key (ours) and for the second's (others).
 var hazardCases = []struct {
 	name         string
 	calls        []instructionCall
@@ -85,23 +88,23 @@ var hazardCases = []struct {
 		[]string{solana.HazardAuthorityChange}, nil},
 }
 
-// TestHazardsFollowFromEffects: each hazard is there for the signer whose
-// signature does it, points at its effect, and is not there for the other.
+// TestHazardsFollowFromEffects checks that each hazard is reported for the signer whose
+// signature causes it, points at its effect, and is not reported for the other.
 func TestHazardsFollowFromEffects(t *testing.T) {
 	seen := []string{solana.HazardZeroBlockhash} // TestHazards
 	for _, test := range hazardCases {
 		t.Run(test.name, func(t *testing.T) {
 			raw := scene(solana.Version0, 2, test.tables, test.calls...)
-			for who, want := range [][]string{test.ours, test.others} {
-				signing := ready(t, raw, ed25519Key(t, who))
+			for signer, want := range [][]string{test.ours, test.others} {
+				signing := ready(t, raw, ed25519Key(t, signer))
 				hazards := signing.Hazards()
 				if got := chaintest.Names(hazards); !slices.Equal(got, want) {
-					t.Errorf("signer %d: %v, want %v", who, got, want)
+					t.Errorf("signer %d: %v, want %v", signer, got, want)
 				}
 				for _, hazard := range hazards {
 					seen = append(seen, hazard.Name)
 					if index, ok := hazard.Effect(); ok && signing.Effects()[index].By == chains.ByOther {
-						t.Errorf("signer %d: %s points at what the other does", who, hazard.Name)
+						t.Errorf("signer %d: %s points at what the other does", signer, hazard.Name)
 					}
 				}
 			}
@@ -110,8 +113,8 @@ func TestHazardsFollowFromEffects(t *testing.T) {
 	chaintest.CheckAllSeen(t, solana.Chain{}, seen)
 }
 
-// TestMostEffects: a batch can do more than can be listed; the rest is one call
-// that is not decoded.
+// TestMostEffects: of a transaction with too many effects, the rest is one call that is
+// not decoded.
 func TestMostEffects(t *testing.T) {
 	revoke := []byte{2, 1, 5}
 	batch := append([]byte{255}, slices.Repeat(revoke, 270)...)
@@ -138,8 +141,8 @@ func TestMostEffects(t *testing.T) {
 	}
 }
 
-// TestWalletSignsAllItsSlots: the keys of a wallet fill every slot that is theirs,
-// and what each authorizes is by the signer.
+// TestWalletSignsAllItsSlots: the keys of a wallet fill all of their slots, and every
+// effect that one of them authorizes is by the signer.
 func TestWalletSignsAllItsSlots(t *testing.T) {
 	raw := scene(solana.Version0, 3, nil, call(sdk.SystemProgramID, []byte{1, 3}, u32(2), u64(1)))
 	signing := ready(t, raw, ed25519Key(t, 7), ed25519Key(t, 0), ed25519Key(t, 1))
@@ -161,35 +164,34 @@ func TestWalletSignsAllItsSlots(t *testing.T) {
 	}
 }
 
-// storedTransfer is a Squads vault transaction that stores a transfer of all the
-// vault has, or a call of an unknown program.
+// storedTransfer is a Squads vault transaction that stores a transfer from the vault, or
+// a call of an unknown program with the same data.
 func storedTransfer(program sdk.PublicKey) instructionCall {
 	vault, thief := account(70), account(71)
 	message := slices.Concat([]byte{1, 1, 1, 3}, vault[:], thief[:], program[:],
 		[]byte{1, 2, 2, 0, 1}, binary.LittleEndian.AppendUint16(nil, 12), u32(2), u64(7), []byte{0})
-	squads := sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
-	return call(squads, []byte{2, 3, 0, 0}, []byte{0x30, 0xfa, 0x4e, 0xa8, 0xd0, 0xe2, 0xda, 0xd3, 0, 0}, u32(uint32(len(message))), message, []byte{0}).
+	return call(squadsProgram, []byte{2, 3, 0, 0}, []byte{0x30, 0xfa, 0x4e, 0xa8, 0xd0, 0xe2, 0xda, 0xd3, 0, 0}, u32(uint32(len(message))), message, []byte{0}).
 		with(sdk.SystemProgramID)
 }
 
-// TestStoredTransactionIsDecoded: to store a transaction with Squads shows what it
-// does; to approve or execute what is stored is a blind call, as the attackers of
-// Drift had it.
+// TestStoredTransactionIsDecoded: storing a transaction with Squads has the effects of
+// what is stored. Approving or executing it is a blind call, which is how Drift was
+// attacked.
 func TestStoredTransactionIsDecoded(t *testing.T) {
 	raw := scene(solana.Version0, 1, nil, storedTransfer(sdk.SystemProgramID))
 	effects := parse(t, raw).Effects()
 	vault, thief := account(70), account(71)
-	found := slices.ContainsFunc(effects, func(e chains.Effect) bool {
+	stored := slices.ContainsFunc(effects, func(e chains.Effect) bool {
 		return e.Kind == chains.KindTransfer && e.By == chains.ByStanding && e.From.Is(vault[:]) && e.To.Is(thief[:]) && fmt.Sprint(e.Amount.Value) == "7"
 	})
-	if names := hazardNames(parse(t, raw)); !found || names != nil {
+	if names := hazardNames(parse(t, raw)); !stored || names != nil {
 		t.Errorf("hazards %v, effects %+v", names, effects)
 	}
 	for name, c := range map[string]instructionCall{
 		"an unknown program":   storedTransfer(sdk.PublicKey(account(72))),
-		"approving":            call(sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"), []byte{2, 0, 3}, []byte{0x90, 0x25, 0xa4, 0x88, 0xbc, 0xd8, 0x2a, 0xf8, 0}),
-		"executing":            call(sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"), []byte{2, 3, 4, 0}, []byte{0xc2, 0x08, 0xa1, 0x57, 0x99, 0xa4, 0x19, 0xab}),
-		"an unknown operation": call(sdk.MustPublicKeyFromBase58("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"), []byte{2, 0}, bytes32(1)),
+		"approving":            call(squadsProgram, []byte{2, 0, 3}, []byte{0x90, 0x25, 0xa4, 0x88, 0xbc, 0xd8, 0x2a, 0xf8, 0}),
+		"executing":            call(squadsProgram, []byte{2, 3, 4, 0}, []byte{0xc2, 0x08, 0xa1, 0x57, 0x99, 0xa4, 0x19, 0xab}),
+		"an unknown operation": call(squadsProgram, []byte{2, 0}, bytes32(1)),
 	} {
 		if names := hazardNames(parse(t, scene(solana.Version0, 1, nil, c))); !slices.Contains(names, solana.HazardBlindCall) {
 			t.Errorf("%s: hazards %v", name, names)
@@ -197,11 +199,11 @@ func TestStoredTransactionIsDecoded(t *testing.T) {
 	}
 }
 
-// TestOwner: an address leads to its key.
+// TestOwner checks that an address leads to its key.
 func TestOwner(t *testing.T) {
 	key := public(0)
-	if at, ok := (solana.Chain{}).Owner(key[:]); !ok || at != keystore.ByEd25519(key) {
-		t.Errorf("%v, %v", at, ok)
+	if locator, ok := (solana.Chain{}).Owner(key[:]); !ok || locator != keystore.ByEd25519(key) {
+		t.Errorf("%v, %v", locator, ok)
 	}
 	if _, ok := (solana.Chain{}).Owner(key[:31]); ok {
 		t.Error("31 bytes are no address")

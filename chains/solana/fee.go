@@ -7,12 +7,12 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// What a transaction pays and may use where it does not say so.
+// What the network charges, and the compute units of a transaction that sets no limit.
 const (
 	lamportsPerSignature = 5_000
-	maxComputeUnits      = 1_400_000 // of a transaction, whatever it asks for
-	builtinUnits         = 3_000     // SIMD-0170: of an instruction of a builtin program
-	programUnits         = 200_000   // of any other
+	maxComputeUnits      = 1_400_000 // of any transaction
+	builtinUnits         = 3_000     // SIMD-0170: per instruction of a builtin program
+	programUnits         = 200_000   // per instruction of any other
 )
 
 // DefaultMaxFee is the fee in lamports above which a transaction carries
@@ -21,12 +21,12 @@ const DefaultMaxFee = 100_000_000
 
 // fee is the most that a transaction can cost, in lamports.
 type fee struct {
-	signatures  uint64 // header's and those that precompiles announce
+	signatures  uint64 // the header's and those that precompiles announce
 	base        uint64
 	priority    uint64
 	units       uint64 // the compute-unit limit
 	unitsAreSet bool
-	price       uint64 // micro-lamports for a unit; not in v1
+	price       uint64 // micro-lamports per unit; not in v1
 	priceIsSet  bool
 }
 
@@ -38,9 +38,9 @@ func (f fee) total() uint64 {
 	return total
 }
 
-// fee adds up what the network charges: for every signature of the header, for
-// every one that an instruction of a precompile announces, valid or not, and the
-// priority fee, which depends on the limit and not on what is used.
+// fee adds up what the network charges: for every signature of the header, for every
+// signature that an instruction of a precompile announces, valid or not, and the
+// priority fee, which depends on the limit and not on the units used.
 func (t *Transaction) fee() (f fee) {
 	f.signatures = uint64(t.header.required) + t.announcedSignatures()
 	f.base = f.signatures * lamportsPerSignature
@@ -69,8 +69,8 @@ func (t *Transaction) announcedSignatures() (count uint64) {
 	return count
 }
 
-// defaultUnits is the compute-unit limit of a transaction that sets none
-// (SIMD-0170), at most: programs that were builtin count as the others.
+// defaultUnits returns an upper bound of the compute-unit limit of a transaction that
+// sets none (SIMD-0170): programs that are no longer builtin everywhere count as others.
 func (t *Transaction) defaultUnits() (units uint64) {
 	for _, in := range t.instructions {
 		if isBuiltin(t.programID(in)) {
@@ -82,7 +82,7 @@ func (t *Transaction) defaultUnits() (units uint64) {
 	return min(units, maxComputeUnits)
 }
 
-// feeField shows what is paid at most, and what it is made of.
+// feeField shows the most that is paid, and its parts.
 func (t *Transaction) feeField() chains.Field {
 	f := t.fee()
 	list := chains.List("fee",
@@ -107,8 +107,8 @@ func (t *Transaction) feeField() chains.Field {
 	return list
 }
 
-// configFields shows what a v1 message asks for. What it leaves out is shown as
-// the zero that it means.
+// configFields shows the configuration of a v1 message. A value that is left out is
+// shown as zero, which is what it means.
 func (t *Transaction) configFields() []chains.Field {
 	limit := func(label, unit string, bit uint32, value uint32) chains.Field {
 		field := chains.Integer(label, uint64(value))
@@ -126,8 +126,8 @@ func (t *Transaction) configFields() []chains.Field {
 	}
 }
 
-// budget returns the value, of size bytes, that an instruction of the Compute
-// Budget program sets. There is at most one such instruction: checkBudget.
+// budget returns the value, of size bytes, that an instruction of the Compute Budget
+// program sets. checkBudget ensures that there is at most one such instruction.
 func (t *Transaction) budget(number byte, size int) (value uint64, ok bool) {
 	for _, in := range t.instructions {
 		data := t.data(in)
@@ -142,7 +142,7 @@ func (t *Transaction) budget(number byte, size int) (value uint64, ok bool) {
 	return 0, false
 }
 
-// priorityFee is limit·price, rounded up from micro-lamports to lamports.
+// priorityFee returns limit·price, rounded up from micro-lamports to lamports.
 func priorityFee(limit, price uint64) uint64 {
 	high, low := bits.Mul64(limit, price)
 	low, carry := bits.Add64(low, 999_999, 0)

@@ -44,7 +44,7 @@ func TestHazards(t *testing.T) {
 			if got := hazardNames(tx); !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
-			// A hazard is a decision of the engine's: the transaction can be signed.
+			// Refusing hazards is up to the engine: the transaction can be signed.
 			sign(t, s.bytes(), ed25519Key(t, 0))
 		})
 	}
@@ -67,9 +67,9 @@ func TestHazardSaysWhichLimit(t *testing.T) {
 	}
 }
 
-// TestAnnouncedSignaturesArePaidFor: 64 instructions of the Ed25519 precompile that
-// announce 255 signatures each, and have none. A node fails the transaction and
-// charges 5,000 lamports for each.
+// TestAnnouncedSignaturesArePaidFor has 64 instructions of the Ed25519 precompile that
+// announce 255 signatures each, and contain none. A node fails the transaction and
+// charges 5,000 lamports for each announced signature.
 func TestAnnouncedSignaturesArePaidFor(t *testing.T) {
 	precompile := sdk.MustPublicKeyFromBase58("Ed25519SigVerify111111111111111111111111111")
 	s := simple(solana.Legacy, 1)
@@ -77,8 +77,8 @@ func TestAnnouncedSignaturesArePaidFor(t *testing.T) {
 	s.instructions = slices.Repeat([]part{{program: 1, data: []byte{0xff, 0}}}, 64)
 	tx := parse(t, s.bytes())
 	effects := tx.Effects()
-	at := slices.IndexFunc(effects, func(e chains.Effect) bool { return e.Kind == chains.KindFee })
-	if want := uint64(5000 * (1 + 64*255)); at < 0 || effects[at].Amount.Value.Uint64() != want {
+	fee := slices.IndexFunc(effects, func(e chains.Effect) bool { return e.Kind == chains.KindFee })
+	if want := uint64(5000 * (1 + 64*255)); fee < 0 || effects[fee].Amount.Value.Uint64() != want {
 		t.Errorf("effects %+v, want a fee of %d", effects, want)
 	}
 }

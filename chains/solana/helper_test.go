@@ -63,7 +63,7 @@ func parse(t testing.TB, raw []byte) *solana.Transaction {
 	return tx.(*solana.Transaction)
 }
 
-// shape is a transaction in parts, to be put together rightly or wrongly.
+// shape is a transaction in parts, which may be inconsistent.
 type shape struct {
 	version      solana.Version
 	slots        [][64]byte
@@ -73,7 +73,7 @@ type shape struct {
 	instructions []part
 	lookups      []table
 	mask         uint32 // v1
-	values       []byte // v1: what the mask announces
+	values       []byte // v1: those that the mask announces
 }
 
 type part struct {
@@ -87,7 +87,7 @@ type table struct {
 	writable, readonly []byte
 }
 
-// simple is a shape with so many signers, the Memo program and one instruction.
+// simple returns a shape with a number of signers, the Memo program and one instruction.
 func simple(version solana.Version, signers int) shape {
 	s := shape{version: version, slots: make([][64]byte, signers), header: [3]byte{byte(signers), 0, 1}, blockhash: account(99)}
 	for i := range signers {
@@ -177,13 +177,13 @@ func each[From, To any](list []From, convert func(From) To) []To {
 	return out
 }
 
-// check returns what Request or With refuses.
+// check returns the error of Request or With.
 func check(tx chains.Transaction, key keystore.Key, signWith string) error {
 	_, err := chaintest.Ready(tx, signWith, key)
 	return err
 }
 
-// ready is a transaction at the point where only the key can fail.
+// ready returns a signing with the keys of a wallet.
 func ready(t testing.TB, raw []byte, keys ...keystore.Key) chains.Signing {
 	t.Helper()
 	signing, err := chaintest.Ready(parse(t, raw), "wallet", keys...)

@@ -13,9 +13,9 @@ import (
 
 const kindsFile = "testdata/kinds.txt"
 
-// TestKindsOfInstructions compares the table that maps every instruction to the
-// kinds of its effects with testdata/kinds.txt, which go test -update writes. An
-// instruction has a kind, or is marked as one that changes nothing.
+// TestKindsOfInstructions compares the kinds of every instruction's effects with
+// testdata/kinds.txt, which go test -update writes. An instruction has a kind, or is
+// marked as inert.
 func TestKindsOfInstructions(t *testing.T) {
 	var out bytes.Buffer
 	for _, p := range programsByName() {
@@ -36,7 +36,7 @@ func TestKindsOfInstructions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(out.Bytes(), want) {
-		t.Errorf("%s differs (go test -update writes it anew)", kindsFile)
+		t.Errorf("%s differs (go test -update rewrites it)", kindsFile)
 	}
 }
 
@@ -70,8 +70,7 @@ func writeKinds(t *testing.T, out *bytes.Buffer, program, tag string, l *layout)
 	fmt.Fprintf(out, "%-24s %-16s %-60s %s\n", program, tag, l.name, strings.Join(kinds, " "))
 }
 
-// checkNames makes sure that a doing's accounts have a place in its layout, or
-// are arguments.
+// checkNames checks that the names in a template are places of its layout, or arguments.
 func checkNames(t *testing.T, program string, l *layout, tpl template) {
 	t.Helper()
 	places := map[string]bool{"": true, native: true, unknownToken: true}
@@ -85,8 +84,7 @@ func checkNames(t *testing.T, program string, l *layout, tpl template) {
 	}
 }
 
-// namesArgument reports whether a name is one of those that addresses among the
-// arguments have: it is read, and not known before.
+// namesArgument reports whether an argument that is an address has this name.
 func namesArgument(name string) bool {
 	return slices.Contains([]string{"owner", "base", "nonce authority", "new nonce authority", "withdrawer", "staker", "new authority", "lockup custodian",
 		"node", "voter", "mint authority", "freeze authority", "close authority", "fee authority", "withdraw authority", "rate authority",

@@ -2,9 +2,9 @@ package solana
 
 import "fmt"
 
-// What a node takes of a legacy or v0 transaction at most.
+// The limits of a legacy or v0 transaction.
 const (
-	MaxAccounts     = 64 // that are locked: keys of the message and entries of lookup tables
+	MaxAccounts     = 64 // locked accounts: keys of the message and entries of lookup tables
 	MaxInstructions = 64 // SIMD-0160
 )
 
@@ -47,8 +47,8 @@ func (t *Transaction) readMessage(c *cursor) (err error) {
 	return t.readLookups(c)
 }
 
-// readVersion reads the version if there is one: a legacy message begins with
-// the number of its signers, which is below 128.
+// readVersion reads the version, if there is one. A legacy message begins with the
+// number of its signers instead, which is below 128.
 func (t *Transaction) readVersion(c *cursor) error {
 	at := c.at
 	first, err := c.uint8("version")
@@ -61,7 +61,7 @@ func (t *Transaction) readVersion(c *cursor) error {
 	case first == prefixBit:
 		t.version = Version0
 	case first == prefixBit|1:
-		return malformed("version", at, "a v1 message stands behind signature slots: it comes first, and its slots last and without a count")
+		return malformed("version", at, "a v1 message follows signature slots: it comes first, and its slots last, without a count")
 	default:
 		return unsupportedVersion(at, first)
 	}

@@ -2,8 +2,8 @@ package solana
 
 import "github.com/countersign-dev/countersign/chains"
 
-// replacesCode is what putting another program in a program's place effects: its
-// code is in an account, and not in the transaction.
+// replacesCode replaces a program's code with the content of an account, which is not in
+// the transaction.
 func replacesCode(account string) template {
 	return template{kind: chains.KindSettings, account: account, args: []string{"buffer", "source"},
 		with: func(_ *reader, e *effect) {
@@ -11,24 +11,24 @@ func replacesCode(account string) template {
 		}}
 }
 
-// programHeader is how many bytes of an account of loader v3 are not code.
+// programHeader is the size of an account of loader v3 without its code, in bytes.
 const programHeader = 45
 
-// deploys is what a new program costs.
+// deploys is the cost of a new program.
 var deploys = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer",
 	with: func(r *reader, e *effect) {
 		size, _ := r.number("most code bytes")
 		e.Amount = atMost(rent(min(size, maxProgram) + programHeader))
 	}}
 
-// extends is what making room for more code costs.
+// extends is the cost of making room for more code.
 var extends = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer", given: "payer",
 	with: func(_ *reader, e *effect) { e.Amount = atMost(rent(maxProgram)) }}
 
-// maxProgram is the largest account there is, in bytes.
+// maxProgram is the largest size of an account, in bytes.
 const maxProgram = 10 << 20
 
-// loaderV3Program keeps upgradeable programs. The number of an instruction is a
+// loaderV3Program manages upgradeable programs. The number of an instruction is a
 // u32; the layouts are those of solana-loader-v3-interface, in bincode.
 var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "InitializeBuffer", accounts: "buffer, ?authority", effects: []template{{kind: chains.KindAuthority, account: "buffer", to: "authority"}}},
@@ -49,7 +49,7 @@ var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(m
 		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 })}
 
-// loaderV4Program keeps programs in one account. The number of an instruction is
+// loaderV4Program manages programs in one account each. The number of an instruction is
 // a u32; the layouts are those of solana-loader-v4-interface, in bincode.
 var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "Write", accounts: "program, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("program")},

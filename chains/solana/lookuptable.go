@@ -2,8 +2,9 @@ package solana
 
 import "github.com/countersign-dev/countersign/chains"
 
-// lookupTableProgram keeps address lookup tables. The number of an instruction
-// is a u32. The authority that may extend a table decides what later transactions find in it.
+// lookupTableProgram maintains address lookup tables. The number of an instruction is a
+// u32. The authority that may extend a table decides which accounts later transactions
+// load from it.
 var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "CreateLookupTable", accounts: "table, authority, !payer, " + systemRole,
 		arguments: []argument{u64("recent slot"), u8("bump seed")},

@@ -10,9 +10,9 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
-// TestMutations changes every byte of valid transactions in many ways. What is
-// accepted of it must be what solana-go, which sees it as fields, encodes to the
-// same bytes, and what its Sanitize passes.
+// TestMutations changes every byte of valid transactions in many ways. solana-go must
+// decode every mutant that is accepted, encode it to the same bytes, and pass it in its
+// Sanitize.
 func TestMutations(t *testing.T) {
 	for name, raw := range scenes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestMutations(t *testing.T) {
 					accepted++
 				}
 			}
-			// A signature that is there already holds all bytes in their place.
+			// A signature that is already there covers every other byte.
 			if none := accepted == 0; none != (name == "partly_signed") {
 				t.Errorf("%d mutants were accepted", accepted)
 			}

@@ -15,8 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// reencode decodes with solana-go and encodes again: the canonical form of what
-// it understood.
+// reencode decodes and re-encodes with solana-go.
 func reencode(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	tx, err := sdk.TransactionFromBytes(raw)
@@ -30,7 +29,7 @@ func reencode(t testing.TB, raw []byte) []byte {
 	return encoded
 }
 
-// generator makes well-formed transactions with solana-go.
+// generator builds well-formed transactions with solana-go.
 type generator struct{ *rand.Rand }
 
 // message returns a message with signers 0 to signers−1 and random accounts.
@@ -172,7 +171,7 @@ func TestSignsAsSolanaGo(t *testing.T) {
 		tx := &sdk.Transaction{Message: *m}
 		raw := marshal(t, tx)
 		if err := tx.Message.Sanitize(); err != nil {
-			t.Fatalf("the generator made what solana-go refuses: %v", err)
+			t.Fatalf("solana-go refuses the generated transaction: %v", err)
 		}
 		for _, i := range g.Perm(signers) {
 			raw = sign(t, raw, handles[i])
@@ -204,20 +203,20 @@ func marshal(t testing.TB, tx *sdk.Transaction) []byte {
 	return raw
 }
 
-// getter gives solana-go the i-th test key when it asks for it.
+// getter returns the i-th test key to solana-go.
 func getter(i int) func(sdk.PublicKey) *sdk.PrivateKey {
 	own := sdk.PrivateKey(private(i))
-	return func(asked sdk.PublicKey) *sdk.PrivateKey {
-		if asked == own.PublicKey() {
+	return func(key sdk.PublicKey) *sdk.PrivateKey {
+		if key == own.PublicKey() {
 			return &own
 		}
 		return nil
 	}
 }
 
-// TestAgreesWithSanitize breaks generated transactions in what solana-go's
-// Sanitize covers, header, indexes and lookups, and compares: what Sanitize
-// refuses is refused here. The reverse does not hold: we are stricter.
+// TestAgreesWithSanitize breaks the header, an index or a lookup of generated
+// transactions, which solana-go's Sanitize checks: what Sanitize refuses is refused, and
+// the rest is accepted unless it is too long.
 func TestAgreesWithSanitize(t *testing.T) {
 	refused, accepted := 0, 0
 	forEachGenerated(t, func(t *testing.T, g generator, m *sdk.Message, _ int) {
@@ -239,13 +238,13 @@ func TestAgreesWithSanitize(t *testing.T) {
 			_, ours := solana.New(solana.Limits{}).Parse(raw)
 			switch {
 			case oracle != nil && ours == nil:
-				t.Errorf("%s: solana-go refuses (%v), and we do not: %x", what, oracle, raw)
+				t.Errorf("%s: solana-go refuses (%v), and Parse does not: %x", what, oracle, raw)
 			case oracle != nil:
 				refused++
 			case ours == nil:
 				accepted++
 			case !stricter(ours):
-				t.Errorf("%s: we refuse (%v), and solana-go does not: %x", what, ours, raw)
+				t.Errorf("%s: Parse refuses (%v), and solana-go does not: %x", what, ours, raw)
 			}
 		}
 	})
@@ -280,7 +279,7 @@ func (g generator) breakOne(m *sdk.Message) string {
 	return "keys"
 }
 
-// stricter reports whether an error is one that Sanitize does not know.
+// stricter reports whether Sanitize does not check for the error.
 func stricter(err error) bool {
 	return strings.Contains(err.Error(), "at most 1232")
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// read reads the whole of raw. What is in the slots is checked last, when all
-// else is known to be right.
+// read reads all of raw. It verifies the signatures last, once everything else is
+// known to be valid.
 func (t *Transaction) read(limits Limits) error {
 	if len(t.raw) == 0 {
-		return malformed("", 0, "empty: a whole transaction with its signature slots is expected")
+		return malformed("", 0, "empty: pass a whole transaction with its signature slots")
 	}
 	c := &cursor{raw: t.raw}
 	if err := t.readWire(c, limits); err != nil {
 		return err
 	}
 	if left := len(t.raw) - c.at; left > 0 {
-		return malformed("", c.at, "%d bytes are left over behind the transaction", left)
+		return malformed("", c.at, "%d bytes are left over after the transaction", left)
 	}
 	if err := t.checkKeys(); err != nil {
 		return err
@@ -32,9 +32,8 @@ func (t *Transaction) read(limits Limits) error {
 	return t.checkSignatures()
 }
 
-// readWire tells by the first byte where the signatures are: it is the version
-// of a v1 message, or the count of signatures, which is never above 127 since
-// no header can ask for more.
+// readWire locates the signatures by the first byte. It is the version of a v1 message,
+// or the count of signatures, which is at most 127 since no header can ask for more.
 func (t *Transaction) readWire(c *cursor, limits Limits) error {
 	switch first := t.raw[0]; {
 	case first == prefixBit|1:
@@ -90,7 +89,7 @@ func (t *Transaction) readSignaturesFirst(c *cursor) error {
 	return nil
 }
 
-// headerAt returns the offset of the header: behind the version, if there is one.
+// headerAt returns the offset of the header, which follows the version if there is one.
 func (t *Transaction) headerAt() int {
 	if t.version == Legacy {
 		return t.messageAt
@@ -98,8 +97,8 @@ func (t *Transaction) headerAt() int {
 	return t.messageAt + 1
 }
 
-// explainBareMessage says the cure if raw is a message without slots: the bytes
-// that are signed, which libraries call the serialized message.
+// explainBareMessage returns an error that names the cure if raw is a message without
+// slots, which libraries call the serialized message. Otherwise it returns err.
 func explainBareMessage(raw []byte, err error) error {
 	c, bare := &cursor{raw: raw}, &Transaction{raw: raw}
 	if bare.readMessage(c) != nil || c.at < len(raw) {
@@ -108,7 +107,7 @@ func explainBareMessage(raw []byte, err error) error {
 	return malformed("signatures", 0, "this is a message alone: put the count of signatures, %d, and as many zeroed slots of 64 bytes before it", bare.header.required)
 }
 
-// checkHeader holds the header against the number of the message's own keys.
+// checkHeader checks the header against the number of the message's own keys.
 func (t *Transaction) checkHeader() error {
 	at, h := t.headerAt(), t.header
 	switch {
@@ -126,8 +125,8 @@ func (t *Transaction) checkHeader() error {
 	return nil
 }
 
-// checkKeys refuses duplicates. A key whose mark is new is no duplicate; it
-// is compared with those before it only if another has the same.
+// checkKeys refuses duplicate keys. It compares a key with those before it only if an
+// earlier key has the same mark.
 func (t *Transaction) checkKeys() error {
 	var seen [1 << 10 / 64]uint64
 	for i := range t.keys {
@@ -145,15 +144,15 @@ func (t *Transaction) checkKeys() error {
 	return nil
 }
 
-// keyMark hashes a key to ten bits, all of its bytes taking part.
+// keyMark hashes all bytes of a key to ten bits.
 func keyMark(key []byte) uint64 {
 	words := binary.LittleEndian.Uint64(key) ^ binary.LittleEndian.Uint64(key[8:])<<1 ^
 		binary.LittleEndian.Uint64(key[16:])<<2 ^ binary.LittleEndian.Uint64(key[24:])<<3
 	return words * 0x9e3779b97f4a7c15 >> 54
 }
 
-// checkIndexes holds the indexes in the instructions against the accounts there
-// are. Programs cannot be the fee payer and cannot come from lookup tables.
+// checkIndexes refuses instructions whose indexes are out of range, and programs that
+// are the fee payer or come from a lookup table.
 func (t *Transaction) checkIndexes() error {
 	all := t.keys + t.loaded
 	for i, in := range t.instructions {

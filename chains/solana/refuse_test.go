@@ -11,11 +11,11 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 )
 
-// Where things are in what simple(…, 1) makes.
+// Offsets in the transactions that simple(…, 1) returns.
 const (
 	messageAt = 1 + 64                // legacy and v0, one slot
-	v0Header  = messageAt + 1         // behind the version
-	v0Keys    = v0Header + 3 + 1      // behind their count
+	v0Header  = messageAt + 1         // after the version
+	v0Keys    = v0Header + 3 + 1      // after their count
 	v0Hash    = v0Keys + 3*32         // three keys
 	v0Program = v0Hash + 32 + 1       // of instruction 0
 	v0Lookups = v0Program + 4 + 1 + 4 // two accounts, four bytes of data
@@ -151,7 +151,7 @@ func wantParseError(t *testing.T, raw []byte, kind error, field string, offset i
 	}
 }
 
-// TestRefusedBytes has what a shape cannot express.
+// TestRefusedBytes has encodings that a shape cannot express.
 func TestRefusedBytes(t *testing.T) {
 	legacy, v0, v1 := simple(solana.Legacy, 1).bytes(), simple(solana.Version0, 1).bytes(), simple(solana.Version1, 1).bytes()
 	patched := func(raw []byte, at, drop int, put ...byte) []byte {
@@ -186,7 +186,7 @@ func TestRefusedBytes(t *testing.T) {
 		{"v1 behind signatures", patched(v0, messageAt, 1, 0x81), chains.ErrMalformed, "version", messageAt, "it comes first"},
 		{"a legacy message alone", simple(solana.Legacy, 1).message(), chains.ErrMalformed, "signatures", 0, "put the count of signatures, 1,"},
 		{"a v0 message alone", simple(solana.Version0, 1).message(), chains.ErrMalformed, "signatures", 0, "put the count of signatures, 1,"},
-		{"a v1 message alone", simple(solana.Version1, 1).message(), chains.ErrMalformed, "signatures", len(v1) - 64, "put 1 zeroed slots"},
+		{"a v1 message alone", simple(solana.Version1, 1).message(), chains.ErrMalformed, "signatures", len(v1) - 64, "append 1 zeroed slots"},
 		{"a slot short in v1", v1[:len(v1)-1], chains.ErrMalformed, "signatures", len(v1) - 64, "64 bytes are needed, 63 are left"},
 	}
 	for _, test := range tests {
@@ -196,7 +196,7 @@ func TestRefusedBytes(t *testing.T) {
 	}
 }
 
-// TestEveryVersionByte: of the 128 prefixes only two are versions.
+// TestEveryVersionByte: only two of the 128 prefixes are versions.
 func TestEveryVersionByte(t *testing.T) {
 	for prefix := 0x80; prefix <= 0xff; prefix++ {
 		raw := simple(solana.Version0, 1).bytes()
@@ -211,8 +211,8 @@ func TestEveryVersionByte(t *testing.T) {
 	}
 }
 
-// TestSmallOrderSignature: with a public key of small order, an attacker can make a
-// "signature" that a lenient verification takes. The network's is strict.
+// TestSmallOrderSignature: with a public key of small order, an attacker can create a
+// "signature" that lenient verification accepts. The network's verification is strict.
 func TestSmallOrderSignature(t *testing.T) {
 	s := simple(solana.Version0, 2)
 	s.keys[1] = [32]byte{1}     // the neutral element
@@ -235,7 +235,7 @@ func TestLimits(t *testing.T) {
 	}
 	v1 := simple(solana.Version1, 1).bytes()
 	if _, err := solana.New(solana.Limits{MaxSizeV1: len(v1) - 1}).Parse(v1); err == nil {
-		t.Error("the limit of v1 is not looked at")
+		t.Error("the limit of v1 is ignored")
 	}
 	if _, err := (solana.Chain{}).Parse(v1); err != nil {
 		t.Errorf("the zero Chain: %v", err)

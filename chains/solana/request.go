@@ -8,84 +8,84 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// request is a transaction and what should sign it: an address, or else a key's
-// or a wallet's id.
+// request is a transaction and what should sign it: an address, or the id of a key or
+// a wallet.
 type request struct {
 	t        *Transaction
 	signWith string
-	at       [1]keystore.Locator
+	locator  [1]keystore.Locator
 
-	// address is set if signWith is one.
+	// address is set if signWith is an address.
 	address   [keySize]byte
 	isAddress bool
 }
 
-// Request implements chains.Transaction. What only looks like an address is an
-// error, so that a mistyped one is not reported as a key that does not exist.
+// Request implements chains.Transaction. A text that only looks like an address is an
+// error, so that a mistyped address is not reported as a key that does not exist.
 func (t *Transaction) Request(signWith string) (chains.Request, error) {
 	r := &request{t: t, signWith: signWith}
 	if r.address, r.isAddress = decodeKey(signWith); r.isAddress {
-		r.at[0] = keystore.ByEd25519(r.address)
+		r.locator[0] = keystore.ByEd25519(r.address)
 		return r, nil
 	}
 	if problem := addressProblem(signWith); problem != "" {
 		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: problem}
 	}
-	r.at[0] = keystore.ByID(signWith)
+	r.locator[0] = keystore.ByID(signWith)
 	return r, nil
 }
 
-// Locators implements chains.Request: one place to look.
-func (r *request) Locators() []keystore.Locator { return r.at[:] }
+// Locators implements chains.Request: there is one locator.
+func (r *request) Locators() []keystore.Locator { return r.locator[:] }
 
-// With implements chains.Request. Of a wallet's keys those sign that have an
-// empty slot; a key alone must have one.
+// With implements chains.Request. The keys of a wallet that have an empty slot sign; a
+// single key must have one.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	s := &signing{t: r.t}
 	var refused error
 	for _, key := range keys {
-		hand, err := r.hand(key)
+		slotKey, err := r.slotKey(key)
 		if err != nil {
 			if refused == nil {
 				refused = err
 			}
 			continue
 		}
-		s.hands = append(s.hands, hand)
-		s.slots = append(s.slots, hand.slot)
+		s.keys = append(s.keys, slotKey)
+		s.slots = append(s.slots, slotKey.slot)
 	}
-	if len(s.hands) == 0 {
+	if len(s.keys) == 0 {
 		return nil, refused
 	}
 	return s, nil
 }
 
-// hand is a key and the slot that is its own.
-type hand struct {
+// slotKey is a key and its slot.
+type slotKey struct {
 	id     string
 	signer keystore.Ed25519Signer
 	slot   int
 }
 
-// hand refuses a key that cannot sign, is not what signWith names, is no signer
-// of the transaction, or has signed already.
-func (r *request) hand(key keystore.Key) (hand, error) {
+// slotKey refuses a key that cannot sign, is not the one that signWith names, is not a
+// signer of the transaction, or has signed already.
+func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 	signer, err := r.keyOf(key)
 	if err != nil {
-		return hand{}, err
+		return slotKey{}, err
 	}
 	raw := key.PublicKey().Ed25519()
 	slot := r.t.slotOf(raw)
 	if slot < 0 {
-		return hand{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]), r.t.signerList())
+		return slotKey{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]), r.t.signerList())
 	}
 	if r.t.filled(slot) {
-		return hand{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
+		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
 	}
-	return hand{key.ID(), signer, slot}, nil
+	return slotKey{key.ID(), signer, slot}, nil
 }
 
-// keyOf refuses a key that cannot sign or is not what signWith names.
+// keyOf refuses a key that cannot sign or is not the one that signWith names.
 func (r *request) keyOf(key keystore.Key) (keystore.Ed25519Signer, error) {
 	signer, err := keystore.AsEd25519(key)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *request) keyOf(key keystore.Key) (keystore.Ed25519Signer, error) {
 	return signer, nil
 }
 
-// slotOf returns the slot of a signer, −1 if the key is none.
+// slotOf returns the slot of a signer, −1 if the key is not a signer.
 func (t *Transaction) slotOf(key [keySize]byte) int {
 	for i := range t.header.required {
 		if string(t.key(i)) == string(key[:]) {

@@ -11,19 +11,19 @@ import (
 // signing is a transaction and the keys that sign it now.
 type signing struct {
 	t     *Transaction
-	hands []hand
-	slots []int // of the hands
+	keys  []slotKey
+	slots []int // of the keys
 }
 
 // KeyIDs implements chains.Signing.
 func (s *signing) KeyIDs() (ids []string) {
-	for _, hand := range s.hands {
-		ids = append(ids, hand.id)
+	for _, key := range s.keys {
+		ids = append(ids, key.id)
 	}
 	return ids
 }
 
-// SignerView implements chains.Signing: what each key is in this transaction.
+// SignerView implements chains.Signing: the role of each key in this transaction.
 func (s *signing) SignerView() (fields []chains.Field) {
 	for _, slot := range s.slots {
 		role := fmt.Sprintf("signer %d, %s", slot, s.t.slotState(slot))
@@ -38,8 +38,8 @@ func (s *signing) SignerView() (fields []chains.Field) {
 	return fields
 }
 
-// Effects implements chains.Signing. What another signer authorizes is by that
-// one, whether or not its signature is there yet.
+// Effects implements chains.Signing. An effect that another signer authorizes is by that
+// signer, whether or not it has signed yet.
 func (s *signing) Effects() []chains.Effect { return s.t.effectsFor(s.slots) }
 
 // Hazards implements chains.Signing.
@@ -47,27 +47,27 @@ func (s *signing) Hazards() []chains.Hazard {
 	return append(s.t.messageHazards(), s.t.hazardsFor(s.t.effects(), s.slots)...)
 }
 
-// AppendSigned implements chains.Signing. It signs the message bytes as they came
-// and fills the slots of its keys; every other byte is that of the raw transaction.
+// AppendSigned implements chains.Signing. It signs the message bytes unchanged and fills
+// the slots of its keys; every other byte is that of the raw transaction.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, s.t.raw...)
-	for _, hand := range s.hands {
-		signature, err := hand.signer.SignEd25519(ctx, s.t.Message())
+	for _, key := range s.keys {
+		signature, err := key.signer.SignEd25519(ctx, s.t.Message())
 		if err != nil {
 			return nil, err
 		}
-		copy(dst[start+s.t.signatureAt(hand.slot):], signature[:])
+		copy(dst[start+s.t.signatureAt(key.slot):], signature[:])
 	}
 	return dst, nil
 }
 
 // AppendSignature implements chains.SignatureAppender.
 func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, error) {
-	if len(s.hands) != 1 {
-		return nil, notSigner("%d keys would sign: name one by its address or id", len(s.hands))
+	if len(s.keys) != 1 {
+		return nil, notSigner("%d keys would sign: name one by its address or id", len(s.keys))
 	}
-	signature, err := s.hands[0].signer.SignEd25519(ctx, s.t.Message())
+	signature, err := s.keys[0].signer.SignEd25519(ctx, s.t.Message())
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package solana_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/ed25519"
 	"errors"
 	"slices"
@@ -19,8 +18,8 @@ import (
 
 var versions = []solana.Version{solana.Legacy, solana.Version0, solana.Version1}
 
-// TestThreeSigners signs in three calls, in all orders: each call sees to the
-// signatures that are there, and the last one makes it complete.
+// TestThreeSigners signs in three calls, in every order: each call keeps the signatures
+// that are there, and the last one completes the transaction.
 func TestThreeSigners(t *testing.T) {
 	keys := []keystore.Key{ed25519Key(t, 0), ed25519Key(t, 1), ed25519Key(t, 2)}
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
@@ -50,8 +49,8 @@ func TestThreeSigners(t *testing.T) {
 	}
 }
 
-// TestForeignSignatureIsChecked flips every bit of a first signature: the second
-// signer refuses each.
+// TestForeignSignatureIsChecked flips every bit of a first signature. The second signer
+// must refuse each.
 func TestForeignSignatureIsChecked(t *testing.T) {
 	first, second := ed25519Key(t, 0), ed25519Key(t, 1)
 	for _, version := range versions {
@@ -80,7 +79,7 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-// TestOnlyTheSlotChanges compares what was signed with what came in.
+// TestOnlyTheSlotChanges compares the signed transaction with the unsigned one.
 func TestOnlyTheSlotChanges(t *testing.T) {
 	for _, version := range versions {
 		for slot := range 3 {
@@ -94,15 +93,15 @@ func TestOnlyTheSlotChanges(t *testing.T) {
 			if !bytes.Equal(tx.Message(), parse(t, raw).Message()) {
 				t.Error("the message changed")
 			}
-			at := 1 + 64*slot
+			offset := 1 + 64*slot
 			if version == solana.Version1 {
-				at = len(raw) - 64*(3-slot)
+				offset = len(raw) - 64*(3-slot)
 			}
-			if !bytes.Equal(signed[:at], raw[:at]) || !bytes.Equal(signed[at+64:], raw[at+64:]) {
+			if !bytes.Equal(signed[:offset], raw[:offset]) || !bytes.Equal(signed[offset+64:], raw[offset+64:]) {
 				t.Errorf("%v: bytes outside slot %d changed", version, slot)
 			}
 			pub := public(slot)
-			if !ed25519.Verify(pub[:], tx.Message(), signed[at:at+64]) {
+			if !ed25519.Verify(pub[:], tx.Message(), signed[offset:offset+64]) {
 				t.Errorf("%v: slot %d does not verify", version, slot)
 			}
 		}
@@ -122,8 +121,8 @@ func TestSignersAlreadySigned(t *testing.T) {
 	}
 }
 
-// TestNotASigner: an account that is no signer does not sign, and the error
-// names who does and what is missing.
+// TestNotASigner: the key of an account that is not a signer is refused, and the error
+// names the signers and the signatures that are missing.
 func TestNotASigner(t *testing.T) {
 	stranger, member := ed25519Key(t, 7), ed25519Key(t, 0)
 	s := simple(solana.Version0, 2)
@@ -140,24 +139,23 @@ func TestNotASigner(t *testing.T) {
 			}
 		}
 	}
-	// A keystore that answered with the wrong key.
+	// A keystore that returns the wrong key.
 	if err := check(tx, ed25519Key(t, 1), address(member)); !errors.Is(err, chains.ErrNotSigner) {
 		t.Errorf("another key than signWith names: %v", err)
 	}
 }
 
-func TestOtherCurve(t *testing.T) {
+func TestUnsupportedKeys(t *testing.T) {
 	tx := parse(t, simple(solana.Version0, 1).bytes())
-	other := chaintest.Key(t, keystore.CurveSecp256k1, seed(0))
-	if err := check(tx, other, other.ID()); !errors.Is(err, keystore.ErrUnsupported) {
-		t.Errorf("got %v", err)
-	}
-	if got := (solana.Chain{}).Addresses(other.PublicKey()); got != nil {
-		t.Errorf("a secp256k1 key has the addresses %v", got)
-	}
-	lying := lyingKey{ed25519Key(t, 0).(ed25519Signer), other.PublicKey()}
-	if err := check(tx, lying, "id"); !errors.Is(err, keystore.ErrUnsupported) {
-		t.Errorf("a key of another curve that claims to make Ed25519 signatures: %v", err)
+	own, other := ed25519Key(t, 0), chaintest.Key(t, keystore.CurveSecp256k1, seed(0))
+	for name, key := range map[string]keystore.Key{
+		"a secp256k1 key":                     other,
+		"a secp256k1 key that signs Ed25519":  lyingKey{own.(ed25519Signer), other.PublicKey()},
+		"an Ed25519 key without a capability": mute{own.PublicKey()},
+	} {
+		if err := check(tx, key, "id"); !errors.Is(err, keystore.ErrUnsupported) {
+			t.Errorf("%s: got %v, want ErrUnsupported", name, err)
+		}
 	}
 }
 
@@ -173,29 +171,11 @@ type lyingKey struct {
 
 func (k lyingKey) PublicKey() keystore.PublicKey { return k.claimed }
 
-// mute is a key that signs nothing.
+// mute is a key that cannot sign.
 type mute struct{ public keystore.PublicKey }
 
 func (k mute) ID() string                    { return "mute" }
 func (k mute) PublicKey() keystore.PublicKey { return k.public }
-
-func TestKeyThatSignsNothing(t *testing.T) {
-	key := mute{ed25519Key(t, 0).PublicKey()}
-	signed, err := trySign(simple(solana.Version0, 1).bytes(), key)
-	if signed != nil || !errors.Is(err, keystore.ErrUnsupported) {
-		t.Errorf("got %x, %v, want ErrUnsupported", signed, err)
-	}
-}
-
-func TestSignerErrorsPass(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	key := ed25519Key(t, 0)
-	signed, err := ready(t, simple(solana.Version0, 1).bytes(), key).AppendSigned(ctx, nil)
-	if signed != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %x, %v", signed, err)
-	}
-}
 
 func TestRequest(t *testing.T) {
 	own := ed25519Key(t, 0)

@@ -5,27 +5,26 @@ import (
 	"encoding/hex"
 )
 
-// checkSignatures verifies the signatures that are there already. An unsigned
-// transaction has none; one that others have signed has theirs.
+// checkSignatures verifies the signatures that other signers have put into their slots.
 func (t *Transaction) checkSignatures() error {
 	for i := range t.header.required {
 		if t.filled(i) && !verifyStrict(t.key(i), t.Message(), t.signature(i)) {
 			return malformed(item("signatures", i), t.signatureAt(i),
-				"is not a valid signature of %s over this message: that signer must sign again, or the slot be zeroed", encode58(t.key(i)))
+				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again", encode58(t.key(i)))
 		}
 	}
 	return nil
 }
 
-// verifyStrict verifies a signature as the network's nodes do (verify_strict
-// of ed25519-dalek): a public key or an R of small order is refused too, for
-// with them a signature can be made that holds for many messages.
+// verifyStrict verifies a signature as the network's nodes do (verify_strict of
+// ed25519-dalek). It also refuses a public key or an R of small order: with these, one
+// signature can be valid for many messages.
 func verifyStrict(key, message, signature []byte) bool {
 	return !smallOrder(key) && !smallOrder(signature[:32]) && ed25519.Verify(key, message, signature)
 }
 
-// smallOrder reports whether an encoded point has an order of at most 8,
-// whatever its sign bit is.
+// smallOrder reports whether an encoded point has an order of at most 8. The sign bit
+// is ignored.
 func smallOrder(point []byte) bool {
 	encoded := [32]byte(point)
 	encoded[31] &= 0x7f
@@ -37,8 +36,8 @@ func smallOrder(point []byte) bool {
 	return false
 }
 
-// smallOrderPoints are the y coordinates of the points of small order on
-// edwards25519, little-endian, with those that are not reduced modulo p.
+// smallOrderPoints are the little-endian y coordinates of the points of small order on
+// edwards25519, including those that are not reduced modulo p.
 var smallOrderPoints = [...][32]byte{
 	point("0000000000000000000000000000000000000000000000000000000000000000"), // order 4
 	point("0100000000000000000000000000000000000000000000000000000000000000"), // order 1

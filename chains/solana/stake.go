@@ -8,29 +8,28 @@ const (
 	historySysvar = "stake history sysvar"
 	stakeConfig   = "stake config"
 
-	// Since version 5 (SIMD-0490) the stake program looks whether the account in
-	// the place of the first sysvar is that sysvar; if it is not, the sysvars were
-	// left out and every account behind them moves up.
+	// Since version 5 (SIMD-0490) the stake program checks whether the account in the
+	// place of the first sysvar is that sysvar. If it is not, the sysvars are left out
+	// and the accounts after them move up.
 	clockIfAny   = "~" + clockSysvar
 	rentIfAny    = "~" + rentSysvar
 	historyIfAny = clockIfAny + "+" + historySysvar
 	configIfAny  = historyIfAny + "+" + stakeConfig
 )
 
-// hands is what giving control of an account to another does.
+// hands gives control of an account to another party.
 func hands(account, from, to string) template {
 	return template{kind: chains.KindAuthority, from: from, account: account, to: to, args: []string{"authority type"}}
 }
 
-// initializes is what giving a stake account its authorities effects: all of it can
-// be withdrawn by one of them.
+// initializes gives a stake account its authorities. The withdrawer can withdraw all of
+// it.
 var initializes = []template{
 	{kind: chains.KindStake, from: "stake account", account: "stake account", to: "withdrawer", asset: native, amount: wholeBalance},
 	{kind: chains.KindAuthority, account: "stake account", to: "staker"},
 }
 
-// locks is what setting a lockup effects: until then, or until the custodian
-// agrees, nothing can be withdrawn.
+// locks sets a lockup: until it ends, nothing can be withdrawn without the custodian.
 func locks(custodian string) []template {
 	return []template{
 		{kind: chains.KindFreeze, from: "authority", account: "stake account", args: []string{"lockup until", "lockup until epoch"}},
@@ -42,9 +41,9 @@ func stakeMoves(amount string) []template {
 	return []template{sends("from stake account", "to stake account", amount)}
 }
 
-// stakeProgram delegates SOL to validators. The number of an instruction is a
-// u32; the layouts are those of solana-stake-interface, in bincode, the roles
-// those of version 5 of the program.
+// stakeProgram delegates SOL to validators. The number of an instruction is a u32; the
+// layouts are those of solana-stake-interface, in bincode, and the roles are those of
+// version 5 of the program.
 var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "Initialize", accounts: "stake account, ?further account*",
 		arguments: []argument{key("staker"), key("withdrawer"), unixTime("lockup until"), u64("lockup until epoch"), key("lockup custodian")},

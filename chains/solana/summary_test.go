@@ -90,7 +90,7 @@ func scene(version solana.Version, signers int, tables []table, calls ...instruc
 	return parseShape(version, signers, tables, calls...).bytes()
 }
 
-// parseShape has six accounts, signers first, and behind them the programs.
+// parseShape returns a shape of six accounts, signers first, followed by the programs.
 func parseShape(version solana.Version, signers int, tables []table, calls ...instructionCall) shape {
 	s := simple(version, signers)
 	s.keys, s.instructions, s.lookups = s.keys[:signers], nil, tables
@@ -108,7 +108,7 @@ func parseShape(version solana.Version, signers int, tables []table, calls ...in
 	for _, c := range calls {
 		in := part{program: byte(slices.Index(s.keys, [32]byte(c.program))), data: c.data}
 		for _, index := range c.accounts {
-			if index >= 6 { // behind the keys: an account from a lookup table
+			if index >= 6 { // after the keys: an account from a lookup table
 				index += byte(len(s.keys) - 6)
 			}
 			in.accounts = append(in.accounts, index)
@@ -121,14 +121,14 @@ func parseShape(version solana.Version, signers int, tables []table, calls ...in
 	return s
 }
 
-// TestSummaries holds what is shown of each scene, to its first signer, and the
-// digest against testdata/summary.
+// TestSummaries compares what the first signer of each scene is shown, and the digest,
+// with testdata/summary.
 func TestSummaries(t *testing.T) {
 	chaintest.Summaries(t, solana.Chain{}, scenes(t), ed25519Key(t, 0))
 }
 
-// TestSummaryShowsEveryBit changes each bit of the transactions above. What is
-// still accepted has another summary: nothing that is signed is left out.
+// TestSummaryShowsEveryBit flips each bit of the scenes. A scene that is still accepted
+// must have another digest: the summary leaves out nothing that is signed.
 func TestSummaryShowsEveryBit(t *testing.T) {
 	for name, raw := range scenes(t) {
 		if name == "partly_signed" {
@@ -138,13 +138,13 @@ func TestSummaryShowsEveryBit(t *testing.T) {
 			before := parse(t, raw).Summary().Digest()
 			for bit := range 8 * len(raw) {
 				if len(raw) > 400 && bit%8 != bit/8%8 {
-					continue // one bit of each byte of the long ones will do
+					continue // one bit of each byte of a long one is enough
 				}
 				changed := bytes.Clone(raw)
 				changed[bit/8] ^= 1 << (bit % 8)
 				tx, err := solana.New(solana.Limits{}).Parse(changed)
 				if err == nil && tx.Summary().Digest() == before {
-					t.Errorf("byte %d can be %02x or %02x, and the summary does not tell", bit/8, raw[bit/8], changed[bit/8])
+					t.Errorf("byte %d can be %02x or %02x, with the same digest", bit/8, raw[bit/8], changed[bit/8])
 				}
 			}
 		})
@@ -154,17 +154,17 @@ func TestSummaryShowsEveryBit(t *testing.T) {
 func TestSignerView(t *testing.T) {
 	raw := scene(solana.Version0, 2, nil, call(sdk.SystemProgramID, []byte{1, 3}, u32(2), u64(1)))
 	tests := []struct {
-		who  int
-		note string
-		more string
+		signer int
+		note   string
+		more   string
 	}{
 		{0, "signer 0, missing, pays the fee", ""},
 		{1, "signer 1, missing", "instruction 0"},
 	}
 	for _, test := range tests {
-		view := ready(t, raw, ed25519Key(t, test.who)).SignerView()
+		view := ready(t, raw, ed25519Key(t, test.signer)).SignerView()
 		if view[0].Note != test.note || len(view) == 2 != (test.more != "") || len(view) == 2 && view[1].Value != test.more {
-			t.Errorf("signer %d: %+v", test.who, view)
+			t.Errorf("signer %d: %+v", test.signer, view)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package solana
 
 import "github.com/countersign-dev/countersign/chains"
 
-// What the instructions of two programs share in their accounts.
+// Roles of accounts that several programs use.
 const (
 	clockSysvar      = "clock sysvar"
 	rentSysvar       = "rent sysvar"
@@ -14,18 +14,17 @@ const (
 // advanceNonce is the number of AdvanceNonceAccount of the System program.
 const advanceNonce = 4
 
-// creates is what making an account effects: it gets an owner and its first SOL.
+// creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
 	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"}}
 }
 
-// assigns is what giving an account another owner does.
+// assigns gives an account another owner.
 func assigns(by string) template {
 	return template{kind: chains.KindAuthority, from: "account", account: "account", to: "owner", by: by}
 }
 
-// allocates is what giving an account data effects: from then on it can neither send
-// SOL nor pay a fee.
+// allocates gives an account data. From then on it can neither send SOL nor pay fees.
 func allocates(by string) template {
 	return template{kind: chains.KindFreeze, from: "account", account: "account", by: by, args: []string{"space"},
 		with: func(_ *reader, e *effect) {
@@ -33,9 +32,9 @@ func allocates(by string) template {
 		}}
 }
 
-// systemProgram creates accounts, moves SOL and keeps nonces. The number of an
-// instruction is a u32; the layouts are those of solana-system-interface, in
-// bincode. The authority of a nonce account may be any signer among the accounts.
+// systemProgram creates accounts, moves SOL and maintains nonces. The number of an
+// instruction is a u32; the layouts are those of solana-system-interface, in bincode.
+// Any signer among the accounts may act as the authority of a nonce account.
 var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "CreateAccount", accounts: "!funder, !new account",
 		arguments: []argument{lamports("amount"), u64("space"), key("owner")}, effects: []template{creates("funder", "new account")}},
@@ -64,8 +63,8 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")}, effects: []template{sends("from", "to", "amount")}},
 	12: {name: "UpgradeNonceAccount", accounts: "nonce account", effects: []template{{kind: chains.KindSettings, account: "nonce account"}}},
 
-	// SIMD-0312: the account may have SOL already, and so be a wallet in use. The
-	// funder is needed only for an amount above zero.
+	// SIMD-0312: the account may already have SOL, and so be a wallet in use. Only an
+	// amount above zero needs the funder.
 	13: {name: "CreateAccountAllowPrefund", accounts: "!new account, ?!funder",
 		arguments: []argument{lamports("amount"), u64("space"), key("owner")},
 		effects: []template{
@@ -79,7 +78,7 @@ func sends(from, to, amount string) template {
 	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount, with: burntSOL}
 }
 
-// burntSOL makes a transfer to an address that nothing can spend from a burn.
+// burntSOL turns a transfer to an unspendable address into a burn.
 func burntSOL(_ *reader, e *effect) {
 	for _, address := range unspendable {
 		if e.Kind == chains.KindTransfer && e.To.Is(address[:]) {

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// knownTables are the tables that a reader knows.
+// knownTables is a reader that knows lookup tables.
 type knownTables map[[32]byte][][]byte
 
 func (k knownTables) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{}, false }
@@ -27,7 +27,7 @@ func (k knownTables) LookupTable(address []byte) (chains.LookupTable, bool) {
 	return chains.LookupTable{Source: "table.json", Digest: strings.Repeat("ab", 32), Trust: "pinned", Addresses: addresses}, ok
 }
 
-// holding is a table that has an address at an index, and others before it.
+// holding returns a table with an address at an index, and others before it.
 func holding(index int, address [32]byte) [][]byte {
 	list := make([][]byte, index+1)
 	for i := range list {
@@ -38,7 +38,7 @@ func holding(index int, address [32]byte) [][]byte {
 	return list
 }
 
-// loading is a transfer of our SOL to entry 200 of a table, the last account.
+// loading returns a transfer of the signer's SOL to entry 200 of a table.
 func loading() []byte {
 	s := simple(solana.Version0, 1)
 	s.keys[len(s.keys)-1] = sdk.SystemProgramID
@@ -47,8 +47,8 @@ func loading() []byte {
 	return s.bytes()
 }
 
-// TestKnownTable: with its table, a recipient is a value in effects and calls and is no
-// hazard; the summary, its digest and what is signed are what they were without.
+// TestKnownTable: with its table, a recipient has an address in effects and calls and is
+// no hazard. The summary, its digest and the signed bytes do not depend on the table.
 func TestKnownTable(t *testing.T) {
 	key, bob := ed25519Key(t, 0), account(7)
 	plain := parse(t, loading())
@@ -64,7 +64,7 @@ func TestKnownTable(t *testing.T) {
 		t.Errorf("the call has %v", got)
 	}
 	if tx.Summary().Digest() != plain.Summary().Digest() {
-		t.Error("the summary is another one")
+		t.Error("the summary differs")
 	}
 	with, err := chaintest.Ready(tx, "wallet", key)
 	if err != nil {
@@ -85,8 +85,9 @@ func TestKnownTable(t *testing.T) {
 	}
 }
 
-// TestTableThatIsNotEnough: what a table does not tell stays unknown, and a hazard.
-func TestTableThatIsNotEnough(t *testing.T) {
+// TestInsufficientTable: an account that a table does not resolve stays unknown, and a
+// hazard.
+func TestInsufficientTable(t *testing.T) {
 	for name, test := range map[string]struct {
 		tables  knownTables
 		problem string
@@ -108,7 +109,7 @@ func TestTableThatIsNotEnough(t *testing.T) {
 	}
 }
 
-// TestTableNeverNamesTheProgram: a table cannot say which program is called.
+// TestTableNeverNamesTheProgram: a program never comes from a table.
 func TestTableNeverNamesTheProgram(t *testing.T) {
 	s := simple(solana.Version0, 1)
 	s.lookups = []table{{key: account(50), writable: []byte{0}}}
@@ -118,8 +119,8 @@ func TestTableNeverNamesTheProgram(t *testing.T) {
 	}
 }
 
-// TestTableShowsAuthority: a stake instruction is read whose clock stands in a table, and
-// with it that it gives our stake away.
+// TestTableShowsAuthority: a stake instruction whose clock sysvar is in a table is decoded
+// with the table, which shows that it gives the signer's stake away.
 func TestTableShowsAuthority(t *testing.T) {
 	s := simple(solana.Version0, 1)
 	s.keys = append(s.keys[:2:2], sdk.StakeProgramID)
@@ -141,9 +142,9 @@ func TestTableShowsAuthority(t *testing.T) {
 	}
 }
 
-// TestTablesAreResolvedAsTheNetworkDoes: the accounts of each instruction are those
-// that solana-go resolves: the writable entries of all tables, then the read-only ones.
-func TestTablesAreResolvedAsTheNetworkDoes(t *testing.T) {
+// TestTablesAgainstSolanaGo compares the accounts of each instruction with those that
+// solana-go resolves: the writable entries of all tables, then the read-only ones.
+func TestTablesAgainstSolanaGo(t *testing.T) {
 	for seed := range testenv.Some(2000) {
 		g := generator{rand.New(rand.NewPCG(7, uint64(seed)))}
 		raw, tables, want := g.lookups(t)
@@ -169,8 +170,8 @@ func TestTablesAreResolvedAsTheNetworkDoes(t *testing.T) {
 	}
 }
 
-// lookups draws a transaction with lookups, and the tables that they are of; the
-// accounts of its instructions are as solana-go resolves them.
+// lookups generates a transaction with lookups, their tables, and the accounts of its
+// instructions as solana-go resolves them.
 func (g generator) lookups(t *testing.T) (raw []byte, tables knownTables, accounts [][]string) {
 	t.Helper()
 	m := g.small(sdk.MessageVersionV0, 1+g.IntN(3), true)

@@ -6,8 +6,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// authorityTypes are what SetAuthority can hand over, in the order of their
-// numbers. Those from the fifth on are Token-2022's.
+// authorityTypes are the authorities that SetAuthority can set, by number. Those from
+// the fifth on are Token-2022's.
 var authorityTypes = []string{
 	"MintTokens", "FreezeAccount", "AccountOwner", "CloseAccount",
 	"TransferFeeConfig", "WithheldWithdraw", "CloseMint", "InterestRate",
@@ -16,18 +16,19 @@ var authorityTypes = []string{
 	"GroupMemberPointer", "ScaledUiAmount", "Pause", "PermissionedBurn",
 }
 
-// closeAuthority is the number of CloseAccount: without one it is the owner's.
+// closeAuthority is the number of CloseAccount. An account without a close authority is
+// closed by its owner.
 const closeAuthority = 3
 
 // batchTag is the number of Batch.
 const batchTag = 255
 
-// tokenProgram is SPL Token. The number of an instruction is a u8; an optional
-// address is a u8 and, if that is 1, 32 bytes. An authority that is a multisig
-// account is followed by its signers.
+// tokenProgram is SPL Token. The number of an instruction is a u8; an optional address
+// is a u8 and, if that is 1, 32 bytes. The signers of an authority that is a multisig
+// account follow it.
 var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: layouts(tokenLayouts(4)), decode: decodeToken}
 
-// tokensMove moves tokens from an account to another.
+// tokensMove moves tokens from one account to another.
 func tokensMove(asset string) []template {
 	return []template{
 		{kind: chains.KindTransfer, from: "from", to: "to", asset: asset, amount: "amount"},
@@ -35,14 +36,14 @@ func tokensMove(asset string) []template {
 	}
 }
 
-// hook is that a transfer of Token-2022 may call another program: that of the
-// mint, which is not said, with accounts behind those of the transfer.
+// hook is the call that a transfer of Token-2022 may make to the mint's hook program,
+// which the transaction does not name, with the accounts after those of the transfer.
 var hook = template{kind: chains.KindCall, when: mayCallHook, with: func(_ *reader, e *effect) {
 	e.To, e.Undecoded, e.Function = chains.UnknownParty(), true, "transfer hook"
 }}
 
-// mayCallHook reports whether a transfer has accounts that its own signers do
-// not explain: those behind an authority that signs itself, or that do not sign.
+// mayCallHook reports whether a transfer has accounts other than the signers of a
+// multisig: accounts after an authority that signs itself, or that do not sign.
 func mayCallHook(r *reader) bool {
 	if r.program != token2022Program {
 		return false
@@ -56,24 +57,16 @@ func approves(asset string) []template {
 	return []template{{kind: chains.KindApprove, from: "account", to: "delegate", asset: asset, amount: "amount"}}
 }
 
-func mints() []template {
-	return []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
-}
+var (
+	mints   = []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
+	burns   = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
+	freezes = []template{{kind: chains.KindFreeze, from: "freeze authority", account: "account"}}
 
-func burns() []template {
-	return []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
-}
+	// owns gives a new token account its owner.
+	owns = []template{{kind: chains.KindAuthority, account: "account", to: "owner"}}
+)
 
-func freezes() []template {
-	return []template{{kind: chains.KindFreeze, from: "freeze authority", account: "account"}}
-}
-
-// owns is what giving a new token account its owner does.
-func owns() []template {
-	return []template{{kind: chains.KindAuthority, account: "account", to: "owner"}}
-}
-
-// governs is what giving a new mint its authorities does.
+// governs gives a new mint its authorities.
 func governs(authorities ...string) (list []template) {
 	for _, name := range authorities {
 		list = append(list, template{kind: chains.KindAuthority, account: "mint", to: name, given: name})
@@ -81,8 +74,8 @@ func governs(authorities ...string) (list []template) {
 	return list
 }
 
-// setAuthority hands over one kind of authority. Taking the close authority
-// away hands over nothing: it falls back to the owner.
+// setAuthority hands over one kind of authority. Removing the close authority only
+// revokes it: the right to close falls back to the owner.
 var setAuthority = []template{{
 	kind: chains.KindAuthority, from: "authority", account: "account or mint", to: "new authority", args: []string{"authority type"},
 	with: func(r *reader, e *effect) {
@@ -95,13 +88,13 @@ var setAuthority = []template{{
 // members are the signers of a new multisig account.
 var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member", args: []string{"required signers"}}}
 
-// tokenLayouts are the instructions that SPL Token and Token-2022 share. They
-// differ in how many types of authority they know.
+// tokenLayouts returns the instructions that SPL Token and Token-2022 share. The two
+// differ in the number of authority types.
 func tokenLayouts(authorities int) map[uint32]*layout {
 	mint := []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}
 	return map[uint32]*layout{
 		0: {name: "InitializeMint", accounts: "mint, " + rentSysvar, arguments: mint, effects: governs("mint authority", "freeze authority")},
-		1: {name: "InitializeAccount", accounts: "account, mint, owner, " + rentSysvar, effects: owns()},
+		1: {name: "InitializeAccount", accounts: "account, mint, owner, " + rentSysvar, effects: owns},
 		2: {name: "InitializeMultisig", accounts: "multisig, " + rentSysvar + ", member*",
 			arguments: []argument{u8("required signers")}, effects: members},
 		3: {name: "Transfer", accounts: "from, to, !authority, signer*",
@@ -113,21 +106,21 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 		6: {name: "SetAuthority", accounts: "account or mint, !authority, signer*",
 			arguments: []argument{oneOf("authority type", 1, authorityTypes[:authorities]...), optional("new authority", key("new authority"))},
 			effects:   setAuthority},
-		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")}, effects: mints()},
-		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns()},
+		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")}, effects: mints},
+		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns},
 		9: {name: "CloseAccount", accounts: "account, lamports to, !authority, signer*",
 			effects: []template{sends("account", "lamports to", wholeBalance)}},
-		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes()},
-		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes()},
+		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes},
+		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes},
 		12: {name: "TransferChecked", accounts: "from, mint, to, !authority, signer*",
 			arguments: []argument{checkedTokens("amount")}, effects: tokensMove("mint")},
 		13: {name: "ApproveChecked", accounts: "account, mint, delegate, !owner, signer*",
 			arguments: []argument{checkedTokens("amount")}, effects: approves("mint")},
-		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens("amount")}, effects: mints()},
-		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens("amount")}, effects: burns()},
-		16: {name: "InitializeAccount2", accounts: "account, mint, " + rentSysvar, arguments: []argument{key("owner")}, effects: owns()},
+		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens("amount")}, effects: mints},
+		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens("amount")}, effects: burns},
+		16: {name: "InitializeAccount2", accounts: "account, mint, " + rentSysvar, arguments: []argument{key("owner")}, effects: owns},
 		17: {name: "SyncNative", accounts: "account", effects: []template{{kind: chains.KindSettings, account: "account"}}},
-		18: {name: "InitializeAccount3", accounts: "account, mint", arguments: []argument{key("owner")}, effects: owns()},
+		18: {name: "InitializeAccount3", accounts: "account, mint", arguments: []argument{key("owner")}, effects: owns},
 		19: {name: "InitializeMultisig2", accounts: "multisig, member*", arguments: []argument{u8("required signers")}, effects: members},
 		20: {name: "InitializeMint2", accounts: "mint", arguments: mint, effects: governs("mint authority", "freeze authority")},
 		21: {name: "GetAccountDataSize", inert: true, accounts: "mint", arguments: []argument{restU16s("extension type")}},
@@ -141,8 +134,7 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 	}
 }
 
-// decodeToken reads an instruction of a token program: one of its table, or a
-// Batch:
+// decodeToken decodes an instruction of a token program: one of its table, or a Batch:
 //
 //	u8 255                        Batch
 //	for each instruction:
@@ -150,8 +142,8 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 //	  u8                          length of its data
 //	  bytes                       its data
 //
-// whose accounts follow one another in those of the batch. Accounts that are left
-// over are ignored.
+// The accounts of the instructions follow one another in those of the batch. The program
+// ignores further accounts.
 func decodeToken(r *reader) error {
 	if r.cursor.at == len(r.raw) || r.raw[r.cursor.at] != batchTag {
 		return r.decodeLayout()

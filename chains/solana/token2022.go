@@ -6,12 +6,11 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// token2022Program is Token-2022: SPL Token's instructions, those of its
-// extensions, and those of the token metadata and token group interfaces, which a
-// mint implements itself.
+// token2022Program is Token-2022: SPL Token's instructions, those of its extensions, and
+// those of the token metadata and token group interfaces, which it implements.
 var token2022Program = &program{name: "Token-2022", tagSize: 1}
 
-// The table is filled in here because its entries ask which program they are of.
+// init fills in the table, whose entries refer to the program.
 func init() {
 	table := tokenLayouts(len(authorityTypes))
 	maps.Copy(table, token2022Extensions)
@@ -20,18 +19,18 @@ func init() {
 	token2022Program.decode = decodeToken
 }
 
-// changes is a change of settings of what stands in a role, by the authority.
+// changes is a change of an account's settings.
 func changes(account string) []template {
 	return []template{{kind: chains.KindSettings, account: account}}
 }
 
-// sets is a change of settings by which an authority is given too.
+// sets is a change of a mint's settings that also sets authorities.
 func sets(authorities ...string) []template {
 	return append(changes("mint"), governs(authorities...)...)
 }
 
-// token2022Extensions are the instructions of Token-2022 that SPL Token does
-// not have. An authority or address of 32 zero bytes means none.
+// token2022Extensions are the instructions that only Token-2022 has. An authority or
+// address of 32 zero bytes means none.
 var token2022Extensions = map[uint32]*layout{
 	25: {name: "InitializeMintCloseAuthority", accounts: "mint",
 		arguments: []argument{optional("close authority", key("close authority"))}, effects: sets("close authority")},
@@ -75,9 +74,9 @@ var token2022Extensions = map[uint32]*layout{
 	}},
 	46: {name: "PermissionedBurnExtension", nested: map[uint32]*layout{
 		0: {name: "InitializePermissionedBurn", accounts: "mint", arguments: []argument{key("burn authority")}, effects: sets("burn authority")},
-		1: {name: "PermissionedBurn", accounts: "account, mint, !burn authority, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns()},
+		1: {name: "PermissionedBurn", accounts: "account, mint, !burn authority, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns},
 		2: {name: "PermissionedBurnChecked", accounts: "account, mint, !burn authority, !authority, signer*",
-			arguments: []argument{checkedTokens("amount")}, effects: burns()},
+			arguments: []argument{checkedTokens("amount")}, effects: burns},
 		3: {name: "PermissionedConfidentialBurn", accounts: "account, mint, further account*", anySigner: true,
 			arguments: confidentialBurn, effects: hiddenBurn},
 	}},
@@ -102,10 +101,10 @@ var transferFee = map[uint32]*layout{
 		arguments: []argument{u16("fee in basis points"), tokens("maximum fee")}, effects: sets()},
 }
 
-// withheld takes the fees that were kept back from transfers.
+// withheld moves the fees that were withheld from transfers.
 var withheld = []template{{kind: chains.KindTransfer, from: "mint", to: "to", asset: "mint", amount: wholeBalance}}
 
-// harvests moves fees that were kept back, out of reach of the owners, to the mint.
+// harvests moves withheld fees, which the owners cannot reach, to the mint.
 var harvests = append(changes("mint"), template{kind: chains.KindSettings, account: "source", each: "source"})
 
 var accountState = oneOf("account state", 1, "Uninitialized", "Initialized", "Frozen")
@@ -128,8 +127,8 @@ func pointer(what, label string) map[uint32]*layout {
 	}
 }
 
-// pointed says what the mint points to.
-func pointed(does []template, label string) []template {
-	does[0].args = []string{label}
-	return does
+// pointed adds the address that the mint points to as an argument.
+func pointed(effects []template, label string) []template {
+	effects[0].args = []string{label}
+	return effects
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// tokenMetadataProgram is Metaplex Token Metadata. The number of an instruction is a
-// u8, behind which the newer ones have a u8 that tells a form of their arguments, in
-// Borsh. An account that is left out is given as the program itself.
+// tokenMetadataProgram is Metaplex Token Metadata. The number of an instruction is a u8;
+// in newer instructions a u8 follows that selects the form of their arguments. Arguments
+// are in Borsh. The program's own address stands for an account that is left out.
 //
-// Decoded is what current clients write and people sign. What prints editions, uses
-// tokens up, migrates or moves things through escrows is not, and neither are what only
-// the program's owner can do: those are blind calls. It was written by the program's
-// published source (metaplex-foundation/mpl-token-metadata c314930); litesvm does not
-// have the program, and no npm package has it.
+// The instructions that current clients write are decoded. Those that print editions,
+// use tokens up, migrate tokens or move them through escrows are not, and neither are
+// those that only the program's owner can execute: they are blind calls. The layouts
+// follow the program's published source (metaplex-foundation/mpl-token-metadata
+// c314930); neither LiteSVM nor an npm package has the program.
 var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1, layouts: authorized(layouts(tokenMetadataLayouts))}
 
-// The function is set here because it uses the tables that the program is part of.
+// init sets the function, which uses the tables that the program is part of.
 func init() {
 	tokenMetadataProgram.decode = func(r *reader) error {
 		return r.decodeLeavingOut(tokenMetadataID, func(name string) bool {
@@ -28,11 +28,11 @@ func init() {
 	}
 }
 
-// metadataOptional are the accounts that may be left out besides those "or none".
+// metadataOptional are the accounts that may be left out, besides those "or none".
 var metadataOptional = []string{"master edition", "edition", "edition marker", "token record", "destination token record"}
 
-// decodeLeavingOut reads an instruction of a program that takes its own address for an
-// account that is left out, if it is one that may be.
+// decodeLeavingOut decodes an instruction of a program whose own address stands for an
+// account that is left out. It refuses the address where the account is not optional.
 func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) error {
 	if err := r.decodeLayout(); err != nil {
 		return err
@@ -49,55 +49,54 @@ func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string)
 	return nil
 }
 
-// authorized says of whatever an instruction does besides paying that its first authority
-// authorizes it, and not the payer.
+// authorized makes the first authority of each instruction, not the payer, authorize
+// what the instruction does, except for payments.
 func authorized(table map[uint32]*layout) map[uint32]*layout {
 	for _, l := range table {
 		authorized(l.nested)
-		does := slices.Clone(l.effects) // they may be shared
-		for i := range does {
-			if does[i].by == "" && len(l.authorities) > 0 {
-				does[i].by = l.authorities[0]
+		l.effects = slices.Clone(l.effects) // layouts share them
+		for i := range l.effects {
+			if l.effects[i].by == "" && len(l.authorities) > 0 {
+				l.effects[i].by = l.authorities[0]
 			}
 		}
-		l.effects = does
 	}
 	return table
 }
 
-// metadataCost is the most that a metadata account costs: its rent, and the program's fee
-// of 0.01 SOL, which the account keeps until the program's owner collects it.
+// metadataCost is the program's fee for a metadata account, in lamports. The account
+// holds it until the program's owner collects it.
 const metadataCost = 10_000_000
 
-// Parts of the accounts of instructions.
+// Parts of layouts' accounts.
 const (
 	ofInstructions = ", " + systemRole + ", instructions sysvar"
 	underRules     = ", ?rules program or none, ?rules or none"
 	ofCollection   = "collection mint, collection metadata, collection master edition"
 )
 
-// makesMetadata is what a new metadata account costs, and whose it is.
+// makesMetadata is the cost of a new metadata account, and its authority.
 func makesMetadata(by string) []template {
 	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance, by: "payer",
 		with: func(_ *reader, e *effect) { e.Amount = atMost(rent(mostAccountData*2) + metadataCost) }}
 	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
 }
 
-// makesEdition makes a master edition, which from then on alone can mint and freeze. That
-// takes nothing away of a mint that is made by the same instruction.
+// makesEdition creates a master edition, which alone can mint and freeze from then on.
+// That takes nothing away if the same instruction creates the mint.
 func makesEdition(edition, by string) []template {
 	return []template{paysFor(edition), {kind: chains.KindAuthority, from: by, account: "mint", to: edition, given: edition, by: by,
 		with: func(r *reader, e *effect) { e.owned = e.owned && !madeHere(r) }}}
 }
 
-// paysFor is what making or enlarging an account that may be left out costs at most.
+// paysFor is the most that creating or enlarging an optional account costs.
 func paysFor(account string) template {
-	d := pays("payer", account, mostAccountData)
-	d.given = account
-	return d
+	tpl := pays("payer", account, mostAccountData)
+	tpl.given = account
+	return tpl
 }
 
-// ifGiven changes accounts that may be left out.
+// ifGiven changes the settings of optional accounts.
 func ifGiven(accounts ...string) (list []template) {
 	for _, account := range accounts {
 		list = append(list, template{kind: chains.KindSettings, account: account, given: account})
@@ -105,41 +104,33 @@ func ifGiven(accounts ...string) (list []template) {
 	return list
 }
 
-// closes gives the lamports of accounts to what authorizes it. Without an edition the
-// token is fungible, and nothing is closed.
+// closes sends the lamports of accounts to a party. Without an edition the token is
+// fungible, and nothing is closed.
 func closes(to string, accounts ...string) (list []template) {
 	for _, account := range accounts {
-		d := sends(account, to, wholeBalance)
-		d.when = func(r *reader) bool {
+		tpl := sends(account, to, wholeBalance)
+		tpl.when = func(r *reader) bool {
 			_, edition := r.role("edition")
 			_, given := r.role(account)
 			return edition && given
 		}
-		list = append(list, d)
+		list = append(list, tpl)
 	}
 	return list
 }
 
-// updates changes metadata, and hands it over if there is a new update authority.
+// updates changes metadata, and its update authority if a new one is given.
 func updates(by string) []template {
 	return append(changes("metadata"), template{kind: chains.KindAuthority, from: by, account: "metadata", to: "new update authority", given: "new update authority"})
 }
 
-// all joins lists of doings.
-func all(lists ...[]template) (joined []template) {
-	for _, list := range lists {
-		joined = append(joined, list...)
-	}
-	return joined
-}
-
-// madeHere reports whether the mint is made by the instruction: it signs then.
+// madeHere reports whether the instruction creates the mint, which signs then.
 func madeHere(r *reader) bool {
 	mint, _ := r.role("mint")
 	return mint.signer
 }
 
-// newMint is a mint that is made by the instruction, of the authority's.
+// newMint is the cost of a mint that the instruction creates, and its authority.
 var newMint = func() []template {
 	cost, owner := pays("payer", "mint", mintData), template{kind: chains.KindAuthority, account: "mint", to: "authority"}
 	cost.when, owner.when = madeHere, madeHere
@@ -159,7 +150,7 @@ const (
 var (
 	// collected changes an item, and the size of a collection that counts its items.
 	collected = append(changes("metadata"), changes("collection metadata")...)
-	locked    = all([]template{{kind: chains.KindFreeze, from: "authority", account: "token"}}, ifGiven("token record or none"), []template{paysFor("token record or none")})
+	locked    = slices.Concat([]template{{kind: chains.KindFreeze, from: "authority", account: "token"}}, ifGiven("token record or none"), []template{paysFor("token record or none")})
 )
 
 var tokenMetadataLayouts = map[uint32]*layout{
@@ -181,7 +172,7 @@ var tokenMetadataLayouts = map[uint32]*layout{
 	27: {name: "ThawDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, effects: freezesFor("delegate")},
 	28: {name: "RemoveCreatorVerification", accounts: "metadata, !creator", effects: changes("metadata")},
 	29: {name: "BurnNft", accounts: "metadata, !authority, mint, token, edition, " + tokenProgramRole + ", ?collection metadata",
-		effects: all([]template{burnsOne}, closes("authority", "metadata", "edition", "token"), ifGiven("collection metadata"))},
+		effects: slices.Concat([]template{burnsOne}, closes("authority", "metadata", "edition", "token"), ifGiven("collection metadata"))},
 	30: {name: "VerifySizedCollectionItem", accounts: collects, effects: collected},
 	31: {name: "UnverifySizedCollectionItem", accounts: collects, effects: collected},
 	32: {name: "SetAndVerifySizedCollectionItem", accounts: setsCollected, effects: collected},
@@ -193,11 +184,11 @@ var tokenMetadataLayouts = map[uint32]*layout{
 		accounts: "!authority, collection metadata or none, metadata, edition, mint, token, master edition or none, master edition mint or none, " +
 			"master edition token or none, edition marker, token record" + ofInstructions + ", " + tokenProgramRole,
 		arguments: []argument{tokens("amount")},
-		effects: all([]template{{kind: chains.KindBurn, from: "token", asset: "mint", amount: "amount"}},
+		effects: slices.Concat([]template{{kind: chains.KindBurn, from: "token", asset: "mint", amount: "amount"}},
 			closes("authority", "metadata", "edition", "token", "token record", "edition marker"), ifGiven("collection metadata or none", "master edition or none"))}}},
 	42: {name: "Create", nested: map[uint32]*layout{0: {name: "CreateV1",
 		accounts:  "metadata, master edition, mint, !authority, !payer, update authority" + ofInstructions + ", token program or none",
-		arguments: []argument{assetData, createdAsset}, effects: all(newMint, makesMetadata("authority"), makesEdition("master edition", "authority"))}}},
+		arguments: []argument{assetData, createdAsset}, effects: slices.Concat(newMint, makesMetadata("authority"), makesEdition("master edition", "authority"))}}},
 	43: {name: "Mint", nested: map[uint32]*layout{0: {name: "MintV1",
 		accounts: "token, token owner or none, metadata, master edition or none, token record, mint, !authority, delegate record or none, !payer" +
 			ofInstructions + ", " + tokenProgramRole + ", associated token program" + underRules,
@@ -239,15 +230,15 @@ func freezesFor(by string) []template {
 	return []template{{kind: chains.KindFreeze, from: by, account: "account"}}
 }
 
-// tokenDelegates are the roles of those who may do something with a token; the others
-// may change metadata, or print editions.
+// tokenDelegates are the roles of delegates that may use a token. The others may change
+// metadata or print editions.
 var tokenDelegates = map[string]bool{"Sale": true, "Transfer": true, "Utility": true, "Staking": true, "Standard": true, "LockedTransfer": true, "Migration": true}
 
 var delegateRoles = []string{"Collection", "Sale", "Transfer", "Data", "Utility", "Staking", "Standard", "LockedTransfer", "ProgrammableConfig",
 	"AuthorityItem", "DataItem", "CollectionItem", "ProgrammableConfigItem", "PrintDelegate"}
 
-// controlOf is what a delegate that is not of a token gets control of: metadata, or, to
-// print editions, the mint.
+// controlOf returns what a delegate that is not a token delegate controls: the metadata,
+// or, to print editions, the mint.
 func controlOf(role string) string {
 	if role == "PrintDelegate" {
 		return "mint"
@@ -255,8 +246,9 @@ func controlOf(role string) string {
 	return "metadata"
 }
 
-// delegates gives a delegate a role. One of a token is the token account's delegate
-// too; for Utility, the account's close authority goes to the edition.
+// delegates are the forms of Delegate, one for each role. A token delegate also becomes
+// the token account's delegate; for Utility, the account's close authority goes to the
+// edition.
 var delegates = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
 	for i, role := range delegateRoles {
@@ -283,10 +275,10 @@ var delegates = func() map[uint32]*layout {
 	return forms
 }()
 
-// revokes takes a role back. The record's rent goes to the payer.
+// revokes are the forms of Revoke, one for each role. The record's rent goes to the payer.
 var revokes = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
-	for i, role := range append(append(append([]string{}, delegateRoles[:9]...), "Migration"), delegateRoles[9:]...) {
+	for i, role := range slices.Insert(slices.Clone(delegateRoles), 9, "Migration") {
 		l := &layout{name: "Revoke" + role + "V1", accounts: delegated}
 		l.effects = []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: controlOf(role)},
 			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native, amount: wholeBalance, given: "delegate record or none"}}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// metadataData is what Metaplex's client (mpl-token-metadata 3.4.0) writes as the data of
-// instructions: interop/solanametadata.mjs builds them.
+// metadataData is the data of instructions that Metaplex's client (mpl-token-metadata
+// 3.4.0) writes: interop/solanametadata.mjs builds them.
 var metadataData = map[string]string{
 	"CreateV1":                        "2a0003000000417065030000004150451a00000068747470733a2f2f6578616d706c652e6f72672f312e6a736f6ef40101020000006116222727c76dd113227b42c053c22374cd884e65bceaa1182a4d54fbb34118013c1214a49a635b784df1dedd6248760d5e7e5a590e8a53919d3aca2b98fe5e89620028000104010084e938e20db865dddea287f9ebb8ed5545b43052e4c8795033b05a822b7319e0000001c90c4b277cdec184b730c1584d29a04e2c2deaa40fa7152a08278881d80653420001010700000000000000",
 	"TransferV1":                      "31000100000000000000010200000006000000416d6f756e7403010000000000000002000000546f000cd09de432dfbf816d78c170e9b6fe728e2ad604368e25b132053010519ae294",
@@ -18,8 +18,8 @@ var metadataData = map[string]string{
 	"CreateMetadataAccountV3":         "2103000000417065030000004150451a00000068747470733a2f2f6578616d706c652e6f72672f312e6a736f6ef40101020000006116222727c76dd113227b42c053c22374cd884e65bceaa1182a4d54fbb34118013c1214a49a635b784df1dedd6248760d5e7e5a590e8a53919d3aca2b98fe5e89620028010084e938e20db865dddea287f9ebb8ed5545b43052e4c8795033b05a822b7319e0000101000300000000000000",
 }
 
-// TestTokenMetadataData reads all of the data, and nothing that is cut off; a count or a
-// length that the data does not hold ends there.
+// TestTokenMetadataData checks that all of the data is read and that truncated data, or a
+// count or length beyond its end, is refused.
 func TestTokenMetadataData(t *testing.T) {
 	for name, text := range metadataData {
 		data, err := hex.DecodeString(text)
@@ -56,17 +56,13 @@ func TestTokenMetadataData(t *testing.T) {
 	}
 }
 
-// readArguments reads the data of an instruction of Token Metadata.
+// readArguments reads the arguments of an instruction of Token Metadata.
 func readArguments(data []byte) (left int, operation string, err error) {
 	r := &reader{cursor: cursor{raw: data}, program: tokenMetadataProgram}
 	found, err := tokenMetadataProgram.find(&r.cursor)
 	if err != nil {
 		return 0, "", err
 	}
-	for _, read := range found.arguments {
-		if err := read(r); err != nil {
-			return 0, found.name, err
-		}
-	}
-	return len(data) - r.cursor.at, found.name, nil
+	err = sequence(found.arguments...)(r)
+	return len(data) - r.cursor.at, found.name, err
 }

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 )
 
-// TestProgramIDs holds the addresses against solana-go's.
+// TestProgramIDs compares the addresses with solana-go's.
 func TestProgramIDs(t *testing.T) {
 	for id, want := range map[[keySize]byte]sdk.PublicKey{
 		systemID: sdk.SystemProgramID, computeID: sdk.ComputeBudget, stakeID: sdk.StakeProgramID, voteID: sdk.VoteProgramID,
@@ -24,7 +24,8 @@ func TestProgramIDs(t *testing.T) {
 	}
 }
 
-// TestNotDecoded: what cannot be decoded is shown whole, and says why.
+// TestNotDecoded checks that an instruction that cannot be decoded is shown whole, with
+// the reason.
 func TestNotDecoded(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -63,8 +64,8 @@ func TestNotDecoded(t *testing.T) {
 	}
 }
 
-// TestTrailingDataIsShown: programs ignore bytes behind an instruction; a person
-// sees them.
+// TestTrailingDataIsShown: programs ignore bytes after an instruction, and the summary
+// shows them.
 func TestTrailingDataIsShown(t *testing.T) {
 	tx := instructionWith(t, systemID, []byte{2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xaa, 0xbb}, 2)
 	result := readFirst(tx)
@@ -73,25 +74,24 @@ func TestTrailingDataIsShown(t *testing.T) {
 	}
 }
 
-// TestCutInstructions cuts the data of each instruction off behind each of its
-// bytes: what is left is never shown as the instruction, with a number or an
-// address made of nothing.
+// TestCutInstructions truncates the data of each instruction after each of its bytes.
+// The rest must never decode, with a made-up number or address.
 func TestCutInstructions(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, of := range encodings {
-		known := programs[of.id]
+		p := programs[of.id]
 		for _, encoding := range strings.Split(of.instructions, ";") {
 			words := strings.Fields(encoding)
 			if last := words[len(words)-1]; last == "rest" || last == "u16" && of.id == token2022ID {
-				continue // as long as it is: a text, or a list of extensions
+				continue // of any length: a text, or a list of extensions
 			}
 			for range 10 {
-				data, _ := buildData(random, known.tagSize, words)
+				data, _ := buildData(random, p.tagSize, words)
 				for size := range data {
 					if size == 0 && of.id == tokenAccountID {
 						continue // Create, in its first version
 					}
-					checkCutInstruction(t, known, of.id, data[:size])
+					checkCutInstruction(t, p, of.id, data[:size])
 				}
 			}
 		}
@@ -103,7 +103,7 @@ func checkCutInstruction(t *testing.T, p *program, id [keySize]byte, data []byte
 	result := dataOnly(t, id, data)
 	err := result.problem
 	if err == nil {
-		t.Errorf("%s %x is taken as %s: %v", p.name, data, result.operation, result.argumentFields)
+		t.Errorf("%s %x is decoded as %s: %v", p.name, data, result.operation, result.argumentFields)
 		return
 	}
 	if len(data) < p.tagSize && !strings.Contains(err.Error(), "instruction number at byte") {

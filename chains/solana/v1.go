@@ -2,12 +2,13 @@ package solana
 
 import (
 	"crypto/ed25519"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
 
-// The bits of a v1 message's config mask. Each stands for one u32 value behind
-// the addresses, in this order.
+// The bits of a v1 message's config mask. Each announces one u32 value after the
+// addresses, in this order.
 const (
 	maskPriorityFee      = 0b11 // both or none: the halves of one u64
 	maskComputeUnitLimit = 1 << 2
@@ -23,8 +24,8 @@ const (
 	heapSizeUnit = 1 << 10
 )
 
-// config is what a v1 message asks of the network. What the mask leaves out is
-// zero, and means zero, but for the heap, which is then of minHeapSize.
+// config is the configuration of a v1 message. A value that the mask leaves out is zero
+// and means zero, except the heap size, which is minHeapSize then.
 type config struct {
 	mask             uint32
 	priorityFee      uint64 // lamports, for the whole transaction
@@ -49,7 +50,7 @@ type config struct {
 //	                      instruction payloads: accounts ‖ data, of each
 //	64 bytes each         signatures, num_required_signatures of them
 //
-// The message, which is what is signed, ends before the signatures.
+// The message, which the signatures cover, ends before them.
 func (t *Transaction) readV1(c *cursor) (err error) {
 	t.version = Version1
 	c.at = 1
@@ -77,13 +78,13 @@ func (t *Transaction) readV1(c *cursor) (err error) {
 	}
 	t.messageEnd = c.at
 	if c.at == len(t.raw) {
-		return malformed("signatures", c.at, "this is a message alone: put %d zeroed slots of 64 bytes behind it", t.header.required)
+		return malformed("signatures", c.at, "this is a message alone: append %d zeroed slots of 64 bytes", t.header.required)
 	}
 	t.signaturesAt, err = c.skip(t.header.required*ed25519.SignatureSize, "signatures")
 	return err
 }
 
-// readMask refuses bits that mean nothing yet: what follows could not be read.
+// readMask refuses unknown bits: the values that follow could not be located.
 func (t *Transaction) readMask(c *cursor) (err error) {
 	at := c.at
 	if t.config.mask, err = c.uint32("config.mask"); err != nil {
@@ -168,7 +169,7 @@ func (t *Transaction) readInstructionsV1(c *cursor, count int) error {
 	for i := range count {
 		in := instruction{at: headers.at}
 		in.numbers = int(c.raw[in.at+1])
-		in.size = int(c.raw[in.at+2]) | int(c.raw[in.at+3])<<8
+		in.size = int(binary.LittleEndian.Uint16(c.raw[in.at+2:]))
 		headers.at += 4
 		var err error
 		if in.accountsAt, err = c.skip(in.numbers, "accounts"); err != nil {

@@ -28,7 +28,7 @@ func vectors(t testing.TB) map[string]vector {
 	return chaintest.Vectors[vector](t, "testdata/*.json")
 }
 
-// TestContract holds the chain against the contract of all chains.
+// TestContract runs the contract of all chains.
 func TestContract(t *testing.T) {
 	samples := map[string]chaintest.Sample{}
 	for name, v := range vectors(t) {
@@ -62,9 +62,9 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestParserFixtures reads what another parser's tests read: whole transactions
-// are accepted, a message without slots is told apart, and data of a single
-// instruction is no transaction.
+// TestParserFixtures parses the fixtures of another parser's tests: whole transactions
+// are accepted, a message without slots is recognized, and the data of a single
+// instruction is refused.
 func TestParserFixtures(t *testing.T) {
 	content, err := os.ReadFile(testenv.Suite(t, "solana", "parser_fixtures.json"))
 	if err != nil {
@@ -100,7 +100,7 @@ func TestParserFixtures(t *testing.T) {
 					t.Errorf("a bare message: %v", err)
 				}
 			case err == nil:
-				t.Error("data of an instruction was taken for a transaction")
+				t.Error("data of an instruction was accepted as a transaction")
 			}
 		})
 	}

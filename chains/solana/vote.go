@@ -12,10 +12,10 @@ const (
 	voteState = "vote account, !vote authority"
 )
 
-// voted is what the instructions do by which validators vote.
+// voted is the effect of the instructions by which validators vote.
 var voted = []template{{kind: chains.KindSettings, from: "vote authority", account: "vote account"}}
 
-// voteSettings changes what a vote account says, by its withdraw authority.
+// voteSettings changes the settings of a vote account by its withdraw authority.
 var voteSettings = []template{{kind: chains.KindSettings, from: "withdraw authority", account: "vote account"}}
 
 // voteInitializes gives a vote account its authorities.
@@ -25,11 +25,11 @@ var voteInitializes = []template{
 	{kind: chains.KindAuthority, account: "vote account", to: "node"},
 }
 
-// voteProgram keeps the accounts of validators. The number of an instruction is
-// a u32; the layouts are those of solana-vote-interface, in bincode. The votes
-// themselves are shown as bytes: they have no fixed layout, and no money in it.
-// The authority may be any signer among the accounts, but for a derived one. A
-// vote authority with a BLS key, which the program also knows, is not decoded.
+// voteProgram maintains the accounts of validators. The number of an instruction is a
+// u32; the layouts are those of solana-vote-interface, in bincode. The votes themselves
+// are shown as bytes: they have no fixed layout and move nothing. Any signer among the
+// accounts may act as the authority, except where the authority is derived. Vote
+// authorities with a BLS key are not decoded.
 var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "InitializeAccount", accounts: "vote account, " + rentSysvar + ", " + clockSysvar + ", node account",
 		arguments: []argument{key("node"), key("voter"), key("withdrawer"), u8("commission")}, effects: voteInitializes},
