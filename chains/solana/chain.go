@@ -58,7 +58,7 @@
 // signing, and stays unknown. The tables of messages that a multisig stores are not
 // looked up.
 //
-// # Sources of the rules
+// # How old the rules are
 //
 // The layouts and roles follow the sources of solana-program/stake 4459fcf (program v5),
 // solana-program/token eb074cf (p-token), solana-program/token-2022 426400f (program
