@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// storedActivities are the activities of an organization, read from a store.
+// storedActivities reads the activities of an organization from a store.
 type storedActivities struct {
 	store        store.Store
 	organization string
@@ -42,10 +42,10 @@ func (s *storedActivities) GetActivity(ctx context.Context, id string) (*api.Act
 	return s.found(id, found, err)
 }
 
-// FindWaiting implements activitySource. It finds those that do not wait too.
-func (s *storedActivities) FindWaiting(ctx context.Context, of activity.Fingerprint) (*api.Activity, error) {
-	found, err := s.store.Find(ctx, s.organization, of)
-	return s.found(of.String(), found, err)
+// FindWaiting implements activitySource. It also finds activities that do not wait.
+func (s *storedActivities) FindWaiting(ctx context.Context, fingerprint activity.Fingerprint) (*api.Activity, error) {
+	found, err := s.store.Find(ctx, s.organization, fingerprint)
+	return s.found(fingerprint.String(), found, err)
 }
 
 func (s *storedActivities) found(which string, found store.Activity, err error) (*api.Activity, error) {
@@ -58,8 +58,8 @@ func (s *storedActivities) found(which string, found store.Activity, err error) 
 	return activityOf(found)
 }
 
-// activityOf reads a record as its owner is shown it: nothing is hidden. Which
-// votes are missing is not known without the directory and the policy.
+// activityOf reads a record with nothing hidden, as the owner of the store may see it.
+// Without the directory and the policy, missing votes are not known.
 func activityOf(found store.Activity) (*api.Activity, error) {
 	record, err := activity.DecodeRecord(found.Data)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// activityFieldFlag picks what is printed of an activity: one of its members, or one of
-// its result. Without it the answer is printed, as JSON.
+// activityFieldFlag is --field: it prints one member of an activity or of its result
+// instead of the whole answer as JSON.
 type activityFieldFlag struct{ name string }
 
 func (f *activityFieldFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "field", "", "print one `FIELD` of the activity as plain text: id, status, fingerprint, or a member of its result, such as signedTransaction or otpId")
+	cmd.Flags().StringVar(&f.name, "field", "", "print only this `FIELD` as plain text: id, status, fingerprint, or a member of the result such as signedTransaction or otpId")
 }
 
 // print prints the field of an answer.
 func (f *activityFieldFlag) print(cmd *cobra.Command, answer []byte) error {
-	value, err := f.of(answer)
+	value, err := f.value(answer)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (f *activityFieldFlag) print(cmd *cobra.Command, answer []byte) error {
 	return err
 }
 
-func (f *activityFieldFlag) of(answer []byte) (string, error) {
+func (f *activityFieldFlag) value(answer []byte) (string, error) {
 	var answered struct {
 		Activity struct {
 			ID, Status, Fingerprint string
@@ -43,7 +43,7 @@ func (f *activityFieldFlag) of(answer []byte) (string, error) {
 	for kind, members := range one.Result {
 		for member, raw := range members {
 			var text string
-			if kind != "activity" && json.Unmarshal(raw, &text) == nil { // "activity" is the whole, once more
+			if kind != "activity" && json.Unmarshal(raw, &text) == nil { // "activity" is the whole record again
 				fields[member] = text
 			}
 		}

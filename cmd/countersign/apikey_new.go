@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
@@ -131,17 +133,12 @@ func (c *apiKeyNewCommand) lookUp() error {
 	if err != nil {
 		return err
 	}
-	if c.organization, err = configured.Organization(c.organization); err != nil {
+	organization, err := configured.Organization(c.organization)
+	if err != nil {
 		return usagef("%v", err)
 	}
-	for i := range configured.Organizations {
-		if configured.Organizations[i].ID != c.organization {
-			continue
-		}
-		for _, user := range configured.Organizations[i].Users {
-			c.known = c.known || user.Name == c.name
-		}
-	}
+	c.organization = organization.ID
+	c.known = slices.ContainsFunc(organization.Users, func(user countersign.UserConfig) bool { return user.Name == c.name })
 	return nil
 }
 

@@ -13,33 +13,32 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// voteCommand is one call of approve or reject.
+// voteCommand holds the flags of one call of approve or reject.
 type voteCommand struct {
 	selection activity.Selection
 	to        client
 	network   networkFlag
 	yes       bool
-	request   string // file of the request, without a server
+	request   string // file with the request to vote on without a server
 	scan      bool   // the request comes as QR codes
-	out       string // file of the vote
+	out       string // file to write the vote to
 	qr        qrFlags
 }
 
 func newApproveCommand() *cobra.Command {
 	return newVoteCommand(activity.SelectionApproved, "approve", "Vote for a request that waits for approvals", `
-Show what a request that waits for approvals does, ask, and vote for it. ACTIVITY is
-its id or its fingerprint, sha256:…, as 'countersign activities list' shows them.`)
+Show what a waiting request does, ask for confirmation, and vote for it. ACTIVITY is its
+id or its fingerprint, sha256:…, as 'countersign activities list' shows them.`)
 }
 
 func newRejectCommand() *cobra.Command {
 	return newVoteCommand(activity.SelectionRejected, "reject", "Vote against a request that waits for approvals", `
-Show what a request that waits for approvals does, ask, and vote against it: that ends
-it. The submitter's own rejection withdraws it. ACTIVITY is its id or its fingerprint,
-sha256:…, as 'countersign activities list' shows them.`)
+Show what a waiting request does, ask for confirmation, and vote against it. One such
+vote rejects the request; the submitter's own withdraws it. ACTIVITY is its id or its
+fingerprint, sha256:…, as 'countersign activities list' shows them.`)
 }
 
 func newVoteCommand(selection activity.Selection, name, short, long string) *cobra.Command {
@@ -49,15 +48,15 @@ func newVoteCommand(selection activity.Selection, name, short, long string) *cob
 		Short: short,
 		Long: paragraphs(long + `
 
-The transaction is read here, from the body that was submitted, and compared with
-what the server shows. The vote commits to both: the server refuses it if something
-else would be signed. Compare the digest with other voters, if you speak to them.
-Standard output gets the activity as it then stands.
+This command reads the transaction itself, from the submitted body, and compares it
+with what the server shows. The vote commits to both: the server refuses it if anything
+else would be signed. If you can, compare the vote digest with the other voters.
+Standard output receives the activity after the vote.
 
-Without a server, the request comes from a file (--request) or from QR codes, each
-payload a line on standard input (--scan). The vote goes to --out, for 'countersign
-sign --request FILE --vote FILE', or is drawn for 'countersign sign --scan' (--qr).
-It commits to every byte of the request; which keys sign, the other machine knows.`),
+Without a server, the request comes from a file (--request) or from QR codes (--scan),
+one payload per line of standard input. The vote goes to --out, for 'countersign
+sign --request FILE --vote FILE', or is drawn for 'countersign sign --scan' (--qr). It
+commits to every byte of the request; only the other machine knows which keys sign.`),
 		Example: paragraphs(`
   countersign ` + name + ` --url http://127.0.0.1:8080 --api-key ann.json sha256:5d41…
   countersign ` + name + ` --request request.json --api-key ann.json --out ann-vote.json
@@ -69,8 +68,8 @@ It commits to every byte of the request; which keys sign, the other machine know
 	c.network.register(command)
 	command.Flags().BoolVar(&c.yes, "yes", false, "vote without asking for confirmation")
 	command.Flags().StringVar(&c.request, "request", "", "vote on the stamped request in `FILE` (- is standard input), without a server")
-	command.Flags().BoolVar(&c.scan, "scan", false, "read the request from QR codes: one payload a line on standard input")
-	command.Flags().StringVar(&c.out, "out", "", "`FILE` that the vote goes to (- is standard output), with --request or --scan")
+	command.Flags().BoolVar(&c.scan, "scan", false, "read the request from QR codes, one payload per line of standard input")
+	command.Flags().StringVar(&c.out, "out", "", "`FILE` to write the vote to (- is standard output), with --request or --scan")
 	c.qr.register(command.Flags())
 	return command
 }
@@ -83,7 +82,7 @@ func (c *voteCommand) run(cmd *cobra.Command, which string) error {
 		return c.runOffline(cmd, which)
 	}
 	if which == "" {
-		return usagef("name the activity, by its id or fingerprint: 'countersign activities list' shows them")
+		return usagef("name the activity by its id or fingerprint: 'countersign activities list' shows them")
 	}
 	if err := c.network.check(); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (c *voteCommand) run(cmd *cobra.Command, which string) error {
 	if err := c.to.open(cmd.Context()); err != nil {
 		return err
 	}
-	to, err := c.to.patient()
+	to, err := c.to.retrying()
 	if err != nil {
 		return err
 	}
@@ -105,7 +104,7 @@ func (c *voteCommand) run(cmd *cobra.Command, which string) error {
 	return c.vote(cmd, to, waiting)
 }
 
-// vote shows an activity, asks, and votes.
+// vote shows an activity, asks for confirmation, and votes.
 func (c *voteCommand) vote(cmd *cobra.Command, to *api.Client, waiting *api.Activity) error {
 	limits, err := c.network.limits()
 	if err != nil {
@@ -119,11 +118,11 @@ func (c *voteCommand) vote(cmd *cobra.Command, to *api.Client, waiting *api.Acti
 		return err
 	}
 	after, err := to.Vote(cmd.Context(), waiting, c.selection)
-	if refused, ok := errors.AsType[*activity.Error](err); ok {
-		return &refusedError{refused}
+	if err = withReason(err); errors.As(err, new(*refusedError)) {
+		return err
 	}
 	if err != nil {
-		return fmt.Errorf("%w: the vote may have been counted: 'countersign activities show %s' says", err, waiting.ID)
+		return fmt.Errorf("%w: the vote may have been counted: check with 'countersign activities show %s'", err, waiting.ID)
 	}
 	if err := printLine(cmd, after.Answer); err != nil {
 		return err
@@ -132,28 +131,16 @@ func (c *voteCommand) vote(cmd *cobra.Command, to *api.Client, waiting *api.Acti
 	return nil
 }
 
-// confirm shows a request and asks about it.
+// confirm shows a request and asks whether to vote.
 func (c *voteCommand) confirm(cmd *cobra.Command, shown view) error {
-	if err := shown.render(cmd.ErrOrStderr()); err != nil {
-		return err
-	}
-	err := confirmed(c.yes, func(tty *terminal.Terminal) error {
-		return askAbout(cmd.Context(), tty, cmd.ErrOrStderr(), shown, c.question(shown))
-	})
-	if errors.Is(err, errDeclined) {
-		return errors.New("not voted: the answer was not yes")
-	}
-	return err
-}
-
-func (c *voteCommand) question(shown view) string {
+	question := "Reject this " + shown.what() + "?"
 	if c.selection == activity.SelectionApproved {
-		return "Approve this " + shown.what() + "?"
+		question = "Approve this " + shown.what() + "?"
 	}
-	return "Reject this " + shown.what() + "?"
+	return confirmShown(cmd, c.yes, shown, question, "not voted")
 }
 
-// outcomeText says what became of an activity.
+// outcomeText describes an activity after a vote.
 func outcomeText(after *api.Activity) string {
 	if !after.Status.Waits() {
 		text := "The activity is " + string(after.Status)
@@ -163,7 +150,7 @@ func outcomeText(after *api.Activity) string {
 		return text + "."
 	}
 	if after.Review == nil {
-		return "Counted; the activity still waits."
+		return "Counted; the activity is still waiting."
 	}
 	var missing []string
 	for _, group := range after.Review.Missing {
@@ -172,31 +159,29 @@ func outcomeText(after *api.Activity) string {
 		}
 	}
 	if len(missing) == 0 {
-		return "Counted; it has its votes, and is not signed now: " + cleanText(cmp.Or(after.Review.Reason, "ask again"))
+		return "Counted; it has all its votes, but cannot be signed now: " + cleanText(cmp.Or(after.Review.Reason, "try again"))
 	}
 	return "Counted; still missing: " + strings.Join(missing, "; ") + "."
 }
 
-// cleanText is a server's text without what moves the cursor.
+// cleanText returns a server's text without control characters, which could move the
+// cursor.
 func cleanText(text string) string { return shown(errors.New(text)) }
 
-// findActivity finds an activity by its id, or one that waits by its fingerprint.
+// findActivity finds an activity by its id, or a waiting one by its fingerprint.
 func findActivity(ctx context.Context, to activitySource, which string) (found *api.Activity, err error) {
 	if !strings.HasPrefix(which, "sha256:") {
 		if found, err = to.GetActivity(ctx, which); err == nil && found.ID != which {
 			return nil, errors.New("the server answered with another activity")
 		}
 	} else {
-		var of activity.Fingerprint
-		if of, err = activity.ParseFingerprint(which); err != nil {
+		var fingerprint activity.Fingerprint
+		if fingerprint, err = activity.ParseFingerprint(which); err != nil {
 			return nil, usagef("%v", err)
 		}
-		found, err = to.FindWaiting(ctx, of)
+		found, err = to.FindWaiting(ctx, fingerprint)
 	}
-	if refused, ok := errors.AsType[*activity.Error](err); ok {
-		return nil, &refusedError{refused}
-	}
-	return found, err
+	return found, withReason(err)
 }
 
 // runOffline votes on a request in a file or in QR codes.
@@ -221,7 +206,7 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 		return err
 	}
 	if request.OrganizationID != by.organizationID {
-		return fmt.Errorf("the request is for organization %s, and the API key is of %s", request.OrganizationID, by.organizationID)
+		return fmt.Errorf("the request is for organization %s, but the API key belongs to %s", request.OrganizationID, by.organizationID)
 	}
 	_, shown, err := viewOfBody(request, limits, tokens())
 	if err != nil {
@@ -233,22 +218,22 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 	return c.writeVote(cmd, by, request)
 }
 
-// checkOffline refuses flags that do not fit together.
+// checkOffline refuses flags that do not go together.
 func (c *voteCommand) checkOffline(which string) error {
 	switch {
 	case c.request == "" && !c.scan:
 		return usagef("--out, --qr and --qr-png are for a vote without a server: pass the request, with --request FILE or --scan")
 	case c.request != "" && c.scan:
-		return usagef("--request does not go with --scan: the request comes from one of them")
+		return usagef("--request does not go with --scan: pass one of them")
 	case which != "" || c.to.base != "":
-		return usagef("the request is what the vote is on: name no activity and no --url")
+		return usagef("the vote is on the request: name neither an activity nor --url")
 	case c.out == "" && !c.qr.wanted():
-		return usagef("the vote has no place to go to: pass --out FILE, --qr or --qr-png DIR")
+		return usagef("no destination for the vote: pass --out FILE, --qr or --qr-png DIR")
 	}
 	return checkOut("out", c.out)
 }
 
-// readRequest reads the request from where the flags say.
+// readRequest reads the request from the file or the codes that the flags name.
 func (c *voteCommand) readRequest(cmd *cobra.Command) (countersign.SignedBody, error) {
 	if !c.scan {
 		return readRequestFile(cmd, c.request)
@@ -260,12 +245,12 @@ func (c *voteCommand) readRequest(cmd *cobra.Command) (countersign.SignedBody, e
 	return requestIn(message)
 }
 
-// writeVote stamps a vote on a request and writes it. It commits to the body; what
-// depends on the keys, the engine that has them checks.
-func (c *voteCommand) writeVote(cmd *cobra.Command, by *stamper, on *activity.Request) error {
-	intent := activity.NewRejection(on.Fingerprint, "")
+// writeVote stamps a vote on a request and writes it. The vote commits to the body. The
+// engine that has the keys checks what depends on them.
+func (c *voteCommand) writeVote(cmd *cobra.Command, by *stamper, request *activity.Request) error {
+	intent := activity.NewRejection(request.Fingerprint, "")
 	if c.selection == activity.SelectionApproved {
-		intent = activity.NewApproval(on.Fingerprint, "")
+		intent = activity.NewApproval(request.Fingerprint, "")
 	}
 	vote, err := activity.NewRequest(activity.Envelope{OrganizationID: by.organizationID, Time: time.Now()}, intent)
 	if err != nil {

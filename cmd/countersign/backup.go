@@ -26,19 +26,19 @@ func newServerBackupCommand() *cobra.Command {
 	var withPassphrase bool
 	command := &cobra.Command{
 		Use:   "backup DIR",
-		Short: "Back up store, keys and configuration, while it serves",
+		Short: "Back up store, keys and configuration of a running server",
 		Long: paragraphs(`
-Copy all that a server needs into DIR: the store as of one moment, the keystore,
-the configuration and the files it names. A server that runs goes on. The store
-comes first, so that the backup has the keys of every signature in it.
+Copy everything a server needs into DIR: a consistent snapshot of the store, the
+keystore, the configuration and the files it names. The server may keep running. The
+store is copied first, so that the backup has the keys of every signature in it.
 
-The passphrase is left out, unless --with-passphrase is passed: keep it elsewhere,
-as the key files are worth nothing without it. So are keys in an HSM, and a
-PostgreSQL database, which pg_dump backs up: what is missing is printed.
+The passphrase is not copied unless you pass --with-passphrase: keep it elsewhere,
+because the key files are worthless without it. Keys in an HSM are not copied either,
+nor is a PostgreSQL database, which pg_dump backs up. The output lists what is missing:
 
   {"backup":"DIR","files":12,"missing":["…"]}
 
-To use it: countersign restore.`),
+Restore it with 'countersign restore'.`),
 		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,8 +48,8 @@ To use it: countersign restore.`),
 			return makeBackup(cmd, path, args[0], withPassphrase)
 		},
 	}
-	command.Flags().StringVar(&path, "config", "", "`FILE` that the server serves by: countersign.yaml")
-	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: the backup alone then gives the keys")
+	command.Flags().StringVar(&path, "config", "", "configuration `FILE` of the server: countersign.yaml")
+	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: the backup alone then reveals the keys")
 	return command
 }
 
@@ -95,7 +95,7 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 	missing := func(what string) { to.Manifest.Missing = append(to.Manifest.Missing, what) }
 	dir, ok := strings.CutPrefix(configured.Keystore, "file:")
 	if !ok {
-		missing("the keys: they are in an HSM, whose maker says how to back it up")
+		missing("the keys: they are in an HSM; its vendor documents how to back it up")
 		return nil
 	}
 	if err := copyKeys(ctx, to, dir); err != nil {
@@ -103,7 +103,7 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 	}
 	switch {
 	case configured.PassphraseFile == "":
-		missing("the passphrase: it is typed")
+		missing("the passphrase: it is entered on the terminal")
 	case withPassphrase:
 		return to.AddFile(configured.PassphraseFile)
 	default:
@@ -112,7 +112,7 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 	return nil
 }
 
-// copyKeys adds a keystore by way of a copy that is as of one moment.
+// copyKeys adds a keystore by way of a consistent copy.
 func copyKeys(ctx context.Context, to *backup.Writer, dir string) (err error) {
 	temporary, err := os.MkdirTemp("", "countersign-")
 	if err != nil {
@@ -130,7 +130,7 @@ func backUpStore(ctx context.Context, to *backup.Writer, configured *config.Conf
 	path, isBolt := strings.CutPrefix(configured.Store, "bolt:")
 	switch {
 	case configured.Store == config.MemoryStore:
-		to.Manifest.Missing = append(to.Manifest.Missing, "the store: it is in memory, and empty at each start")
+		to.Manifest.Missing = append(to.Manifest.Missing, "the store: it is in memory, and empty after each start")
 		return nil
 	case !isBolt:
 		to.Manifest.Missing = append(to.Manifest.Missing,
@@ -141,13 +141,13 @@ func backUpStore(ctx context.Context, to *backup.Writer, configured *config.Conf
 		to.Manifest.Missing = append(to.Manifest.Missing, "the store: there is none yet")
 		return nil
 	}
-	if asked, err := askForSnapshot(ctx, path); err == nil {
-		defer func() { _ = asked.Close() }()
-		return to.Add(path, asked)
+	if snapshot, err := askForSnapshot(ctx, path); err == nil {
+		defer func() { _ = snapshot.Close() }()
+		return to.Add(path, snapshot)
 	}
 	opened, err := bolt.Open(path)
 	if errors.Is(err, store.ErrInUse) {
-		return fmt.Errorf("%w, which takes no backups at %s: is it an older version, or of another user?", err, snapshotAddress(path))
+		return fmt.Errorf("%w, which offers no backups at %s: is it an older version, or does it run as another user?", err, snapshotAddress(path))
 	}
 	if err != nil {
 		return err
@@ -156,32 +156,32 @@ func backUpStore(ctx context.Context, to *backup.Writer, configured *config.Conf
 	return errors.Join(err, opened.Close())
 }
 
-// snapshotAddress is the socket at which a server gives out its store: in a directory
-// beside the store's file, for the same user alone.
+// snapshotAddress returns the socket at which a server offers snapshots of its store. It is
+// in a directory next to the store's file that only the same user can enter.
 func snapshotAddress(store string) string { return filepath.Join(store+".backup", "socket") }
 
-// sentSnapshot is one that a server sends: the size in 8 bytes, big-endian, and as
-// many bytes.
+// sentSnapshot is a snapshot sent by a server: its size as 8 bytes, big-endian, and then
+// that many bytes.
 type sentSnapshot struct {
 	net.Conn
 	size int64
 }
 
-// askForSnapshot asks the server that has the store open.
+// askForSnapshot asks the server that has the store open for a snapshot.
 func askForSnapshot(ctx context.Context, store string) (*sentSnapshot, error) {
 	var dialer net.Dialer
-	connected, err := dialer.DialContext(ctx, "unix", snapshotAddress(store))
+	connection, err := dialer.DialContext(ctx, "unix", snapshotAddress(store))
 	if err != nil {
 		return nil, err
 	}
 	var size [8]byte
-	if _, err := io.ReadFull(connected, size[:]); err != nil {
-		return nil, errors.Join(err, connected.Close())
+	if _, err := io.ReadFull(connection, size[:]); err != nil {
+		return nil, errors.Join(err, connection.Close())
 	}
-	return &sentSnapshot{connected, int64(binary.BigEndian.Uint64(size[:]))}, nil //nolint:gosec // the size of a file
+	return &sentSnapshot{connection, int64(binary.BigEndian.Uint64(size[:]))}, nil //nolint:gosec // the size of a file
 }
 
-// WriteTo implements io.WriterTo. A snapshot that is cut off is an error.
+// WriteTo implements io.WriterTo. It fails if the snapshot is cut off.
 func (s *sentSnapshot) WriteTo(w io.Writer) (int64, error) {
 	return io.CopyN(w, s.Conn, s.size)
 }

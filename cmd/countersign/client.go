@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// client posts stamped requests to a server.
+// client has the flags that name a server and an API key, and posts stamped requests.
 type client struct {
 	base string
 	key  apiKeyFlag
@@ -19,14 +19,14 @@ type client struct {
 }
 
 func (c *client) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.base, "url", "", "`BASE` of the server's URLs, such as http://127.0.0.1:8080")
+	cmd.Flags().StringVar(&c.base, "url", "", "base `URL` of the server, such as http://127.0.0.1:8080")
 	c.key.register(cmd)
 }
 
-// open checks the address and reads the API key.
+// open checks the URL and reads the API key.
 func (c *client) open(ctx context.Context) (err error) {
 	if c.base == "" {
-		return usagef("--url is missing: the base of the server's URLs, such as http://127.0.0.1:8080")
+		return usagef("--url is missing: the base URL of the server, such as http://127.0.0.1:8080")
 	}
 	if _, err := api.New(api.Config{URL: c.base, Key: new(api.Key{OrganizationID: "any"})}); err != nil {
 		return usagef("--url %q: write it as http://HOST:PORT or https://HOST", c.base)
@@ -35,35 +35,41 @@ func (c *client) open(ctx context.Context) (err error) {
 	return err
 }
 
-// patient returns a client that sends a body again when an answer is lost.
-func (c *client) patient() (*api.Client, error) {
+// retrying returns a client that sends a body again when an answer is lost.
+func (c *client) retrying() (*api.Client, error) {
 	return api.New(api.Config{URL: c.base, OrganizationID: c.by.organizationID, Stamper: c.by.Signer})
 }
 
-// post stamps a body and posts it. An answer that is a refusal comes with an
-// error that has its message.
+// post stamps a body and posts it once. If the server refuses it, both the answer and
+// a *refusedError are returned.
 func (c *client) post(ctx context.Context, path string, body []byte) ([]byte, error) {
-	made, err := c.by.Stamp(body)
+	header, err := c.by.Stamp(body)
 	if err != nil {
 		return nil, err
 	}
-	return c.send(ctx, path, made, body)
+	return c.send(ctx, path, header, body)
 }
 
-// send posts a body with a stamp, once.
-func (c *client) send(ctx context.Context, path string, made stamp.Header, body []byte) (answer []byte, err error) {
+// send is post with a given stamp.
+func (c *client) send(ctx context.Context, path string, header stamp.Header, body []byte) (answer []byte, err error) {
 	to, err := api.New(api.Config{URL: c.base, OrganizationID: c.by.organizationID, Stamper: c.by.Signer, Retries: -1})
 	if err != nil {
 		return nil, err
 	}
-	answer, err = to.PostStamped(ctx, path, made, body)
-	if refused, ok := errors.AsType[*activity.Error](err); ok {
-		return answer, &refusedError{refused}
-	}
-	return answer, err
+	answer, err = to.PostStamped(ctx, path, header, body)
+	return answer, withReason(err)
 }
 
-// refusedError is an answer that is a refusal, shown with its reason.
+// withReason turns a server's refusal into a *refusedError, and returns other errors
+// unchanged.
+func withReason(err error) error {
+	if refused, ok := errors.AsType[*activity.Error](err); ok {
+		return &refusedError{refused}
+	}
+	return err
+}
+
+// refusedError is a server's refusal. Its text includes the reason.
 type refusedError struct{ refused *activity.Error }
 
 func (e *refusedError) Error() string {

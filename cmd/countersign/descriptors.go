@@ -5,10 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -19,12 +17,12 @@ import (
 func newDescriptorsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "descriptors",
-		Short: "List and pin the descriptors that calls are read with",
+		Short: "List and pin the descriptors that explain calls",
 		Long: paragraphs(`
-Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs say what calls
-mean, and files of Solana's lookup tables which accounts a transaction takes from
-them: docs/descriptors.md. A file is used if you pinned it, or if an auditor of
-yours attests it (a lookup table must be pinned); what is only there is not used.`),
+Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs explain calls, and
+files of Solana lookup tables list the accounts that transactions take from them: see
+docs/descriptors.md. A file is used only if you have pinned it or, except for a lookup
+table, if one of your auditors attests it.`),
 		Args: commandOnly,
 		RunE: chooseCommand,
 	}
@@ -32,25 +30,25 @@ yours attests it (a lookup table must be pinned); what is only there is not used
 	return command
 }
 
-// descriptorFlags say which folder is meant: that of a configuration, or one by
-// its own.
+// descriptorFlags name a folder of descriptors: the one of a configuration, or one on its
+// own.
 type descriptorFlags struct {
 	configFile string
-	at         config.Descriptors
-	output     outputFlag
+	config.Descriptors
+	output outputFlag
 }
 
 func (f *descriptorFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.configFile, "config", "", "`FILE` whose descriptors are meant: countersign.yaml")
-	flags.StringVar(&f.at.Folder, "folder", "", "`DIR` with descriptors, instead of --config")
-	flags.StringVar(&f.at.Pins, "pins", "", "`FILE` with the digests that you pinned, with --folder")
-	flags.StringArrayVar(&f.at.Auditors, "auditor", nil, "`ADDRESS` whose attestations count, with --folder; can be repeated")
+	flags.StringVar(&f.configFile, "config", "", "use the descriptors of this configuration `FILE`: countersign.yaml")
+	flags.StringVar(&f.Folder, "folder", "", "`DIR` with descriptors, instead of --config")
+	flags.StringVar(&f.Pins, "pins", "", "`FILE` with pinned digests, with --folder")
+	flags.StringArrayVar(&f.Auditors, "auditor", nil, "`ADDRESS` whose attestations count, with --folder; can be repeated")
 }
 
 // open reads the folder.
 func (f *descriptorFlags) open() (*descriptors.Folder, error) {
-	if (f.configFile == "") == (f.at.Folder == "") {
+	if (f.configFile == "") == (f.Folder == "") {
 		return nil, usagef("name a folder with --folder, or a configuration that has one with --config")
 	}
 	if f.configFile != "" {
@@ -61,12 +59,12 @@ func (f *descriptorFlags) open() (*descriptors.Folder, error) {
 		if configured.Descriptors == nil {
 			return nil, fmt.Errorf("%s has no descriptors", f.configFile)
 		}
-		f.at = *configured.Descriptors
+		f.Descriptors = *configured.Descriptors
 	}
-	return openDescriptors(&f.at, nil)
+	return openDescriptors(&f.Descriptors, nil)
 }
 
-// describedFile is a file as it is listed.
+// describedFile is a file as the commands print it.
 type describedFile struct {
 	File    string   `json:"file"`
 	SHA256  string   `json:"sha256,omitempty"`
@@ -76,25 +74,33 @@ type describedFile struct {
 }
 
 func describe(file *descriptors.File) describedFile {
-	made := describedFile{File: file.Name, Targets: file.Targets, Trust: file.Trust, Problem: file.Problem}
+	described := describedFile{File: file.Name, Targets: file.Targets, Trust: file.Trust, Problem: file.Problem}
 	if file.Digest != [32]byte{} {
-		made.SHA256 = hex.EncodeToString(file.Digest[:])
+		described.SHA256 = hex.EncodeToString(file.Digest[:])
 	}
-	return made
+	return described
+}
+
+// cells returns the file as a row of the table.
+func (f describedFile) cells() []string {
+	return []string{f.File, cmp.Or(f.Trust, "no: "+f.Problem), cmp.Or(strings.Join(f.Targets, ", "), "-"), cmp.Or(f.SHA256, "-")}
 }
 
 func newDescriptorsListCommand() *cobra.Command {
 	var flags descriptorFlags
 	command := &cobra.Command{
 		Use:   "list",
-		Short: "List the files of a folder, and on whose word they are used",
+		Short: "List the files of a folder, and why each is trusted",
 		Long: paragraphs(`
-A table on a terminal, else one line a file: {"file","sha256","targets","trust","problem"}.
+List the files as a table on a terminal, otherwise as one line of JSON each:
+
+  {"file","sha256","targets","trust","problem"}
+
 A file without "trust" is not used, and "problem" says why.`),
 		Example: "  countersign descriptors list --config countersign.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return eachDescriptor(cmd, &flags, func(*descriptors.File) bool { return true })
+			return printDescriptors(cmd, &flags, func(*descriptors.File) bool { return true })
 		},
 	}
 	flags.register(command)
@@ -107,12 +113,12 @@ func newDescriptorsCheckCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "check",
 		Short:   "Check that every file of a folder is used",
-		Long:    paragraphs(`Print the files that are not used, with the reason. The exit status is 1 if there is one.`),
+		Long:    "Print the files that are not used, with the reason. The exit status is 1 if there are any.",
 		Example: "  countersign descriptors check --config countersign.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			unused := 0
-			err := eachDescriptor(cmd, &flags, func(file *descriptors.File) bool {
+			err := printDescriptors(cmd, &flags, func(file *descriptors.File) bool {
 				if file.Problem != "" {
 					unused++
 				}
@@ -129,8 +135,8 @@ func newDescriptorsCheckCommand() *cobra.Command {
 	return command
 }
 
-// eachDescriptor prints the files that are wanted.
-func eachDescriptor(cmd *cobra.Command, flags *descriptorFlags, wanted func(*descriptors.File) bool) error {
+// printDescriptors prints the files that wanted selects.
+func printDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted func(*descriptors.File) bool) error {
 	asTable, err := flags.output.isText(cmd)
 	if err != nil {
 		return err
@@ -139,28 +145,16 @@ func eachDescriptor(cmd *cobra.Command, flags *descriptorFlags, wanted func(*des
 	if err != nil {
 		return err
 	}
-	files := slices.DeleteFunc(slices.Clone(folder.Files()), func(file *descriptors.File) bool { return !wanted(file) })
-	if asTable {
-		return printDescriptors(cmd.OutOrStdout(), files)
-	}
-	for _, file := range files {
-		if err := printJSON(cmd.OutOrStdout(), describe(file)); err != nil {
+	out := newListing(cmd.OutOrStdout(), asTable, []string{"FILE", "USED", "TARGETS", "SHA-256"}, describedFile.cells)
+	for _, file := range folder.Files() {
+		if !wanted(file) {
+			continue
+		}
+		if err := out.print(describe(file)); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// printDescriptors prints files for a person.
-func printDescriptors(w io.Writer, files []*descriptors.File) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "FILE\tUSED\tTARGETS\tSHA-256")
-	for _, file := range files {
-		line := describe(file)
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", oneLine(line.File), oneLine(cmp.Or(line.Trust, "no: "+line.Problem)),
-			oneLine(cmp.Or(strings.Join(line.Targets, ", "), "-")), cmp.Or(line.SHA256, "-"))
-	}
-	return table.Flush()
+	return out.flush()
 }
 
 func newDescriptorsPinCommand() *cobra.Command {
@@ -168,12 +162,12 @@ func newDescriptorsPinCommand() *cobra.Command {
 	var all bool
 	command := &cobra.Command{
 		Use:   "pin [FILE]…",
-		Short: "Pin files that you have read",
+		Short: "Pin files that you have reviewed",
 		Long: paragraphs(`
 Add the digests of files to the manifest of pins. FILE is a path in the folder, as
-'descriptors list' prints it. The digest is of the file with everything that it
-includes: if one of them changes, the file is no longer used until you pin it
-again. Read a file before you pin it: what it says is believed.`),
+'descriptors list' prints it. The digest covers the file and everything it includes: if
+any of it changes, the file is no longer used until you pin it again. Review a file
+before you pin it, because it will be trusted.`),
 		Example: "  countersign descriptors pin --config countersign.yaml router.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return pinDescriptors(cmd, &flags, args, all)
@@ -192,10 +186,10 @@ func pinDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted []string,
 	if err != nil {
 		return err
 	}
-	if flags.at.Pins == "" {
-		return errors.New("no file for the pins is named: descriptors.pins in the configuration, or --pins")
+	if flags.Pins == "" {
+		return errors.New("no manifest for the pins: set descriptors.pins in the configuration, or pass --pins")
 	}
-	pins, err := readPins(flags.at.Pins)
+	pins, err := readPins(flags.Pins)
 	if err != nil {
 		return err
 	}
@@ -211,13 +205,13 @@ func pinDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted []string,
 			return fmt.Errorf("%s: the folder has no such file that can be read: 'countersign descriptors list' prints them", name)
 		}
 	}
-	if err := writeWhole(flags.at.Pins, pins.Encode()); err != nil {
+	if err := writeWhole(flags.Pins, pins.Encode()); err != nil {
 		return err
 	}
 	for _, file := range pinned {
-		made := describe(file)
-		made.Trust, made.Problem = "pinned", ""
-		if err := printJSON(cmd.OutOrStdout(), made); err != nil {
+		described := describe(file)
+		described.Trust, described.Problem = "pinned", ""
+		if err := printJSON(cmd.OutOrStdout(), described); err != nil {
 			return err
 		}
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// healthTimeout bounds a probe.
-const healthTimeout = 5 * time.Second
-
 func newHealthCommand() *cobra.Command {
 	var base string
 	var wait time.Duration
@@ -22,26 +19,25 @@ func newHealthCommand() *cobra.Command {
 		Use:   "health",
 		Short: "Probe a server's readiness, for containers",
 		Long: paragraphs(`
-Ask the admin address of a server whether it could carry out a request. The exit
-status is 0 if it could and 1 if not: while it starts, while its store or HSM is
-away or its disk full, and while it drains before it stops. Standard error has the
-cause.`),
+Ask the admin address of a server whether it can carry out requests. The exit status is
+0 if it can and 1 if not: while the server starts, while its store or HSM is unreachable
+or its disk is full, and while it drains before it stops. Standard error has the cause.`),
 		Example: paragraphs(`
   countersign health --url http://127.0.0.1:8081
   countersign health --wait 1m`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return healthWithin(cmd.Context(), base, wait) },
 	}
-	command.Flags().DurationVar(&wait, "wait", 0, "`TIME` to go on asking until the server is ready, as after its start")
-	command.Flags().StringVar(&base, "url", "http://127.0.0.1:8081", "`URL` of the admin address")
+	command.Flags().DurationVar(&wait, "wait", 0, "keep probing for up to this `TIME` until the server is ready")
+	command.Flags().StringVar(&base, "url", "http://127.0.0.1:8081", "admin `URL` of the server")
 	return command
 }
 
-// healthInterval is between two probes.
+// healthInterval is the pause between two probes.
 const healthInterval = 100 * time.Millisecond
 
-// healthWithin probes until the server is ready or the time is over. It returns what the
-// last probe said.
+// healthWithin probes until the server is ready or wait has passed. It returns the result
+// of the last probe.
 func healthWithin(ctx context.Context, base string, wait time.Duration) error {
 	end := time.Now().Add(wait)
 	for {
@@ -57,21 +53,35 @@ func healthWithin(ctx context.Context, base string, wait time.Duration) error {
 	}
 }
 
+// healthTimeout bounds a probe.
+const healthTimeout = 5 * time.Second
+
 func health(ctx context.Context, base string) error {
-	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	response, answer, err := getAdmin(ctx, base, "/readyz", healthTimeout)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("not ready: %s: %s", response.Status, answer)
+	}
+	return err
+}
+
+// getAdmin gets a path below the admin URL of a server. The answer is at most maxNote
+// bytes long; unless its status is 200, it is a text that is safe to print.
+func getAdmin(ctx context.Context, base, path string, timeout time.Duration) (response *http.Response, answer []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/readyz", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+path, http.NoBody)
 	if err != nil {
-		return usagef("--url: %v", err)
+		return nil, nil, usagef("--url: %v", err)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
+	if response, err = http.DefaultClient.Do(request); err != nil {
+		return nil, nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode == http.StatusOK {
-		return nil
+		answer, err = io.ReadAll(io.LimitReader(response.Body, maxNote))
+		return response, answer, err
 	}
-	said, _ := io.ReadAll(io.LimitReader(response.Body, 4096)) // as much as came
-	return fmt.Errorf("not ready: %s: %s", response.Status, cleanText(strings.TrimSpace(string(said))))
+	const maxCause = 4096
+	cause, _ := io.ReadAll(io.LimitReader(response.Body, maxCause)) // as much as arrived
+	return response, []byte(cleanText(strings.TrimSpace(string(cause)))), nil
 }

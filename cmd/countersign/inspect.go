@@ -19,25 +19,28 @@ func newInspectCommand() *cobra.Command {
 	var ofBitcoin bitcoinMessageFlags
 	command := &cobra.Command{
 		Use:   "inspect [FILE]",
-		Short: "Show what a transaction does, without any key",
+		Short: "Show what a transaction does; no key is needed",
 		Long: paragraphs(`
 Read a transaction from FILE or standard input, in hex (a PSBT also in base64 or
-binary), as strictly as sign does, and show what it does and its hazards (those that
-do not depend on who signs). Hazards are no failure here: the exit status is 0 if the
-transaction can be read. Without --type it is taken for the one type whose reader takes
-it, which is said.
+binary), as strictly as sign does, and show what it does and its hazards, except those
+that depend on the signer. Hazards are not failures here: the exit status is 0 if the
+transaction can be read. Without --type, the chain is recognized by the bytes, and
+reported.
 
-A transaction that is signed is shown too, with who signed it: the address that the
-signature recovers to, or those whose signatures verify. Of Bitcoin, that is a PSBT: a
-network transaction does not say what its inputs are worth.
+A signed transaction is shown together with its signers: the address that the
+signature recovers to, or those whose signatures verify. For Bitcoin pass a PSBT: a
+network transaction does not contain the values of its inputs.
 
---json prints one line: {"summary":{…},"effects":[…],"hazards":[{"name","detail","effect"}],
-"summaryDigest":"…"}; of a signed one with "signed" and "signers", of one whose type was
-not given with "type". A hazard's "effect" is the index of the effect that carries it.
-The digest is the SHA-256 of the bytes of "summary" as they are printed.
+--json prints one line:
 
---config names a configuration whose descriptors read the calls, and whose tokens
-and labels name what is shown; "readings" and "readingsDigest" are added then.`),
+  {"summary":{…},"effects":[…],"hazards":[{"name","detail","effect"}],"summaryDigest":"…"}
+
+with "signed" and "signers" added for a signed transaction, and "type" if --type was
+not given. A hazard's "effect" is the index of the effect that carries it. The digest
+is the SHA-256 of the bytes of "summary" as printed.
+
+--config names a configuration whose descriptors read the calls, and whose tokens and
+labels name what is shown; "readings" and "readingsDigest" are then added.`),
 		Example: paragraphs(`
   countersign inspect --type ethereum < unsigned.hex
   countersign inspect signed.hex`),
@@ -48,7 +51,7 @@ and labels name what is shown; "readings" and "readingsDigest" are added then.`)
 				file = args[0]
 			}
 			if message != "" && file != "" {
-				return usagef("--message reads from standard input: 'countersign inspect --message %s < %s'", message, file)
+				return usagef("--message reads standard input: 'countersign inspect --message %s < %s'", message, file)
 			}
 			if err := ofBitcoin.check(message); err != nil {
 				return err
@@ -64,7 +67,7 @@ and labels name what is shown; "readings" and "readingsDigest" are added then.`)
 		},
 	}
 	command.Flags().StringVar(&kind, "type", "", "`TYPE` of the transaction: "+typeNames())
-	command.Flags().StringVar(&message, "message", "", "read a message of `KIND`, as sign does: "+messageKinds())
+	command.Flags().StringVar(&message, "message", "", "read a message of this `KIND` instead, as sign does: "+messageKinds())
 	ofBitcoin.register(command.Flags())
 	network.register(command)
 	command.Flags().StringVar(&configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
@@ -99,15 +102,15 @@ func inspect(cmd *cobra.Command, kind, file string, network networkFlag, asJSON 
 	return printInspection(cmd, &seen.Inspection, known, false, asJSON, about)
 }
 
-// inspectedAs is what inspect found out besides what the transaction does.
+// inspectedAs is what inspect found out about a transaction besides its effects.
 type inspectedAs struct {
 	Type    activity.TransactionType `json:"type,omitempty"`
 	Signed  bool                     `json:"signed,omitempty"`
 	Signers []string                 `json:"signers,omitempty"`
 }
 
-// printInspection prints what was read, for a person or as JSON.
-func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, known *knowledge, message, asJSON bool, about ...inspectedAs) error {
+// printInspection prints an inspection as text or as JSON.
+func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, known *knowledge, message, asJSON bool, about inspectedAs) error {
 	*inspection = inspection.ReadWith(known.reader())
 	if !asJSON {
 		return view{summary: inspection.Summary, effects: inspection.Effects, reading: inspection.Readings, hazards: inspection.Hazards,
@@ -123,10 +126,11 @@ func printInspection(cmd *cobra.Command, inspection *countersign.Inspection, kno
 		ReadingsDigest string          `json:"readingsDigest,omitempty"`
 		inspectedAs
 	}{inspection.Summary, orEmpty(inspection.Effects), orEmpty(inspection.Hazards), hex.EncodeToString(digest[:]),
-		inspection.Readings, inspection.Readings.DigestText(), append(about, inspectedAs{})[0]})
+		inspection.Readings, inspection.Readings.DigestText(), about})
 }
 
-// orEmpty returns the list, so that no list is written as [] and not as null.
+// orEmpty returns list, or an empty list if it is nil: JSON has [] for it rather than
+// null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

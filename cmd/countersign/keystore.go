@@ -79,9 +79,11 @@ func (f *keystoreFlags) resolve() error {
 	if f.set("org") {
 		named = f.organization
 	}
-	if f.organization, err = configured.Organization(named); err != nil {
+	organization, err := configured.Organization(named)
+	if err != nil {
 		return usagef("%v", err)
 	}
+	f.organization = organization.ID
 	f.use(configured)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,10 +19,10 @@ func newLogCommand() *cobra.Command {
 		Short: "Verify the log, and prove what is in it",
 		Long: paragraphs(`
 Each completed activity is a leaf of its organization's log, a Merkle tree: see
-docs/log.md. These commands read the store of a configuration. One in bolt must not
-be in use by serve: checkpoint and prove ask a running server with --url, and verify
-reads a backup. Keep checkpoints on another machine: without
-one, leaves that were cut off from the end are not missed.`),
+docs/log.md. These commands read the configured store. A bolt store must not be in use
+by serve: for a running server, pass --url to checkpoint and prove, and run verify on a
+backup. Keep checkpoints on another machine: without one, nobody notices if the newest
+leaves are cut off.`),
 		Args: commandOnly,
 		RunE: chooseCommand,
 	}
@@ -31,7 +30,7 @@ one, leaves that were cut off from the end are not missed.`),
 	return command
 }
 
-// logFlags say which log is meant.
+// logFlags name a log: in the store of a configuration, or of a running server.
 type logFlags struct{ configFile, organization, url string }
 
 func (f *logFlags) register(cmd *cobra.Command) {
@@ -39,21 +38,21 @@ func (f *logFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.organization, "org", "", "`ID` of the organization, if the configuration has several")
 }
 
-// registerServed is register for what a running server can be asked for, too.
+// registerServed is register for commands that can also ask a running server.
 func (f *logFlags) registerServed(cmd *cobra.Command) {
 	f.register(cmd)
-	cmd.Flags().StringVar(&f.url, "url", "", "`URL` of the admin address of a running server, to ask instead of a store; takes --org")
+	cmd.Flags().StringVar(&f.url, "url", "", "admin `URL` of a running server to ask instead of reading the store; needs --org")
 }
 
-// ask prints what the admin address of a server says of the log at a path.
+// ask prints what the admin address of a server answers at a path below the log's.
 func (f *logFlags) ask(cmd *cobra.Command, path string) error {
 	if f.configFile != "" {
-		return usagef("--config reads the store, and --url asks a server: use one of them")
+		return usagef("--config reads the store, --url asks a server: use one of them")
 	}
 	if f.organization == "" {
-		return usagef("--org is missing: the id of the organization whose log is meant")
+		return usagef("--org is missing: the id of the organization that the log belongs to")
 	}
-	note, err := fetchNote(cmd.Context(), strings.TrimRight(f.url, "/")+"/log/"+url.PathEscape(f.organization)+path)
+	note, err := fetchNote(cmd.Context(), f.url, "/log/"+url.PathEscape(f.organization)+path)
 	if err != nil {
 		return err
 	}
@@ -65,50 +64,52 @@ func (f *logFlags) ask(cmd *cobra.Command, path string) error {
 type openedLog struct {
 	store.Store
 	log          store.Log
-	signer       *translog.Signer // nil: no key is configured
+	signer       *translog.Signer // nil if no key is configured
 	organization string
 }
 
-// read reads the configuration and the key.
+// read reads the configuration and the key. It does not open the store.
 func (f *logFlags) read(ctx context.Context) (*config.Config, *openedLog, error) {
 	if f.configFile == "" {
-		return nil, nil, usagef("--config is missing: the configuration whose store has the log; log checkpoint and log prove take --url instead, of a running server")
+		return nil, nil, usagef("--config is missing: the configuration of the server; for a running one, log checkpoint and log prove take --url instead")
 	}
 	configured, err := config.Read(f.configFile)
 	if err != nil {
 		return nil, nil, err
 	}
-	opened := &openedLog{}
-	if opened.organization, err = configured.Organization(f.organization); err != nil {
+	organization, err := configured.Organization(f.organization)
+	if err != nil {
 		return nil, nil, usagef("%v", err)
 	}
+	opened := &openedLog{organization: organization.ID}
 	if opened.signer, err = openLogKey(ctx, configured.Log.KeyFile); err != nil {
 		return nil, nil, fmt.Errorf("log: keyFile: %w", err)
 	}
 	return configured, opened, nil
 }
 
-// open opens the store too. The caller closes it.
-func (f *logFlags) open(ctx context.Context) (*openedLog, error) {
+// withLog opens the log, calls use with it, and closes it.
+func (f *logFlags) withLog(ctx context.Context, use func(*openedLog) error) (err error) {
 	configured, opened, err := f.read(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if opened.Store, err = openStore(ctx, configured.Store); err != nil {
-		return nil, err
+		return err
 	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
 	log, ok := opened.Store.(store.Log)
 	if !ok || opened.Forgets() {
-		return nil, errors.Join(errors.New("log: the store keeps none: use bolt:PATH or postgres://…"), opened.Close())
+		return errors.New("log: this store keeps no log: use bolt:PATH or postgres://…")
 	}
 	opened.log = log
-	return opened, nil
+	return use(opened)
 }
 
 // key returns the verifier key of the log.
 func (o *openedLog) key() (string, error) {
 	if o.signer == nil {
-		return "", errors.New("log: keyFile is not configured: openssl genpkey -algorithm ED25519 makes one")
+		return "", errors.New("log: keyFile is not configured: create one with 'openssl genpkey -algorithm ED25519'")
 	}
 	return o.signer.VerifierKey(o.organization), nil
 }
@@ -118,29 +119,28 @@ func newLogVerifyCommand() *cobra.Command {
 	var c logVerify
 	command := &cobra.Command{
 		Use:   "verify",
-		Short: "Hash every record again, and compare the log with a checkpoint",
+		Short: "Rehash every record, and compare the log with a checkpoint",
 		Long: paragraphs(`
-Hash every record in the store and every leaf of the log again. A record without a leaf
-was added by another hand, or recorded while the log was off; --unlogged says how many
-are known to have been. With --checkpoint,
-a file that log checkpoint, log prove or a witness wrote earlier, the log must extend
-it: then leaves that were cut off, a backup that was restored, and a log that was
-rewritten are noticed too. The message says what was changed; the exit status is 1.`),
+Rehash every record in the store and every leaf of the log. A record without a leaf was
+added behind the server's back, or recorded while the log was off; --unlogged says how
+many of the latter there are.
+
+With --checkpoint, a file that log checkpoint, log prove or a witness wrote earlier, the
+log must extend that checkpoint. This also detects leaves cut off from the end, a
+restored backup, and a rewritten log. The message says what was changed; the exit
+status is then 1.`),
 		Example: "  countersign log verify --config countersign.yaml --checkpoint kept/checkpoint",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			opened, err := flags.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, opened.Close()) }()
-			c.openedLog = opened
-			return c.run(cmd)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return flags.withLog(cmd.Context(), func(opened *openedLog) error {
+				c.openedLog = opened
+				return c.run(cmd)
+			})
 		},
 	}
 	flags.register(command)
 	command.Flags().StringVar(&c.checkpointFile, "checkpoint", "", "`FILE` with a checkpoint that was kept elsewhere")
-	command.Flags().IntVar(&c.unlogged, "unlogged", 0, "`NUMBER` of records that have no leaf, since the log was off")
+	command.Flags().IntVar(&c.unlogged, "unlogged", 0, "exact `NUMBER` of records without a leaf, because the log was off")
 	return command
 }
 
@@ -153,37 +153,38 @@ func newLogProveCommand() *cobra.Command {
 		Use:   "prove ID",
 		Short: "Prove that an activity is in the log",
 		Long: paragraphs(`
-Print a proof (C2SP tlog-proof) that the activity of this id is in the log: with the
-log's key, which log key prints, log check or a program verifies it on any machine.`),
+Print a proof (C2SP tlog-proof) that the activity with this id is in the log. With the
+log's key, which log key prints, anyone can verify it on any machine, by log check or a
+program.`),
 		Example: paragraphs(`
   countersign log prove --config countersign.yaml 0199… > activity.proof
   countersign log prove --url http://127.0.0.1:8081 --org 2359… 0199… > activity.proof`),
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.url != "" {
 				return flags.ask(cmd, "/proof/"+url.PathEscape(args[0]))
 			}
-			opened, err := flags.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, opened.Close()) }()
-			if _, err := opened.key(); err != nil {
-				return err
-			}
-			proof, err := store.Prove(cmd.Context(), opened.log, opened.signer, opened.organization, args[0])
-			if errors.Is(err, store.ErrNotFound) {
-				return fmt.Errorf("log: organization %s has no leaf of the id %q", opened.organization, args[0])
-			}
-			if err != nil {
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(proof.Encode())
-			return err
+			return flags.withLog(cmd.Context(), func(opened *openedLog) error { return opened.prove(cmd, args[0]) })
 		},
 	}
 	flags.registerServed(command)
 	return command
+}
+
+// prove prints the proof of an activity.
+func (o *openedLog) prove(cmd *cobra.Command, id string) error {
+	if _, err := o.key(); err != nil {
+		return err
+	}
+	proof, err := store.Prove(cmd.Context(), o.log, o.signer, o.organization, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("log: organization %s has no leaf with the id %q", o.organization, id)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(proof.Encode())
+	return err
 }
 
 func newLogCheckpointCommand() *cobra.Command {
@@ -191,14 +192,14 @@ func newLogCheckpointCommand() *cobra.Command {
 	old := int64(-1)
 	command := &cobra.Command{
 		Use:   "checkpoint",
-		Short: "Sign the log as it is now",
+		Short: "Sign the current state of the log",
 		Long: paragraphs(`
-Print the signed size and root of the log, to be kept on another machine. With --old
-it prints what a witness takes: the proof too that the log extends that of so many
-leaves.`),
+Print the signed size and root of the log, to be kept on another machine. With --old it
+prints what a witness takes: the checkpoint, and a proof that the log extends its first
+SIZE leaves.`),
 		Example: "  countersign log checkpoint --config countersign.yaml --old 0 | ssh witness countersign witness --state kept --log-key …",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if flags.url != "" {
 				path := "/checkpoint"
 				if old >= 0 {
@@ -206,39 +207,40 @@ leaves.`),
 				}
 				return flags.ask(cmd, path)
 			}
-			opened, err := flags.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, opened.Close()) }()
-			if _, err := opened.key(); err != nil {
-				return err
-			}
-			advance, err := store.Advance(cmd.Context(), opened.log, opened.signer, opened.organization, max(old, 0))
-			if err != nil {
-				return err
-			}
-			out := advance.Checkpoint
-			if old >= 0 {
-				out = advance.Encode()
-			}
-			_, err = cmd.OutOrStdout().Write(out)
-			return err
+			return flags.withLog(cmd.Context(), func(opened *openedLog) error { return opened.checkpoint(cmd, old) })
 		},
 	}
 	flags.registerServed(command)
-	command.Flags().Int64Var(&old, "old", old, "`SIZE` of the log that the witness has seen; 0 at first")
+	command.Flags().Int64Var(&old, "old", old, "`SIZE` of the log that the witness has seen, 0 for the first time")
 	return command
+}
+
+// checkpoint prints the checkpoint of the log. If old is not negative, it includes the
+// proof that the log extends its first old leaves.
+func (o *openedLog) checkpoint(cmd *cobra.Command, old int64) error {
+	if _, err := o.key(); err != nil {
+		return err
+	}
+	advance, err := store.Advance(cmd.Context(), o.log, o.signer, o.organization, max(old, 0))
+	if err != nil {
+		return err
+	}
+	out := advance.Checkpoint
+	if old >= 0 {
+		out = advance.Encode()
+	}
+	_, err = cmd.OutOrStdout().Write(out)
+	return err
 }
 
 func newLogCheckCommand() *cobra.Command {
 	var key string
 	command := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Verify a proof, without a store",
+		Short: "Verify a proof; no store is needed",
 		Long: paragraphs(`
-Verify a proof that log prove printed, from FILE or standard input, with the key of
-the log alone, and print which record it is of.`),
+Verify a proof that log prove printed, from FILE or standard input, against the log's
+key, and print which record it proves.`),
 		Example: "  countersign log check --log-key countersign/6e1f…+1234abcd+AQ… activity.proof",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -246,7 +248,7 @@ the log alone, and print which record it is of.`),
 			if err != nil {
 				return err
 			}
-			proof, err := readUpTo(cmd, args, maxNote)
+			proof, err := readNote(cmd, args)
 			if err != nil {
 				return err
 			}

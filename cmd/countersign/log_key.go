@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// openLogKey opens the Ed25519 key that signs checkpoints; nil without a path.
+// openLogKey opens the Ed25519 key that signs checkpoints. Without a path it returns nil.
 func openLogKey(ctx context.Context, path string) (*translog.Signer, error) {
 	if path == "" {
 		return nil, nil
@@ -26,7 +26,7 @@ func openLogKey(ctx context.Context, path string) (*translog.Signer, error) {
 	return translog.NewSigner(key), nil
 }
 
-// readEd25519 reads a private key, as PKCS #8 in PEM.
+// readEd25519 reads a private key, PKCS #8 in PEM.
 func readEd25519(ctx context.Context, path string) (ed25519.PrivateKey, error) {
 	content, err := readSecretFile(ctx, path)
 	if err != nil {
@@ -55,8 +55,8 @@ func newLogKeyCommand() *cobra.Command {
 		Use:   "key",
 		Short: "Print the key that verifies the log",
 		Long: paragraphs(`
-Print the key that verifies checkpoints and proofs of the log, for those that check
-them on other machines. The store is not opened.`),
+Print the key that verifies checkpoints and proofs of the log, for use on other
+machines. The store is not opened.`),
 		Example: "  countersign log key --config countersign.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -79,19 +79,19 @@ them on other machines. The store is not opened.`),
 }
 
 func registerLogKey(cmd *cobra.Command, key *string) {
-	cmd.Flags().StringVar(key, "log-key", "", "`KEY` of the log, as log key printed it, or a file with it")
+	cmd.Flags().StringVar(key, "log-key", "", "`KEY` of the log, as log key prints it, or a file that holds it")
 }
 
-// readLogKey returns a key that --log-key names. Paths with a plus sign, which each
-// key has, are taken for keys.
+// readLogKey returns the key of --log-key, which is a key or a path. Every key has a plus
+// sign; a value with a plus sign is taken for a key.
 func readLogKey(key string) (string, error) {
 	if key == "" {
-		return "", usagef("--log-key is missing: what log key printed, or a file with it")
+		return "", usagef("--log-key is missing: what log key prints, or a file that holds it")
 	}
 	if strings.Contains(key, "+") {
 		return key, nil
 	}
-	content, err := readBounded(key)
+	content, err := readFile(key, maxNote)
 	if err != nil {
 		return "", fmt.Errorf("--log-key: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,15 +12,15 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// logVerify is one call of log verify.
+// logVerify holds the flags of one call of log verify, and the log.
 type logVerify struct {
 	*openedLog
 	checkpointFile string
-	unlogged       int // records that are known to have no leaf
+	unlogged       int // records known to have no leaf
 }
 
 func (c *logVerify) run(cmd *cobra.Command) error {
-	against, err := c.checkpoint()
+	against, err := c.keptCheckpoint()
 	if err != nil {
 		return err
 	}
@@ -41,7 +40,7 @@ func (c *logVerify) run(cmd *cobra.Command) error {
 		return err
 	}
 	if against == nil {
-		printTalk(cmd, "no --checkpoint: leaves that were cut off from the end are not missed\n")
+		printTalk(cmd, "no --checkpoint: leaves cut off from the end cannot be detected\n")
 	}
 	return printJSON(cmd.OutOrStdout(), struct {
 		Organization string `json:"organizationId"`
@@ -51,8 +50,9 @@ func (c *logVerify) run(cmd *cobra.Command) error {
 	}{c.organization, seen.Leaves, seen.Records, c.unlogged})
 }
 
-// checkpoint reads the checkpoint that the log has to extend, nil without one.
-func (c *logVerify) checkpoint() (*translog.Checkpoint, error) {
+// keptCheckpoint reads the checkpoint that the log must extend. It returns nil without
+// --checkpoint.
+func (c *logVerify) keptCheckpoint() (*translog.Checkpoint, error) {
 	if c.checkpointFile == "" {
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (c *logVerify) checkpoint() (*translog.Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	signed, err := os.ReadFile(c.checkpointFile)
+	signed, err := readFile(c.checkpointFile, maxNote)
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +71,10 @@ func (c *logVerify) checkpoint() (*translog.Checkpoint, error) {
 	return against, nil
 }
 
-// maxNamed is how many records without a leaf are named.
+// maxNamed bounds how many records without a leaf an error names.
 const maxNamed = 10
 
-// findUnlogged returns an error unless as many records as are expected have no leaf.
+// findUnlogged returns an error unless exactly c.unlogged records have no leaf.
 func (c *logVerify) findUnlogged(ctx context.Context, logged map[string]struct{}) error {
 	var names []string
 	count := 0
@@ -107,19 +107,20 @@ func (c *logVerify) findUnlogged(ctx context.Context, logged map[string]struct{}
 		return nil
 	}
 	if count < c.unlogged {
-		return fmt.Errorf("log: records without a leaf: %d, and --unlogged says %d: some were removed, or the number is wrong", count, c.unlogged)
+		return fmt.Errorf("log: records without a leaf: %d, but --unlogged says %d: some were removed, or the number is wrong", count, c.unlogged)
 	}
 	if len(logged) == 0 {
-		return fmt.Errorf("log: it is empty, and there are records: %d; the next start of serve puts them into it", count)
+		return fmt.Errorf("log: the log is empty, but there are records: %d; the next start of serve adds them", count)
 	}
 	if count > maxNamed {
 		names = append(names, "…")
 	}
-	return fmt.Errorf("log: records without a leaf: %d, and --unlogged says %d: some were added by another hand, or recorded while the log was off: %s",
+	return fmt.Errorf("log: records without a leaf: %d, but --unlogged says %d: some were added behind the server's back, or recorded while the log was off: %s",
 		count, c.unlogged, strings.Join(names, ", "))
 }
 
-// hasLeaf looks into the log, too: for records that a server has made since.
+// hasLeaf reports whether a record has a leaf. It also asks the log, because a server may
+// have added records since logged was built.
 func (c *logVerify) hasLeaf(ctx context.Context, id string, logged map[string]struct{}) (bool, error) {
 	if _, ok := logged[id]; ok {
 		return true, nil

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,8 +21,8 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
-// messageReaders make the intent of what standard input has, by the kind of the
-// message. signWith is for the caller to add.
+// messageReaders build the intent from standard input, by the kind of message. The
+// caller adds SignWith.
 var messageReaders = map[string]func(input []byte) activity.SignMessageIntent{
 	"eip712": func(input []byte) activity.SignMessageIntent {
 		return messageIntent(string(input), messages.EncodingEIP712, messages.HashNone)
@@ -46,37 +45,25 @@ func messageIntent(payload string, encoding messages.Encoding, hash messages.Has
 	return activity.SignMessageIntent{Payload: payload, Encoding: string(encoding), HashFunction: string(hash)}
 }
 
-// messageKinds names what --message takes.
+// messageKinds lists the kinds that --message takes.
 func messageKinds() string {
 	return strings.Join(slices.Sorted(maps.Keys(messageReaders)), ", ") + ", " + bip322
 }
 
-// readMessageOf reads a message of a kind from standard input.
+// readMessageOf reads a message of the given kind from standard input.
 func readMessageOf(cmd *cobra.Command, kind string) (intent activity.SignMessageIntent, err error) {
 	read, ok := messageReaders[kind]
 	if !ok {
 		return intent, usagef("--message: unknown kind %q: use %s", kind, messageKinds())
 	}
-	input, err := readMessageText(cmd)
+	input, err := readStandardInput(cmd, "message", activity.MaxPayload)
 	if err != nil {
 		return intent, err
 	}
 	return read(input), nil
 }
 
-// readMessageText reads standard input, which is not empty.
-func readMessageText(cmd *cobra.Command) ([]byte, error) {
-	input, err := readAll(cmd.Context(), cmd.InOrStdin(), activity.MaxPayload)
-	if err != nil {
-		return nil, fmt.Errorf("read the message from standard input: %w", err)
-	}
-	if len(input) == 0 {
-		return nil, errors.New("standard input is empty: the message is expected there")
-	}
-	return input, nil
-}
-
-// signMessage shows a message, asks, and signs what was shown.
+// signMessage shows a message, asks for confirmation, and signs what was shown.
 func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 	if c.signWith == "" {
 		return usagef("--sign-with is missing: an address of the key, or its id")
@@ -113,18 +100,18 @@ func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 	}{signatures[0], signatureText(intent, &signatures[0])})
 }
 
-// signatureText is a signature as the tools of its chain write it: base58 on Solana,
-// else 0x and r, s and 27 or 28.
+// signatureText returns a signature in the form that the tools of its chain use: base58
+// on Solana, otherwise 0x, r, s, and 27 or 28.
 func signatureText(intent activity.SignMessageIntent, signed *activity.SignRawPayloadResult) string {
 	if intent.HashFunction == string(messages.HashNotApplicable) {
-		raw, _ := hex.DecodeString(signed.R + signed.S) // it was encoded here
+		raw, _ := hex.DecodeString(signed.R + signed.S) // hex of our own
 		return base58.Encode(raw)
 	}
 	v := map[string]string{"00": "1b", "01": "1c"}[signed.V]
 	return "0x" + signed.R + signed.S + v
 }
 
-// signMessageLine answers a line of --jsonl that is a message.
+// signMessageLine answers a line of --jsonl that holds a message.
 func signMessageLine(ctx context.Context, engine *countersign.Engine, organization string, intent activity.SignMessageIntent) lines.Answer {
 	result, err := engine.SignMessage(ctx, organization, intent)
 	if err != nil {
@@ -137,10 +124,10 @@ func signMessageLine(ctx context.Context, engine *countersign.Engine, organizati
 	return lines.Answer{Text: text}
 }
 
-// inspectMessage shows a message without any key.
+// inspectMessage shows a message. It needs no key.
 func inspectMessage(cmd *cobra.Command, kind, transaction string, flags *bitcoinMessageFlags, network networkFlag, asJSON bool, configFile string) error {
 	if transaction != "" {
-		return usagef("--message does not go with --type: a message is of no transaction type")
+		return usagef("--message does not go with --type: a message has no transaction type")
 	}
 	limits, err := network.limits()
 	if err != nil {
@@ -161,20 +148,22 @@ func inspectMessage(cmd *cobra.Command, kind, transaction string, flags *bitcoin
 	if err != nil {
 		return err
 	}
-	return printInspection(cmd, &inspection, known, true, asJSON)
+	return printInspection(cmd, &inspection, known, true, asJSON, inspectedAs{})
 }
 
-// viewOfRequest is what is shown of a request before it is carried out; signs is
-// false if it signs nothing.
+// viewOfRequest returns the view of a request before it is carried out. signs is false
+// if the request signs nothing.
 func viewOfRequest(ctx context.Context, engine *countersign.Engine, request *activity.Request, known chains.Names) (shown view, signs bool, err error) {
 	var prepared *countersign.PreparedTransaction
+	isMessage := false
 	switch intent := request.Intent.(type) {
 	case activity.SignTransactionIntent:
 		prepared, err = engine.PrepareTransaction(ctx, request.OrganizationID, intent)
 	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
+		isMessage = true
 		var message *countersign.PreparedMessage
 		if message, err = engine.PrepareMessage(ctx, request.OrganizationID, intent); err == nil {
-			prepared, shown.message = message.PreparedTransaction, true
+			prepared = message.PreparedTransaction
 		}
 	default:
 		return view{}, false, nil
@@ -182,8 +171,7 @@ func viewOfRequest(ctx context.Context, engine *countersign.Engine, request *act
 	if err != nil {
 		return view{}, false, err
 	}
-	message := shown.message
 	shown, err = viewOf(ctx, prepared, known)
-	shown.message = message
+	shown.message = isMessage
 	return shown, true, err
 }

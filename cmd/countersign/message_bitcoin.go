@@ -14,19 +14,19 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 )
 
-// bip322 is the kind of message that is a transaction: its PSBT goes through
+// bip322 is the kind of message that is signed as a transaction: its PSBT goes through
 // sign_transaction.
 const bip322 = "bip322"
 
-// bitcoinMessageFlags say which BIP-322 message is meant.
+// bitcoinMessageFlags are the flags of a BIP-322 message.
 type bitcoinMessageFlags struct {
-	address string // that makes the statement
-	funds   string // file with a PSBT: what else is proven; may be empty
+	address string // the address that makes the statement
+	funds   string // file with a PSBT whose inputs are proven too; may be empty
 }
 
 func (f *bitcoinMessageFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "address", "", "with --message bip322: `ADDRESS` that makes the statement")
-	flags.StringVar(&f.funds, "funds", "", "with --message bip322, a proof of funds: `FILE` with a PSBT")
+	flags.StringVar(&f.address, "address", "", "with --message bip322: the `ADDRESS` that makes the statement")
+	flags.StringVar(&f.funds, "funds", "", "with --message bip322: `FILE` with a PSBT whose inputs are proven too (a proof of funds)")
 }
 
 // check refuses the flags with other kinds of messages.
@@ -37,12 +37,12 @@ func (f *bitcoinMessageFlags) check(kind string) error {
 	return nil
 }
 
-// read makes the PSBT of the message on standard input, in hex.
+// read returns the PSBT of the message on standard input, in hex.
 func (f *bitcoinMessageFlags) read(cmd *cobra.Command) (string, error) {
 	if _, ok := bitcoin.NetworkOf(f.address); !ok {
-		return "", usagef("--address: an address of Bitcoin is expected with --message %s: it makes the statement", bip322)
+		return "", usagef("--address: a Bitcoin address is expected with --message %s: the one that makes the statement", bip322)
 	}
-	text, err := readMessageText(cmd)
+	text, err := readStandardInput(cmd, "message", activity.MaxPayload)
 	if err != nil {
 		return "", err
 	}
@@ -69,8 +69,8 @@ func readFunds(name string) ([]byte, error) {
 	return packet, nil
 }
 
-// signBitcoinMessage shows a BIP-322 message, asks, signs it, and prints its
-// signature.
+// signBitcoinMessage shows a BIP-322 message, asks for confirmation, signs it, and prints
+// its signature.
 func (c *signCommand) signBitcoinMessage(cmd *cobra.Command) (err error) {
 	if c.bitcoin.address == "" {
 		c.bitcoin.address = c.signWith
@@ -101,8 +101,7 @@ func (c *signCommand) signBitcoinMessage(cmd *cobra.Command) (err error) {
 	}{signature})
 }
 
-// messageSignature is the signature of a message in a PSBT, in hex, that has all its
-// signatures.
+// messageSignature returns the BIP-322 signature in a fully signed PSBT, given in hex.
 func messageSignature(signed string) (string, error) {
 	packet, err := hex.DecodeString(signed)
 	if err != nil {
@@ -110,13 +109,13 @@ func messageSignature(signed string) (string, error) {
 	}
 	signature, _, err := bitcoin.MessageSignature(packet)
 	if err != nil {
-		return "", fmt.Errorf("%w; where several keys sign, name their wallet with --sign-with and the address with --address, "+
+		return "", fmt.Errorf("%w; if several keys sign, name their wallet with --sign-with and the address with --address, "+
 			"or pass the PSBT of the message from one to the next with --type %s", err, activity.TransactionTypeBitcoin)
 	}
 	return signature, nil
 }
 
-// inspectBitcoinMessage shows a BIP-322 message without any key.
+// inspectBitcoinMessage shows a BIP-322 message. It needs no key.
 func inspectBitcoinMessage(cmd *cobra.Command, flags *bitcoinMessageFlags, limits countersign.Limits, known *knowledge, asJSON bool) error {
 	packet, err := flags.read(cmd)
 	if err != nil {
@@ -126,22 +125,5 @@ func inspectBitcoinMessage(cmd *cobra.Command, flags *bitcoinMessageFlags, limit
 	if err != nil {
 		return err
 	}
-	return printInspection(cmd, &inspection, known, true, asJSON)
-}
-
-// signShown shows a transaction, asks, and signs what was shown.
-func (c *signCommand) signShown(cmd *cobra.Command, engine *countersign.Engine, intent activity.SignTransactionIntent) (result activity.SignTransactionResult, err error) {
-	prepared, err := engine.PrepareTransaction(cmd.Context(), c.at.organization, intent)
-	if err != nil {
-		return result, explainRefusal(err)
-	}
-	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
-	if err != nil {
-		return result, err
-	}
-	shown.message = c.message != ""
-	if err := c.confirm(cmd, shown); err != nil {
-		return result, err
-	}
-	return prepared.Sign(cmd.Context())
+	return printInspection(cmd, &inspection, known, true, asJSON, inspectedAs{})
 }

@@ -3,15 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/otp"
 )
@@ -19,7 +18,7 @@ import (
 func newOTPCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "otp",
-		Short: "Redeem one-time passwords",
+		Short: "Exchange one-time passwords for verification tokens",
 		Long:  "Exchange one-time passwords for verification tokens.\n",
 		Args:  commandOnly,
 		RunE:  chooseCommand,
@@ -33,17 +32,17 @@ func newOTPVerifyCommand() *cobra.Command {
 	var id string
 	command := &cobra.Command{
 		Use:   "verify",
-		Short: "Redeem a one-time password for a verification token",
+		Short: "Exchange a one-time password for a verification token",
 		Long: paragraphs(`
-Read a one-time password from standard input, or from the terminal, where it is
-not shown, submit it, and print what it was redeemed for:
+Read a one-time password from standard input, or from the terminal without echo,
+submit it, and print the verification token:
 
   {"verificationToken":"…"}`),
 		Example: "  countersign otp verify --url http://127.0.0.1:8080 --api-key api-key.json --otp-id 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if id == "" {
-				return usagef("--otp-id is missing: the otpId that init_otp_auth was answered with")
+				return usagef("--otp-id is missing: the otpId from the answer to init_otp_auth")
 			}
 			if err := to.open(cmd.Context()); err != nil {
 				return err
@@ -60,14 +59,14 @@ not shown, submit it, and print what it was redeemed for:
 		},
 	}
 	to.register(command)
-	command.Flags().StringVar(&id, "otp-id", "", "`ID` of the one-time password: the otpId that init_otp_auth was answered with")
+	command.Flags().StringVar(&id, "otp-id", "", "`ID` of the one-time password: the otpId from the answer to init_otp_auth")
 	return command
 }
 
 // readCode reads the code from standard input or the terminal.
 func readCode(cmd *cobra.Command) (string, error) {
-	const most = otp.MaxLength + 64 // with some white space
-	read := func(ctx context.Context) ([]byte, error) { return readAll(ctx, cmd.InOrStdin(), most) }
+	const limit = otp.MaxLength + 64 // with some white space
+	read := func(ctx context.Context) ([]byte, error) { return readAll(ctx, cmd.InOrStdin(), limit) }
 	if terminal.Is(cmd.InOrStdin()) {
 		read = askCode
 	}
@@ -77,7 +76,7 @@ func readCode(cmd *cobra.Command) (string, error) {
 	}
 	trimmed := string(bytes.TrimSpace(code))
 	if trimmed == "" {
-		return "", errors.New("read the code: there is none")
+		return "", errors.New("read the code: it is empty")
 	}
 	return trimmed, nil
 }
@@ -91,34 +90,24 @@ func askCode(ctx context.Context) ([]byte, error) {
 	return tty.Secret(ctx, "Code")
 }
 
-// redeem submits a code.
+// redeem submits a code and returns the verification token.
 func redeem(ctx context.Context, to *client, id, code string) (redeemed activity.VerifyOTPResult, err error) {
-	type parameters struct {
-		OTPID   string `json:"otpId"`
-		OTPCode string `json:"otpCode"`
-	}
-	body := jsonLine(struct {
-		Type           activity.Type `json:"type"`
-		TimestampMs    string        `json:"timestampMs"`
-		OrganizationID string        `json:"organizationId"`
-		Parameters     parameters    `json:"parameters"`
-	}{activity.TypeVerifyOTP, strconv.FormatInt(time.Now().UnixMilli(), 10), to.by.organizationID, parameters{id, code}})
-	answer, err := to.post(ctx, "submit/verify_otp", body)
+	request, err := activity.NewRequest(
+		activity.Envelope{OrganizationID: to.by.organizationID, Time: time.Now()},
+		activity.VerifyOTPIntent{OTPID: id, OTPCode: code})
 	if err != nil {
 		return redeemed, err
 	}
-	var answered struct {
-		Activity struct {
-			Result struct {
-				VerifyOTPResult activity.VerifyOTPResult `json:"verifyOtpResult"`
-			} `json:"result"`
-		} `json:"activity"`
+	answer, err := to.post(ctx, "submit/verify_otp", request.Body)
+	if err != nil {
+		return redeemed, err
 	}
-	if err := json.Unmarshal(answer, &answered); err != nil {
-		return redeemed, fmt.Errorf("the answer cannot be read: %w", err)
+	done, err := api.ParseActivity(answer)
+	if err != nil {
+		return redeemed, err
 	}
-	if redeemed = answered.Activity.Result.VerifyOTPResult; redeemed.VerificationToken == "" {
+	if done.Result.VerifyOTP == nil || done.Result.VerifyOTP.VerificationToken == "" {
 		return redeemed, errors.New("the answer has no verificationToken")
 	}
-	return redeemed, nil
+	return *done.Result.VerifyOTP, nil
 }

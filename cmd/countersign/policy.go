@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +21,10 @@ import (
 func newPolicyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "policy",
-		Short: "Check a policy, and ask it about transactions",
+		Short: "Check a policy, and ask what it decides",
 		Long: paragraphs(`
-A policy is a file of rules about who may have what signed: docs/policies.md. The
-configuration names it, for an organization; serve reads it at the start and on
-SIGHUP.`),
+A policy is a file of rules that say who may have what signed: see docs/policies.md. The
+configuration names one for an organization; serve reads it at startup and on SIGHUP.`),
 		Args: commandOnly,
 		RunE: chooseCommand,
 	}
@@ -33,7 +32,7 @@ SIGHUP.`),
 	return command
 }
 
-// policyFlags say which file is meant, and whose names it may use.
+// policyFlags name the configuration that a policy is checked against.
 type policyFlags struct {
 	configFile   string
 	organization string
@@ -44,12 +43,13 @@ func (f *policyFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.organization, "org", "", "`ID` of the organization, if the configuration has several")
 }
 
-// load reads a policy. Without a configuration its names are not checked. Keys
-// are behind a passphrase and are not read here: serve checks their names.
+// load reads a policy. Without a configuration the names in it are not checked. Names of
+// keys are never checked here, because reading the keys takes the passphrase: serve
+// checks them.
 func (f *policyFlags) load(path string) (*policy.File, error) {
 	if f.configFile == "" {
 		if path == "" {
-			return nil, usagef("name a policy, or a configuration that names one with --config")
+			return nil, usagef("name a policy file, or a configuration with --config")
 		}
 		return policy.Load(path, policy.Options{})
 	}
@@ -57,24 +57,20 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := configured.Organization(f.organization)
+	organization, err := configured.Organization(f.organization)
 	if err != nil {
 		return nil, usagef("%v", err)
 	}
-	at := slices.IndexFunc(configured.Organizations, func(one countersign.OrganizationConfig) bool { return one.ID == id })
-	organization := configured.Organizations[at]
-	if path != "" {
-		organization.Policy = path
+	path = cmp.Or(path, organization.Policy)
+	if path == "" {
+		return nil, fmt.Errorf("%s: organization %s has no policy", f.configFile, organization.ID)
 	}
-	if organization.Policy == "" {
-		return nil, fmt.Errorf("%s: organization %s has no policy", f.configFile, id)
-	}
-	names, err := policyNames(context.Background(), &organization, memory.New())
+	names, err := policyNames(context.Background(), organization, memory.New())
 	if err != nil {
 		return nil, err
 	}
 	names.Keys = nil
-	return policy.Load(organization.Policy, policy.Options{Names: names})
+	return policy.Load(path, policy.Options{Names: names})
 }
 
 func newPolicyCheckCommand() *cobra.Command {
@@ -85,12 +81,12 @@ func newPolicyCheckCommand() *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Check a policy and run its tests",
 		Long: paragraphs(`
-Read a policy as serve does: types, names, units, addresses, what its conditions
-can cost at most, and its own tests. Problems are printed as file:line:column with
-a caret, warnings too; with --strict a warning is a failure.
+Check a policy as serve does: types, names, units, addresses, the maximum cost of its
+conditions, and its own tests. Errors and warnings are printed as file:line:column with
+a caret; with --strict, warnings fail the check.
 
---against OLD names limits that are new, gone or counted otherwise: those start
-at zero.`),
+--against OLD lists the limits that are new, removed, or counted differently: those
+start at zero.`),
 		Example: "  countersign policy check policy.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -98,8 +94,8 @@ at zero.`),
 		},
 	}
 	flags.register(command)
-	command.Flags().BoolVar(&strict, "strict", false, "take a warning for a failure")
-	command.Flags().StringVar(&against, "against", "", "`FILE` that the policy replaces")
+	command.Flags().BoolVar(&strict, "strict", false, "fail on warnings")
+	command.Flags().StringVar(&against, "against", "", "policy `FILE` to compare the limits with: the one to be replaced")
 	return command
 }
 
@@ -134,33 +130,34 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 
 func newPolicyExplainCommand() *cobra.Command {
 	var flags policyFlags
-	var asked policyQuestion
+	var question policyQuestion
 	command := &cobra.Command{
 		Use:   "explain [FILE]",
 		Short: "Say what a policy decides about a transaction, and why",
 		Long: paragraphs(`
-Read an unsigned transaction in hex from standard input, and say what the policy
-decides and, for every rule, whether it matched or which of its clauses was the
-first not to hold, with the values that it saw. Calls are read with the descriptors of
---config. Nothing is signed, and no limit is charged: limits count as unused. The exit status is 0 whatever is decided.`),
+Read an unsigned transaction in hex from standard input, and print what the policy
+decides and, for every rule, whether it matched or which of its clauses failed first,
+with the values it compared. Calls are read with the descriptors of --config. Nothing
+is signed, and no limit is charged: limits count as unused. The exit status is 0
+whatever the decision.`),
 		Example: "  countersign policy explain --config countersign.yaml --as payments --type TRANSACTION_TYPE_ETHEREUM < transaction.hex",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return explainPolicy(cmd, &flags, strings.Join(args, ""), &asked)
+			return explainPolicy(cmd, &flags, strings.Join(args, ""), &question)
 		},
 	}
 	flags.register(command)
 	set := command.Flags()
-	set.StringVar(&asked.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
-	set.StringVar(&asked.user, "as", "", "`USER` who asks, by name or id")
-	set.StringSliceVar(&asked.tags, "tag", nil, "`TAG` of the user, where there is no --config")
-	set.StringVar(&asked.key, "key", "", "`KEY` that would sign, by name or id")
-	set.StringVar(&asked.at, "at", "", "`TIME` that is asked at, such as 2026-11-23T09:00:00Z (default: now)")
-	asked.output.registerReading(command)
+	set.StringVar(&question.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
+	set.StringVar(&question.user, "as", "", "`USER` who submits it, by name or id")
+	set.StringSliceVar(&question.tags, "tag", nil, "`TAG` of the user, without --config")
+	set.StringVar(&question.key, "key", "", "`KEY` that would sign, by name or id")
+	set.StringVar(&question.at, "at", "", "`TIME` of the request, such as 2026-11-23T09:00:00Z (default: now)")
+	question.output.registerReading(command)
 	return command
 }
 
-// policyQuestion is what a policy is asked.
+// policyQuestion holds the flags of policy explain.
 type policyQuestion struct {
 	kind, user, key, at string
 	tags                []string
@@ -172,7 +169,7 @@ func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question
 	if err != nil {
 		return err
 	}
-	asked, err := question.authorization()
+	authorization, err := question.authorization()
 	if err != nil {
 		return err
 	}
@@ -185,17 +182,17 @@ func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question
 		return err
 	}
 	if flags.configFile != "" {
-		found, ok := file.User(question.user)
+		user, ok := file.User(question.user)
 		if !ok {
 			return usagef("--as %s: the organization has no such user", question.user)
 		}
-		asked.User = found
+		authorization.User = user
 	}
 	unsigned, err := readTransaction(cmd)
 	if err != nil {
 		return err
 	}
-	seen, err := countersign.Inspect(kind, unsigned, countersign.Limits{})
+	inspection, err := countersign.Inspect(kind, unsigned, countersign.Limits{})
 	if err != nil {
 		return err
 	}
@@ -203,10 +200,11 @@ func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question
 	if err != nil {
 		return err
 	}
-	seen = seen.ReadWith(known.reader())
-	asked.Intent = activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned}
-	asked.Summary, asked.Effects, asked.Hazards, asked.Readings = &seen.Summary, seen.Effects, seen.Hazards, seen.Readings
-	explanation, err := file.Explain(cmd.Context(), *asked)
+	inspection = inspection.ReadWith(known.reader())
+	authorization.Intent = activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned}
+	authorization.Summary, authorization.Effects = &inspection.Summary, inspection.Effects
+	authorization.Hazards, authorization.Readings = inspection.Hazards, inspection.Readings
+	explanation, err := file.Explain(cmd.Context(), *authorization)
 	if err != nil {
 		return err
 	}
@@ -217,30 +215,31 @@ func explainPolicy(cmd *cobra.Command, flags *policyFlags, path string, question
 	return err
 }
 
+// authorization returns what the flags say about a request.
 func (q *policyQuestion) authorization() (*countersign.Authorization, error) {
-	asked := &countersign.Authorization{User: countersign.User{ID: q.user, Name: q.user, Tags: q.tags}, Now: time.Now()}
+	authorization := &countersign.Authorization{User: countersign.User{ID: q.user, Name: q.user, Tags: q.tags}, Now: time.Now()}
 	if q.key != "" {
-		asked.Keys = []countersign.SigningKey{{ID: q.key, Name: q.key}}
+		authorization.Keys = []countersign.SigningKey{{ID: q.key, Name: q.key}}
 	}
 	if q.at == "" {
-		return asked, nil
+		return authorization, nil
 	}
 	var err error
-	if asked.Now, err = time.Parse(time.RFC3339, q.at); err != nil {
-		return nil, usagef("--at: a time such as 2026-11-23T09:00:00Z is expected")
+	if authorization.Now, err = time.Parse(time.RFC3339, q.at); err != nil {
+		return nil, usagef("--at: use a time such as 2026-11-23T09:00:00Z")
 	}
-	return asked, nil
+	return authorization, nil
 }
 
 func newPolicyImportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import",
-		Short: "Turn policies of the hosted service into a policy file",
+		Short: "Convert policies of the hosted service into a policy file",
 		Long: paragraphs(`
-Read policies of the hosted service as JSON from standard input, a list or an
-object with a member "policies", and print a policy file. What cannot be carried
-over is a comment in it, with the reason. Read the result before you use it: a
-policy that allowed whole transactions does so still, and says it.`),
+Read policies of the hosted service as JSON from standard input, a list or an object
+with a member "policies", and print a policy file. Policies that cannot be converted
+become comments that give the reason. Review the result before you use it: a policy
+that allowed whole transactions still does, and says so.`),
 		Example: "  countersign policy import < hosted-policies.json > policy.yaml",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return importPolicies(cmd) },
@@ -248,21 +247,21 @@ policy that allowed whole transactions does so still, and says it.`),
 }
 
 func importPolicies(cmd *cobra.Command) error {
-	content, err := readAll(cmd.Context(), cmd.InOrStdin(), lines.MaxLength)
+	content, err := readStandardInput(cmd, "policies", lines.MaxLength)
 	if err != nil {
-		return fmt.Errorf("read the policies from standard input: %w", err)
+		return err
 	}
 	file, imported, err := policy.Import(bytes.TrimSpace(content))
 	if err != nil {
 		return err
 	}
-	carried := 0
+	converted := 0
 	for _, one := range imported {
 		if one.Problem == "" {
-			carried++
+			converted++
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d policies carry over\n", carried, len(imported))
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d policies converted\n", converted, len(imported))
 	_, err = cmd.OutOrStdout().Write([]byte(file))
 	return err
 }

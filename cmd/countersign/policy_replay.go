@@ -1,13 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// policyReplay is one call of policy replay.
+// policyReplay holds the flags of one call of policy replay.
 type policyReplay struct {
 	at     keystoreFlags
 	since  string
@@ -33,26 +34,26 @@ func newPolicyReplayCommand() *cobra.Command {
 	var c policyReplay
 	command := &cobra.Command{
 		Use:   "replay [FILE]",
-		Short: "Say what recorded activities would get from a policy",
+		Short: "Show what recorded activities would get from a policy",
 		Long: paragraphs(`
-Ask a policy about every recorded activity of the organization, the oldest first, and
-print those for which it decides otherwise: allowed → denied, denied → allowed, more or
-fewer votes, other limits. FILE is the policy to try; without it, the one of the
-configuration. Its limits start empty at --since and count what it allows, by the times
-of the activities; activities before --since count nothing. What a policy refused was
-never recorded, so that only activities that were rejected or failed, or that wait,
-can become allowed.
+Ask a policy about every recorded activity of the organization, oldest first, and print
+those that it decides differently: allowed → denied, denied → allowed, more or fewer
+votes, other limits. FILE is the policy to try; by default it is the configured one.
+Its limits are empty at --since and count what it allows, at the times of the
+activities; earlier activities count nothing. A refused request was never recorded, so
+only activities that were rejected, failed, or are waiting can become allowed.
 
-Transactions are read again with the keys, users and descriptors of today: the keystore
-is opened. Nothing is signed, charged or recorded. A store in bolt must not be in use
-by serve: stop it, or replay over a copy that 'countersign backup' made.
+Transactions are re-read with today's keys, users and descriptors, so the keystore is
+opened. Nothing is signed, charged or recorded. A bolt store must not be in use by
+serve: stop it, or replay over a copy made by 'countersign backup'.
 
-As a table on a terminal, else, or with --output json, one line of JSON each:
+The output is a table on a terminal, otherwise, or with --output json, one line of JSON
+each:
 
   {"id","at","user","type","before","after","changes":[…],"rules","refusal","votes","charges"}
 
-The sums go to standard error. The exit status is 0, and with --strict 1 if anything
-would be decided otherwise.`),
+The totals go to standard error. The exit status is 0, or with --strict 1 if anything
+would be decided differently.`),
 		Example: paragraphs(`
   countersign policy replay new-policy.yaml --config countersign.yaml --since 30d`),
 		Args: cobra.MaximumNArgs(1),
@@ -62,13 +63,14 @@ would be decided otherwise.`),
 	flags := command.Flags()
 	flags.StringVar(&c.since, "since", "", "only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
 	c.output.registerListing(command)
-	flags.BoolVar(&c.all, "all", false, "print activities for which nothing changes too")
-	flags.BoolVar(&c.strict, "strict", false, "take a difference for a failure")
+	flags.BoolVar(&c.all, "all", false, "also print activities for which nothing changes")
+	flags.BoolVar(&c.strict, "strict", false, "fail if anything would be decided differently")
 	return command
 }
 
 func (c *policyReplay) run(cmd *cobra.Command, path string) error {
-	if _, err := c.output.isText(cmd); err != nil {
+	asTable, err := c.output.isText(cmd)
+	if err != nil {
 		return err
 	}
 	since, err := parseSince(c.since, time.Now())
@@ -76,119 +78,114 @@ func (c *policyReplay) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if c.at.configFile == "" {
-		return usagef("--config is missing: the configuration whose activities are meant")
+		return usagef("--config is missing: the configuration of the server")
 	}
 	if err := c.at.resolve(); err != nil {
 		return err
 	}
 	if c.at.configured.Store == config.MemoryStore {
-		return errors.New("store: memory is in the process of serve: there is nothing to replay")
+		return errors.New("store: memory exists only inside serve: there is nothing to replay")
 	}
 	known, err := readKnowledge(c.at.configured)
 	if err != nil {
 		return err
 	}
-	var recorded store.Store
+	var records store.Store
 	var file *policy.File
-	var wrong error // with the file
-	engine, err := openEngine(cmd, &c.at, func(made *countersign.Config) {
-		made.Descriptors = known.reader()
-		file, wrong = c.file(cmd.Context(), path, made.Keystore)
-	}, func(opened store.Store) { recorded = opened })
+	var policyErr error
+	engine, err := openEngine(cmd, &c.at, func(settings *countersign.Config) {
+		settings.Descriptors = known.reader()
+		file, policyErr = c.file(cmd.Context(), path, settings.Keystore)
+	}, func(opened store.Store) { records = opened })
 	if err != nil {
 		return err
 	}
-	if wrong != nil {
-		return errors.Join(wrong, engine.Close())
+	if policyErr != nil {
+		return errors.Join(policyErr, engine.Close())
 	}
-	return errors.Join(c.replay(cmd, engine, recorded, file, since), engine.Close())
+	out := newListing(cmd.OutOrStdout(), asTable, []string{"ID", "AT", "USER", "BEFORE", "AFTER", "CHANGES", "BECAUSE"}, replayCells)
+	return errors.Join(c.replay(cmd, engine, records, file, since, out), engine.Close())
 }
 
-// file loads the policy to try; its names are checked.
+// file loads the policy to try, and checks the names in it.
 func (c *policyReplay) file(ctx context.Context, path string, keys keystore.Keystore) (*policy.File, error) {
-	organizations := c.at.configured.Organizations
-	at := slices.IndexFunc(organizations, func(one countersign.OrganizationConfig) bool { return one.ID == c.at.organization })
-	organization := organizations[at]
-	if path != "" {
-		organization.Policy = path
+	configured, err := c.at.configured.Organization(c.at.organization)
+	if err != nil {
+		return nil, usagef("%v", err)
 	}
+	organization := *configured
+	organization.Policy = cmp.Or(path, organization.Policy)
 	if organization.Policy == "" {
 		return nil, usagef("organization %s has no policy: name the file to try", organization.ID)
 	}
 	return loadPolicy(ctx, &organization, keys)
 }
 
-// replay asks the file about each activity, and prints what it is asked for.
-func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, recorded store.Store, file *policy.File, since time.Time) (err error) {
+// replay asks the policy about each activity, and prints the results.
+func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, records store.Store, file *policy.File, since time.Time, out *listing[*policy.Replayed]) (err error) {
 	ctx := cmd.Context()
-	text, err := c.output.isText(cmd)
+	order, err := decidedSince(ctx, records, c.at.organization, since)
 	if err != nil {
 		return err
 	}
-	order, err := decidedSince(ctx, recorded, c.at.organization, since)
-	if err != nil {
-		return err
-	}
-	past := file.NewReplay()
-	defer func() { err = errors.Join(err, past.Close()) }()
-	out := printerTo(cmd.OutOrStdout(), text)
+	replay := file.NewReplay()
+	defer func() { err = errors.Join(err, replay.Close()) }()
 	tally := map[string]int{}
 	changed := 0
 	for _, one := range order {
-		record, err := readRecord(ctx, recorded, c.at.organization, one.id)
+		stored, err := records.Get(ctx, c.at.organization, one.id)
 		if err != nil {
 			return err
 		}
-		asked, problem := engine.AskedAbout(ctx, record)
-		seen, err := past.Next(ctx, record, asked, problem)
+		record, err := activity.DecodeRecord(stored.Data)
 		if err != nil {
 			return err
 		}
-		tally[seen.Before+" → "+seen.After]++
-		if len(seen.Changes) > 0 {
+		authorization, problem := engine.AskedAbout(ctx, record)
+		result, err := replay.Next(ctx, record, authorization, problem)
+		if err != nil {
+			return err
+		}
+		tally[result.Before+" → "+result.After]++
+		if len(result.Changes) > 0 {
 			changed++
 		}
-		if len(seen.Changes) == 0 && !c.all {
+		if len(result.Changes) == 0 && !c.all {
 			continue
 		}
-		if err := out.print(seen); err != nil {
+		if err := out.print(result); err != nil {
 			return err
 		}
 	}
 	if err := out.flush(); err != nil {
 		return err
 	}
-	return c.sums(cmd.ErrOrStderr(), len(order), changed, tally)
+	return c.printTotals(cmd.ErrOrStderr(), len(order), changed, tally)
 }
 
-// sums writes how many activities there were of each outcome.
-func (c *policyReplay) sums(w io.Writer, count, changed int, tally map[string]int) error {
-	fmt.Fprintf(w, "%d activities, %d would be decided otherwise\n", count, changed)
-	outcomes := make([]string, 0, len(tally))
-	for outcome := range tally {
-		outcomes = append(outcomes, outcome)
-	}
-	slices.Sort(outcomes)
-	for _, outcome := range outcomes {
+// printTotals writes how many activities there were of each outcome.
+func (c *policyReplay) printTotals(w io.Writer, count, changed int, tally map[string]int) error {
+	fmt.Fprintf(w, "%d activities, %d would be decided differently\n", count, changed)
+	for _, outcome := range slices.Sorted(maps.Keys(tally)) {
 		fmt.Fprintf(w, "  %s: %d\n", outcome, tally[outcome])
 	}
 	if c.strict && changed > 0 {
-		return fmt.Errorf("%d activities would be decided otherwise", changed)
+		return fmt.Errorf("%d activities would be decided differently", changed)
 	}
 	return nil
 }
 
-// decided is an activity and when it was decided for the last time.
+// decided is an activity, and when it was last decided.
 type decided struct {
 	id string
 	at time.Time
 }
 
-// decidedSince lists activities in the order in which they were decided.
-func decidedSince(ctx context.Context, recorded store.Store, organization string, since time.Time) ([]decided, error) {
+// decidedSince returns the activities in the order in which they were decided.
+func decidedSince(ctx context.Context, records store.Store, organization string, since time.Time) ([]decided, error) {
 	var order []decided
 	for filter := (store.Filter{Limit: store.MaxList}); ; {
-		page, err := recorded.List(ctx, organization, filter)
+		page, err := records.List(ctx, organization, filter)
 		if err != nil {
 			return nil, err
 		}
@@ -207,53 +204,14 @@ func decidedSince(ctx context.Context, recorded store.Store, organization string
 		filter.Before = page[len(page)-1].ID
 	}
 	slices.SortFunc(order, func(a, b decided) int {
-		if of := a.at.Compare(b.at); of != 0 {
-			return of
-		}
-		return strings.Compare(a.id, b.id)
+		return cmp.Or(a.at.Compare(b.at), strings.Compare(a.id, b.id))
 	})
 	return order, nil
 }
 
-func readRecord(ctx context.Context, recorded store.Store, organization, id string) (*activity.Record, error) {
-	found, err := recorded.Get(ctx, organization, id)
-	if err != nil {
-		return nil, err
-	}
-	return activity.DecodeRecord(found.Data)
+// replayCells returns a result as a row of the table.
+func replayCells(result *policy.Replayed) []string {
+	because := cmp.Or(result.Refusal, strings.Join(result.Rules, ", "))
+	return []string{result.ID, result.At.UTC().Format(time.DateTime), result.User,
+		result.Before, result.After, strings.Join(result.Changes, "; "), because}
 }
-
-// printerTo returns where lines go: a table or JSON.
-func printerTo(w io.Writer, text bool) replayPrinter {
-	if !text {
-		return jsonReplay{w}
-	}
-	table := replayTable{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	fmt.Fprintln(table, "ID\tAT\tUSER\tBEFORE\tAFTER\tCHANGES\tBECAUSE")
-	return table
-}
-
-// replayPrinter prints what differs.
-type replayPrinter interface {
-	print(*policy.Replayed) error
-	flush() error
-}
-
-type jsonReplay struct{ w io.Writer }
-
-func (p jsonReplay) print(seen *policy.Replayed) error { return printJSON(p.w, seen) }
-func (p jsonReplay) flush() error                      { return nil }
-
-type replayTable struct{ *tabwriter.Writer }
-
-func (t replayTable) print(seen *policy.Replayed) error {
-	because := seen.Refusal
-	if because == "" {
-		because = strings.Join(seen.Rules, ", ")
-	}
-	_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(seen.ID), seen.At.UTC().Format(time.DateTime), oneLine(seen.User),
-		seen.Before, seen.After, oneLine(strings.Join(seen.Changes, "; ")), oneLine(because))
-	return err
-}
-
-func (t replayTable) flush() error { return t.Flush() }

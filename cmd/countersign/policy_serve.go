@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 
 	"github.com/countersign-dev/countersign"
@@ -11,50 +13,62 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// loadedPolicies are the policies of a configuration, with what it takes to read
-// them anew.
+// loadedPolicies are the policies in force, and the keystore needed to reload them.
+// A nil *loadedPolicies has none.
 type loadedPolicies struct {
 	*policy.Organizations
 	configured *config.Config
 	keys       keystore.Keystore
 }
 
-// openPolicies reads the policies of the organizations; nil if none has one.
-func openPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore) (*loadedPolicies, error) {
-	files := map[string]*policy.File{}
-	for i := range configured.Organizations {
-		organization := &configured.Organizations[i]
-		if organization.Policy == "" {
-			continue
+// withPolicy yields the organizations that have a policy.
+func withPolicy(configured *config.Config) iter.Seq[*countersign.OrganizationConfig] {
+	return func(yield func(*countersign.OrganizationConfig) bool) {
+		for i := range configured.Organizations {
+			if configured.Organizations[i].Policy != "" && !yield(&configured.Organizations[i]) {
+				return
+			}
 		}
-		read, err := loadPolicy(ctx, organization, keys)
+	}
+}
+
+// readPolicies reads the policy of each organization that has one, by organization
+// id.
+func readPolicies(configured *config.Config, load func(*countersign.OrganizationConfig) (*policy.File, error)) (map[string]*policy.File, error) {
+	files := map[string]*policy.File{}
+	for organization := range withPolicy(configured) {
+		file, err := load(organization)
 		if err != nil {
 			return nil, fmt.Errorf("policy of organization %s: %w", organization.ID, err)
 		}
-		files[organization.ID] = read
+		files[organization.ID] = file
 	}
-	if len(files) == 0 {
-		return nil, nil
+	return files, nil
+}
+
+// openPolicies reads the policies of the organizations. It returns nil if none has
+// one.
+func openPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore) (*loadedPolicies, error) {
+	files, err := readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+		return loadPolicy(ctx, organization, keys)
+	})
+	if err != nil || len(files) == 0 {
+		return nil, err
 	}
 	return &loadedPolicies{policy.NewOrganizations(files), configured, keys}, nil
 }
 
-// checkPolicies reads the policies without the keystore: the keys that they name
-// are not looked for.
+// checkPolicies reads the policies without the keystore: the names of keys in them
+// are not checked.
 func checkPolicies(configured *config.Config) error {
-	for i := range configured.Organizations {
-		organization := &configured.Organizations[i]
-		if organization.Policy == "" {
-			continue
-		}
-		if _, err := policy.Load(organization.Policy, policy.Options{}); err != nil {
-			return fmt.Errorf("policy of organization %s: %w", organization.ID, err)
-		}
-	}
-	return nil
+	_, err := readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+		return policy.Load(organization.Policy, policy.Options{})
+	})
+	return err
 }
 
-// loadPolicy reads the file of one organization, whose users and keys it may name.
+// loadPolicy reads the policy of one organization, and checks the names of users and
+// keys in it.
 func loadPolicy(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
 	names, err := policyNames(ctx, organization, keys)
 	if err != nil {
@@ -63,18 +77,21 @@ func loadPolicy(ctx context.Context, organization *countersign.OrganizationConfi
 	return policy.Load(organization.Policy, policy.Options{Names: names})
 }
 
-// policyNames are the users and keys of an organization.
+// policyNames returns the users and keys that a policy of the organization may name.
 func policyNames(ctx context.Context, organization *countersign.OrganizationConfig, keys keystore.Keystore) (*policy.Names, error) {
 	members, err := organization.Members()
 	if err != nil {
 		return nil, err
 	}
 	names := &policy.Names{Keys: []countersign.SigningKey{}}
+	seen := map[string]bool{}
 	for i := range members {
 		names.Credentials = append(names.Credentials, string(members[i].Credential.ID()), members[i].Credential.PublicKeyText())
-		names.Users = append(names.Users, members[i].User)
+		if user := members[i].User; !seen[user.ID] {
+			seen[user.ID] = true
+			names.Users = append(names.Users, user)
+		}
 	}
-	names.Users = uniqueUsers(names.Users)
 	for info, err := range keys.Keys(ctx, organization.ID) {
 		if err != nil {
 			return nil, err
@@ -84,41 +101,24 @@ func policyNames(ctx context.Context, organization *countersign.OrganizationConf
 	return names, nil
 }
 
-func uniqueUsers(users []countersign.User) []countersign.User {
-	seen := map[string]bool{}
-	var unique []countersign.User
-	for _, user := range users {
-		if !seen[user.ID] {
-			seen[user.ID] = true
-			unique = append(unique, user)
-		}
-	}
-	return unique
-}
-
-// read reads every policy file that a configuration names, and changes nothing.
-// The result replaces the current ones with replace.
+// read reads every policy that a configuration names, and changes nothing: pass the
+// result to replace.
 func (p *loadedPolicies) read(ctx context.Context, configured *config.Config) (map[string]*policy.File, error) {
-	files := map[string]*policy.File{}
-	for i := range configured.Organizations {
-		organization := &configured.Organizations[i]
-		if organization.Policy == "" {
-			continue
+	return readPolicies(configured, func(organization *countersign.OrganizationConfig) (*policy.File, error) {
+		if p == nil || p.inForce(organization.ID) == nil {
+			return nil, errors.New("an organization's first policy takes effect only after a restart")
 		}
-		if p == nil || p.File(&countersign.Organization{ID: organization.ID}) == nil {
-			return nil, fmt.Errorf("policy of organization %s: its first policy takes a restart", organization.ID)
-		}
-		read, err := loadPolicy(ctx, organization, p.keys)
-		if err != nil {
-			return nil, fmt.Errorf("policy of organization %s: %w", organization.ID, err)
-		}
-		files[organization.ID] = read
-	}
-	return files, nil
+		return loadPolicy(ctx, organization, p.keys)
+	})
 }
 
-// replace puts files in force. A policy that the configuration no longer names
-// stays in force until a restart.
+// inForce returns the policy of an organization, or nil.
+func (p *loadedPolicies) inForce(organizationID string) *policy.File {
+	return p.File(&countersign.Organization{ID: organizationID})
+}
+
+// replace puts policies in force. One that the configuration no longer names stays
+// in force until a restart.
 func (p *loadedPolicies) replace(files map[string]*policy.File, configured *config.Config) {
 	for organizationID, file := range files {
 		p.Replace(organizationID, file)
@@ -128,41 +128,29 @@ func (p *loadedPolicies) replace(files map[string]*policy.File, configured *conf
 	}
 }
 
-func (p *loadedPolicies) logFile(log *slog.Logger, organizationID string) {
-	file := p.File(&countersign.Organization{ID: organizationID})
-	log.Info("policy", "organization", organizationID, "file", file.Name(), "digest", file.DigestText(), "rules", len(file.Rules()))
-	for _, warning := range file.Warnings() {
-		log.Warn("policy", "organization", organizationID, "line", warning.Line, "rule", warning.Rule, "warning", warning.Message)
-	}
-}
-
-// record appends the policies that are in force to the logs of their
-// organizations.
+// record appends the policies in force to the logs of their organizations.
 func (p *loadedPolicies) record(ctx context.Context, engine *countersign.Engine) error {
 	if p == nil {
 		return nil
 	}
-	for i := range p.configured.Organizations {
-		organization := &p.configured.Organizations[i]
-		if organization.Policy == "" {
-			continue
-		}
-		digest := p.File(&countersign.Organization{ID: organization.ID}).Digest()
-		if err := engine.LogPolicy(ctx, organization.ID, digest); err != nil {
+	for organization := range withPolicy(p.configured) {
+		if err := engine.LogPolicy(ctx, organization.ID, p.inForce(organization.ID).Digest()); err != nil {
 			return fmt.Errorf("log: policy of organization %s: %w", organization.ID, err)
 		}
 	}
 	return nil
 }
 
-// log logs which policies are in force.
+// log logs the policies in force and their warnings.
 func (p *loadedPolicies) log(log *slog.Logger) {
 	if p == nil {
 		return
 	}
-	for i := range p.configured.Organizations {
-		if p.configured.Organizations[i].Policy != "" {
-			p.logFile(log, p.configured.Organizations[i].ID)
+	for organization := range withPolicy(p.configured) {
+		file := p.inForce(organization.ID)
+		log.Info("policy", "organization", organization.ID, "file", file.Name(), "digest", file.DigestText(), "rules", len(file.Rules()))
+		for _, warning := range file.Warnings() {
+			log.Warn("policy", "organization", organization.ID, "line", warning.Line, "rule", warning.Rule, "warning", warning.Message)
 		}
 	}
 }

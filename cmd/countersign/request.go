@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// requestCommand is one call of request.
+// requestCommand holds the flags of one call of request.
 type requestCommand struct {
 	kind         string
 	signWith     string
@@ -25,16 +25,16 @@ func newRequestCommand() *cobra.Command {
 	var c requestCommand
 	command := &cobra.Command{
 		Use:   "request",
-		Short: "Write the request for a signature",
+		Short: "Write a request to sign a transaction",
 		Long: paragraphs(`
-Write the request body that asks for a signature on the transaction that comes
-from standard input, in hex (a PSBT also in base64 or binary). With --api-key the
-request is stamped, and printed as a request file for 'countersign sign --request'
-on a machine without a network:
+Write the request body that asks for a signature on the transaction on standard
+input, in hex (a PSBT also in base64 or binary). With --api-key the request is
+stamped, and printed as a request file for 'countersign sign --request' on a machine
+without a network:
 
   {"body":"<exact text>","stamp":{"header":"X-Stamp","value":"…"}}
 
---body FILE keeps the body, against which 'countersign verify' checks the answer.
+--body FILE keeps the body: 'countersign verify' checks the answer against it.
 --qr draws the request as QR codes instead of printing it.`),
 		Example: paragraphs(`
   countersign request --type ethereum --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
@@ -47,9 +47,9 @@ on a machine without a network:
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+typeNames())
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
-	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, without --api-key, which names it")
-	flags.BoolVar(&c.proofs, "proofs", true, "ask for an app proof, which the answer is verified by")
-	flags.StringVar(&c.body, "body", "", "new `FILE` for the body")
+	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, if there is no --api-key to name it")
+	flags.BoolVar(&c.proofs, "proofs", true, "request an app proof, with which the answer can be verified")
+	flags.StringVar(&c.body, "body", "", "new `FILE` to write the body to")
 	c.key.register(command)
 	c.qr.register(flags)
 	return command
@@ -91,36 +91,27 @@ func (c *requestCommand) run(cmd *cobra.Command) error {
 			return fmt.Errorf("--body: %w", err)
 		}
 	}
-	return c.print(cmd, by, request.Body)
+	if by == nil {
+		return printLine(cmd, request.Body)
+	}
+	stamped, err := newRequestFile(by, request.Body)
+	if err != nil {
+		return err
+	}
+	return stamped.print(cmd, &c.qr)
 }
 
-// check refuses flags that do not fit together.
+// check refuses flags that do not go together.
 func (c *requestCommand) check() error {
 	switch {
 	case c.signWith == "":
 		return usagef("--sign-with is missing: an address of the key, or its id")
 	case c.key.path == "" && c.organization == "":
-		return usagef("--api-key is missing, which stamps the request; or name the organization with --org for a body without a stamp")
+		return usagef("--api-key is missing, which stamps the request: pass it, or --org to name the organization of a body without a stamp")
 	case c.key.path != "" && c.organization != "":
 		return usagef("--org does not go with --api-key: the key names its organization")
 	case c.key.path == "" && c.qr.wanted():
 		return usagef("--api-key is missing: a request without a stamp is not carried out")
 	}
 	return c.qr.check()
-}
-
-// print writes the request, with its stamp if there is one.
-func (c *requestCommand) print(cmd *cobra.Command, by *stamper, body []byte) error {
-	if by == nil {
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), string(body))
-		return err
-	}
-	stamped, err := newRequestFile(by, body)
-	if err != nil {
-		return err
-	}
-	if c.qr.wanted() {
-		return c.qr.show(cmd, stamped.message())
-	}
-	return printJSON(cmd.OutOrStdout(), stamped)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -19,16 +21,16 @@ func newServerRestoreCommand() *cobra.Command {
 		Use:   "restore BACKUP DIR",
 		Short: "Restore a backup into a directory",
 		Long: paragraphs(`
-Copy the backup in the directory BACKUP into DIR, which must be empty or not there,
-check every file against its hash, and open the store and the configuration. What
-the configuration named elsewhere is in DIR/outside, and the restored configuration
-names it there.
+Copy the backup in the directory BACKUP into DIR, which must be empty or not exist, check
+every file against its hash, and open the store and the configuration. Files that the
+configuration named outside its own directory go to DIR/outside, and the restored
+configuration names them there.
 
   {"config":"DIR/countersign.yaml","created":"…","missing":["…"],"serveFrom":"…"}
 
-A store that is older than the last request does not know what was answered since:
-the same requests would be carried out again while they are live. Do not serve
-from it before "serveFrom" unless the old server had stopped before the backup.`),
+A store that is older than the last request does not know what was answered since, and
+would carry out the same requests again while they are live. Unless the old server had
+stopped before the backup, do not serve from it before "serveFrom".`),
 		Example: "  countersign restore /mnt/backup/2026-11-22 restored",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,8 +54,7 @@ func restore(cmd *cobra.Command, from, into string) error {
 	if err := checkStore(configured); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	// Requests of up to the newest that the old server can have taken are live
-	// until then.
+	// Until then, requests that the old server may have accepted are live.
 	serveFrom := time.Now().Add(countersign.DefaultMaxRequestAge + countersign.DefaultMaxRequestSkew)
 	return printJSON(cmd.OutOrStdout(), struct {
 		Config    string    `json:"config"`
@@ -63,14 +64,14 @@ func restore(cmd *cobra.Command, from, into string) error {
 	}{path, manifest.Created, manifest.Missing, serveFrom.UTC().Truncate(time.Second)})
 }
 
-// checkStore opens a store that is a file.
+// checkStore opens a bolt store and closes it. There may be none.
 func checkStore(configured *config.Config) error {
 	path, ok := strings.CutPrefix(configured.Store, "bolt:")
 	if !ok {
 		return nil
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil //nolint:nilerr // there was none yet
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	opened, err := bolt.Open(path)
 	if err != nil {

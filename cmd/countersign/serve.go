@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// serveCommand is one call of serve.
+// serveCommand holds the flags and the state of one server.
 type serveCommand struct {
 	configFile string
 	listen     string
@@ -41,6 +40,7 @@ type serveCommand struct {
 	drain      time.Duration
 	draining   atomic.Bool
 	log        *slog.Logger
+	build      versionLine
 }
 
 func newServeCommand() *cobra.Command {
@@ -49,53 +49,56 @@ func newServeCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the HTTP API",
 		Long: paragraphs(`
-Serve the HTTP API as the configuration says. When it is ready it prints
+Serve the HTTP API according to the configuration. When the server is ready, it
+prints one line to standard output:
 
   {"listening":"HOST:PORT"}
 
-and it logs, one JSON object a line, to standard error. On SIGTERM or an
-interrupt /readyz answers 503 for --drain-delay; then it stops accepting requests,
-finishes those in flight and exits. A second signal exits at once. On SIGHUP it
-re-reads organizations, users, credentials and the TLS certificate, all or
-nothing: on an error it logs that and goes on with the old ones. --check checks
-them, and the policies, without serving.
+The log goes to standard error, one JSON object per line.
 
-The admin address serves /healthz (200 while the process is there), /readyz (200
-while a request could be carried out) and /metrics (Prometheus). If --listen moves the API, and the configuration's admin address is
-taken, a free port is used for it, and logged.
+On SIGTERM or Ctrl-C, /readyz answers 503 for --drain-delay; then the server stops
+accepting requests, finishes those in flight and exits. A second signal exits at
+once. On SIGHUP it re-reads organizations, users, credentials, policies and the TLS
+certificate, all or nothing: if anything is wrong, it logs the error and keeps the
+old ones. --check checks all of them without serving.
 
-If the HSM refuses the PIN, the exit status is 77: restarting it would use up the
-tries that the HSM grants, and lock it. The systemd unit does not restart it then.
+The admin address serves /healthz (200 while the process is alive), /readyz (200
+while requests can be carried out) and /metrics (Prometheus). If --listen moves the
+API and the configured admin address is in use, the server picks a free port for it
+and logs that.
 
-Without TLS it listens on loopback addresses only, unless
---plaintext-beyond-loopback says otherwise: a stamp keeps a request from being
-altered, and nothing keeps it, or the answer, from being read.`),
+If the HSM refuses the PIN, the exit status is 77. Restarting would use up the
+attempts that the HSM allows and lock it, so the systemd unit does not restart it.
+
+Without TLS the server listens on loopback addresses only, unless you pass
+--plaintext-beyond-loopback: a stamp protects a request from being altered, but not
+from being read, and neither is the answer protected.`),
 		Example: "  countersign serve --config countersign.yaml",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()
-	flags.StringVar(&c.configFile, "config", "", "`FILE` to serve by: countersign.yaml, as init makes it")
-	flags.StringVar(&c.listen, "listen", "", "`HOST:PORT` to serve at, instead of the one of the configuration; port 0 picks a free one")
-	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address, instead of the one of the configuration; none for none")
+	flags.StringVar(&c.configFile, "config", "", "configuration `FILE`: countersign.yaml, as init writes it")
+	flags.StringVar(&c.listen, "listen", "", "`HOST:PORT` to listen on instead of the configured one; port 0 picks a free port")
+	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address instead of the configured one; none disables it")
 	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, readable by anyone on the way")
-	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of not starting")
+	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "start without the key files that cannot be trusted, instead of failing")
 	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
-	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` between /readyz turning 503 and the end of listening, for load balancers to notice")
+	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` for which /readyz answers 503 before the server stops accepting requests")
 	registerRetryPIN(command, &c.retryPIN)
-	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "`LEVEL` from which on is logged: debug, info (each request), warn, error")
+	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "lowest `LEVEL` to log: debug, info (each request), warn, error")
 	return command
 }
 
 func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	if c.configFile == "" {
-		return usagef("--config is missing: 'countersign init DIR' makes one")
+		return usagef("--config is missing: 'countersign init DIR' writes a configuration")
 	}
 	configured, err := config.Read(c.configFile)
 	if err != nil {
 		return err
 	}
-	current, err := newSnapshot(configured)
+	first, err := newSnapshot(configured)
 	if err != nil {
 		return err
 	}
@@ -109,48 +112,44 @@ func (c *serveCommand) run(cmd *cobra.Command) (err error) {
 	reloads := make(chan os.Signal, 1)
 	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
 	defer signal.Stop(reloads)
-	var changing live
-	changing.current.Store(current)
+	var state live
+	state.current.Store(first)
 	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
-	seen := metrics.New()
-	// The addresses first: they cost nothing, and who must not listen there
-	// need not type a passphrase.
-	at, err := c.bind(configured, changing.tlsConfig())
+	info, _ := debug.ReadBuildInfo()
+	c.build = versionOf(info)
+	observer := metrics.New()
+	// Bind before asking for the passphrase: it is pointless to type it if an
+	// address is in use.
+	bound, err := c.bind(configured, state.tlsConfig())
 	if err != nil {
 		return err
 	}
-	defer at.close()
-	engine, kept, err := c.open(cmd, configured, &changing, seen)
+	defer bound.close()
+	engine, records, err := c.open(cmd, configured, &state, observer)
 	if errors.Is(err, terminal.ErrInterrupted) {
-		return nil // told to stop before it began: nothing is under way
+		return nil // stopped before it began
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	changing.policies.log(c.log)
-	changing.engine = engine
-	if err := changing.policies.record(cmd.Context(), engine); err != nil {
+	state.policies.log(c.log)
+	state.engine = engine
+	if err := state.policies.record(cmd.Context(), engine); err != nil {
 		return err
 	}
-	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, kept); snapshots != nil {
+	if snapshots := c.giveSnapshots(cmd.Context(), configured.Store, records); snapshots != nil {
 		defer func() { _ = snapshots.Close() }()
 	}
-	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.options(configured, seen))))
-	api.TLSConfig = at.tls
-	info, _ := debug.ReadBuildInfo()
-	build := versionOf(info)
-	seen.Describe(build.Version, build.Commit, build.Go, changing.expiry)
-	seen.WatchReady(func() bool {
-		ctx, cancel := context.WithTimeout(cmd.Context(), httpapi.ReadyTimeout)
-		defer cancel()
-		return engine.Ready(ctx) == nil
-	})
-	admin := httpapi.NewServer(c.unlessDraining(httpapi.Admin(engine, seen.Handler())))
-	return c.serve(cmd, at, api, admin, reloads, &changing)
+	c.describe(cmd.Context(), observer, engine, &state)
+	api := httpapi.NewServer(withConsole(page, httpapi.New(engine, c.options(configured, observer))))
+	api.TLSConfig = bound.tls
+	admin := httpapi.NewServer(c.unlessDraining(httpapi.Admin(engine, observer.Handler())))
+	return c.serve(cmd, bound, api, admin, reloads, &state)
 }
 
-// report is what --check prints of a configuration with which serve would start.
+// report prints the result of --check for a configuration that serve would start
+// with.
 func (c *serveCommand) report(cmd *cobra.Command, configured *config.Config) error {
 	if err := checkPolicies(configured); err != nil {
 		return err
@@ -161,40 +160,39 @@ func (c *serveCommand) report(cmd *cobra.Command, configured *config.Config) err
 	}{configured.Path, len(configured.Organizations)})
 }
 
-// open opens the engine, which asks what is current at each request, and returns its
-// store too.
-func (c *serveCommand) open(cmd *cobra.Command, configured *config.Config, changing *live, seen *metrics.Metrics) (engine *countersign.Engine, kept store.Store, err error) {
+// open opens the engine, which consults state at each request, and also returns
+// its store.
+func (c *serveCommand) open(cmd *cobra.Command, configured *config.Config, state *live, observer *metrics.Metrics) (engine *countersign.Engine, records store.Store, err error) {
 	keys := keystoreFlags{organization: defaultOrganization, leaveOutBadFiles: c.leaveOut, retryPIN: c.retryPIN, log: c.log}
 	keys.use(configured)
-	engine, err = openEngine(cmd, &keys, func(made *countersign.Config) {
-		made.Logger, made.Observer, made.Directory, made.Names = c.log, seen, changing, changing
-		watchKeys(seen, made.Keystore)
+	engine, err = openEngine(cmd, &keys, func(settings *countersign.Config) {
+		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, observer, state, state
+		watchKeys(observer, settings.Keystore)
 		if configured.Descriptors != nil {
-			made.Descriptors = changing
+			settings.Descriptors = state
 		}
-		changing.policies, _ = made.Policy.(*loadedPolicies)
-	}, func(opened store.Store) { kept = opened })
+		state.policies, _ = settings.Policy.(*loadedPolicies)
+	}, func(opened store.Store) { records = opened })
 	if errors.Is(err, pkcs11.ErrPIN) {
 		err = &lockedError{err}
 	}
-	return engine, kept, err
+	return engine, records, err
 }
 
-// options are those of the API's handler.
-func (c *serveCommand) options(configured *config.Config, seen *metrics.Metrics) httpapi.Options {
-	return httpapi.Options{
-		MaxBufferedBytes: configured.Limits.RequestBytes,
-		MaxAnswerBytes:   configured.Limits.AnswerBytes,
-		Origins:          configured.Origins,
-		Logger:           c.log,
-		Observer:         seen,
-	}
+// describe adds the build, the certificate and readiness to the metrics.
+func (c *serveCommand) describe(ctx context.Context, observer *metrics.Metrics, engine *countersign.Engine, state *live) {
+	observer.Describe(c.build.Version, c.build.Commit, c.build.Go, state.expiry)
+	observer.WatchReady(func() bool {
+		ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
+		defer cancel()
+		return engine.Ready(ctx) == nil
+	})
 }
 
-// watchKeys has the metrics count keys that are not used, or not as safe as they
-// should be. The keystore itself logs them.
-func watchKeys(seen *metrics.Metrics, keys keystore.Keystore) {
-	seen.WatchKeys(
+// watchKeys has the metrics count keys that are skipped or extractable. The
+// keystore itself logs them.
+func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
+	observer.WatchKeys(
 		func() int {
 			if skipper, ok := keys.(keystore.Skipper); ok {
 				return len(skipper.Skipped())
@@ -209,27 +207,27 @@ func watchKeys(seen *metrics.Metrics, keys keystore.Keystore) {
 		})
 }
 
-// serve serves until the context ends, and then finishes the requests in flight.
-func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http.Server, reloads <-chan os.Signal, changing *live) error {
+// serve serves until the context ends, then finishes the requests in flight.
+func (c *serveCommand) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *live) error {
 	failed := make(chan error, 2)
-	start := func(server *http.Server, on net.Listener) {
+	start := func(server *http.Server, listener net.Listener) {
 		server.ErrorLog = log.New(serverLog{c.log}, "", 0)
 		go func() {
 			if server.TLSConfig != nil {
-				failed <- server.ServeTLS(on, "", "")
+				failed <- server.ServeTLS(listener, "", "")
 				return
 			}
-			failed <- server.Serve(on)
+			failed <- server.Serve(listener)
 		}()
 	}
-	start(api, httpapi.LimitConnections(at.api, changing.current.Load().configured.Limits.Connections))
-	if at.admin != nil {
-		start(admin, at.admin)
+	start(api, httpapi.LimitConnections(bound.api, state.current.Load().configured.Limits.Connections))
+	if bound.admin != nil {
+		start(admin, bound.admin)
 	}
-	c.logAddresses(at)
+	c.logAddresses(bound)
 	if err := printJSON(cmd.OutOrStdout(), struct {
 		Listening string `json:"listening"`
-	}{at.api.Addr().String()}); err != nil {
+	}{bound.api.Addr().String()}); err != nil {
 		return err
 	}
 	for {
@@ -237,7 +235,7 @@ func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http
 		case err := <-failed:
 			return errors.Join(err, c.shutDown(api, admin))
 		case <-reloads:
-			c.reload(cmd.Context(), changing)
+			c.reload(cmd.Context(), state)
 		case <-cmd.Context().Done():
 			c.draining.Store(true)
 			c.log.Info("shutting down, draining", "delay", c.drain.String())
@@ -247,65 +245,37 @@ func (c *serveCommand) serve(cmd *cobra.Command, at *addresses, api, admin *http
 	}
 }
 
-// reload re-reads the configuration and logs what came of it.
-func (c *serveCommand) reload(ctx context.Context, changing *live) {
-	needRestart, err := changing.reload(ctx, c.configFile)
+// reload re-reads the configuration and logs the result.
+func (c *serveCommand) reload(ctx context.Context, state *live) {
+	needRestart, err := state.reload(ctx, c.configFile)
 	if err != nil {
-		c.log.Error("reload refused, the old configuration stays", "cause", shown(err))
+		c.log.Error("reload failed, keeping the old configuration", "cause", shown(err))
 		return
 	}
-	changing.policies.log(c.log)
-	if err := changing.policies.record(ctx, changing.engine); err != nil {
-		c.log.Error("the policies are in force, and not in the log", "cause", shown(err))
+	state.policies.log(c.log)
+	if err := state.policies.record(ctx, state.engine); err != nil {
+		c.log.Error("the policies are in force, but could not be recorded", "cause", shown(err))
 	}
-	c.log.Info("reloaded", "organizations", len(changing.current.Load().configured.Organizations))
+	c.log.Info("reloaded", "organizations", len(state.current.Load().configured.Organizations))
 	if len(needRestart) > 0 {
-		c.log.Warn("some changes take effect at the next start only", "members", needRestart)
+		c.log.Warn("some changes take effect only after a restart", "members", needRestart)
 	}
 }
 
-// unlessDraining answers /readyz with 503 while the server drains.
-func (c *serveCommand) unlessDraining(admin http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/readyz" && c.draining.Load() {
-			http.Error(w, `{"status":"draining"}`, http.StatusServiceUnavailable)
-			return
-		}
-		admin.ServeHTTP(w, r)
-	})
-}
-
-// serverLog logs what a server complains about: that it cannot accept
-// connections as a warning, broken handshakes and the like, which strangers
-// cause, for debugging only.
-type serverLog struct{ *slog.Logger }
-
-// Write implements io.Writer.
-func (l serverLog) Write(line []byte) (int, error) {
-	level := slog.LevelDebug
-	if bytes.Contains(line, []byte("Accept error")) {
-		level = slog.LevelWarn
+// logAddresses logs the listen addresses and the build, so that the log shows when
+// an upgrade took effect.
+func (c *serveCommand) logAddresses(bound *addresses) {
+	if bound.admin != nil {
+		c.log.Info("listening", "server", "admin", "address", bound.admin.Addr().String())
 	}
-	l.Log(context.Background(), level, string(bytes.TrimSpace(line)))
-	return len(line), nil
+	c.log.Info("listening", "server", "api", "address", bound.api.Addr().String(), "tls", bound.tls != nil, "version", c.build.Version, "commit", c.build.Commit)
 }
 
-// logAddresses logs the addresses that it listens at, and the build: after an upgrade
-// the log says from when on.
-func (c *serveCommand) logAddresses(at *addresses) {
-	if at.admin != nil {
-		c.log.Info("listening", "server", "admin", "address", at.admin.Addr().String())
-	}
-	info, _ := debug.ReadBuildInfo()
-	build := versionOf(info)
-	c.log.Info("listening", "server", "api", "address", at.api.Addr().String(), "tls", at.tls != nil, "version", build.Version, "commit", build.Commit)
-}
-
-// finishTimeout is how long requests that are under way may take at shutdown:
-// longer than any of them may take anyway.
+// finishTimeout bounds the shutdown. It is longer than any request may take.
 const finishTimeout = httpapi.ReadTimeout + httpapi.DefaultTimeout + 5*time.Second
 
-// shutDown ends the API first: health is told until the last request is done.
+// shutDown shuts down the API first: the health endpoints answer until the last
+// request has finished.
 func (c *serveCommand) shutDown(api, admin *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()

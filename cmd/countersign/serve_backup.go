@@ -15,20 +15,21 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
-// snapshotStall bounds how long a backup that does not read holds a snapshot,
-// whose pages the store cannot use again.
+// snapshotStall bounds how long a backup that does not read can hold a snapshot.
+// The store cannot reuse the pages of a snapshot while it is held.
 const snapshotStall = 30 * time.Second
 
-// giveSnapshots has a server give out its store to backups of the same user, if
-// it is a file. The caller closes what is returned, which may be nil.
-func (c *serveCommand) giveSnapshots(ctx context.Context, uri string, kept store.Store) net.Listener {
-	file, ok := kept.(*bolt.Store)
+// giveSnapshots serves snapshots of a bolt store to backup commands of the same
+// user. The caller closes the listener, which is nil for other stores and if it
+// cannot be bound.
+func (c *serveCommand) giveSnapshots(ctx context.Context, uri string, records store.Store) net.Listener {
+	file, ok := records.(*bolt.Store)
 	if !ok {
 		return nil
 	}
 	listener, err := listenForBackups(snapshotAddress(strings.TrimPrefix(uri, "bolt:")))
 	if err != nil {
-		c.log.Warn("backups are not possible while it serves", "cause", err)
+		c.log.Warn("backups are unavailable while the server runs", "cause", err)
 		return nil
 	}
 	go func() {
@@ -43,11 +44,11 @@ func (c *serveCommand) giveSnapshots(ctx context.Context, uri string, kept store
 	return listener
 }
 
-// listenForBackups binds the socket in a directory that only this user can enter: a
-// socket by itself is open to others from when it is bound until its mode is set.
+// listenForBackups binds the socket in a directory that only this user can enter. A
+// bare socket would be open to others between being bound and being chmodded.
 func listenForBackups(address string) (net.Listener, error) {
 	dir := filepath.Dir(address)
-	// What a server that was killed left; no other has the store open.
+	// A server that was killed leaves these behind; no other process has the store open.
 	_ = os.Remove(address)
 	_ = os.Remove(dir)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -60,7 +61,7 @@ func listenForBackups(address string) (net.Listener, error) {
 	return backupListener{listener, dir}, nil
 }
 
-// backupListener takes its directory away with it.
+// backupListener removes its directory when it is closed.
 type backupListener struct {
 	net.Listener
 	dir string
@@ -71,8 +72,8 @@ func (l backupListener) Close() error {
 	return errors.Join(l.Listener.Close(), os.Remove(l.dir))
 }
 
-// giveSnapshot gives the store to one client. When the context ends, so does the
-// snapshot: a server that stops does not wait for a client that does not read.
+// giveSnapshot sends the store to one client. The snapshot ends with the context, so
+// that a stopping server does not wait for a client that does not read.
 func (c *serveCommand) giveSnapshot(ctx context.Context, file *bolt.Store, to net.Conn) {
 	defer func() { _ = to.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
@@ -85,13 +86,13 @@ func (c *serveCommand) giveSnapshot(ctx context.Context, file *bolt.Store, to ne
 		return errors.Join(err, copyErr)
 	})
 	if err != nil {
-		c.log.Warn("backup of the store broke off", "cause", err)
+		c.log.Warn("store backup aborted", "cause", err)
 		return
 	}
-	c.log.Info("the store was backed up")
+	c.log.Info("store backed up")
 }
 
-// unstalled is a connection that fails once nothing is read from it for
+// unstalled is a connection whose writes fail once the peer has read nothing for
 // snapshotStall.
 type unstalled struct{ net.Conn }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -10,11 +11,11 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 )
 
-// addresses are what serve listens on.
+// addresses are the listeners of serve.
 type addresses struct {
 	api   net.Listener
-	tls   *tls.Config  // of api; nil: none
-	admin net.Listener // nil: none
+	tls   *tls.Config  // of api; nil for plaintext
+	admin net.Listener // nil if disabled
 }
 
 func (a *addresses) close() {
@@ -24,37 +25,35 @@ func (a *addresses) close() {
 	}
 }
 
-// bind binds the addresses of the configuration, or of the flags.
+// bind binds the configured addresses. Flags take precedence.
 func (c *serveCommand) bind(configured *config.Config, protocol *tls.Config) (*addresses, error) {
-	listen := configured.Listen
-	if c.listen != "" {
-		listen = c.listen
-	}
+	listen := cmp.Or(c.listen, configured.Listen)
 	if listen == "" {
-		return nil, errors.New("listen is missing: name an address in the configuration, or with --listen")
+		return nil, errors.New("listen is missing: set it in the configuration, or pass --listen")
 	}
 	api, err := c.bindOne(listen, protocol != nil)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", sayTaken(err, "listen", "--listen"))
+		return nil, bindError("listen", err)
 	}
 	admin, err := c.bindAdmin(configured)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("admin: %w", sayTaken(err, "admin", "--admin")), api.Close())
+		return nil, errors.Join(bindError("admin", err), api.Close())
 	}
 	return &addresses{api, protocol, admin}, nil
 }
 
-// sayTaken adds what helps to the error of an address that is taken.
-func sayTaken(err error, member, flag string) error {
+// bindError names the member and the flag that set an address which cannot be
+// bound. Both have the same name.
+func bindError(name string, err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return fmt.Errorf("%w: another process listens there: end it, or name another address with %s in the configuration or %s", err, member, flag)
+	return fmt.Errorf("%s: %w: another process listens there: stop it, or choose another address with %[1]s in the configuration or --%[1]s", name, err)
 }
 
-// bindAdmin binds the admin address. If it is taken, and --listen has moved the
-// API away from its configured address too, a free port does: this is a second
-// server by one configuration.
+// bindAdmin binds the admin address. If it is in use and --listen has moved the API
+// away from its configured address, this is a second server with the same
+// configuration, and a free port is used.
 func (c *serveCommand) bindAdmin(configured *config.Config) (net.Listener, error) {
 	switch {
 	case c.admin == "none", c.admin == "" && configured.Admin == "":
@@ -70,11 +69,11 @@ func (c *serveCommand) bindAdmin(configured *config.Config) (net.Listener, error
 	if splitErr != nil {
 		return nil, splitErr
 	}
-	c.log.Warn("the admin address is taken; another port is used", "address", configured.Admin)
+	c.log.Warn("the admin address is in use, picking a free port", "address", configured.Admin)
 	return c.bindOne(net.JoinHostPort(host, "0"), false)
 }
 
-// bindOne binds one address. Unless it is secured, it must be loopback.
+// bindOne binds one address. It must be loopback unless it is secured by TLS.
 func (c *serveCommand) bindOne(address string, secured bool) (net.Listener, error) {
 	bound, err := net.Listen("tcp", address)
 	if err != nil {

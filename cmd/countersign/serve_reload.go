@@ -15,26 +15,26 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// live is what SIGHUP changes while serve runs: the organizations with their
-// users and credentials, the policies, the descriptors with the names that they are
-// shown with, and the TLS certificate. A reload replaces
-// all of it or nothing. It implements countersign.Directory and
-// chains.Reader.
+// live is the state that SIGHUP changes while serve runs: organizations with their
+// users and credentials, policies, descriptors and names, and the TLS certificate. A
+// reload replaces all of it or nothing. It implements countersign.Directory,
+// chains.Reader, chains.TableReader, chains.Names and names.Labeled.
 type live struct {
 	current  atomic.Pointer[snapshot]
-	policies *loadedPolicies // nil: no organization has one
+	policies *loadedPolicies // nil if no organization has a policy
 	engine   *countersign.Engine
 }
 
-// snapshot is one reading of the configuration.
+// snapshot is the state read from the configuration at one time.
 type snapshot struct {
 	configured  *config.Config
 	directory   countersign.Directory
-	certificate *tls.Certificate // nil: no TLS
+	certificate *tls.Certificate // nil without TLS
 	known       *knowledge
 }
 
-// newSnapshot checks all that a reload takes from the configuration.
+// newSnapshot reads and checks everything a reload takes from the configuration
+// except the policies.
 func newSnapshot(configured *config.Config) (*snapshot, error) {
 	directory, err := countersign.NewDirectory(configured.Organizations)
 	if err != nil {
@@ -51,7 +51,8 @@ func newSnapshot(configured *config.Config) (*snapshot, error) {
 	return &snapshot{configured, directory, certificate, known}, nil
 }
 
-// reload reads the configuration again. On an error the old one stays.
+// reload re-reads the configuration. It returns the changed members that take
+// effect only after a restart. On an error the old state stays.
 func (l *live) reload(ctx context.Context, path string) (needRestart []string, err error) {
 	configured, err := config.Read(path)
 	if err != nil {
@@ -65,47 +66,48 @@ func (l *live) reload(ctx context.Context, path string) (needRestart []string, e
 	if err != nil {
 		return nil, err
 	}
-	was := l.current.Load()
-	if (was.certificate == nil) != (next.certificate == nil) {
-		next.certificate = was.certificate // TLS cannot come or go while it listens
+	old := l.current.Load()
+	if (old.certificate == nil) != (next.certificate == nil) {
+		next.certificate = old.certificate // TLS cannot be turned on or off while listening
 	}
 	l.policies.replace(files, configured)
 	l.current.Store(next)
-	return fixedChanges(was.configured, configured), nil
+	return fixedChanges(old.configured, configured), nil
 }
 
-// fixedChanges names the members that differ and take effect at a restart only.
-func fixedChanges(was, next *config.Config) []string {
+// fixedChanges returns the members that differ and take effect only after a
+// restart.
+func fixedChanges(old, next *config.Config) []string {
 	var names []string
 	for _, member := range []struct {
 		name      string
-		was, next any
+		old, next any
 	}{
-		{"listen", was.Listen, next.Listen}, {"admin", was.Admin, next.Admin}, {"tls", was.TLS == nil, next.TLS == nil},
-		{"origins", was.Origins, next.Origins}, {"console", was.Console, next.Console},
-		{"store", was.Store, next.Store}, {"keystore", was.Keystore, next.Keystore},
-		{"passphraseFile", was.PassphraseFile, next.PassphraseFile}, {"proofKey", was.ProofKey, next.ProofKey}, {"otp", was.OTP, next.OTP},
-		{"log", was.Log, next.Log}, {"limits", was.Limits, next.Limits},
-		{"descriptors", was.Descriptors == nil, next.Descriptors == nil},
+		{"listen", old.Listen, next.Listen}, {"admin", old.Admin, next.Admin}, {"tls", old.TLS == nil, next.TLS == nil},
+		{"origins", old.Origins, next.Origins}, {"console", old.Console, next.Console},
+		{"store", old.Store, next.Store}, {"keystore", old.Keystore, next.Keystore},
+		{"passphraseFile", old.PassphraseFile, next.PassphraseFile}, {"proofKey", old.ProofKey, next.ProofKey}, {"otp", old.OTP, next.OTP},
+		{"log", old.Log, next.Log}, {"limits", old.Limits, next.Limits},
+		{"descriptors", old.Descriptors == nil, next.Descriptors == nil},
 	} {
-		if !reflect.DeepEqual(member.was, member.next) {
+		if !reflect.DeepEqual(member.old, member.next) {
 			names = append(names, member.name)
 		}
 	}
-	if policyRemoved(was, next) {
+	if policyRemoved(old, next) {
 		names = append(names, "policy")
 	}
 	return names
 }
 
-// policyRemoved reports whether an organization had a policy and has none now.
-func policyRemoved(was, next *config.Config) bool {
-	kept := map[string]bool{}
-	for i := range next.Organizations {
-		kept[next.Organizations[i].ID] = next.Organizations[i].Policy != ""
+// policyRemoved reports whether an organization that had a policy has none now.
+func policyRemoved(old, next *config.Config) bool {
+	has := map[string]bool{}
+	for organization := range withPolicy(next) {
+		has[organization.ID] = true
 	}
-	for i := range was.Organizations {
-		if was.Organizations[i].Policy != "" && !kept[was.Organizations[i].ID] {
+	for organization := range withPolicy(old) {
+		if !has[organization.ID] {
 			return true
 		}
 	}
@@ -154,7 +156,8 @@ func (l *live) Labeled() [][]byte {
 	return nil
 }
 
-// tlsConfig serves whatever certificate is current; nil without TLS.
+// tlsConfig returns a configuration that always serves the current certificate, or
+// nil without TLS.
 func (l *live) tlsConfig() *tls.Config {
 	if l.current.Load().certificate == nil {
 		return nil
@@ -165,7 +168,7 @@ func (l *live) tlsConfig() *tls.Config {
 	}
 }
 
-// expiry returns when the certificate ends; zero without TLS.
+// expiry returns when the certificate expires; zero without TLS.
 func (l *live) expiry() time.Time {
 	certificate := l.current.Load().certificate
 	if certificate == nil || certificate.Leaf == nil {
@@ -174,7 +177,7 @@ func (l *live) expiry() time.Time {
 	return certificate.Leaf.NotAfter
 }
 
-// loadCertificate loads the certificate; nil if none is configured.
+// loadCertificate loads the certificate. It returns nil if none is configured.
 func loadCertificate(configured *config.TLS) (*tls.Certificate, error) {
 	if configured == nil {
 		return nil, nil

@@ -145,7 +145,7 @@ func TestPolicyThatIsWrongKeepsNewUsersOut(t *testing.T) {
 	l := newLive(t, s)
 	before := l.current.Load()
 	s.edit(t, "name: Example", "name: Renamed\n    policy: policy.yaml")
-	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "takes a restart") || l.current.Load() != before {
+	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "only after a restart") || l.current.Load() != before {
 		t.Errorf("the first policy: %v", err)
 	}
 	had := policy.NewOrganizations(map[string]*policy.File{s.by.organizationID: {}})

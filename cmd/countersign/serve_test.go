@@ -212,12 +212,12 @@ func TestTaken(t *testing.T) {
 	taken := strings.TrimPrefix(holder.base, "http://")
 	other.edit(t, "admin: 127.0.0.1:8081", "admin: "+taken)
 	second := other.start(t)
-	if status := second.end(t, syscall.SIGTERM); status != exitSuccess || !strings.Contains(second.log.String(), "the admin address is taken") {
+	if status := second.end(t, syscall.SIGTERM); status != exitSuccess || !strings.Contains(second.log.String(), "the admin address is in use") {
 		t.Errorf("exit status %d: %s", status, second.log)
 	}
 	other.edit(t, "listen: 127.0.0.1:8080", "listen: 127.0.0.1:0")
 	out, err := exec.Command("countersign", "serve", "--config", other.config()).CombinedOutput()
-	if err == nil || !bytes.Contains(out, []byte("countersign: admin: listen tcp "+taken+": bind: address already in use: another process listens there: end it, or name another address with admin in the configuration or --admin")) {
+	if err == nil || !bytes.Contains(out, []byte("countersign: admin: listen tcp "+taken+": bind: address already in use: another process listens there: stop it, or choose another address with admin in the configuration or --admin")) {
 		t.Errorf("%v: %s", err, out)
 	}
 	if status := holder.end(t, os.Interrupt); status != exitSuccess {

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
@@ -12,14 +11,14 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// shortAnswer is an answer that fits into a few codes.
+// shortAnswer is an answer that fits into a few QR codes.
 type shortAnswer countersign.ShortAnswer
 
-// shortAnswerOf shortens a record.
+// shortAnswerOf returns the short answer of a record.
 func shortAnswerOf(record *activity.Record) (shortAnswer, error) {
 	signed, ok := record.Result.(activity.SignTransactionResult)
 	if !ok {
-		return shortAnswer{}, fmt.Errorf("a short answer is for a signed transaction, and this is the answer to %s: use --out", record.Request.Type)
+		return shortAnswer{}, fmt.Errorf("only signed transactions have a short answer, and this is the answer to %s: use --out", record.Request.Type)
 	}
 	answer := shortAnswer{Fingerprint: record.Request.Fingerprint.String(), SignedTransaction: signed.SignedTransaction}
 	if len(record.AppProofs) > 0 {
@@ -28,12 +27,9 @@ func shortAnswerOf(record *activity.Record) (shortAnswer, error) {
 	return answer, nil
 }
 
-// fingerprintPrefix begins a fingerprint in text.
-const fingerprintPrefix = "sha256:"
-
-// message is the answer as a series of QR codes has it.
+// message returns the answer for QR codes.
 func (a shortAnswer) message() (ur.Message, error) {
-	fingerprint, err := hex.DecodeString(strings.TrimPrefix(a.Fingerprint, fingerprintPrefix))
+	fingerprint, err := activity.ParseFingerprint(a.Fingerprint)
 	if err != nil {
 		return ur.Message{}, err
 	}
@@ -41,7 +37,7 @@ func (a shortAnswer) message() (ur.Message, error) {
 	if err != nil {
 		return ur.Message{}, err
 	}
-	answer := ur.Answer{Fingerprint: fingerprint, Signed: signed}
+	answer := ur.Answer{Fingerprint: fingerprint[:], Signed: signed}
 	if a.AppProof != nil {
 		key, keyErr := hex.DecodeString(a.AppProof.PublicKey)
 		signature, signatureErr := hex.DecodeString(a.AppProof.Signature)
@@ -53,14 +49,14 @@ func (a shortAnswer) message() (ur.Message, error) {
 	return answer.Message(), nil
 }
 
-// shortAnswerFrom reads the answer that a series of QR codes has.
+// shortAnswerFrom reads a short answer from QR codes.
 func shortAnswerFrom(message ur.Message) (shortAnswer, error) {
 	read, err := ur.DecodeAnswer(message)
 	if err != nil {
 		return shortAnswer{}, err
 	}
 	answer := shortAnswer{
-		Fingerprint:       fingerprintPrefix + hex.EncodeToString(read.Fingerprint),
+		Fingerprint:       "sha256:" + hex.EncodeToString(read.Fingerprint),
 		SignedTransaction: hex.EncodeToString(read.Signed),
 	}
 	if read.Proof != nil {
@@ -71,7 +67,7 @@ func shortAnswerFrom(message ur.Message) (shortAnswer, error) {
 	return answer, nil
 }
 
-// readShortAnswer reads the file of a short answer, strictly.
+// readShortAnswer reads a short answer from a file, strictly.
 func readShortAnswer(content []byte) (answer shortAnswer, err error) {
 	var proof activity.AppProof
 	err = strictjson.Read(content, "answer",

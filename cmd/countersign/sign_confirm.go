@@ -1,31 +1,44 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
 
-// errDeclined: the person said no.
-var errDeclined = errors.New("not signed: the answer was not yes")
-
-// confirm shows the transaction and asks for confirmation.
+// confirm shows a transaction or a message and asks whether to sign it.
 func (c *signCommand) confirm(cmd *cobra.Command, shown view) error {
+	return confirmShown(cmd, c.yes, shown, "Sign this "+shown.what()+"?", "not signed")
+}
+
+// confirmShown shows a transaction or a message on standard error, and asks a question
+// about it on the terminal. If the answer is no, it returns an error that begins with
+// outcome, such as "not signed".
+func confirmShown(cmd *cobra.Command, yes bool, shown view, question, outcome string) error {
 	if err := shown.render(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	return confirmed(c.yes, func(tty *terminal.Terminal) error {
-		return ask(cmd.Context(), tty, cmd.ErrOrStderr(), shown)
+	return confirmed(yes, func(tty *terminal.Terminal) error {
+		// If standard error goes elsewhere, show it on the terminal too: the person
+		// who is asked must have seen it.
+		if !terminal.Is(cmd.ErrOrStderr()) {
+			if err := shown.render(tty); err != nil {
+				return err
+			}
+		}
+		agreed, err := tty.Confirm(cmd.Context(), question)
+		if err == nil && !agreed {
+			err = errors.New(outcome + ": the answer was not yes")
+		}
+		return err
 	})
 }
 
-// confirmed asks on the controlling terminal, unless the answer was given with
-// --yes. Without a terminal and without --yes it refuses: the rule of every
-// question that this command asks.
+// confirmed asks on the controlling terminal, unless --yes answered in advance. Without
+// a terminal and without --yes it refuses. Every question of this command goes through
+// it.
 func confirmed(yes bool, ask func(tty *terminal.Terminal) error) error {
 	if yes {
 		return nil
@@ -39,27 +52,4 @@ func confirmed(yes bool, ask func(tty *terminal.Terminal) error) error {
 	}
 	defer func() { _ = tty.Close() }()
 	return ask(tty)
-}
-
-// ask asks on the terminal. If standard error goes elsewhere, the transaction
-// is shown there too: the person asked must have seen it.
-func ask(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown view) error {
-	return askAbout(ctx, tty, stderr, shown, "Sign this "+shown.what()+"?")
-}
-
-// askAbout asks a question about what is shown.
-func askAbout(ctx context.Context, tty *terminal.Terminal, stderr io.Writer, shown view, question string) error {
-	if !terminal.Is(stderr) {
-		if err := shown.render(tty); err != nil {
-			return err
-		}
-	}
-	yes, err := tty.Confirm(ctx, question)
-	if err != nil {
-		return err
-	}
-	if !yes {
-		return errDeclined
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -11,11 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// maxWorkers bounds --workers: more wait for each other, and each can hold a
-// line of 8 MiB.
+// maxWorkers bounds --workers: each worker can hold a line of 8 MiB, and more workers
+// only wait for each other.
 const maxWorkers = 1024
 
-// signLines is sign --jsonl.
+// signLines runs sign --jsonl.
 func (c *signCommand) signLines(cmd *cobra.Command) (err error) {
 	if c.kind != "" || c.signWith != "" {
 		return usagef("--type and --sign-with do not go with --jsonl: each line has its own")
@@ -27,11 +28,7 @@ func (c *signCommand) signLines(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := engine.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, engine.Close()) }()
 	ctx := cmd.Context()
 	bar := newProgress(cmd)
 	tally, err := lines.Read(ctx, cmd.InOrStdin()).Parallel(ctx, cmd.OutOrStdout(), c.workers,
@@ -42,7 +39,7 @@ func (c *signCommand) signLines(cmd *cobra.Command) (err error) {
 	return tallyError(tally, err)
 }
 
-// signLine answers one line.
+// signLine answers one line: a transaction, or else a message.
 func signLine(ctx context.Context, engine *countersign.Engine, organization string, line lines.Line) lines.Answer {
 	intent, err := readIntent(line)
 	if err != nil && line.Err == nil {

@@ -29,40 +29,40 @@ type requestFlags struct {
 }
 
 func (f *requestFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.in, "request", "", "carry out the stamped request in `FILE` (- is standard input), by the configuration that --config names")
-	flags.StringVar(&f.out, "out", "", "`FILE` that the activity goes to (- is standard output), with --request")
-	flags.StringVar(&f.signed, "out-signed", "", "`FILE` that the short answer goes to: fingerprint, signed transaction, proof")
-	flags.DurationVar(&f.maxAge, "max-request-age", countersign.DefaultMaxRequestAge, "`TIME` that a request may be old, such as 48h, with --request")
+	flags.StringVar(&f.in, "request", "", "carry out the stamped request in `FILE` (- is standard input), with --config")
+	flags.StringVar(&f.out, "out", "", "`FILE` to write the activity to (- is standard output), with --request")
+	flags.StringVar(&f.signed, "out-signed", "", "`FILE` to write the short answer to: fingerprint, signed transaction, proof")
+	flags.DurationVar(&f.maxAge, "max-request-age", countersign.DefaultMaxRequestAge, "maximum age of a request, a `TIME` such as 48h, with --request")
 	flags.StringArrayVar(&f.votes, "vote", nil, "`FILE` with a vote on the request, as 'countersign approve --request' writes it; can be repeated")
-	flags.BoolVar(&f.anyTime, "any-request-time", false, "take a request of whatever time, with --request: for a machine without a clock to trust")
+	flags.BoolVar(&f.anyTime, "any-request-time", false, "accept a request of any age, with --request: for a machine without a reliable clock")
 }
 
-// withoutRequest are the flags of sign that do not go with --request: the request and
-// the configuration say all that.
+// withoutRequest are the flags of sign that do not go with --request, because the
+// request and the configuration already say all that.
 var withoutRequest = []string{"type", "message", "sign-with", "jsonl", "workers", "finalize", "network", "keystore", "org", "as"}
 
-// checkRequest refuses flags that do not go with a stamped request, before any of
-// it is read.
+// checkRequest refuses flags that do not go with a stamped request. It runs before any of
+// the request is read.
 func (c *signCommand) checkRequest(cmd *cobra.Command) error {
 	for _, name := range withoutRequest {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s does not go with --request: the request and the configuration say that", name)
+			return usagef("--%s does not go with --request: the request and the configuration say it", name)
 		}
 	}
 	if cmd.Flags().Changed("allow") {
 		return usagef("--allow does not go with --request: name the hazard in allowHazards of the configuration")
 	}
 	if c.at.configFile == "" || c.request.out == "" && c.request.signed == "" && !c.qr.wanted() {
-		return usagef("--request needs --config, which says who may ask, and --out, --out-signed or --qr for the answer")
+		return usagef("--request needs --config, which lists the users, and --out, --out-signed or --qr for the answer")
 	}
 	if c.request.maxAge <= 0 {
-		return usagef("--max-request-age %v: a time such as 48h is expected", c.request.maxAge)
+		return usagef("--max-request-age %v: a duration such as 48h is expected", c.request.maxAge)
 	}
 	return errors.Join(checkOut("out", c.request.out), checkOut("out-signed", c.request.signed))
 }
 
-// signRequest carries out a stamped request from a file, through the checks
-// that serve has, and writes what serve would have answered.
+// signRequest carries out a stamped request from a file, with the same checks as serve,
+// and writes what serve would have answered.
 func (c *signCommand) signRequest(cmd *cobra.Command) error {
 	if err := c.checkRequest(cmd); err != nil {
 		return err
@@ -74,7 +74,8 @@ func (c *signCommand) signRequest(cmd *cobra.Command) error {
 	return c.signStamped(cmd, sent)
 }
 
-// signStamped carries out a stamped request, with the votes of --vote.
+// signStamped carries out a stamped request with the votes of --vote, or counts a
+// stamped vote.
 func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBody) error {
 	votes, err := c.readVotes(cmd, sent)
 	if err != nil {
@@ -83,61 +84,64 @@ func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBod
 	if intent, err := voteIn(sent); err == nil {
 		return c.countVote(cmd, sent, intent)
 	}
-	return c.byConfiguration(cmd, func(at *stampedEngine) (*activity.Record, error) {
-		record, err := c.carryOut(cmd, at, sent)
+	return c.byConfiguration(cmd, func(engine *stampedEngine) (*activity.Record, error) {
+		record, err := c.carryOut(cmd, engine, sent)
 		for i := 0; i < len(votes) && err == nil; i++ {
-			record, err = at.Submit(cmd.Context(), votes[i])
+			record, err = engine.Submit(cmd.Context(), votes[i])
 			err = c.withCause(err)
 		}
 		return record, err
 	})
 }
 
-// stampedEngine is an engine that carries out what is stamped, and its store.
+// stampedEngine is an engine for stamped requests. It is its own observer.
 type stampedEngine struct {
 	*countersign.Engine
-	store store.Store
-	done  repeated
+	store    store.Store
+	repeated bool // the last request had been carried out before
 }
 
-// byConfiguration opens the engine of the configuration, has something carried out
-// by it, and writes the answer: each transaction of the store is durable by itself,
-// so that the same call again goes on where one was cut off.
+// Observe implements countersign.Observer.
+func (e *stampedEngine) Observe(seen countersign.Observation) { e.repeated = seen.Repeated }
+
+// byConfiguration opens the configured engine, calls carryOut, and writes the answer.
+// Each transaction of the store is durable, so the same call can be repeated after an
+// interruption and continues where it was cut off.
 func (c *signCommand) byConfiguration(cmd *cobra.Command, carryOut func(*stampedEngine) (*activity.Record, error)) error {
 	configured, err := config.Read(c.at.configFile)
 	if err != nil {
 		return err
 	}
 	if configured.Store == config.MemoryStore {
-		return errors.New("store: memory forgets, and the same request would be signed again: use bolt:PATH")
+		return errors.New("store: memory keeps no record, so the same request would be signed again: use bolt:PATH")
 	}
 	c.at.use(configured)
 	if c.known, err = readKnowledge(configured); err != nil {
 		return err
 	}
-	var at stampedEngine
-	at.Engine, err = openEngine(cmd, &c.at, func(made *countersign.Config) {
-		made.MaxRequestAge, made.AnyRequestTime = c.request.maxAge, c.request.anyTime
-		made.Observer, made.Descriptors, made.Names = &at.done, c.known.reader(), c.known.names()
-	}, func(opened store.Store) { at.store = opened })
+	var engine stampedEngine
+	engine.Engine, err = openEngine(cmd, &c.at, func(settings *countersign.Config) {
+		settings.MaxRequestAge, settings.AnyRequestTime = c.request.maxAge, c.request.anyTime
+		settings.Observer, settings.Descriptors, settings.Names = &engine, c.known.reader(), c.known.names()
+	}, func(opened store.Store) { engine.store = opened })
 	if err != nil {
 		return err
 	}
-	record, err := carryOut(&at)
+	record, err := carryOut(&engine)
 	if err == nil {
 		err = refuseUnsigned(record)
 	}
 	if err == nil {
-		record, err = at.whole(cmd.Context(), record)
+		record, err = engine.whole(cmd.Context(), record)
 	}
-	if err := errors.Join(err, at.Close()); err != nil {
+	if err := errors.Join(err, engine.Close()); err != nil {
 		return err
 	}
 	return c.answer(cmd, record)
 }
 
-// whole is an activity as the owner of the store is shown it, with the stamps of all
-// votes, which are evidence, and the proof that it is in the log.
+// whole returns an activity with everything the owner of the store may see: the stamps
+// of all votes, which are evidence, and the proof that it is in the log.
 func (e *stampedEngine) whole(ctx context.Context, record *activity.Record) (*activity.Record, error) {
 	found, err := e.store.Get(ctx, record.Request.OrganizationID, record.ID)
 	if err != nil {
@@ -149,24 +153,24 @@ func (e *stampedEngine) whole(ctx context.Context, record *activity.Record) (*ac
 	return record, e.ProveLogged(ctx, record)
 }
 
-// refuseUnsigned says what became of an activity that was not carried out.
+// refuseUnsigned returns an error if an activity is not completed.
 func refuseUnsigned(record *activity.Record) error {
 	switch {
 	case record.Status.Waits():
 		return fmt.Errorf("the request is recorded and waits for votes %s: repeat this call with --vote FILE for each, or pass the votes to --scan", missingIn(record))
 	case record.Status == activity.StatusRejected:
-		return errors.New("the request was rejected, and is not signed: make another one if that was a mistake")
+		return errors.New("the request was rejected, and is not signed: make a new one if that was a mistake")
 	case record.Status != activity.StatusCompleted:
 		return fmt.Errorf("the activity is %s", record.Status)
 	}
 	return nil
 }
 
-// missingIn says which votes an activity waits for.
+// missingIn returns the votes an activity waits for, in parentheses.
 func missingIn(record *activity.Record) string {
 	var missing []string
 	if record.Viewer.Review == nil {
-		return "(which ones, its voters and its submitter see)"
+		return "(only its submitter and its voters can see which)"
 	}
 	for _, group := range record.Viewer.Review.Missing {
 		if group.Missing > 0 {
@@ -179,8 +183,8 @@ func missingIn(record *activity.Record) string {
 	return "(missing: " + cleanText(strings.Join(missing, "; ")) + ")"
 }
 
-// answer writes and shows the answer in each way that is wanted. The store is
-// closed already, for showing may take minutes.
+// answer writes and shows the answer in every way the flags ask for. The store is
+// already closed, because showing may take minutes.
 func (c *signCommand) answer(cmd *cobra.Command, record *activity.Record) error {
 	if c.request.out != "" {
 		if err := writeAnswer(cmd, "out", c.request.out, record.AppendAnswer(nil)); err != nil {
@@ -206,15 +210,15 @@ func (c *signCommand) answer(cmd *cobra.Command, record *activity.Record) error 
 	return c.qr.show(cmd, message)
 }
 
-// writeAnswer writes an answer where a flag says.
+// writeAnswer writes an answer to the path that a flag names.
 func writeAnswer(cmd *cobra.Command, flag, path string, answer []byte) error {
 	if err := writeOut(cmd, path, answer); err != nil {
-		return fmt.Errorf("--%s %s: %w: the activity is on record, so call this again when it can be written", flag, path, err)
+		return fmt.Errorf("--%s %s: %w: the activity is recorded: repeat this call once the file can be written", flag, path, err)
 	}
 	return nil
 }
 
-// writeOut writes a line to a file: - is standard output.
+// writeOut writes a line to a file, or to standard output if path is "-".
 func writeOut(cmd *cobra.Command, path string, line []byte) error {
 	line = append(line, '\n')
 	if path == fromStandardInput {
@@ -224,20 +228,13 @@ func writeOut(cmd *cobra.Command, path string, line []byte) error {
 	return writeWhole(path, line)
 }
 
-// repeated is told whether a request had been carried out before.
-type repeated struct{ before bool }
-
-// Observe implements countersign.Observer.
-func (r *repeated) Observe(seen countersign.Observation) { r.before = seen.Repeated }
-
-// checkOut refuses a place where the activity could not be written, before
-// anything is confirmed.
+// checkOut refuses a path that cannot be written. It runs before anything is confirmed.
 func checkOut(flag, path string) error {
 	if path == "" || path == fromStandardInput {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usagef("--%s %s: this is a directory: name a file in it", flag, path)
+		return usagef("--%s %s is a directory: name a file in it", flag, path)
 	}
 	info, err := os.Stat(filepath.Dir(path))
 	if err == nil && !info.IsDir() {
@@ -249,20 +246,20 @@ func checkOut(flag, path string) error {
 	return nil
 }
 
-// carryOut checks a request, shows its transaction, asks as for any other, and
-// submits the request. The record is what came of it.
-func (c *signCommand) carryOut(cmd *cobra.Command, at *stampedEngine, sent countersign.SignedBody) (*activity.Record, error) {
-	if err := at.CheckRequest(cmd.Context(), sent); err != nil {
+// carryOut checks a request, shows its transaction, asks for confirmation, and submits
+// it. It returns the resulting record.
+func (c *signCommand) carryOut(cmd *cobra.Command, engine *stampedEngine, sent countersign.SignedBody) (*activity.Record, error) {
+	if err := engine.CheckRequest(cmd.Context(), sent); err != nil {
 		return nil, c.withCause(err)
 	}
 	request, err := activity.Decode(sent.Body)
 	if err != nil {
 		return nil, err
 	}
-	shown, signs, err := viewOfRequest(cmd.Context(), at.Engine, request, c.known.names())
+	shown, signs, err := viewOfRequest(cmd.Context(), engine.Engine, request, c.known.names())
 	if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonNotAuthorized {
-		// A policy judges the users of stamps, and not this process: what is shown is
-		// then what the bytes say without the keys, and Submit asks the policy.
+		// A policy judges the user of the stamp, not this process. Show what the bytes
+		// say without the keys; Submit asks the policy.
 		_, shown, err = viewOfBody(request, countersign.Limits{}, c.known.names())
 		signs = true
 	}
@@ -274,8 +271,8 @@ func (c *signCommand) carryOut(cmd *cobra.Command, at *stampedEngine, sent count
 			return nil, err
 		}
 	}
-	record, err := at.Submit(cmd.Context(), sent)
-	if err == nil && at.done.before && record.Status == activity.StatusCompleted {
+	record, err := engine.Submit(cmd.Context(), sent)
+	if err == nil && engine.repeated && record.Status == activity.StatusCompleted {
 		fmt.Fprintln(cmd.ErrOrStderr(), recordedBefore)
 	}
 	return record, err
@@ -283,8 +280,8 @@ func (c *signCommand) carryOut(cmd *cobra.Command, at *stampedEngine, sent count
 
 const recordedBefore = "This request was carried out before: the answer is the recorded one, and nothing was signed."
 
-// withCause adds why a stamp was refused. A server keeps that for its log, so as
-// not to tell strangers; here it is the owner of the configuration who asks.
+// withCause adds the reason why a stamp was refused. A server writes it only to its log,
+// to hide it from strangers; the caller of this command owns the configuration.
 func (c *signCommand) withCause(err error) error {
 	refused, ok := errors.AsType[*activity.Error](err)
 	if !ok || refused.Reason != activity.ReasonSignatureInvalid {
@@ -293,9 +290,9 @@ func (c *signCommand) withCause(err error) error {
 	cause := errors.Unwrap(refused)
 	switch {
 	case errors.Is(cause, countersign.ErrOrganizationNotFound):
-		return fmt.Errorf("%w (the organization it names is not in %s)", err, c.at.configFile)
+		return fmt.Errorf("%w (its organization is not in %s)", err, c.at.configFile)
 	case errors.Is(cause, countersign.ErrCredentialNotFound):
-		return fmt.Errorf("%w (the key that made it is not in %s)", err, c.at.configFile)
+		return fmt.Errorf("%w (its key is not in %s)", err, c.at.configFile)
 	case cause == nil:
 		return err
 	}

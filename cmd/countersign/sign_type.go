@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// typePrefix begins the name of every type; it may be left out.
+// typePrefix begins the name of every transaction type. --type may omit it.
 const typePrefix = "TRANSACTION_TYPE_"
 
-// parseType reads a type, in full or in short: "ethereum".
+// parseType parses a transaction type, in full or short, such as "ethereum".
 func parseType(name string) (activity.TransactionType, error) {
 	if name == "" {
 		return "", usagef("--type is missing: use %s", typeNames())

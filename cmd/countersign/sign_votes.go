@@ -9,8 +9,6 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	api "github.com/countersign-dev/countersign/client"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -27,14 +25,14 @@ func (c *signCommand) readVotes(cmd *cobra.Command, on countersign.SignedBody) (
 			return nil, fmt.Errorf("--vote %s: %w", path, err)
 		}
 		if intent.Fingerprint != sha256.Sum256(on.Body) {
-			return nil, fmt.Errorf("--vote %s: it is on another request, %s", path, intent.Fingerprint)
+			return nil, fmt.Errorf("--vote %s: it is a vote on another request, %s", path, intent.Fingerprint)
 		}
 		votes[i] = vote
 	}
 	return votes, nil
 }
 
-// voteIn reads what a vote says.
+// voteIn returns the intent of a vote. It fails if sent is not a vote.
 func voteIn(sent countersign.SignedBody) (intent activity.VoteIntent, err error) {
 	request, err := activity.Decode(sent.Body)
 	if err != nil {
@@ -42,12 +40,12 @@ func voteIn(sent countersign.SignedBody) (intent activity.VoteIntent, err error)
 	}
 	intent, ok := request.Intent.(activity.VoteIntent)
 	if !ok {
-		return intent, fmt.Errorf("it is %s, and no vote", request.Type)
+		return intent, fmt.Errorf("it is %s, not a vote", request.Type)
 	}
 	return intent, nil
 }
 
-// signScannedVote counts the vote that a series of QR codes has.
+// signScannedVote counts a vote from QR codes.
 func (c *signCommand) signScannedVote(cmd *cobra.Command, message ur.Message) error {
 	if err := c.checkRequest(cmd); err != nil {
 		return err
@@ -63,20 +61,20 @@ func (c *signCommand) signScannedVote(cmd *cobra.Command, message ur.Message) er
 	return c.signStamped(cmd, vote)
 }
 
-// countVote counts a vote on a request that is recorded here, and signs if it was the
-// last.
+// countVote counts a vote on a request that is recorded here. The last vote signs.
 func (c *signCommand) countVote(cmd *cobra.Command, vote countersign.SignedBody, intent activity.VoteIntent) error {
-	return c.byConfiguration(cmd, func(at *stampedEngine) (*activity.Record, error) {
-		if err := c.confirmVote(cmd, at, vote, intent); err != nil {
+	return c.byConfiguration(cmd, func(engine *stampedEngine) (*activity.Record, error) {
+		if err := c.confirmVote(cmd, engine, vote, intent); err != nil {
 			return nil, err
 		}
-		return at.Submit(cmd.Context(), vote)
+		return engine.Submit(cmd.Context(), vote)
 	})
 }
 
-// confirmVote checks a vote, and asks about it unless what it is on waits no longer.
-func (c *signCommand) confirmVote(cmd *cobra.Command, at *stampedEngine, vote countersign.SignedBody, intent activity.VoteIntent) error {
-	err := at.CheckRequest(cmd.Context(), vote)
+// confirmVote checks a vote, shows its activity and asks whether to count it. It asks
+// nothing if the activity no longer waits.
+func (c *signCommand) confirmVote(cmd *cobra.Command, engine *stampedEngine, vote countersign.SignedBody, intent activity.VoteIntent) error {
+	err := engine.CheckRequest(cmd.Context(), vote)
 	if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonNotFound {
 		return fmt.Errorf("%w: pass the request to this command before its votes", err)
 	}
@@ -87,40 +85,23 @@ func (c *signCommand) confirmVote(cmd *cobra.Command, at *stampedEngine, vote co
 	if err != nil {
 		return err
 	}
-	on, err := (&storedActivities{at.store, request.OrganizationID}).FindWaiting(cmd.Context(), intent.Fingerprint)
+	target, err := (&storedActivities{engine.store, request.OrganizationID}).FindWaiting(cmd.Context(), intent.Fingerprint)
 	if err != nil {
 		return err
 	}
-	if on.Status == activity.StatusCompleted {
+	if target.Status == activity.StatusCompleted {
 		fmt.Fprintln(cmd.ErrOrStderr(), recordedBefore)
 	}
-	if !on.Status.Waits() {
+	if !target.Status.Waits() {
 		return nil
 	}
-	return c.askToCount(cmd, on, intent.Selection())
-}
-
-// askToCount shows what a vote is on, and asks whether to count it.
-func (c *signCommand) askToCount(cmd *cobra.Command, on *api.Activity, selection activity.Selection) error {
-	shown, err := reviewed(on, countersign.Limits{}, c.known.names())
+	shown, err := reviewed(target, countersign.Limits{}, c.known.names())
 	if err != nil {
 		return err
 	}
-	if err := shown.render(cmd.ErrOrStderr()); err != nil {
-		return err
+	question := "Count this rejection?"
+	if intent.Selection() == activity.SelectionApproved {
+		question = "Count this approval?"
 	}
-	err = confirmed(c.yes, func(tty *terminal.Terminal) error {
-		return askAbout(cmd.Context(), tty, cmd.ErrOrStderr(), shown, "Count this "+wordOfVote(selection)+"?")
-	})
-	if errors.Is(err, errDeclined) {
-		return errors.New("not counted: the answer was not yes")
-	}
-	return err
-}
-
-func wordOfVote(selection activity.Selection) string {
-	if selection == activity.SelectionApproved {
-		return "approval"
-	}
-	return "rejection"
+	return confirmShown(cmd, c.yes, shown, question, "not counted")
 }

@@ -21,9 +21,9 @@ const (
 	typeBlob  = 0x03
 )
 
-// withoutSignature takes the signature off a transaction of a chain whose unsigned
-// transactions have none, and returns whose it is: the address that it recovers to.
-// isSigned is false if the bytes are not of a signed transaction.
+// withoutSignature removes the signature from a transaction of a chain whose unsigned
+// transactions have none. It also returns the signer, the address that the signature
+// recovers to. isSigned is false if raw is not a signed transaction.
 func withoutSignature(kind activity.TransactionType, raw []byte) (unsigned []byte, signers []string, isSigned bool, err error) {
 	switch {
 	case kind == activity.TransactionTypeEthereum:
@@ -34,11 +34,11 @@ func withoutSignature(kind activity.TransactionType, raw []byte) (unsigned []byt
 	return nil, nil, false, nil
 }
 
-// withoutEthereum takes v, r and s off. All other items stay as they are, byte for byte.
+// withoutEthereum removes v, r and s. All other items stay unchanged, byte for byte.
 func withoutEthereum(raw []byte) (unsigned []byte, signers []string, isSigned bool, err error) {
 	var tx types.Transaction
 	if tx.UnmarshalBinary(raw) != nil {
-		return nil, nil, false, nil //nolint:nilerr // the reader of the chain says what is wrong
+		return nil, nil, false, nil //nolint:nilerr // the chain's reader reports what is wrong
 	}
 	if _, r, s := tx.RawSignatureValues(); r == nil || s == nil || r.Sign() == 0 || s.Sign() == 0 {
 		return nil, nil, false, nil
@@ -49,7 +49,7 @@ func withoutEthereum(raw []byte) (unsigned []byte, signers []string, isSigned bo
 	}
 	sender, err := types.Sender(by, &tx)
 	if err != nil {
-		return nil, nil, true, fmt.Errorf("ethereum: this transaction is signed, and the signature does not verify: %w", err)
+		return nil, nil, true, fmt.Errorf("ethereum: this transaction is signed, but its signature does not verify: %w", err)
 	}
 	var prefix []byte
 	list := raw
@@ -77,14 +77,14 @@ func withoutEthereum(raw []byte) (unsigned []byte, signers []string, isSigned bo
 	return append(append([]byte(nil), prefix...), body...), []string{sender.Hex()}, true, err
 }
 
-// The places of feeToken and feePayer among the items of a Tempo transaction.
+// The indexes of feeToken and feePayer in the items of a Tempo transaction.
 const (
 	tempoFeeToken = 10
 	tempoFeePayer = 11
 )
 
-// tempoPreimage is what a sender signs: the items, or, if another account pays, the same
-// with feeToken 80 and feePayer 00.
+// tempoPreimage returns what a sender signs: the items, with feeToken 80 and feePayer 00 if
+// another account pays the fee.
 func tempoPreimage(items []rlp.RawValue) ([]byte, error) {
 	signed := slices.Clone(items)
 	if len(signed) > tempoFeePayer && !bytes.Equal(signed[tempoFeePayer], rlp.EmptyString) {
@@ -94,12 +94,12 @@ func tempoPreimage(items []rlp.RawValue) ([]byte, error) {
 	return append([]byte{typeTempo}, body...), err
 }
 
-// withoutTempo takes the sender's signature off, the last item. The signer is recovered
-// from one of 65 bytes on secp256k1; of other kinds it is not said.
+// withoutTempo removes the sender's signature, the last item. The signer is recovered from
+// a secp256k1 signature of 65 bytes; for other kinds it is not reported.
 func withoutTempo(raw []byte) (unsigned []byte, signers []string, isSigned bool, err error) {
 	items, err := itemsOf(raw[1:])
 	if err != nil || len(items) == 0 {
-		return nil, nil, false, nil //nolint:nilerr // the reader of the chain says what is wrong
+		return nil, nil, false, nil //nolint:nilerr // the chain's reader reports what is wrong
 	}
 	form, signature, _, err := rlp.Split(items[len(items)-1])
 	if err != nil || form != rlp.String || len(signature) < 65 {
@@ -123,7 +123,7 @@ func withoutTempo(raw []byte) (unsigned []byte, signers []string, isSigned bool,
 	}
 	key, err := crypto.SigToPub(crypto.Keccak256(preimage), plain)
 	if err != nil {
-		return nil, nil, true, fmt.Errorf("tempo: this transaction is signed, and no key can have made the signature: %w", err)
+		return nil, nil, true, fmt.Errorf("tempo: this transaction is signed, but its signature is not one that any key can make: %w", err)
 	}
 	return unsigned, []string{crypto.PubkeyToAddress(*key).Hex()}, true, nil
 }
@@ -145,8 +145,8 @@ func itemsOf(list []byte) (items []rlp.RawValue, err error) {
 	return items, nil
 }
 
-// signersIn returns the addresses that a summary shows as having signed: those of Tron,
-// which are recovered, and of Solana, whose signatures are verified.
+// signersIn returns the addresses that a summary shows as having signed. On Tron they are
+// recovered from the signatures; on Solana the signatures are verified.
 func signersIn(fields []chains.Field) (signers []string) {
 	for i := range fields {
 		field := &fields[i]
@@ -162,5 +162,5 @@ func signersIn(fields []chains.Field) (signers []string) {
 	return signers
 }
 
-// signedNote is how Solana's summary marks a signer whose signature is there.
+// signedNote begins the note of a signer in Solana's summary whose signature is present.
 const signedNote = "signed"

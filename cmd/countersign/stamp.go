@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -17,13 +16,14 @@ func newStampCommand() *cobra.Command {
 		Use:   "stamp",
 		Short: "Stamp a request",
 		Long: paragraphs(`
-Stamp the request body that comes from standard input, and print a request file
-for 'countersign sign --request' on a machine without a network:
+Stamp the request body on standard input, and print a request file for 'countersign
+sign --request' on a machine without a network:
 
   {"body":"<exact text>","stamp":{"header":"X-Stamp","value":"…"}}
 
---qr draws it as QR codes instead. --header prints only the value of the header X-Stamp, for a client that posts the body
-themselves. The stamp covers every byte, the end of a last line included.`),
+--qr draws it as QR codes instead. --header prints only the value of the X-Stamp
+header, for clients that post the body themselves. The stamp covers every byte of the
+body, including a final newline.`),
 		Example: paragraphs(`
   countersign stamp --api-key api-key.json < body.json > request.json
   curl -H "X-Stamp: $(countersign stamp --api-key api-key.json --header < body.json)" \
@@ -34,44 +34,29 @@ themselves. The stamp covers every byte, the end of a last line included.`),
 				return err
 			}
 			if onlyHeader && qr.wanted() {
-				return usagef("--header does not go with --qr: the codes have body and stamp")
+				return usagef("--header does not go with --qr: the codes hold both the body and the stamp")
 			}
 			by, err := key.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			body, err := readBody(cmd)
+			body, err := readStandardInput(cmd, "request body", httpapi.DefaultMaxBody)
 			if err != nil {
 				return err
 			}
-			made, err := newRequestFile(by, body)
+			stamped, err := newRequestFile(by, body)
 			if err != nil {
 				return err
 			}
 			if onlyHeader {
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), made.Stamp.Value)
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), stamped.Stamp.Value)
 				return err
 			}
-			if qr.wanted() {
-				return qr.show(cmd, made.message())
-			}
-			return printJSON(cmd.OutOrStdout(), made)
+			return stamped.print(cmd, &qr)
 		},
 	}
 	key.register(command)
 	qr.register(command.Flags())
 	command.Flags().BoolVar(&onlyHeader, "header", false, "print only the value of the header")
 	return command
-}
-
-// readBody reads the body of a request from standard input: exactly.
-func readBody(cmd *cobra.Command) ([]byte, error) {
-	body, err := readAll(cmd.Context(), cmd.InOrStdin(), httpapi.DefaultMaxBody)
-	if err != nil {
-		return nil, fmt.Errorf("read the body from standard input: %w", err)
-	}
-	if len(body) == 0 {
-		return nil, errors.New("standard input is empty: the body of the request is expected there")
-	}
-	return body, nil
 }

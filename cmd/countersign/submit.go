@@ -13,12 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/httpapi"
 )
 
-// queries are what can be asked.
+// queries are the queries that submit can send.
 var queries = []string{"get_activity", "whoami"}
 
-// submitCommand is one call of submit.
+// submitCommand holds the flags of one call of submit.
 type submitCommand struct {
 	to          client
 	query, save string
@@ -31,16 +33,15 @@ func newSubmitCommand() *cobra.Command {
 		Use:   "submit",
 		Short: "Stamp a request and send it to a server",
 		Long: paragraphs(`
-Stamp the request body that comes from standard input, post it to the path of
-its type, and print the answer. A refusal is printed too, and the exit status is
-1. If the body has no timestampMs or no organizationId, it gets the time and the
-organization of the API key; otherwise it is sent as it is, byte for byte.
+Stamp the request body on standard input, post it to the path of its type, and print
+the answer. A refusal is printed too, with exit status 1. A missing timestampMs or
+organizationId is filled in with the current time and the organization of the API key;
+nothing else in the body is changed.
 
-Sending the same bytes again returns the recorded answer. --save-body keeps what is
-sent, with the time that was filled in, before it is sent: if no answer comes, submit
-that file.
+Sending the same bytes again returns the recorded answer. --save-body writes the
+completed body to a file before it is sent: if no answer arrives, submit that file.
 
---query sends a query instead, whose body has no type and no time.`),
+--query sends a query instead. Its body has no type and no time.`),
 		Example: paragraphs(`
   countersign submit --url http://127.0.0.1:8080 --api-key api-key.json < body.json
   countersign submit --url http://127.0.0.1:8080 --api-key api-key.json --field signedTransaction < body.json
@@ -51,7 +52,7 @@ that file.
 	}
 	c.to.register(command)
 	c.field.register(command)
-	command.Flags().StringVar(&c.save, "save-body", "", "new `FILE` for the body as it is sent")
+	command.Flags().StringVar(&c.save, "save-body", "", "new `FILE` to write the body to before it is sent")
 	command.Flags().StringVar(&c.query, "query", "", "`QUERY` to send: "+strings.Join(queries, ", "))
 	return command
 }
@@ -66,7 +67,7 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 	if err := c.to.open(cmd.Context()); err != nil {
 		return err
 	}
-	body, err := readBody(cmd)
+	body, err := readStandardInput(cmd, "request body", httpapi.DefaultMaxBody)
 	if err != nil {
 		return err
 	}
@@ -84,14 +85,13 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 		return c.field.print(cmd, answer)
 	}
 	if len(answer) > 0 {
-		_, printErr := cmd.OutOrStdout().Write(append(bytes.TrimSpace(answer), '\n'))
-		err = errors.Join(err, printErr)
+		err = errors.Join(err, printLine(cmd, answer))
 	}
 	return err
 }
 
-// completed returns the path of a body, and the body with what it lacks put in
-// front. What is there stays as it is: the server judges it.
+// completed returns the path to post a body to, and the body with missing members
+// inserted at the front. Members that are present stay unchanged, byte for byte.
 func completed(body []byte, query, organizationID string, now time.Time) (path string, whole []byte, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil || members == nil {
@@ -121,16 +121,11 @@ func completed(body []byte, query, organizationID string, now time.Time) (path s
 	return path, append([]byte(front), rest...), nil
 }
 
-// submitPath is the path of a type.
+// submitPath returns the path of the type that a body's member holds.
 func submitPath(member json.RawMessage) (string, error) {
-	var named string
-	if err := json.Unmarshal(member, &named); err != nil {
+	var kind activity.Type
+	if err := json.Unmarshal(member, &kind); err != nil {
 		return "", fmt.Errorf("the body has no type: use one of %v, or send it as a --query", activity.Types())
 	}
-	for _, operation := range activity.Operations() {
-		if string(operation.Type) == named {
-			return "submit/" + operation.Path, nil
-		}
-	}
-	return "", fmt.Errorf("type %q has no path: use one of %v", named, activity.Types())
+	return api.Path(kind)
 }

@@ -3,11 +3,9 @@ package main
 import (
 	"crypto/ecdsa"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,62 +17,62 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// verifyCommand is one call of verify.
+// verifyCommand holds the flags of one call of verify.
 type verifyCommand struct {
 	body, proofKey string
 	scan           bool   // the answer comes as QR codes
 	logKey         string // of the log that the activity must be in
-	signed         string // file for the signed transaction
+	signed         string // file to write the signed transaction to
 	network        networkFlag
-	config         string // names the users whose votes are checked
-	atLeast        int    // votes of others than the submitter
+	config         string // configuration with the users whose votes are checked
+	minVotes       int    // from users other than the submitter
 }
 
 func newVerifyCommand() *cobra.Command {
 	var c verifyCommand
 	command := &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Check an answer offline, against a key that you trust",
+		Short: "Verify an answer offline, against a key that you trust",
 		Long: paragraphs(`
-Check the answer in FILE, as 'countersign submit' and 'countersign
-sign --request' give it, in full or the short one, without a server. --scan reads it
-from QR codes instead, one payload a line on standard input:
+Verify the answer in FILE, in full or short form, as 'countersign submit' and 'countersign
+sign --request' write it, without a server. --scan reads it from QR codes instead, one
+payload per line of standard input. The checks are:
 
-  body     it answers exactly the body in --body
+  body     the answer is to exactly the body in --body
   status   the activity is completed
-  proof    the owner of --proof-key says so
-  result   the result is the one that was proven
+  proof    the owner of --proof-key confirms it
+  result   the result is the proven one
   summary  the transaction in the body is the one that was shown
   log      with --log-key: the activity is in the log that its owner signs
-  votes    with --config: each vote is one on this activity by a user of the
-           configuration, with a key that may vote; with --votes, so many at least,
-           of others than the submitter
+  votes    with --config: each vote is on this activity, by a user of the configuration
+           with a key that may vote; with --votes, at least that many are by users other
+           than the submitter
 
-Without --proof-key only the first two are checked, which anyone could forge.
-The request must have asked for the proof with "generateAppProofs":true. The
-public key of proof.pem is proof-public.pem of 'countersign init --offline', or:
-openssl pkey -in proof.pem -pubout. --signed keeps the signed transaction, once all
-that could be checked holds.
+Without --proof-key only the first two are checked, and anyone could forge the answer.
+The request must have asked for the proof with "generateAppProofs":true. The public key
+of proof.pem is proof-public.pem of 'countersign init --offline', or the output of
+'openssl pkey -in proof.pem -pubout'. --signed writes the signed transaction to a file,
+once every check has passed.
 
-Standard output says what was checked and what was not:
+Standard output lists what was checked and what was skipped:
 
   {"checked":["body",…],"skipped":[{"name","skipped"}]}
 
-Signatures of votes are shown once their stamps cannot be sent any more: by default
-an hour after they were made. The exit status is 1 if anything does not hold.`),
+A server shows the signatures of votes only after their stamps have expired, by default
+an hour after they were made. The exit status is 1 if any check fails.`),
 		Example: paragraphs(`
   countersign verify --proof-key proof-public.pem --body body.json activity.json
   zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
 		Args: cobra.MaximumNArgs(1),
 		RunE: c.run,
 	}
-	command.Flags().StringVar(&c.body, "body", "", "`FILE` with the body of the request, byte for byte")
+	command.Flags().StringVar(&c.body, "body", "", "`FILE` with the exact body of the request")
 	command.Flags().StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
 	registerLogKey(command, &c.logKey)
-	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes: one payload a line on standard input")
-	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` that the signed transaction goes to")
-	command.Flags().StringVar(&c.config, "config", "", "`FILE` with the users whose votes are checked: countersign.yaml, of which only public keys are read")
-	command.Flags().IntVar(&c.atLeast, "votes", 0, "`NUMBER` of votes at least, of others than the submitter, with --config")
+	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
+	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
+	command.Flags().StringVar(&c.config, "config", "", "configuration `FILE` with the users whose votes are checked; only public keys are read from it")
+	command.Flags().IntVar(&c.minVotes, "votes", 0, "minimum `NUMBER` of votes by users other than the submitter, with --config")
 	c.network.register(command)
 	return command
 }
@@ -99,7 +97,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
 	return printChecks(cmd, checks)
 }
 
-// trust reads what the caller trusts.
+// trust reads the keys, the body and the users that the caller trusts.
 func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 	if c.body == "" {
 		return trust, usagef("--body is missing: the file with the body of the request")
@@ -112,7 +110,7 @@ func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 	if trust.Limits, err = c.network.limits(); err != nil {
 		return trust, err
 	}
-	if trust.Body, err = readBounded(c.body); err != nil {
+	if trust.Body, err = readFile(c.body, api.MaxAnswer); err != nil {
 		return trust, err
 	}
 	if err := c.trustVoters(&trust); err != nil {
@@ -130,12 +128,12 @@ func (c *verifyCommand) trust() (trust countersign.Trust, err error) {
 // trustVoters reads the users of the organization that the body names.
 func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
 	switch {
-	case c.config == "" && c.atLeast != 0:
-		return usagef("--votes needs --config: the file with the users whose votes count")
+	case c.config == "" && c.minVotes != 0:
+		return usagef("--votes needs --config: the configuration with the users whose votes count")
 	case c.config == "":
 		return nil
-	case c.atLeast < 0:
-		return usagef("--votes %d: a number is expected", c.atLeast)
+	case c.minVotes < 0:
+		return usagef("--votes %d: it must not be negative", c.minVotes)
 	case c.scan:
 		return usagef("--config does not go with --scan: a short answer has no votes")
 	}
@@ -147,19 +145,16 @@ func (c *verifyCommand) trustVoters(trust *countersign.Trust) error {
 	if err != nil {
 		return fmt.Errorf("--body: %w", err)
 	}
-	for i := range configured.Organizations {
-		if configured.Organizations[i].ID == request.OrganizationID {
-			if trust.Members, err = configured.Organizations[i].Members(); err != nil {
-				return err
-			}
-			trust.Approvals = []countersign.Approval{{Rule: "--votes", Count: c.atLeast, NotSubmitter: true}}
-			return nil
-		}
+	organization, err := configured.Organization(request.OrganizationID)
+	if err != nil {
+		return fmt.Errorf("--config %s: it has no organization %s, which the body names", c.config, request.OrganizationID)
 	}
-	return fmt.Errorf("--config %s: it has no organization %s, which the body names", c.config, request.OrganizationID)
+	trust.Approvals = []countersign.Approval{{Rule: "--votes", Count: c.minVotes, NotSubmitter: true}}
+	trust.Members, err = organization.Members()
+	return err
 }
 
-// check checks the answer, and returns the signed transaction in it.
+// check verifies the answer, and returns the checks and the signed transaction in it.
 func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersign.Trust) ([]countersign.AnswerCheck, string, error) {
 	if c.scan {
 		message, err := scanMessage(cmd, ur.TypeAnswer)
@@ -173,7 +168,7 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersi
 		checks, err := countersign.VerifyShortAnswer(countersign.ShortAnswer(short), trust)
 		return checks, short.SignedTransaction, err
 	}
-	answer, err := readBounded(args[0])
+	answer, err := readFile(args[0], api.MaxAnswer)
 	if err != nil {
 		return nil, "", err
 	}
@@ -197,21 +192,14 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust countersi
 
 // signedIn returns the signed transaction in a full answer that was verified.
 func signedIn(answer []byte) (string, error) {
-	var whole struct {
-		Activity struct {
-			Result struct {
-				SignTransactionResult struct{ SignedTransaction string }
-			}
-		}
-	}
-	if err := json.Unmarshal(answer, &whole); err != nil {
+	done, err := api.ParseActivity(answer)
+	if err != nil {
 		return "", err
 	}
-	signed := whole.Activity.Result.SignTransactionResult.SignedTransaction
-	if signed == "" {
+	if done.Result.SignTransaction == nil || done.Result.SignTransaction.SignedTransaction == "" {
 		return "", errors.New("the answer has no signed transaction")
 	}
-	return signed, nil
+	return done.Result.SignTransaction.SignedTransaction, nil
 }
 
 func printChecks(cmd *cobra.Command, checks []countersign.AnswerCheck) error {
@@ -229,21 +217,9 @@ func printChecks(cmd *cobra.Command, checks []countersign.AnswerCheck) error {
 	}{checked, skipped})
 }
 
-// readBounded reads a file that is no longer than an answer may be.
-func readBounded(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > api.MaxAnswer {
-		return nil, fmt.Errorf("%s: longer than %d bytes", path, api.MaxAnswer)
-	}
-	return os.ReadFile(path)
-}
-
-// readPublicKey reads a key on P-256: one block PUBLIC KEY in PEM.
+// readPublicKey reads a P-256 key: one PEM block PUBLIC KEY.
 func readPublicKey(path string) (*ecdsa.PublicKey, error) {
-	content, err := readBounded(path)
+	content, err := readFile(path, api.MaxAnswer)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func TestCodesOfVotesAndRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := ur.Request{Body: sent.Body, Header: sent.Stamps[0].Name, Value: sent.Stamps[0].Value}
-	q.counts(ur.Vote(request).Message().String(), "", "the scanned vote: it is ACTIVITY_TYPE_SIGN_TRANSACTION_V2, and no vote")
+	q.counts(ur.Vote(request).Message().String(), "", "the scanned vote: it is ACTIVITY_TYPE_SIGN_TRANSACTION_V2, not a vote")
 	_, stderr, status := q.run([]byte(ur.Vote(request).Message().String()+"\n"), "approve", "--yes", "--scan", "--api-key", "ann.json", "--out", "vote.json")
 	if want := "the code is of type x-countersign-vote; taken here: x-countersign-request, bbqr-json"; status != exitFailure || !strings.Contains(string(stderr), want) {
 		t.Errorf("exit status %d: %s", status, stderr)

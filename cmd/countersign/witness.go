@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -14,63 +12,71 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// maxNote bounds what a proof or a checkpoint may be long.
+// maxNote is the longest proof or checkpoint that is read, in bytes.
 const maxNote = 64 << 10
 
+// witnessCommand holds the flags of one call of witness.
+type witnessCommand struct {
+	state, name, logKey, url string
+	show                     bool
+}
+
 func newWitnessCommand() *cobra.Command {
-	var state, name, logKey, url string
+	var c witnessCommand
 	command := &cobra.Command{
 		Use:   "witness [FILE]",
 		Short: "Keep and cosign the checkpoints of a log on another machine",
 		Long: paragraphs(`
-Read what 'log checkpoint --old SIZE' printed, or ask the admin address of a running
-server for it, with --url. If the log extends the last checkpoint
-that was kept of it, keep the new one in the folder --state, and print it with this
-witness's signature (C2SP tlog-cosignature). A log that has become shorter, or has
-another history, is refused, and what was kept stays.
+Read what 'log checkpoint --old SIZE' printed from FILE or standard input, or with --url
+from the admin address of a running server. If the log extends the last checkpoint seen,
+keep the new one in the folder --state and print it with this witness's signature (C2SP
+tlog-cosignature). A log that has become shorter, or has a different history, is
+refused, and the last checkpoint is kept.
 
-The folder has a history of what was seen: an earlier state of the folder's checkpoint
-that is put back is refused. One process at a time uses it.
+The folder holds a history of what was seen: if an earlier checkpoint is put back into
+it, the witness refuses. Only one process at a time can use the folder.
 
-The first call makes the folder and a key. --show prints the witness's key and the
-size of the log that it has seen, for --old.`),
+The first call creates the folder and a key. --show prints the witness's key, and the
+size of the log it has seen, for --old.`),
 		Example: paragraphs(`
   countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… --url http://signer:8081
   countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… < advance`),
 		Args: cobra.MaximumNArgs(1),
+		RunE: c.run,
 	}
 	flags := command.Flags()
-	flags.StringVar(&state, "state", "", "`DIR` to keep checkpoints in")
-	flags.StringVar(&name, "name", "witness", "`NAME` of this witness in its signatures")
-	registerLogKey(command, &logKey)
-	flags.StringVar(&url, "url", "", "`URL` of the admin address of a running server, to ask for what comes next")
-	show := flags.Bool("show", false, "print what was seen, and read nothing")
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		if state == "" || logKey == "" {
-			return usagef("--state and --log-key are needed: the folder to keep checkpoints in, and what log key printed")
-		}
-		logKey, err := readLogKey(logKey)
-		if err != nil {
-			return err
-		}
-		if strings.ContainsAny(name, "+ \t\r\n") || name == "" {
-			return usagef("--name %q: blanks and plus signs cannot be in it", name)
-		}
-		if url != "" && (len(args) > 0 || *show) {
-			return usagef("--url does not go with FILE, nor with --show")
-		}
-		at, err := openWitnessState(cmd.Context(), state, logKey)
-		if err != nil {
-			return err
-		}
-		defer at.close()
-		w := &witnessed{Witness: translog.Witness{Name: name, Key: at.key}, logKey: logKey, state: at}
-		if *show {
-			return w.show(cmd)
-		}
-		return w.advance(cmd, args, url)
-	}
+	flags.StringVar(&c.state, "state", "", "`DIR` to keep checkpoints in")
+	flags.StringVar(&c.name, "name", "witness", "`NAME` of this witness in its signatures")
+	registerLogKey(command, &c.logKey)
+	flags.StringVar(&c.url, "url", "", "admin `URL` of a running server to ask for the next checkpoint")
+	flags.BoolVar(&c.show, "show", false, "print what was seen, and read nothing")
 	return command
+}
+
+func (c *witnessCommand) run(cmd *cobra.Command, args []string) error {
+	if c.state == "" || c.logKey == "" {
+		return usagef("--state and --log-key are required: the folder to keep checkpoints in, and what log key prints")
+	}
+	logKey, err := readLogKey(c.logKey)
+	if err != nil {
+		return err
+	}
+	if strings.ContainsAny(c.name, "+ \t\r\n") || c.name == "" {
+		return usagef("--name %q: it must not be empty or contain blanks or plus signs", c.name)
+	}
+	if c.url != "" && (len(args) > 0 || c.show) {
+		return usagef("--url goes with neither FILE nor --show")
+	}
+	state, err := openWitnessState(cmd.Context(), c.state, logKey)
+	if err != nil {
+		return err
+	}
+	defer state.close()
+	w := &witnessed{Witness: translog.Witness{Name: c.name, Key: state.key}, logKey: logKey, state: state}
+	if c.show {
+		return w.show(cmd)
+	}
+	return w.advance(cmd, args, c.url)
 }
 
 // witnessed is a witness of one log.
@@ -97,7 +103,7 @@ func (w *witnessed) show(cmd *cobra.Command) error {
 	return printJSON(cmd.OutOrStdout(), said)
 }
 
-// advance keeps the next checkpoint before it prints it.
+// advance reads the next checkpoint, keeps it, and then prints it cosigned.
 func (w *witnessed) advance(cmd *cobra.Command, args []string, url string) error {
 	kept, seen, err := w.state.kept()
 	if err != nil {
@@ -107,7 +113,7 @@ func (w *witnessed) advance(cmd *cobra.Command, args []string, url string) error
 	if url != "" {
 		text, err = fetchAdvance(cmd.Context(), url, w.logKey, seen)
 	} else {
-		text, err = readUpTo(cmd, args, maxNote)
+		text, err = readNote(cmd, args)
 	}
 	if err != nil {
 		return err
@@ -128,57 +134,38 @@ func (w *witnessed) advance(cmd *cobra.Command, args []string, url string) error
 	return err
 }
 
-// fetchTimeout bounds a request for a checkpoint or a proof.
-const fetchTimeout = 30 * time.Second
-
-// fetchAdvance asks the admin address of a server for the advance from what was seen.
+// fetchAdvance asks the admin address of a server for the advance from the checkpoint last
+// seen.
 func fetchAdvance(ctx context.Context, base, logKey string, seen *translog.Checkpoint) ([]byte, error) {
 	name, _, _ := strings.Cut(logKey, "+")
 	organization, ok := strings.CutPrefix(name, translog.Origin(""))
 	if !ok {
-		return nil, usagef("--log-key: %q names no log of an organization", name)
+		return nil, usagef("--log-key: %q is not the name of an organization's log", name)
 	}
 	var old int64
 	if seen != nil {
 		old = seen.Tree.N
 	}
-	return fetchNote(ctx, fmt.Sprintf("%s/log/%s/checkpoint?old=%d", strings.TrimRight(base, "/"), organization, old))
+	return fetchNote(ctx, base, fmt.Sprintf("/log/%s/checkpoint?old=%d", organization, old))
 }
+
+// fetchTimeout bounds a request for a checkpoint or a proof.
+const fetchTimeout = 30 * time.Second
 
 // fetchNote asks the admin address of a server for a checkpoint or a proof.
-func fetchNote(ctx context.Context, from string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
-	if err != nil {
-		return nil, usagef("--url: %v", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxNote))
+func fetchNote(ctx context.Context, base, path string) ([]byte, error) {
+	response, note, err := getAdmin(ctx, base, path, fetchTimeout)
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s: %s", from, response.Status, cleanText(strings.TrimSpace(string(text))))
+		err = fmt.Errorf("%s: %s: %s", response.Request.URL.Redacted(), response.Status, note)
 	}
-	return text, err
+	return note, err
 }
 
-// readUpTo reads a file that is named, or standard input.
-func readUpTo(cmd *cobra.Command, args []string, most int64) ([]byte, error) {
-	from := cmd.InOrStdin()
+// readNote reads a checkpoint or a proof from the file that is named, or from standard
+// input.
+func readNote(cmd *cobra.Command, args []string) ([]byte, error) {
 	if len(args) > 0 {
-		file, err := os.Open(args[0])
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }()
-		from = file
+		return readFile(args[0], maxNote)
 	}
-	content, err := io.ReadAll(io.LimitReader(from, most+1))
-	if err == nil && int64(len(content)) > most {
-		err = fmt.Errorf("more than %d bytes: this is no proof nor checkpoint", most)
-	}
-	return content, err
+	return readStandardInput(cmd, "proof or checkpoint", maxNote)
 }

@@ -19,21 +19,21 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// witnessState is the folder of a witness, and what it has kept of one log:
+// witnessState is the folder of a witness, and its state for one log:
 //
-//	lock                 who holds flock(2) on it has the folder
+//	lock                 held by flock(2) while a process uses the folder
 //	witness.pem          the key
 //	LOG.checkpoint       the last checkpoint, cosigned
-//	LOG.checkpoint.next  the next one, until the history has it
-//	LOG.history          a line for each checkpoint: size, root in base64, time
+//	LOG.checkpoint.next  the next checkpoint, until the history has it
+//	LOG.history          one line per checkpoint: size, root in base64, time
 //
-// The next checkpoint is written, then its line in the history, and then it takes the
-// place of the last one: a process that is killed on the way is finished by the next. A
-// checkpoint that is not the last of the history was put back.
+// A new checkpoint is first written to .next, then its line is appended to the history,
+// and then .next is renamed to .checkpoint. If the process is killed in between, the next
+// call finishes the update. A checkpoint that is not the last in the history was put back.
 type witnessState struct {
 	key    ed25519.PrivateKey
 	logKey string
-	path   string // of the checkpoint, without what comes after LOG
+	path   string // of the folder's files for this log, up to LOG
 	lock   *os.File
 }
 
@@ -48,7 +48,7 @@ func openWitnessState(ctx context.Context, dir, logKey string) (s *witnessState,
 		return nil, err
 	}
 	if err := tryFlock(lock); err != nil {
-		return nil, errors.Join(fmt.Errorf("--state %s: another witness uses it: %w", dir, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("--state %s: in use by another witness: %w", dir, err), lock.Close())
 	}
 	s = &witnessState{logKey: logKey, lock: lock, path: filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(logKey))))}
 	if s.key, err = openWitnessKey(ctx, filepath.Join(dir, witnessKeyName)); err != nil {
@@ -64,7 +64,7 @@ func (s *witnessState) checkpoint() string { return s.path + ".checkpoint" }
 func (s *witnessState) next() string       { return s.checkpoint() + ".next" }
 func (s *witnessState) history() string    { return s.path + ".history" }
 
-// openWitnessKey opens the key of the witness, and makes it if it is not there.
+// openWitnessKey opens the key of the witness. It creates one if there is none.
 func openWitnessKey(ctx context.Context, path string) (ed25519.PrivateKey, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -78,8 +78,8 @@ func openWitnessKey(ctx context.Context, path string) (ed25519.PrivateKey, error
 	return readEd25519(ctx, path)
 }
 
-// kept returns the last checkpoint, cosigned and read; nil if there is none. It
-// finishes what a killed process began, and refuses what is not the last of the
+// kept returns the last checkpoint, cosigned and parsed; nil if there is none. It finishes
+// the update of a killed process, and refuses a checkpoint that is not the last in the
 // history.
 func (s *witnessState) kept() ([]byte, *translog.Checkpoint, error) {
 	last, err := s.lastSeen()
@@ -96,10 +96,10 @@ func (s *witnessState) kept() ([]byte, *translog.Checkpoint, error) {
 	if next, read, err := s.read(s.next()); err == nil && read != nil && treeOf(read) == last {
 		return next, read, errors.Join(os.Rename(s.next(), s.checkpoint()), syncDirectory(s.path))
 	}
-	return nil, nil, fmt.Errorf("%s has %d leaves, and the history of this witness ends at %d: an earlier state was put back, or one of its files is gone; go on in a new folder from a checkpoint that you trust", s.checkpoint(), treeOf(seen).N, last.N)
+	return nil, nil, fmt.Errorf("%s has %d leaves, but the history of this witness ends at %d: an earlier state was put back, or one of its files is gone; start again in a new folder from a checkpoint that you trust", s.checkpoint(), treeOf(seen).N, last.N)
 }
 
-// treeOf is the tree of a checkpoint that may be missing.
+// treeOf returns the tree of a checkpoint, which may be nil.
 func treeOf(seen *translog.Checkpoint) (tree tlog.Tree) {
 	if seen != nil {
 		tree = seen.Tree
@@ -107,7 +107,7 @@ func treeOf(seen *translog.Checkpoint) (tree tlog.Tree) {
 	return tree
 }
 
-// read reads a checkpoint; nil if it is not there.
+// read reads a checkpoint. It returns nil if there is none.
 func (s *witnessState) read(path string) ([]byte, *translog.Checkpoint, error) {
 	signed, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,8 +123,8 @@ func (s *witnessState) read(path string) ([]byte, *translog.Checkpoint, error) {
 	return signed, seen, nil
 }
 
-// lastSeen returns the tree in the last line of the history. A line without an end was
-// not written whole: nothing was kept for it.
+// lastSeen returns the tree in the last complete line of the history. A line without a
+// newline was cut off: no checkpoint was kept for it.
 func (s *witnessState) lastSeen() (last tlog.Tree, err error) {
 	history, err := os.ReadFile(s.history())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +147,7 @@ func (s *witnessState) lastSeen() (last tlog.Tree, err error) {
 	return last, nil
 }
 
-// keep keeps the next checkpoint, safely on disk.
+// keep stores the next checkpoint durably.
 func (s *witnessState) keep(cosigned []byte, now time.Time) error {
 	seen, err := translog.OpenCheckpoint(cosigned, s.logKey)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *witnessState) keep(cosigned []byte, now time.Time) error {
 	return errors.Join(os.Rename(s.next(), s.checkpoint()), syncDirectory(s.path))
 }
 
-// appendHistory adds a line, after the last one that is whole.
+// appendHistory writes a line after the last complete one.
 func (s *witnessState) appendHistory(line string) (err error) {
 	file, err := os.OpenFile(s.history(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *witnessState) appendHistory(line string) (err error) {
 	return file.Sync()
 }
 
-// syncDirectory has the names in the folder of a path written to disk.
+// syncDirectory syncs the folder of a path, so that names in it are durable.
 func syncDirectory(path string) error {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

@@ -153,7 +153,7 @@ func TestWitnessState(t *testing.T) {
 	if err := tryFlock(lock); err != nil {
 		t.Fatal(err)
 	}
-	witnessing(t, state, "another witness uses it", "--show")
+	witnessing(t, state, "in use by another witness", "--show")
 }
 
 type stateFiles struct{ checkpoint, history string }

@@ -308,20 +308,19 @@ func withinURI(dir, scheme, uri string) string {
 	return scheme + ":" + within(dir, path)
 }
 
-// Organization returns the id of the organization that is meant: the given
-// one, or the only one there is if none is given.
-func (c *Config) Organization(id string) (string, error) {
+// Organization returns the organization with an id, or the only one if id is empty.
+func (c *Config) Organization(id string) (*countersign.OrganizationConfig, error) {
 	var ids []string
 	for i := range c.Organizations {
 		if c.Organizations[i].ID == id && id != "" {
-			return id, nil
+			return &c.Organizations[i], nil
 		}
 		ids = append(ids, c.Organizations[i].ID)
 	}
 	if id == "" && len(ids) == 1 {
-		return ids[0], nil
+		return &c.Organizations[0], nil
 	}
-	return "", fmt.Errorf("name one of the organizations of %s with --org: %s", c.Path, strings.Join(ids, ", "))
+	return nil, fmt.Errorf("name one of the organizations of %s with --org: %s", c.Path, strings.Join(ids, ", "))
 }
 
 // OTPTemplates returns the templates as the service takes them.

@@ -83,11 +83,11 @@ func TestWhole(t *testing.T) {
 	if at := got.Organizations[0].Users[0].APIKeys[0].ExpiresAt; !at.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("expiresAt: %v", at)
 	}
-	if id, err := got.Organization(""); err != nil || id != "6e1f8f5e-1111-4222-8333-444455556666" {
-		t.Errorf("the only organization: %q, %v", id, err)
+	if organization, err := got.Organization(""); err != nil || organization.ID != "6e1f8f5e-1111-4222-8333-444455556666" {
+		t.Errorf("the only organization: %+v, %v", organization, err)
 	}
-	if id, err := got.Organization("other"); err == nil {
-		t.Errorf("an organization that is not there: %q", id)
+	if organization, err := got.Organization("other"); err == nil {
+		t.Errorf("an unknown organization: %+v", organization)
 	}
 }
 

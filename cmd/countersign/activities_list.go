@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
+)
+
+// activitiesList holds the flags of one call of activities list.
+type activitiesList struct {
+	from     activitiesFlags
+	statuses []string
+	since    string
+	user     string
+	limit    int
+	output   outputFlag
+}
+
+// statusWords are the values of --status.
+var statusWords = map[string]activity.Status{
+	"waiting": activity.StatusConsensusNeeded, "completed": activity.StatusCompleted,
+	"rejected": activity.StatusRejected, "failed": activity.StatusFailed,
+}
+
+func newActivitiesListCommand() *cobra.Command {
+	var c activitiesList
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "List activities, newest first",
+		Long: paragraphs(`
+List activities, newest first: as a table on a terminal, otherwise as one line of JSON
+each.
+
+  {"id","fingerprint","status","type","user","createdAt","canApprove","does":[…],"missing"}
+
+Only waiting activities have "does", and "missing", the number of votes they still need.
+With --config there is no user who asks, so "canApprove" is false and "missing" absent.`),
+		Example: paragraphs(`
+  countersign activities list --url http://127.0.0.1:8080 --api-key ann.json --status waiting
+  countersign activities list --config countersign.yaml --since 24h`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.from.register(command)
+	flags := command.Flags()
+	flags.StringSliceVar(&c.statuses, "status", nil, "only activities with this `STATUS`: waiting, completed, rejected, failed; can be repeated")
+	flags.StringVar(&c.since, "since", "", "only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
+	flags.StringVar(&c.user, "user", "", "only activities submitted by the user with this `NAME` or id")
+	flags.IntVar(&c.limit, "limit", 1000, "list at most this `NUMBER` of activities")
+	c.output.registerListing(command)
+	return command
+}
+
+func (c *activitiesList) run(cmd *cobra.Command) (err error) {
+	options := api.ListOptions{Limit: activity.MaxPage}
+	for _, word := range c.statuses {
+		status, ok := statusWords[word]
+		if !ok {
+			return usagef("--status %q: use waiting, completed, rejected or failed", word)
+		}
+		options.Statuses = append(options.Statuses, status)
+	}
+	since, err := parseSince(c.since, time.Now())
+	if err != nil {
+		return err
+	}
+	if c.limit < 1 {
+		return usagef("--limit %d: at least 1 is required", c.limit)
+	}
+	asTable, err := c.output.isText(cmd)
+	if err != nil {
+		return err
+	}
+	source, closing, err := c.from.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closing()) }()
+	out := newListing(cmd.OutOrStdout(), asTable, []string{"ID", "STATUS", "USER", "CREATED", "MISSING", "DOES"}, activityLine.cells)
+	if err := c.each(cmd.Context(), source, options, since, out.print); err != nil {
+		return err
+	}
+	return out.flush()
+}
+
+// each calls use with every activity that matches the flags.
+func (c *activitiesList) each(ctx context.Context, source activitySource, options api.ListOptions, since time.Time, use func(activityLine) error) error {
+	for left := c.limit; left > 0; {
+		page, err := source.ListActivities(ctx, options)
+		if err != nil || len(page) == 0 {
+			return withReason(err)
+		}
+		options.Before = page[len(page)-1].ID
+		for _, one := range page {
+			if one.CreatedAt.Time().Before(since) {
+				return nil // ids, and therefore pages, are in order of time
+			}
+			if !c.by(one) || left == 0 {
+				continue
+			}
+			left--
+			if err := use(lineOf(one)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// by reports whether the user of --user submitted an activity.
+func (c *activitiesList) by(one *api.Activity) bool {
+	return c.user == "" || len(one.Votes) > 0 && slices.Contains([]string{one.Votes[0].UserID, one.Votes[0].User.Name}, c.user)
+}
+
+// parseSince parses a time, or how long ago it was. No text is the zero time.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	ago, err := parseDays(text)
+	if err != nil {
+		return time.Time{}, usagef("--since %q: use a time such as 24h, 7d or 2026-11-23T09:00:00Z", text)
+	}
+	return now.Add(-ago), nil
+}
+
+// activityLine is an activity as activities list prints it.
+type activityLine struct {
+	ID          string          `json:"id"`
+	Fingerprint string          `json:"fingerprint"`
+	Status      activity.Status `json:"status"`
+	Type        activity.Type   `json:"type"`
+	User        string          `json:"user"`
+	CreatedAt   time.Time       `json:"createdAt"`
+	CanApprove  bool            `json:"canApprove"`
+	Does        []string        `json:"does,omitempty"`
+	Missing     *int            `json:"missing,omitempty"`
+}
+
+func lineOf(one *api.Activity) activityLine {
+	line := activityLine{
+		ID: one.ID, Fingerprint: one.Fingerprint, Status: one.Status, Type: one.Type,
+		CreatedAt: one.CreatedAt.Time(), CanApprove: one.CanApprove,
+	}
+	if len(one.Votes) > 0 {
+		line.User = one.Votes[0].User.Name
+	}
+	if one.Review != nil {
+		line.Does = one.Review.Sentences
+		if one.Review.Missing != nil {
+			missing := 0
+			for _, group := range one.Review.Missing {
+				missing += group.Missing
+			}
+			line.Missing = &missing
+		}
+	}
+	return line
+}
+
+// details returns the line for a person to read.
+func (l activityLine) details() []detail {
+	details := []detail{
+		{"id", l.ID}, {"fingerprint", l.Fingerprint}, {"status", string(l.Status)}, {"type", string(l.Type)},
+		{"user", l.User}, {"created", l.CreatedAt.Format(time.RFC3339)},
+	}
+	for _, sentence := range l.Does {
+		details = append(details, detail{"does", sentence})
+	}
+	return details
+}
+
+// cells returns the line as a row of the table.
+func (l activityLine) cells() []string {
+	status := strings.ToLower(strings.TrimPrefix(string(l.Status), "ACTIVITY_STATUS_"))
+	if l.Status.Waits() {
+		status = "waiting"
+	}
+	missing := ""
+	if l.Missing != nil {
+		missing = fmt.Sprint(*l.Missing)
+	}
+	does := strings.Join(l.Does, "; ")
+	if does == "" {
+		does = strings.ToLower(strings.TrimPrefix(string(l.Type), "ACTIVITY_TYPE_"))
+	}
+	return []string{l.ID, status, l.User, l.CreatedAt.Format(time.DateTime), missing, does}
+}

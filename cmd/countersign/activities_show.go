@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/store"
+)
+
+func newActivitiesShowCommand() *cobra.Command {
+	var from activitiesFlags
+	var network networkFlag
+	var output outputFlag
+	var field activityFieldFlag
+	command := &cobra.Command{
+		Use:   "show ACTIVITY",
+		Short: "Show an activity, and what it does if it is waiting",
+		Long: paragraphs(`
+Show an activity by its id, or a waiting one by its fingerprint, sha256:…
+
+Standard output receives the answer, {"activity":…}, or a short form on a terminal. For
+a waiting activity, standard error shows what it does and which votes are missing, like
+'countersign approve'. With --config, standard error also shows what the policy decided:
+the rules, what each limit counted for the activity, and what is left of that limit now,
+in the smallest unit.`),
+		Example: "  countersign activities show --url http://127.0.0.1:8080 --api-key ann.json 0199…",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			limits, err := network.limits()
+			if err != nil {
+				return err
+			}
+			asText, err := output.isText(cmd)
+			if err != nil {
+				return err
+			}
+			source, closing, err := from.open(cmd)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, closing()) }()
+			found, err := findActivity(cmd.Context(), source, args[0])
+			if err != nil {
+				return err
+			}
+			if found.Status.Waits() && found.Review != nil {
+				shown, err := reviewed(found, limits, nil)
+				if err != nil {
+					return err
+				}
+				if err := shown.render(cmd.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
+			if stored, ok := source.(*storedActivities); ok {
+				if err := stored.showDecision(cmd.Context(), cmd.ErrOrStderr(), found.ID); err != nil {
+					return err
+				}
+			}
+			if field.name != "" {
+				return field.print(cmd, found.Answer)
+			}
+			if asText {
+				return printDetails(cmd.OutOrStdout(), lineOf(found).details())
+			}
+			return printLine(cmd, found.Answer)
+		},
+	}
+	from.register(command)
+	network.register(command)
+	field.register(command)
+	output.registerListing(command)
+	return command
+}
+
+// showDecision writes the digests of an activity's descriptor readings, and what the
+// policy decided: the rules, what each limit counted for the activity, and what is left
+// of that limit now.
+func (s *storedActivities) showDecision(ctx context.Context, w io.Writer, id string) error {
+	found, err := s.store.Get(ctx, s.organization, id)
+	if err != nil {
+		return err
+	}
+	record, err := activity.DecodeRecord(found.Data)
+	if err != nil {
+		return err
+	}
+	decision := &record.Decision
+	if decision.Readings != "" {
+		fmt.Fprintf(w, "readings %s\n", decision.Readings)
+		for _, digest := range decision.ReadWith {
+			fmt.Fprintf(w, "  read with %s\n", digest)
+		}
+	}
+	if decision.PolicyDigest == "" {
+		return nil
+	}
+	fmt.Fprintf(w, "policy %s\n", decision.PolicyDigest)
+	fmt.Fprintf(w, "  rules  %s\n", cleanText(strings.Join(decision.Rules, ", ")))
+	for _, charge := range decision.Charges {
+		left, err := s.left(ctx, charge)
+		if err != nil {
+			return fmt.Errorf("limit %s: %w", charge.Limit, err)
+		}
+		fmt.Fprintf(w, "  limit  %s of %s: this activity %s, of %s in %s; left now %s\n",
+			cleanText(charge.Limit), cleanText(charge.Subject), charge.Amount, charge.Max, charge.Window, left)
+	}
+	for _, group := range decision.Required {
+		fmt.Fprintf(w, "  votes  %d, by rule %s\n", group.Count, cleanText(group.Rule))
+	}
+	return nil
+}
+
+// left returns what is left of a limit now. It is zero if the limit was lowered since.
+func (s *storedActivities) left(ctx context.Context, charged activity.Charge) (left *big.Int, err error) {
+	charge := store.Charge{Limit: charged.Limit, Subject: charged.Subject, Window: charged.Window}
+	err = s.store.Change(ctx, s.organization, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
+		spent, _, err := store.Spent(ledger, charge, time.Now())
+		if err == nil {
+			left = new(big.Int).Sub(charged.Max, spent)
+		}
+		return nil, err
+	}))
+	if err == nil && left.Sign() < 0 {
+		left.SetInt64(0)
+	}
+	return left, err
+}

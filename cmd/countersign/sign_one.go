@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/ur"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// engine opens the keystore and returns an engine over it. The caller closes it.
+func (c *signCommand) engine(cmd *cobra.Command) (*countersign.Engine, error) {
+	if c.as != "" && c.at.configFile == "" {
+		return nil, usagef("--as goes with --config, which knows the users")
+	}
+	limits, err := c.network.limits()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.at.open(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if c.known, err = readKnowledge(c.at.configured); err != nil {
+		return nil, errors.Join(err, keys.Close())
+	}
+	engine, err := c.engineOver(cmd.Context(), keys, limits)
+	if err != nil {
+		return nil, errors.Join(err, keys.Close())
+	}
+	return engine, nil
+}
+
+// engineOver returns an engine over keys. With --config, the organization's allowed
+// hazards and policy apply.
+func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits countersign.Limits) (*countersign.Engine, error) {
+	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: countersign.Chains(limits), Descriptors: c.known.reader()}
+	if c.at.configured == nil {
+		return countersign.New(settings)
+	}
+	var err error
+	if settings.Directory, err = countersign.NewDirectory(c.at.configured.Organizations); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.at.configFile, err)
+	}
+	if err := c.recorded(ctx, &settings, keys); err != nil {
+		return nil, err
+	}
+	engine, err := countersign.New(settings)
+	if err != nil && settings.Store != nil {
+		err = errors.Join(err, settings.Store.Close())
+	}
+	return engine, err
+}
+
+// signOne signs one transaction and prints it.
+func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactionIntent) (err error) {
+	engine, err := c.engine(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	result, err := c.signShown(cmd, engine, intent)
+	if err != nil {
+		return err
+	}
+	if c.qr.wanted() {
+		return c.showPSBT(cmd, result.SignedTransaction, ur.TypePSBT)
+	}
+	return c.print(cmd.OutOrStdout(), result.SignedTransaction)
+}
+
+// signShown shows a transaction, asks for confirmation, and signs what was shown.
+func (c *signCommand) signShown(cmd *cobra.Command, engine *countersign.Engine, intent activity.SignTransactionIntent) (result activity.SignTransactionResult, err error) {
+	prepared, err := engine.PrepareTransaction(cmd.Context(), c.at.organization, intent)
+	if err != nil {
+		return result, explainRefusal(err)
+	}
+	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
+	if err != nil {
+		return result, err
+	}
+	shown.message = c.message != ""
+	if err := c.confirm(cmd, shown); err != nil {
+		return result, err
+	}
+	return prepared.Sign(cmd.Context())
+}
+
+// explainRefusal adds the flag that allows a hazard to its refusal.
+func explainRefusal(err error) error {
+	if refusal, ok := errors.AsType[*activity.Error](err); ok && refusal.Reason == activity.ReasonHazardNotAllowed {
+		return fmt.Errorf("%w, with --allow NAME", err)
+	}
+	return err
+}
+
+// print writes a signed transaction: a PSBT in the encoding in which it came, unless it
+// is finalized, and everything else in hex.
+func (c *signCommand) print(out io.Writer, signed string) error {
+	if c.finalize {
+		final, err := finalized(signed)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(out, final)
+		return err
+	}
+	if c.encoding == bitcoin.Hex {
+		_, err := fmt.Fprintln(out, signed)
+		return err
+	}
+	raw, err := hex.DecodeString(signed)
+	if err != nil {
+		return err
+	}
+	content := c.encoding.Encode(raw)
+	if c.encoding != bitcoin.Binary {
+		content = append(content, '\n')
+	}
+	_, err = out.Write(content)
+	return err
+}
+
+// finalized returns the network transaction of a PSBT, or the signature of a BIP-322
+// message. If the PSBT cannot be finalized, nothing is lost: the same call without
+// --finalize prints it.
+func finalized(signed string) (string, error) {
+	packet, err := hex.DecodeString(signed)
+	if err != nil {
+		return "", err
+	}
+	signature, isMessage, err := bitcoin.MessageSignature(packet)
+	if isMessage && err == nil {
+		return signature, nil
+	}
+	var transaction []byte
+	if err == nil {
+		transaction, err = bitcoin.Finalize(packet)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w; to get the PSBT with the signatures it has, sign without --finalize", err)
+	}
+	return hex.EncodeToString(transaction), nil
+}
