@@ -8,3 +8,11 @@ const (
 	TypeEmail Type = "OTP_TYPE_EMAIL"
 	TypeSMS   Type = "OTP_TYPE_SMS"
 )
+
+// Channel returns "email" or "sms".
+func (t Type) Channel() string {
+	if t == TypeSMS {
+		return "sms"
+	}
+	return "email"
+}

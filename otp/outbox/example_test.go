@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/otp/outbox"
 )
 
-// Messages become files, for trying out.
+// Each message becomes a file.
 func Example() {
 	folder, err := os.MkdirTemp("", "outbox")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package outbox puts messages into a folder instead of sending them: for trying
-// out, for tests, and for machines without a network, from which something else
-// carries them on. Read access to the folder gives the codes.
+// Package outbox writes messages to a folder instead of sending them: for trials, for
+// tests, and for machines without a network, where something else delivers them.
+// Anyone who can read the folder can read the codes.
 package outbox
 
 import (
@@ -15,15 +15,14 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// Sender is an otp.Sender.
+// Sender is an otp.Sender. Use New to create one.
 type Sender struct {
 	folder string
 }
 
 var _ otp.Sender = (*Sender)(nil)
 
-// File is one message, as it is in the folder: JSON in a file named
-// <otpId>.json with mode 0600.
+// File is the JSON content of one message's file, <otpId>.json with mode 0600.
 type File struct {
 	OTPID   string `json:"otpId"`
 	Channel string `json:"channel"` // "email" or "sms"
@@ -33,7 +32,8 @@ type File struct {
 	HTML    string `json:"html"`
 }
 
-// New makes the folder, with mode 0700, if it is not there.
+// New returns a Sender for a folder, which it creates with mode 0700 if it does not
+// exist.
 func New(folder string) (*Sender, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("outbox: %w", err)
@@ -41,17 +41,17 @@ func New(folder string) (*Sender, error) {
 	return &Sender{folder: folder}, nil
 }
 
-// Send implements otp.Sender. A file appears whole or not at all.
+// Send implements otp.Sender. It creates the file atomically.
 func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if uuid.Validate(message.OTPID) != nil {
-		return fmt.Errorf("outbox: the id of a one-time password is a UUID, since it names the file; it is %q", message.OTPID)
+		return fmt.Errorf("outbox: the id %q of the one-time password is not a UUID: it would be used as a file name", message.OTPID)
 	}
 	content, err := json.MarshalIndent(File{
 		OTPID:   message.OTPID,
-		Channel: channel(message.Type),
+		Channel: message.Type.Channel(),
 		To:      message.To,
 		Subject: message.Subject,
 		Text:    message.Text,
@@ -61,13 +61,6 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 		return err
 	}
 	return s.write(message.OTPID+".json", append(content, '\n'))
-}
-
-func channel(kind otp.Type) string {
-	if kind == otp.TypeSMS {
-		return "sms"
-	}
-	return "email"
 }
 
 func (s *Sender) write(name string, content []byte) (err error) {

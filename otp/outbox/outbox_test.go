@@ -47,7 +47,7 @@ func TestSend(t *testing.T) {
 	}
 	parent, err := os.Stat(folder)
 	if err != nil || parent.Mode().Perm() != 0o700 {
-		t.Errorf("mode of the folder %v, %v", parent.Mode(), err)
+		t.Errorf("folder: mode %v, %v", parent.Mode(), err)
 	}
 }
 
@@ -59,48 +59,48 @@ func TestRefused(t *testing.T) {
 	}
 	for _, id := range []string{"", "../escape", "a/b"} {
 		if err := sender.Send(t.Context(), otp.Message{OTPID: id}); err == nil {
-			t.Errorf("id %q names a file", id)
+			t.Errorf("id %q: accepted as a file name", id)
 		}
 	}
 	if err := os.RemoveAll(filepath.Join(folder, "outbox")); err != nil {
 		t.Fatal(err)
 	}
 	if err := sender.Send(t.Context(), otp.Message{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534"}); err == nil {
-		t.Error("a message was put into a folder that is gone")
+		t.Error("a message was written to a folder that does not exist")
 	}
 }
 
-// TestLeavesNothing: a message that is not sent leaves no part of it behind.
-func TestLeavesNothing(t *testing.T) {
+// TestSendFails checks that a failed Send leaves no file behind.
+func TestSendFails(t *testing.T) {
 	const id = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
 	folder := t.TempDir()
 	sender, err := outbox.New(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := sender.Send(gone, otp.Message{OTPID: id}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v of a request that is over", err)
+	if err := sender.Send(cancelled, otp.Message{OTPID: id}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v with a cancelled context", err)
 	}
 	if err := os.Mkdir(filepath.Join(folder, id+".json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := sender.Send(t.Context(), otp.Message{OTPID: id}); err == nil {
-		t.Error("a message took the place of a folder")
+		t.Error("a message replaced a folder")
 	}
 	if files, err := os.ReadDir(folder); err != nil || len(files) != 1 {
-		t.Errorf("%d files are there, want the folder only: %v", len(files), err)
+		t.Errorf("%d files, want only the folder: %v", len(files), err)
 	}
 }
 
-func TestNewWhereAFileIs(t *testing.T) {
+func TestNewOverFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := outbox.New(filepath.Join(file, "outbox"))
-	if at, ok := errors.AsType[*fs.PathError](err); !ok || at.Path != file {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); !ok || pathErr.Path != file {
 		t.Errorf("error %v, want one that names %s", err, file)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// Codes by e-mail: STARTTLS on port 587, unless Encryption and Port say
-// otherwise.
+// Codes by e-mail, by default with STARTTLS on port 587.
 func ExampleNew() {
 	sender, err := smtp.New(smtp.Config{
 		Host: "mail.example.com", Username: "countersign", Password: "from a file", From: "codes@example.com",
@@ -19,7 +18,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	secret := keystore.NewSecret(make([]byte, otp.MinSecretSize)) // random in earnest
+	secret := keystore.NewSecret(make([]byte, otp.MinSecretSize)) // use random bytes
 	_, err = otp.New(otp.Config{Store: memory.New(0), Secret: secret, Email: sender})
 	fmt.Println(err)
 	// Output: <nil>

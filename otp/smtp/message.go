@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// compose makes the e-mail of a message. Its text has been checked
-// before; a header that has another line in it is refused here all the same.
+// compose returns the e-mail for a message. It refuses headers of several lines even
+// though package otp has checked them.
 func (s *Sender) compose(message otp.Message) (*mail.Msg, error) {
 	from := message.FromAddress
 	if from == "" {
@@ -26,8 +26,8 @@ func (s *Sender) compose(message otp.Message) (*mail.Msg, error) {
 		}
 	}
 	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
-	// As parsed addresses: the library would put a name between quotes as it is,
-	// and one with quotes in it could become another address.
+	// The library quotes names without escaping them: set parsed addresses, so that a
+	// name that contains quotes cannot become another address.
 	for _, party := range []struct {
 		header  mail.AddrHeader
 		address netmail.Address

@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/otp/smtp"
 )
 
-// server is a mail server that keeps what it is sent.
+// server is a mail server that keeps the messages it receives.
 type server struct {
 	port  int
 	roots *x509.CertPool
@@ -29,7 +29,7 @@ type server struct {
 	mu       sync.Mutex
 	received []received
 	refuse   error         // answer to DATA
-	release  chan struct{} // if any, the answer to DATA waits for its end
+	release  chan struct{} // unless nil, the answer to DATA waits until it is closed
 }
 
 type received struct {
@@ -39,7 +39,7 @@ type received struct {
 	data       string
 }
 
-// serve starts a server with a certificate of its own.
+// serve starts a server with a self-signed certificate.
 func serve(t *testing.T, change func(*smtpserver.Server)) *server {
 	t.Helper()
 	s := &server{roots: x509.NewCertPool()}
@@ -59,7 +59,7 @@ func serve(t *testing.T, change func(*smtpserver.Server)) *server {
 		t.Fatal(err)
 	}
 	s.port = listener.Addr().(*net.TCPAddr).Port
-	if real.Network == "tls" { // our own mark: TLS from the start
+	if real.Network == "tls" { // set by implicitTLS
 		listener = tls.NewListener(listener, real.TLSConfig)
 		real.Network = ""
 	}
@@ -93,7 +93,7 @@ func selfSigned(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-// config is for a sender to the server.
+// config returns a configuration for sending to the server.
 func (s *server) config(change func(*smtp.Config)) smtp.Config {
 	config := smtp.Config{
 		Host: "localhost", Port: s.port, From: "codes@example.com", HELO: "test.example.com",
@@ -105,7 +105,7 @@ func (s *server) config(change func(*smtp.Config)) smtp.Config {
 	return config
 }
 
-func (s *server) all() []received {
+func (s *server) messages() []received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.received

@@ -1,9 +1,9 @@
 // Package smtp sends messages by e-mail, through a mail server of yours.
 //
-// Connections are encrypted, by STARTTLS or from the start, and the server's
-// certificate is checked; [InsecurePlaintext] is for a server on this machine.
-// Each message has a connection of its own, a text part and, if its template has
-// one, an HTML part. Its Message-ID is made of the one-time password's id.
+// Connections are encrypted, by STARTTLS or implicit TLS, and the server's
+// certificate is verified; [InsecurePlaintext] is for a server on this machine. Each
+// message is sent over a connection of its own. It has a text part and, if its
+// template has one, an HTML part; the one-time password's id is in its Message-ID.
 package smtp
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// Encryption is how a connection is encrypted.
+// Encryption says how a connection is encrypted.
 type Encryption int
 
-// The ways to encrypt.
+// The kinds of encryption.
 const (
-	STARTTLS          Encryption = iota // usually on port 587; a server without it is refused
+	STARTTLS          Encryption = iota // usually on port 587; it is an error if the server does not support it
 	ImplicitTLS                         // usually on port 465
-	InsecurePlaintext                   // an eavesdropper reads the codes
+	InsecurePlaintext                   // an eavesdropper can read the codes
 )
 
 // Defaults of Config.
@@ -38,34 +38,33 @@ const (
 	DefaultTimeout         = 15 * time.Second
 )
 
-// Config is the mail server, and who the messages are from. Host and From are
-// required.
+// Config configures a Sender. Host and From are required.
 type Config struct {
-	Host       string
-	Port       int // default: that of the encryption
+	Host       string // of the mail server
+	Port       int    // default: the usual port of Encryption
 	Encryption Encryption
 
-	// Username and Password, if the server asks for them. The strongest way
-	// that the server offers is used; never one that would show the password
-	// on its way to another machine.
+	// Username and Password are for servers that require authentication. The
+	// strongest mechanism that the server offers is used, but never one that
+	// would send the password unencrypted to another machine.
 	Username string
 	Password string
 
-	// From is the sender's address of messages whose request has none.
+	// From is the sender's address of messages without a FromAddress.
 	From string
 
-	// HELO is the name that this machine gives itself. Default: its own.
+	// HELO is the host name given to the server. Default: this machine's name.
 	HELO string
 
-	// Timeout bounds the whole delivery. Default: DefaultTimeout.
+	// Timeout bounds the delivery of one message. Default: DefaultTimeout.
 	Timeout time.Duration
 
-	// TLS is for certificates of one's own. Default: the system's, TLS 1.2 or
-	// later.
+	// TLS is for private certificate authorities. Default: the system's roots,
+	// TLS 1.2 or later.
 	TLS *tls.Config
 }
 
-// Sender is an otp.Sender. Use New to make one.
+// Sender is an otp.Sender. Use New to create one.
 type Sender struct {
 	config Config
 	server string
@@ -73,7 +72,8 @@ type Sender struct {
 
 var _ otp.Sender = (*Sender)(nil)
 
-// New makes a sender. It does not connect yet.
+// New returns a Sender, or an error that names the invalid setting. It does not
+// connect.
 func New(config Config) (*Sender, error) {
 	if config.Host == "" {
 		return nil, errors.New("smtp: the host of the mail server is missing")
@@ -90,12 +90,12 @@ func New(config Config) (*Sender, error) {
 		return nil, fmt.Errorf("smtp: the sender's address %q is not an e-mail address", config.From)
 	}
 	s := &Sender{config: config, server: net.JoinHostPort(config.Host, fmt.Sprint(config.Port))}
-	_, err := s.client(config.Timeout) // finds what cannot be right
+	_, err := s.client(config.Timeout) // checks the other settings
 	return s, err
 }
 
-// Send implements otp.Sender. Once the server has taken the message, what goes
-// wrong afterwards is no error.
+// Send implements otp.Sender. Failures after the server has accepted the message are
+// ignored.
 func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	msg, err := s.compose(message)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	if err != nil {
 		return fmt.Errorf("smtp: %s: connect: %w", s.server, err)
 	}
-	// Cut off also where the library waits for more than the context allows.
+	// The library may wait for longer than ctx allows.
 	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 	defer stop()
 	err = client.SendWithSMTPClient(connection, msg)
@@ -139,7 +139,7 @@ func (s *Sender) client(timeout time.Duration) (*mail.Client, error) {
 	case InsecurePlaintext:
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	default:
-		return nil, fmt.Errorf("smtp: encryption %d is not known", s.config.Encryption)
+		return nil, fmt.Errorf("smtp: unknown encryption %d", s.config.Encryption)
 	}
 	if s.config.TLS != nil {
 		config := s.config.TLS.Clone()
@@ -162,13 +162,13 @@ func (s *Sender) client(timeout time.Duration) (*mail.Client, error) {
 	return client, nil
 }
 
-// refused tells what the server said by its codes. Its text is left out: it may
-// repeat the message.
+// refused returns an error with the codes of the server's answer, but not its text,
+// which may repeat the message.
 func (s *Sender) refused(err error) error {
 	var refused *mail.SendError
 	if !errors.As(err, &refused) {
 		return fmt.Errorf("smtp: %s: the message could not be sent", s.server)
 	}
-	said := strings.TrimSpace(fmt.Sprint(refused.ErrorCode(), " ", refused.EnhancedStatusCode()))
-	return fmt.Errorf("smtp: %s: %s (answer %s)", s.server, refused.Reason, said)
+	codes := strings.TrimSpace(fmt.Sprint(refused.ErrorCode(), " ", refused.EnhancedStatusCode()))
+	return fmt.Errorf("smtp: %s: %s (answer %s)", s.server, refused.Reason, codes)
 }

@@ -39,44 +39,44 @@ func send(t *testing.T, config smtp.Config, message otp.Message) error {
 	return sender.Send(t.Context(), message)
 }
 
-// TestEncryption sends in every way that a connection can be encrypted.
+// TestEncryption sends with each kind of encryption.
 func TestEncryption(t *testing.T) {
-	for name, one := range map[string]struct {
+	for name, test := range map[string]struct {
 		server     func(*smtpserver.Server)
 		encryption smtp.Encryption
 		encrypted  bool
 		user       string
 	}{
-		"STARTTLS":               {nil, smtp.STARTTLS, true, ""},
-		"STARTTLS and a user":    {nil, smtp.STARTTLS, true, "user"},
-		"TLS from the start":     {implicitTLS, smtp.ImplicitTLS, true, ""},
-		"implicit TLS and auth":  {implicitTLS, smtp.ImplicitTLS, true, "user"},
-		"plaintext, as asked to": {noTLS, smtp.InsecurePlaintext, false, ""},
+		"STARTTLS":              {nil, smtp.STARTTLS, true, ""},
+		"STARTTLS and a user":   {nil, smtp.STARTTLS, true, "user"},
+		"implicit TLS":          {implicitTLS, smtp.ImplicitTLS, true, ""},
+		"implicit TLS and auth": {implicitTLS, smtp.ImplicitTLS, true, "user"},
+		"plaintext":             {noTLS, smtp.InsecurePlaintext, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, one.server)
+			s := serve(t, test.server)
 			config := s.config(func(c *smtp.Config) {
-				c.Encryption, c.Username, c.Password = one.encryption, one.user, "right"
+				c.Encryption, c.Username, c.Password = test.encryption, test.user, "right"
 			})
 			if err := send(t, config, message); err != nil {
 				t.Fatal(err)
 			}
-			all := s.all()
-			if len(all) != 1 || all[0].encrypted != one.encrypted || all[0].user != one.user ||
-				all[0].from != "codes@example.com" || len(all[0].to) != 1 || all[0].to[0] != message.To {
-				t.Fatalf("%+v", all)
+			messages := s.messages()
+			if len(messages) != 1 || messages[0].encrypted != test.encrypted || messages[0].user != test.user ||
+				messages[0].from != "codes@example.com" || len(messages[0].to) != 1 || messages[0].to[0] != message.To {
+				t.Fatalf("%+v", messages)
 			}
 		})
 	}
 }
 
-// TestMessage takes apart what the server was sent.
+// TestMessage checks the parts of a message that the server received.
 func TestMessage(t *testing.T) {
 	s := serve(t, nil)
 	if err := send(t, s.config(nil), message); err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := mail.ReadMessage(strings.NewReader(s.all()[0].data))
+	parsed, err := mail.ReadMessage(strings.NewReader(s.messages()[0].data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestMessage(t *testing.T) {
 		"Auto-Submitted": "auto-generated", "Bcc": "", "User-Agent": "", "X-Mailer": "",
 	} {
 		if got := parsed.Header.Get(header); got != want {
-			t.Errorf("%s: %q; %q was expected", header, got, want)
+			t.Errorf("%s: %q, want %q", header, got, want)
 		}
 	}
 	if _, err := parsed.Header.Date(); err != nil {
@@ -109,7 +109,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// parts returns the text and the HTML of a message.
+// parts returns the text part and the HTML part of a message.
 func parts(t *testing.T, message *mail.Message) (text, html string) {
 	t.Helper()
 	kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
@@ -137,8 +137,8 @@ func parts(t *testing.T, message *mail.Message) (text, html string) {
 	return text, html
 }
 
-// TestInjection puts line ends into every string that becomes a header: nothing
-// is sent. In the bodies they are only lines.
+// TestInjection checks that a line break in any string that becomes a header is
+// refused. In the bodies line breaks are harmless.
 func TestInjection(t *testing.T) {
 	s := serve(t, nil)
 	for _, lineEnd := range []string{"\r\n", "\n", "\r"} {
@@ -166,55 +166,55 @@ func TestInjection(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if all := s.all(); len(all) != 3 {
-		t.Fatalf("%d messages arrived; three were expected", len(all))
+	if messages := s.messages(); len(messages) != 3 {
+		t.Fatalf("%d messages arrived, want 3", len(messages))
 	}
-	for _, one := range s.all() {
-		parsed, err := mail.ReadMessage(strings.NewReader(one.data))
-		if err != nil || parsed.Header.Get("Bcc") != "" || len(one.to) != 1 {
-			t.Errorf("%v %v %v", one.to, parsed.Header, err)
+	for _, received := range s.messages() {
+		parsed, err := mail.ReadMessage(strings.NewReader(received.data))
+		if err != nil || parsed.Header.Get("Bcc") != "" || len(received.to) != 1 {
+			t.Errorf("%v %v %v", received.to, parsed.Header, err)
 		}
 	}
 }
 
-// TestFailures: every failure is an error, and none shows the code or the
-// password.
+// TestFailures checks that every failure is reported, and that no error contains the
+// code or the password.
 func TestFailures(t *testing.T) {
 	good := func() *server { return serve(t, nil) }
-	for name, one := range map[string]struct {
+	for name, test := range map[string]struct {
 		server *server
 		change func(*smtp.Config)
 		want   string
 	}{
-		"a certificate of nobody": {good(), func(c *smtp.Config) { c.TLS = nil }, "certificate"},
-		"another host's":          {good(), func(c *smtp.Config) { c.Host = "127.0.0.1" }, "certificate"},
-		"a wrong password":        {good(), func(c *smtp.Config) { c.Username, c.Password = "user", "hush-hush" }, "connect"},
-		"no STARTTLS":             {serve(t, noTLS), nil, "STARTTLS"},
-		"no TLS":                  {serve(t, noTLS), func(c *smtp.Config) { c.Encryption = smtp.ImplicitTLS }, "tls"},
+		"an unknown authority": {good(), func(c *smtp.Config) { c.TLS = nil }, "certificate"},
+		"another host":         {good(), func(c *smtp.Config) { c.Host = "127.0.0.1" }, "certificate"},
+		"a wrong password":     {good(), func(c *smtp.Config) { c.Username, c.Password = "user", "hush-hush" }, "connect"},
+		"no STARTTLS":          {serve(t, noTLS), nil, "STARTTLS"},
+		"no TLS":               {serve(t, noTLS), func(c *smtp.Config) { c.Encryption = smtp.ImplicitTLS }, "tls"},
 		"a password in the clear": {serve(t, noTLS), func(c *smtp.Config) {
 			c.Encryption, c.Username, c.Password, c.Host = smtp.InsecurePlaintext, "user", "right", "0.0.0.0"
 		}, "connect"},
-		"nobody there": {&server{port: 1}, nil, "connect"},
+		"no server": {&server{port: 1}, nil, "connect"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := send(t, one.server.config(one.change), message)
-			if err == nil || !strings.Contains(err.Error(), one.want) {
-				t.Fatalf("%v; …%s… was expected", err, one.want)
+			err := send(t, test.server.config(test.change), message)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("error %v, want …%s…", err, test.want)
 			}
 			for _, secret := range []string{"XKCD42", "hush-hush"} {
 				if strings.Contains(err.Error(), secret) {
-					t.Errorf("the error shows %s: %v", secret, err)
+					t.Errorf("the error contains %s: %v", secret, err)
 				}
 			}
-			if len(one.server.all()) > 0 {
-				t.Error("the message arrived all the same")
+			if len(test.server.messages()) > 0 {
+				t.Error("the message arrived")
 			}
 		})
 	}
 }
 
-// TestRefused: the server repeats the message in its refusal; the error has its
-// codes only.
+// TestRefused checks that the error has only the codes of a refusal, whose text may
+// repeat the message.
 func TestRefused(t *testing.T) {
 	s := serve(t, nil)
 	s.refuse = &smtpserver.SMTPError{Code: 554, EnhancedCode: smtpserver.EnhancedCode{5, 7, 1}, Message: "spam: Ihr Code ist XKCD42"}
@@ -226,11 +226,11 @@ func TestRefused(t *testing.T) {
 	s.refuse = nil
 	s.mu.Unlock()
 	if err := send(t, s.config(nil), message); err != nil {
-		t.Fatalf("the same once more: %v", err)
+		t.Fatalf("after the refusal: %v", err)
 	}
 }
 
-// TestSlowServers take no longer than they are allowed to.
+// TestSlowServers checks that Send returns when its context ends.
 func TestSlowServers(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -250,13 +250,13 @@ func TestSlowServers(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		if err := sender.Send(ctx, message); err == nil {
-			t.Errorf("%s: sent", name)
+			t.Errorf("%s: no error", name)
 		}
 		cancel()
 	}
 }
 
-func TestEndedContext(t *testing.T) {
+func TestCancelledContext(t *testing.T) {
 	s := serve(t, nil)
 	sender, err := smtp.New(s.config(nil))
 	if err != nil {
@@ -264,12 +264,12 @@ func TestEndedContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := sender.Send(ctx, message); err == nil || len(s.all()) > 0 {
-		t.Errorf("%v, %d messages", err, len(s.all()))
+	if err := sender.Send(ctx, message); err == nil || len(s.messages()) > 0 {
+		t.Errorf("%v, %d messages", err, len(s.messages()))
 	}
 }
 
-func TestConfigurationsThatCannotBe(t *testing.T) {
+func TestConfigInvalid(t *testing.T) {
 	for name, config := range map[string]smtp.Config{
 		"no host":        {From: "a@example.com"},
 		"no sender":      {Host: "localhost"},
@@ -279,7 +279,7 @@ func TestConfigurationsThatCannotBe(t *testing.T) {
 		"empty TLS name": {Host: "", From: "a@example.com", TLS: &tls.Config{}},
 	} {
 		if _, err := smtp.New(config); err == nil {
-			t.Errorf("%s is accepted", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 }

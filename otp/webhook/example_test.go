@@ -13,10 +13,10 @@ import (
 	"github.com/countersign-dev/countersign/otp/webhook"
 )
 
-// The endpoint verifies the signature over the bytes as they came, and sends the
-// message on.
+// The endpoint verifies the signature over the unchanged body, then delivers the
+// message.
 func Example() {
-	secret := make([]byte, 32) // random in earnest, and known to both sides
+	secret := make([]byte, 32) // use random bytes, known to both sides
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 		if err == nil {

@@ -1,13 +1,13 @@
-// Package webhook hands messages to an HTTP endpoint of yours, which sends them
-// on: text messages through whatever provider, or anything else.
+// Package webhook posts messages to an HTTP endpoint of yours, which delivers them:
+// text messages through any provider, for example.
 //
 // It posts the JSON of [Body] and signs it:
 //
 //	X-Countersign-Signature: t=<seconds since the epoch>,v1=<lower-case hex of HMAC-SHA-256(secret, t ‖ "." ‖ body)>
 //
-// The endpoint checks that with [Verify]. It answers with a status 2xx once it
-// has taken the message over. A request may come more than once: its
-// Idempotency-Key, the one-time password's id, is then the same.
+// The endpoint checks the signature with [Verify] and answers with a 2xx status once
+// it has accepted the message. A request may arrive more than once, with the same
+// Idempotency-Key: the id of the one-time password.
 package webhook
 
 import (
@@ -33,31 +33,30 @@ const (
 	DefaultTimeout  = 10 * time.Second
 )
 
-// Config tells where to send messages.
+// Config configures a Sender. URL and Secret are required.
 type Config struct {
-	// URL of the endpoint: https, or http to this machine.
+	// URL is the endpoint: https, or http on this machine.
 	URL string
 
-	// Secret signs the body. Required, at least 32 bytes; copied.
+	// Secret is the HMAC key for the body: at least 32 random bytes. New copies it.
 	Secret []byte
 
-	// Attempts is how often a message is posted at most, if the endpoint cannot
-	// be reached or answers 408, 429 or 5xx. Default: DefaultAttempts.
+	// Attempts bounds how often a message is posted while the endpoint is
+	// unreachable or answers 408, 429 or 5xx. Default: DefaultAttempts.
 	Attempts int
 
-	// Backoff is the pause before the second attempt; each further one is twice
-	// as long. Default: DefaultBackoff.
+	// Backoff is the pause before the second attempt; it doubles for each further
+	// one. Default: DefaultBackoff.
 	Backoff time.Duration
 
 	// Timeout bounds one attempt. Default: DefaultTimeout.
 	Timeout time.Duration
 
-	// Client makes the requests; its redirects are not followed. Default: one
-	// of its own.
+	// Client makes the requests. Redirects are not followed. Default: a new client.
 	Client *http.Client
 }
 
-// Body is what is posted.
+// Body is the JSON that is posted.
 type Body struct {
 	OTPID          string `json:"otpId"`
 	OrganizationID string `json:"organizationId"`
@@ -71,7 +70,7 @@ type Body struct {
 	ReplyTo        string `json:"replyTo,omitempty"`
 }
 
-// Sender is an otp.Sender. Use New to make one.
+// Sender is an otp.Sender. Use New to create one.
 type Sender struct {
 	config Config
 	host   string
@@ -81,14 +80,14 @@ type Sender struct {
 
 var _ otp.Sender = (*Sender)(nil)
 
-// New makes a sender.
+// New returns a Sender, or an error that names the invalid setting.
 func New(config Config) (*Sender, error) {
 	target, err := url.Parse(config.URL)
 	if err != nil || target.Host == "" || !isConfidential(target) {
-		return nil, errors.New("webhook: the URL is not https, nor http to this machine: codes would be read on their way")
+		return nil, errors.New("webhook: the URL must be https, or http on this machine: codes would be readable in transit")
 	}
 	if len(config.Secret) < minSecret {
-		return nil, fmt.Errorf("webhook: the secret has %d bytes; at least %d random ones are expected", len(config.Secret), minSecret)
+		return nil, fmt.Errorf("webhook: the secret has %d bytes: it must be at least %d random bytes", len(config.Secret), minSecret)
 	}
 	config.Secret = bytes.Clone(config.Secret)
 	if config.Attempts <= 0 {
@@ -119,7 +118,7 @@ func isConfidential(target *url.URL) bool {
 // Send implements otp.Sender.
 func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	body, err := json.Marshal(Body{
-		OTPID: message.OTPID, OrganizationID: message.OrganizationID, Channel: channel(message.Type), To: message.To,
+		OTPID: message.OTPID, OrganizationID: message.OrganizationID, Channel: message.Type.Channel(), To: message.To,
 		Subject: message.Subject, Text: message.Text, HTML: message.HTML,
 		FromName: message.FromName, FromAddress: message.FromAddress, ReplyTo: message.ReplyTo,
 	})
@@ -128,8 +127,8 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	}
 	pause := s.config.Backoff
 	for attempt := 1; ; attempt++ {
-		again, err := s.post(ctx, message.OTPID, body)
-		if err == nil || !again || attempt == s.config.Attempts {
+		retry, err := s.post(ctx, message.OTPID, body)
+		if err == nil || !retry || attempt == s.config.Attempts {
 			return err
 		}
 		select {
@@ -141,19 +140,12 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	}
 }
 
-func channel(kind otp.Type) string {
-	if kind == otp.TypeSMS {
-		return "sms"
-	}
-	return "email"
-}
-
-// maxAnswer bounds what is read of an answer, for the connection to be used
-// again.
+// maxAnswer bounds how much of an answer is read, in bytes, so that the connection
+// can be reused.
 const maxAnswer = 64 << 10
 
-// post posts the body once, and tells whether it makes sense to do it again.
-func (s *Sender) post(ctx context.Context, id string, body []byte) (again bool, err error) {
+// post posts the body once, and reports whether an error is worth a retry.
+func (s *Sender) post(ctx context.Context, id string, body []byte) (retry bool, err error) {
 	attempt, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(attempt, http.MethodPost, s.config.URL, bytes.NewReader(body))
@@ -172,11 +164,11 @@ func (s *Sender) post(ctx context.Context, id string, body []byte) (again bool, 
 	if answer.StatusCode/100 == 2 {
 		return false, nil
 	}
-	again = answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusRequestTimeout
-	return again, fmt.Errorf("webhook: %s answered with status %d", s.host, answer.StatusCode)
+	retry = answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusRequestTimeout
+	return retry, fmt.Errorf("webhook: %s answered with status %d", s.host, answer.StatusCode)
 }
 
-// unwrapURL leaves out the URL, which may have a password in it.
+// unwrapURL strips the URL from an error, since it may contain a password.
 func unwrapURL(err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {

@@ -65,17 +65,17 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestAttempts: what may pass is tried again, up to the bound; what will not is
-// not. No error shows the message or the endpoint's answer.
+// TestAttempts checks that temporary failures are retried, up to the bound, and others
+// are not. No error contains the message or the endpoint's answer.
 func TestAttempts(t *testing.T) {
-	for name, one := range map[string]struct {
+	for name, test := range map[string]struct {
 		statuses []int
 		attempts int32
 		ok       bool
 	}{
-		"taken at once":       {[]int{200}, 1, true},
-		"taken at the third":  {[]int{503, 429, 204}, 3, true},
-		"never taken":         {[]int{500, 500, 500, 200}, 3, false},
+		"accepted at once":    {[]int{200}, 1, true},
+		"accepted third":      {[]int{503, 429, 204}, 3, true},
+		"never accepted":      {[]int{500, 500, 500, 200}, 3, false},
 		"a timeout":           {[]int{408, 200}, 2, true},
 		"refused":             {[]int{400, 200}, 1, false},
 		"not authorized":      {[]int{401, 200}, 1, false},
@@ -87,12 +87,12 @@ func TestAttempts(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				w.Header().Set("Location", "/elsewhere")
-				w.WriteHeader(one.statuses[attempts.Add(1)-1])
+				w.WriteHeader(test.statuses[attempts.Add(1)-1])
 				_, _ = w.Write(body)
 			}))
 			defer server.Close()
 			err := newSender(t, server.URL, nil).Send(t.Context(), message)
-			if one.ok != (err == nil) || attempts.Load() != one.attempts {
+			if test.ok != (err == nil) || attempts.Load() != test.attempts {
 				t.Errorf("%d attempts, %v", attempts.Load(), err)
 			}
 			if err != nil && strings.Contains(err.Error(), "XKCD42") {
@@ -112,8 +112,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestSlow: an endpoint that does not answer costs no more than the context
-// allows.
+// TestSlow checks that an endpoint that does not answer delays Send only until the
+// context ends.
 func TestSlow(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
@@ -127,16 +127,16 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// endpoint is an HTTP client's transport: it answers with a status.
+// endpoint is an HTTP transport that answers with a status.
 type endpoint func() (status int)
 
 func (e endpoint) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: e(), Body: http.NoBody, Request: request}, nil
 }
 
-// TestGivenUpBetweenAttempts: a message that was not taken yet was not sent,
-// though no caller waits for the next attempt.
-func TestGivenUpBetweenAttempts(t *testing.T) {
+// TestCancelBetweenAttempts checks that Send returns an error if its context is
+// cancelled before the next attempt.
+func TestCancelBetweenAttempts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	attempts := 0
 	sender := newSender(t, "https://example.com/", func(c *webhook.Config) {
@@ -153,7 +153,7 @@ func TestGivenUpBetweenAttempts(t *testing.T) {
 	}
 }
 
-func TestConfigurationsThatCannotBe(t *testing.T) {
+func TestConfigInvalid(t *testing.T) {
 	for name, config := range map[string]webhook.Config{
 		"no URL":         {Secret: secret},
 		"http elsewhere": {URL: "http://example.com/", Secret: secret},
@@ -162,46 +162,46 @@ func TestConfigurationsThatCannotBe(t *testing.T) {
 		"a short secret": {URL: "https://example.com/", Secret: secret[:31]},
 	} {
 		if _, err := webhook.New(config); err == nil {
-			t.Errorf("%s is accepted", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 }
 
 func TestVerify(t *testing.T) {
-	// HMAC-SHA-256 of "1777863721.{}" under 32 times "s", made with OpenSSL:
+	// HMAC-SHA-256 of "1777863721.{}" under 32 times "s", computed by OpenSSL:
 	// printf '1777863721.{}' | openssl dgst -sha256 -hmac ssssssssssssssssssssssssssssssss
 	const header = "t=1777863721,v1=86b9a0bcab37bedae649f89d2601427b7ce4085cb8f258d2c9da14a470257aed"
-	at := time.Unix(1777863721, 0)
-	if err := webhook.Verify(header, []byte("{}"), secret, at); err != nil {
+	signedAt := time.Unix(1777863721, 0)
+	if err := webhook.Verify(header, []byte("{}"), secret, signedAt); err != nil {
 		t.Fatal(err)
 	}
-	for name, one := range map[string]struct {
+	for name, test := range map[string]struct {
 		header string
 		body   string
 		secret []byte
 		now    time.Time
 		ok     bool
 	}{
-		"old enough":     {header, "{}", secret, at.Add(webhook.MaxAge), true},
-		"too old":        {header, "{}", secret, at.Add(webhook.MaxAge + 1), false},
-		"too new":        {header, "{}", secret, at.Add(-webhook.MaxAge - 1), false},
-		"another body":   {header, "{ }", secret, at, false},
-		"another time":   {strings.Replace(header, "721", "722", 1), "{}", secret, at, false},
-		"another secret": {header, "{}", []byte(strings.Repeat("x", 32)), at, false},
-		"short secret":   {header, "{}", nil, at, false},
-		"empty":          {"", "{}", secret, at, false},
-		"cut":            {header[:len(header)-1], "{}", secret, at, false},
-		"time only":      {"t=1777863721", "{}", secret, at, false},
-		"more":           {header + ",v1=00", "{}", secret, at, false},
+		"old enough":     {header, "{}", secret, signedAt.Add(webhook.MaxAge), true},
+		"too old":        {header, "{}", secret, signedAt.Add(webhook.MaxAge + 1), false},
+		"too new":        {header, "{}", secret, signedAt.Add(-webhook.MaxAge - 1), false},
+		"another body":   {header, "{ }", secret, signedAt, false},
+		"another time":   {strings.Replace(header, "721", "722", 1), "{}", secret, signedAt, false},
+		"another secret": {header, "{}", []byte(strings.Repeat("x", 32)), signedAt, false},
+		"short secret":   {header, "{}", nil, signedAt, false},
+		"empty":          {"", "{}", secret, signedAt, false},
+		"cut":            {header[:len(header)-1], "{}", secret, signedAt, false},
+		"time only":      {"t=1777863721", "{}", secret, signedAt, false},
+		"more":           {header + ",v1=00", "{}", secret, signedAt, false},
 	} {
-		if err := webhook.Verify(one.header, []byte(one.body), one.secret, one.now); one.ok != (err == nil) || !one.ok && !errors.Is(err, webhook.ErrSignature) {
+		if err := webhook.Verify(test.header, []byte(test.body), test.secret, test.now); test.ok != (err == nil) || !test.ok && !errors.Is(err, webhook.ErrSignature) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestVerifyWithoutSecret: an endpoint that has lost its secret accepts
-// no signature, not even one under an empty secret.
+// TestVerifyWithoutSecret checks that an endpoint without its secret accepts no
+// signature, not even one under an empty secret.
 func TestVerifyWithoutSecret(t *testing.T) {
 	now := time.Unix(1763650000, 0)
 	for _, secret := range [][]byte{nil, []byte("short")} {
