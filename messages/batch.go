@@ -10,15 +10,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// MaxPayloads is how many payloads one key signs at once.
+// MaxPayloads is how many payloads one request may have.
 const MaxPayloads = 64
 
-// Batch makes one transaction of several messages: all are judged before the first
-// is signed, and their signatures leave together, one behind the other. The error is
-// a *chains.ParseError.
+// Batch combines several messages of one chain into one transaction: all are judged
+// before the first is signed, and the signatures are concatenated. The error is a
+// *chains.ParseError.
 func Batch(parts []chains.Transaction) (chains.Transaction, error) {
 	if len(parts) == 0 || len(parts) > MaxPayloads {
-		return nil, refuse("%d payloads: 1 to %d are signed at once", len(parts), MaxPayloads)
+		return nil, refuse("%d payloads: a request must have 1 to %d", len(parts), MaxPayloads)
 	}
 	if len(parts) == 1 {
 		return parts[0], nil
@@ -27,7 +27,7 @@ func Batch(parts []chains.Transaction) (chains.Transaction, error) {
 	for i, part := range parts {
 		summary := part.Summary()
 		if i > 0 && summary.Chain != b.summary.Chain {
-			return nil, refuse("payload %d is of %s, the first of %s: payloads of one request are of one chain", i, summary.Chain, b.summary.Chain)
+			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be for one chain", i, summary.Chain, b.summary.Chain)
 		}
 		b.summary.Chain = summary.Chain
 		b.starts = append(b.starts, len(b.summary.Effects))
@@ -35,14 +35,14 @@ func Batch(parts []chains.Transaction) (chains.Transaction, error) {
 		b.summary.Fields = append(b.summary.Fields, chains.List(label(i), summary.Fields...))
 	}
 	if len(b.summary.Effects) > chains.MaxEffects {
-		return nil, refuse("the payloads have %d effects, at most %d are judged at once: send them in several requests", len(b.summary.Effects), chains.MaxEffects)
+		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", len(b.summary.Effects), chains.MaxEffects)
 	}
 	return b, nil
 }
 
 type batch struct {
 	parts   []chains.Transaction
-	starts  []int // of each part's effects
+	starts  []int // index of each part's first effect in the summary
 	summary chains.Summary
 }
 
@@ -50,7 +50,7 @@ var _ chains.Transaction = (*batch)(nil)
 
 func label(i int) string { return "payload " + strconv.Itoa(i) }
 
-// numbered returns effects whose paths say which payload they come from.
+// numbered returns the effects with the payload prefixed to their paths.
 func numbered(effects []chains.Effect, payload int) []chains.Effect {
 	effects = slices.Clone(effects)
 	for i := range effects {
@@ -59,17 +59,16 @@ func numbered(effects []chains.Effect, payload int) []chains.Effect {
 	return effects
 }
 
-// shifted returns hazards that point at the effects of the whole. Those of the part
-// as a whole point at its first effect, if it has one.
+// shifted returns the hazards of a part with the indexes of their effects shifted to
+// those of the batch: the part has the given number of effects, from start on.
 func shifted(hazards []chains.Hazard, start, effects int) []chains.Hazard {
-	moved := make([]chains.Hazard, len(hazards))
+	out := slices.Clone(hazards)
 	for i, hazard := range hazards {
-		moved[i] = hazard
 		if index, ok := hazard.Effect(); ok && index < effects {
-			moved[i] = hazard.OnEffect(start + index)
+			out[i] = hazard.OnEffect(start + index)
 		}
 	}
-	return moved
+	return out
 }
 
 // Summary implements chains.Transaction.
@@ -79,17 +78,17 @@ func (b *batch) Summary() chains.Summary { return b.summary }
 func (b *batch) Effects() []chains.Effect { return b.summary.Effects }
 
 // Hazards implements chains.Transaction.
-func (b *batch) Hazards() (all []chains.Hazard) {
+func (b *batch) Hazards() (hazards []chains.Hazard) {
 	for i, part := range b.parts {
-		all = append(all, shifted(part.Hazards(), b.starts[i], len(part.Effects()))...)
+		hazards = append(hazards, shifted(part.Hazards(), b.starts[i], len(part.Effects()))...)
 	}
-	return all
+	return hazards
 }
 
 var _ chains.Caller = (*batch)(nil)
 
-// Calls implements chains.Caller: those of the payloads.
-func (b *batch) Calls() (all []chains.Call) {
+// Calls implements chains.Caller.
+func (b *batch) Calls() (calls []chains.Call) {
 	for i, part := range b.parts {
 		caller, ok := part.(chains.Caller)
 		if !ok {
@@ -97,10 +96,10 @@ func (b *batch) Calls() (all []chains.Call) {
 		}
 		for _, call := range caller.Calls() {
 			call.Path = label(i) + "/" + call.Path
-			all = append(all, call)
+			calls = append(calls, call)
 		}
 	}
-	return all[:min(len(all), chains.MaxEffects)]
+	return calls[:min(len(calls), chains.MaxEffects)]
 }
 
 // Request implements chains.Transaction.
@@ -121,7 +120,7 @@ type batchRequest struct {
 	requests []chains.Request
 }
 
-// Locators implements chains.Request: they are the same for all messages of a chain.
+// Locators implements chains.Request. All messages of a chain have the same ones.
 func (r *batchRequest) Locators() []keystore.Locator { return r.requests[0].Locators() }
 
 // With implements chains.Request.
@@ -158,23 +157,23 @@ func (s *batchSigning) KeyIDs() (ids []string) {
 func (s *batchSigning) SignerView() []chains.Field { return s.signings[0].SignerView() }
 
 // Effects implements chains.Signing.
-func (s *batchSigning) Effects() (all []chains.Effect) {
+func (s *batchSigning) Effects() (effects []chains.Effect) {
 	for i, signing := range s.signings {
-		all = append(all, numbered(signing.Effects(), i)...)
+		effects = append(effects, numbered(signing.Effects(), i)...)
 	}
-	return all
+	return effects
 }
 
 // Hazards implements chains.Signing.
-func (s *batchSigning) Hazards() (all []chains.Hazard) {
+func (s *batchSigning) Hazards() (hazards []chains.Hazard) {
 	for i, signing := range s.signings {
-		all = append(all, shifted(signing.Hazards(), s.batch.starts[i], len(s.batch.parts[i].Effects()))...)
+		hazards = append(hazards, shifted(signing.Hazards(), s.batch.starts[i], len(s.batch.parts[i].Effects()))...)
 	}
-	return all
+	return hazards
 }
 
-// AppendSigned implements chains.Signing: the signatures one behind the other, or
-// none.
+// AppendSigned implements chains.Signing. It appends all signatures, or returns an
+// error.
 func (s *batchSigning) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	for _, signing := range s.signings {
 		var err error

@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
-// TestContract runs each kind of message through the suite.
+// TestContract runs the contract suite for each kind of message.
 func TestContract(t *testing.T) {
 	secp := chaintest.Key(t, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, keystore.SecretSize))
 	ed := chaintest.Key(t, keystore.CurveEd25519, bytes.Repeat([]byte{0x46}, keystore.SecretSize))
@@ -39,7 +39,7 @@ func TestContract(t *testing.T) {
 	solanaAddress := solana.EncodeAddress(ed.PublicKey().Ed25519())
 	siws := "example.com wants you to sign in with your Solana account:\n" + solanaAddress
 
-	for _, one := range []struct {
+	for _, test := range []struct {
 		name    string
 		kind    chaintest.Messages
 		samples map[string]chaintest.MessageSample
@@ -78,7 +78,7 @@ func TestContract(t *testing.T) {
 			return reader.Read(fmt.Sprintf("%x", raw), messages.EncodingHex, messages.HashSHA256)
 		}}, map[string]chaintest.MessageSample{"transfer": open(sample(tronKey(t), tronTransfer(t)))}},
 	} {
-		t.Run(one.name, func(t *testing.T) { chaintest.RunMessages(t, one.kind, one.samples) })
+		t.Run(test.name, func(t *testing.T) { chaintest.RunMessages(t, test.kind, test.samples) })
 	}
 }
 
@@ -89,7 +89,7 @@ func permitBy(owner string) string {
 		`"message":{"owner":"` + owner + `","spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7","value":"250000000","nonce":"0","deadline":"1763726400"}}`
 }
 
-// hostileTyped is typed data whose texts are hostile wherever there can be one.
+// hostileTyped returns typed data with hostile text in every string.
 func hostileTyped(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(chaintest.HostileText + "\u202e\u001b[2K")
@@ -105,13 +105,13 @@ func offchainV0(key keystore.Key, text string) string {
 	return string(binary.LittleEndian.AppendUint16([]byte(head), uint16(len(text)))) + text
 }
 
-// solanaTransfer is a legacy message: 5 lamports to the key 0202….
+// solanaTransfer returns a legacy message: 5 lamports to the key 0202….
 func solanaTransfer(key keystore.Key) string {
 	return "\x01\x00\x01\x03" + string(key.PublicKey().Bytes()) + strings.Repeat("\x02", 32) + strings.Repeat("\x00", 32) + strings.Repeat("\x03", 32) +
 		"\x01\x02\x02\x00\x01\x0c\x02\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00"
 }
 
-// tronTransfer is raw_data of the vector that tronKey signs.
+// tronTransfer returns raw_data of the vector that tronKey signs.
 func tronTransfer(t *testing.T) string {
 	t.Helper()
 	var vector struct{ UnsignedTransaction string }

@@ -8,8 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/structures"
 )
 
-// HazardNames is the closed list of hazards of messages. Those of delegations are
-// Ethereum's own.
+// HazardNames returns all hazards of messages. Delegations have those of Ethereum.
 func HazardNames() []string {
 	return slices.Concat(structures.HazardNames(), personal.HazardNames(), solanamsg.HazardNames())
 }

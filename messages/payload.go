@@ -8,13 +8,13 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// asPayload is a transaction whose bytes came as a payload: it is read, shown and
-// judged as any other, and only its signature is answered.
+// asPayload is a transaction that was sent as a payload. It is shown and judged as a
+// transaction, but signing it returns only the signature.
 type asPayload struct{ chains.Transaction }
 
 var _ chains.Caller = asPayload{}
 
-// Calls implements chains.Caller: those of the transaction.
+// Calls implements chains.Caller.
 func (p asPayload) Calls() []chains.Call {
 	caller, ok := p.Transaction.(chains.Caller)
 	if !ok {
@@ -34,26 +34,26 @@ func (p asPayload) Request(signWith string) (chains.Request, error) {
 
 type payloadRequest struct{ chains.Request }
 
-// With implements chains.Request. One key signs.
+// With implements chains.Request. It refuses unless exactly one key signs.
 func (r payloadRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 	signing, err := r.Request.With(keys...)
 	if err != nil {
 		return nil, err
 	}
-	alone, ok := signing.(chains.SignatureAppender)
+	appender, ok := signing.(chains.SignatureAppender)
 	if ids := signing.KeyIDs(); !ok || len(ids) != 1 {
 		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name,
-			Problem: fmt.Sprintf("%d keys would sign, and one signature is answered: name one key by its address or id", len(ids))}
+			Problem: fmt.Sprintf("%d keys would sign, but a payload has one signature: name one key by its address or id", len(ids))}
 	}
-	return payloadSigning{signing, alone}, nil
+	return payloadSigning{signing, appender}, nil
 }
 
 type payloadSigning struct {
 	chains.Signing
-	alone chains.SignatureAppender
+	appender chains.SignatureAppender
 }
 
-// AppendSigned implements chains.Signing: the signature alone.
+// AppendSigned implements chains.Signing. It appends only the signature.
 func (s payloadSigning) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
-	return s.alone.AppendSignature(ctx, dst)
+	return s.appender.AppendSignature(ctx, dst)
 }

@@ -31,7 +31,8 @@ var reader = messages.Reader{Now: func() time.Time { return time.Unix(1_763_640_
 const signIn = "example.com wants you to sign in with your Ethereum account:\n0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56\n\nHello\n\n" +
 	"URI: https://example.com/login\nVersion: 1\nChain ID: 1\nNonce: 32891756\nIssued At: 2025-11-20T12:00:00Z"
 
-// TestSignIn: a sign-in is read; one that names another site is a hazard.
+// TestSignIn checks that a sign-in is recognized, and that one naming two sites is a
+// hazard.
 func TestSignIn(t *testing.T) {
 	for text, want := range map[string]string{
 		signIn: "", strings.Replace(signIn, "https://example.com", "https://example.org", 1): personal.HazardForeignSignIn,
@@ -50,9 +51,9 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// TestAlmostSignIn: a text that asks to sign in, and is not exactly the sign-in of its
-// standard, is a hazard: a site may read it more loosely.
-func TestAlmostSignIn(t *testing.T) {
+// TestMalformedSignIn checks that text that asks to sign in without following the
+// standard exactly is a hazard.
+func TestMalformedSignIn(t *testing.T) {
 	for _, change := range [][2]string{
 		{"Version: 1", "Version: 2"}, {"Nonce: 32891756", "Nonce: 1"}, {"\nIssued At: 2025-11-20T12:00:00Z", ""}, {"Hello\n", "Hello\nthere\n"},
 		{"0x97cC", "97cC"}, {"\n\nHello", "\nHello"}, {"2025-11-20T12:00:00Z", "today"}, {"example.com wants", " example.com wants"}, {"Nonce", "nonce"},
@@ -73,7 +74,7 @@ func TestAlmostSignIn(t *testing.T) {
 				t.Fatalf("%q: %v", text, err)
 			}
 			if read.Effects()[0].Function == "sign in" {
-				continue // as far as it is read, it is Solana's
+				continue // it is a valid sign-in for Solana
 			}
 			var got []string
 			for _, hazard := range read.Hazards() {
@@ -86,17 +87,16 @@ func TestAlmostSignIn(t *testing.T) {
 	}
 }
 
-// TestPersonalRefused: lengths that are not the message's, and texts that cannot be
-// shown.
+// TestPersonalRefused checks wrong lengths, and text that cannot be shown.
 func TestPersonalRefused(t *testing.T) {
 	for _, preimage := range []string{"6hello", "05hello", "5hell", "hello", "", "6a\x00bcde", "3\u202e", "1\xff", "2a\r", "2\x1b["} {
 		if _, err := reader.Read(hex.EncodeToString([]byte(personal.EthereumPrefix+preimage)), messages.EncodingHex, messages.HashKeccak256); err == nil {
-			t.Errorf("%q was taken", preimage)
+			t.Errorf("%q: accepted", preimage)
 		}
 	}
 }
 
-// echo reads every message, and says of which type it is.
+// echo is a chains.Reader of typed data that returns its type and domain.
 type echo struct{}
 
 func (echo) Read(call chains.Call) (chains.Reading, bool) {
@@ -110,9 +110,9 @@ const ping = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":
 	`"Ping":[{"name":"to","type":"Pong[]"}],"Pong":[{"name":"n","type":"int8"}]},"primaryType":"Ping",` +
 	`"domain":{"name":"Game","chainId":10,"verifyingContract":"0x00000000000000000000000000000000000000aa"},"message":{"to":[{"n":-1}]}}`
 
-// TestMessagesAreRead: typed data goes to readers of descriptors, alone and as one of
-// several payloads; what names no contract does not.
-func TestMessagesAreRead(t *testing.T) {
+// TestReadWith checks that typed data reaches the readers of descriptors, alone or as
+// one of several payloads, if its domain names a contract.
+func TestReadWith(t *testing.T) {
 	parse := func(text string) chains.Transaction {
 		read, err := reader.Read(text, messages.EncodingEIP712, messages.HashNone)
 		if err != nil {
@@ -135,8 +135,8 @@ func TestMessagesAreRead(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever is read of any encoding has an effect, and its hazards point at
-// effects and are in the lists. Bytes that are a transaction are read as that one.
+// FuzzRead checks that an accepted payload has effects and only known hazards, and that
+// a payload whose signature would be that of a transaction is read as that transaction.
 func FuzzRead(f *testing.F) {
 	encodings := []messages.Encoding{messages.EncodingHex, messages.EncodingText, messages.EncodingEIP712, messages.EncodingAuthorization}
 	hashes := []messages.HashFunction{messages.HashNone, messages.HashSHA256, messages.HashKeccak256, messages.HashNotApplicable}
@@ -162,17 +162,17 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, hazard := range read.Hazards() {
 			if index, ok := hazard.Effect(); !known[hazard.Name] || ok && index >= len(effects) {
-				t.Fatalf("hazard %s at effect %d of %d", hazard.Name, index, len(effects))
+				t.Fatalf("hazard %s of effect %d of %d", hazard.Name, index, len(effects))
 			}
 		}
 		if tx := transactionOf(t, payload, encodings[encoding%4], hashes[hash%4]); tx != nil && tx.Summary().Digest() != read.Summary().Digest() {
-			t.Fatalf("%q is the transaction %+v, and is read as %+v", payload, tx.Summary(), read.Summary())
+			t.Fatalf("%q is the transaction %+v but is read as %+v", payload, tx.Summary(), read.Summary())
 		}
 	})
 }
 
-// transactionOf returns the transaction whose signature a signature over a payload
-// would be; nil if it would be that of none.
+// transactionOf returns the transaction that a signature over the payload would be valid
+// for, or nil.
 func transactionOf(t *testing.T, payload string, encoding messages.Encoding, hash messages.HashFunction) chains.Transaction {
 	t.Helper()
 	raw := []byte(payload)

@@ -1,5 +1,4 @@
-// Package plaintext tells text that a person can be shown whole from text that can
-// hide something.
+// Package plaintext checks that text can be shown to a person without hiding anything.
 package plaintext
 
 import (
@@ -8,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Problem says why bytes are not shown as text, and so not signed as text; empty if they
-// are. It takes UTF-8 without control characters, except tab, line feed and carriage
-// return before one, and without marks that turn the direction of writing.
+// Problem says why bytes must not be shown, and so not signed, as text. It returns ""
+// if they may: for UTF-8 without control characters other than tab, line feed and CR LF,
+// and without marks that change the direction of writing.
 func Problem(text []byte) string {
 	if !utf8.Valid(text) {
 		return "the message is not UTF-8"

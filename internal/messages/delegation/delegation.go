@@ -1,16 +1,18 @@
-// Package delegation reads authorizations of EIP-7702: an account lets the code
-// of a contract run at its address.
+// Package delegation reads authorizations of EIP-7702, by which an account lets the
+// code of a contract run at its address.
 //
-// # In
+// # Input
 //
-// One JSON object with exactly three members, each an integer of JSON up to
-// 2^53−1 or text with a decimal or 0x number, except the address:
+// One JSON object with exactly three members:
 //
 //	address   the delegate: "0x" and 40 hex digits; zero ends the delegation
-//	chainId   0: on every chain
+//	chainId   0 for every chain
 //	nonce     of the account
 //
-// # Out
+// chainId and nonce are JSON integers of up to 2^53−1, or strings with a decimal or
+// 0x number.
+//
+// # Output
 //
 // A signature over keccak256(05 ‖ rlp([chainId, address, nonce])).
 package delegation
@@ -26,7 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
-// Name is what stands for a chain's name in the errors of this package.
+// Name is the Chain of this package's errors.
 const Name = "eip7702"
 
 // Parse reads an authorization from JSON text. The error is a *chains.ParseError.
@@ -37,10 +39,10 @@ func Parse(text []byte) (chains.Transaction, error) {
 	}
 	chainID, nonce, delegate := members["chainId"].Int, members["nonce"].Int, [20]byte(members["address"].Bytes)
 	if !nonce.IsUint64() || nonce.Uint64() == math.MaxUint64 {
-		return nil, statement.Malformed(Name, "nonce", -1, "%s: at most 2^64−2 is expected, the network skips others", nonce)
+		return nil, statement.Malformed(Name, "nonce", -1, "%s: must be at most 2^64−2, the network skips others", nonce)
 	}
 	if !chainID.IsUint64() {
-		return nil, statement.Malformed(Name, "chainId", -1, "%s: no chain has an id of more than 64 bits", chainID)
+		return nil, statement.Malformed(Name, "chainId", -1, "%s: must be at most 64 bits", chainID)
 	}
 	to := ethereum.PartyAt(delegate)
 	network := ethereum.NetworkID(chainID.Uint64())
@@ -49,13 +51,12 @@ func Parse(text []byte) (chains.Transaction, error) {
 	if delegate == [20]byte{} {
 		effect.Kind, effect.To = chains.KindRevoke, chains.Party{}
 	}
-	effect.Asset = chains.Asset{}
 	return statement.Parts{
 		Chain: ethereum.Name,
 		Fields: []chains.Field{chains.Text("kind", "authorization (EIP-7702)"), chains.AddressField("delegate", to.String()),
 			chainField(network, chainID), chains.BigInteger("nonce", nonce)},
 		Effects: []chains.Effect{effect},
-		Hazards: func(effects []chains.Effect, _ chains.Party) []chains.Hazard { return hazards(&effects[0], chainID) },
+		Hazards: func(effects []chains.Effect, _ chains.Party) []chains.Hazard { return hazardsOf(&effects[0], chainID) },
 		Digest:  ethereum.AuthorizationDigest(chainID, delegate, nonce.Uint64()),
 	}.Transaction(), nil
 }
@@ -68,14 +69,14 @@ func chainField(network string, chainID *big.Int) chains.Field {
 	return field.WithNote(chains.NetworkOf(network).Name)
 }
 
-func hazards(effect *chains.Effect, chainID *big.Int) (found []chains.Hazard) {
+func hazardsOf(effect *chains.Effect, chainID *big.Int) (hazards []chains.Hazard) {
 	if effect.Kind == chains.KindAuthority {
-		found = append(found, chains.Hazard{Name: ethereum.HazardDelegation,
-			Detail: fmt.Sprintf("the code of %s gets control of the account: it may do anything that the account may", effect.To)}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: ethereum.HazardDelegation,
+			Detail: fmt.Sprintf("the code of %s gets control of the account and may do anything with it", effect.To)}.OnEffect(0))
 	}
 	if chainID.Sign() == 0 {
-		found = append(found, chains.Hazard{Name: ethereum.HazardAnyChainAuthorization,
-			Detail: "the authorization has chain id 0: it holds on every chain"}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: ethereum.HazardAnyChainAuthorization,
+			Detail: "the authorization has chain id 0: it is valid on every chain"}.OnEffect(0))
 	}
-	return found
+	return hazards
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// FuzzParse: an authorization that is read is shown with its three members, and what
-// is signed is go-ethereum's digest of them, which is that of no transaction.
+// FuzzParse checks that an accepted authorization is shown with its three members, and
+// that the signed digest is go-ethereum's.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		`{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":0}`,
@@ -56,7 +56,7 @@ func FuzzParse(f *testing.F) {
 		signed, err := signing.AppendSigned(t.Context(), nil)
 		public := key.PublicKey().Compressed()
 		if err != nil || !crypto.VerifySignature(public[:], want[:], signed[:64]) {
-			t.Fatalf("%s: %v, or another digest than go-ethereum's is signed", text, err)
+			t.Fatalf("%s: %v, or the signed digest is not go-ethereum's", text, err)
 		}
 		checkShown(t, read, &authorization)
 	})
@@ -70,13 +70,13 @@ func integer(t *testing.T, value any) *big.Int {
 	}
 	n, valid := new(big.Int).SetString(text, 0)
 	if !ok || !valid {
-		t.Fatalf("%v is no integer", value)
+		t.Fatalf("%v is not an integer", value)
 	}
 	return n
 }
 
-// checkShown: the delegate is named, the chain and nonce are arguments, and nothing is
-// granted without a hazard.
+// checkShown checks that the delegate is named, that chain id and nonce are arguments,
+// and that nothing is granted without a hazard.
 func checkShown(t *testing.T, read chains.Transaction, authorization *types.SetCodeAuthorization) {
 	t.Helper()
 	effects, hazards := read.Effects(), chaintest.Names(read.Hazards())

@@ -1,8 +1,8 @@
 // Package eip712 reads and hashes typed data (EIP-712) strictly.
 //
-// # In
+// # Input
 //
-// One JSON object (RFC 8259) with exactly four members, in any order:
+// One JSON object (RFC 8259) with exactly these four members, in any order:
 //
 //	types        {"EIP712Domain":[{"name","type"}…], "Mail":[…], …}
 //	primaryType  the name of one of them, other than EIP712Domain
@@ -14,23 +14,22 @@
 //	bool              true or false
 //	string            text
 //	address           "0x" and 40 hex digits; mixed case must be the EIP-55 checksum
-//	bytes, bytesN     "0x" and hex digits of whole bytes; of bytesN exactly N
+//	bytes, bytesN     "0x" and an even number of hex digits; for bytesN exactly N bytes
 //	uintN, intN       a JSON integer of magnitude up to 2^53−1, or text: decimal
-//	                  without leading zeros, or "0x" and hex digits; in range
-//	T[], T[n]         an array, of T[n] with exactly n elements
+//	                  without leading zeros, or "0x" and hex digits
+//	T[], T[n]         an array; for T[n] with exactly n elements
 //	a struct          an object with exactly the members of its type
 //
 // # Refused
 //
-// Wallets hash typed data that they read loosely, and two of them that read one
-// text differently sign different things. Refused here: duplicate, missing, null
-// or additional members, undefined, cyclic or duplicate types and members, names
-// that are no identifiers, the aliases int and uint, numbers with a fraction or an
-// exponent or out of range, hex of odd or wrong length, arrays of a wrong length,
-// more than MaxDepth levels, and text after the object. Each refusal is a
-// *chains.ParseError with the member's path and the byte offset.
+// Two wallets that read the same text differently sign different things. Refused are
+// duplicate, missing, null and additional members; undefined, cyclic and duplicate
+// types and members; names that are not identifiers; the aliases int and uint; numbers
+// with a fraction or an exponent, or out of range; hex and arrays of a wrong length;
+// more than MaxDepth levels; and text after the object. Each refusal is a
+// *chains.ParseError with the path of the member and the byte offset.
 //
-// # Out
+// # Output
 //
 // [TypedData.Digest] is keccak256(0x19 ‖ 0x01 ‖ domainSeparator ‖ hashStruct(message)).
 package eip712

@@ -31,15 +31,15 @@ func TestExample(t *testing.T) {
 	if got, want := data.EncodeType("Mail"), "Mail(Person from,Person to,string contents)Person(string name,address wallet)"; got != want {
 		t.Errorf("encodeType %s", got)
 	}
-	for what, c := range map[string]struct {
+	for name, hash := range map[string]struct {
 		got  [32]byte
 		want string
 	}{
 		"domain": {data.DomainSeparator(), "f2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f"},
 		"digest": {data.Digest(), "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2"},
 	} {
-		if got := hex.EncodeToString(c.got[:]); got != c.want {
-			t.Errorf("%s %s, want %s", what, got, c.want)
+		if got := hex.EncodeToString(hash.got[:]); got != hash.want {
+			t.Errorf("%s %s, want %s", name, got, hash.want)
 		}
 	}
 	if from, ok := data.Message.Find("from"); !ok || from.Type != "Person" || from.Members[0].Value.Text != "Cow" {
@@ -47,14 +47,14 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// typed is typed data with one member "v" of a type.
+// typed returns typed data whose message has one member "v" of a type.
 func typed(spec, value string) string {
 	return `{"types":{"EIP712Domain":[{"name":"name","type":"string"}],"S":[{"name":"x","type":"bool"}],"M":[{"name":"v","type":"` + spec + `"}]},` +
 		`"primaryType":"M","domain":{"name":"d"},"message":{"v":` + value + `}}`
 }
 
 func TestValues(t *testing.T) {
-	for _, c := range [][2]string{
+	for _, test := range [][2]string{
 		{"uint8", "255"}, {"uint8", `"255"`}, {"uint8", `"0xff"`}, {"uint8", `"0x00ff"`}, {"int8", "-128"}, {"int8", `"-128"`}, {"int8", "127"},
 		{"uint256", "9007199254740991"}, {"uint256", `"115792089237316195423570985008687907853269984665640564039457584007913129639935"`},
 		{"int256", `"-57896044618658097711785492504343953926634992332820282019728792003956564819968"`},
@@ -62,26 +62,26 @@ func TestValues(t *testing.T) {
 		{"address", `"0xcccccccccccccccccccccccccccccccccccccccc"`}, {"address", `"0xCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC"`},
 		{"uint8[]", "[]"}, {"uint8[2]", "[1,2]"}, {"uint8[2][]", "[[1,2],[3,4]]"}, {"S", `{"x":true}`}, {"S[]", `[{"x":true},{"x":false}]`},
 	} {
-		parse(t, typed(c[0], c[1]))
+		parse(t, typed(test[0], test[1]))
 	}
 }
 
-// refusal is a text and a part of the error for it.
+// refusal is a text, and part of its error.
 type refusal struct{ text, want string }
 
 var badValues = []refusal{
-	{typed("uint8", "256"), "out of the range of uint8"}, {typed("int8", "200"), "out of the range of int8"}, {typed("int8", `"-129"`), "out of the range"},
-	{typed("uint8", "-1"), "out of the range"}, {typed("uint8", `""`), "decimal digits"}, {typed("uint8", `"0x"`), "decimal digits"}, {typed("uint8", `"-0"`), "decimal digits"},
+	{typed("uint8", "256"), "out of range for uint8"}, {typed("int8", "200"), "out of range for int8"}, {typed("int8", `"-129"`), "out of range"},
+	{typed("uint8", "-1"), "out of range"}, {typed("uint8", `""`), "decimal digits"}, {typed("uint8", `"0x"`), "decimal digits"}, {typed("uint8", `"-0"`), "decimal digits"},
 	{typed("uint8", `"01"`), "decimal digits"}, {typed("uint8", `" 1"`), "decimal digits"}, {typed("uint8", `"1e1"`), "decimal digits"}, {typed("uint8", `"-0x1"`), "decimal digits"}, {typed("uint8", `"+1"`), "decimal digits"},
 	{typed("uint8", "1e1"), "without fraction"}, {typed("uint8", "1.0"), "without fraction"}, {typed("uint8", "-0"), "without fraction"},
 	{typed("uint256", "9007199254740993"), "over 2^53"}, {typed("uint256", `"`+strings.Repeat("9", 81)+`"`), "decimal digits"},
-	{typed("uint8", "true"), "an integer is expected for uint8"}, {typed("uint8", "null"), "an integer"}, {typed("bool", `"true"`), "true or false"}, {typed("bool", "1"), "true or false"},
-	{typed("string", "1"), "text is expected"}, {typed("string", "null"), "text is expected"},
-	{typed("bytes", `"0x0"`), "odd number"}, {typed("bytes", `"00"`), "0x is missing"}, {typed("bytes", `"0xzz"`), "no hex digit"}, {typed("bytes", `[1,2]`), "text of 0x"},
-	{typed("bytes4", `"0x0011"`), "2 bytes, bytes4 has 4"}, {typed("bytes4", `"0x0011223344"`), "5 bytes"},
-	{typed("address", `"0xcc"`), "1 bytes, an address has 20"}, {typed("address", `"0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCccccccCC"`), "wrong checksum"},
-	{typed("uint8[2]", "[1]"), "1 elements, uint8[2] has"}, {typed("uint8[2][]", "[[1]]"), "message.v[0]"}, {typed("uint8[]", "1"), "an array is expected"},
-	{typed("S", `{}`), "message.v.x"}, {typed("S", `{"x":true,"y":1}`), "S has no such member"}, {typed("S", "null"), "an object is expected"}, {typed("S", "[]"), "an object is expected"},
+	{typed("uint8", "true"), "expected an integer for uint8"}, {typed("uint8", "null"), "an integer"}, {typed("bool", `"true"`), "true or false"}, {typed("bool", "1"), "true or false"},
+	{typed("string", "1"), "expected text"}, {typed("string", "null"), "expected text"},
+	{typed("bytes", `"0x0"`), "odd number"}, {typed("bytes", `"00"`), "must begin with 0x"}, {typed("bytes", `"0xzz"`), "not a hex digit"}, {typed("bytes", `[1,2]`), "text of 0x"},
+	{typed("bytes4", `"0x0011"`), "2 bytes: bytes4 has 4"}, {typed("bytes4", `"0x0011223344"`), "5 bytes"},
+	{typed("address", `"0xcc"`), "1 bytes: an address has 20"}, {typed("address", `"0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCccccccCC"`), "wrong checksum"},
+	{typed("uint8[2]", "[1]"), "1 elements: uint8[2] has 2"}, {typed("uint8[2][]", "[[1]]"), "message.v[0]"}, {typed("uint8[]", "1"), "expected an array"},
+	{typed("S", `{}`), "message.v.x"}, {typed("S", `{"x":true,"y":1}`), "S has no such member"}, {typed("S", "null"), "expected an object"}, {typed("S", "[]"), "expected an object"},
 }
 
 var badTypes = []refusal{
@@ -91,12 +91,12 @@ var badTypes = []refusal{
 	{typed("uint8[0]", "[]"), "[] or [n]"}, {typed("uint8[01]", "[1]"), "[] or [n]"}, {typed("uint8[-1]", "[]"), "[] or [n]"}, {typed("uint8[", "[]"), "[] or [n]"}, {typed("uint8[]x", "[]"), "[] or [n]"},
 	{typed("uint8"+strings.Repeat("[]", 17), "[]"), "[] or [n]"}, {typed("uint8"+strings.Repeat("[]", 16), "[]"), "nested 17 levels deep"},
 	{typed("bool v,address to", "true"), "not one of the types"},
-	{strings.Replace(mail, `"name":"contents"`, `"name":"from"`, 1), "a second member"},
+	{strings.Replace(mail, `"name":"contents"`, `"name":"from"`, 1), "duplicate member"},
 	{strings.Replace(mail, `"name":"contents"`, `"name":"contents,x"`, 1), "the name of a member"},
 	{strings.Replace(mail, `"name":"contents"`, `"name":""`, 1), "the name of a member"},
-	{strings.Replace(mail, `{"name":"contents","type":"string"}`, `{"name":"contents","type":"string","x":1}`, 1), "exactly the texts"},
-	{strings.Replace(mail, `{"name":"contents","type":"string"}`, `{"name":"contents","type":1}`, 1), "exactly the texts"},
-	{strings.Replace(mail, `{"name":"contents","type":"string"}`, `["contents"]`, 1), "exactly the texts"},
+	{strings.Replace(mail, `{"name":"contents","type":"string"}`, `{"name":"contents","type":"string","x":1}`, 1), "exactly the strings"},
+	{strings.Replace(mail, `{"name":"contents","type":"string"}`, `{"name":"contents","type":1}`, 1), "exactly the strings"},
+	{strings.Replace(mail, `{"name":"contents","type":"string"}`, `["contents"]`, 1), "exactly the strings"},
 	{strings.Replace(mail, `"Person":[`, `"Person)":[`, 1), "the name of a type"}, {strings.Replace(mail, `"Person":[`, `"uint8":[`, 1), "built-in type"},
 	{strings.Replace(mail, `"Person":[`, `"Person":[],"Person":[`, 1), "duplicate"}, {strings.Replace(mail, `"EIP712Domain":[`, `"EIP712Domaim":[`, 1), "EIP712Domain is missing: add"},
 	{strings.Replace(mail, `{"name":"chainId","type":"uint256"}`, `{"name":"chainId","type":"uint64"}`, 1), "is not a member of a domain"},
@@ -107,28 +107,28 @@ var badShapes = []refusal{
 	{"", "not JSON"}, {"{", "not JSON"}, {"[]", "an object {types"}, {"null", "an object {types"}, {mail + " {}", "text after"}, {mail + "x", "text after"}, {"\ufeff" + mail, "not JSON"},
 	{strings.Replace(mail, `"primaryType":"Mail",`, "", 1), "primaryType"}, {strings.Replace(mail, `"primaryType":"Mail"`, `"primaryType":"Mial"`, 1), "the name of one of the types"},
 	{strings.Replace(mail, `"primaryType":"Mail"`, `"primaryType":"EIP712Domain"`, 1), "is not a message"}, {strings.Replace(mail, `"primaryType":"Mail"`, `"primaryType":7`, 1), "the name of one of the types"},
-	{strings.Replace(mail, `"primaryType":"Mail"`, `"primaryType":"Mail","extra":1`, 1), "nothing else"}, {strings.Replace(mail, `"primaryType"`, `"Primarytype"`, 1), "nothing else"},
+	{strings.Replace(mail, `"primaryType":"Mail"`, `"primaryType":"Mail","extra":1`, 1), "unknown member"}, {strings.Replace(mail, `"primaryType"`, `"Primarytype"`, 1), "unknown member"},
 	{strings.Replace(mail, `"version":"1",`, "", 1), "domain.version"}, {strings.Replace(mail, `"version":"1",`, `"version":"1","salt":"0x",`, 1), "EIP712Domain has no such member"},
 	{strings.Replace(mail, `"version":"1",`, `"version":"1","version":"1",`, 1), "duplicate"}, {strings.Replace(mail, "Hello", "\xff", 1), "invalid UTF-8"}, {strings.Replace(mail, "Hello", `\ud800`, 1), "surrogate"},
-	{strings.Repeat(" ", eip712.MaxBytes+1), "at most 262144 are read"}, {strings.Repeat("[", 100), "nested more than"}, {"[" + strings.Repeat("1,", 20000) + "1]", "more than 16384 values"},
+	{strings.Repeat(" ", eip712.MaxBytes+1), "at most 262144 are supported"}, {strings.Repeat("[", 100), "nested more than"}, {"[" + strings.Repeat("1,", 20000) + "1]", "more than 16384 values"},
 }
 
-// TestRefused names what is wrong, where it is, and returns nothing.
+// TestRefused checks that malformed text is refused with the member and the offset.
 func TestRefused(t *testing.T) {
 	for _, list := range [][]refusal{badValues, badTypes, badShapes} {
-		for _, c := range list {
-			data, err := eip712.Parse([]byte(c.text))
+		for _, test := range list {
+			data, err := eip712.Parse([]byte(test.text))
 			refused, ok := errors.AsType[*chains.ParseError](err)
-			if !ok || data != nil || !errors.Is(err, chains.ErrMalformed) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%.300s\n got %v\nwant %s", c.text, err, c.want)
-			} else if refused.Offset > len(c.text) || len(err.Error()) > 600 {
-				t.Errorf("%.300s: %v", c.text, err)
+			if !ok || data != nil || !errors.Is(err, chains.ErrMalformed) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%.300s\n got %v\nwant %s", test.text, err, test.want)
+			} else if refused.Offset > len(test.text) || len(err.Error()) > 600 {
+				t.Errorf("%.300s: %v", test.text, err)
 			}
 		}
 	}
 }
 
-// TestOffsets: the offset is that of the value in the text, escapes before it or not.
+// TestOffsets checks that an offset counts bytes of the text, even after escapes.
 func TestOffsets(t *testing.T) {
 	text := strings.Replace(typed("uint8", "300"), `"domain":{"name":"d"}`, `"domain":{"name":"\u0064\u0064"}`, 1)
 	_, err := eip712.Parse([]byte(text))
@@ -138,7 +138,8 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestCostOfTypes: types that refer to each other twice a level are looked at once.
+// TestCostOfTypes checks types that refer twice to the next one: a reader that visits
+// each reference would need 2^15 steps.
 func TestCostOfTypes(t *testing.T) {
 	var types strings.Builder
 	for i := range 15 {

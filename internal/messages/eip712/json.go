@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Name is what stands for a chain's name in the errors of this package.
+// Name is the Chain of this package's errors.
 const Name = "eip712"
 
 // Bounds of typed data.
@@ -19,26 +20,26 @@ const (
 	MaxBytes  = 256 << 10 // of the JSON text
 	MaxDepth  = 16        // of structs and arrays in a value
 	MaxTypes  = 128       // structs
-	MaxName   = 128       // bytes of the name of a type or member
-	MaxValues = 16_384    // JSON values in all
+	MaxName   = 128       // bytes in the name of a type or member
+	MaxValues = 16_384    // JSON values in total
 )
 
-// node is a JSON value and where it starts.
+// node is a JSON value.
 type node struct {
 	kind    jsontext.Kind // '{' '[' '"' '0' 't' 'f' 'n'
-	at      int           // byte offset
-	text    string        // of a string its text, of a number its digits
+	offset  int           // in bytes
+	text    string        // of a string, its text; of a number, its digits
 	members []member      // of an object, in order
 	list    []node        // of an array
 }
 
 type member struct {
-	name string
-	at   int
-	node node
+	name   string
+	offset int
+	node   node
 }
 
-// find returns the member with a name.
+// find returns a member by name.
 func (n *node) find(name string) (*node, bool) {
 	for i := range n.members {
 		if n.members[i].name == name {
@@ -53,20 +54,20 @@ type document struct {
 	text    []byte
 	decoder *jsontext.Decoder
 	values  int
-	open    []node // elements of the arrays that have not ended yet
+	open    []node // the elements so far of the arrays that are being read
 }
 
-// next returns where the next token starts.
+// next returns the offset of the next token.
 func (d *document) next() int {
-	at := int(d.decoder.InputOffset())
-	return at + len(d.text[at:]) - len(bytes.TrimLeft(d.text[at:], " \t\r\n,:"))
+	rest := d.text[d.decoder.InputOffset():]
+	return len(d.text) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
 }
 
-// readDocument reads one JSON value and nothing after it. Duplicate names,
-// invalid UTF-8 and unpaired surrogates are refused by the decoder.
+// readDocument reads one JSON value and refuses anything after it. The decoder refuses
+// duplicate names, invalid UTF-8 and unpaired surrogates.
 func readDocument(text []byte) (node, error) {
 	if len(text) > MaxBytes {
-		return node{}, malformed("", -1, "%d bytes of JSON, at most %d are read", len(text), MaxBytes)
+		return node{}, malformed("", -1, "%d bytes of JSON: at most %d are supported", len(text), MaxBytes)
 	}
 	d := document{text: text, decoder: jsontext.NewDecoder(bytes.NewReader(text))}
 	d.open = make([]node, 0, min(MaxValues, bytes.Count(text, []byte{','})))
@@ -75,27 +76,27 @@ func readDocument(text []byte) (node, error) {
 		return node{}, err
 	}
 	if _, err := d.decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return node{}, malformed("", d.next(), "text after the JSON object")
+		return node{}, malformed("", d.next(), "unexpected text after the JSON object")
 	}
 	return root, nil
 }
 
-// maxNesting is the deepest nesting of JSON: that of a value, and of the object
-// around it.
+// maxNesting bounds the nesting of the JSON, before types are known: MaxDepth levels of
+// a value, and those around it.
 const maxNesting = MaxDepth + 4
 
 func (d *document) value(depth int) (n node, err error) {
 	if d.values++; d.values > MaxValues {
 		return n, malformed("", int(d.decoder.InputOffset()), "more than %d values", MaxValues)
 	}
-	at := d.next()
+	offset := d.next()
 	token, err := d.decoder.ReadToken()
 	if err != nil {
 		return n, d.fail(err)
 	}
-	n = node{kind: token.Kind(), at: at}
+	n = node{kind: token.Kind(), offset: offset}
 	if depth > maxNesting {
-		return n, malformed("", n.at, "nested more than %d levels deep", maxNesting)
+		return n, malformed("", n.offset, "nested more than %d levels deep", maxNesting)
 	}
 	switch n.kind {
 	case '{':
@@ -110,7 +111,7 @@ func (d *document) value(depth int) (n node, err error) {
 
 func (d *document) object(n *node, depth int) error {
 	for d.decoder.PeekKind() != '}' {
-		at := d.next()
+		offset := d.next()
 		token, err := d.decoder.ReadToken()
 		if err != nil {
 			return d.fail(err)
@@ -120,7 +121,7 @@ func (d *document) object(n *node, depth int) error {
 		if err != nil {
 			return err
 		}
-		n.members = append(n.members, member{name, at, value})
+		n.members = append(n.members, member{name, offset, value})
 	}
 	_, err := d.decoder.ReadToken()
 	return d.fail(err)
@@ -135,25 +136,24 @@ func (d *document) array(n *node, depth int) error {
 		}
 		d.open = append(d.open, value)
 	}
-	n.list = append([]node(nil), d.open[first:]...)
+	n.list = slices.Clone(d.open[first:])
 	d.open = d.open[:first]
 	_, err := d.decoder.ReadToken()
 	return d.fail(err)
 }
 
-// fail translates an error of the decoder.
+// fail converts an error of the decoder.
 func (d *document) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	at := int(d.decoder.InputOffset())
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return malformed("", int(syntactic.ByteOffset), "not JSON: %v", syntactic.Err)
 	}
-	return malformed("", at, "not JSON: the text ends early")
+	return malformed("", int(d.decoder.InputOffset()), "not JSON: the text is truncated")
 }
 
-// malformed builds the error of this package.
-func malformed(field string, at int, format string, args ...any) *chains.ParseError {
-	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: at, Problem: fmt.Sprintf(format, args...)}
+// malformed returns a *chains.ParseError of this package.
+func malformed(field string, offset int, format string, args ...any) *chains.ParseError {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...)}
 }

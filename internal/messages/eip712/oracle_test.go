@@ -16,13 +16,11 @@ import (
 
 var prove = flag.Int("prove", 2000, "how many random typed data to compare with go-ethereum's apitypes")
 
-// TestAgainstApitypes compares the digests of random typed data with those of
-// go-ethereum, which is lenient where this reader is strict, and hashes alike what
-// both take.
+// TestAgainstApitypes compares the digests of random typed data with go-ethereum's.
 func TestAgainstApitypes(t *testing.T) {
 	for seed := range uint64(*prove) {
 		text := drawn.TypedData(rand.New(rand.NewPCG(seed, 7)))
-		want, err := theirs(text)
+		want, err := apitypesDigest(text)
 		if err != nil {
 			t.Fatalf("seed %d: %s: apitypes: %v", seed, text, err)
 		}
@@ -33,7 +31,7 @@ func TestAgainstApitypes(t *testing.T) {
 	}
 }
 
-func theirs(text string) ([]byte, error) {
+func apitypesDigest(text string) ([]byte, error) {
 	var data apitypes.TypedData
 	if err := json.Unmarshal([]byte(text), &data); err != nil {
 		return nil, err
@@ -42,13 +40,13 @@ func theirs(text string) ([]byte, error) {
 	return digest, err
 }
 
-// FuzzParse: what is read is hashed without a panic, and where apitypes takes the
-// text too, both hash it alike.
+// FuzzParse checks that accepted text is hashed without a panic, and to the same digest
+// as by apitypes if that accepts it, too.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(mail))
 	for _, list := range [][]refusal{badValues, badTypes} {
-		for _, c := range list {
-			f.Add([]byte(c.text))
+		for _, test := range list {
+			f.Add([]byte(test.text))
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -58,13 +56,13 @@ func FuzzParse(f *testing.F) {
 		}
 		data.UnusedTypes()
 		got := data.Digest()
-		if want, err := theirs(string(text)); err == nil && hex.EncodeToString(want) != hex.EncodeToString(got[:]) && !differs(data) {
+		if want, err := apitypesDigest(string(text)); err == nil && hex.EncodeToString(want) != hex.EncodeToString(got[:]) && !differs(data) {
 			t.Errorf("%s\n got %x\nwant %x", text, got, want)
 		}
 	})
 }
 
-// differs reports whether a type has a name with a colon, which apitypes cuts.
+// differs reports whether a type has a name with a colon, at which apitypes cuts it.
 func differs(data *eip712.TypedData) bool {
 	return strings.Contains(data.EncodeType(data.PrimaryType), ":")
 }
@@ -82,7 +80,7 @@ func BenchmarkDigest(b *testing.B) {
 	})
 	b.Run("apitypes", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := theirs(mail); err != nil {
+			if _, err := apitypesDigest(mail); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -27,7 +27,7 @@ type typedDataCase struct {
 	Data                      json.RawMessage
 }
 
-// document writes the case as wallets send it, with EIP712Domain among the types.
+// document returns the case as wallets send it, with EIP712Domain among the types.
 func (c *typedDataCase) document(t *testing.T) []byte {
 	var members []map[string]string
 	for _, member := range domainMembers {
@@ -50,8 +50,7 @@ func (c *typedDataCase) document(t *testing.T) []byte {
 	return text
 }
 
-// TestTypedDataCases: the typed data of ethers' own tests has the digests that ethers
-// says. What is refused is listed with why.
+// TestTypedDataCases compares the digests of the typed data in ethers' own tests.
 func TestTypedDataCases(t *testing.T) {
 	file, err := os.Open(testenv.NodeModule(t, "@ethersproject", "testcases", "testcases", "eip712.json.gz"))
 	if err != nil {
@@ -81,14 +80,14 @@ func TestTypedDataCases(t *testing.T) {
 		}
 		same++
 	}
-	t.Logf("%d cases, %d the same, refused: %v", len(cases), same, refused)
+	t.Logf("%d cases, %d equal, refused: %v", len(cases), same, refused)
 	if same != len(cases) || same < 1025 {
 		t.Error("cases are missing or refused")
 	}
 }
 
-// TestGoEthereumTypedData: go-ethereum's own expectations of its reader, which later
-// versions of it leave out: what it must refuse is refused, and what both take has one
+// TestGoEthereumTypedData checks the files that go-ethereum tests its reader with, which
+// later versions lack: what it must refuse is refused, and what both accept has the same
 // digest.
 func TestGoEthereumTypedData(t *testing.T) {
 	dir := testenv.Module(t, "github.com/ethereum/go-ethereum", "v1.17.3")
@@ -115,7 +114,7 @@ func TestGoEthereumTypedData(t *testing.T) {
 		base := filepath.Base(name)
 		switch {
 		case err == nil && (theirErr != nil || strings.HasPrefix(base, "expfail")):
-			t.Errorf("%s: taken, go-ethereum: %v", base, theirErr)
+			t.Errorf("%s: accepted, go-ethereum: %v", base, theirErr)
 		case err == nil:
 			if got := data.Digest(); !slices.Equal(got[:], want) {
 				t.Errorf("%s: %x, want %x", base, got, want)
@@ -127,13 +126,13 @@ func TestGoEthereumTypedData(t *testing.T) {
 			both++
 		}
 	}
-	t.Logf("%d files: %d the same, %d refused by both, refused here alone: %v", len(names)+len(more), same, both, stricter)
-	aliased := "eip712: types.Foo[2] at byte 490: type uint: write uint256, which is what it stands for"
+	t.Logf("%d files: %d equal, %d refused by both, refused only here: %v", len(names)+len(more), same, both, stricter)
+	aliased := "eip712: types.Foo[2] at byte 490: type uint: write uint256 instead"
 	want := map[string]string{
 		"arrays-1.json": aliased, "36fb987a774011dc675e1b5246ac5c1d44d84d92": aliased,
-		"eip712.json": "eip712: domain.verifyingContract at byte 970: wrong checksum (EIP-55): 0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC is right if the digits are",
+		"eip712.json": "eip712: domain.verifyingContract at byte 970: wrong checksum (EIP-55): if the digits are right, write 0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
 	}
 	if same != 1 || both != 16 || !maps.Equal(stricter, want) {
-		t.Error("files are missing, or read otherwise")
+		t.Error("files are missing, or the verdicts differ")
 	}
 }

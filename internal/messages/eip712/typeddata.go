@@ -1,16 +1,17 @@
 package eip712
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// TypedData is typed data that was read strictly.
+// TypedData is parsed typed data.
 type TypedData struct {
 	PrimaryType string
-	Domain      Value // an EIP712Domain; only the members that it has
+	Domain      Value // of EIP712Domain
 	Message     Value // of PrimaryType
 
 	types typeTable
@@ -22,7 +23,7 @@ func Parse(text []byte) (*TypedData, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := takeApart(&root)
+	parts, err := splitDocument(&root)
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +34,9 @@ func Parse(text []byte) (*TypedData, error) {
 	primary, ok := data.types[data.PrimaryType]
 	switch {
 	case parts.primaryType.kind != '"' || !ok:
-		return nil, malformed("primaryType", parts.primaryType.at, "the name of one of the types is expected")
+		return nil, malformed("primaryType", parts.primaryType.offset, "expected the name of one of the types")
 	case primary.name == domainType:
-		return nil, malformed("primaryType", parts.primaryType.at, "EIP712Domain is not a message: a type of your application is expected")
+		return nil, malformed("primaryType", parts.primaryType.offset, "EIP712Domain is not a message: expected a type of your application")
 	}
 	if data.Domain, err = readStruct(parts.domain, data.types[domainType], "domain"); err != nil {
 		return nil, err
@@ -50,28 +51,28 @@ func Parse(text []byte) (*TypedData, error) {
 
 type parts struct{ types, primaryType, domain, message *node }
 
-// takeApart returns the four members of the object.
-func takeApart(root *node) (p parts, err error) {
+// splitDocument returns the four members of the object.
+func splitDocument(root *node) (p parts, err error) {
 	if root.kind != '{' {
-		return p, malformed("", root.at, "an object {types, primaryType, domain, message} is expected")
+		return p, malformed("", root.offset, "expected an object {types, primaryType, domain, message}")
 	}
 	into := map[string]**node{"types": &p.types, "primaryType": &p.primaryType, "domain": &p.domain, "message": &p.message}
 	for i := range root.members {
 		place, ok := into[root.members[i].name]
 		if !ok {
-			return p, malformed(shortName(root.members[i].name), root.members[i].at, "types, primaryType, domain and message are expected, and nothing else")
+			return p, malformed(shortName(root.members[i].name), root.members[i].offset, "unknown member: expected only types, primaryType, domain and message")
 		}
 		*place = &root.members[i].node
 	}
 	for _, name := range []string{"types", "primaryType", "domain", "message"} {
 		if *into[name] == nil {
-			return p, malformed(name, root.at, "the member is missing")
+			return p, malformed(name, root.offset, "missing")
 		}
 	}
 	return p, nil
 }
 
-// markUsed marks the types that the hash of a struct depends on: also those of
+// markUsed marks the types that the hash of a struct depends on, including those of
 // empty arrays.
 func (t typeTable) markUsed(s *structType) {
 	for _, name := range s.dependencies() {
@@ -79,29 +80,24 @@ func (t typeTable) markUsed(s *structType) {
 	}
 }
 
-// dependencies returns the names of the structs that a struct refers to, itself
-// among them, sorted.
+// dependencies returns the names of the structs that a struct refers to, including
+// itself, sorted.
 func (s *structType) dependencies() []string {
-	found := map[string]bool{}
+	names := map[string]bool{}
 	var walk func(*structType)
-	walk = func(at *structType) {
-		if found[at.name] {
+	walk = func(s *structType) {
+		if names[s.name] {
 			return
 		}
-		found[at.name] = true
-		for i := range at.members {
-			if fields := at.members[i].of.fields; fields != nil {
+		names[s.name] = true
+		for i := range s.members {
+			if fields := s.members[i].of.fields; fields != nil {
 				walk(fields)
 			}
 		}
 	}
 	walk(s)
-	names := make([]string, 0, len(found))
-	for name := range found {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(names))
 }
 
 // UnusedTypes returns the names of the types that neither the domain nor the
@@ -117,7 +113,7 @@ func (d *TypedData) UnusedTypes() []string {
 	return names
 }
 
-// Members returns the members of a struct type, nil if there is none of that name.
+// Members returns the members of a struct type, or nil if there is no such type.
 func (d *TypedData) Members(name string) []Member {
 	of, ok := d.types[name]
 	if !ok {
@@ -130,8 +126,8 @@ func (d *TypedData) Members(name string) []Member {
 	return members
 }
 
-// EncodeType returns a struct type as EIP-712 hashes it: the struct, then those
-// that it refers to, sorted by name. It is empty if there is no such type.
+// EncodeType returns EIP-712's encodeType of a struct: the struct, then those that it
+// refers to, sorted by name. It returns "" if there is no such type.
 func (d *TypedData) EncodeType(name string) string {
 	of, ok := d.types[name]
 	if !ok {
@@ -184,7 +180,7 @@ func (d *TypedData) hashStruct(v *Value) [32]byte {
 	return crypto.Keccak256Hash(encoded)
 }
 
-// encode returns the 32 bytes that stand for a value in its struct.
+// encode returns EIP-712's encodeData of one value, 32 bytes.
 func (d *TypedData) encode(v *Value) (word [32]byte) {
 	if v.of.element != nil {
 		elements := make([]byte, 0, len(word)*len(v.List))
@@ -195,19 +191,19 @@ func (d *TypedData) encode(v *Value) (word [32]byte) {
 		return crypto.Keccak256Hash(elements)
 	}
 	switch v.of.kind {
-	case kindStruct:
+	case KindStruct:
 		return d.hashStruct(v)
-	case kindString:
+	case KindString:
 		return crypto.Keccak256Hash([]byte(v.Text))
-	case kindBytes:
+	case KindBytes:
 		return crypto.Keccak256Hash(v.Bytes)
-	case kindFixedBytes:
+	case KindFixedBytes:
 		copy(word[:], v.Bytes)
-	case kindAddress:
+	case KindAddress:
 		copy(word[12:], v.Bytes)
-	case kindUint, kindInt:
+	case KindUint, KindInt:
 		return encodeInteger(v)
-	case kindBool:
+	case KindBool:
 		if v.Bool {
 			word[31] = 1
 		}
@@ -215,7 +211,7 @@ func (d *TypedData) encode(v *Value) (word [32]byte) {
 	return word
 }
 
-// encodeInteger returns the two's complement of 256 bits, big endian.
+// encodeInteger returns the 256-bit two's complement of an integer, big-endian.
 func encodeInteger(v *Value) (word [32]byte) {
 	if v.Int.Sign() >= 0 {
 		v.Int.FillBytes(word[:])

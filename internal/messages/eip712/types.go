@@ -12,38 +12,38 @@ const domainType = "EIP712Domain"
 // Member is a member of a struct type.
 type Member struct {
 	Name string
-	Type string // as EIP-712 writes it, such as "address", "Person" or "uint256[2][]"
+	Type string // as in EIP-712, such as "address", "Person" or "uint256[2][]"
 }
 
-// structType is a type of typed data.
+// structType is one of the types of typed data.
 type structType struct {
 	name    string
-	at      int // in the JSON text
+	offset  int // in the JSON text
 	members []typedMember
-	used    bool // by the domain or the message
-	height  int  // levels of structs and arrays in it, once measured; −1 while it is
-	hash    *[32]byte
+	used    bool       // by the domain or the message
+	height  int        // levels of structs and arrays, itself included; 0 before measure, −1 during it
+	hash    *[32]byte  // typeHash, once computed
 	itself  memberType // the type of its values
 }
 
-func newStructType(name string, at int) *structType {
-	s := &structType{name: name, at: at}
+func newStructType(name string, offset int) *structType {
+	s := &structType{name: name, offset: offset}
 	s.itself.fields = s
 	return s
 }
 
 type typedMember struct {
 	name string
-	spec string
+	spec string // the type as written
 	of   memberType
 }
 
-// memberType is a member's type, taken apart.
+// memberType is a parsed type.
 type memberType struct {
-	kind    kind        // of an array that of its innermost elements
+	kind    Kind        // for an array, the kind of its innermost elements
 	size    int         // bytesN: N; intN, uintN: bits
 	fields  *structType // of a struct
-	element *memberType // of an array; nil for what is none
+	element *memberType // of an array; nil for other types
 	length  int         // of an array; −1 for any
 }
 
@@ -55,7 +55,7 @@ func (m *memberType) arrays() (levels int) {
 	return levels
 }
 
-// inArrays returns the type of arrays of m, whose lengths are those, innermost first.
+// inArrays wraps the type in arrays of the given lengths, innermost first.
 func (m memberType) inArrays(lengths []int) memberType {
 	for _, length := range lengths {
 		element := m
@@ -64,42 +64,45 @@ func (m memberType) inArrays(lengths []int) memberType {
 	return m
 }
 
-type kind uint8
+// Kind is the kind of a type, regardless of sizes and names.
+type Kind uint8
 
+// The kinds, with the member of Value that holds the value.
 const (
-	kindStruct kind = iota
-	kindBool
-	kindString
-	kindAddress
-	kindBytes
-	kindFixedBytes
-	kindUint
-	kindInt
+	KindStruct     Kind = iota // Members
+	KindBool                   // Bool
+	KindString                 // Text
+	KindAddress                // Bytes, 20 of them
+	KindBytes                  // Bytes
+	KindFixedBytes             // Bytes: bytesN
+	KindUint                   // Int
+	KindInt                    // Int
+	KindArray                  // List
 )
 
-// domainMembers are the members that a domain can have, with their types.
+// domainMembers are the types of the members that a domain may have.
 var domainMembers = map[string]string{
 	"name": "string", "version": "string", "chainId": "uint256", "verifyingContract": "address", "salt": "bytes32",
 }
 
-// typeTable is the types of typed data by name.
+// typeTable has the types of typed data by name.
 type typeTable map[string]*structType
 
 // readTypes reads the member "types".
 func readTypes(n *node) (typeTable, error) {
 	if n.kind != '{' {
-		return nil, malformed("types", n.at, "an object of types by name is expected")
+		return nil, malformed("types", n.offset, "expected an object of types by name")
 	}
 	if len(n.members) > MaxTypes {
-		return nil, malformed("types", n.at, "%d types, at most %d are read", len(n.members), MaxTypes)
+		return nil, malformed("types", n.offset, "%d types: at most %d are supported", len(n.members), MaxTypes)
 	}
 	table := typeTable{}
 	for i := range n.members {
 		m := &n.members[i]
-		if err := checkTypeName(m.name, m.at); err != nil {
+		if err := checkTypeName(m.name, m.offset); err != nil {
 			return nil, err
 		}
-		table[m.name] = newStructType(m.name, m.at)
+		table[m.name] = newStructType(m.name, m.offset)
 	}
 	for i := range n.members {
 		if err := table.readMembers(table[n.members[i].name], &n.members[i].node); err != nil {
@@ -114,21 +117,21 @@ func readTypes(n *node) (typeTable, error) {
 	return table, table.checkDomain()
 }
 
-func checkTypeName(name string, at int) error {
+func checkTypeName(name string, offset int) error {
 	field := "types." + quoteShort(name)
 	if !isIdentifier(strings.ReplaceAll(name, ":", "_")) {
-		return malformed(field, at, "the name of a type is letters, digits, _, $ or :, and does not begin with a digit")
+		return malformed(field, offset, "the name of a type must consist of letters, digits, _, $ and :, and not begin with a digit")
 	}
 	if _, ok := elementary(name); ok || name == "int" || name == "uint" {
-		return malformed(field, at, "this is the name of a built-in type")
+		return malformed(field, offset, "this is the name of a built-in type")
 	}
 	return nil
 }
 
-// identifierRunes are what identifiers of Solidity are made of.
+// identifierRunes are the characters of Solidity identifiers.
 const identifierRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
 
-// isIdentifier reports whether a name is a Solidity identifier of bounded length.
+// isIdentifier reports whether a name is a Solidity identifier of at most MaxName bytes.
 func isIdentifier(name string) bool {
 	if name == "" || len(name) > MaxName || name[0] >= '0' && name[0] <= '9' {
 		return false
@@ -139,18 +142,18 @@ func isIdentifier(name string) bool {
 func (t typeTable) readMembers(into *structType, n *node) error {
 	field := "types." + into.name
 	if n.kind != '[' {
-		return malformed(field, n.at, "a list of members is expected")
+		return malformed(field, n.offset, "expected a list of members")
 	}
 	for i := range n.list {
-		at := field + "[" + strconv.Itoa(i) + "]"
-		name, spec, err := readMember(&n.list[i], at)
+		path := field + "[" + strconv.Itoa(i) + "]"
+		name, spec, err := readMember(&n.list[i], path)
 		if err != nil {
 			return err
 		}
 		if slices.ContainsFunc(into.members, func(m typedMember) bool { return m.name == name }) {
-			return malformed(at, n.list[i].at, "a second member %q", name)
+			return malformed(path, n.list[i].offset, "duplicate member %q", name)
 		}
-		of, err := t.resolve(spec, at, n.list[i].at)
+		of, err := t.resolve(spec, path, n.list[i].offset)
 		if err != nil {
 			return err
 		}
@@ -164,38 +167,38 @@ func readMember(n *node, field string) (name, spec string, err error) {
 	nameNode, hasName := n.find("name")
 	typeNode, hasType := n.find("type")
 	if n.kind != '{' || !hasName || !hasType || len(n.members) != 2 || nameNode.kind != '"' || typeNode.kind != '"' {
-		return "", "", malformed(field, n.at, `an object with exactly the texts "name" and "type" is expected`)
+		return "", "", malformed(field, n.offset, `expected an object with exactly the strings "name" and "type"`)
 	}
 	if !isIdentifier(nameNode.text) {
-		return "", "", malformed(field, nameNode.at, "the name of a member is letters, digits, _ or $, and does not begin with a digit")
+		return "", "", malformed(field, nameNode.offset, "the name of a member must consist of letters, digits, _ and $, and not begin with a digit")
 	}
 	return nameNode.text, typeNode.text, nil
 }
 
-// resolve takes a member's type apart.
-func (t typeTable) resolve(spec, field string, at int) (memberType, error) {
+// resolve parses the type of a member.
+func (t typeTable) resolve(spec, field string, offset int) (memberType, error) {
 	base, suffix := spec, ""
 	if bracket := strings.IndexByte(spec, '['); bracket >= 0 {
 		base, suffix = spec[:bracket], spec[bracket:]
 	}
 	arrays, ok := arraysOf(suffix)
 	if !ok || len(arrays) > MaxDepth {
-		return memberType{}, malformed(field, at, "type %s: [] or [n], at most %d of them, are expected behind the name", quoteShort(spec), MaxDepth)
+		return memberType{}, malformed(field, offset, "type %s: only [] or [n], at most %d of them, may follow the name", quoteShort(spec), MaxDepth)
 	}
 	if base == "int" || base == "uint" {
-		return memberType{}, malformed(field, at, "type %s: write %s256, which is what it stands for", base, base)
+		return memberType{}, malformed(field, offset, "type %s: write %s256 instead", base, base)
 	}
 	if of, ok := elementary(base); ok {
 		return of.inArrays(arrays), nil
 	}
 	fields, ok := t[base]
 	if !ok || base == domainType {
-		return memberType{}, malformed(field, at, "type %s is not one of the types", quoteShort(base))
+		return memberType{}, malformed(field, offset, "type %s is not one of the types", quoteShort(base))
 	}
 	return fields.itself.inArrays(arrays), nil
 }
 
-// arraysOf reads "[2][]": the lengths from left to right.
+// arraysOf parses a suffix such as "[2][]" to the lengths from left to right.
 func arraysOf(suffix string) (lengths []int, ok bool) {
 	for suffix != "" {
 		end := strings.IndexByte(suffix, ']')
@@ -215,37 +218,37 @@ func arraysOf(suffix string) (lengths []int, ok bool) {
 	return lengths, true
 }
 
-// elementary reads the name of a built-in type.
+// elementary parses the name of a built-in type.
 func elementary(name string) (memberType, bool) {
 	switch name {
 	case "bool":
-		return memberType{kind: kindBool}, true
+		return memberType{kind: KindBool}, true
 	case "string":
-		return memberType{kind: kindString}, true
+		return memberType{kind: KindString}, true
 	case "address":
-		return memberType{kind: kindAddress}, true
+		return memberType{kind: KindAddress}, true
 	case "bytes":
-		return memberType{kind: kindBytes}, true
+		return memberType{kind: KindBytes}, true
 	}
-	for prefix, of := range map[string]kind{"bytes": kindFixedBytes, "uint": kindUint, "int": kindInt} {
+	for prefix, kind := range map[string]Kind{"bytes": KindFixedBytes, "uint": KindUint, "int": KindInt} {
 		digits, ok := strings.CutPrefix(name, prefix)
 		size, err := strconv.Atoi(digits)
 		if !ok || err != nil || strconv.Itoa(size) != digits {
 			continue
 		}
-		if of == kindFixedBytes && size >= 1 && size <= 32 || of != kindFixedBytes && size >= 8 && size <= 256 && size%8 == 0 {
-			return memberType{kind: of, size: size}, true
+		if kind == KindFixedBytes && size >= 1 && size <= 32 || kind != KindFixedBytes && size >= 8 && size <= 256 && size%8 == 0 {
+			return memberType{kind: kind, size: size}, true
 		}
 	}
 	return memberType{}, false
 }
 
-// measure refuses a struct that contains itself, also through arrays, or that is
-// nested too deeply. It looks at each type once.
+// measure computes the height of a struct. It refuses one that contains itself, also
+// through arrays, and one that is nested too deeply. It visits each type once.
 func (s *structType) measure() error {
 	if s.height != 0 {
 		if s.height < 0 {
-			return malformed("types."+s.name, s.at, "the type contains itself")
+			return malformed("types."+s.name, s.offset, "the type contains itself")
 		}
 		return nil
 	}
@@ -263,27 +266,27 @@ func (s *structType) measure() error {
 		height = max(height, levels)
 	}
 	if s.height = height + 1; s.height > MaxDepth {
-		return malformed("types."+s.name, s.at, "values of the type are nested %d levels deep, at most %d are read", s.height, MaxDepth)
+		return malformed("types."+s.name, s.offset, "values of the type are nested %d levels deep: at most %d are supported", s.height, MaxDepth)
 	}
 	return nil
 }
 
-// checkDomain checks that there is an EIP712Domain, with members that are known.
+// checkDomain checks that there is an EIP712Domain, and that it has only standard members.
 func (t typeTable) checkDomain() error {
 	domain, ok := t[domainType]
 	if !ok {
 		return malformed("types", -1, `EIP712Domain is missing: add the domain's members to "types", such as {"name":"name","type":"string"}`)
 	}
 	for _, m := range domain.members {
-		if want, known := domainMembers[m.name]; !known || m.spec != want {
-			return malformed("types.EIP712Domain", domain.at,
-				"%s %s is not a member of a domain: name and version (string), chainId (uint256), verifyingContract (address) and salt (bytes32) are", quoteShort(m.spec), m.name)
+		if want, ok := domainMembers[m.name]; !ok || m.spec != want {
+			return malformed("types.EIP712Domain", domain.offset,
+				"%s %s is not a member of a domain: expected name and version (string), chainId (uint256), verifyingContract (address) or salt (bytes32)", quoteShort(m.spec), m.name)
 		}
 	}
 	return nil
 }
 
-// quoteShort quotes a text of the caller's for an error.
+// quoteShort quotes text of the input for an error.
 func quoteShort(text string) string {
 	if len(text) > MaxName {
 		text = text[:MaxName] + "…"

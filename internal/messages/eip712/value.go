@@ -13,7 +13,7 @@ import (
 
 // Value is a value of typed data.
 type Value struct {
-	// Type is as EIP-712 writes it, such as "address", "Person" or "uint256[]".
+	// Type is as in EIP-712, such as "address", "Person" or "uint256[]".
 	Type string
 
 	Members []Named  // of a struct, in the order of its type
@@ -32,7 +32,15 @@ type Named struct {
 	Value Value
 }
 
-// Find returns the member of a struct with a name.
+// Kind returns the kind of the value.
+func (v *Value) Kind() Kind {
+	if v.of.element != nil {
+		return KindArray
+	}
+	return v.of.kind
+}
+
+// Find returns a member of a struct by name.
 func (v *Value) Find(name string) (*Value, bool) {
 	for i := range v.Members {
 		if v.Members[i].Name == name {
@@ -42,27 +50,27 @@ func (v *Value) Find(name string) (*Value, bool) {
 	return nil, false
 }
 
-// readStruct reads an object as a struct, whose type it marks as used.
+// readStruct reads an object as a value of a struct type, and marks the type as used.
 func readStruct(n *node, of *structType, path string) (Value, error) {
 	v := Value{Type: of.name, of: &of.itself}
 	of.used = true
 	if n.kind != '{' {
-		return v, malformed(path, n.at, "an object is expected for %s", of.name)
+		return v, malformed(path, n.offset, "expected an object for %s", of.name)
 	}
 	for i := range n.members {
 		if name := n.members[i].name; !of.has(name) {
-			return v, malformed(path+"."+shortName(name), n.members[i].at, "%s has no such member", of.name)
+			return v, malformed(path+"."+shortName(name), n.members[i].offset, "%s has no such member", of.name)
 		}
 	}
 	v.Members = make([]Named, 0, len(of.members))
 	for i := range of.members {
 		m := &of.members[i]
-		at := path + "." + m.name
+		memberPath := path + "." + m.name
 		child, ok := n.find(m.name)
 		if !ok {
-			return v, malformed(at, n.at, "the member is missing")
+			return v, malformed(memberPath, n.offset, "missing")
 		}
-		value, err := readArrays(child, &m.of, m.spec, at)
+		value, err := readArrays(child, &m.of, m.spec, memberPath)
 		if err != nil {
 			return v, err
 		}
@@ -80,17 +88,17 @@ func (s *structType) has(name string) bool {
 	return false
 }
 
-// readArrays reads a value of a type with its arrays, the outermost last.
+// readArrays reads a value of any type. Of its arrays it unwraps the outermost first.
 func readArrays(n *node, of *memberType, spec, path string) (Value, error) {
 	if of.element == nil {
 		return readPlain(n, of, spec, path)
 	}
 	v := Value{Type: spec, of: of}
 	if n.kind != '[' {
-		return v, malformed(path, n.at, "an array is expected for %s", spec)
+		return v, malformed(path, n.offset, "expected an array for %s", spec)
 	}
 	if of.length >= 0 && len(n.list) != of.length {
-		return v, malformed(path, n.at, "%d elements, %s has %d", len(n.list), spec, of.length)
+		return v, malformed(path, n.offset, "%d elements: %s has %d", len(n.list), spec, of.length)
 	}
 	inner := spec[:strings.LastIndexByte(spec, '[')]
 	v.List = make([]Value, 0, len(n.list))
@@ -104,20 +112,20 @@ func readArrays(n *node, of *memberType, spec, path string) (Value, error) {
 	return v, nil
 }
 
-// readPlain reads a struct or a value of a built-in type.
+// readPlain reads a value of a struct type or a built-in type.
 func readPlain(n *node, of *memberType, spec, path string) (Value, error) {
-	if of.kind == kindStruct {
+	if of.kind == KindStruct {
 		return readStruct(n, of.fields, path)
 	}
 	v := Value{Type: spec, of: of}
 	switch of.kind {
-	case kindBool:
+	case KindBool:
 		v.Bool = n.kind == 't'
 		return v, expect(n, path, "true or false", 't', 'f')
-	case kindString:
+	case KindString:
 		v.Text = n.text
 		return v, expect(n, path, "text", '"')
-	case kindUint, kindInt:
+	case KindUint, KindInt:
 		return v, v.readInteger(n, path)
 	}
 	return v, v.readBytes(n, path)
@@ -127,31 +135,31 @@ func expect(n *node, path, what string, kinds ...jsontext.Kind) error {
 	if slices.Contains(kinds, n.kind) {
 		return nil
 	}
-	return malformed(path, n.at, "%s is expected", what)
+	return malformed(path, n.offset, "expected %s", what)
 }
 
 // readBytes reads bytes, bytesN and address.
 func (v *Value) readBytes(n *node, path string) error {
 	if n.kind != '"' {
-		return malformed(path, n.at, "text of 0x and hex digits is expected for %s", v.Type)
+		return malformed(path, n.offset, "expected text of 0x and hex digits for %s", v.Type)
 	}
 	digits, ok := strings.CutPrefix(n.text, "0x")
 	raw, err := hex.DecodeString(digits)
 	switch {
 	case !ok:
-		return malformed(path, n.at, "0x is missing in front of %s", v.Type)
+		return malformed(path, n.offset, "%s must begin with 0x", v.Type)
 	case len(digits)%2 != 0:
-		return malformed(path, n.at, "an odd number of hex digits")
+		return malformed(path, n.offset, "odd number of hex digits")
 	case err != nil:
-		return malformed(path, n.at, "%s has a character that is no hex digit", v.Type)
+		return malformed(path, n.offset, "%s has a character that is not a hex digit", v.Type)
 	}
 	v.Bytes = raw
 	switch {
-	case v.of.kind == kindFixedBytes && len(raw) != v.of.size:
-		return malformed(path, n.at, "%d bytes, %s has %d", len(raw), v.Type, v.of.size)
-	case v.of.kind == kindAddress && len(raw) != common.AddressLength:
-		return malformed(path, n.at, "%d bytes, an address has 20", len(raw))
-	case v.of.kind == kindAddress:
+	case v.of.kind == KindFixedBytes && len(raw) != v.of.size:
+		return malformed(path, n.offset, "%d bytes: %s has %d", len(raw), v.Type, v.of.size)
+	case v.of.kind == KindAddress && len(raw) != common.AddressLength:
+		return malformed(path, n.offset, "%d bytes: an address has 20", len(raw))
+	case v.of.kind == KindAddress:
 		return checkAddress(n, digits, raw, path)
 	}
 	return nil
@@ -163,43 +171,44 @@ func checkAddress(n *node, digits string, raw []byte, path string) error {
 		return nil
 	}
 	if want := common.BytesToAddress(raw).Hex(); want[2:] != digits {
-		return malformed(path, n.at, "wrong checksum (EIP-55): %s is right if the digits are", want)
+		return malformed(path, n.offset, "wrong checksum (EIP-55): if the digits are right, write %s", want)
 	}
 	return nil
 }
 
-// maxExact is the largest integer that every reader of JSON numbers reads alike.
+// maxExact is the largest integer that all JSON readers represent exactly.
 const maxExact = 1<<53 - 1
 
-// readInteger reads intN and uintN: a JSON integer, or text with a decimal or a
-// hex number.
+// readInteger reads intN and uintN: a JSON integer, or text with a decimal or hex
+// number.
 func (v *Value) readInteger(n *node, path string) error {
 	if n.kind != '0' && n.kind != '"' {
-		return malformed(path, n.at, "an integer is expected for %s", v.Type)
+		return malformed(path, n.offset, "expected an integer for %s", v.Type)
 	}
 	value, ok := parseInteger(n.text, n.kind == '"')
 	switch {
 	case !ok && n.kind == '0':
-		return malformed(path, n.at, "%s: an integer without fraction, exponent or leading zeros is expected", quoteShort(n.text))
+		return malformed(path, n.offset, "%s: expected an integer without fraction, exponent or leading zeros", quoteShort(n.text))
 	case !ok:
-		return malformed(path, n.at, "%s: decimal digits without leading zeros, or 0x and hex digits, are expected", quoteShort(n.text))
+		return malformed(path, n.offset, "%s: expected decimal digits without leading zeros, or 0x and hex digits", quoteShort(n.text))
 	case n.kind == '0' && value.CmpAbs(big.NewInt(maxExact)) > 0:
-		return malformed(path, n.at, "%s is over 2^53−1, where readers of JSON numbers differ: write it as text", value)
+		return malformed(path, n.offset, "%s is over 2^53−1, where JSON readers differ: write it as text", value)
 	case !v.of.inRange(value):
-		return malformed(path, n.at, "%s is out of the range of %s", quoteShort(n.text), v.Type)
+		return malformed(path, n.offset, "%s is out of range for %s", quoteShort(n.text), v.Type)
 	}
 	v.Int = value
 	return nil
 }
 
-// maxDigits is enough for 256 bits in hex with leading zeros, and in decimal.
+// maxDigits bounds an integer: enough for 256 bits, in decimal or in hex with leading
+// zeros.
 const maxDigits = 80
 
-func parseInteger(text string, hexToo bool) (*big.Int, bool) {
+func parseInteger(text string, allowHex bool) (*big.Int, bool) {
 	if len(text) > maxDigits {
 		return nil, false
 	}
-	if digits, ok := strings.CutPrefix(text, "0x"); ok && hexToo {
+	if digits, ok := strings.CutPrefix(text, "0x"); ok && allowHex {
 		if digits == "" || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
 			return nil, false
 		}
@@ -216,7 +225,7 @@ func parseInteger(text string, hexToo bool) (*big.Int, bool) {
 }
 
 func (m *memberType) inRange(value *big.Int) bool {
-	if m.kind == kindUint {
+	if m.kind == KindUint {
 		return value.Sign() >= 0 && value.BitLen() <= m.size
 	}
 	if value.BitLen() < m.size {
@@ -226,7 +235,7 @@ func (m *memberType) inRange(value *big.Int) bool {
 	return value.Cmp(limit) < 0 && value.Cmp(limit.Neg(limit)) >= 0
 }
 
-// shortName cuts a name of the caller's for an error.
+// shortName returns a name of the input for an error, quoted unless it is an identifier.
 func shortName(name string) string {
 	if isIdentifier(name) {
 		return name

@@ -25,9 +25,8 @@ const siwe = "example.com wants you to sign in with your Ethereum account:\n0x97
 
 var everyChain = []chains.Chain{ethereum.Chain{}, tempo.Chain{}, tron.Chain{}, solana.Chain{}}
 
-// FuzzParse: a preimage that is read is the prefix, the length and the text that are
-// shown, or the validator and the data that are shown. Its Keccak-256 is what is
-// signed, and it is no transaction of any chain.
+// FuzzParse checks that an accepted preimage can be rebuilt from what is shown, that its
+// Keccak-256 is signed, and that it is not a transaction of any chain.
 func FuzzParse(f *testing.F) {
 	for _, message := range []string{"", "hello", "12345678901", siwe, strings.Repeat("ab", 32), "0x" + strings.Repeat("ab", 32), strings.Repeat("\xab", 32), "\x00", "é世😁\t\n"} {
 		f.Add(personal.Preimage(personal.EthereumPrefix, []byte(message)))
@@ -46,7 +45,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, chain := range everyChain {
 			if _, err := chain.Parse(preimage); err == nil {
-				t.Fatalf("%x is a transaction of %s too", preimage, chain.Name())
+				t.Fatalf("%x is also a transaction of %s", preimage, chain.Name())
 			}
 		}
 		signing, err := chaintest.Ready(read, key.ID(), key)
@@ -56,20 +55,20 @@ func FuzzParse(f *testing.F) {
 		signed, err := signing.AppendSigned(t.Context(), nil)
 		public := key.PublicKey().Compressed()
 		if err != nil || !crypto.VerifySignature(public[:], crypto.Keccak256(preimage), signed[:64]) {
-			t.Fatalf("%v, or another digest than that of the preimage is signed", err)
+			t.Fatalf("%v, or the signed digest is not that of the preimage", err)
 		}
 	})
 }
 
-// isShown reports whether the fields of a summary are all that a preimage has.
+// isShown reports whether a preimage can be rebuilt from the fields of a summary.
 func isShown(preimage []byte, summary *chains.Summary) bool {
 	prefix, rest := personal.EthereumPrefix, preimage
 	if summary.Chain == tron.Name {
 		prefix = personal.TronPrefix
 	}
 	field := summary.Fields[len(summary.Fields)-1]
-	if at := summary.Fields[1]; at.Label == "validator" {
-		rest = bytes.TrimPrefix(rest, append([]byte{0x19, 0x00}, common.HexToAddress(at.Value).Bytes()...))
+	if validator := summary.Fields[1]; validator.Label == "validator" {
+		rest = bytes.TrimPrefix(rest, append([]byte{0x19, 0x00}, common.HexToAddress(validator.Value).Bytes()...))
 		return len(rest) == len(preimage)-22 && areBytes(rest, field)
 	}
 	if field.Type == chains.TypeText {
@@ -78,7 +77,7 @@ func isShown(preimage []byte, summary *chains.Summary) bool {
 	return len(rest) > 32 && areBytes(rest[len(rest)-32:], field) && bytes.Equal(preimage, personal.Preimage(prefix, rest[len(rest)-32:]))
 }
 
-// areBytes reports whether a field shows bytes, by their hash if they are many.
+// areBytes reports whether a field shows the bytes, or their hash if they are long.
 func areBytes(raw []byte, field chains.Field) bool {
 	if field.Length == 0 {
 		return field.Value == hex.EncodeToString(raw)
@@ -87,9 +86,8 @@ func areBytes(raw []byte, field chains.Field) bool {
 	return field.Length == len(raw) && field.SHA256 == hex.EncodeToString(digest[:])
 }
 
-// FuzzSignIn: a sign-in of either chain that is read is, line for line, its members
-// and nothing else; and a text that is read or that has the words of one asks to sign
-// in.
+// FuzzSignIn checks that an accepted sign-in of either chain can be rebuilt from its
+// members, and that AsksToSignIn is true for it.
 func FuzzSignIn(f *testing.F) {
 	full := siwe + "\nExpiration Time: 2025-11-21T12:00:00Z\nNot Before: 2025-11-20T12:00:00Z\nRequest ID: 7\nResources:\n- https://example.com/a\n- ipfs://x"
 	siws := "example.com wants you to sign in with your Solana account:\nTPoqpax8"
@@ -113,13 +111,13 @@ func FuzzSignIn(f *testing.F) {
 			read.SolanaProblem(chains.Party{})
 		}
 		if ethereum != nil && solana != nil {
-			t.Fatalf("%q is a sign-in of two chains", text)
+			t.Fatalf("%q is a sign-in for two chains", text)
 		}
 	})
 }
 
-// isSignIn reports whether a text is a sign-in written out: EIP-4361's grammar, in
-// which an absent statement leaves an empty line or none.
+// isSignIn reports whether a text is the sign-in s by EIP-4361's grammar, where an
+// absent statement leaves an empty line or none.
 func isSignIn(text, words string, s *personal.SignIn) bool {
 	site := s.Domain
 	if s.Scheme != "" {

@@ -1,21 +1,18 @@
 // Package personal reads the preimages of personal messages.
 //
-// # In
+// # Input
 //
 //	19 "Ethereum Signed Message:\n" length message     EIP-191, version 0x45
 //	19 "TRON Signed Message:\n" length message         TIP-191
 //	19 00 validator(20) data                           EIP-191, version 0
 //
-// length is the decimal number of bytes of the message. A message is UTF-8 text
-// without control characters except tab and line feed, or 32 bytes, which carry
-// the hazard [HazardHashLike]. A message that is a sign-in (EIP-4361) is read.
+// length is the length of the message in bytes, in decimal without leading zeros. A
+// message is text that [plaintext.Problem] accepts, or 32 bytes, which have the hazard
+// [HazardHashLike]. The members of a sign-in (EIP-4361) are read.
 //
-// # Refused
+// Any other version byte is refused, as is text that cannot be shown to a person.
 //
-// A length that is not that of the message or not canonical, any other version
-// byte, and texts that a person could not be shown.
-//
-// # Out
+// # Output
 //
 // A signature over keccak256 of the preimage.
 package personal
@@ -23,6 +20,7 @@ package personal
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,23 +35,23 @@ import (
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
-// Name is what stands for a chain's name in the errors of this package.
+// Name is the Chain of this package's errors.
 const Name = "personal message"
 
 // The hazards of personal messages.
 const (
 	HazardHashLike        = "message/hash-like"        // 32 bytes, or 64 hex digits
-	HazardTransactionLike = "message/transaction-like" // it reads as a transaction
+	HazardTransactionLike = "message/transaction-like" // it can be read as a transaction
 	HazardValidatorData   = "message/validator-data"   // EIP-191 version 0
-	HazardForeignSignIn   = "message/foreign-sign-in"  // a sign-in for another address or site, or that cannot be read
+	HazardForeignSignIn   = "message/foreign-sign-in"  // a sign-in for another address or site, or one that is not well-formed
 )
 
-// HazardNames is the closed list of them.
+// HazardNames returns all hazards of this package.
 func HazardNames() []string {
 	return []string{HazardHashLike, HazardTransactionLike, HazardValidatorData, HazardForeignSignIn}
 }
 
-// The prefixes of messages, up to the length.
+// The prefixes of messages, which the length follows.
 const (
 	EthereumPrefix = "\x19Ethereum Signed Message:\n"
 	TronPrefix     = "\x19TRON Signed Message:\n"
@@ -74,42 +72,41 @@ func Parse(preimage []byte) (chains.Transaction, error) {
 	case bytes.HasPrefix(preimage, []byte{0x19, 0x00}):
 		return parseValidator(preimage)
 	}
-	return nil, statement.Malformed(Name, "", 0, `the preimage is expected: 19 "Ethereum Signed Message:\n", the decimal length, and the message`)
+	return nil, statement.Malformed(Name, "", 0, `expected the preimage: 19 "Ethereum Signed Message:\n", the decimal length, and the message`)
 }
 
-// parseText reads what stands behind a prefix: length and message. Digits at the
-// start of the message could belong to the length: the one reading that fits the
-// number of bytes is taken.
-func parseText(chain string, preimage []byte, at int) (chains.Transaction, error) {
-	rest := preimage[at:]
+// parseText reads length and message from the offset on. The message may begin with
+// digits: only one split makes the length match.
+func parseText(chain string, preimage []byte, offset int) (chains.Transaction, error) {
+	rest := preimage[offset:]
 	for digits := 1; digits <= 7 && digits <= len(rest); digits++ {
 		message := rest[digits:]
 		if string(rest[:digits]) == strconv.Itoa(len(message)) {
-			return newText(chain, preimage, at+digits)
+			return newText(chain, preimage, offset+digits)
 		}
 	}
-	return nil, statement.Malformed(Name, "length", at, "the decimal number of bytes that follow is expected behind the prefix")
+	return nil, statement.Malformed(Name, "length", offset, "expected the decimal number of bytes that follow")
 }
 
-// text is a message that a person reads.
+// text is a personal message.
 type text struct {
 	chain   string
 	message []byte
-	hash    string // why it is like a hash
-	signIn  *SignIn
+	hash    string  // the problem that hashLike returns
+	signIn  *SignIn // nil if the message is not a sign-in
 }
 
-func newText(chain string, preimage []byte, at int) (chains.Transaction, error) {
-	t := &text{chain: chain, message: preimage[at:]}
-	t.hash = statement.HashLike(t.message)
+func newText(chain string, preimage []byte, offset int) (chains.Transaction, error) {
+	t := &text{chain: chain, message: preimage[offset:]}
+	t.hash = hashLike(t.message)
 	if problem := plaintext.Problem(t.message); problem != "" && t.hash == "" {
-		return nil, statement.Malformed(Name, "message", at, "%s: it could not be shown", problem)
+		return nil, statement.Malformed(Name, "message", offset, "%s, so it cannot be shown", problem)
 	}
 	if chain == ethereum.Name {
 		t.signIn = ParseSignIn(string(t.message))
 	}
-	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Function: t.function(), Path: "message"}
-	effect.Args = t.args()
+	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
+		Function: t.function(), Args: t.args(), Path: "message"}
 	return statement.Parts{
 		Chain: chain, Fields: t.fields(), Effects: []chains.Effect{effect}, Hazards: t.hazards,
 		Digest: crypto.Keccak256Hash(preimage),
@@ -123,7 +120,7 @@ func (t *text) function() string {
 	return "personal message"
 }
 
-// maxArg is how many bytes of a message a policy sees.
+// maxArg is the length of the longest message that a policy sees, in bytes.
 const maxArg = 1024
 
 func (t *text) args() []chains.Arg {
@@ -147,37 +144,52 @@ func (t *text) fields() []chains.Field {
 	return append(fields, chains.Text("message", string(t.message)))
 }
 
-func (t *text) hazards(_ []chains.Effect, signer chains.Party) (found []chains.Hazard) {
-	add := func(name, format string, args ...any) {
-		found = append(found, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)}.OnEffect(0))
-	}
-	found = TextHazards(t.message)
+func (t *text) hazards(_ []chains.Effect, signer chains.Party) []chains.Hazard {
+	hazards := TextHazards(t.message)
+	problem := ""
 	switch {
 	case t.signIn != nil:
-		if problem := t.signIn.Problem(signer); problem != "" {
-			add(HazardForeignSignIn, "%s", problem)
-		}
+		problem = t.signIn.Problem(signer)
 	case t.chain == ethereum.Name && AsksToSignIn(t.message):
-		add(HazardForeignSignIn, UnreadSignIn, "EIP-4361")
+		problem = fmt.Sprintf(UnreadSignIn, "EIP-4361")
 	}
-	return found
+	if problem != "" {
+		hazards = append(hazards, chains.Hazard{Name: HazardForeignSignIn, Detail: problem}.OnEffect(0))
+	}
+	return hazards
 }
 
-// TextHazards returns the hazards of a text as such, whatever stands around it: that
-// it is like a hash, or reads as a transaction.
-func TextHazards(text []byte) (found []chains.Hazard) {
-	if problem := statement.HashLike(text); problem != "" {
-		found = append(found, chains.Hazard{Name: HazardHashLike, Detail: problem}.OnEffect(0))
+// TextHazards returns the hazards of the text of any message: that it looks like a
+// hash, or can be read as a transaction.
+func TextHazards(text []byte) (hazards []chains.Hazard) {
+	if problem := hashLike(text); problem != "" {
+		hazards = append(hazards, chains.Hazard{Name: HazardHashLike, Detail: problem}.OnEffect(0))
 	}
 	if chain := transactionLike(text); chain != "" {
-		found = append(found, chains.Hazard{Name: HazardTransactionLike,
-			Detail: fmt.Sprintf("the message reads as a transaction of %s: have it signed as one", chain)}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: HazardTransactionLike,
+			Detail: fmt.Sprintf("the message can be read as a transaction of %s: send it to sign_transaction", chain)}.OnEffect(0))
 	}
-	return found
+	return hazards
 }
 
-// transactionLike returns the chain whose transaction a message is, as it is or
-// in hex or base64; empty if it is none.
+// hashLike says why a message looks like a hash, which does not show what is signed.
+// It returns "" if it does not.
+func hashLike(message []byte) string {
+	if len(message) == 32 && (plaintext.Problem(message) != "" || !strings.Contains(string(message), " ")) {
+		return "the message is 32 bytes, like a hash whose preimage is unknown"
+	}
+	digits := bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimSpace(message), []byte("0x")), []byte("0X"))
+	if len(digits) != 64 {
+		return ""
+	}
+	if _, err := hex.Decode(make([]byte, 32), digits); err != nil {
+		return ""
+	}
+	return "the message is 64 hex digits, like a hash whose preimage is unknown"
+}
+
+// transactionLike returns the name of a chain for which the message is a transaction,
+// raw or in hex or base64. It returns "" if there is none.
 func transactionLike(message []byte) string {
 	forms := [][]byte{message}
 	trimmed := strings.TrimSpace(string(message))
@@ -200,11 +212,11 @@ func transactionLike(message []byte) string {
 	return ""
 }
 
-// parseValidator reads data for a contract that checks it in its own way.
+// parseValidator reads data whose meaning only a contract knows.
 func parseValidator(preimage []byte) (chains.Transaction, error) {
 	const head = 2 + 20
 	if len(preimage) < head {
-		return nil, statement.Malformed(Name, "validator", 2, "20 bytes of an address are expected behind 19 00")
+		return nil, statement.Malformed(Name, "validator", 2, "expected the 20 bytes of an address after 19 00")
 	}
 	validator := ethereum.PartyAt([20]byte(preimage[2:head]))
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, To: validator, Undecoded: true,
@@ -216,7 +228,7 @@ func parseValidator(preimage []byte) (chains.Transaction, error) {
 		Effects: []chains.Effect{effect},
 		Hazards: func([]chains.Effect, chains.Party) []chains.Hazard {
 			return []chains.Hazard{chains.Hazard{Name: HazardValidatorData,
-				Detail: fmt.Sprintf("only the contract %s knows what the data means: it may do anything that the signature lets it", validator)}.OnEffect(0)}
+				Detail: fmt.Sprintf("only the contract %s knows what the data means and what the signature permits", validator)}.OnEffect(0)}
 		},
 		Digest: crypto.Keccak256Hash(preimage),
 	}.Transaction(), nil

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// SignIn is a request to sign in with an address: Sign-In with Ethereum (EIP-4361)
-// or, with Solana's words, SIWS. Members that are absent are empty.
+// SignIn is a request to sign in with an address: Sign-In with Ethereum (EIP-4361) or
+// Sign-In with Solana (SIWS). Absent members are empty.
 type SignIn struct {
 	Scheme         string // of the site, such as https
 	Domain         string
@@ -27,17 +27,17 @@ type SignIn struct {
 	ExpirationTime string
 	NotBefore      string
 	RequestID      string
-	Resources      []string // nil if the text does not list any
+	Resources      []string // nil if the text has no list of them
 }
 
-// The second half of the first line, in the words of each chain.
+// How the first line ends, for each chain.
 const (
 	ethereumWords = " wants you to sign in with your Ethereum account:"
 	solanaWords   = " wants you to sign in with your Solana account:"
 )
 
-// ParseSignIn reads a message of EIP-4361; nil if it is none. What is not exactly
-// one is a plain text: it is shown as such.
+// ParseSignIn reads a sign-in by EIP-4361. It returns nil for any text that is not
+// exactly one.
 func ParseSignIn(message string) *SignIn {
 	s := parseSignIn(message, ethereumWords)
 	if s == nil || !s.complete() || !common.IsHexAddress(s.Address) {
@@ -46,21 +46,21 @@ func ParseSignIn(message string) *SignIn {
 	return s
 }
 
-// ParseSolanaSignIn reads a message of Sign-In with Solana; nil if it is none.
-// Everything but domain and address can be absent there.
+// ParseSolanaSignIn reads a Sign-In with Solana, or returns nil. Everything except
+// domain and address is optional.
 func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, solanaWords) }
 
-// UnreadSignIn is the detail of the hazard of a text that asks to sign in and is no
-// sign-in of the standard that it names.
-const UnreadSignIn = "the text asks to sign in and is not a sign-in of %s: which site and account it is for, a site that reads it loosely would decide"
+// UnreadSignIn is the detail of [HazardForeignSignIn] for a text that asks to sign in
+// but does not follow the standard. Its argument is the standard.
+const UnreadSignIn = "the text asks to sign in but does not follow %s: a site that reads it loosely decides which site and account it is for"
 
-// AsksToSignIn reports whether a text has the words of a sign-in, whatever the case and
-// the chain. Sites read sign-ins more loosely than [ParseSignIn] does.
+// AsksToSignIn reports whether a text contains the words of a sign-in, in any case and
+// for any chain. Sites may read sign-ins more loosely than [ParseSignIn] does.
 func AsksToSignIn(message []byte) bool {
 	return bytes.Contains(bytes.ToLower(message), []byte("wants you to sign in with your "))
 }
 
-// complete reports whether the members that EIP-4361 requires are there.
+// complete reports whether the members that EIP-4361 requires are present and valid.
 func (s *SignIn) complete() bool {
 	return s.URI != "" && s.Version == "1" && s.ChainID != "" && len(s.Nonce) >= 8 && isTime(s.IssuedAt) &&
 		(s.ExpirationTime == "" || isTime(s.ExpirationTime)) && (s.NotBefore == "" || isTime(s.NotBefore))
@@ -78,46 +78,46 @@ func isTime(text string) bool {
 //
 //	statement
 //
-//	URI: …            and the other members, in this order
+//	URI: …            and the other members, in order
 //
-// where the members, or the statement with the empty line behind it or without that
-// line, can be absent. No line is left over, and none is empty besides.
+// The members may be absent, and so may the statement, with or without the empty line
+// that follows it. No other line may be empty or left over.
 func parseSignIn(message, words string) *SignIn {
-	head, rest, more := strings.Cut(message, "\n\n")
+	head, rest, hasBody := strings.Cut(message, "\n\n")
 	first, address, ok := strings.Cut(head, "\n")
-	site, named := strings.CutSuffix(first, words)
-	if !ok || !named || address == "" || strings.Contains(address, "\n") {
+	site, hasWords := strings.CutSuffix(first, words)
+	if !ok || !hasWords || address == "" || strings.Contains(address, "\n") {
 		return nil
 	}
 	s := &SignIn{Domain: site, Address: address}
-	if scheme, domain, has := strings.Cut(site, "://"); has {
+	if scheme, domain, ok := strings.Cut(site, "://"); ok {
 		s.Scheme, s.Domain = scheme, domain
 	}
 	if s.Domain == "" || strings.ContainsAny(s.Domain, " /?#\t") || strings.Contains(site, "://") && s.Scheme == "" {
 		return nil
 	}
-	if more && !s.body(rest) {
+	if hasBody && !s.body(rest) {
 		return nil
 	}
 	return s
 }
 
-// body reads what stands behind the address: a statement, members, or both.
+// body reads what follows the address: a statement, members, or both.
 func (s *SignIn) body(text string) bool {
-	if members, absent := strings.CutPrefix(text, "\n"); absent { // the statement's empty line alone
+	if members, absent := strings.CutPrefix(text, "\n"); absent { // only the empty line of the statement
 		return s.members(strings.Split(members, "\n"))
 	}
 	if first, _, _ := strings.Cut(text, "\n"); isMember(first) {
 		return s.members(strings.Split(text, "\n"))
 	}
-	statement, members, more := strings.Cut(text, "\n\n")
+	statement, members, hasMembers := strings.Cut(text, "\n\n")
 	if s.Statement = statement; statement == "" || strings.Contains(statement, "\n") {
 		return false
 	}
-	return !more || s.members(strings.Split(members, "\n"))
+	return !hasMembers || s.members(strings.Split(members, "\n"))
 }
 
-// memberNames are the members in their order.
+// memberNames are the names of the members, in order.
 var memberNames = []string{"URI", "Version", "Chain ID", "Nonce", "Issued At", "Expiration Time", "Not Before", "Request ID"}
 
 func isMember(line string) bool {
@@ -129,7 +129,7 @@ func isMember(line string) bool {
 	return line == "Resources:"
 }
 
-// members reads the lines of members, each at most once and in order.
+// members reads the lines of members: each at most once, and in order.
 func (s *SignIn) members(lines []string) bool {
 	into := []*string{&s.URI, &s.Version, &s.ChainID, &s.Nonce, &s.IssuedAt, &s.ExpirationTime, &s.NotBefore, &s.RequestID}
 	next := 0
@@ -137,13 +137,13 @@ func (s *SignIn) members(lines []string) bool {
 		if line == "Resources:" {
 			return s.resources(lines[i+1:])
 		}
-		found := false
-		for ; next < len(memberNames) && !found; next++ {
+		matched := false
+		for ; next < len(memberNames) && !matched; next++ {
 			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok && value != "" {
-				*into[next], found = value, true
+				*into[next], matched = value, true
 			}
 		}
-		if !found {
+		if !matched {
 			return false
 		}
 	}
@@ -162,32 +162,33 @@ func (s *SignIn) resources(lines []string) bool {
 	return true
 }
 
-// Problem says why the sign-in is not for this signer, or names two sites; empty
-// if neither. The signer may be none. The case of an address is not compared.
+// Problem says why the sign-in is not for this signer, or that it names two sites. It
+// returns "" if neither is the case. The signer may be none. Addresses are compared
+// case-insensitively.
 func (s *SignIn) Problem(signer chains.Party) string {
 	return s.problem(signer, strings.EqualFold(signer.String(), s.Address))
 }
 
-// SolanaProblem is Problem for addresses in base58, where case counts.
+// SolanaProblem is Problem for base58 addresses, which are case-sensitive.
 func (s *SignIn) SolanaProblem(signer chains.Party) string {
 	return s.problem(signer, signer.String() == s.Address)
 }
 
-func (s *SignIn) problem(signer chains.Party, ours bool) string {
-	if !signer.IsNone() && !ours {
-		return "the sign-in is for the account " + short(s.Address) + ", and " + signer.String() + " would sign it"
+func (s *SignIn) problem(signer chains.Party, same bool) string {
+	if !signer.IsNone() && !same {
+		return "the sign-in is for the account " + short(s.Address) + ", but " + signer.String() + " would sign it"
 	}
 	if s.URI == "" {
 		return ""
 	}
 	uri, err := url.Parse(s.URI)
 	if err != nil || uri.Host == "" || !sameSite(uri.Host, s.Domain) {
-		return "the sign-in says that it is for " + short(s.Domain) + ", and its URI is " + short(s.URI)
+		return "the sign-in is for " + short(s.Domain) + ", but its URI is " + short(s.URI)
 	}
 	return ""
 }
 
-// sameSite compares hosts, the port aside where one has none.
+// sameSite compares two hosts case-insensitively, and their ports if both have one.
 func sameSite(host, domain string) bool {
 	if strings.EqualFold(host, domain) {
 		return true
@@ -197,22 +198,22 @@ func sameSite(host, domain string) bool {
 }
 
 func short(text string) string {
-	const most = 100
-	if len(text) > most {
-		text = text[:most] + "…"
+	const limit = 100 // bytes
+	if len(text) > limit {
+		text = text[:limit] + "…"
 	}
 	return strconv.Quote(text)
 }
 
-// Fields shows the members that are there.
+// Fields returns the members that are present.
 func (s *SignIn) Fields() []chains.Field {
 	fields := []chains.Field{chains.Text("sign in at", s.Domain), chains.Text("account", s.Address)}
-	for _, one := range []struct{ label, value string }{
+	for _, member := range []struct{ label, value string }{
 		{"statement", s.Statement}, {"URI", s.URI}, {"chain id", s.ChainID}, {"nonce", s.Nonce}, {"issued at", s.IssuedAt},
 		{"expiration time", s.ExpirationTime}, {"not before", s.NotBefore}, {"request id", s.RequestID},
 	} {
-		if one.value != "" {
-			fields = append(fields, chains.Text(one.label, one.value))
+		if member.value != "" {
+			fields = append(fields, chains.Text(member.label, member.value))
 		}
 	}
 	for _, resource := range s.Resources {
@@ -221,7 +222,7 @@ func (s *SignIn) Fields() []chains.Field {
 	return fields
 }
 
-// Args are what a policy sees of a sign-in.
+// Args returns what a policy sees of the sign-in.
 func (s *SignIn) Args() []chains.Arg {
 	return []chains.Arg{{Name: "domain", Value: s.Domain}, {Name: "uri", Value: s.URI}, {Name: "chainId", Value: s.ChainID}, {Name: "statement", Value: s.Statement}}
 }

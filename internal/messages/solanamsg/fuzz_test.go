@@ -18,15 +18,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// header is that of an off-chain message of version 0 with one signer.
+// header returns the header of an off-chain message of version 0 with one signer.
 func header(format byte, signer []byte, length int) string {
 	head := "\xffsolana offchain\x00" + strings.Repeat("a", 32) + string(format) + "\x01" + string(signer)
 	return string(binary.LittleEndian.AppendUint16([]byte(head), uint16(length)))
 }
 
-// FuzzOffchain: an off-chain message that is read is shown with all that its bytes
-// have, so that they can be written from what is shown. They are what is signed, by a
-// signer that they name, and are no message of a transaction.
+// FuzzOffchain checks that an accepted off-chain message can be rebuilt from what is
+// shown, that its bytes are signed, only by a signer that it names, and that it is not
+// the message of a transaction.
 func FuzzOffchain(f *testing.F) {
 	key := chaintest.Key(f, keystore.CurveEd25519, bytes.Repeat([]byte{0x46}, 32))
 	signer := key.PublicKey().Bytes()
@@ -44,23 +44,23 @@ func FuzzOffchain(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !bytes.Equal(written(t, raw, read), raw) {
+		if !bytes.Equal(rebuild(t, raw, read), raw) {
 			t.Fatalf("%x is shown as %+v", raw, read.Summary().Fields)
 		}
 		checkSigned(t, read, raw, key, names(read, key))
 	})
 }
 
-// names reports whether a message is shown as one that a key signs.
+// names reports whether a message is shown with the key as a signer.
 func names(read chains.Transaction, key keystore.Key) bool {
 	return slices.ContainsFunc(read.Summary().Fields, func(field chains.Field) bool {
 		return field.Label == "signer" && field.Value == solana.EncodeAddress(key.PublicKey().Ed25519())
 	})
 }
 
-// written writes an off-chain message from what is shown of it. The format alone,
-// which changes no reading, is taken from the bytes.
-func written(t *testing.T, raw []byte, read chains.Transaction) []byte {
+// rebuild returns an off-chain message built from what is shown of it. Only the format,
+// which does not change the meaning, is taken from the bytes.
+func rebuild(t *testing.T, raw []byte, read chains.Transaction) []byte {
 	t.Helper()
 	var signers, text, application []byte
 	for _, field := range read.Summary().Fields {
@@ -84,8 +84,8 @@ func written(t *testing.T, raw []byte, read chains.Transaction) []byte {
 	return append(out, text...)
 }
 
-// applicationOf reads an application domain as it is shown: hex, or text without the
-// zeros behind it.
+// applicationOf parses an application domain as shown: hex, or text without the zeros
+// that pad it.
 func applicationOf(t *testing.T, shown string) []byte {
 	t.Helper()
 	if digits, ok := strings.CutPrefix(shown, "0x"); ok && len(digits) == 64 {
@@ -98,12 +98,12 @@ func applicationOf(t *testing.T, shown string) []byte {
 	return append([]byte(shown), make([]byte, 32-len(shown))...)
 }
 
-// checkSigned: the key signs exactly the bytes, if it may, and they are no message of
-// a transaction.
+// checkSigned checks that the key signs exactly the bytes if it may, and that they are
+// not the message of a transaction.
 func checkSigned(t *testing.T, read chains.Transaction, raw []byte, key keystore.Key, named bool) {
 	t.Helper()
 	if _, err := (solana.Chain{}).ParseMessage(raw); err == nil {
-		t.Fatalf("%x is a transaction too", raw)
+		t.Fatalf("%x is also a transaction", raw)
 	}
 	signing, err := chaintest.Ready(read, key.ID(), key)
 	if err != nil {
@@ -114,12 +114,13 @@ func checkSigned(t *testing.T, read chains.Transaction, raw []byte, key keystore
 	}
 	signed, err := signing.AppendSigned(t.Context(), nil)
 	if err != nil || !ed25519.Verify(key.PublicKey().Bytes(), raw, signed) {
-		t.Fatalf("%x: %v, or other bytes are signed", raw, err)
+		t.Fatalf("%x: %v, or other bytes were signed", raw, err)
 	}
 }
 
-// FuzzRaw: a text that is read without a header is shown whole, has a hazard unless it
-// is a sign-in for its signer, and is neither a transaction nor an off-chain message.
+// FuzzRaw checks that an accepted text without a header is shown whole, has a hazard
+// unless it is a sign-in for its signer, and is neither a transaction nor an off-chain
+// message.
 func FuzzRaw(f *testing.F) {
 	key := chaintest.Key(f, keystore.CurveEd25519, bytes.Repeat([]byte{0x46}, 32))
 	address := solana.EncodeAddress(key.PublicKey().Ed25519())

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// named is an off-chain message, which names its signers: no other key signs it.
+// named is an off-chain message. Only the signers that it names may sign it.
 type named struct {
 	chains.Transaction
 	signers [][32]byte
@@ -29,11 +29,11 @@ type namedRequest struct {
 
 // With implements chains.Request.
 func (r *namedRequest) With(keys ...keystore.Key) (chains.Signing, error) {
-	ours := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool {
+	named := slices.DeleteFunc(slices.Clone(keys), func(key keystore.Key) bool {
 		return key.PublicKey().Curve() == keystore.CurveEd25519 && !slices.Contains(r.signers, key.PublicKey().Ed25519())
 	})
-	if len(ours) == 0 {
-		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: "the message names other signers, and not this key"}
+	if len(named) == 0 {
+		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: "the message names other signers than this key"}
 	}
-	return r.Request.With(ours...)
+	return r.Request.With(named...)
 }

@@ -1,8 +1,8 @@
-// Package solanamsg reads messages of Solana that are no transactions.
+// Package solanamsg reads messages of Solana that are not transactions.
 //
-// # In
+// # Input
 //
-// Off-chain messages, version 0 (anza, off-chain message signing) and 1 (sRFC 38):
+// Off-chain messages of version 0 (Anza's off-chain message signing)
 //
 //	ff "solana offchain"     signing domain, 16 bytes
 //	00                       version
@@ -11,23 +11,25 @@
 //	count ‖ 32 bytes each    signers
 //	length (u16, LE) ‖ text
 //
-// of formats 0 and 1 at most 1,232 bytes in all, which a hardware wallet can sign;
+// of which formats 0 and 1 have at most 1,232 bytes in total, the limit of hardware
+// wallets; and of version 1 (sRFC 38)
 //
 //	ff "solana offchain" 01 ‖ count ‖ 32 bytes each, ascending ‖ text
 //
-// Anything else is a raw message: UTF-8 text whose first byte is at least 0x20, as
-// no message of a transaction begins: with the hazard [HazardRawMessage], unless it
-// is a sign-in (SIWS) for the key.
+// Anything else is a raw message: UTF-8 text whose first byte is at least 0x20, which
+// no message of a transaction begins with. It has the hazard [HazardRawMessage] unless
+// it is a sign-in (SIWS).
 //
-// # Out
+// # Output
 //
-// An Ed25519 signature over the bytes as they came.
+// An Ed25519 signature over the unchanged bytes.
 package solanamsg
 
 import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -37,23 +39,23 @@ import (
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
-// Name is what stands for a chain's name in the errors of this package.
+// Name is the Chain of this package's errors.
 const Name = "solana message"
 
-// HazardRawMessage is that of a text without the header of an off-chain message.
+// HazardRawMessage means that a text lacks the header of an off-chain message.
 const HazardRawMessage = "solana/raw-message"
 
-// HazardNames is the closed list of hazards of this package. It shares others with
+// HazardNames returns the hazards of this package. Its messages can also have those of
 // package personal.
 func HazardNames() []string { return []string{HazardRawMessage} }
 
-// SigningDomain begins every off-chain message.
+// SigningDomain is the prefix of every off-chain message.
 const SigningDomain = "\xffsolana offchain"
 
-// maxShort is how long a message of format 0 or 1 may be with its header, in bytes.
+// maxShort bounds a message of format 0 or 1 with its header, in bytes.
 const maxShort = 1232
 
-// IsOffchain reports whether bytes begin as an off-chain message does.
+// IsOffchain reports whether raw begins as an off-chain message does.
 func IsOffchain(raw []byte) bool { return bytes.HasPrefix(raw, []byte(SigningDomain)) }
 
 // offchain is an off-chain message.
@@ -68,7 +70,7 @@ type offchain struct {
 // ParseOffchain reads an off-chain message. The error is a *chains.ParseError.
 func ParseOffchain(raw []byte) (chains.Transaction, error) {
 	if !IsOffchain(raw) || len(raw) < len(SigningDomain)+1 {
-		return nil, malformed("signing domain", 0, `ff "solana offchain" and a version are expected`)
+		return nil, malformed("signing domain", 0, `expected ff "solana offchain" and a version`)
 	}
 	m := &offchain{version: raw[len(SigningDomain)]}
 	var err error
@@ -78,7 +80,7 @@ func ParseOffchain(raw []byte) (chains.Transaction, error) {
 	case 1:
 		err = m.readV1(raw, len(SigningDomain)+1)
 	default:
-		err = malformed("version", len(SigningDomain), "version %d is not known: versions 0 and 1 are read", m.version)
+		err = malformed("version", len(SigningDomain), "unsupported version %d: expected 0 or 1", m.version)
 	}
 	if err != nil {
 		return nil, err
@@ -86,73 +88,71 @@ func ParseOffchain(raw []byte) (chains.Transaction, error) {
 	return m.transaction(raw), nil
 }
 
-func (m *offchain) readV0(raw []byte, at int) error {
+func (m *offchain) readV0(raw []byte, offset int) error {
 	const fixed = 32 + 1 + 1
-	if len(raw) < at+fixed {
-		return malformed("application domain", at, "the header of version 0 is cut off: application domain (32 bytes), format, signers, length and text are expected")
+	if len(raw) < offset+fixed {
+		return malformed("application domain", offset, "the header of version 0 is truncated: expected application domain (32 bytes), format, signers, length and text")
 	}
-	m.application, m.format = raw[at:at+32], raw[at+32]
+	m.application, m.format = raw[offset:offset+32], raw[offset+32]
 	if m.format > 2 {
-		return malformed("format", at+32, "%d: 0, 1 and 2 are known", m.format)
+		return malformed("format", offset+32, "unknown format %d: expected 0, 1 or 2", m.format)
 	}
-	at, err := m.readSigners(raw, at+33)
+	offset, err := m.readSigners(raw, offset+33)
 	if err != nil {
 		return err
 	}
-	if len(raw) < at+2 || int(binary.LittleEndian.Uint16(raw[at:])) != len(raw)-at-2 {
-		return malformed("length", at, "the length of the text, little endian, is not that of what follows")
+	if len(raw) < offset+2 || int(binary.LittleEndian.Uint16(raw[offset:])) != len(raw)-offset-2 {
+		return malformed("length", offset, "the length, little-endian, does not match the text that follows")
 	}
-	m.text = raw[at+2:]
+	m.text = raw[offset+2:]
 	if m.format < 2 && len(raw) > maxShort {
-		return malformed("text", at+2, "the message has %d bytes with its header, one of format %d has at most %d: use format 2", len(raw), m.format, maxShort)
+		return malformed("text", offset+2, "the message has %d bytes with its header: format %d allows at most %d, use format 2", len(raw), m.format, maxShort)
 	}
 	if m.format == 0 && bytes.ContainsFunc(m.text, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
-		return malformed("text", at+2, "format 0 has printable ASCII only")
+		return malformed("text", offset+2, "format 0 allows only printable ASCII")
 	}
-	return m.checkText(at + 2)
+	return m.checkText(offset + 2)
 }
 
-func (m *offchain) readV1(raw []byte, at int) error {
-	at, err := m.readSigners(raw, at)
+func (m *offchain) readV1(raw []byte, offset int) error {
+	offset, err := m.readSigners(raw, offset)
 	if err != nil {
 		return err
 	}
 	for i := 1; i < len(m.signers); i++ {
 		if bytes.Compare(m.signers[i-1][:], m.signers[i][:]) >= 0 {
-			return malformed("signers", -1, "signer %d is not above the one before: they ascend, each once", i)
+			return malformed("signers", -1, "signer %d is not greater than the one before: signers must ascend", i)
 		}
 	}
-	m.text = raw[at:]
-	return m.checkText(at)
+	m.text = raw[offset:]
+	return m.checkText(offset)
 }
 
-func (m *offchain) readSigners(raw []byte, at int) (int, error) {
-	if len(raw) <= at || raw[at] == 0 {
-		return at, malformed("signers", at, "at least one signer is expected")
+func (m *offchain) readSigners(raw []byte, offset int) (int, error) {
+	if len(raw) <= offset || raw[offset] == 0 {
+		return 0, malformed("signers", offset, "expected at least one signer")
 	}
-	count := int(raw[at])
-	at++
-	if len(raw) < at+32*count {
-		return at, malformed("signers", at, "%d signers of 32 bytes are cut off", count)
+	count := int(raw[offset])
+	offset++
+	if len(raw) < offset+32*count {
+		return 0, malformed("signers", offset, "truncated: expected %d signers of 32 bytes", count)
 	}
 	for i := range count {
-		signer := [32]byte(raw[at+32*i:])
-		for j := range m.signers {
-			if m.signers[j] == signer {
-				return at, malformed("signers", at+32*i, "signer %d is signer %d again", i, j)
-			}
+		signer := [32]byte(raw[offset+32*i:])
+		if j := slices.Index(m.signers, signer); j >= 0 {
+			return 0, malformed("signers", offset+32*i, "signers %d and %d are the same", j, i)
 		}
 		m.signers = append(m.signers, signer)
 	}
-	return at + 32*count, nil
+	return offset + 32*count, nil
 }
 
-func (m *offchain) checkText(at int) error {
+func (m *offchain) checkText(offset int) error {
 	if len(m.text) == 0 {
-		return malformed("text", at, "empty")
+		return malformed("text", offset, "empty")
 	}
 	if problem := plaintext.Problem(m.text); problem != "" {
-		return malformed("text", at, "%s: it could not be shown", problem)
+		return malformed("text", offset, "%s, so it cannot be shown", problem)
 	}
 	return nil
 }
@@ -177,8 +177,8 @@ func (m *offchain) transaction(raw []byte) chains.Transaction {
 	return &named{message.Transaction(), m.signers}
 }
 
-// applicationText shows an application domain: text if it is padded text, else an
-// address.
+// applicationText returns an application domain as text if it is zero-padded text, and
+// in hex otherwise.
 func applicationText(domain []byte) string {
 	text := strings.TrimRight(string(domain), "\x00")
 	if text != "" && plaintext.Problem([]byte(text)) == "" {
@@ -187,6 +187,6 @@ func applicationText(domain []byte) string {
 	return "0x" + hex.EncodeToString(domain)
 }
 
-func malformed(field string, at int, format string, args ...any) error {
-	return statement.Malformed(Name, field, at, format, args...)
+func malformed(field string, offset int, format string, args ...any) error {
+	return statement.Malformed(Name, field, offset, format, args...)
 }

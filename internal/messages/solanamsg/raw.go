@@ -10,12 +10,12 @@ import (
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
-// firstOfText is the smallest first byte of a raw message. A legacy message of a
-// transaction begins with the number of its signers, of which fewer than 20 fit
-// into a transaction, the others with 80 and 81.
+// firstOfText is the smallest first byte of a raw message. The message of a legacy
+// transaction begins with the number of its signers, which is below 20; those of other
+// versions begin with 0x80 or 0x81.
 const firstOfText = 0x20
 
-// IsRawText reports whether bytes can be read as text and as nothing else.
+// IsRawText reports whether raw is text and cannot be anything else.
 func IsRawText(raw []byte) bool {
 	return len(raw) > 0 && raw[0] >= firstOfText && plaintext.Problem(raw) == ""
 }
@@ -23,7 +23,7 @@ func IsRawText(raw []byte) bool {
 // ParseRaw reads a text without a header. The error is a *chains.ParseError.
 func ParseRaw(raw []byte) (chains.Transaction, error) {
 	if !IsRawText(raw) {
-		return nil, malformed("message", 0, "neither an off-chain message, nor a message of a transaction, nor text")
+		return nil, malformed("message", 0, "neither an off-chain message nor the message of a transaction nor text")
 	}
 	signIn := personal.ParseSolanaSignIn(string(raw))
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Function: "raw message", Path: "message"}
@@ -42,16 +42,20 @@ func ParseRaw(raw []byte) (chains.Transaction, error) {
 }
 
 func rawHazards(raw []byte, signIn *personal.SignIn, signer chains.Party) []chains.Hazard {
-	found := personal.TextHazards(raw)
+	hazards := personal.TextHazards(raw)
+	problem := ""
+	switch {
+	case signIn != nil:
+		problem = signIn.SolanaProblem(signer)
+	case personal.AsksToSignIn(raw):
+		problem = fmt.Sprintf(personal.UnreadSignIn, "SIWS")
+	}
+	if problem != "" {
+		hazards = append(hazards, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: problem}.OnEffect(0))
+	}
 	if signIn == nil {
-		if personal.AsksToSignIn(raw) {
-			found = append(found, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: fmt.Sprintf(personal.UnreadSignIn, "SIWS")}.OnEffect(0))
-		}
-		return append(found, chains.Hazard{Name: HazardRawMessage,
-			Detail: "the text has no header that keeps it apart from what other programs sign: use an off-chain message"}.OnEffect(0))
+		hazards = append(hazards, chains.Hazard{Name: HazardRawMessage,
+			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"}.OnEffect(0))
 	}
-	if problem := signIn.SolanaProblem(signer); problem != "" {
-		found = append(found, chains.Hazard{Name: personal.HazardForeignSignIn, Detail: problem}.OnEffect(0))
-	}
-	return found
+	return hazards
 }

@@ -1,9 +1,10 @@
-// Package statement makes messages into what package chains calls a transaction,
-// so that they go the same road: summary, effects, hazards, keys, a signature.
+// Package statement implements chains.Transaction for messages: readers of messages
+// provide the parts, and share how keys are found and used.
 package statement
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -13,14 +14,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Parts are what a reader of messages knows about one.
+// Parts are what the reader of a message has found.
 type Parts struct {
-	Chain   string // whose addresses sign: "ethereum", "solana" or "tron"
+	Chain   string // "ethereum", "solana" or "tron": the chain of the signer's address
 	Fields  []chains.Field
-	Effects []chains.Effect // with SignerParty where the bytes do not name who signs
+	Effects []chains.Effect // SignerParty stands for the signer if the bytes do not name it
 
-	// Hazards returns the dangers of effects in which the signer is resolved; with
-	// a signer of none those that depend on no key.
+	// Hazards returns the hazards of the effects, in which the signer has been
+	// resolved. For the zero signer it returns those that depend on no key.
 	Hazards func(effects []chains.Effect, signer chains.Party) []chains.Hazard
 
 	Digest [32]byte // what a secp256k1 key signs
@@ -47,31 +48,31 @@ func (m *message) Hazards() []chains.Hazard {
 	return m.parts.Hazards(m.parts.Effects, chains.Party{})
 }
 
-// signWith finds the one key that signs.
-type signWith interface {
-	Locators() []keystore.Locator
-}
-
 // Request implements chains.Transaction.
-func (m *message) Request(text string) (chains.Request, error) {
-	var with signWith
+func (m *message) Request(signWith string) (chains.Request, error) {
+	r := &request{message: m}
 	var err error
 	switch m.parts.Chain {
 	case solana.Name:
-		with, err = solana.ReadSignWith(text)
+		r.locator, err = solana.ReadSignWith(signWith)
 	case tron.Name:
-		with, err = tron.ReadSignWith(text)
+		r.locator, err = tron.ReadSignWith(signWith)
 	default:
-		with, err = ethereum.ReadSignWith(text)
+		r.locator, err = ethereum.ReadSignWith(signWith)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &request{signWith: with, message: m}, nil
+	return r, nil
+}
+
+// locator is the signWith that a chain has read.
+type locator interface {
+	Locators() []keystore.Locator
 }
 
 type request struct {
-	signWith
+	locator
 	message *message
 }
 
@@ -79,27 +80,23 @@ type request struct {
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	s := &signing{message: r.message}
 	var key keystore.Key
+	var partyOf func(keystore.PublicKey) chains.Party
 	var err error
-	switch with := r.signWith.(type) {
+	switch with := r.locator.(type) {
 	case *solana.SignWith:
+		partyOf = solana.PartyOf
 		s.ed25519, key, err = with.Signer(keys)
 	case *tron.SignWith:
+		partyOf = tron.PartyOf
 		s.ecdsa, key, err = with.Signer(keys)
 	case *ethereum.SignWith:
+		partyOf = ethereum.PartyOf
 		s.ecdsa, key, err = with.Signer(keys)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.id = key.ID()
-	switch r.message.parts.Chain {
-	case solana.Name:
-		s.party = solana.PartyOf(key.PublicKey())
-	case tron.Name:
-		s.party = tron.PartyOf(key.PublicKey())
-	default:
-		s.party = ethereum.PartyOf(key.PublicKey())
-	}
+	s.id, s.party = key.ID(), partyOf(key.PublicKey())
 	return s, nil
 }
 
@@ -127,7 +124,7 @@ func (s *signing) Effects() []chains.Effect {
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard { return s.message.parts.Hazards(s.Effects(), s.party) }
 
-// AppendSigned implements chains.Signing. It appends the signature alone: r ‖ s ‖
+// AppendSigned implements chains.Signing. It appends only the signature: r ‖ s ‖
 // recovery id (0 or 1), or the 64 bytes of Ed25519.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	if s.ed25519 != nil {
@@ -142,4 +139,9 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 		return nil, err
 	}
 	return append(dst, signature[:]...), nil
+}
+
+// Malformed returns the error of a reader of messages. kind says what it reads.
+func Malformed(kind, field string, offset int, format string, args ...any) *chains.ParseError {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: kind, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...)}
 }

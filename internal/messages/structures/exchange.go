@@ -5,7 +5,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
-// The contracts of Polymarket on Polygon: two exchanges, the collateral and the
+// The contracts of Polymarket on Polygon: two exchanges, and the collateral and the
 // conditional tokens that they trade.
 var (
 	ctfExchanges = [][20]byte{
@@ -31,8 +31,7 @@ const (
 	sideSell
 )
 
-// ctfOrder adds what the maker gives: collateral for tokens, or tokens for
-// collateral.
+// ctfOrder adds what the maker of an order gives: collateral or tokens.
 func ctfOrder(r *reading) {
 	side := r.field("side").Int.Uint64()
 	if !r.domain.is(ctfExchanges...) || r.domain.id() != polygon || side > sideSell {
@@ -58,8 +57,8 @@ func ctfOrder(r *reading) {
 	}
 }
 
-// clobAuth signs in to an order book: it gets a key that can cancel orders and see
-// them, and each order still takes a signature.
+// clobAuth signs in to an order book. It gets an API key that can list and cancel
+// orders; each new order still needs a signature.
 func clobAuth(r *reading) {
 	if r.domain.name == "ClobAuthDomain" {
 		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: party(r.field("address")), Path: "message"})

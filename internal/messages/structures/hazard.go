@@ -1,6 +1,7 @@
 package structures
 
 import (
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -12,87 +13,86 @@ import (
 const (
 	HazardEmptyDomain         = "eip712/empty-domain"          // the domain has no members
 	HazardNoChainID           = "eip712/no-chain-id"           // valid on every chain
-	HazardNoVerifyingContract = "eip712/no-verifying-contract" // valid for every contract of the name
-	HazardUnusedTypes         = "eip712/unused-types"          // types that nothing refers to
-	HazardUnlimitedApproval   = "eip712/unlimited-approval"    // from 2^96
+	HazardNoVerifyingContract = "eip712/no-verifying-contract" // valid for every contract with this name
+	HazardUnusedTypes         = "eip712/unused-types"          // types that neither domain nor message uses
+	HazardUnlimitedApproval   = "eip712/unlimited-approval"    // 2^96 or more
 	HazardFarDeadline         = "eip712/far-deadline"          // more than FarDeadline ahead
 	HazardOrderWithoutPrice   = "eip712/order-without-price"   // the offerer gets nothing
-	HazardHiddenContents      = "eip712/hidden-contents"       // a hash or root stands for what is signed
-	HazardDelegatecall        = "eip712/delegatecall"          // foreign code runs as the account
+	HazardHiddenContents      = "eip712/hidden-contents"       // a hash or root takes the place of what is signed
+	HazardDelegatecall        = "eip712/delegatecall"          // another contract's code runs as the account
 	HazardAgentApproval       = "eip712/agent-approval"        // another key may act for the account
-	HazardUnknownType         = "eip712/unknown-type"          // the type is not known
+	HazardUnknownType         = "eip712/unknown-type"          // the meaning of the type is unknown
 	HazardForeignOwner        = "eip712/foreign-owner"         // the owner is not the signer
 )
 
-// HazardNames is the closed list of them.
+// HazardNames returns all hazards of this package.
 func HazardNames() []string {
 	return []string{HazardEmptyDomain, HazardNoChainID, HazardNoVerifyingContract, HazardUnusedTypes, HazardUnlimitedApproval,
 		HazardFarDeadline, HazardOrderWithoutPrice, HazardHiddenContents, HazardDelegatecall, HazardAgentApproval,
 		HazardUnknownType, HazardForeignOwner}
 }
 
-// FarDeadline is how far ahead the end of a permission may be.
+// FarDeadline is how far ahead a permission may end without a hazard.
 const FarDeadline = 30 * 24 * time.Hour
 
-// domainHazards are those of the domain and the types. They point at the first
-// effect.
+// domainHazards adds the hazards of the domain and the types, on the first effect.
 func (r *reading) domainHazards() {
-	switch {
-	case len(r.data.Domain.Members) == 0:
-		r.danger(HazardEmptyDomain, 0, "EIP712Domain has no members, so the signature is valid in every application: some libraries send that when types.EIP712Domain is left out: list the domain's members there")
-	default:
+	if len(r.data.Domain.Members) == 0 {
+		r.danger(HazardEmptyDomain, 0, "EIP712Domain has no members, so the signature is valid in every application: list the domain's members in types.EIP712Domain, which some libraries leave empty")
+	} else {
 		if r.domain.chainID == nil {
 			r.danger(HazardNoChainID, 0, "the domain names no chain: the signature is valid on every chain")
 		}
 		if r.domain.contract == nil || *r.domain.contract == [20]byte{} {
-			r.danger(HazardNoVerifyingContract, 0, "the domain names no contract: the signature is valid wherever the name %q is used", r.domain.name)
+			r.danger(HazardNoVerifyingContract, 0, "the domain names no contract: the signature is valid for every contract with the name %q", r.domain.name)
 		}
 	}
 	if unused := r.data.UnusedTypes(); len(unused) > 0 {
-		r.danger(HazardUnusedTypes, 0, "type %s is used by neither the domain nor the message: it is not signed", unused[0])
+		r.danger(HazardUnusedTypes, 0, "neither the domain nor the message uses the type %s: it is not signed", unused[0])
 	}
 }
 
-// allHazards are those of the message, and those of a signer.
+// allHazards returns the hazards of the message and, unless signer is none, those that
+// depend on the signer.
 func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	found := append([]chains.Hazard{}, r.hazards...)
+	hazards := slices.Clone(r.hazards)
 	if r.calls {
 		for _, hazard := range ethereum.EffectHazards(effects, signer) {
 			if index, ok := hazard.Effect(); ok && effects[index].Kind != chains.KindMessage {
-				found = append(found, hazard)
+				hazards = append(hazards, hazard)
 			}
 		}
 	}
 	if signer.IsNone() {
-		return found
+		return hazards
 	}
-	for _, one := range r.owners {
-		if !one.party.IsSigner() && !one.party.Equal(signer) {
-			found = append(found, chains.Hazard{Name: HazardForeignOwner,
-				Detail: "the owner in the message is " + one.party.String() + ", and " + signer.String() + " would sign it"}.OnEffect(one.effect))
+	for _, owner := range r.owners {
+		if !owner.party.IsSigner() && !owner.party.Equal(signer) {
+			hazards = append(hazards, chains.Hazard{Name: HazardForeignOwner,
+				Detail: "the owner in the message is " + owner.party.String() + ", but " + signer.String() + " would sign it"}.OnEffect(owner.effect))
 		}
 	}
-	return found
+	return hazards
 }
 
-// deadline returns when a permission ends, and flags one that is far. Seconds that
-// no calendar has are never.
+// deadline returns when a permission ends, and adds a hazard if that is far ahead or
+// never.
 func (r *reading) deadline(v *eip712.Value, effect int) chains.Until {
 	until := untilOf(v)
 	if until.Time.IsZero() || until.Time.After(r.now.Add(FarDeadline)) {
-		r.danger(HazardFarDeadline, effect, "%s is %s: more than 30 days ahead", "its end", shownEnd(until))
+		r.danger(HazardFarDeadline, effect, "it ends %s: more than 30 days ahead", endText(until))
 	}
 	return until
 }
 
-func shownEnd(until chains.Until) string {
+func endText(until chains.Until) string {
 	if until.Time.IsZero() {
 		return "never"
 	}
 	return until.String()
 }
 
-// lastTime is the end of the year 9999, in seconds since 1970.
+// lastTime is the end of the year 9999, in seconds since 1970. Anything later is never.
 const lastTime = 253402300799
 
 func untilOf(v *eip712.Value) chains.Until {

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
-// hyperliquid are the actions of Hyperliquid that are signed as themselves, and the
-// one that stands for all others: the Agent, whose connectionId is a hash.
+// hyperliquid are the actions of Hyperliquid that are signed as structures of their
+// own, and Agent, whose connectionId is the hash of any other action.
 var hyperliquid = []structure{
 	{"HyperliquidTransaction:UsdSend(string hyperliquidChain,string destination,string amount,uint64 time)", hyperliquidSend},
 	{"HyperliquidTransaction:Withdraw(string hyperliquidChain,string destination,string amount,uint64 time)", hyperliquidSend},
@@ -21,15 +21,15 @@ var hyperliquid = []structure{
 	{"Agent(string source,bytes32 connectionId)", hyperliquidAction},
 }
 
-// usdDecimals are those of USDC on Hyperliquid's own ledger.
+// usdDecimals is the number of decimals of USDC on Hyperliquid's ledger.
 const usdDecimals = 6
 
-// ledger returns Hyperliquid's own ledger as a chain. It has no CAIP-2 id of its own.
+// ledger returns an id for Hyperliquid's ledger, which has no CAIP-2 id.
 func (r *reading) ledger() string { return "hyperliquid:" + r.field("hyperliquidChain").Text }
 
 func (r *reading) onHyperliquid() bool { return r.domain.name == "HyperliquidSignTransaction" }
 
-// hyperliquidSend moves USDC on the ledger, or withdraws it from there.
+// hyperliquidSend moves USDC on the ledger or withdraws it.
 func hyperliquidSend(r *reading) {
 	if !r.onHyperliquid() {
 		return
@@ -38,7 +38,7 @@ func hyperliquidSend(r *reading) {
 		Asset: chains.Asset{Chain: r.ledger(), TokenID: "USDC"}, Amount: decimalAmount(r.field("amount").Text, usdDecimals), Path: "message"})
 }
 
-// hyperliquidSpot moves a token, whose decimals the message does not say.
+// hyperliquidSpot moves a token whose decimals are not in the message.
 func hyperliquidSpot(r *reading) {
 	if !r.onHyperliquid() {
 		return
@@ -47,7 +47,7 @@ func hyperliquidSpot(r *reading) {
 		Asset: chains.Asset{Chain: r.ledger(), TokenID: r.field("token").Text}, Amount: chains.UnknownQuantity(), Path: "message"})
 }
 
-// hyperliquidSettings moves USDC between the parts of one account.
+// hyperliquidSettings moves USDC within one account.
 func hyperliquidSettings(r *reading) {
 	if r.onHyperliquid() {
 		r.add(chains.Effect{Kind: chains.KindSettings, From: chains.SignerParty(), Path: "message"})
@@ -61,7 +61,7 @@ func hyperliquidAgent(r *reading) {
 	}
 	agent := party(r.field("agentAddress"))
 	index := r.add(chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: agent, Path: "message/agentAddress"})
-	r.danger(HazardAgentApproval, index, "%s may trade for the account from then on", agent)
+	r.danger(HazardAgentApproval, index, "%s may trade for the account from now on", agent)
 }
 
 // hyperliquidBuilder lets a party take a fee from each order.
@@ -73,13 +73,13 @@ func hyperliquidBuilder(r *reading) {
 		Asset: chains.UnknownAsset(r.ledger()), Amount: chains.UnknownQuantity(), Path: "message/builder"})
 }
 
-// hyperliquidAction is an order, a transfer or whatever else, hashed.
+// hyperliquidAction is the hash of any action, such as an order or a transfer.
 func hyperliquidAction(r *reading) {
-	r.undecoded("an action of Hyperliquid of which only the hash is signed: it may be any order or transfer")
-	r.danger(HazardHiddenContents, 0, "connectionId is the hash of the action: what it does is not in the message")
+	r.undecoded("only the hash of a Hyperliquid action is signed: it may be any order or transfer")
+	r.danger(HazardHiddenContents, 0, "connectionId is the hash of the action: the message does not contain what it does")
 }
 
-// textAddress is an address that stands in a text; unknown if there is none.
+// textAddress parses an address, or returns an unknown party.
 func textAddress(text string) chains.Party {
 	digits, ok := strings.CutPrefix(text, "0x")
 	raw, err := hex.DecodeString(digits)
@@ -89,8 +89,8 @@ func textAddress(text string) chains.Party {
 	return ethereum.PartyAt([20]byte(raw))
 }
 
-// decimalAmount reads a decimal number, such as "12.5", in units of 10^-decimals;
-// unknown if it is none.
+// decimalAmount parses a decimal number, such as "12.5", to units of 10^-decimals, or
+// returns an unknown quantity.
 func decimalAmount(text string, decimals int) chains.Quantity {
 	whole, fraction, point := strings.Cut(text, ".")
 	digits := whole + fraction

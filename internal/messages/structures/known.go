@@ -2,31 +2,24 @@ package structures
 
 import (
 	"encoding/hex"
+	"maps"
 	"slices"
-	"strconv"
 )
 
-// byType are the structures that are known, by their encoded type.
+// byType has the readers of the known structures by encoded type.
 var byType = func() map[string]func(*reading) {
-	known := map[string]func(*reading){}
+	readers := map[string]func(*reading){}
 	for _, s := range slices.Concat(permits, permit2, seaport, safe, userOperations, hyperliquid, exchanges, votes) {
-		known[s.encoded] = s.read
+		readers[s.encoded] = s.read
 	}
-	return known
+	return readers
 }()
 
-// Types returns the encoded types that are known, sorted. Transfers of Permit2 with
-// a witness are known besides, whatever the witness.
-func Types() []string {
-	var types []string
-	for encoded := range byType {
-		types = append(types, encoded)
-	}
-	slices.Sort(types)
-	return types
-}
+// Types returns the encoded types of the known structures, sorted. Transfers of
+// Permit2 with a witness are known, too, for any type of witness.
+func Types() []string { return slices.Sorted(maps.Keys(byType)) }
 
-// contract reads an address of the tables.
+// contract parses the address of a contract in the tables.
 func contract(digits string) [20]byte {
 	raw, err := hex.DecodeString(digits)
 	if err != nil {
@@ -34,5 +27,3 @@ func contract(digits string) [20]byte {
 	}
 	return [20]byte(raw)
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }

@@ -8,20 +8,19 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
-// The standards of tokens, as effects name them.
+// The token standards, as effects name them.
 const (
 	erc20   = "erc20"
 	erc721  = "erc721"
 	erc1155 = "erc1155"
 )
 
-// unlimitedBits is the length of an allowance that counts as unlimited: 2^96 and
-// more.
+// unlimitedBits is the bit length from which an allowance counts as unlimited: 2^96.
 const unlimitedBits = 97
 
-// permits are approvals by signature, for the token that verifies them.
+// permits are approvals and transfers by signature, of the token that verifies them.
 var permits = []structure{
-	{"Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)", func(r *reading) { r.permit("owner", "deadline", r.field("value").Int) }},
+	{"Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)", permit2612},
 	{"Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)", permitDAI},
 	{"Permit(address spender,uint256 tokenId,uint256 nonce,uint256 deadline)", permitNFT},
 	{"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)", authorization3009},
@@ -29,25 +28,25 @@ var permits = []structure{
 	{"CancelAuthorization(address authorizer,bytes32 nonce)", cancel3009},
 }
 
-// own returns the token that verifies the message; ok is false if none is named.
-func (r *reading) own(standard string) (asset chains.Asset, ok bool) {
+// verifyingToken returns the domain's contract as a token; ok is false if it names none.
+func (r *reading) verifyingToken(standard string) (asset chains.Asset, ok bool) {
 	if r.domain.contract == nil {
 		return asset, false
 	}
 	return chains.Token(r.domain.network(), ethereum.PartyAt(*r.domain.contract), standard), true
 }
 
-// permit adds an allowance of ERC-2612.
-func (r *reading) permit(ownerName, deadlineName string, value *big.Int) {
-	asset, ok := r.own(erc20)
+// permit2612 adds the allowance of an ERC-2612 permit.
+func permit2612(r *reading) {
+	asset, ok := r.verifyingToken(erc20)
 	if !ok {
 		return
 	}
-	index := r.approve(party(r.field(ownerName)), r.field("spender"), asset, value, "message")
-	r.deadline(r.field(deadlineName), index)
+	index := r.approve(party(r.field("owner")), r.field("spender"), asset, r.field("value").Int, "message")
+	r.deadline(r.field("deadline"), index)
 }
 
-// approve adds an allowance, or that one is taken back.
+// approve adds an allowance, or its revocation if the value is 0.
 func (r *reading) approve(from chains.Party, spender *eip712.Value, asset chains.Asset, value *big.Int, path string) int {
 	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: party(spender), Asset: asset, Amount: chains.Exactly(value), Path: path}
 	switch {
@@ -58,34 +57,34 @@ func (r *reading) approve(from chains.Party, spender *eip712.Value, asset chains
 	}
 	index := r.addFrom(effect)
 	if effect.Amount.Bound == chains.BoundUnlimited {
-		r.danger(HazardUnlimitedApproval, index, "%s may take all of the token %s that %s has, now and later", effect.To, asset.Token, from)
+		r.danger(HazardUnlimitedApproval, index, "%s may take all of %[3]s's token %[2]s, now and later", effect.To, asset.Token, from)
 	}
 	return index
 }
 
-// permitDAI is the permit of DAI before ERC-2612: all or nothing. An expiry of 0 is
-// none.
+// permitDAI adds the allowance of DAI's permit, which is all or nothing. An expiry of 0
+// means none.
 func permitDAI(r *reading) {
 	value := new(big.Int)
 	if r.field("allowed").Bool {
 		value.Lsh(big.NewInt(1), 256).Sub(value, big.NewInt(1))
 	}
-	asset, ok := r.own(erc20)
+	asset, ok := r.verifyingToken(erc20)
 	if !ok {
 		return
 	}
 	index := r.approve(party(r.field("holder")), r.field("spender"), asset, value, "message")
 	if expiry := r.field("expiry"); expiry.Int.Sign() == 0 {
-		r.danger(HazardFarDeadline, index, "its end is never: an expiry of 0 is none")
+		r.danger(HazardFarDeadline, index, "it ends never: an expiry of 0 means none")
 	} else {
 		r.deadline(expiry, index)
 	}
 }
 
-// permitNFT is the permit of ERC-4494 and of Uniswap's positions: for one token,
-// whose owner the message does not name.
+// permitNFT adds the approval of a permit by ERC-4494, or of a Uniswap position. The
+// message does not name the owner of the token.
 func permitNFT(r *reading) {
-	asset, ok := r.own(erc721)
+	asset, ok := r.verifyingToken(erc721)
 	if !ok {
 		return
 	}
@@ -95,10 +94,10 @@ func permitNFT(r *reading) {
 	r.deadline(r.field("deadline"), index)
 }
 
-// authorization3009 is a transfer that anyone, or with Receive the recipient, sends
-// in (ERC-3009).
+// authorization3009 adds the transfer of an ERC-3009 authorization, which anyone may
+// submit, or with Receive only the recipient.
 func authorization3009(r *reading) {
-	asset, ok := r.own(erc20)
+	asset, ok := r.verifyingToken(erc20)
 	if !ok {
 		return
 	}
@@ -111,9 +110,9 @@ func authorization3009(r *reading) {
 	r.effects[index].Until = r.deadline(r.field("validBefore"), index)
 }
 
-// cancel3009 uses up the nonce of an authorization.
+// cancel3009 cancels an ERC-3009 authorization by using up its nonce.
 func cancel3009(r *reading) {
-	asset, ok := r.own(erc20)
+	asset, ok := r.verifyingToken(erc20)
 	if !ok {
 		return
 	}

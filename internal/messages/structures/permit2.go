@@ -1,17 +1,17 @@
 package structures
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
-// permit2Contracts are the addresses of Permit2: the one on every chain, and
-// ZKsync's.
+// permit2Contracts are the addresses of Permit2: on ZKsync, and on all other chains.
 var permit2Contracts = [][20]byte{
+	contract("0000000000225e31D15943971F47aD3022F714Fa"), // ZKsync
 	contract("000000000022D473030F116dDEE9F6B43aC78BA3"),
-	contract("0000000000225e31D15943971F47aD3022F714Fa"),
 }
 
 const (
@@ -19,8 +19,7 @@ const (
 	permit2Permissions = "TokenPermissions(address token,uint256 amount)"
 )
 
-// permit2 are the structures of Permit2. Those with a witness are recognised by
-// their beginning: see permit2Witness.
+// permit2 are the structures of Permit2 without a witness: see isPermit2Witness.
 var permit2 = []structure{
 	{"PermitSingle(PermitDetails details,address spender,uint256 sigDeadline)" + permit2Details, permit2Allowances},
 	{"PermitBatch(PermitDetails[] details,address spender,uint256 sigDeadline)" + permit2Details, permit2Allowances},
@@ -28,14 +27,14 @@ var permit2 = []structure{
 	{"PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline)" + permit2Permissions, permit2Transfers},
 }
 
-// isPermit2Witness recognises a transfer with a witness: the members of a transfer
-// and one more struct, whose meaning is that of the spender.
+// isPermit2Witness recognizes a transfer with a witness: it has the members of a
+// transfer and one more, whose meaning only the spender knows.
 func isPermit2Witness(encoded string) bool {
-	for _, beginning := range []string{
+	for _, prefix := range []string{
 		"PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,",
 		"PermitBatchWitnessTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline,",
 	} {
-		if rest, ok := strings.CutPrefix(encoded, beginning); ok {
+		if rest, ok := strings.CutPrefix(encoded, prefix); ok {
 			witness, _, _ := strings.Cut(rest, ")")
 			return strings.Count(witness, ",") == 0 && strings.Contains(encoded, ")"+permit2Permissions)
 		}
@@ -43,7 +42,7 @@ func isPermit2Witness(encoded string) bool {
 	return false
 }
 
-// permit2Allowances adds the allowances of a permit: one, or those of a batch.
+// permit2Allowances adds the allowances of a permit or a batch of them.
 func permit2Allowances(r *reading) {
 	if !r.domain.is(permit2Contracts...) {
 		return
@@ -53,7 +52,7 @@ func permit2Allowances(r *reading) {
 		r.permit2Allowance(details, "message/details")
 	}
 	for i := range details.List {
-		r.permit2Allowance(&details.List[i], "message/details/"+itoa(i))
+		r.permit2Allowance(&details.List[i], "message/details/"+strconv.Itoa(i))
 	}
 	if len(r.effects) > 0 {
 		r.deadline(r.field("sigDeadline"), 0)
@@ -72,8 +71,8 @@ func (r *reading) permit2Allowance(details *eip712.Value, path string) {
 	}
 }
 
-// permit2Transfers adds what the spender may take once, to wherever it says: of
-// each token at most what is permitted.
+// permit2Transfers adds what the spender may transfer once, to any address: at most the
+// permitted amount of each token.
 func permit2Transfers(r *reading) {
 	if !r.domain.is(permit2Contracts...) {
 		return
@@ -83,7 +82,7 @@ func permit2Transfers(r *reading) {
 		r.permit2Transfer(permitted, "message/permitted")
 	}
 	for i := range permitted.List {
-		r.permit2Transfer(&permitted.List[i], "message/permitted/"+itoa(i))
+		r.permit2Transfer(&permitted.List[i], "message/permitted/"+strconv.Itoa(i))
 	}
 }
 

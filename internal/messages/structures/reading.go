@@ -1,9 +1,9 @@
-// Package structures reads typed data (EIP-712) and knows what the widely used
-// structures let others do: permits, orders, transactions of smart accounts.
+// Package structures reads typed data (EIP-712) and derives the effects of widely used
+// structures: permits, orders, transactions of smart accounts.
 //
-// A structure is recognised by its whole type, as EIP-712 hashes it, and where the
-// meaning is that of one contract, by the contract's address. All else is a message
-// that is not decoded.
+// A structure is recognized by its whole encoded type and, if its meaning depends on
+// one contract, by the address of that contract. Everything else is an undecoded
+// message.
 package structures
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 )
 
-// Message is typed data that was read, as a transaction.
+// Message is parsed typed data.
 type Message struct {
 	chains.Transaction
 	data   *eip712.TypedData
@@ -27,8 +27,8 @@ type Message struct {
 
 var _ chains.Caller = (*Message)(nil)
 
-// Calls implements chains.Caller: the message, for readers of descriptors, if the
-// domain names the contract that verifies it.
+// Calls implements chains.Caller. It returns the message as a call of its verifying
+// contract, if the domain names one.
 func (m *Message) Calls() []chains.Call {
 	d := &m.domain
 	if d.contract == nil {
@@ -53,7 +53,7 @@ func Parse(text []byte, now time.Time) (*Message, error) {
 	return &Message{parts.Transaction(), data, r.domain}, nil
 }
 
-// reading is a message whose effects are being found.
+// reading is a message whose effects are being derived.
 type reading struct {
 	data    *eip712.TypedData
 	message *eip712.Value
@@ -61,23 +61,23 @@ type reading struct {
 	domain  domain
 
 	effects []chains.Effect
-	shown   []chains.Field // of calls that were decoded
+	shown   []chains.Field // the decoded calls
 	hazards []chains.Hazard
 	owners  []owner
-	calls   bool // some effects are those of calls
+	calls   bool // some effects come from decoded calls
 }
 
-// domain is what the domain says. What it does not say is nil or empty.
+// domain has the members of the domain. Absent ones are nil or empty.
 type domain struct {
 	name, version string
 	chainID       *big.Int
 	contract      *[20]byte
 }
 
-// owner is a party that an effect rests on, and which only its own signature binds.
+// owner is a party whose own signature an effect requires.
 type owner struct {
 	party  chains.Party
-	effect int
+	effect int // index
 }
 
 func (r *reading) readDomain() {
@@ -97,7 +97,7 @@ func (r *reading) readDomain() {
 	}
 }
 
-// id returns the chain's id; 0 if the domain has none that fits.
+// id returns the chain id, or 0 if the domain has none or it exceeds 64 bits.
 func (d *domain) id() uint64 {
 	if d.chainID == nil || !d.chainID.IsUint64() {
 		return 0
@@ -105,7 +105,7 @@ func (d *domain) id() uint64 {
 	return d.chainID.Uint64()
 }
 
-// network returns the CAIP-2 id of the chain.
+// network returns the CAIP-2 id of the chain, or "eip155" if the domain names none.
 func (d *domain) network() string {
 	if d.chainID == nil || d.chainID.Sign() == 0 {
 		return "eip155"
@@ -117,26 +117,26 @@ func (d *domain) is(contracts ...[20]byte) bool {
 	return d.contract != nil && slices.Contains(contracts, *d.contract)
 }
 
-// structure is a type whose meaning is known.
+// structure is a known type.
 type structure struct {
 	encoded string // EncodeType of the primary type
 	read    func(r *reading)
 }
 
-// read finds the effects: by the structure, or none that is known.
+// read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
-	if known, ok := byType[encoded]; ok {
-		known(r)
+	if read, ok := byType[encoded]; ok {
+		read(r)
 	} else if isPermit2Witness(encoded) {
 		permit2Transfers(r)
 	}
 	if r.data.PrimaryType == "BulkOrder" && len(r.effects) == 0 {
-		r.undecoded("the order is one of many under a root: what the others say is not in the message")
-		r.danger(HazardHiddenContents, 0, "a signature over the root stands for every order in the tree")
+		r.undecoded("the order is one of several under a root: the message does not contain the others")
+		r.danger(HazardHiddenContents, 0, "a signature over the root is valid for every order in the tree")
 	}
 	if len(r.effects) == 0 {
-		r.undecoded(fmt.Sprintf("the type %s is not known: what the signature lets others do is not known either", r.data.PrimaryType))
+		r.undecoded(fmt.Sprintf("unknown type %s: what the signature permits is unknown", r.data.PrimaryType))
 		r.hidden()
 	}
 	r.effects = r.effects[:min(len(r.effects), chains.MaxEffects)]
@@ -152,7 +152,7 @@ func (r *reading) read() {
 	r.domainHazards()
 }
 
-// undecoded adds the message as an effect that is not known.
+// undecoded adds the message as an undecoded effect.
 func (r *reading) undecoded(why string) {
 	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Undecoded: true, Path: "message"}
 	if r.domain.contract != nil {
@@ -162,14 +162,15 @@ func (r *reading) undecoded(why string) {
 	r.danger(HazardUnknownType, len(r.effects)-1, "%s", why)
 }
 
-// hidden is the hazard of a struct that is nothing but a hash.
+// hidden adds the hazard of a struct that has only a hash.
 func (r *reading) hidden() {
 	if m := r.message.Members; len(m) == 1 && m[0].Value.Type == "bytes32" {
-		r.danger(HazardHiddenContents, len(r.effects)-1, "%s.%s is 32 bytes, like a hash or a root: what stands behind it is not in the message", r.data.PrimaryType, m[0].Name)
+		r.danger(HazardHiddenContents, len(r.effects)-1, "%s.%s is 32 bytes, like a hash or a root: the message does not contain what was hashed", r.data.PrimaryType, m[0].Name)
 	}
 }
 
-// add adds an effect by the signer and returns its index.
+// add adds an effect, caused by the signer unless it says otherwise, and returns its
+// index.
 func (r *reading) add(effect chains.Effect) int {
 	if effect.By == "" {
 		effect.By = chains.BySigner
@@ -178,7 +179,7 @@ func (r *reading) add(effect chains.Effect) int {
 	return len(r.effects) - 1
 }
 
-// addFrom adds an effect that only the signature of its party makes.
+// addFrom adds an effect that requires the signature of its From party.
 func (r *reading) addFrom(effect chains.Effect) int {
 	index := r.add(effect)
 	r.owners = append(r.owners, owner{effect.From, index})
@@ -189,15 +190,14 @@ func (r *reading) danger(name string, effect int, format string, args ...any) {
 	r.hazards = append(r.hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)}.OnEffect(effect))
 }
 
-// at returns the value at a path of members. The type was recognised, so it is
-// there.
+// at returns the value at a path of members, which the recognized type has.
 func at(v *eip712.Value, path ...string) *eip712.Value {
 	for _, name := range path {
-		found, ok := v.Find(name)
+		member, ok := v.Find(name)
 		if !ok {
-			panic("structures: no member " + name) // the tests read each structure
+			panic("structures: no member " + name) // tests read each structure
 		}
-		v = found
+		v = member
 	}
 	return v
 }
@@ -207,15 +207,16 @@ func (r *reading) field(path ...string) *eip712.Value { return at(r.message, pat
 // party returns the party at an address in the message.
 func party(v *eip712.Value) chains.Party { return ethereum.PartyAt([20]byte(v.Bytes)) }
 
-// token returns a token of the domain's chain.
+// token returns a token on the domain's chain.
 func (r *reading) token(v *eip712.Value, standard string) chains.Asset {
 	return chains.Token(r.domain.network(), party(v), standard)
 }
 
-// maxArg is how many bytes of a text a policy sees.
+// maxArg is the length of the longest value that a policy sees, in bytes.
 const maxArg = 256
 
-// args are what a policy sees of a message: the domain, and the plain members.
+// args returns what a policy sees of a message: the members of the domain and the
+// message that are neither structs nor arrays.
 func (r *reading) args() []chains.Arg {
 	args := []chains.Arg{}
 	for i := range r.data.Domain.Members {

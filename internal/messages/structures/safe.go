@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
-// safe are transactions of a Safe. Before version 1.3 their domain has no chain id.
+// safe are the structures of a Safe. Before version 1.3, its domain has no chain id.
 var safe = []structure{
 	{"SafeTx(address to,uint256 value,bytes data,uint8 operation,uint256 safeTxGas,uint256 baseGas,uint256 gasPrice," +
 		"address gasToken,address refundReceiver,uint256 nonce)", safeTransaction},
@@ -23,14 +23,14 @@ func safeTransaction(r *reading) {
 		Value: r.field("value").Int, Data: r.field("data").Bytes, Delegate: r.field("operation").Int.Uint64() == 1}
 	r.call(&call)
 	if call.Delegate && !strings.HasPrefix(ethereum.KnownContract(call.ChainID, call.To), "MultiSend") {
-		r.danger(HazardDelegatecall, 0, "the code of %s runs as the Safe, and may do anything to it", ethereum.PartyAt(call.To))
+		r.danger(HazardDelegatecall, 0, "the code of %s runs as the Safe and may do anything with it", ethereum.PartyAt(call.To))
 	}
 	if r.field("gasPrice").Int.Sign() > 0 {
 		r.refund(call.Account)
 	}
 }
 
-// call adds what a call of an account does.
+// call adds the effects and the fields of an account's call.
 func (r *reading) call(call *ethereum.AccountCall) {
 	effects, fields := call.Read()
 	r.effects = append(r.effects, effects...)
@@ -38,7 +38,7 @@ func (r *reading) call(call *ethereum.AccountCall) {
 	r.calls = true
 }
 
-// refund adds what the Safe pays for gas: how much depends on what is used.
+// refund adds what the Safe pays for gas. The amount depends on the gas used.
 func (r *reading) refund(account [20]byte) {
 	asset := chains.Native(r.domain.network())
 	if token := r.field("gasToken"); [20]byte(token.Bytes) != [20]byte{} {
@@ -51,11 +51,11 @@ func (r *reading) refund(account [20]byte) {
 	r.add(effect)
 }
 
-// safeMessage is a message in the name of a Safe: often the hash of another.
+// safeMessage is a message in the name of a Safe, often a hash.
 func safeMessage(r *reading) {
 	message := r.field("message").Bytes
-	r.undecoded("a message in the name of a Safe: what it means is known to its reader only")
+	r.undecoded("a message in the name of a Safe: its meaning depends on the application")
 	if len(message) == 32 {
-		r.danger(HazardHiddenContents, 0, "the Safe's message is 32 bytes, like a hash: what was hashed is not known")
+		r.danger(HazardHiddenContents, 0, "the Safe's message is 32 bytes, like a hash whose preimage is unknown")
 	}
 }

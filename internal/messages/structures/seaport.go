@@ -2,6 +2,7 @@ package structures
 
 import (
 	"math/big"
+	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
@@ -20,7 +21,7 @@ var seaport = []structure{
 		"OfferItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount)", seaportOrder},
 }
 
-// The types of items of Seaport.
+// Seaport's item types.
 const (
 	itemNative = iota
 	itemERC20
@@ -30,8 +31,8 @@ const (
 	itemERC1155Criteria
 )
 
-// seaportOrder adds what the order offers: anyone may take it who gives what it
-// asks for.
+// seaportOrder adds what the order offers: anyone who provides the consideration may
+// take it.
 func seaportOrder(r *reading) {
 	if !r.domain.is(seaportContracts...) {
 		return
@@ -45,13 +46,13 @@ func seaportOrder(r *reading) {
 			return
 		}
 		index := r.addFrom(chains.Effect{Kind: chains.KindTransfer, From: offerer, To: chains.UnknownParty(), Asset: asset,
-			Amount: chains.AtMost(larger(&offer[i])), Path: "message/offer/" + itoa(i)})
+			Amount: chains.AtMost(larger(&offer[i])), Path: "message/offer/" + strconv.Itoa(i)})
 		r.effects[index].Until = untilOf(r.field("endTime"))
 	}
-	if len(r.effects) == 0 { // an order that only asks takes nothing from the offerer
+	if len(r.effects) == 0 { // such an order takes nothing from the offerer
 		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: offerer, Path: "message"})
 	} else if !r.paid() {
-		r.danger(HazardOrderWithoutPrice, 0, "the order gives %s nothing for what it offers", offerer)
+		r.danger(HazardOrderWithoutPrice, 0, "%s gets nothing for what the order offers", offerer)
 	}
 	r.deadline(r.field("endTime"), 0)
 }
@@ -61,17 +62,15 @@ func (r *reading) paid() bool {
 	consideration := r.field("consideration").List
 	for i := range consideration {
 		item := &consideration[i]
-		least := at(item, "startAmount").Int
-		if end := at(item, "endAmount").Int; end.Cmp(least) < 0 {
-			least = end
-		}
-		if party(at(item, "recipient")).Equal(party(r.field("offerer"))) && least.Sign() > 0 {
+		always := at(item, "startAmount").Int.Sign() > 0 && at(item, "endAmount").Int.Sign() > 0
+		if always && party(at(item, "recipient")).Equal(party(r.field("offerer"))) {
 			return true
 		}
 	}
 	return false
 }
 
+// larger returns the larger of an item's amounts, between which it changes over time.
 func larger(item *eip712.Value) *big.Int {
 	start, end := at(item, "startAmount").Int, at(item, "endAmount").Int
 	if start.Cmp(end) > 0 {
@@ -80,8 +79,8 @@ func larger(item *eip712.Value) *big.Int {
 	return end
 }
 
-// item returns the asset of an item. With criteria any token of the collection can
-// be meant.
+// item returns the asset of an item. An item with criteria may be any token of the
+// collection.
 func (r *reading) item(v *eip712.Value) (asset chains.Asset, ok bool) {
 	var standard string
 	switch kind := at(v, "itemType").Int.Uint64(); kind {

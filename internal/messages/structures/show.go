@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
-// fields shows the domain and the message, and the calls that were decoded.
+// fields returns the domain, the message and the decoded calls for the summary.
 func (r *reading) fields() []chains.Field {
 	fields := []chains.Field{chains.Text("kind", "typed data (EIP-712)"), chains.Text("type", r.data.PrimaryType),
 		chains.List("domain", membersOf(&r.data.Domain)...), chains.List("message", membersOf(r.message)...)}
@@ -36,7 +36,8 @@ func fieldOf(label string, v *eip712.Value) chains.Field {
 	return chains.List(label, elements...)
 }
 
-// plainField shows a value of a built-in type; ok is false for structs and arrays.
+// plainField returns a field for a value of a built-in type; ok is false for structs
+// and arrays.
 func plainField(label string, v *eip712.Value) (field chains.Field, ok bool) {
 	switch v.Kind() {
 	case eip712.KindBool:
@@ -45,9 +46,9 @@ func plainField(label string, v *eip712.Value) (field chains.Field, ok bool) {
 		return chains.Text(label, v.Text), true
 	case eip712.KindAddress:
 		return chains.AddressField(label, party(v).String()), true
-	case eip712.KindBytes:
+	case eip712.KindBytes, eip712.KindFixedBytes:
 		return chains.Bytes(label, v.Bytes), true
-	case eip712.KindInteger:
+	case eip712.KindUint, eip712.KindInt:
 		return chains.BigInteger(label, v.Int), true
 	}
 	return field, false

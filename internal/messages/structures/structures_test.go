@@ -15,7 +15,7 @@ import (
 
 var now = time.Unix(1_763_640_000, 0)
 
-// application is a message as an application has it signed, and what becomes of it.
+// application is a message as an application sends it, with what is derived from it.
 type application struct {
 	Name    string          `json:"name"`
 	Message json.RawMessage `json:"message"`
@@ -29,21 +29,21 @@ func applications(t testing.TB) []application {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []application
-	if err := json.Unmarshal(text, &all); err != nil {
+	var applications []application
+	if err := json.Unmarshal(text, &applications); err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return applications
 }
 
-// TestApplications: the payload shapes of widely used applications, with what they
-// let others do and what has to be allowed. COUNTERSIGN_UPDATE=1 writes it anew.
+// TestApplications checks the effects and hazards of the messages of widely used
+// applications. COUNTERSIGN_UPDATE=1 rewrites the file.
 func TestApplications(t *testing.T) {
-	all := applications(t)
-	for i := range all {
-		read, err := structures.Parse(all[i].Message, now)
+	cases := applications(t)
+	for i := range cases {
+		read, err := structures.Parse(cases[i].Message, now)
 		if err != nil {
-			t.Errorf("%s: %v", all[i].Name, err)
+			t.Errorf("%s: %v", cases[i].Name, err)
 			continue
 		}
 		effects, hazards := []string{}, []string{}
@@ -53,20 +53,20 @@ func TestApplications(t *testing.T) {
 		for _, hazard := range read.Hazards() {
 			hazards = append(hazards, hazard.Name)
 			if _, ok := hazard.Effect(); !ok {
-				t.Errorf("%s: hazard %s points at no effect: no rule could allow it", all[i].Name, hazard.Name)
+				t.Errorf("%s: hazard %s has no effect: no rule could allow it", cases[i].Name, hazard.Name)
 			}
 		}
 		slices.Sort(hazards)
 		if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-			all[i].Effects, all[i].Hazards = effects, hazards
+			cases[i].Effects, cases[i].Hazards = effects, hazards
 			continue
 		}
-		if !slices.Equal(effects, all[i].Effects) || !slices.Equal(hazards, all[i].Hazards) {
-			t.Errorf("%s:\n%s\n%v\nwant\n%s\n%v", all[i].Name, strings.Join(effects, "\n"), hazards, strings.Join(all[i].Effects, "\n"), all[i].Hazards)
+		if !slices.Equal(effects, cases[i].Effects) || !slices.Equal(hazards, cases[i].Hazards) {
+			t.Errorf("%s:\n%s\n%v\nwant\n%s\n%v", cases[i].Name, strings.Join(effects, "\n"), hazards, strings.Join(cases[i].Effects, "\n"), cases[i].Hazards)
 		}
 	}
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		text, err := json.MarshalIndent(all, "", "  ")
+		text, err := json.MarshalIndent(cases, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,9 +76,9 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestEveryStructureIsRead: zero values of each type that is known are read without
-// a panic, by its own contract and by another.
-func TestEveryStructureIsRead(t *testing.T) {
+// TestEveryStructure checks that zero values of each known type are read without a
+// panic, for its own contract and for others.
+func TestEveryStructure(t *testing.T) {
 	for _, encoded := range structures.Types() {
 		for _, contract := range []string{"0x000000000022D473030F116dDEE9F6B43aC78BA3", "0x0000000000000068F116a894984e2DB1123eB395",
 			"0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108", "0x00000000000000000000000000000000000000aa"} {
@@ -96,12 +96,12 @@ func TestEveryStructureIsRead(t *testing.T) {
 	}
 }
 
-// zeroMessage writes a message of an encoded type whose values are all zero.
+// zeroMessage returns a message of an encoded type whose values are all zero.
 func zeroMessage(encoded, contract string) string {
 	types := map[string][][2]string{}
 	var primary string
-	for _, one := range strings.SplitAfter(encoded, ")") {
-		name, members, ok := strings.Cut(strings.TrimSuffix(one, ")"), "(")
+	for _, encodedStruct := range strings.SplitAfter(encoded, ")") {
+		name, members, ok := strings.Cut(strings.TrimSuffix(encodedStruct, ")"), "(")
 		if !ok {
 			continue
 		}
@@ -155,10 +155,11 @@ func zero(types map[string][][2]string, spec string) any {
 	return 0
 }
 
-// FuzzParse: whatever is read has effects, and hazards that point at them.
+// FuzzParse checks that accepted text has effects, hazards only of those effects, and a
+// hazard if an effect is undecoded.
 func FuzzParse(f *testing.F) {
-	for _, one := range applications(f) {
-		f.Add([]byte(one.Message))
+	for _, application := range applications(f) {
+		f.Add([]byte(application.Message))
 	}
 	for _, encoded := range structures.Types() {
 		f.Add([]byte(zeroMessage(encoded, "0x000000000022D473030F116dDEE9F6B43aC78BA3")))
@@ -179,14 +180,14 @@ func FuzzParse(f *testing.F) {
 		hazards := read.Hazards()
 		for _, hazard := range hazards {
 			if index, ok := hazard.Effect(); !ok || index >= len(effects) {
-				t.Fatalf("hazard %s points at effect %d of %d", hazard.Name, index, len(effects))
+				t.Fatalf("hazard %s is of effect %d of %d", hazard.Name, index, len(effects))
 			}
 			if !slices.Contains(structures.HazardNames(), hazard.Name) && !strings.HasPrefix(hazard.Name, "ethereum/") {
 				t.Fatalf("hazard %s is not in the list", hazard.Name)
 			}
 		}
 		if undecoded && len(hazards) == 0 {
-			t.Fatal(fmt.Sprint("not decoded and without a hazard: ", effects))
+			t.Fatal(fmt.Sprint("undecoded and without a hazard: ", effects))
 		}
 	})
 }

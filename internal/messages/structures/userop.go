@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
-// entryPoints are those whose user operations are typed data: 0.8 and 0.9. Those of
-// 0.6 and 0.7 are signed as typed data of the account, such as a Safe's.
+// entryPoints are versions 0.8 and 0.9, whose user operations are typed data. Those of
+// 0.6 and 0.7 are signed as typed data of the account, such as SafeOp.
 var entryPoints = [][20]byte{
 	contract("4337084D9E255Ff0702461CF8895CE9E3b5Ff108"),
 	contract("433709009B8330FDa32311DF1C2AFA402eD8D009"),
@@ -55,14 +55,14 @@ func safeOperation(r *reading) {
 	}
 	r.operation([20]byte(r.field("entryPoint").Bytes), r.field("safe"), gas, r.field("maxFeePerGas").Int)
 	if r.field("validUntil").Int.Sign() == 0 {
-		r.danger(HazardFarDeadline, 0, "its end is never: validUntil is 0")
+		r.danger(HazardFarDeadline, 0, "it ends never: validUntil is 0")
 	} else {
 		r.deadline(r.field("validUntil"), 0)
 	}
 }
 
-// operation adds what an account does when an EntryPoint calls it, that it comes
-// into being, and the most that it pays for gas unless a paymaster does.
+// operation adds the effects of the call that the EntryPoint makes to the account, the
+// creation of the account if there is initCode, and the maximum gas fee.
 func (r *reading) operation(entryPoint [20]byte, sender *eip712.Value, gas, maxFee *big.Int) {
 	account := [20]byte(sender.Bytes)
 	r.call(&ethereum.AccountCall{ChainID: r.domain.id(), Account: entryPoint, To: account, Value: new(big.Int), Data: r.field("callData").Bytes})
@@ -71,7 +71,7 @@ func (r *reading) operation(entryPoint [20]byte, sender *eip712.Value, gas, maxF
 	}
 	fee := chains.Effect{Kind: chains.KindFee, From: party(sender), Asset: chains.Native(r.domain.network()),
 		Amount: chains.AtMost(new(big.Int).Mul(gas, maxFee)), Path: "message"}
-	if len(r.field("paymasterAndData").Bytes) > 0 { // it may take tokens in return: how much is not in the message
+	if len(r.field("paymasterAndData").Bytes) > 0 { // the paymaster may charge tokens: the amount is not in the message
 		fee.Asset, fee.Amount = chains.UnknownAsset(r.domain.network()), chains.UnknownQuantity()
 	}
 	r.add(fee)

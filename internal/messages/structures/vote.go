@@ -2,17 +2,17 @@ package structures
 
 import "github.com/countersign-dev/countersign/chains"
 
-// votes are votes of Snapshot: a proposal is named by hash or by text, and a choice
-// is one, several, or their weights as text.
+// votes are votes of Snapshot: the proposal is a hash or a string, and the choice a
+// number, several, or a string with weights.
 var votes = func() []structure {
-	var all []structure
+	var votes []structure
 	for _, proposal := range []string{"bytes32", "string"} {
 		for _, choice := range []string{"uint32", "uint32[]", "string"} {
-			all = append(all, structure{"Vote(address from,string space,uint64 timestamp," + proposal + " proposal," +
+			votes = append(votes, structure{"Vote(address from,string space,uint64 timestamp," + proposal + " proposal," +
 				choice + " choice,string reason,string app,string metadata)", vote})
 		}
 	}
-	return all
+	return votes
 }()
 
 func vote(r *reading) {
