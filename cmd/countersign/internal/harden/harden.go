@@ -3,7 +3,6 @@
 package harden
 
 // NoCoreDumps makes the process leave no core dump when it crashes. On Linux it
-// also takes it out of reach of ptrace and /proc by other processes of the same
-// user, so that paths such as /dev/fd/3 must be opened before. It can be called
-// more than once.
+// also denies other processes of the same user ptrace and access through /proc, so
+// that paths such as /dev/fd/3 must be opened before. It may be called more than once.
 func NoCoreDumps() error { return noCoreDumps() }

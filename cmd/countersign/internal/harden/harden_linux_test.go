@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 )
 
-// TestNoCoreDumps looks at a process of its own, for it cannot be undone.
+// TestNoCoreDumps runs in a process of its own, because hardening cannot be undone.
 func TestNoCoreDumps(t *testing.T) {
 	const variable = "COUNTERSIGN_TEST_HARDEN"
 	if os.Getenv(variable) == "" {

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !linux
 
 package harden
 
@@ -12,5 +12,5 @@ func noCoreDumps() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("turn core dumps off: %w", err)
 	}
-	return notDumpable()
+	return nil
 }

@@ -1,5 +1,0 @@
-//go:build unix && !linux
-
-package harden
-
-func notDumpable() error { return nil }
