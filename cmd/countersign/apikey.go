@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// apiKey is the file of an API key: only the sender of requests has it.
+// apiKey is the content of an API key file, which only the sender of requests has.
 type apiKey struct {
 	OrganizationID string      `json:"organizationId"`
 	PublicKey      string      `json:"publicKey"`  // hex; compressed, or 32 bytes on Ed25519
@@ -24,13 +24,13 @@ type apiKey struct {
 	Curve          stamp.Curve `json:"curve"`
 }
 
-// newAPIKey makes a key.
+// newAPIKey generates an API key.
 func newAPIKey(organizationID string, curve stamp.Curve) (apiKey, error) {
 	secret := make([]byte, keystore.SecretSize)
 	defer keystore.Wipe(secret)
 	_, _ = rand.Read(secret) // never fails
 	signer, err := stamp.NewSigner(curve, secret)
-	for err != nil && slices.Contains(apiKeyCurves, curve) { // not below the order of the curve: one in 2^32
+	for err != nil && slices.Contains(apiKeyCurves, curve) { // a secret of zero or not below the order: one in 2^32
 		_, _ = rand.Read(secret)
 		signer, err = stamp.NewSigner(curve, secret)
 	}
@@ -40,10 +40,11 @@ func newAPIKey(organizationID string, curve stamp.Curve) (apiKey, error) {
 	return apiKey{organizationID, hex.EncodeToString(signer.PublicKey()), hex.EncodeToString(secret), curve}, nil
 }
 
-// apiKeyCurves are those of API keys, the usual one first.
+// apiKeyCurves are the curves of API keys, the default first.
 var apiKeyCurves = []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519}
 
-// parseAPIKeyCurve reads the curve of an API key, in full or in short: "p256".
+// parseAPIKeyCurve parses the curve of an API key: "API_KEY_CURVE_P256", or "p256" for
+// short.
 func parseAPIKeyCurve(name string) (stamp.Curve, error) {
 	const prefix = "API_KEY_CURVE_"
 	curve := stamp.Curve(prefix + strings.TrimPrefix(strings.ToUpper(name), prefix))
@@ -57,13 +58,13 @@ func parseAPIKeyCurve(name string) (stamp.Curve, error) {
 type apiKeyFlag struct{ path string }
 
 func (f *apiKeyFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "api-key", "", "`FILE` with the API key, mode 0600, as init makes it")
+	cmd.Flags().StringVar(&f.path, "api-key", "", "`FILE` with the API key, mode 0600, as init creates it")
 }
 
 // open reads the API key. From here on the process leaves no core dump.
 func (f *apiKeyFlag) open(ctx context.Context) (*stamper, error) {
 	if f.path == "" {
-		return nil, usagef("--api-key is missing: the file of an API key, as init makes it")
+		return nil, usagef("--api-key is missing: the file of an API key, as init creates it")
 	}
 	content, err := readSecretFile(ctx, f.path)
 	if err != nil {
@@ -73,11 +74,11 @@ func (f *apiKeyFlag) open(ctx context.Context) (*stamper, error) {
 	if err := harden.NoCoreDumps(); err != nil {
 		return nil, err
 	}
-	made, err := newStamper(content)
+	by, err := newStamper(content)
 	if err != nil {
 		return nil, fmt.Errorf("--api-key %s: %w", f.path, err)
 	}
-	return made, nil
+	return by, nil
 }
 
 // stamper stamps requests with an API key.
@@ -86,7 +87,7 @@ type stamper struct {
 	*stamp.Signer
 }
 
-// newStamper reads the file of an API key.
+// newStamper parses an API key file.
 func newStamper(content []byte) (*stamper, error) {
 	key, err := api.ParseKey(content)
 	if err != nil {

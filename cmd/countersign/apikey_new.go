@@ -30,26 +30,28 @@ func newAPIKeyCommand() *cobra.Command {
 // apiKeyNewCommand is one call of apikey new.
 type apiKeyNewCommand struct {
 	name, organization, out, expires, curve, config string
-	known                                           bool // the configuration has the user
+	known                                           bool // the configuration has the user already
 
 	tags  []string // of the user
-	votes bool     // the key votes, and does nothing else
+	votes bool     // the key may vote, and nothing else
 }
 
 func newAPIKeyNewCommand() *cobra.Command {
 	var c apiKeyNewCommand
 	command := &cobra.Command{
 		Use:   "new",
-		Short: "Make an API key for a user",
+		Short: "Create an API key for a user",
 		Long: paragraphs(`
-Make an API key. The key goes to a new file (mode 0600) for the client.
-Standard output gets the lines for the configuration, to stand under "users:" of
-the organization; a running server re-reads them on SIGHUP. With --config, the
-organization need not be named if there is one, and for a user who is there already
-only the line of the key is printed, to stand under the user's "apiKeys:". To replace
-a key: add the new one, reload, have the client use it, remove the old one, reload.
+Create an API key. The key is written to a new file (mode 0600) for the client. The
+lines for the configuration are printed on standard output: add them under "users:" of
+the organization, and send a running server SIGHUP to reload them.
 
---votes is for a key that approves and rejects, and submits nothing: a key that is
+With --config, the organization need not be named if there is only one, and for a user
+in the configuration only the line of the key is printed, to be added under the user's
+"apiKeys:". To replace a key, add the new one, reload, switch the client over, remove
+the old one, and reload again.
+
+--votes creates a key that may approve and reject, and nothing else. A key that is
 registered without a list of activities may not vote.`),
 		Example: paragraphs(`
   countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d
@@ -60,12 +62,12 @@ registered without a list of activities may not vote.`),
 	flags := command.Flags()
 	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
 	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, as in the configuration")
-	flags.StringVar(&c.config, "config", "", "`FILE` that has the organization, and perhaps the user: countersign.yaml")
+	flags.StringVar(&c.config, "config", "", "`FILE` with the organization, and perhaps the user: countersign.yaml")
 	flags.StringVar(&c.out, "out", "", "new `FILE` for the key")
 	flags.StringVar(&c.curve, "curve", "p256", "`KIND` of key: p256, secp256k1 or ed25519")
-	flags.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, which policies ask for; can be repeated")
-	flags.BoolVar(&c.votes, "votes", false, "a key that votes on what waits for approvals, and does nothing else")
-	flags.StringVar(&c.expires, "expires", "", "`TIME` that the key is accepted for, such as 90d or 12h (default: for ever)")
+	flags.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, for policies (repeatable)")
+	flags.BoolVar(&c.votes, "votes", false, "create a key that may vote on requests waiting for approvals, and nothing else")
+	flags.StringVar(&c.expires, "expires", "", "`TIME` until the key expires, such as 90d or 12h (default: never)")
 	return command
 }
 
@@ -74,7 +76,7 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	case c.name == "":
 		return usagef("--name is missing: the name of the user")
 	case c.organization == "" && c.config == "":
-		return usagef("--org is missing: the id of the organization, or --config with the file that has it")
+		return usagef("--org is missing: the id of the organization, or --config with the file that names it")
 	case c.out == "":
 		return usagef("--out is missing: a new file for the key")
 	}
@@ -86,7 +88,7 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.known && len(c.tags) > 0 {
-		return usagef("--tag: user %q is in %s: give the user the tags there", c.name, c.config)
+		return usagef("--tag: user %q is in %s already: add the tags there", c.name, c.config)
 	}
 	expiry := ""
 	if c.expires != "" {
@@ -117,14 +119,14 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	if !c.known {
 		line = fmt.Sprintf("      - name: %s\n%s        apiKeys:\n%s", jsonLine(c.name), tags, line)
 	} else {
-		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: put this line under its apiKeys.\n", c.name, c.config)
+		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: add this line under the user's apiKeys.\n", c.name, c.config)
 	}
 	_, err = cmd.OutOrStdout().Write([]byte(line))
 	return err
 }
 
-// lookUp takes the organization from the configuration, if one is named, and looks
-// whether it has the user: a second entry of one name would be refused at the reload.
+// lookUp takes the organization from the configuration, if there is one, and checks
+// whether it has the user: the reload would refuse a second entry of the same name.
 func (c *apiKeyNewCommand) lookUp() error {
 	if c.config == "" {
 		return nil
@@ -142,7 +144,7 @@ func (c *apiKeyNewCommand) lookUp() error {
 	return nil
 }
 
-// parseDays reads a duration of Go, or a number of days such as 90d.
+// parseDays parses a Go duration, or a number of days such as 90d.
 func parseDays(text string) (time.Duration, error) {
 	const longest = 100 * 365 // days
 	if days, ok := strings.CutSuffix(text, "d"); ok {

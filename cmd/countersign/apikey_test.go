@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// apiKeyFile is the file of an API key of which the secret and its public key
-// are known: the generator's of each curve, RFC 8032's test 1 on Ed25519.
+// apiKeyFile returns an API key file with a known key pair: the secret 1, or on Ed25519
+// test 1 of RFC 8032.
 func apiKeyFile(curve stamp.Curve) string {
 	secret := strings.Repeat("0", 63) + "1"
 	public := map[stamp.Curve]string{
@@ -24,7 +24,7 @@ func apiKeyFile(curve stamp.Curve) string {
 	return `{"organizationId":"o","publicKey":"` + public + `","privateKey":"` + secret + `","curve":"` + string(curve) + `"}`
 }
 
-// TestAPIKeys: what a key of each curve stamps, the engine's side verifies.
+// TestAPIKeys: the engine verifies the stamps of keys of each curve.
 func TestAPIKeys(t *testing.T) {
 	body := []byte(`{"organizationId":"o"}`)
 	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519} {
@@ -53,8 +53,8 @@ func TestAPIKeys(t *testing.T) {
 	}
 }
 
-// TestAPIKeyRefused: a file that is not right is refused, and nothing of its
-// secret is shown.
+// TestAPIKeyRefused: an invalid file is refused, and the error reveals nothing of the
+// secret.
 func TestAPIKeyRefused(t *testing.T) {
 	good := apiKeyFile(stamp.CurveEd25519)
 	for _, test := range []struct{ name, old, replacement, want string }{
@@ -77,8 +77,8 @@ func TestAPIKeyRefused(t *testing.T) {
 	}
 }
 
-// TestSecondKeyOfOneUser: for a user that the configuration has, apikey new prints the
-// line of the key, which is taken; a second entry of the name is refused, with the cure.
+// TestSecondKeyOfOneUser: for a user in the configuration, apikey new prints the line of
+// the key only. A second entry of the same name is refused, with the cure.
 func TestSecondKeyOfOneUser(t *testing.T) {
 	s := newServed(t)
 	addUser(t, s, "ci", "old.json")

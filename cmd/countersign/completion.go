@@ -9,9 +9,8 @@ import (
 	"github.com/countersign-dev/countersign"
 )
 
-// completions say what the shell completes a flag's value with, by what the
-// help calls the value: --type TYPE, --config FILE. A value that is not here is
-// free text.
+// completions returns how the shell completes the values of flags, by the value's name in
+// the help: --type TYPE, --config FILE. Other values are free text.
 func completions() map[string]cobra.CompletionFunc {
 	one := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
@@ -33,17 +32,17 @@ func completions() map[string]cobra.CompletionFunc {
 	}
 }
 
-// addCompletions adds them to all flags of a command and of those below it, and
-// to the arguments: DIR and FILE are those that can be completed.
-func addCompletions(command *cobra.Command, by map[string]cobra.CompletionFunc) {
+// addCompletions completes the flags and arguments of a command and its subcommands. Of
+// the arguments, DIR and FILE can be completed.
+func addCompletions(command *cobra.Command, byValue map[string]cobra.CompletionFunc) {
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
 		value, _ := pflag.UnquoteUsage(flag)
-		complete, ok := by[value]
+		complete, ok := byValue[value]
 		if !ok {
 			complete = cobra.NoFileCompletions
 		}
 		if err := command.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
-			panic("countersign: each flag is completed once: " + err.Error())
+			panic("countersign: register completion: " + err.Error())
 		}
 	})
 	command.ValidArgsFunction = cobra.NoFileCompletions
@@ -54,7 +53,7 @@ func addCompletions(command *cobra.Command, by map[string]cobra.CompletionFunc) 
 		command.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	}
 	for _, child := range command.Commands() {
-		addCompletions(child, by)
+		addCompletions(child, byValue)
 	}
 }
 
@@ -62,8 +61,7 @@ func completeDirectory(*cobra.Command, []string, string) ([]cobra.Completion, co
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeKeystore completes the scheme; what is behind it, the shell takes for
-// a part of the same word.
+// completeKeystore completes the scheme only: shells cannot complete a path behind it.
 func completeKeystore(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{"file:\ta directory", "pkcs11:\tan HSM"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// completionsOf is what the shell is told to complete a call with.
+// completionsOf returns the completions that the shell gets for a call.
 func completionsOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, talk bytes.Buffer
@@ -19,8 +19,8 @@ func completionsOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// TestCompletion: the values that a flag can have, and for free text none, not
-// even the files that happen to be here.
+// TestCompletion: a flag completes to its possible values, free text to nothing, not even
+// to files in the current directory.
 func TestCompletion(t *testing.T) {
 	const noFiles, files, directories, noSpace = ":4\n", ":0\n", ":16\n", ":6\n"
 	for _, test := range []struct {

@@ -17,84 +17,87 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// openEngine makes the engine that the configuration describes; change sets what
-// is not in it; opened is called with the store. The caller closes the engine.
+// openEngine opens the engine that the configuration describes. change sets what the
+// configuration does not say, and opened is called with the store. The caller closes the
+// engine.
 //
-// What can be wrong without a secret being read comes first, and the
-// passphrase, which a person may have to type, before the store is held.
+// The configuration is checked before any secret is read, and the passphrase, which an
+// operator may have to type, is read before the store is locked.
 func openEngine(cmd *cobra.Command, at *keystoreFlags, change func(*countersign.Config), opened ...func(store.Store)) (*countersign.Engine, error) {
 	configured := at.configured
-	var made countersign.Config
+	var engineConfig countersign.Config
 	var err error
-	if made.Directory, err = countersign.NewDirectory(configured.Organizations); err != nil {
+	if engineConfig.Directory, err = countersign.NewDirectory(configured.Organizations); err != nil {
 		return nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
 	keys, err := at.open(cmd) // from here on the process leaves no core dump
 	if err != nil {
 		return nil, err
 	}
-	made.Keystore = keys
+	engineConfig.Keystore = keys
 	policies, err := openPolicies(cmd.Context(), configured, keys)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
 	if policies != nil {
-		made.Policy = policies
+		engineConfig.Policy = policies
 	}
-	change(&made)
-	engine, err := engineOverStore(cmd.Context(), configured, made, opened)
+	change(&engineConfig)
+	engine, err := engineOverStore(cmd.Context(), configured, engineConfig, opened)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
 	return engine, nil
 }
 
-// engineOverStore adds the store and what lives in it.
-func engineOverStore(ctx context.Context, configured *config.Config, made countersign.Config, opened []func(store.Store)) (*countersign.Engine, error) {
+// engineOverStore opens the store, the proof key, the log and the one-time passwords, and
+// the engine over them.
+func engineOverStore(ctx context.Context, configured *config.Config, engineConfig countersign.Config, opened []func(store.Store)) (*countersign.Engine, error) {
 	var err error
-	if made.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
+	if engineConfig.ProofSigner, err = openProofKey(ctx, configured.ProofKey); err != nil {
 		return nil, fmt.Errorf("proofKey: %w", err)
 	}
 	checkpoints, err := openLogKey(ctx, configured.Log.KeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("log: keyFile: %w", err)
 	}
-	if made.Store, err = openStore(ctx, configured.Store); err != nil {
+	if engineConfig.Store, err = openStore(ctx, configured.Store); err != nil {
 		return nil, err
 	}
-	made.Log = !configured.Log.Off && !made.Store.Forgets()
-	if made.Log {
-		made.LogSigner = checkpoints
+	engineConfig.Log = !configured.Log.Off && !engineConfig.Store.Forgets()
+	if engineConfig.Log {
+		engineConfig.LogSigner = checkpoints
 	}
-	if made.OTP, err = openOTP(ctx, configured.OTP, made.Store); err != nil {
-		return nil, errors.Join(fmt.Errorf("otp: %w", err), made.Store.Close())
+	if engineConfig.OTP, err = openOTP(ctx, configured.OTP, engineConfig.Store); err != nil {
+		return nil, errors.Join(fmt.Errorf("otp: %w", err), engineConfig.Store.Close())
 	}
-	engine, err := countersign.New(made)
+	engine, err := countersign.New(engineConfig)
 	if err != nil {
-		return nil, errors.Join(err, made.Store.Close())
+		return nil, errors.Join(err, engineConfig.Store.Close())
 	}
 	for i := range configured.Organizations {
 		id := configured.Organizations[i].ID
 		if _, err := engine.AdoptRecords(ctx, id); err != nil {
-			return nil, errors.Join(fmt.Errorf("log: records of organization %s from before it: %w", id, err), made.Store.Close())
+			return nil, errors.Join(fmt.Errorf("log: records of organization %s from before the log: %w", id, err), engineConfig.Store.Close())
 		}
 	}
-	for _, see := range opened {
-		see(made.Store)
+	for _, call := range opened {
+		call(engineConfig.Store)
 	}
 	return engine, nil
 }
 
-// connectTimeout bounds how long a database may take to answer at first.
+// connectTimeout bounds the first connection to a database.
 const connectTimeout = 15 * time.Second
 
-// openBolt opens the store in a file. Tests have it die at a step of its work.
+// openBolt opens the store in a file. Tests replace it to crash at a step.
 var openBolt = func(path string) (store.Store, error) {
 	opened, err := bolt.Open(path)
 	if err != nil {
@@ -103,7 +106,7 @@ var openBolt = func(path string) (store.Store, error) {
 	return opened, nil
 }
 
-// openStore opens the store of a URI. Its errors say that they are the store's.
+// openStore opens the store that a URI names. Its errors name the store.
 func openStore(ctx context.Context, uri string) (store.Store, error) {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	switch {
@@ -123,17 +126,21 @@ func openStore(ctx context.Context, uri string) (store.Store, error) {
 		}
 		return opened, nil
 	}
-	return nil, fmt.Errorf("store: %q is none: use memory, bolt:PATH or postgres://…", scheme)
+	return nil, fmt.Errorf("store: unknown scheme %q: use memory:, bolt:PATH or postgres://…", scheme)
 }
 
-// openProofKey opens the key that makes app proofs and verification tokens: an
-// ECDSA key on P-256, as PKCS #8 in PEM or in an HSM. Without a URI there is none.
+// openProofKey opens the key that signs app proofs and verification tokens: an ECDSA key
+// on P-256, as PKCS #8 in PEM or in an HSM. It returns nil without a URI.
 func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	if uri == "" {
 		return nil, nil
 	}
 	if strings.HasPrefix(uri, "pkcs11:") {
-		return openHSMProofKey(ctx, uri)
+		signer, err := pkcs11.OpenProofSigner(ctx, uri, pkcs11.Options{}) // stays open until the process ends
+		if err != nil {
+			return nil, err
+		}
+		return signer, nil
 	}
 	path, ok := strings.CutPrefix(uri, "file:")
 	if !ok || path == "" {
@@ -146,7 +153,7 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	defer keystore.Wipe(content)
 	block, rest := pem.Decode(content)
 	if block == nil || block.Type != "PRIVATE KEY" || len(strings.TrimSpace(string(rest))) > 0 {
-		return nil, fmt.Errorf("%s: one PEM block PRIVATE KEY is expected: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256", path)
+		return nil, fmt.Errorf("%s: one PEM block PRIVATE KEY is expected, such as the output of 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256'", path)
 	}
 	defer keystore.Wipe(block.Bytes)
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)

@@ -19,9 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/otp/webhook"
 )
 
-// openOTP makes the service for one-time passwords over the store; nil if the
-// configuration has none. It lives as long as the process, and so does its
-// secret.
+// openOTP opens the one-time password service over the store, nil if the configuration
+// has none. The service and its secret live as long as the process.
 func openOTP(ctx context.Context, configured *config.OTP, in otp.Store) (*otp.Service, error) {
 	if configured == nil {
 		return nil, nil
@@ -32,40 +31,40 @@ func openOTP(ctx context.Context, configured *config.OTP, in otp.Store) (*otp.Se
 	}
 	defer keystore.Wipe(content)
 	if len(content) < otp.MinSecretSize {
-		return nil, fmt.Errorf("secretFile: %s has %d bytes: at least %d are expected, such as 'openssl rand -hex 32' prints", configured.SecretFile, len(content), otp.MinSecretSize)
+		return nil, fmt.Errorf("secretFile: %s has %d bytes: at least %d are expected, such as the output of 'openssl rand -hex 32'", configured.SecretFile, len(content), otp.MinSecretSize)
 	}
-	made := otp.Config{Store: in, Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates()}
-	if err := (senders{ctx, content}).open(configured, &made); err != nil {
+	service := otp.Config{Store: in, Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates()}
+	if err := (senders{ctx, content}).open(configured, &service); err != nil {
 		return nil, err
 	}
-	return otp.New(made)
+	return otp.New(service)
 }
 
-// senders makes senders; secret is that of the one-time passwords.
+// senders opens the senders of messages. secret is that of the one-time passwords.
 type senders struct {
 	ctx    context.Context
 	secret []byte
 }
 
-func (s senders) open(configured *config.OTP, made *otp.Config) (err error) {
+func (s senders) open(configured *config.OTP, service *otp.Config) (err error) {
 	if configured.Outbox != "" {
 		sender, err := outbox.New(configured.Outbox)
 		if err != nil {
 			return fmt.Errorf("outbox: %w", err)
 		}
-		made.Email, made.SMS = sender, sender
+		service.Email, service.SMS = sender, sender
 		return nil
 	}
 	if email := configured.Email; email != nil {
-		if made.Email, err = s.email(email); err != nil {
+		if service.Email, err = s.email(email); err != nil {
 			return fmt.Errorf("email.%w", err)
 		}
 		if email.SMTP != nil {
-			made.SenderDomains = email.SMTP.AllowedDomains
+			service.SenderDomains = email.SMTP.AllowedDomains
 		}
 	}
 	if configured.SMS != nil {
-		if made.SMS, err = s.webhook(configured.SMS.Webhook); err != nil {
+		if service.SMS, err = s.webhook(configured.SMS.Webhook); err != nil {
 			return fmt.Errorf("sms.%w", err)
 		}
 	}
@@ -84,26 +83,26 @@ func (s senders) email(configured *config.Email) (otp.Sender, error) {
 }
 
 func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
-	made := smtp.Config{Host: configured.Host, Port: configured.Port, Username: configured.Username, From: configured.From}
+	sender := smtp.Config{Host: configured.Host, Port: configured.Port, Username: configured.Username, From: configured.From}
 	switch configured.TLS {
 	case "", "starttls":
-		made.Encryption = smtp.STARTTLS
+		sender.Encryption = smtp.STARTTLS
 	case "implicit":
-		made.Encryption = smtp.ImplicitTLS
+		sender.Encryption = smtp.ImplicitTLS
 	case "insecure-plaintext":
-		made.Encryption = smtp.InsecurePlaintext
+		sender.Encryption = smtp.InsecurePlaintext
 	default:
-		return nil, fmt.Errorf("tls: %q is none: use starttls, implicit or insecure-plaintext", configured.TLS)
+		return nil, fmt.Errorf("tls: unknown value %q: use starttls, implicit or insecure-plaintext", configured.TLS)
 	}
 	if configured.PasswordFile != "" {
 		password, err := readSecretFile(s.ctx, configured.PasswordFile)
 		if err != nil {
 			return nil, fmt.Errorf("passwordFile: %w", err)
 		}
-		made.Password = string(password)
+		sender.Password = string(password)
 		keystore.Wipe(password)
 	}
-	return smtp.New(made)
+	return smtp.New(sender)
 }
 
 func (s senders) webhook(configured *config.Webhook) (otp.Sender, error) {
@@ -114,7 +113,7 @@ func (s senders) webhook(configured *config.Webhook) (otp.Sender, error) {
 	return sender, nil
 }
 
-// webhookLabel keeps the key that is derived for webhooks from being another.
+// webhookLabel separates the key derived for webhooks from other derived keys.
 const webhookLabel = "countersign webhook signature v1"
 
 func (s senders) openWebhook(configured *config.Webhook) (*webhook.Sender, error) {
@@ -132,14 +131,14 @@ func (s senders) openWebhook(configured *config.Webhook) (*webhook.Sender, error
 		return nil, fmt.Errorf("secretFile: %w", err)
 	}
 	defer keystore.Wipe(secret)
-	made := webhook.Config{URL: configured.URL, Secret: secret}
+	sender := webhook.Config{URL: configured.URL, Secret: secret}
 	if len(headers) > 0 {
-		made.Client = &http.Client{Transport: withHeaders{headers}}
+		sender.Client = &http.Client{Transport: withHeaders{headers}}
 	}
-	return webhook.New(made)
+	return webhook.New(sender)
 }
 
-// headers reads lines "Name: value".
+// headers reads a file of lines "Name: value".
 func (s senders) headers(path string) (http.Header, error) {
 	if path == "" {
 		return nil, nil
@@ -152,7 +151,7 @@ func (s senders) headers(path string) (http.Header, error) {
 	text := append(bytes.TrimRight(content, "\r\n"), "\r\n\r\n"...)
 	read, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(text))).ReadMIMEHeader()
 	if err != nil {
-		return nil, errors.New(path + `: lines "Name: value" are expected`) // the reader's error repeats the line
+		return nil, errors.New(path + `: lines "Name: value" are expected`) // the reader's error would quote the line
 	}
 	return http.Header(read), nil
 }

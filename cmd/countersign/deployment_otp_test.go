@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// TestSenders: what a configuration can say of senders, and what is wrong with
-// it, by the member.
+// TestSenders opens the senders of valid configurations, and checks which member the
+// errors of invalid ones name.
 func TestSenders(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// duplicate opens a path: there are no numbers of files in paths here.
+// duplicate opens the path: paths that name open files exist on Unix only.
 func duplicate(_ int, path string) (*os.File, error) { return os.Open(path) }

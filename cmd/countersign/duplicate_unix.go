@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// duplicate returns another file for an open one.
+// duplicate returns a duplicate of the open file with a number. Errors name its path.
 func duplicate(number int, path string) (*os.File, error) {
 	copied, err := syscall.Dup(number)
 	if err != nil {

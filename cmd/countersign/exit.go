@@ -11,19 +11,19 @@ import (
 const (
 	exitSuccess = 0
 	exitFailure = 1 // refused or failed
-	exitUsage   = 2 // called wrongly
+	exitUsage   = 2 // wrong usage
 
-	// exitLogin: serve could not log in to the HSM, and must not be restarted before a
-	// person has looked. packaging/countersign.service names it.
+	// exitLogin means that serve could not log in to the HSM, and must not be restarted
+	// before an operator has looked. packaging/countersign.service names it.
 	exitLogin = 77
 )
 
-// lockedError says that an HSM refused the login of serve.
+// lockedError means that an HSM refused the login of serve.
 type lockedError struct{ error }
 
 func (e *lockedError) Unwrap() error { return e.error }
 
-// usageError says that the command was called wrongly.
+// usageError means that the command was used wrongly.
 type usageError struct{ problem string }
 
 func (e *usageError) Error() string { return e.problem }
@@ -32,23 +32,23 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// exitCode returns the status for an error; started tells whether the
-// command's own code had begun.
+// exitCode returns the status for an error. Errors before the command's own code has
+// started are wrong usage.
 func exitCode(err error, started bool) int {
 	if err == nil {
 		return exitSuccess
 	}
-	if _, wrong := errors.AsType[*usageError](err); wrong || !started {
+	if _, isUsage := errors.AsType[*usageError](err); isUsage || !started {
 		return exitUsage
 	}
-	if _, locked := errors.AsType[*lockedError](err); locked {
+	if _, isLocked := errors.AsType[*lockedError](err); isLocked {
 		return exitLogin
 	}
 	return exitFailure
 }
 
-// shown returns an error's text for a terminal. File names are part of some,
-// and a file's name could move the cursor or hide text.
+// shown returns an error's text for a terminal. It replaces control characters: an error
+// may quote a file name, which could move the cursor or hide text.
 func shown(err error) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

@@ -9,5 +9,5 @@ import (
 )
 
 func tryFlock(*os.File) error {
-	return fmt.Errorf("flock(2) is needed: %w", errors.ErrUnsupported)
+	return fmt.Errorf("this system has no flock(2): %w", errors.ErrUnsupported)
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 )
 
-// transactionInput is a transaction as it was read, with what it was taken for.
+// transactionInput is a transaction as it was read, and the type it was taken for.
 type transactionInput struct {
 	kind     activity.TransactionType
-	guessed  bool // by its bytes: no type was given
+	guessed  bool // the type was not given, but found by trying all readers
 	text     string
 	encoding bitcoin.Encoding
 }
 
-// readTransactionAs reads a transaction of the type that --type names, or of the one
-// type whose reader takes it if none is named. No two readers of the five chains take
-// the same bytes as far as is known; if two did, neither would be chosen.
+// readTransactionAs reads a transaction of the type that --type names, or if none is
+// named, of the only type whose reader accepts it. No bytes are known that two of the
+// five readers accept; if there were, neither would be chosen.
 func readTransactionAs(cmd *cobra.Command, named, file string, limits countersign.Limits) (transactionInput, error) {
 	var read transactionInput
 	var err error
@@ -53,20 +53,20 @@ func readTransactionAs(cmd *cobra.Command, named, file string, limits countersig
 	}
 	switch len(taken) {
 	case 1:
-		fmt.Fprintf(cmd.ErrOrStderr(), "Taken for %s: no other chain reads it. --type says it beforehand.\n", taken[0].kind)
+		fmt.Fprintf(cmd.ErrOrStderr(), "Taken for %s: no other chain reads it. Pass --type to name it.\n", taken[0].kind)
 		return taken[0], nil
 	case 0:
-		return read, errors.New("this is a transaction of none of the chains; name the one that it is meant for with --type:\n" + strings.Join(refusals, "\n"))
+		return read, errors.New("no chain can read this as a transaction; name the intended one with --type:\n" + strings.Join(refusals, "\n"))
 	}
 	var kinds []string
 	for _, one := range taken {
 		kinds = append(kinds, shortType(one.kind))
 	}
-	return read, usagef("this can be read as a transaction of %s: say which with --type", strings.Join(kinds, " and of "))
+	return read, usagef("this can be read as a transaction of %s: pass --type", strings.Join(kinds, " and of "))
 }
 
-// refuseOther refuses a transaction that the chain of --type does not read, and another
-// does: the error of the wrong reader would not say so.
+// refuseOther refuses a transaction that another chain than that of --type can read: the
+// error of the wrong reader would not say so.
 func refuseOther(read transactionInput, limits countersign.Limits) error {
 	_, err := inspectEither(read.kind, read.text, limits)
 	if err == nil {
@@ -78,26 +78,26 @@ func refuseOther(read transactionInput, limits countersign.Limits) error {
 		}
 		text, _ := decodeAs(kind, read.text)
 		if _, other := inspectEither(kind, text, limits); other == nil {
-			return fmt.Errorf("%w; this reads as %s: say so with --type", err, kind)
+			return fmt.Errorf("%w; it is a valid %s transaction: pass --type %[2]s", err, shortType(kind))
 		}
 	}
-	return nil // it is refused where it is used
+	return nil // the caller's reader refuses it
 }
 
-// shortType is a type as --type takes it in short.
+// shortType returns the short name of a type, which --type takes too.
 func shortType(kind activity.TransactionType) string {
 	return strings.ToLower(strings.TrimPrefix(string(kind), typePrefix))
 }
 
-// inspected is a transaction that was read, and who has signed it already.
+// inspected is a transaction that was read, and its signers so far.
 type inspected struct {
 	countersign.Inspection
 	signed  bool
-	signers []string // those whose signatures were verified
+	signers []string // with verified signatures
 }
 
-// inspectEither reads an unsigned transaction, or else one that is signed: without its
-// signatures, which are verified.
+// inspectEither reads an unsigned transaction, or a signed one, whose signatures it
+// verifies and removes.
 func inspectEither(kind activity.TransactionType, text string, limits countersign.Limits) (inspected, error) {
 	read, err := countersign.Inspect(kind, text, limits)
 	raw, decodeErr := hex.DecodeString(strings.TrimPrefix(text, "0x"))
@@ -106,7 +106,7 @@ func inspectEither(kind activity.TransactionType, text string, limits countersig
 	}
 	unsigned, signers, isSigned, unsignErr := withoutSignature(kind, raw)
 	switch {
-	case err == nil: // the reader takes those that others are still to sign
+	case err == nil: // the reader also accepts partly signed transactions
 		signers = append(signers, signersIn(read.Summary.Fields)...)
 		return inspected{read, len(signers) > 0, signers}, nil
 	case !isSigned:
@@ -118,10 +118,10 @@ func inspectEither(kind activity.TransactionType, text string, limits countersig
 	return inspected{read, true, signers}, err
 }
 
-// signedBy says who has signed.
+// signedBy returns a sentence that names the signers.
 func (i *inspected) signedBy() string {
 	if len(i.signers) == 0 {
-		return "This transaction is signed; of this kind of signature it is not said by whom."
+		return "This transaction is signed; this kind of signature does not name the signer."
 	}
 	return "This transaction is signed by " + strings.Join(i.signers, ", ") + "."
 }

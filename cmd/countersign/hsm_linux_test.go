@@ -27,7 +27,7 @@ func TestImportIntoHSMAsks(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		command.Stdin, command.Stdout, command.Stderr = strings.NewReader(fixtureSecret), &stdout, &stderr
 		p := sit(t, command)
-		p.sees("Import into the HSM? Anyone who has a copy can still take what it holds. [y/N] ")
+		p.sees("Import into the HSM? Anyone who has a copy can still take what the key holds. [y/N] ")
 		p.types(answer + "\n")
 		status := p.ends()
 		if imported := strings.Contains(stdout.String(), fixtureAddress); imported != (answer == "y") || imported != (status == exitSuccess) {

@@ -27,31 +27,33 @@ func newInitCommand() *cobra.Command {
 	var c initCommand
 	command := &cobra.Command{
 		Use:   "init DIR",
-		Short: "Set up all that serve needs",
+		Short: "Set up a server: configuration, keystore and API key",
 		Long: paragraphs(`
-Make a directory with all that serve needs, and that a first request needs:
+Create a directory with everything that serve and a first request need:
 
-  countersign.yaml   the configuration; its comments say what can be changed
-  keys/              a keystore without keys
-  passphrase         its passphrase, made up
-  api-key.json       an API key: for who sends requests, not for the server
-  proof.pem          the key of app proofs and verification tokens
-  otp-secret         the secret of one-time passwords
-  outbox/            where their messages go, until a mail server is configured
+  countersign.yaml   the configuration, with comments on what can be changed
+  keys/              an empty keystore
+  passphrase         its passphrase, random
+  api-key.json       an API key, for the client that sends requests, not for the server
+  proof.pem          the key that signs app proofs and verification tokens
+  log.pem            the key that signs checkpoints of the log
+  otp-secret         the secret for one-time passwords
+  outbox/            receives their messages until a mail server is configured
 
-DIR must be empty or not there. All of it is for its owner alone. If init is
-interrupted, the same command finishes what it began. Printed is
+DIR must be empty or must not exist. Only its owner can read the files. If init is
+interrupted, running it again finishes the work. It prints
 
   {"config":"…","organizationId":"…","apiPublicKey":"…","apiPrivateKeyFile":"…"}
 
-For two machines, of which one has never had a network: --online makes api-key.json
-alone, for the machine that asks; its output, client.json, goes to the other, where
---offline --client client.json makes the rest, for requests of that key alone:
+To sign on a machine without a network, set up two directories. On the machine that
+sends requests, --online creates api-key.json alone, and prints client.json. On the
+machine that signs, --offline --client client.json creates the rest, which accepts
+requests stamped with that API key only, and prints
 
   {"config":"…","organizationId":"…","apiPublicKey":"…","proofPublicKeyFile":"…",
    "logKeyFile":"…"}
 
-proof-public.pem is what the machine that asks verifies answers with.`),
+The online machine verifies answers with proof-public.pem and log-key.txt.`),
 		Example: paragraphs(`
   countersign init DIR
   countersign keys generate --config DIR/countersign.yaml --curve CURVE_SECP256K1
@@ -62,21 +64,21 @@ proof-public.pem is what the machine that asks verifies answers with.`),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	flags := command.Flags()
-	flags.BoolVar(&c.online, "online", false, "make what a machine needs that only asks: an API key")
-	flags.BoolVar(&c.offline, "offline", false, "make what a machine needs that signs and has no network")
-	flags.StringVar(&c.client, "client", "", "`FILE` that init --online printed on the other machine, with --offline")
+	flags.BoolVar(&c.online, "online", false, "set up the machine that sends requests: an API key alone")
+	flags.BoolVar(&c.offline, "offline", false, "set up the machine that signs, without a network")
+	flags.StringVar(&c.client, "client", "", "with --offline: `FILE` that init --online printed on the other machine")
 	return command
 }
 
-// oneDirectory checks that exactly one directory is named.
+// oneDirectory requires exactly one directory.
 func oneDirectory(_ *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
-		return usagef("DIR is missing: name a directory that is empty or not there, such as 'countersign init server'")
+		return usagef("DIR is missing: name a directory that is empty or does not exist, such as 'countersign init server'")
 	case 1:
 		return nil
 	}
-	return usagef("init makes one directory, and %q names %d", args, len(args))
+	return usagef("init sets up one directory, and %q names %d", args, len(args))
 }
 
 // initCommand is one call of init.
@@ -86,29 +88,29 @@ type initCommand struct {
 }
 
 func (c *initCommand) run(cmd *cobra.Command, dir string) error {
-	var made any
+	var answer any
 	var err error
 	switch {
 	case c.online && c.offline:
-		return usagef("--online and --offline are for two machines: pass one of them")
+		return usagef("--online and --offline are for two machines: pass only one")
 	case c.offline && c.client == "":
-		return usagef("--client is missing: what 'countersign init --online' printed on the machine that asks")
+		return usagef("--client is missing: the output of 'countersign init --online' on the other machine")
 	case c.client != "" && !c.offline:
 		return usagef("--client goes with --offline")
 	case c.online:
-		made, err = initializeOnline(dir)
+		answer, err = initializeOnline(dir)
 	case c.offline:
-		made, err = initializeOffline(dir, c.client)
+		answer, err = initializeOffline(dir, c.client)
 	default:
-		made, err = initialize(dir)
+		answer, err = initialize(dir)
 	}
 	if err != nil {
 		return err
 	}
-	return printJSON(cmd.OutOrStdout(), made)
+	return printJSON(cmd.OutOrStdout(), answer)
 }
 
-// initialized is what init prints.
+// initialized is the output of init.
 type initialized struct {
 	Config            string `json:"config"`
 	OrganizationID    string `json:"organizationId"`
@@ -116,7 +118,7 @@ type initialized struct {
 	APIPrivateKeyFile string `json:"apiPrivateKeyFile"`
 }
 
-// Names in the directory that init makes.
+// Names in the directory that init fills.
 const (
 	configName     = "countersign.yaml"
 	keysName       = "keys"
@@ -128,17 +130,17 @@ const (
 	outboxName     = "outbox"
 )
 
-// initialize fills the directory.
-func initialize(dir string) (made initialized, err error) {
+// initialize fills the directory of a server.
+func initialize(dir string) (answer initialized, err error) {
 	if err := harden.NoCoreDumps(); err != nil {
-		return made, err
+		return answer, err
 	}
 	key, err := newAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
-		return made, err
+		return answer, err
 	}
-	made = initialized{configName, key.OrganizationID, key.PublicKey, apiKeyName}
-	err = fillAtOnce(dir, &made, func(at func(string) string) []func() error {
+	answer = initialized{configName, key.OrganizationID, key.PublicKey, apiKeyName}
+	err = fillAtOnce(dir, &answer, func(at func(string) string) []func() error {
 		return []func() error{
 			func() error { return initKeystore(at(keysName), at(passphraseName)) },
 			func() error { return writeNew(at(apiKeyName), append(jsonLine(key), '\n')) },
@@ -149,25 +151,25 @@ func initialize(dir string) (made initialized, err error) {
 			func() error { return writeNew(at(configName), initialConfig(key)) },
 		}
 	})
-	made.Config, made.APIPrivateKeyFile = filepath.Join(dir, made.Config), filepath.Join(dir, made.APIPrivateKeyFile)
-	return made, err
+	answer.Config, answer.APIPrivateKeyFile = filepath.Join(dir, answer.Config), filepath.Join(dir, answer.APIPrivateKeyFile)
+	return answer, err
 }
 
-// writeNew writes a file that is not there yet, for its owner alone, safely on
-// disk.
+// writeNew creates a file for its owner alone and syncs it to disk. The file must not
+// exist.
 func writeNew(path string, content []byte) (err error) {
-	made, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, made.Close()) }()
-	if _, err := made.Write(content); err != nil {
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err := file.Write(content); err != nil {
 		return err
 	}
-	return made.Sync()
+	return file.Sync()
 }
 
-// randomLine is a line of random bytes in hex.
+// randomLine returns a line of random bytes in hex.
 func randomLine(size int) []byte {
 	random := make([]byte, size)
 	_, _ = rand.Read(random) // never fails
@@ -175,9 +177,9 @@ func randomLine(size int) []byte {
 	return append(hex.AppendEncode(nil, random), '\n')
 }
 
-// initWorkFactor is the scrypt work factor of the keystore that init makes. Its
-// passphrase is 256 random bits, which cannot be guessed at any speed: making each
-// guess slow would only slow each start.
+// initWorkFactor is the scrypt work factor of the keystore that init creates. Its
+// passphrase is 256 random bits, which cannot be guessed at any speed: a higher factor
+// would only slow down each start.
 const initWorkFactor = 10
 
 func initKeystore(dir, passphraseFile string) error {
@@ -209,7 +211,7 @@ func initLogKey(path string) error {
 	return writeKey(path, key)
 }
 
-// writeKey writes a private key as PKCS #8 in PEM.
+// writeKey writes a private key as PKCS #8 in PEM, into a new file.
 func writeKey(path string, key any) error {
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -219,8 +221,7 @@ func writeKey(path string, key any) error {
 	return writeNew(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
 }
 
-// initialConfig is the configuration that init writes. Nothing in it needs
-// quotes but what has them.
+// initialConfig returns the configuration that init writes. Names need no quotes in YAML.
 func initialConfig(key apiKey) []byte {
 	return fmt.Appendf(nil, `# Relative paths are relative to this file. After a change: systemctl reload, or kill -HUP.
 listen: 127.0.0.1:8080
@@ -240,11 +241,11 @@ organizations:
       - name: admin
         apiKeys:
           - {curve: %s, publicKey: "%s"}
-            # activities: […] # left out: transactions and one-time passwords. To vote
-            #                   or sign messages, the types have to be named: docs/configuration.md
+            # activities: […] # default: transactions and one-time passwords. Voting and
+            #                   signing messages must be listed: docs/configuration.md
 otp:
   secretFile: %s
-  outbox: %s                # one file per message; to send them, instead of it:
+  outbox: %s                # one file per message; to send them, replace it with:
   # email: {smtp: {host: mail.example.com, port: 587, username: …, passwordFile: …, tls: starttls, from: no-reply@example.com}}
   # sms: {webhook: {url: https://…, headersFile: …}}
 `, keysName, passphraseName, proofName, logName, key.OrganizationID, key.Curve, key.PublicKey, otpSecretName, outboxName)

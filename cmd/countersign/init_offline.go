@@ -18,59 +18,58 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// proofPublicName is the public half of the proof key, for the machine that
-// verifies answers.
-const proofPublicName = "proof-public.pem"
+// Names in the directory of an offline machine that the online machine gets copies of.
+const (
+	proofPublicName = "proof-public.pem" // verifies answers
+	logKeyName      = "log-key.txt"      // verifies the log
+)
 
-// logKeyName is the key that verifies the log, for the same machine.
-const logKeyName = "log-key.txt"
-
-// initializedClient is what init --online prints: client.json.
+// initializedClient is the output of init --online: client.json.
 type initializedClient struct {
 	OrganizationID    string `json:"organizationId"`
 	APIPublicKey      string `json:"apiPublicKey"`
 	APIPrivateKeyFile string `json:"apiPrivateKeyFile"`
 }
 
-// initializeOnline makes the directory of the machine that asks: an API key, and
-// nothing to sign with.
-func initializeOnline(dir string) (made initializedClient, err error) {
+// initializeOnline fills the directory of the machine that sends requests: an API key,
+// and nothing to sign transactions with.
+func initializeOnline(dir string) (answer initializedClient, err error) {
 	if err := harden.NoCoreDumps(); err != nil {
-		return made, err
+		return answer, err
 	}
 	key, err := newAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
-		return made, err
+		return answer, err
 	}
-	made = initializedClient{key.OrganizationID, key.PublicKey, apiKeyName}
-	err = fillAtOnce(dir, &made, func(at func(string) string) []func() error {
+	answer = initializedClient{key.OrganizationID, key.PublicKey, apiKeyName}
+	err = fillAtOnce(dir, &answer, func(at func(string) string) []func() error {
 		return []func() error{func() error { return writeNew(at(apiKeyName), append(jsonLine(key), '\n')) }}
 	})
-	made.APIPrivateKeyFile = filepath.Join(dir, made.APIPrivateKeyFile)
-	return made, err
+	answer.APIPrivateKeyFile = filepath.Join(dir, answer.APIPrivateKeyFile)
+	return answer, err
 }
 
-// initializedOffline is what init --offline prints.
+// initializedOffline is the output of init --offline.
 type initializedOffline struct {
 	Config         string `json:"config"`
 	OrganizationID string `json:"organizationId"`
-	APIPublicKey   string `json:"apiPublicKey"` // of the machine that asks: to be compared there
+	APIPublicKey   string `json:"apiPublicKey"` // of the online machine, for comparison there
 	ProofPublicKey string `json:"proofPublicKeyFile"`
 	LogKey         string `json:"logKeyFile"`
 }
 
-// initializeOffline makes the directory of the machine that signs, for the requests
-// of the client whose file is named.
-func initializeOffline(dir, clientFile string) (made initializedOffline, err error) {
+// initializeOffline fills the directory of the machine that signs, for the requests of the
+// client in clientFile.
+func initializeOffline(dir, clientFile string) (answer initializedOffline, err error) {
 	client, err := readClient(clientFile)
 	if err != nil {
-		return made, fmt.Errorf("--client %s: %w", clientFile, err)
+		return answer, fmt.Errorf("--client %s: %w", clientFile, err)
 	}
 	if err := harden.NoCoreDumps(); err != nil {
-		return made, err
+		return answer, err
 	}
-	made = initializedOffline{configName, client.OrganizationID, client.APIPublicKey, proofPublicName, logKeyName}
-	err = fillAtOnce(dir, &made, func(at func(string) string) []func() error {
+	answer = initializedOffline{configName, client.OrganizationID, client.APIPublicKey, proofPublicName, logKeyName}
+	err = fillAtOnce(dir, &answer, func(at func(string) string) []func() error {
 		return []func() error{
 			func() error { return initKeystore(at(keysName), at(passphraseName)) },
 			func() error { return initProofKey(at(proofName)) },
@@ -80,17 +79,16 @@ func initializeOffline(dir, clientFile string) (made initializedOffline, err err
 			func() error { return writeNew(at(configName), offlineConfig(client)) },
 		}
 	})
-	for _, name := range []*string{&made.Config, &made.ProofPublicKey, &made.LogKey} {
+	for _, name := range []*string{&answer.Config, &answer.ProofPublicKey, &answer.LogKey} {
 		*name = filepath.Join(dir, *name)
 	}
-	return made, err
+	return answer, err
 }
 
 // maxClient bounds client.json, in bytes.
 const maxClient = 4096
 
-// readClient reads client.json, as init prints it, strictly: what is in it goes into
-// a configuration.
+// readClient reads client.json strictly: its values are written into a configuration.
 func readClient(path string) (client initializedClient, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -103,7 +101,7 @@ func readClient(path string) (client initializedClient, err error) {
 	if err != nil {
 		return client, err
 	}
-	var config string // that of the other machine
+	var config string // the path of the other machine's configuration, if init ran without --online
 	if err := strictjson.Read(content, "client",
 		strictjson.Required("organizationId", &client.OrganizationID),
 		strictjson.Required("apiPublicKey", &client.APIPublicKey),
@@ -123,9 +121,9 @@ func readClient(path string) (client initializedClient, err error) {
 	return client, nil
 }
 
-// writeProofPublic writes the public half of the proof key.
+// writeProofPublic writes the public half of the proof key in a file to another file.
 func writeProofPublic(from, to string) error {
-	content, err := os.ReadFile(from) //nolint:gosec // made a moment ago
+	content, err := os.ReadFile(from) //nolint:gosec // created a moment ago
 	if err != nil {
 		return err
 	}
@@ -147,7 +145,7 @@ func writeProofPublic(from, to string) error {
 	return writeNew(to, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encoded}))
 }
 
-// writeLogKey writes the line that verifies the log of a key.
+// writeLogKey writes the verifier key for the log that the key in a file signs.
 func writeLogKey(from, to, organizationID string) error {
 	signer, err := openLogKey(context.Background(), from)
 	if err != nil {
@@ -156,10 +154,10 @@ func writeLogKey(from, to, organizationID string) error {
 	return writeNew(to, []byte(signer.VerifierKey(organizationID)+"\n"))
 }
 
-// offlineConfig is the configuration that init --offline writes.
+// offlineConfig returns the configuration that init --offline writes.
 func offlineConfig(client initializedClient) []byte {
 	return fmt.Appendf(nil, `# A machine without a network. Relative paths are relative to this file.
-store: bolt:state.db            # what was signed: the same request is never signed twice
+store: bolt:state.db            # records what was signed: no request is signed twice
 keystore: file:%s
 passphraseFile: %s
 proofKey: file:%s
@@ -169,10 +167,10 @@ organizations:
     name: Example
     allowHazards: []            # by name, as 'countersign inspect' shows them
     users:
-      - name: online            # the machine that asks
+      - name: online            # the machine that sends requests
         apiKeys:
           - {curve: %s, publicKey: "%s"}
-            # activities: […] # left out: transactions and one-time passwords. To vote
-            #                   or sign messages, the types have to be named: docs/configuration.md
+            # activities: […] # default: transactions and one-time passwords. Voting and
+            #                   signing messages must be listed: docs/configuration.md
 `, keysName, passphraseName, proofName, logName, client.OrganizationID, stamp.CurveP256, client.APIPublicKey)
 }

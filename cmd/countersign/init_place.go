@@ -9,27 +9,27 @@ import (
 	"path/filepath"
 )
 
-// stagingName is the folder in which init makes everything, within the directory that
-// it fills: a directory may be a volume, over which no other can be renamed.
+// stagingName is the folder in which init creates everything. It is inside the directory
+// that init fills, which may be a volume: a folder outside could not be renamed over it.
 const stagingName = ".countersign-init"
 
-// answerName is written into the staging folder last: where it is, everything is.
-// It holds what init prints, with paths relative to the directory.
+// answerName is the file that is written into the staging folder last: if it exists, the
+// folder is complete. It holds the output of init, with paths relative to the directory.
 const answerName = "answer.json"
 
-// rename is os.Rename; tests end the process there, as it were.
+// rename is os.Rename. Tests replace it to simulate a crash.
 var rename = os.Rename
 
-// fillAtOnce fills a directory by the steps, which make one file or folder each, as one
-// change: if the process is killed, the next call with the same directory either starts
-// again, if nothing has been moved to its place yet, or finishes, and then sets made to
-// what the first call was to print.
-func fillAtOnce[Made any](dir string, made *Made, steps func(at func(name string) string) []func() error) error {
+// fillAtOnce runs the steps, each of which creates one file or folder, so that the
+// directory is filled completely or not at all. If the process is killed, the next call
+// with the same directory starts over if the staging folder is incomplete. Otherwise it
+// finishes the first call, and sets *answer to the answer of that call.
+func fillAtOnce[Answer any](dir string, answer *Answer, steps func(at func(name string) string) []func() error) error {
 	staging := filepath.Join(dir, stagingName)
-	answer, err := os.ReadFile(filepath.Join(staging, answerName)) //nolint:gosec // named by the user
+	finished, err := os.ReadFile(filepath.Join(staging, answerName)) //nolint:gosec // named by the user
 	if err == nil {
-		if err := json.Unmarshal(answer, made); err != nil {
-			return fmt.Errorf("%s: what an interrupted init left is damaged: remove it", staging)
+		if err := json.Unmarshal(finished, answer); err != nil {
+			return fmt.Errorf("%s: the leftovers of an interrupted init are damaged: remove them", staging)
 		}
 		return moveUp(staging, dir)
 	}
@@ -43,7 +43,7 @@ func fillAtOnce[Made any](dir string, made *Made, steps func(at func(name string
 		return err
 	}
 	at := func(name string) string { return filepath.Join(staging, name) }
-	all := append(steps(at), func() error { return writeNew(at("."+answerName), jsonLine(made)) },
+	all := append(steps(at), func() error { return writeNew(at("."+answerName), jsonLine(answer)) },
 		func() error { return rename(at("."+answerName), at(answerName)) })
 	for _, step := range all {
 		if err := step(); err != nil {
@@ -53,7 +53,8 @@ func fillAtOnce[Made any](dir string, made *Made, steps func(at func(name string
 	return moveUp(staging, dir)
 }
 
-// moveUp moves all to its place, but the answer, which goes with the staging folder.
+// moveUp moves everything but the answer from the staging folder to the directory, and
+// removes the folder.
 func moveUp(staging, dir string) error {
 	entries, err := os.ReadDir(staging)
 	if err != nil {
@@ -64,7 +65,7 @@ func moveUp(staging, dir string) error {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(dir, entry.Name())); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is there already, and was not made by init: move it away", filepath.Join(dir, entry.Name()))
+			return fmt.Errorf("%s exists, and was not created by init: move it away", filepath.Join(dir, entry.Name()))
 		}
 		if err := rename(filepath.Join(staging, entry.Name()), filepath.Join(dir, entry.Name())); err != nil {
 			return err
@@ -76,8 +77,8 @@ func moveUp(staging, dir string) error {
 	return os.Remove(staging)
 }
 
-// makeEmptyDirectory makes the directory for its owner alone, or takes an empty
-// one, or one in which init was interrupted.
+// makeEmptyDirectory creates a directory for its owner alone. One that is empty, or in
+// which init was interrupted, may exist already.
 func makeEmptyDirectory(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +86,7 @@ func makeEmptyDirectory(dir string) error {
 	}
 	for _, entry := range entries {
 		if entry.Name() != stagingName {
-			return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or not there", dir, entry.Name())
+			return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or does not exist", dir, entry.Name())
 		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

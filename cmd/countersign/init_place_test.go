@@ -9,11 +9,11 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 )
 
-// killed is what a panic stands for in TestInitKilledHalfWay.
+// errKilled is the panic that simulates a killed process.
 var errKilled = errors.New("killed")
 
-// diesAt runs init and ends it, without any clean-up, just before the given move of a
-// file; it reports whether it came to that.
+// diesAt runs init and kills it, without any clean-up, before it moves the file with an
+// index. It reports whether init got that far.
 func diesAt(t *testing.T, dir string, move int) (died bool) {
 	t.Helper()
 	defer func() { rename = os.Rename }()
@@ -37,8 +37,8 @@ func diesAt(t *testing.T, dir string, move int) (died bool) {
 	return false
 }
 
-// TestInitKilledHalfWay ends init before each of its moves: until all is there, no part
-// of it is in its place, and the same command then finishes, with one API key.
+// TestInitKilledHalfWay kills init before each of its moves. The same command then
+// finishes, with one API key, and no configuration exists before everything else does.
 func TestInitKilledHalfWay(t *testing.T) {
 	ends := 0
 	for ; ; ends++ {
@@ -55,12 +55,13 @@ func TestInitKilledHalfWay(t *testing.T) {
 		}
 		mustBeWhole(t, dir, made)
 	}
-	if ends != 9 { // the answer, and eight things in the directory
-		t.Errorf("init moves %d files, want 9: does it make some in place?", ends)
+	if ends != 9 { // the answer, and eight entries of the directory
+		t.Errorf("init moves %d files, want 9: does it create some in place?", ends)
 	}
 }
 
-// mustBeWhole checks that the configuration, the API key and the answer belong together.
+// mustBeWhole checks that the directory is complete, and that the configuration, the API
+// key and the answer belong together.
 func mustBeWhole(t *testing.T, dir string, made initialized) {
 	t.Helper()
 	configured, err := config.Read(made.Config)
@@ -84,12 +85,12 @@ func mustBeWhole(t *testing.T, dir string, made initialized) {
 		t.Error("the staging folder is left")
 	}
 	if _, err := initialize(dir); err == nil {
-		t.Error("a whole directory was filled again")
+		t.Error("a complete directory was filled again")
 	}
 }
 
-// TestInitKilledWhileItMakes: what a first init had made when it was killed is made
-// anew, and what other programs put there is not touched.
+// TestInitKilledWhileItMakes: if init is killed before everything is created, the next
+// one starts over. It does not touch files of other programs.
 func TestInitKilledWhileItMakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	func() {

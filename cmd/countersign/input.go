@@ -19,7 +19,7 @@ import (
 )
 
 // readTransaction reads one transaction from a file, or from standard input if none is
-// named, without the white space around it.
+// named, and trims the white space around it.
 func readTransaction(cmd *cobra.Command, file ...string) (string, error) {
 	in, from := cmd.InOrStdin(), "standard input"
 	if len(file) > 0 && file[0] != "" && file[0] != fromStandardInput {
@@ -39,7 +39,7 @@ func readTransaction(cmd *cobra.Command, file ...string) (string, error) {
 	return string(bytes.TrimSpace(text)), nil
 }
 
-// readTransactionOf reads one transaction of a type, see decodeAs.
+// readTransactionOf reads one transaction of a type: see decodeAs.
 func readTransactionOf(cmd *cobra.Command, kind activity.TransactionType, file ...string) (string, bitcoin.Encoding, error) {
 	content, err := readTransaction(cmd, file...)
 	if err != nil {
@@ -49,9 +49,9 @@ func readTransactionOf(cmd *cobra.Command, kind activity.TransactionType, file .
 	return text, encoding, nil
 }
 
-// decodeAs returns a transaction of a type in hex. A PSBT may be in hex, base64 or
-// binary, which is returned too; other transactions may have their hex wrapped over
-// lines. What is in none of them is returned as it is, for the engine to explain.
+// decodeAs returns a transaction of a type in hex, and the encoding that it came in. A
+// PSBT may be in hex, base64 or binary; the hex of other transactions may be wrapped over
+// lines. Anything else is returned unchanged, for the engine to refuse.
 func decodeAs(kind activity.TransactionType, content string) (string, bitcoin.Encoding) {
 	if kind == activity.TransactionTypeBitcoin {
 		raw, encoding, err := bitcoin.Decode([]byte(content))
@@ -62,7 +62,7 @@ func decodeAs(kind activity.TransactionType, content string) (string, bitcoin.En
 	return unwrapped(content), bitcoin.Hex
 }
 
-// unwrapped joins hex that was wrapped over lines; anything else stays as it is.
+// unwrapped joins hex that is wrapped over lines. It returns anything else unchanged.
 func unwrapped(content string) string {
 	joined := strings.Join(strings.Fields(content), "")
 	if _, err := hex.DecodeString(strings.TrimPrefix(joined, "0x")); err != nil {
@@ -71,9 +71,9 @@ func unwrapped(content string) string {
 	return joined
 }
 
-// readAll reads all of the input if it is not longer than most bytes. It does
-// not wait for more when the context ends.
-func readAll(ctx context.Context, in io.Reader, most int) ([]byte, error) {
+// readAll reads the whole input, of at most limit bytes. It returns ErrInterrupted when
+// the context ends.
+func readAll(ctx context.Context, in io.Reader, limit int) ([]byte, error) {
 	type content struct {
 		text []byte
 		err  error
@@ -81,15 +81,15 @@ func readAll(ctx context.Context, in io.Reader, most int) ([]byte, error) {
 	contents := make(chan content, 1)
 	go func() {
 		var text bytes.Buffer
-		text.Grow(min(most+1, 64<<10) + bytes.MinRead) // so that growing leaves no copy of a secret behind
-		_, err := text.ReadFrom(io.LimitReader(in, int64(most)+1))
+		text.Grow(min(limit+1, 64<<10) + bytes.MinRead) // growing would leave a copy of a secret behind
+		_, err := text.ReadFrom(io.LimitReader(in, int64(limit)+1))
 		contents <- content{text.Bytes(), err}
 	}()
 	select {
 	case got := <-contents:
-		if got.err == nil && len(got.text) > most {
+		if got.err == nil && len(got.text) > limit {
 			clear(got.text)
-			return nil, fmt.Errorf("longer than %d bytes", most)
+			return nil, fmt.Errorf("longer than %d bytes", limit)
 		}
 		return got.text, got.err
 	case <-ctx.Done():
@@ -97,7 +97,7 @@ func readAll(ctx context.Context, in io.Reader, most int) ([]byte, error) {
 	}
 }
 
-// tallyError says how answering lines ended.
+// tallyError returns the error of a batch of lines: err, or that some lines failed.
 func tallyError(tally lines.Tally, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):

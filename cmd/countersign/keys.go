@@ -1,6 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -8,24 +13,25 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 func newKeysCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "keys",
-		Short: "Make, import, export, change and list keys",
+		Short: "Create, import, export, change and list keys",
 		Long: paragraphs(`
-Make, import, export, change and list the keys of a keystore.
+Create, import, export, change and list the keys of a keystore.
 
-Each key is printed as one line of JSON, with all the addresses it has:
+Each key is printed as one line of JSON, with all its addresses:
 
   {"privateKeyId":"…","name":"…","curve":"CURVE_SECP256K1","publicKey":"…",
    "addresses":[{"format":"ADDRESS_FORMAT_ETHEREUM","address":"0x…"}]}
 
-The keys of a wallet have "walletId" and "path", too; one that is disabled has
-"disabled", and an access key of Tempo "actsFor". A key in an HSM has no taproot
-address: there are no signatures for it in PKCS#11.`),
+The keys of a wallet also have "walletId" and "path", a disabled key has "disabled",
+and a Tempo access key has "actsFor". Keys in an HSM have no taproot address:
+PKCS#11 defines no BIP-340 signature.`),
 		Args: commandOnly,
 		RunE: chooseCommand,
 	}
@@ -34,7 +40,7 @@ address: there are no signatures for it in PKCS#11.`),
 	return command
 }
 
-// keyLine is how a key is printed.
+// keyLine is a key as it is printed.
 type keyLine struct {
 	PrivateKeyID string           `json:"privateKeyId"`
 	Name         string           `json:"name"`
@@ -43,18 +49,17 @@ type keyLine struct {
 	Addresses    []chains.Address `json:"addresses"`
 	WalletID     string           `json:"walletId,omitempty"` // of an account of a wallet
 	Path         string           `json:"path,omitempty"`
-	ActsFor      string           `json:"actsFor,omitempty"` // account that an access key of Tempo signs for
+	ActsFor      string           `json:"actsFor,omitempty"` // the account that a Tempo access key signs for
 	Disabled     bool             `json:"disabled,omitempty"`
 }
 
-// networkFlag picks the Bitcoin network whose addresses are printed.
+// networkFlag selects the Bitcoin network whose addresses are printed.
 type networkFlag struct{ name string }
 
-// Bitcoin's address formats begin with bitcoinFormat; those of taproot end with
-// taprootFormat.
 const (
-	bitcoinFormat = "ADDRESS_FORMAT_BITCOIN_"
-	taprootFormat = "_P2TR"
+	addressFormat = "ADDRESS_FORMAT_"          // begins the name of each address format
+	bitcoinFormat = addressFormat + "BITCOIN_" // begins those of Bitcoin
+	taprootFormat = "_P2TR"                    // ends those of taproot
 )
 
 func (n *networkFlag) register(cmd *cobra.Command) {
@@ -66,7 +71,7 @@ func (n *networkFlag) check() error {
 	return err
 }
 
-// limits are the engine's, with addresses shown as on the network.
+// limits returns the engine's limits for the network.
 func (n *networkFlag) limits() (countersign.Limits, error) {
 	network, err := bitcoin.ParseNetwork(n.name)
 	if err != nil {
@@ -75,7 +80,7 @@ func (n *networkFlag) limits() (countersign.Limits, error) {
 	return countersign.Limits{Bitcoin: bitcoin.Limits{Network: network}}, nil
 }
 
-// line returns what is printed of a key.
+// line returns a key as it is printed, with the Bitcoin addresses of the network.
 func (n *networkFlag) line(info keystore.KeyInfo) keyLine {
 	line := keyLine{
 		PrivateKeyID: info.ID,
@@ -87,18 +92,75 @@ func (n *networkFlag) line(info keystore.KeyInfo) keyLine {
 	if info.ActsFor != "" {
 		line.ActsFor = evmAddress(info.ActsFor)
 	}
-	ours := bitcoinFormat + strings.ToUpper(n.name) + "_"
+	ofNetwork := bitcoinFormat + strings.ToUpper(n.name) + "_"
 	for _, address := range countersign.Addresses(info.PublicKey) {
-		if !strings.HasPrefix(address.Format, bitcoinFormat) || strings.HasPrefix(address.Format, ours) {
+		if !strings.HasPrefix(address.Format, bitcoinFormat) || strings.HasPrefix(address.Format, ofNetwork) {
 			line.Addresses = append(line.Addresses, address)
 		}
 	}
 	return line
 }
 
-// closeKeystore closes a keystore; an error of that counts if there is no other.
-func closeKeystore(keys keystore.Keystore, err *error) {
-	if closeErr := keys.Close(); *err == nil {
-		*err = closeErr
+// fieldFlag selects one member of a key, or one of its addresses, to be printed as plain
+// text instead of the whole line.
+type fieldFlag struct{ name string }
+
+// keyFields are the members that --field takes, in addition to address formats.
+var keyFields = []string{"privateKeyId", "name", "curve", "publicKey"}
+
+func (f *fieldFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "field", "", "print one `FIELD` of the key as plain text: "+strings.Join(keyFields, ", ")+", or an address by its format, such as ADDRESS_FORMAT_ETHEREUM")
+}
+
+func (f *fieldFlag) check() error {
+	if f.name == "" || slices.Contains(keyFields, f.name) || strings.HasPrefix(f.name, addressFormat) {
+		return nil
 	}
+	return usagef("--field: unknown field %q: use %s, or an address format, such as ADDRESS_FORMAT_ETHEREUM", f.name, strings.Join(keyFields, ", "))
+}
+
+// print prints the field, or the line as JSON if no field is selected.
+func (f *fieldFlag) print(out io.Writer, line keyLine) error {
+	if f.name == "" {
+		return printJSON(out, line)
+	}
+	value, err := line.field(f.name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, value)
+	return err
+}
+
+func (l keyLine) field(name string) (string, error) {
+	switch name {
+	case "privateKeyId":
+		return l.PrivateKeyID, nil
+	case "name":
+		return l.Name, nil
+	case "curve":
+		return l.Curve.String(), nil
+	case "publicKey":
+		return l.PublicKey, nil
+	}
+	var formats []string
+	for _, address := range l.Addresses {
+		if address.Format == name {
+			return address.Address, nil
+		}
+		formats = append(formats, address.Format)
+	}
+	return "", fmt.Errorf("--field: key %s has no address of format %s: it has %s", l.PrivateKeyID, name, strings.Join(formats, ", "))
+}
+
+// confirmKeys asks a question about keys on the terminal, unless --yes has answered it.
+// If the answer is no, the error says what was not done.
+func confirmKeys(ctx context.Context, yes bool, question, notDone string) error {
+	return confirmed(yes, func(tty *terminal.Terminal) error {
+		agreed, err := tty.Confirm(ctx, question)
+		if err == nil && !agreed {
+			err = errors.New(notDone + ": the answer was not yes")
+		}
+		return err
+	})
 }

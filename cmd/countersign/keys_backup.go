@@ -18,16 +18,16 @@ func newBackupCommand() *cobra.Command {
 	var at keystoreFlags
 	command := &cobra.Command{
 		Use:   "backup DIR",
-		Short: "Copy a keystore into a directory, and read the copy back",
+		Short: "Copy a keystore into a directory, and verify the copy",
 		Long: paragraphs(`
 Copy a keystore, with the keys of all its organizations, into a directory that is empty
-or not there, and open the copy with the passphrase: what can be read back is a backup.
-Printed is {"directory":"…","keyFiles":N}.
+or does not exist, and verify the copy by opening it with the passphrase. Prints
+{"directory":"…","keyFiles":N}.
 
-The keystore may be in use. The copy is encrypted as the keystore is: it needs the same
-passphrase, the one of today. To put a whole keystore back, copy the directory to where
-it was, or name it with --keystore; 'countersign keys restore --from DIR' brings back
-single keys.`),
+The keystore may be in use. The copy is encrypted like the keystore, and needs the
+passphrase that the keystore has today. To restore the whole keystore, copy the directory
+back to its place, or name it with --keystore. 'countersign keys restore --from DIR'
+restores single keys.`),
 		Example: "  countersign keys backup --keystore file:keys /media/stick/keys",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return backupKeys(cmd, &at, args[0]) },
@@ -56,7 +56,11 @@ func backupKeys(cmd *cobra.Command, at *keystoreFlags, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := readBack(cmd.Context(), to, passphrase); err != nil {
+	copied, err := file.Open(cmd.Context(), to, passphrase, file.Options{})
+	if err == nil {
+		err = copied.Close()
+	}
+	if err != nil {
 		return fmt.Errorf("the copy cannot be read back: %w", err)
 	}
 	return printJSON(cmd.OutOrStdout(), struct {
@@ -65,48 +69,33 @@ func backupKeys(cmd *cobra.Command, at *keystoreFlags, to string) error {
 	}{to, files})
 }
 
-func readBack(ctx context.Context, dir string, passphrase []byte) error {
-	copied, err := file.Open(ctx, dir, passphrase, file.Options{})
-	if err != nil {
-		return err
-	}
-	return copied.Close()
-}
-
-// restorer is a keystore that brings keys back.
+// restorer is a keystore that restores deleted keys.
 type restorer interface {
 	keystore.Keystore
 	Restore(ctx context.Context, organizationID, id, from string) error
 }
 
 func newRestoreCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
 	var from string
-	command := &cobra.Command{
+	command := changeCommand(&cobra.Command{
 		Use:   "restore ID",
-		Short: "Bring back a key or a wallet that was deleted",
+		Short: "Restore a deleted key or wallet",
 		Long: paragraphs(`
-Bring a key or a wallet back, and print it: from the copy that 'countersign keys delete'
-has kept, or from a backup of the same keystore, the directory that --from names. It has
-the id, the name and the accounts that it had; a copy that others have made or altered
-is refused. A key that is there is not touched.`),
+Restore a key or a wallet, and print it: from the copy that 'countersign keys delete'
+kept, or from a backup of the same keystore, in the directory that --from names. It gets
+back its id, name and accounts. A copy that was altered, or made without the keystore's
+passphrase, is refused. A key that exists is not touched.`),
 		Example: paragraphs(`
   countersign keys restore --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys restore --keystore file:keys --from /media/stick/keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a`),
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeKey(cmd, &at, network, args[0], noBackup, func(keys restorer) error {
-				err := keys.Restore(cmd.Context(), at.organization, args[0], from)
-				if errors.Is(err, fs.ErrNotExist) && from == "" {
-					return fmt.Errorf("no copy of %q was kept: name a backup with --from", args[0])
-				}
-				return err
-			})
-		},
-	}
-	at.register(command)
-	network.register(command)
-	command.Flags().StringVar(&from, "from", "", "a backup of the keystore: its directory `DIR`")
+	}, noBackup, func(ctx context.Context, keys restorer, organizationID string, args []string) error {
+		err := keys.Restore(ctx, organizationID, args[0], from)
+		if errors.Is(err, fs.ErrNotExist) && from == "" {
+			return fmt.Errorf("no copy of %q was kept: name a backup with --from", args[0])
+		}
+		return err
+	})
+	command.Flags().StringVar(&from, "from", "", "restore from the backup of the keystore in `DIR`")
 	return command
 }

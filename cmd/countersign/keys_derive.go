@@ -24,21 +24,21 @@ func newDeriveCommand() *cobra.Command {
 		Use:   "derive",
 		Short: "Add an account to a wallet",
 		Long: paragraphs(`
-Derive the key at a path of a wallet, add it to the wallet's accounts, and print
-it as one line of JSON, when that is safe on disk. An account that is there
-already is printed as it is there.
+Derive the key at a path of a wallet, add it to the wallet's accounts, and print it as
+one line of JSON, once it is safe on disk. An account that exists already is printed
+unchanged.
 
-Only accounts that were derived are found by their addresses: no one can tell
-from an address at which path of a wallet it is.
+Only derived accounts are found by their addresses: an address does not say at which
+path of a wallet it is.
 
-With --psbt, the PSBT on standard input, in hex, base64 or binary, names the keys: those
-of the wallet's Bitcoin accounts that are not derived yet are, if the wallet really gives
-them, and if they are at most --gap addresses behind the last one that is. Each is printed
-as a line; there may be none. Then 'countersign sign' signs the PSBT, and knows its change.
+With --psbt, the PSBT on standard input, in hex, base64 or binary, names the keys. Keys
+of the wallet's Bitcoin accounts that are not derived yet are derived if they are at most
+--gap addresses after the last derived one, and if the wallet really has them. Each is
+printed as a line; there may be none. 'countersign sign' can then sign the PSBT, and
+recognizes its change.
 
-Keys on secp256k1 are derived as BIP-32 says, those on Ed25519 as SLIP-10 says.
-Without --curve, a path below Solana's m/44'/501' is on CURVE_ED25519, any other
-on CURVE_SECP256K1.`),
+Keys on secp256k1 are derived by BIP-32, those on Ed25519 by SLIP-10. Without --curve,
+a path below Solana's m/44'/501' is on CURVE_ED25519, any other on CURVE_SECP256K1.`),
 		Example: `  countersign keys derive --keystore file:keys --wallet 0198… --path "m/44'/60'/0'/0/1"
   countersign keys derive --keystore file:keys --wallet 0198… --psbt < payment.psbt` + "\n",
 		Args: cobra.NoArgs,
@@ -47,7 +47,7 @@ on CURVE_SECP256K1.`),
 				return err
 			}
 			if !can[walletKeeper](&at) {
-				return usagef("there are no wallets in an HSM, which derives no keys (BIP-32, SLIP-10): name the directory that has the wallet, with --keystore file:DIR")
+				return usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the directory that has the wallet with --keystore file:DIR")
 			}
 			if err := network.check(); err != nil {
 				return err
@@ -70,9 +70,9 @@ on CURVE_SECP256K1.`),
 	flags := command.Flags()
 	flags.StringVar(&walletID, "wallet", "", "`ID` or name of the wallet")
 	flags.StringVar(&path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
-	flags.BoolVar(&psbt, "psbt", false, "derive the keys that a PSBT on standard input names")
-	flags.Uint32Var(&gap, "gap", file.GapLimit, "with --psbt: look for `N` addresses behind the last one that is derived")
-	flags.StringVar(&curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519 (default: the one usual at the path)")
+	flags.BoolVar(&psbt, "psbt", false, "derive the keys named by the PSBT on standard input")
+	flags.Uint32Var(&gap, "gap", file.GapLimit, "with --psbt: derive at most `N` addresses after the last derived one")
+	flags.StringVar(&curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519 (default: the usual one for the path)")
 	return command
 }
 
@@ -117,16 +117,13 @@ func derive(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID 
 	return printJSON(cmd.OutOrStdout(), places.mark(network.line(derived.KeyInfo)))
 }
 
-// maxGap bounds --gap: a wallet has no room for more.
-const maxGap = file.MaxAccounts
-
 // discover is keys derive --psbt.
 func discover(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletID string, gap uint32) (err error) {
 	switch {
 	case walletID == "":
 		return usagef("--wallet is missing: the id or the name of a wallet")
-	case gap > maxGap:
-		return usagef("--gap %d: at most %d", gap, maxGap)
+	case gap > file.MaxAccounts:
+		return usagef("--gap %d: at most %d", gap, file.MaxAccounts)
 	}
 	named, err := readNamed(cmd)
 	if err != nil {
@@ -150,18 +147,18 @@ func discover(cmd *cobra.Command, at keystoreFlags, network networkFlag, walletI
 		}
 	}
 	if len(added) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "The PSBT names no key of this wallet that is not derived yet and within reach.")
+		fmt.Fprintln(cmd.ErrOrStderr(), "The PSBT names no key of this wallet within reach that is not derived yet.")
 	}
 	return nil
 }
 
-// discoverer is a keystore whose wallets look for what a PSBT names.
+// discoverer is a keystore that derives the keys of a wallet that a PSBT names.
 type discoverer interface {
 	walletKeeper
 	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, error)
 }
 
-// readNamed reads which keys the PSBT on standard input names.
+// readNamed reads the PSBT on standard input and returns the keys that it names.
 func readNamed(cmd *cobra.Command) (named []file.Named, err error) {
 	text, err := readTransaction(cmd)
 	if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/file"
-	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
@@ -27,12 +23,13 @@ type exportCommand struct {
 	format       string
 	passwordFile string
 	out          string
-	account      string // of a wallet
+	account      string      // of a wallet
+	path         wallet.Path // what account says; nil without it
 	yes          bool
 	all, plain   bool
 }
 
-// exporter is a keystore that gives secrets out.
+// exporter is a keystore that gives out secrets.
 type exporter interface {
 	keystore.Keystore
 	keystore.Exporter
@@ -46,28 +43,29 @@ func newExportCommand() *cobra.Command {
 		Use:   "export ID | --all",
 		Short: "Print the secret of a key, of a wallet, or of all keys",
 		Long: paragraphs(`
-Print the secret of a key on standard output, or write it to the new file that
---out names (mode 0600), after asking on the terminal: a reader of it can take
-what the key holds. --yes says yes beforehand; without it and without a terminal,
-nothing is printed. If standard output is a file, it is made readable for its owner
-alone first.
+Print the secret of a key on standard output, or write it to the new file that --out
+names (mode 0600). Anyone who reads it can take what the key holds, so the command
+asks for confirmation on the terminal; --yes confirms in advance. Without a terminal
+and without --yes, nothing is printed. If standard output is a file, it is first made
+readable for its owner alone.
 
-The formats are those of 'countersign keys import'. v3 is encrypted with a
-password, from the file that --secret-password-file names or asked for on the
-terminal; pkcs8 is encrypted if such a file is named. --network picks the version
-byte of wif. For mnemonic and xprv, ID is that of a wallet, or its name. If the mnemonic has a
-passphrase (BIP-39), that follows in a second line. xprv is the wallet's master key,
-or what it was imported as; with --account, the extended private key at a path, with its
-origin. It gives all keys of the wallet, or of the account, on secp256k1, and none on
-Ed25519.
+The formats are those of 'countersign keys import'. v3 is encrypted with a password,
+from the file that --secret-password-file names or asked for on the terminal; pkcs8 is
+encrypted if such a file is named. --network selects the version byte of wif.
 
---all writes all keys that sign, with ids and names, as lines for 'countersign keys
-import --jsonl', in an age file that is encrypted with a password, from a file or
-asked for; with --plain, unencrypted:
+For mnemonic and xprv, ID is the id or name of a wallet. If the mnemonic has a
+passphrase (BIP-39), the passphrase follows on a second line. xprv is the wallet's
+master key, or the key that it was imported as; with --account, it is the extended
+private key at a path, with its origin. It gives all secp256k1 keys of the wallet or
+account, and no Ed25519 keys.
+
+--all writes all enabled keys, with their ids and names, as lines for 'countersign keys
+import --jsonl', into an age file encrypted with a password, from a file or asked for.
+--plain leaves them unencrypted:
 
   age -d all.age | countersign keys import --keystore file:other --jsonl
 
-Accounts of wallets are among them as single keys; disabled keys are not.`),
+Accounts of wallets are exported as single keys. Disabled keys are not exported.`),
 		Example: paragraphs(`
   countersign keys export --keystore file:keys --format v3 --out key.json 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys export --keystore file:keys --format mnemonic 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b
@@ -78,15 +76,7 @@ Accounts of wallets are among them as single keys; disabled keys are not.`),
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case c.all:
-				return c.runAll(cmd)
-			case c.plain:
-				return usagef("--plain goes with --all: the format of one key says whether it is encrypted")
-			}
-			return c.run(cmd, args[0])
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.at.register(command)
 	c.network.register(command)
@@ -96,11 +86,11 @@ Accounts of wallets are among them as single keys; disabled keys are not.`),
 	command.Flags().StringVar(&c.account, "account", "", "with --format xprv: the account at a `PATH`, such as m/84h/0h/0h")
 	command.Flags().BoolVar(&c.all, "all", false, "export all keys of the organization")
 	command.Flags().BoolVar(&c.plain, "plain", false, "with --all: do not encrypt")
-	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask for confirmation")
 	return command
 }
 
-func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
+func (c *exportCommand) run(cmd *cobra.Command, ids []string) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -120,24 +110,77 @@ func (c *exportCommand) run(cmd *cobra.Command, id string) (err error) {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	// What is not there, or not in this format, is said before asking.
-	text, err := c.text(cmd.Context(), keys, id, password)
+	// The secrets are collected first, so that what is missing is reported without asking.
+	text, question, err := c.collect(cmd, keys, ids, password)
+	defer func() { keystore.Wipe(text) }()
 	if err != nil {
 		return err
 	}
-	defer keystore.Wipe(text)
-	if err := c.confirm(cmd.Context(), id); err != nil {
+	if err := confirmKeys(cmd.Context(), c.yes, question, "not exported"); err != nil {
 		return err
 	}
-	if c.out != "" {
-		return writeNew(c.out, text)
+	out := text
+	if c.all && !c.plain {
+		if out, err = ageEncrypt(text, password); err != nil {
+			return err
+		}
 	}
-	_, err = cmd.OutOrStdout().Write(text)
+	if c.out != "" {
+		return writeNew(c.out, out)
+	}
+	_, err = cmd.OutOrStdout().Write(out)
 	return err
 }
 
-// checkOutput refuses a file that is there already, and closes one that the shell opened,
-// which the umask mostly lets others read, before anything is confirmed.
+func (c *exportCommand) check() error {
+	if err := c.at.check(); err != nil {
+		return err
+	}
+	if !can[exporter](&c.at) {
+		return usagef("%s", noExport)
+	}
+	if err := c.network.check(); err != nil {
+		return err
+	}
+	if c.all {
+		return c.checkAll()
+	}
+	if c.plain {
+		return usagef("--plain goes with --all: for one key, the format says whether it is encrypted")
+	}
+	if c.format == "" {
+		return usagef("--format is missing: the format to print the secret in")
+	}
+	if c.passwordFile != "" && c.format != formatWeb3 && c.format != formatPKCS8 {
+		return usagef("%s: --format %s is not encrypted", passwordFlag, c.format)
+	}
+	if c.account != "" {
+		if c.format != formatXPrv {
+			return usagef("--account goes with --format xprv")
+		}
+		path, err := wallet.ParsePath(c.account)
+		if err != nil {
+			return usagef("--account: %v", err)
+		}
+		c.path = path
+	}
+	return checkFormat(c.format, exportFormats)
+}
+
+func (c *exportCommand) checkAll() error {
+	switch {
+	case c.format != "":
+		return usagef("--format does not go with --all, which writes the lines that 'countersign keys import --jsonl' reads")
+	case c.account != "":
+		return usagef("--account does not go with --all: it goes with --format xprv")
+	case c.plain && c.passwordFile != "":
+		return usagef("%s: --plain is not encrypted", passwordFlag)
+	}
+	return nil
+}
+
+// checkOutput refuses an --out file that exists, and makes standard output readable for
+// its owner alone if it is a file: the umask mostly lets others read what the shell opens.
 func (c *exportCommand) checkOutput(stdout io.Writer) error {
 	if c.out != "" {
 		if _, err := os.Lstat(c.out); err == nil {
@@ -151,7 +194,7 @@ func (c *exportCommand) checkOutput(stdout io.Writer) error {
 	}
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
-		return nil //nolint:nilerr // a pipe, a terminal or nothing: writing says what is wrong with it
+		return nil //nolint:nilerr // a pipe, a terminal or closed: writing reports what is wrong with it
 	}
 	if err := file.Chmod(0o600); err != nil {
 		return fmt.Errorf("other users can read standard output (mode %04o): pass --out FILE: %w", info.Mode().Perm(), err)
@@ -159,183 +202,34 @@ func (c *exportCommand) checkOutput(stdout io.Writer) error {
 	return nil
 }
 
-func (c *exportCommand) check() error {
-	if err := c.at.check(); err != nil {
-		return err
-	}
-	if !can[exporter](&c.at) {
-		return usagef("%s", noExport)
-	}
-	if err := c.network.check(); err != nil {
-		return err
-	}
-	if c.format == "" {
-		return usagef("--format is missing: the format to print the secret in")
-	}
-	if c.passwordFile != "" && c.format != formatWeb3 && c.format != formatPKCS8 {
-		return usagef("%s: --format %s is not encrypted", passwordFlag, c.format)
-	}
-	if c.account != "" && c.format != formatXPrv {
-		return usagef("--account goes with --format xprv")
-	}
-	if _, err := c.path(); err != nil {
-		return err
-	}
-	return checkFormat(c.format, exportFormats)
-}
-
-// path returns the path of --account, nil if there is none.
-func (c *exportCommand) path() (wallet.Path, error) {
-	if c.account == "" {
-		return nil, nil
-	}
-	path, err := wallet.ParsePath(c.account)
-	if err != nil {
-		return nil, usagef("--account: %v", err)
-	}
-	return path, nil
-}
-
-// password gets the password to encrypt with; none for a format without. The
-// caller wipes it.
+// password gets the password to encrypt with, nil for a format that is not encrypted.
+// The caller wipes it.
 func (c *exportCommand) password(ctx context.Context) ([]byte, error) {
+	isEncrypted := c.format == formatWeb3 || c.all && !c.plain
 	switch {
 	case c.passwordFile != "":
-		return readPasswordFile(ctx, c.passwordFile)
-	case c.format != formatWeb3:
+		return readPassphraseFile(ctx, passwordFlag, c.passwordFile)
+	case !isEncrypted:
 		return nil, nil
 	}
-	return askNewPassword(ctx)
-}
-
-// askNewPassword asks twice for the password to encrypt an export with. The caller
-// wipes it.
-func askNewPassword(ctx context.Context) ([]byte, error) {
-	password, err := askSecret(ctx, "Password for the exported file")
+	password, err := askTwice(ctx, "Password for the exported file", "The same password again", checkPassphrase)
 	if errors.Is(err, terminal.ErrNone) {
 		return nil, usagef("the exported file is encrypted: name the file with its password with %s (%v)", passwordFlag, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPassphrase(password); err != nil {
-		return nil, err
-	}
-	again, err := askSecret(ctx, "The same password again")
-	defer keystore.Wipe(again)
-	if err == nil && !bytes.Equal(password, again) {
-		err = errors.New("the two passwords differ: nothing is exported")
-	}
-	if err != nil {
-		keystore.Wipe(password)
 	}
 	return password, err
 }
 
-// text returns what is to be printed. The caller wipes it.
-func (c *exportCommand) text(ctx context.Context, keys exporter, id string, password []byte) (text []byte, err error) {
-	if c.format == formatMnemonic || c.format == formatXPrv {
-		return c.walletText(ctx, keys, id)
+// collect returns the secrets in plain text, except that v3 and pkcs8 encrypt them
+// already, and the question to ask before they are printed. The caller wipes the text,
+// also after an error.
+func (c *exportCommand) collect(cmd *cobra.Command, keys exporter, ids []string, password []byte) (text []byte, question string, err error) {
+	if !c.all {
+		text, err = c.secretText(cmd.Context(), keys, ids[0], password)
+		return text, fmt.Sprintf("Print the secret of %q? Anyone who reads it can take what it holds.", ids[0]), err
 	}
-	handle, err := keys.Find(ctx, c.at.organization, keystore.ByID(id))
-	if errors.Is(err, keystore.ErrKeyNotFound) {
-		return nil, fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them (for a wallet, --format is mnemonic or xprv)", c.at.organization, id)
+	text, count, err := c.allKeys(cmd, keys)
+	if c.plain {
+		return text, fmt.Sprintf("Export the secrets of %d keys in plain text? Anyone who reads them can take what they hold.", count), err
 	}
-	if err != nil {
-		return nil, err
-	}
-	err = keys.RevealSecret(ctx, c.at.organization, handle.ID(), func(secret []byte) error {
-		key, err := keyformat.NewKey(handle.PublicKey().Curve(), secret)
-		if err != nil {
-			return err
-		}
-		defer key.Wipe()
-		text, err = c.encode(key, password)
-		return err
-	})
-	if err != nil || bytes.HasSuffix(text, []byte("\n")) {
-		return text, err
-	}
-	line := make([]byte, 0, len(text)+1)
-	line = append(append(line, text...), '\n')
-	keystore.Wipe(text)
-	return line, nil
-}
-
-func (c *exportCommand) encode(key keyformat.Key, password []byte) ([]byte, error) {
-	switch c.format {
-	case formatWIF:
-		return keyformat.WIF{Key: key, TestNetwork: c.network.name != bitcoin.Mainnet.String()}.Format()
-	case formatSolana:
-		return key.Solana()
-	case formatSolanaBase58:
-		return key.SolanaBase58()
-	case formatWeb3:
-		return key.Web3(password, keyformat.Cost{})
-	case formatPKCS8:
-		return key.PKCS8(password)
-	}
-	return key.Hex(), nil
-}
-
-// walletText returns the mnemonic, or an extended private key, of a wallet.
-func (c *exportCommand) walletText(ctx context.Context, keys exporter, id string) (text []byte, err error) {
-	keeper, ok := keys.(walletKeeper)
-	if !ok {
-		return nil, errors.New("this keystore keeps no wallets")
-	}
-	if id, err = resolveWallet(ctx, keeper, c.at.organization, id); err != nil {
-		return nil, err
-	}
-	if c.format == formatXPrv {
-		return c.extendedKeyText(ctx, keeper, id)
-	}
-	text, err = mnemonicText(ctx, keeper, c.at.organization, id)
-	if errors.Is(err, file.ErrNoMnemonic) {
-		err = fmt.Errorf("%w: use --format xprv", err)
-	}
-	return text, err
-}
-
-func mnemonicText(ctx context.Context, keys walletKeeper, organizationID, id string) (text []byte, err error) {
-	err = keys.RevealMnemonic(ctx, organizationID, id, func(mnemonic, passphrase []byte) error {
-		text = make([]byte, 0, len(mnemonic)+len(passphrase)+2)
-		text = append(append(text, mnemonic...), '\n')
-		if len(passphrase) > 0 {
-			text = append(append(text, passphrase...), '\n')
-		}
-		return nil
-	})
-	return text, err
-}
-
-func (c *exportCommand) extendedKeyText(ctx context.Context, keys walletKeeper, id string) (text []byte, err error) {
-	path, err := c.path()
-	if err != nil {
-		return nil, err
-	}
-	err = keys.RevealRoot(ctx, c.at.organization, id, func(root *wallet.Root) error {
-		if path == nil {
-			path = root.Path()
-		}
-		key, err := root.ExtendedKey(path)
-		defer keystore.Wipe(key)
-		text = append(append(make([]byte, 0, len(key)+1), key...), '\n')
-		return err
-	})
-	return text, err
-}
-
-// errNotExported: the person said no.
-var errNotExported = errors.New("not exported: the answer was not yes")
-
-// confirm asks for confirmation before the secret is printed.
-func (c *exportCommand) confirm(ctx context.Context, id string) error {
-	return confirmed(c.yes, func(tty *terminal.Terminal) error {
-		yes, err := tty.Confirm(ctx, fmt.Sprintf("Print the secret of %q? Anyone who reads it can take what it holds.", id))
-		if err == nil && !yes {
-			err = errNotExported
-		}
-		return err
-	})
+	return text, fmt.Sprintf("Export the secrets of %d keys, encrypted with the password?", count), err
 }

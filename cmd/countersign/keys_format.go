@@ -16,56 +16,49 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// The formats of one key.
+// The formats of secrets.
 const (
-	formatHex    = "hex"
-	formatWIF    = "wif"
-	formatSolana = "solana"
-	formatWeb3   = "v3"
-	formatPKCS8  = "pkcs8"
-
+	formatHex          = "hex"
+	formatWIF          = "wif"
+	formatSolana       = "solana"
 	formatSolanaBase58 = "solana-base58"
+	formatSolanaKeygen = "solana-keygen" // words for one key; import only
+	formatWeb3         = "v3"
+	formatPKCS8        = "pkcs8"
+	formatMnemonic     = "mnemonic" // of a wallet
+	formatXPrv         = "xprv"     // of a wallet
 )
-
-// The formats of a wallet.
-const (
-	formatMnemonic = "mnemonic"
-	formatXPrv     = "xprv"
-)
-
-// formatSolanaKeygen is of one key that words are made into: it is not written.
-const formatSolanaKeygen = "solana-keygen"
 
 var (
 	exportFormats = []string{formatHex, formatWIF, formatSolana, formatSolanaBase58, formatWeb3, formatPKCS8, formatMnemonic, formatXPrv}
 	importFormats = append(slices.Clip(exportFormats), formatSolanaKeygen)
 )
 
-func checkFormat(name string, of []string) error {
-	if !slices.Contains(of, name) {
-		return usagef("--format %q: use %s", name, strings.Join(of, ", "))
+func checkFormat(name string, known []string) error {
+	if !slices.Contains(known, name) {
+		return usagef("--format %q: use %s", name, strings.Join(known, ", "))
 	}
 	return nil
 }
 
-func registerFormatFlag(cmd *cobra.Command, format *string, usual string, of []string) {
-	cmd.Flags().StringVar(format, "format", usual, "`FORMAT` of the secret: "+strings.Join(of, ", "))
+func registerFormatFlag(cmd *cobra.Command, format *string, defaultFormat string, known []string) {
+	cmd.Flags().StringVar(format, "format", defaultFormat, "`FORMAT` of the secret: "+strings.Join(known, ", "))
 }
 
 const passwordFlag = "--secret-password-file"
 
 func registerPasswordFlag(cmd *cobra.Command, path *string) {
-	cmd.Flags().StringVar(path, strings.TrimPrefix(passwordFlag, "--"), "", "`FILE` with the password of the secret itself, mode 0600 (default: asked for on the terminal)")
+	cmd.Flags().StringVar(path, strings.TrimPrefix(passwordFlag, "--"), "", "`FILE` with the password of the secret itself, mode 0600 (default: ask on the terminal)")
 }
 
 // keySource is one key on standard input.
 type keySource struct {
 	format       string
-	curve        keystore.Curve // what is asked for; 0 if the format says it
+	curve        keystore.Curve // that --curve names; 0 if the format says it
 	passwordFile string
 }
 
-// source checks the flags that say what comes on standard input.
+// source checks the flags that describe the key on standard input.
 func (c *importCommand) source() (source keySource, err error) {
 	source = keySource{format: c.format, passwordFile: c.passwordFile}
 	if c.passwordFile != "" && !slices.Contains([]string{formatWeb3, formatPKCS8, formatSolanaKeygen}, c.format) {
@@ -95,27 +88,19 @@ func (s keySource) read(cmd *cobra.Command) (keyformat.Key, error) {
 	return key, nil
 }
 
-// text reads what is on standard input. Of a terminal it asks for it, and does
-// not show it.
+// text reads the secret from standard input. If that is a terminal, it prompts for the
+// secret and hides what is typed.
 func (s keySource) text(cmd *cobra.Command) ([]byte, error) {
 	if !terminal.Is(cmd.InOrStdin()) {
 		return readAll(cmd.Context(), cmd.InOrStdin(), keyformat.MaxSize)
 	}
 	if s.format == formatPKCS8 {
-		return nil, usagef("a PEM file has many lines: let it come from standard input, < FILE")
+		return nil, usagef("a PEM file has many lines: redirect it to standard input, < FILE")
 	}
 	return askSecret(cmd.Context(), "Secret in "+s.format)
 }
 
-func askSecret(ctx context.Context, prompt string) ([]byte, error) {
-	tty, err := terminal.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = tty.Close() }()
-	return tty.Secret(ctx, prompt)
-}
-
+// parse parses the secret in its format. The caller wipes the key.
 func (s keySource) parse(cmd *cobra.Command, text []byte) (keyformat.Key, error) {
 	switch s.format {
 	case formatWIF:
@@ -141,17 +126,17 @@ func (s keySource) parse(cmd *cobra.Command, text []byte) (keyformat.Key, error)
 func parseWIF(cmd *cobra.Command, text []byte) (keyformat.Key, error) {
 	wif, err := keyformat.ParseWIF(text)
 	if err == nil && wif.Uncompressed {
-		fmt.Fprintln(cmd.ErrOrStderr(), "This is the WIF of an uncompressed public key: its P2PKH address of that time is not among the key's addresses, and nothing is signed for it.")
+		fmt.Fprintln(cmd.ErrOrStderr(), "This WIF is for an uncompressed public key: its old P2PKH address is not among the key's addresses, and nothing is signed for it.")
 	}
 	return wif.Key, err
 }
 
-// parseSolanaKeygen reads words of solana-keygen; their passphrase, if any, comes from a
-// file, as with a wallet.
+// parseSolanaKeygen parses the words of solana-keygen. Their passphrase, if any, comes
+// from the file that --secret-password-file names.
 func (s keySource) parseSolanaKeygen(cmd *cobra.Command, words []byte) (key keyformat.Key, err error) {
 	var passphrase []byte
 	if s.passwordFile != "" {
-		if passphrase, err = readPasswordFile(cmd.Context(), s.passwordFile); err != nil {
+		if passphrase, err = readPassphraseFile(cmd.Context(), passwordFlag, s.passwordFile); err != nil {
 			return key, err
 		}
 		defer keystore.Wipe(passphrase)
@@ -176,25 +161,11 @@ func (s keySource) withPassword(cmd *cobra.Command, text []byte, parse func(file
 // password gets the password of the secret. The caller wipes it.
 func (s keySource) password(ctx context.Context) ([]byte, error) {
 	if s.passwordFile != "" {
-		return readPasswordFile(ctx, s.passwordFile)
+		return readPassphraseFile(ctx, passwordFlag, s.passwordFile)
 	}
 	password, err := askSecret(ctx, "Password of the secret")
 	if errors.Is(err, terminal.ErrNone) {
 		return nil, usagef("the secret is encrypted: name the file with its password with %s (%v)", passwordFlag, err)
 	}
 	return password, err
-}
-
-// readPasswordFile reads the file that --secret-password-file names.
-func readPasswordFile(ctx context.Context, path string) ([]byte, error) {
-	file, err := openSecret(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", passwordFlag, err)
-	}
-	defer func() { _ = file.Close() }()
-	password, err := readPassphrase(ctx, file)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", passwordFlag, path, err)
-	}
-	return password, nil
 }

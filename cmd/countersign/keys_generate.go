@@ -9,93 +9,90 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
+// generateCommand is one call of keys generate.
+type generateCommand struct {
+	at      keystoreFlags
+	network networkFlag
+	field   fieldFlag
+	curve   string
+	name    string
+	count   int
+}
+
 func newGenerateCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
-	var field fieldFlag
-	var curve, name string
-	var count int
+	var c generateCommand
 	command := &cobra.Command{
 		Use:   "generate",
-		Short: "Make a new key",
+		Short: "Create a key",
 		Long: paragraphs(`
-Make a new key and print it as one line of JSON, when it is safe on disk, or
-in the HSM. --field prints one field of it as plain text, for --sign-with.
+Create a key and print it as one line of JSON, once it is safe on disk or in the
+HSM. --field prints one field of it as plain text, for --sign-with.
 
-CURVE_SECP256K1 is for Ethereum, Tron, Bitcoin and Tempo, CURVE_ED25519 for
-Solana. If there is no keystore in the directory yet, one is made. In an HSM the
-key is made inside, and never leaves it.`),
+CURVE_SECP256K1 is for Ethereum, Tron, Bitcoin and Tempo, CURVE_ED25519 for Solana.
+If the directory has no keystore yet, one is created. In an HSM the key is generated
+inside and never leaves it.`),
 		Example: "  countersign keys generate --keystore file:keys --curve CURVE_SECP256K1 --name 'hot wallet'",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := network.check(); err != nil {
-				return err
-			}
-			if err := field.check(); err != nil {
-				return err
-			}
-			onCurve, err := parseCurve(curve)
-			if err != nil {
-				return err
-			}
-			return generateKeys(cmd, at, network, field, newKeys{name, onCurve, count})
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	at.register(command)
-	at.registerNew(command)
-	network.register(command)
-	field.register(command)
-	registerKeyFlags(command, &curve, &name)
-	command.Flags().IntVar(&count, "count", 1, "make `N` keys; with more than one, -1, -2 and so on is added to the name")
+	c.at.register(command)
+	c.at.registerNew(command)
+	c.network.register(command)
+	c.field.register(command)
+	registerKeyFlags(command, &c.curve, &c.name)
+	command.Flags().IntVar(&c.count, "count", 1, "create `N` keys; if more than one, -1, -2 and so on is appended to the name")
 	return command
 }
 
-// generator is a keystore that makes keys.
+// generator is a keystore that generates keys.
 type generator interface {
 	keystore.Keystore
 	keystore.Generator
 }
 
-// newKeys are the keys to make.
-type newKeys struct {
-	name  string
-	curve keystore.Curve
-	count int
-}
-
-// generateKeys makes keys and prints each when it is safe.
-func generateKeys(cmd *cobra.Command, at keystoreFlags, network networkFlag, field fieldFlag, wanted newKeys) (err error) {
-	if wanted.count < 1 {
-		return usagef("--count %d: at least 1", wanted.count)
+func (c *generateCommand) run(cmd *cobra.Command) (err error) {
+	if err := c.network.check(); err != nil {
+		return err
 	}
-	keys, err := createFor[generator](&at, cmd, "this keystore makes no keys")
+	if err := c.field.check(); err != nil {
+		return err
+	}
+	curve, err := parseCurve(c.curve)
+	if err != nil {
+		return err
+	}
+	if c.count < 1 {
+		return usagef("--count %d: at least 1", c.count)
+	}
+	keys, err := openFor[generator](&c.at, cmd, "this keystore generates no keys")
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	for number := 1; number <= wanted.count; number++ {
-		called := wanted.name
-		if wanted.count > 1 && wanted.name != "" {
-			called = fmt.Sprintf("%s-%d", wanted.name, number)
+	for number := 1; number <= c.count; number++ {
+		name := c.name
+		if c.count > 1 && name != "" {
+			name = fmt.Sprintf("%s-%d", name, number)
 		}
-		info, err := keys.Generate(cmd.Context(), at.organization, called, wanted.curve)
+		info, err := keys.Generate(cmd.Context(), c.at.organization, name, curve)
 		if err != nil {
 			return err
 		}
-		if err := field.print(cmd.OutOrStdout(), spendable(keys, network.line(info))); err != nil {
+		if err := c.field.print(cmd.OutOrStdout(), spendable(keys, c.network.line(info))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// registerKeyFlags adds what is said of a new key.
+// registerKeyFlags adds the flags that describe a new key.
 func registerKeyFlags(cmd *cobra.Command, curve, name *string) {
 	cmd.Flags().StringVar(curve, "curve", "", "`CURVE` of the key: CURVE_SECP256K1 or CURVE_ED25519")
 	cmd.Flags().StringVar(name, "name", "", "`NAME` of the key: free text for people")
 }
 
-// curvePrefix is what names of curves have in the API; "secp256k1" is taken in short.
+// curvePrefix begins the names of curves in the API. It may be left out on the command
+// line.
 const curvePrefix = "CURVE_"
 
 func parseCurve(name string) (keystore.Curve, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,18 +14,24 @@ import (
 
 // importCommand is one call of keys import.
 type importCommand struct {
-	at      keystoreFlags
-	network networkFlag
-	curve   string
-	name    string
-	format  string
-	jsonl   bool
-	yes     bool // to an HSM
-
-	into         importTarget // once it is open
-	warnings     io.Writer
+	at           keystoreFlags
+	network      networkFlag
+	curve        string
+	name         string
+	format       string
 	passwordFile string // of an encrypted secret
-	dir          string // of files in the format v3
+	dir          string // of v3 files
+	jsonl        bool
+	yes          bool // import into an HSM without asking
+
+	into     importTarget // set by open
+	warnings io.Writer    // set by open
+}
+
+// importTarget is a keystore that takes secrets.
+type importTarget interface {
+	keystore.Keystore
+	keystore.Importer
 }
 
 func newImportCommand() *cobra.Command {
@@ -33,57 +40,57 @@ func newImportCommand() *cobra.Command {
 		Use:   "import",
 		Short: "Import keys from standard input",
 		Long: paragraphs(`
-Import the secret of a key from standard input, or from the terminal, where it
-is not shown, and print the key as one line of JSON, when it is safe on disk, or
-in the HSM. A key that is there already is printed as it is there; it is not
-imported twice. If there is no keystore in the directory yet, one is made.
+Import the secret of a key from standard input, or from the terminal, which does not
+show it. The key is printed as one line of JSON, once it is safe on disk or in the HSM.
+A key that the keystore has already is printed as it is, and not imported twice. If the
+directory has no keystore yet, one is created.
 
-A key that is imported into an HSM cannot be got out again, but it was outside
-once, and who had it there may have it still. So it is asked for on the terminal
-whether to go on; --yes says so beforehand, and without a terminal it goes on. A
-wallet (mnemonic, xprv) does not go into an HSM, which derives no keys.
+A key that is imported into an HSM cannot be got out again, but it existed outside, and
+anyone who had it there may still have a copy. The command asks for confirmation on the
+terminal; --yes confirms in advance. Wallets (mnemonic, xprv) cannot be imported into an
+HSM, which derives no keys.
 
 The formats:
 
-  hex      a secp256k1 secret, or an Ed25519 seed, as 64 hex digits, with or
-           without 0x; --curve says which
+  hex      a secp256k1 secret or an Ed25519 seed, 64 hex digits, with or without 0x;
+           --curve says which
   wif      Bitcoin's wallet import format
-  solana   the file id.json of the Solana command line
+  solana   id.json of the Solana command line
   solana-base58  64 bytes in base58, as Solana's browser wallets export a key
-  solana-keygen  the words of 'solana-keygen new' as the one key that it makes of
-           them, without a derivation path; of the wallets that do derive, the words
-           are a mnemonic
-  v3       Web3 Secret Storage version 3: an encrypted JSON file of geth, or of
-           a wallet for Ethereum or Tron
+  solana-keygen  the words of 'solana-keygen new', as the single key that it makes of
+           them, without a derivation path; the words of wallets that derive keys are
+           a mnemonic
+  v3       Web3 Secret Storage version 3: an encrypted JSON file of geth, or of a
+           wallet for Ethereum or Tron
   pkcs8    a PEM file, BEGIN PRIVATE KEY or BEGIN ENCRYPTED PRIVATE KEY
-  mnemonic the 12 to 24 words of a wallet (BIP-39, English). Printed is the
-           wallet with the accounts that are usual on the five chains,
+  mnemonic the 12 to 24 words of a wallet (BIP-39, English). The wallet is printed with
+           the usual accounts on the five chains,
            {"walletId":"…","name":"…","accounts":[…]}; 'countersign keys derive'
            adds more
-  xprv     an extended private key (BIP-32) as a wallet of keys on secp256k1: a
-           master key, xprv… or tprv…, or one below it with its origin before it,
-           as in output descriptors, [73c5da0a/84h/0h/0h]xprv…. SLIP-132's yprv…,
-           zprv…, uprv… and vprv… are read too. A tprv… goes with --network
-           testnet, signet or regtest
+  xprv     an extended private key (BIP-32), as a wallet of secp256k1 keys: a master
+           key, xprv… or tprv…, or a key below it with its origin in front, as in
+           output descriptors, [73c5da0a/84h/0h/0h]xprv…. SLIP-132's yprv…, zprv…,
+           uprv… and vprv… are read too. A tprv… needs --network testnet, signet or
+           regtest
 
-The password of a v3 or an encrypted pkcs8 file is read from the file that
---secret-password-file names, or asked for on the terminal; with words, the
-file has their passphrase (BIP-39), and they have none if no file is named.
+The password of a v3 or encrypted pkcs8 file is read from the file that
+--secret-password-file names, or asked for on the terminal. For words, that file has
+their passphrase (BIP-39); without it they have none.
 
---dir DIR: every file of a directory in the format v3, such as the keystore of
-geth. They have one password. Each is answered with one line, in the order of
-their names; one that is refused with {"error":{"code","reason","message"}}.
+--dir DIR imports every file of a directory in the format v3, such as geth's keystore.
+They share one password. Each file is answered with one line, in the order of the
+names; a file that is refused, with {"error":{"code","reason","message"}}.
 
---jsonl: many keys, one a line, each answered with one line in the same order:
+--jsonl imports many keys, one per line, each answered with one line in the same order:
 
   {"curve":"CURVE_SECP256K1","privateKey":"<hex>","name":"optional"}
 
-privateKeyId, a UUID, and actsFor may be there too: these are the lines of
-'countersign keys export --all'. A line is answered when its key is safe on disk. A line that is refused (a blank
-one, too) is answered {"error":{"code","reason","message"}}; the others go on,
-and the exit status is 1. A key that is there already is answered with its line,
-so that an interrupted import can be run again as a whole; only if the name
-or the id differs it is refused.`),
+The lines of 'countersign keys export --all' also have privateKeyId, a UUID, and
+actsFor. A line is answered once its key is safe on disk. A refused line (a blank one,
+too) is answered with {"error":{"code","reason","message"}}; the import goes on with
+the others and exits with status 1. A key that the keystore has already is answered with
+its line, so that an interrupted import can be run again as a whole; it is refused only
+if its name or id differs.`),
 		Example: paragraphs(`
   countersign keys import --keystore file:keys --curve CURVE_ED25519 < secret.hex
   countersign keys import --keystore file:keys --format solana < ~/.config/solana/id.json
@@ -96,10 +103,10 @@ or the id differs it is refused.`),
 	c.network.register(command)
 	registerKeyFlags(command, &c.curve, &c.name)
 	registerFormatFlag(command, &c.format, formatHex, importFormats)
-	command.Flags().StringVar(&c.dir, "dir", "", "import all files of a directory `DIR` in the format v3")
+	command.Flags().StringVar(&c.dir, "dir", "", "import all v3 files in the directory `DIR`")
 	registerPasswordFlag(command, &c.passwordFile)
-	command.Flags().BoolVar(&c.jsonl, "jsonl", false, "read many keys, one JSON object a line")
-	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask before keys go into an HSM")
+	command.Flags().BoolVar(&c.jsonl, "jsonl", false, "read many keys, one JSON object per line")
+	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask for confirmation before importing into an HSM")
 	return command
 }
 
@@ -127,7 +134,7 @@ func (c *importCommand) run(cmd *cobra.Command) error {
 	return c.importKey(cmd)
 }
 
-// importKey imports the one key that is on standard input.
+// importKey imports the key on standard input.
 func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	source, err := c.source()
 	if err != nil {
@@ -143,7 +150,7 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	infos, errs := c.addBatch(cmd.Context(), keys, []keystore.NewKey{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
+	infos, errs := c.addBatch(cmd.Context(), []keystore.NewKey{{Name: c.name, Curve: key.Curve, Secret: key.Secret}})
 	info, err := infos[0], errs[0]
 	if errors.Is(err, keystore.ErrKeyExists) {
 		if info, err = sameKey(info, keystore.NewKey{Name: c.name}, err); err == nil {
@@ -156,18 +163,64 @@ func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	return printJSON(cmd.OutOrStdout(), spendable(keys, c.network.line(info)))
 }
 
-// sameKey answers for a key that is there already: with what is there, unless
-// it was to have another name, another id, or another account to act for.
+// sameKey decides what happens to a key that the keystore has already: it is returned as
+// it is, and refused if it was to get another name, id, or account to act for. err is the
+// keystore's error, for a key that the keystore does not name.
 func sameKey(existing keystore.KeyInfo, key keystore.NewKey, err error) (keystore.KeyInfo, error) {
+	const already = "this key is in the keystore already, as "
 	switch {
 	case existing.ID == "":
 		return existing, err
 	case key.ID != "" && keystore.ByID(key.ID) != keystore.ByID(existing.ID):
-		return existing, fmt.Errorf("this key is in the keystore already, as %s: leave privateKeyId out, or give that one", existing.ID)
+		return existing, fmt.Errorf(already+"%s: leave privateKeyId out, or give that one", existing.ID)
 	case key.ActsFor != "" && key.ActsFor != existing.ActsFor:
-		return existing, fmt.Errorf("this key is in the keystore already, as %s, and acts for another account: 'countersign keys act-for' changes that", existing.ID)
+		return existing, fmt.Errorf(already+"%s, and acts for another account: 'countersign keys act-for' changes that", existing.ID)
 	case key.Name != "" && key.Name != existing.Name:
-		return existing, fmt.Errorf("this key is in the keystore already, as %s with the name %q: leave the name out, or give that one", existing.ID, existing.Name)
+		return existing, fmt.Errorf(already+"%s with the name %q: leave the name out, or give that one", existing.ID, existing.Name)
 	}
 	return existing, nil
+}
+
+// open opens the keystore to import into. If keys cannot be exported from it again, it
+// warns and asks for confirmation first.
+func (c *importCommand) open(cmd *cobra.Command) (importTarget, error) {
+	c.warnings = cmd.ErrOrStderr()
+	if !can[keystore.Exporter](&c.at) {
+		fmt.Fprintln(c.warnings, "An imported key existed outside the HSM (CKA_LOCAL is false), and the HSM cannot know who has a copy: 'countersign keys generate' creates a key that was never outside.")
+		if err := confirmKeys(cmd.Context(), c.yes, "Import into the HSM? Anyone who has a copy can still take what the key holds.", "not imported"); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	c.into, err = openFor[importTarget](&c.at, cmd, "this keystore takes no secrets")
+	return c.into, err
+}
+
+// addBatch adds keys to the keystore, and warns of secrets that can be guessed.
+func (c *importCommand) addBatch(ctx context.Context, fresh []keystore.NewKey) ([]keystore.KeyInfo, []error) {
+	infos, errs := c.into.AddBatch(ctx, c.at.organization, fresh)
+	for i := range fresh {
+		if errs[i] == nil && isGuessable(fresh[i].Secret) {
+			fmt.Fprintf(c.warnings, "Warning: the secret of key %s can be guessed: it is a small number or a pattern. Thieves watch the addresses of such keys, and empty them at once.\n", infos[i].ID)
+		}
+	}
+	return infos, errs
+}
+
+// leastVariety is the number of different bytes that a random secret of 32 bytes has at
+// least: the odds of eight or fewer are below 2⁻¹¹⁰.
+const leastVariety = 9
+
+// isGuessable reports whether a secret is a small number, a repeated byte or pattern, or a
+// series such as 00 01 02 …: thieves watch such keys, and empty them at once.
+func isGuessable(secret []byte) bool {
+	values := map[byte]bool{}
+	steps := map[byte]bool{}
+	for i, b := range secret {
+		values[b] = true
+		if i > 0 {
+			steps[b-secret[i-1]] = true
+		}
+	}
+	return len(values) < leastVariety || len(steps) < leastVariety
 }

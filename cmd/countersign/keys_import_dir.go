@@ -17,9 +17,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
-// importDirectory is keys import --dir. The files are read one after the other:
-// each takes as much memory and time as its maker thought that guessing its
-// password should.
+// importDirectory is keys import --dir. The files are decrypted one after the other: each
+// may take much memory and time, to make guessing its password expensive.
 func (c *importCommand) importDirectory(cmd *cobra.Command) (err error) {
 	if c.jsonl || c.curve != "" || c.name != "" || cmd.Flags().Changed("format") && c.format != formatWeb3 {
 		return usagef("--dir takes files in the format v3: --jsonl, --curve, --name and other formats do not go with it")
@@ -44,7 +43,7 @@ func (c *importCommand) importDirectory(cmd *cobra.Command) (err error) {
 	}
 	defer closeKeystore(keys, &err)
 	bar := newFileProgress(cmd, len(names))
-	failed, err := c.importFiles(cmd, keys, directory, names, password, bar)
+	failed, err := c.importFiles(cmd, directory, names, password, bar)
 	_ = bar.Finish()
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d of %d files failed", failed, len(names))
@@ -52,8 +51,8 @@ func (c *importCommand) importDirectory(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// keyFiles lists a directory in the order of names, without what geth passes
-// over: directories, hidden files, and copies that editors leave.
+// keyFiles lists the files of a directory by name. Like geth, it skips directories, hidden
+// files and editors' backup copies.
 func keyFiles(directory fs.FS) (names []string, err error) {
 	entries, err := fs.ReadDir(directory, ".")
 	if err != nil {
@@ -65,17 +64,18 @@ func keyFiles(directory fs.FS) (names []string, err error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, errors.New("there are no files in it")
+		return nil, errors.New("it has no files")
 	}
 	return names, nil
 }
 
-func (c *importCommand) importFiles(cmd *cobra.Command, keys importTarget, directory *os.Root, names []string, password []byte, bar *progressbar.ProgressBar) (failed int, err error) {
+// importFiles imports the files and answers each on standard output.
+func (c *importCommand) importFiles(cmd *cobra.Command, directory *os.Root, names []string, password []byte, bar *progressbar.ProgressBar) (failed int, err error) {
 	for _, name := range names {
 		if cmd.Context().Err() != nil {
 			return failed, terminal.ErrInterrupted
 		}
-		info, err := c.importFile(cmd.Context(), keys, directory, name, password)
+		info, err := c.importFile(cmd.Context(), directory, name, password)
 		answer := c.answer(keystore.NewKey{}, info, err)
 		if answer.Failed {
 			failed++
@@ -84,12 +84,12 @@ func (c *importCommand) importFiles(cmd *cobra.Command, keys importTarget, direc
 		if _, err := cmd.OutOrStdout().Write(append(answer.Text, '\n')); err != nil {
 			return failed, err
 		}
-		_ = bar.Add(1) // the keys matter more than their picture
+		_ = bar.Add(1)
 	}
 	return failed, nil
 }
 
-func (c *importCommand) importFile(ctx context.Context, keys importTarget, directory *os.Root, name string, password []byte) (info keystore.KeyInfo, err error) {
+func (c *importCommand) importFile(ctx context.Context, directory *os.Root, name string, password []byte) (info keystore.KeyInfo, err error) {
 	content, err := readKeyFile(directory, name)
 	if err != nil {
 		return info, err
@@ -99,12 +99,12 @@ func (c *importCommand) importFile(ctx context.Context, keys importTarget, direc
 		return info, err
 	}
 	defer key.Wipe()
-	infos, errs := c.addBatch(ctx, keys, []keystore.NewKey{{Curve: key.Curve, Secret: key.Secret}})
+	infos, errs := c.addBatch(ctx, []keystore.NewKey{{Curve: key.Curve, Secret: key.Secret}})
 	return infos[0], errs[0]
 }
 
-// readKeyFile reads a regular file of the directory. Links are not followed: who
-// can make one could have any file of this machine read.
+// readKeyFile reads a regular file of the directory. Links are not followed: an attacker
+// who can create one could have any file of this machine read.
 func readKeyFile(directory *os.Root, name string) ([]byte, error) {
 	info, err := directory.Lstat(name)
 	if err != nil {
@@ -122,19 +122,4 @@ func readKeyFile(directory *os.Root, name string) ([]byte, error) {
 	}
 	defer func() { _ = opened.Close() }()
 	return io.ReadAll(io.LimitReader(opened, keyformat.MaxSize+1))
-}
-
-// newFileProgress shows on standard error how many files are done, if a person
-// can see it and if it is not in the way of the lines.
-func newFileProgress(cmd *cobra.Command, total int) *progressbar.ProgressBar {
-	to := cmd.ErrOrStderr()
-	if !terminal.Is(to) || terminal.Is(cmd.OutOrStdout()) {
-		to = io.Discard
-	}
-	return progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(to),
-		progressbar.OptionSetDescription("Importing"),
-		progressbar.OptionShowCount(),
-		progressbar.OptionClearOnFinish(),
-	)
 }

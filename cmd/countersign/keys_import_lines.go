@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
 
-// importBatch is how many keys go to the disk together at most.
+// importBatch is the largest number of keys that are written to disk together.
 const importBatch = 512
 
 // importLines is keys import --jsonl.
@@ -27,7 +27,7 @@ func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
 		return usagef("--curve and --name do not go with --jsonl: each line has its own")
 	}
 	if c.format != formatHex {
-		return usagef("--format %s does not go with --jsonl: its lines have the secret in hex", c.format)
+		return usagef("--format %s does not go with --jsonl, whose lines have the secret in hex", c.format)
 	}
 	keys, err := c.open(cmd)
 	if err != nil {
@@ -38,17 +38,17 @@ func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
 	source := lines.Read(ctx, cmd.InOrStdin())
 	bar := newProgress(cmd)
 	tally, err := source.Batches(ctx, cmd.OutOrStdout(), importBatch, func(ctx context.Context, batch []lines.Line) []lines.Answer {
-		return c.importBatch(ctx, keys, batch)
+		return c.importBatch(ctx, batch)
 	}, bar.add)
 	bar.finish()
 	return tallyError(tally, err)
 }
 
-// importBatch imports the keys of some lines and answers for each.
-func (c *importCommand) importBatch(ctx context.Context, keys importTarget, batch []lines.Line) []lines.Answer {
+// importBatch imports the keys of a batch of lines and answers each.
+func (c *importCommand) importBatch(ctx context.Context, batch []lines.Line) []lines.Answer {
 	answers := make([]lines.Answer, len(batch))
 	var fresh []keystore.NewKey
-	var of []int // the line of each
+	var lineOf []int // the index in batch of each fresh key
 	for i, line := range batch {
 		key, err := readKey(line)
 		keystore.Wipe(line.Text)
@@ -56,17 +56,17 @@ func (c *importCommand) importBatch(ctx context.Context, keys importTarget, batc
 			answers[i] = refusedLine(requestInvalid(err))
 			continue
 		}
-		fresh, of = append(fresh, key), append(of, i)
+		fresh, lineOf = append(fresh, key), append(lineOf, i)
 	}
-	infos, errs := c.addBatch(ctx, keys, fresh)
-	for n, i := range of {
+	infos, errs := c.addBatch(ctx, fresh)
+	for n, i := range lineOf {
 		answers[i] = c.answer(fresh[n], infos[n], errs[n])
 		keystore.Wipe(fresh[n].Secret)
 	}
 	return answers
 }
 
-// readKey reads the key of a line. The caller wipes its secret.
+// readKey parses a line into a key. The caller wipes its secret.
 func readKey(line lines.Line) (key keystore.NewKey, err error) {
 	if line.Err != nil {
 		return key, line.Err
@@ -91,7 +91,7 @@ func readKey(line lines.Line) (key keystore.NewKey, err error) {
 	return key, err
 }
 
-// answer answers for one key that was to be added.
+// answer returns the line that answers an attempt to add a key.
 func (c *importCommand) answer(key keystore.NewKey, info keystore.KeyInfo, err error) lines.Answer {
 	if errors.Is(err, keystore.ErrKeyExists) {
 		info, err = sameKey(info, key, err)
@@ -105,20 +105,19 @@ func (c *importCommand) answer(key keystore.NewKey, info keystore.KeyInfo, err e
 	return refusedLine(requestInvalid(err))
 }
 
-// isStorageError reports whether it is the keystore that failed, not the key
-// that was wrong.
+// isStorageError reports whether the keystore failed, rather than the key being invalid.
 func isStorageError(err error) bool {
 	_, isPath := errors.AsType[*fs.PathError](err)
 	_, isErrno := errors.AsType[syscall.Errno](err)
 	_, isFile := errors.AsType[*file.Error](err)
-	return isPath || isErrno || isFile || isOneOf(err, file.ErrLocked, keystore.ErrUnavailable, keystore.ErrClosed, context.Canceled)
+	if isPath || isErrno || isFile {
+		return true
+	}
+	storage := []error{file.ErrLocked, keystore.ErrUnavailable, keystore.ErrClosed, context.Canceled}
+	return slices.ContainsFunc(storage, func(target error) bool { return errors.Is(err, target) })
 }
 
-// isOneOf reports whether an error is one of these.
-func isOneOf(err error, these ...error) bool {
-	return slices.ContainsFunc(these, func(one error) bool { return errors.Is(err, one) })
-}
-
+// refusedLine answers a line with an error.
 func refusedLine(err error) lines.Answer {
 	return lines.Answer{Text: errorLine(err), Failed: true}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,11 +9,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// The capabilities that commands about one key ask for.
+// The capabilities of the keystores that the commands here need.
 type (
 	renamer interface {
 		keystore.Keystore
@@ -33,140 +33,126 @@ type (
 )
 
 const (
-	noDisabling = "an HSM cannot put one key out of use: disable the credentials or deny the key in a policy, or delete the key"
-	noActing    = "an HSM does not keep which account a key acts for: import the access key with --keystore file:DIR"
+	noRenaming  = "this keystore does not rename keys"
+	noDisabling = "an HSM cannot disable a single key: remove the credentials, deny the key in a policy, or delete the key"
+	noActing    = "an HSM does not store which account a key acts for: import the access key with --keystore file:DIR"
 )
 
 func newRenameCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
-	command := &cobra.Command{
+	return changeCommand(&cobra.Command{
 		Use:   "rename ID NAME",
-		Short: "Give a key or a wallet another name",
+		Short: "Rename a key or a wallet",
 		Long: paragraphs(`
-Give a key, or a wallet with all its accounts, another name, and print the key. Its id
-and its addresses stay; servers that have the keystore open know the new name at once.
-An empty NAME takes the name away.`),
+Rename a key, or a wallet with all its accounts, and print it. Its id and its addresses
+do not change. Servers that have the keystore open use the new name at once. An empty
+NAME removes the name.`),
 		Example: "  countersign keys rename --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a 'cold wallet'",
 		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeKey(cmd, &at, network, args[0], "this keystore does not rename keys", func(keys renamer) error {
-				return keys.Rename(cmd.Context(), at.organization, args[0], args[1])
-			})
-		},
-	}
-	at.register(command)
-	network.register(command)
-	return command
+	}, noRenaming, func(ctx context.Context, keys renamer, organizationID string, args []string) error {
+		return keys.Rename(ctx, organizationID, args[0], args[1])
+	})
 }
 
 func newDisableCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
-	command := &cobra.Command{
+	return changeCommand(&cobra.Command{
 		Use:   "disable ID",
-		Short: "Put a key or a wallet out of use",
+		Short: "Disable a key or a wallet",
 		Long: paragraphs(`
-Put a key, an account, or a wallet with all its accounts, out of use, and print the key.
-From when this ends, no process that has the keystore open finds it, servers among them:
-requests are answered as if there were no such key, and the server's log says that a
-disabled key was asked for. The secret stays in the keystore, encrypted; 'countersign keys
-enable' undoes it. A signature that was under way may still be finished.`),
+Disable a key, an account, or a wallet with all its accounts, and print it. Once the
+command ends, no process that has the keystore open finds the key: servers answer
+requests as if it did not exist, and log that a disabled key was requested. The secret
+stays in the keystore, encrypted, and 'countersign keys enable' enables it again. A
+signature in progress may still be completed.`),
 		Example: "  countersign keys disable --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeKey(cmd, &at, network, args[0], noDisabling, func(keys disabler) error {
-				return keys.Disable(cmd.Context(), at.organization, args[0])
-			})
-		},
-	}
-	at.register(command)
-	network.register(command)
-	return command
+	}, noDisabling, func(ctx context.Context, keys disabler, organizationID string, args []string) error {
+		return keys.Disable(ctx, organizationID, args[0])
+	})
 }
 
 func newEnableCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
-	command := &cobra.Command{
+	return changeCommand(&cobra.Command{
 		Use:     "enable ID",
-		Short:   "Put a key or a wallet that is disabled back into use",
-		Long:    "Put a key, an account or a wallet back into use after 'countersign keys disable', and print it.\n",
+		Short:   "Enable a disabled key or wallet",
+		Long:    "Enable a key, an account or a wallet that 'countersign keys disable' disabled, and print it.\n",
 		Example: "  countersign keys enable --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeKey(cmd, &at, network, args[0], noDisabling, func(keys disabler) error {
-				return keys.Enable(cmd.Context(), at.organization, args[0])
-			})
-		},
-	}
-	at.register(command)
-	network.register(command)
-	return command
+	}, noDisabling, func(ctx context.Context, keys disabler, organizationID string, args []string) error {
+		return keys.Enable(ctx, organizationID, args[0])
+	})
 }
 
 func newActForCommand() *cobra.Command {
-	var at keystoreFlags
-	var network networkFlag
-	command := &cobra.Command{
+	return changeCommand(&cobra.Command{
 		Use:   "act-for ID ACCOUNT",
-		Short: "Make a key an access key of another account (Tempo)",
+		Short: "Make a key the access key of another account (Tempo)",
 		Long: paragraphs(`
-Make a secp256k1 key an access key: on Tempo it signs for ACCOUNT, an address that has
-authorized it, in place of its own address; print the key. With none as the ACCOUNT it
-signs for its own again. On other chains, and as the payer of a fee, it makes no
-difference.`),
+Make a secp256k1 key an access key, and print it: on Tempo it then signs for ACCOUNT, an
+address that has authorized it, instead of for its own address. With none as the
+ACCOUNT, it signs for its own address again. On other chains, and for the payer of a fee,
+nothing changes.`),
 		Example: "  countersign keys act-for --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			account, err := parseActsFor(args[1])
-			if err != nil {
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.ExactArgs(2)(cmd, args); err != nil {
 				return err
 			}
-			return changeKey(cmd, &at, network, args[0], noActing, func(keys delegator) error {
-				return keys.ActFor(cmd.Context(), at.organization, args[0], account)
-			})
+			_, err := parseActsFor(args[1])
+			return err
 		},
+	}, noActing, func(ctx context.Context, keys delegator, organizationID string, args []string) error {
+		account, err := parseActsFor(args[1])
+		if err != nil {
+			return err
+		}
+		return keys.ActFor(ctx, organizationID, args[0], account)
+	})
+}
+
+// changeCommand completes a command that changes the key or wallet named by its first
+// argument, and prints it afterwards. refusal says why a keystore lacks the capability.
+func changeCommand[Capability keystore.Keystore](command *cobra.Command, refusal string, change func(ctx context.Context, keys Capability, organizationID string, args []string) error) *cobra.Command {
+	var at keystoreFlags
+	var network networkFlag
+	command.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if err := network.check(); err != nil {
+			return err
+		}
+		keys, err := openFor[Capability](&at, cmd, refusal)
+		if err != nil {
+			return err
+		}
+		defer closeKeystore(keys, &err)
+		if err := change(cmd.Context(), keys, at.organization, args); err != nil {
+			return noSuchKey(at.organization, args[0], err)
+		}
+		return printKeyOrWallet(cmd, keys, at.organization, network, args[0])
 	}
 	at.register(command)
 	network.register(command)
 	return command
 }
 
-// changeKey changes a key or a wallet and prints what it is now.
-func changeKey[Capability keystore.Keystore](cmd *cobra.Command, at *keystoreFlags, network networkFlag, id, refusal string, change func(Capability) error) (err error) {
-	if err := network.check(); err != nil {
-		return err
-	}
-	keys, err := openFor[Capability](at, cmd, refusal)
-	if err != nil {
-		return err
-	}
-	defer closeKeystore(keys, &err)
-	if err := change(keys); err != nil {
-		return noSuchKey(at, id, err)
-	}
-	if keeper, ok := any(keys).(walletKeeper); ok {
-		if w, ok, err := findWallet(cmd.Context(), keeper, at.organization, id); ok || err != nil {
-			return orPrint(cmd, err, network.wallet(w))
+func printKeyOrWallet(cmd *cobra.Command, keys keystore.Keystore, organizationID string, network networkFlag, id string) error {
+	if keeper, ok := keys.(walletKeeper); ok {
+		w, found, err := findWallet(cmd.Context(), keeper, organizationID, id)
+		if err != nil {
+			return err
+		}
+		if found {
+			return printJSON(cmd.OutOrStdout(), network.wallet(w))
 		}
 	}
-	line, err := keyLineOf(cmd.Context(), keys, at, network, id)
-	return orPrint(cmd, err, line)
-}
-
-// orPrint prints a value if there is no error.
-func orPrint(cmd *cobra.Command, err error, value any) error {
+	line, err := keyLineOf(cmd.Context(), keys, organizationID, network, id)
 	if err != nil {
 		return err
 	}
-	return printJSON(cmd.OutOrStdout(), value)
+	return printJSON(cmd.OutOrStdout(), line)
 }
 
-// noSuchKey says where the ids of keys are to be found.
-func noSuchKey(at *keystoreFlags, id string, err error) error {
+// noSuchKey explains the error for an unknown id; other errors are returned unchanged.
+func noSuchKey(organizationID, id string, err error) error {
 	if errors.Is(err, keystore.ErrKeyNotFound) {
-		return fmt.Errorf("organization %q has no key or wallet with the id %q: 'countersign keys list' prints them", at.organization, id)
+		return fmt.Errorf("organization %q has no key or wallet with the id %q: 'countersign keys list' prints them", organizationID, id)
 	}
 	return err
 }
@@ -184,19 +170,21 @@ func newDeleteCommand() *cobra.Command {
 		Use:   "delete ID",
 		Short: "Delete a key or a wallet",
 		Long: paragraphs(`
-Delete a key, or a wallet with all its accounts, after asking on the terminal; --yes says
-yes beforehand. From when this ends, no process that has the keystore open signs with it.
+Delete a key, or a wallet with all its accounts, after asking for confirmation on the
+terminal; --yes confirms in advance. Once the command ends, no process that has the
+keystore open signs with it. Without the key, what it holds on its chains is out of
+reach.
 
-A directory keeps an encrypted copy, from which 'countersign keys restore' brings it back;
-with --no-copy it is gone, as far as there is no backup. An HSM keeps no copy: there,
---no-copy must be given. What a key holds on its chains cannot be reached without it.`),
+A directory keeps an encrypted copy, which 'countersign keys restore' brings back. With
+--no-copy there is none: unless there is a backup, the key is lost. An HSM keeps no
+copies, so --no-copy is required there.`),
 		Example: "  countersign keys delete --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.at.register(command)
 	command.Flags().BoolVar(&c.noCopy, "no-copy", false, "keep no copy: without a backup, the key is lost")
-	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask for confirmation")
 	return command
 }
 
@@ -208,50 +196,42 @@ func (c *deleteCommand) run(cmd *cobra.Command, id string) (err error) {
 	defer closeKeystore(keys, &err)
 	archiver, keepsCopy := keys.(keystore.Archiver)
 	if !c.noCopy && !keepsCopy {
-		return usagef("an HSM keeps no copy of a key that is deleted: --no-copy deletes it for good")
+		return usagef("an HSM keeps no copy of a deleted key: pass --no-copy to delete it for good")
 	}
-	if err := c.confirm(cmd, id); err != nil {
-		return err
-	}
-	if c.noCopy {
-		return noSuchKey(&c.at, id, keys.Delete(cmd.Context(), c.at.organization, id))
-	}
-	copied, err := archiver.Archive(cmd.Context(), c.at.organization, id)
-	if err != nil {
-		return noSuchKey(&c.at, id, err)
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Deleted. 'countersign keys restore %s' brings it back, as long as %s is there.\n", id, copied)
-	return nil
-}
-
-func (c *deleteCommand) confirm(cmd *cobra.Command, id string) error {
 	question := fmt.Sprintf("Delete %q? An encrypted copy is kept.", id)
 	if c.noCopy {
 		question = fmt.Sprintf("Delete %q for good? Without a backup, what it holds is lost.", id)
 	}
-	return confirmed(c.yes, func(tty *terminal.Terminal) error {
-		yes, err := tty.Confirm(cmd.Context(), question)
-		if err == nil && !yes {
-			err = errors.New("not deleted: the answer was not yes")
-		}
+	if err := confirmKeys(cmd.Context(), c.yes, question, "not deleted"); err != nil {
 		return err
-	})
+	}
+	if c.noCopy {
+		return noSuchKey(c.at.organization, id, keys.Delete(cmd.Context(), c.at.organization, id))
+	}
+	archived, err := archiver.Archive(cmd.Context(), c.at.organization, id)
+	if err != nil {
+		return noSuchKey(c.at.organization, id, err)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "Deleted. 'countersign keys restore %s' brings it back, as long as %s is there.\n", id, archived)
+	return nil
 }
 
-// evmAddress writes an address of 40 hex digits as people do (EIP-55).
+// evmAddress returns an address of 40 hex digits with 0x and checksum (EIP-55).
 func evmAddress(digits string) string { return common.HexToAddress(digits).Hex() }
 
-// parseActsFor reads the account of an access key; none is no account.
+// parseActsFor parses the account of an access key. It returns lower-case hex digits, or
+// "" for none.
 func parseActsFor(text string) (string, error) {
 	if text == "none" {
 		return "", nil
 	}
 	digits, prefixed := strings.CutPrefix(text, "0x")
-	switch mixed := digits != strings.ToLower(digits) && digits != strings.ToUpper(digits); {
+	isMixed := digits != strings.ToLower(digits) && digits != strings.ToUpper(digits)
+	switch {
 	case !prefixed || !common.IsHexAddress(text):
-		return "", usagef("the account that the key acts for, %q, is not an address: 0x and 40 hex digits are expected, or none", text)
-	case mixed && evmAddress(digits) != text:
-		return "", usagef("the account that the key acts for, %q: the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped", text)
+		return "", usagef("ACCOUNT %q is not an address: 0x and 40 hex digits are expected, or none", text)
+	case isMixed && evmAddress(digits) != text:
+		return "", usagef("ACCOUNT %q: the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped", text)
 	}
 	return strings.ToLower(digits), nil
 }

@@ -19,14 +19,14 @@ func newListCommand() *cobra.Command {
 	var output outputFlag
 	command := &cobra.Command{
 		Use:   "list",
-		Short: "Print all keys, oldest first",
+		Short: "List all keys, oldest first",
 		Long: paragraphs(`
-Print the keys of an organization, oldest first: as a table on a terminal, else one
-line of JSON each. Keys that are disabled come behind the others.
+List the keys of an organization, oldest first and disabled keys last: as a table on a
+terminal, otherwise as one line of JSON each.
 
-The table has one address of each key: the one that is usual at the path of an
-account, else Ethereum's or Solana's. 'countersign keys show' has them all. Below it is
-a table of the wallets.`),
+The table shows one address of each key: the usual one for the path of an account,
+otherwise Ethereum's or Solana's. 'countersign keys show' prints them all. A table of the
+wallets follows.`),
 		Example: "  countersign keys list --keystore file:keys",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,8 +43,8 @@ a table of the wallets.`),
 	return command
 }
 
-// listKeys prints all keys. That there are none is said: it may be the wrong
-// organization.
+// listKeys prints all keys. If there are none, it says so: the organization may be the
+// wrong one.
 func listKeys(cmd *cobra.Command, at *keystoreFlags, network networkFlag, asTable bool) (err error) {
 	if err := network.check(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func listKeys(cmd *cobra.Command, at *keystoreFlags, network networkFlag, asTabl
 	return err
 }
 
-// listWallets prints a table of the wallets, whose ids are not in that of the keys.
+// listWallets prints a table of the wallets, whose ids the table of keys does not have.
 func listWallets(cmd *cobra.Command, keys keystore.Keystore, organizationID string) error {
 	keeper, ok := keys.(walletKeeper)
 	if !ok {
@@ -94,8 +94,8 @@ func listWallets(cmd *cobra.Command, keys keystore.Keystore, organizationID stri
 	return table.Flush()
 }
 
-// eachKey calls back with each key of an organization: first those that sign, then
-// those that are disabled.
+// eachKey calls use with each key of an organization: first the enabled keys, then the
+// disabled ones.
 func eachKey(ctx context.Context, keys keystore.Keystore, organizationID string, network networkFlag, use func(keyLine) error) error {
 	places, err := placesOf(ctx, keys, organizationID)
 	if err != nil {
@@ -123,7 +123,7 @@ func eachKey(ctx context.Context, keys keystore.Keystore, organizationID string,
 	return nil
 }
 
-// disabledKeys lists the disabled keys of a keystore that can disable keys.
+// disabledKeys lists the disabled keys, nil for a keystore that cannot disable keys.
 func disabledKeys(ctx context.Context, keys keystore.Keystore, organizationID string) ([]keystore.KeyInfo, error) {
 	if disabler, ok := keys.(keystore.Disabler); ok {
 		return disabler.Disabled(ctx, organizationID)
@@ -159,7 +159,7 @@ func (t keyTable) print(line keyLine) error {
 	case line.ActsFor != "":
 		state = "acts for " + line.ActsFor
 	}
-	curve := strings.ToLower(strings.TrimPrefix(line.Curve.String(), "CURVE_"))
+	curve := strings.ToLower(strings.TrimPrefix(line.Curve.String(), curvePrefix))
 	_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n",
 		cmp.Or(line.Name, "-"), curve, line.usualAddress(), cmp.Or(line.Path, "-"), line.PrivateKeyID, state)
 	return err
@@ -172,7 +172,7 @@ func (t keyTable) flush(count int) error {
 	return t.Flush()
 }
 
-// usualFormats are the ends of the address formats that are usual at paths.
+// usualFormats are the suffixes of the usual address formats below paths.
 var usualFormats = []struct{ path, format string }{
 	{"m/44'/195'/", "_TRON"},
 	{"m/44'/501'/", "_SOLANA"},
@@ -182,7 +182,7 @@ var usualFormats = []struct{ path, format string }{
 	{"m/86'/", taprootFormat},
 }
 
-// usualAddress returns the address by which a person knows the key.
+// usualAddress returns the address that people know the key by.
 func (l keyLine) usualAddress() string {
 	format := "_ETHEREUM"
 	if l.Curve == keystore.CurveEd25519 {

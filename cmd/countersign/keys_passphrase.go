@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -35,21 +34,21 @@ func newPassphraseChangeCommand() *cobra.Command {
 	var newFile string
 	command := &cobra.Command{
 		Use:   "change",
-		Short: "Encrypt the keystore's identity with another passphrase",
+		Short: "Encrypt the keystore's identity with a new passphrase",
 		Long: paragraphs(`
-Encrypt the identity of a keystore with another passphrase, from the file that
---new-passphrase-file names or from the terminal, where it is asked for twice.
+Encrypt the identity of a keystore with a new passphrase, from the file that
+--new-passphrase-file names or from the terminal, which asks for it twice.
 
-The keys, their ids, names and wallets stay as they are; running servers go on.
-If the machine fails meanwhile, either the old or the new passphrase opens the
-keystore. The keys are not made anew: a copy of the old identity.age, as in a
-backup, is still opened by the old passphrase.`),
+Keys, ids, names and wallets stay the same, and running servers are not affected. If the
+machine crashes meanwhile, either the old or the new passphrase opens the keystore. The
+keys themselves are not replaced: the old passphrase still opens an old copy of
+identity.age, such as one in a backup.`),
 		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &at, newFile) },
 	}
 	at.register(command)
-	command.Flags().StringVar(&newFile, "new-passphrase-file", "", "`FILE` with the new passphrase, mode 0600 (default: asked for on the terminal)")
+	command.Flags().StringVar(&newFile, "new-passphrase-file", "", "`FILE` with the new passphrase, mode 0600 (default: ask on the terminal)")
 	return command
 }
 
@@ -62,7 +61,8 @@ func changePassphrase(cmd *cobra.Command, at *keystoreFlags, newFile string) (er
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	passphrase, err := newPassphrase(cmd.Context(), newFile)
+	chosen := &keystoreFlags{passphraseFile: newFile, passphraseNamed: "--new-passphrase-file"}
+	passphrase, err := chosen.passphrase(cmd.Context(), true)
 	if err != nil {
 		return err
 	}
@@ -70,23 +70,6 @@ func changePassphrase(cmd *cobra.Command, at *keystoreFlags, newFile string) (er
 	if err := keys.ChangePassphrase(passphrase); err != nil {
 		return err
 	}
-	fmt.Fprintln(cmd.ErrOrStderr(), "The passphrase is changed. Backups made before are still opened by the old one.")
+	fmt.Fprintln(cmd.ErrOrStderr(), "The passphrase is changed. The old one still opens backups made before.")
 	return nil
-}
-
-// newPassphrase gets a new passphrase, which the caller wipes.
-func newPassphrase(ctx context.Context, path string) ([]byte, error) {
-	if path == "" {
-		return askPassphrase(ctx, true)
-	}
-	file, err := openSecret(path)
-	if err != nil {
-		return nil, fmt.Errorf("--new-passphrase-file: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	passphrase, err := readPassphrase(ctx, file)
-	if err != nil {
-		return nil, fmt.Errorf("--new-passphrase-file %s: %w", path, err)
-	}
-	return passphrase, nil
 }

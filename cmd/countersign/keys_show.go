@@ -34,21 +34,21 @@ func newShowCommand() *cobra.Command {
 		Use:   "show ID",
 		Short: "Print one key, or the public keys and descriptors of a wallet",
 		Long: paragraphs(`
-Print the key with an id: a line for each thing about it on a terminal, else one line
-of JSON, or with --field one field of it.
+Print the key with an id: one property per line on a terminal, otherwise one line of
+JSON. --field prints one field of it.
 
-With --xpub, ID is that of a wallet, or its name. Printed is what a watch-only wallet such as
-Sparrow or Bitcoin Core needs to watch its Bitcoin accounts and to make PSBTs that
-this keystore signs:
+With --xpub, ID is the id or name of a wallet. The command prints what a watch-only
+wallet such as Sparrow or Bitcoin Core needs to watch its Bitcoin accounts and to create
+PSBTs for this keystore to sign:
 
   {"walletId":"…","name":"…","fingerprint":"<hex>","accounts":[{"path":"m/84'/0'/0'",
    "xpub":"xpub…","receive":"wpkh([…]xpub…/0/*)#…","change":"wpkh([…]xpub…/1/*)#…"}]}
 
-They are the accounts that the wallet has derived keys of, or those that --account
-names. An extended public key shows all addresses of its account, and with
-one of the account's secret keys can compute all the others.
+The accounts are those with derived keys, or those that --account names. An extended
+public key reveals all addresses of its account; anyone who also has one of the account's
+secret keys can compute all the others.
 
---qr draws the extended public key of one account as a QR code (ur:crypto-hdkey), for a
+--qr draws the extended public key of one account as a QR code (ur:crypto-hdkey) for a
 wallet with a camera; with --qr-type account-descriptor, the output descriptors of all
 accounts (BCR-2023-019).`),
 		Example: paragraphs(`
@@ -60,7 +60,7 @@ accounts (BCR-2023-019).`),
 	c.at.register(command)
 	c.network.register(command)
 	c.field.register(command)
-	command.Flags().BoolVar(&c.xpub, "xpub", false, "print extended public keys and output descriptors (BIP-380) of a wallet")
+	command.Flags().BoolVar(&c.xpub, "xpub", false, "print the extended public keys and output descriptors (BIP-380) of a wallet")
 	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
 	c.qr.register(command.Flags())
 	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0], "`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
@@ -97,14 +97,19 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 	if c.xpub {
 		return c.showWallet(cmd, id, asText)
 	}
+	return c.showKey(cmd, id, asText)
+}
+
+// showKey is keys show without --xpub.
+func (c *showCommand) showKey(cmd *cobra.Command, id string, asText bool) (err error) {
 	keys, err := c.at.open(cmd)
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
-	line, err := keyLineOf(cmd.Context(), keys, &c.at, c.network, id)
+	defer tellSkipped(cmd, keys)
+	line, err := keyLineOf(cmd.Context(), keys, c.at.organization, c.network, id)
 	if errors.Is(err, keystore.ErrKeyNotFound) {
-		tellSkipped(cmd, keys)
 		if keeper, ok := keys.(walletKeeper); ok {
 			if w, isWallet, err := findWallet(cmd.Context(), keeper, c.at.organization, id); err == nil && isWallet {
 				return fmt.Errorf("%s is the wallet %q: 'countersign keys show --xpub' prints its public keys, 'countersign keys list' its accounts", w.ID, w.Name)
@@ -116,18 +121,12 @@ func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
 		return err
 	}
 	if asText && c.field.name == "" {
-		err = printDetails(cmd.OutOrStdout(), line.details())
-	} else {
-		err = c.field.print(cmd.OutOrStdout(), line)
+		return printDetails(cmd.OutOrStdout(), line.details())
 	}
-	if err != nil {
-		return err
-	}
-	tellSkipped(cmd, keys)
-	return nil
+	return c.field.print(cmd.OutOrStdout(), line)
 }
 
-// details are what a person wants to know of a key.
+// details returns the properties of a key, for text output.
 func (l keyLine) details() []detail {
 	all := []detail{
 		{"id", l.PrivateKeyID}, {"name", l.Name}, {"curve", l.Curve.String()}, {"public key", l.PublicKey},
@@ -137,22 +136,22 @@ func (l keyLine) details() []detail {
 		all = append(all, detail{"state", "disabled"})
 	}
 	for _, address := range l.Addresses {
-		all = append(all, detail{strings.TrimPrefix(address.Format, "ADDRESS_FORMAT_"), address.Address})
+		all = append(all, detail{strings.TrimPrefix(address.Format, addressFormat), address.Address})
 	}
 	return all
 }
 
-// keyLineOf returns what is printed of one key, disabled or not, without reading the
-// others where the keystore can do so.
-func keyLineOf(ctx context.Context, keys keystore.Keystore, at *keystoreFlags, network networkFlag, id string) (keyLine, error) {
-	key, err := keys.Find(ctx, at.organization, keystore.ByID(id))
+// keyLineOf returns one key, disabled or not, as it is printed. It does not read the
+// other keys, if the keystore can look up one.
+func keyLineOf(ctx context.Context, keys keystore.Keystore, organizationID string, network networkFlag, id string) (keyLine, error) {
+	key, err := keys.Find(ctx, organizationID, keystore.ByID(id))
 	disabled := errors.Is(err, keystore.ErrKeyNotFound)
 	if err != nil && !disabled {
 		return keyLine{}, err
 	}
 	var info keystore.KeyInfo
 	if disabled {
-		all, listErr := disabledKeys(ctx, keys, at.organization)
+		all, listErr := disabledKeys(ctx, keys, organizationID)
 		i := slices.IndexFunc(all, func(info keystore.KeyInfo) bool { return keystore.ByID(info.ID) == keystore.ByID(id) })
 		if i < 0 {
 			return keyLine{}, errors.Join(err, listErr)
@@ -161,13 +160,13 @@ func keyLineOf(ctx context.Context, keys keystore.Keystore, at *keystoreFlags, n
 	} else {
 		info = keystore.InfoOf(key)
 	}
-	places, err := placesOf(ctx, keys, at.organization)
+	places, err := placesOf(ctx, keys, organizationID)
 	line := spendable(keys, places.mark(network.line(info)))
 	line.Disabled = disabled
 	return line, err
 }
 
-// watchLine is how the public side of a wallet is printed.
+// watchLine is the public side of a wallet as it is printed.
 type watchLine struct {
 	WalletID    string         `json:"walletId"`
 	Name        string         `json:"name"`
@@ -213,7 +212,7 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string, asText bool) (er
 	return printJSON(cmd.OutOrStdout(), line)
 }
 
-// details are what a person wants to know of the public side of a wallet.
+// details returns the public side of a wallet, for text output.
 func (l watchLine) details() []detail {
 	all := []detail{{"wallet", l.WalletID}, {"name", l.Name}, {"fingerprint", l.Fingerprint}}
 	for _, account := range l.Accounts {
@@ -234,8 +233,8 @@ func parsePaths(texts []string) (paths []wallet.Path, err error) {
 	return paths, nil
 }
 
-// watch returns the public side of a wallet: of the accounts at paths, or of those that
-// it has keys of.
+// watch returns the public side of a wallet: of the accounts at paths, or if paths is nil,
+// of those with derived keys.
 func watch(ctx context.Context, keys walletKeeper, organizationID, id string, paths []wallet.Path) (line watchLine, err error) {
 	if id, err = resolveWallet(ctx, keys, organizationID, id); err != nil {
 		return line, err
@@ -248,7 +247,7 @@ func watch(ctx context.Context, keys walletKeeper, organizationID, id string, pa
 		paths = bitcoinAccounts(w)
 	}
 	if len(paths) == 0 {
-		return line, fmt.Errorf("wallet %s has no key of a Bitcoin account: name one with --account, such as m/84'/0'/0'", w.ID)
+		return line, fmt.Errorf("wallet %s has no keys of Bitcoin accounts: name an account with --account, such as m/84'/0'/0'", w.ID)
 	}
 	line = watchLine{WalletID: w.ID, Name: w.Name, Accounts: []watchAccount{}}
 	err = keys.RevealRoot(ctx, organizationID, w.ID, func(root *wallet.Root) error {
@@ -265,12 +264,12 @@ func watch(ctx context.Context, keys walletKeeper, organizationID, id string, pa
 	return line, err
 }
 
-// bitcoinAccounts returns the paths of the Bitcoin accounts that a wallet has keys of.
+// bitcoinAccounts returns the paths of a wallet's Bitcoin accounts with derived keys.
 func bitcoinAccounts(w file.Wallet) (paths []wallet.Path) {
 	for _, account := range w.Accounts {
 		path, ok := wallet.BitcoinAccount(account.Path)
-		known := slices.ContainsFunc(paths, func(p wallet.Path) bool { return slices.Equal(p, path) })
-		if ok && !known {
+		isListed := slices.ContainsFunc(paths, func(p wallet.Path) bool { return slices.Equal(p, path) })
+		if ok && !isListed {
 			paths = append(paths, path)
 		}
 	}

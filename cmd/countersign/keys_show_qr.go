@@ -12,10 +12,10 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// qrTypes are the codes that a public key is shown as, the default first.
+// qrTypes are the types of codes for public keys, the default first.
 var qrTypes = []string{ur.TypeHDKey, ur.TypeAccount}
 
-// message is the code of what is printed: one account, or all of them.
+// message encodes one account, or the descriptors of all, as a code of a type.
 func (l *watchLine) message(kind string) (ur.Message, error) {
 	if kind == ur.TypeAccount {
 		return l.descriptors()
@@ -27,7 +27,7 @@ func (l *watchLine) message(kind string) (ur.Message, error) {
 	return key.Message(), err
 }
 
-// descriptors are all accounts that are printed.
+// descriptors encodes the output descriptors of all accounts.
 func (l *watchLine) descriptors() (ur.Message, error) {
 	master, err := l.master()
 	if err != nil {
@@ -41,7 +41,7 @@ func (l *watchLine) descriptors() (ur.Message, error) {
 		}
 		script, _, found := strings.Cut(account.Receive, "[") // such as wpkh([73c5da0a/84'/0'/0']xpub…/0/*)#…
 		if !found {
-			return ur.Message{}, fmt.Errorf("descriptor of %s has no key with an origin", account.Path)
+			return ur.Message{}, fmt.Errorf("the descriptor of %s has no key with an origin", account.Path)
 		}
 		source := script + "@0" + strings.Repeat(")", strings.Count(script, "("))
 		all.Outputs = append(all.Outputs, ur.OutputDescriptor{Source: source, Key: key})
@@ -49,7 +49,7 @@ func (l *watchLine) descriptors() (ur.Message, error) {
 	return all.Message(), nil
 }
 
-// master is the fingerprint of the master key.
+// master returns the fingerprint of the master key.
 func (l *watchLine) master() (uint32, error) {
 	fingerprint, err := hex.DecodeString(l.Fingerprint)
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *watchLine) master() (uint32, error) {
 	return binary.BigEndian.Uint32(fingerprint), nil
 }
 
-// hdKey is the extended public key of an account, as a code has it.
+// hdKey returns the extended public key of an account as a crypto-hdkey.
 func (l *watchLine) hdKey(account watchAccount) (ur.HDKey, error) {
 	path, err := wallet.ParsePath(account.Path)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// walletLine is how a wallet is printed.
+// walletLine is a wallet as it is printed.
 type walletLine struct {
 	WalletID string    `json:"walletId"`
 	Name     string    `json:"name"`
@@ -36,13 +36,13 @@ func (n *networkFlag) account(walletID string, account file.Account) keyLine {
 	return line
 }
 
-// place is where in which wallet a key is.
+// place is the wallet and the path of an account.
 type place struct{ walletID, path string }
 
-// places are those of all accounts, by key id.
+// places maps key ids to the places of the accounts.
 type places map[string]place
 
-// placesOf returns the places of a keystore's accounts, if it keeps wallets.
+// placesOf returns the places of all accounts, nil for a keystore without wallets.
 func placesOf(ctx context.Context, keys keystore.Keystore, organizationID string) (places, error) {
 	store, ok := keys.(walletKeeper)
 	if !ok {
@@ -61,10 +61,10 @@ func placesOf(ctx context.Context, keys keystore.Keystore, organizationID string
 	return all, nil
 }
 
-// mark adds to a key where it is.
+// mark adds its place to a key.
 func (p places) mark(line keyLine) keyLine {
-	at := p[line.PrivateKeyID]
-	line.WalletID, line.Path = at.walletID, at.path
+	account := p[line.PrivateKeyID]
+	line.WalletID, line.Path = account.walletID, account.path
 	return line
 }
 
@@ -79,7 +79,7 @@ type walletKeeper interface {
 	RevealRoot(ctx context.Context, organizationID, walletID string, use func(*wallet.Root) error) error
 }
 
-// findWallet returns the wallet with an id, if there is one.
+// findWallet returns the wallet with an id, and whether there is one.
 func findWallet(ctx context.Context, keys walletKeeper, organizationID, id string) (w file.Wallet, found bool, err error) {
 	wallets, err := keys.Wallets(ctx, organizationID)
 	if err != nil {
@@ -92,8 +92,8 @@ func findWallet(ctx context.Context, keys walletKeeper, organizationID, id strin
 	return wallets[i], true, nil
 }
 
-// resolveWallet returns the id of the wallet with an id, or else of the only one with that
-// name, as --sign-with takes it.
+// resolveWallet returns the id of the wallet with an id, or of the only one with that
+// name.
 func resolveWallet(ctx context.Context, keys walletKeeper, organizationID, idOrName string) (string, error) {
 	w, err := keys.FindWallet(ctx, organizationID, idOrName)
 	if err == nil {
@@ -112,7 +112,7 @@ func resolveWallet(ctx context.Context, keys walletKeeper, organizationID, idOrN
 	return "", fmt.Errorf("organization %q has no wallet with the id or name %q: 'countersign keys list' prints them", organizationID, idOrName)
 }
 
-const noWallets = "a wallet does not go into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can go, from 'countersign keys export --format hex' to 'countersign keys import'"
+const noWallets = "a wallet cannot be imported into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can be moved with 'countersign keys export --format hex' and 'countersign keys import'"
 
 // importWallet is keys import --format mnemonic and --format xprv.
 func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
@@ -120,7 +120,7 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 		return usagef("%s", noWallets)
 	}
 	if c.curve != "" {
-		return usagef("--curve does not go with --format %s: the paths of a wallet's accounts say which curve they are on", c.format)
+		return usagef("--curve does not go with --format %s: the paths of a wallet's accounts determine their curves", c.format)
 	}
 	read := c.readMnemonic
 	if c.format == formatXPrv {
@@ -131,30 +131,23 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	keys, err := createFor[walletKeeper](&c.at, cmd, noWallets)
+	keys, err := openFor[walletKeeper](&c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
 	defer closeKeystore(keys, &err)
 	w, err := keys.AddWallet(cmd.Context(), c.at.organization, add)
 	if errors.Is(err, keystore.ErrKeyExists) && w.ID != "" {
-		if w, err = sameWallet(w, c.name); err == nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "This wallet was in the keystore already.")
+		if c.name != "" && c.name != w.Name {
+			return fmt.Errorf("this wallet is in the keystore already, as %s with the name %q: leave the name out, or give that one", w.ID, w.Name)
 		}
+		fmt.Fprintln(cmd.ErrOrStderr(), "This wallet was in the keystore already.")
+		err = nil
 	}
 	if err != nil {
 		return err
 	}
 	return printJSON(cmd.OutOrStdout(), c.network.wallet(w))
-}
-
-// sameWallet answers for a wallet that is there already: with what is there,
-// unless it was to have another name.
-func sameWallet(existing file.Wallet, name string) (file.Wallet, error) {
-	if name != "" && name != existing.Name {
-		return existing, fmt.Errorf("this wallet is in the keystore already, as %s with the name %q: leave the name out, or give that one", existing.ID, existing.Name)
-	}
-	return existing, nil
 }
 
 func wipeWallet(add file.NewWallet) {
@@ -164,24 +157,24 @@ func wipeWallet(add file.NewWallet) {
 }
 
 // readMnemonic reads the words on standard input, and their passphrase from its file. The
-// caller wipes them, whatever the error.
+// caller wipes them, also after an error.
 func (c *importCommand) readMnemonic(cmd *cobra.Command) (add file.NewWallet, err error) {
 	add.Name = c.name
 	if c.passwordFile != "" {
-		if add.Passphrase, err = readPasswordFile(cmd.Context(), c.passwordFile); err != nil {
+		if add.Passphrase, err = readPassphraseFile(cmd.Context(), passwordFlag, c.passwordFile); err != nil {
 			return add, err
 		}
 	}
 	if add.Mnemonic, err = (keySource{format: formatMnemonic}).text(cmd); err != nil {
 		return add, fmt.Errorf("read the secret: %w", err)
 	}
-	entropy, err := wallet.Entropy(add.Mnemonic) // before the keystore's passphrase is asked for
+	entropy, err := wallet.Entropy(add.Mnemonic) // refuses invalid words before the passphrase is asked for
 	keystore.Wipe(entropy)
 	return add, err
 }
 
 // readExtendedKey reads the extended private key on standard input. The caller wipes it,
-// whatever the error.
+// also after an error.
 func (c *importCommand) readExtendedKey(cmd *cobra.Command) (add file.NewWallet, err error) {
 	add.Name = c.name
 	if c.passwordFile != "" {
@@ -198,11 +191,11 @@ func (c *importCommand) readExtendedKey(cmd *cobra.Command) (add file.NewWallet,
 		return add, err
 	}
 	defer root.Wipe()
-	switch onMainnet := c.network.name == bitcoin.Mainnet.String(); {
-	case root.TestNetwork() && onMainnet:
-		err = usagef("this extended private key is of Bitcoin's test networks: pass --network testnet, signet or regtest")
-	case !root.TestNetwork() && !onMainnet:
-		err = usagef("this extended private key is of Bitcoin's mainnet, and --network is %s, whose keys are written tprv…", c.network.name)
+	switch isMainnet := c.network.name == bitcoin.Mainnet.String(); {
+	case root.TestNetwork() && isMainnet:
+		err = usagef("this extended private key is for Bitcoin's test networks: pass --network testnet, signet or regtest")
+	case !root.TestNetwork() && !isMainnet:
+		err = usagef("this extended private key is for Bitcoin's mainnet, and --network is %s, whose keys are written tprv…", c.network.name)
 	}
 	return add, err
 }

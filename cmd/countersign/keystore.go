@@ -1,40 +1,36 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
-	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// keystoreFlags say which keystore a command uses, and as which organization.
+// keystoreFlags select the keystore and the organization that a command works with.
 type keystoreFlags struct {
 	uri              string
 	passphraseFile   string
-	passphraseNamed  string // where passphraseFile was named: a flag or a member of the configuration
+	passphraseNamed  string // where passphraseFile comes from: a flag or a member of the configuration
 	pinFile          string
 	organization     string
-	recovery         []string // of a new keystore
-	postQuantum      bool     // a new keystore
+	mayCreate        bool     // a directory without a keystore gets a new one
+	recovery         []string // recipients of a new keystore
+	postQuantum      bool     // for a new keystore
 	leaveOutBadFiles bool
 	retryPIN         bool
-	log              *slog.Logger // of serve, which uses all keys; nil for commands that use some and end
+	log              *slog.Logger // of serve, which loads all keys; nil for commands that use some and exit
 	configFile       string
-	set              func(flag string) bool // whether the call names the flag
-	configured       *config.Config         // once it was read
+	set              func(flag string) bool // reports whether the flag was given
+	configured       *config.Config         // set once it has been read
 }
 
 const defaultOrganization = "default"
@@ -42,28 +38,29 @@ const defaultOrganization = "default"
 func (f *keystoreFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.set, f.passphraseNamed = flags.Changed, "--passphrase-file"
-	flags.StringVar(&f.uri, "keystore", "", "where the keys are: `URI`, file:DIR, or pkcs11:… for an HSM (RFC 7512)")
-	flags.StringVar(&f.configFile, "config", "", "`FILE` that names the keystore, its passphrase's file and the organization: countersign.yaml")
-	flags.StringVar(&f.passphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: asked for on the terminal)")
-	flags.StringVar(&f.pinFile, "pin-file", "", "`FILE` with the PIN of the HSM, mode 0600 (default: the URI's pin-source, or asked for on the terminal)")
+	flags.StringVar(&f.uri, "keystore", "", "`URI` of the keystore: file:DIR, or pkcs11:… for an HSM (RFC 7512)")
+	flags.StringVar(&f.configFile, "config", "", "`FILE` that names the keystore, its passphrase file and the organization: countersign.yaml")
+	flags.StringVar(&f.passphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: ask on the terminal)")
+	flags.StringVar(&f.pinFile, "pin-file", "", "`FILE` with the HSM's PIN, mode 0600 (default: the URI's pin-source, else ask on the terminal)")
 	registerRetryPIN(cmd, &f.retryPIN)
-	flags.StringVar(&f.organization, "org", defaultOrganization, "`ID` of the organization that has the keys; with --config, the only one in it")
-	flags.BoolVar(&f.leaveOutBadFiles, "leave-out-bad-files", false, "go on without key files that cannot be trusted, instead of refusing the keystore")
+	flags.StringVar(&f.organization, "org", defaultOrganization, "`ID` of the organization that owns the keys; with --config, the only one in it")
+	flags.BoolVar(&f.leaveOutBadFiles, "leave-out-bad-files", false, "skip key files that cannot be trusted instead of refusing the keystore")
 }
 
-// registerNew adds the flags of a keystore that may be made.
+// registerNew adds the flags of a command that may create the keystore.
 func (f *keystoreFlags) registerNew(cmd *cobra.Command) {
+	f.mayCreate = true
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.recovery, "recovery", nil, "of a new keystore: age `RECIPIENT`, age1… or age1pq1…, that can decrypt the keys without the passphrase (repeatable)")
-	flags.BoolVar(&f.postQuantum, "post-quantum", false, "of a new keystore: encrypt it to a post-quantum identity of age")
+	flags.StringArrayVar(&f.recovery, "recovery", nil, "for a new keystore: age `RECIPIENT`, age1… or age1pq1…, that can decrypt the keys without the passphrase (repeatable)")
+	flags.BoolVar(&f.postQuantum, "post-quantum", false, "for a new keystore: encrypt it to a post-quantum age identity")
 }
 
 // registerRetryPIN adds the flag that allows a login which may lock the token.
 func registerRetryPIN(cmd *cobra.Command, retry *bool) {
-	cmd.Flags().BoolVar(retry, "retry-pin", false, "log in to an HSM which reports that its last PIN was wrong: after the PIN was corrected, once")
+	cmd.Flags().BoolVar(retry, "retry-pin", false, "log in once to an HSM that reports a wrong PIN at its last login; correct the PIN first")
 }
 
-// resolve takes from the configuration, if one is named, what it says.
+// resolve fills in what the configuration says, if --config names one.
 func (f *keystoreFlags) resolve() error {
 	if f.configFile == "" || f.configured != nil {
 		return nil
@@ -88,8 +85,8 @@ func (f *keystoreFlags) resolve() error {
 	return nil
 }
 
-// use takes the keystore of a configuration; --passphrase-file goes before the
-// one of the configuration.
+// use selects the keystore of a configuration. --passphrase-file takes precedence over
+// the configuration's passphraseFile.
 func (f *keystoreFlags) use(configured *config.Config) {
 	f.uri, f.configured = configured.Keystore, configured
 	if f.passphraseFile == "" {
@@ -97,139 +94,93 @@ func (f *keystoreFlags) use(configured *config.Config) {
 	}
 }
 
-// directory returns the directory that --keystore names.
-func (f *keystoreFlags) directory() (string, error) {
+// backend is a kind of keystore.
+type backend struct {
+	kind  keystore.Keystore // a nil pointer: its type tells which capabilities the keystores have
+	check func(*keystoreFlags) error
+	open  func(*keystoreFlags, *cobra.Command) (keystore.Keystore, error)
+}
+
+// backend returns the backend for the scheme of --keystore. An unknown scheme gets the
+// directory backend, whose check refuses it.
+func (f *keystoreFlags) backend() backend {
+	if strings.HasPrefix(f.uri, "pkcs11:") {
+		return backend{(*pkcs11.Store)(nil), (*keystoreFlags).checkToken, (*keystoreFlags).openToken}
+	}
+	return backend{(*file.Store)(nil), (*keystoreFlags).checkDirectory, (*keystoreFlags).openDirectory}
+}
+
+// check refuses a call that names no keystore, or an invalid one.
+func (f *keystoreFlags) check() error {
 	if err := f.resolve(); err != nil {
-		return "", err
+		return err
 	}
-	scheme, rest, found := strings.Cut(f.uri, ":")
-	switch {
-	case f.uri == "":
-		return "", usagef("--keystore is missing: name one, such as --keystore file:keys, or a configuration with --config")
-	case f.organization == "":
-		return "", usagef("--org is empty: leave it out for %q", defaultOrganization)
-	case !found:
-		return "", usagef("--keystore %q has no scheme: for a directory write file:%s", f.uri, f.uri)
-	case f.pinFile != "":
-		return "", usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in a file that --passphrase-file names")
-	case scheme != "file":
-		return "", usagef("--keystore: unknown scheme %q: use file:DIR or pkcs11:…", scheme)
-	}
-	if after, isURL := strings.CutPrefix(rest, "//"); isURL && !strings.HasPrefix(after, "/") {
-		return "", usagef("--keystore %q names a host: write file:DIR or file:///DIR", f.uri)
-	}
-	if rest == "" {
-		return "", usagef("--keystore file: names no directory: write file:DIR")
-	}
-	return filepath.Clean(rest), nil
+	return f.backend().check(f)
 }
 
-// openDirectory opens a file keystore that is there.
-func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
-	dir, err := f.directory()
-	if err != nil {
+// open opens the keystore, creating it if the command may.
+func (f *keystoreFlags) open(cmd *cobra.Command) (keystore.Keystore, error) {
+	if err := f.check(); err != nil {
 		return nil, err
 	}
-	present, err := isKeystore(dir)
-	if err != nil {
-		return nil, err
-	}
-	if !present {
-		return nil, fmt.Errorf("there is no keystore in %s: make one with 'countersign keys generate --keystore file:%s --curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
-	}
-	passphrase, err := f.passphrase(cmd.Context(), false)
-	if err != nil {
-		return nil, err
-	}
-	defer keystore.Wipe(passphrase)
-	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
+	return f.backend().open(f, cmd)
 }
 
-// createDirectory opens a file keystore, or makes one where nothing is.
-func (f *keystoreFlags) createDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
-	dir, err := f.directory()
+// can reports whether the selected keystore has a capability, without opening it. The
+// flags must have been checked.
+func can[Capability any](f *keystoreFlags) bool {
+	_, ok := f.backend().kind.(Capability)
+	return ok
+}
+
+// openFor opens a keystore that has a capability. Without it, the call is wrong and
+// refusal says why.
+func openFor[Capability keystore.Keystore](f *keystoreFlags, cmd *cobra.Command, refusal string) (keys Capability, err error) {
+	if err := f.check(); err != nil {
+		return keys, err
+	}
+	if !can[Capability](f) {
+		return keys, usagef("%s", refusal)
+	}
+	opened, err := f.open(cmd)
 	if err != nil {
-		return nil, err
+		return keys, err
 	}
-	present, err := isKeystore(dir)
-	if err != nil {
-		return nil, err
+	return opened.(Capability), nil
+}
+
+// closeKeystore closes a keystore at the end of a function that returns *err.
+func closeKeystore(keys keystore.Keystore, err *error) {
+	if closeErr := keys.Close(); *err == nil {
+		*err = closeErr
 	}
-	if present && (len(f.recovery) > 0 || f.postQuantum) {
-		return nil, usagef("there is a keystore in %s already: --recovery and --post-quantum are of a new one, into which 'countersign keys export --all' and 'import --jsonl' move its keys", dir)
-	}
-	passphrase, err := f.passphrase(cmd.Context(), !present)
-	if err != nil {
-		return nil, err
-	}
-	defer keystore.Wipe(passphrase)
-	if !present {
-		store, err := file.Create(dir, passphrase, file.Options{Recovery: f.recovery, PostQuantum: f.postQuantum})
-		if err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Made a new keystore in %s. Without its passphrase the keys in it are lost: keep both in more than one place.\n", dir)
-			return store, nil
-		}
-		if !errors.Is(err, fs.ErrExist) || len(f.recovery) > 0 || f.postQuantum { // otherwise another process just made it
-			return nil, err
+}
+
+// extractabler is a keystore that reports which of its keys can be extracted.
+type extractabler interface{ Extractable() []error }
+
+// tellSkipped reports keys that are not used, and keys that can be extracted from an HSM.
+func tellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
+	_, isDirectory := keys.(*file.Store) // reported when it was opened
+	if skipper, ok := keys.(keystore.Skipper); ok && !isDirectory {
+		for _, why := range skipper.Skipped() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %s\n", shown(why))
 		}
 	}
-	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
-}
-
-func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
-	bar := newOpeningProgress(stderr)
-	store, err := file.Open(ctx, dir, passphrase, file.Options{
-		SkipInvalid: f.leaveOutBadFiles, Logger: f.log, OnDisabled: f.onDisabled(stderr), OnRead: bar.read,
-	})
-	bar.finish()
-	if errors.Is(err, context.Canceled) {
-		return nil, terminal.ErrInterrupted
-	}
-	if bad, ok := errors.AsType[*file.BadFilesError](err); ok {
-		return nil, fmt.Errorf("%w: --leave-out-bad-files", bad)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, bad := range store.Skipped() {
-		if f.log != nil {
-			break // it has logged them
-		}
-		fmt.Fprintf(stderr, "Left out: %s\n", shown(bad))
-	}
-	return store, nil
-}
-
-// onDisabled tells the person at the command why a key is not found. A server logs it.
-func (f *keystoreFlags) onDisabled(stderr io.Writer) func(keystore.KeyInfo) {
-	if f.log != nil {
-		return nil
-	}
-	return func(info keystore.KeyInfo) {
-		fmt.Fprintf(stderr, "Key %s is disabled: 'countersign keys enable %s' undoes that.\n", info.ID, info.ID)
-	}
-}
-
-// isKeystore reports whether there is a keystore in the directory; false if
-// one can be made there. A directory with other things in it is an error:
-// keys would get lost among them.
-func isKeystore(dir string) (bool, error) {
-	_, err := os.Lstat(filepath.Join(dir, "identity.age"))
-	if err == nil {
-		return true, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	for _, entry := range entries {
-		// What a crash while it is being made leaves is no obstacle.
-		if !slices.Contains([]string{"lock", "keys"}, entry.Name()) && !strings.HasPrefix(entry.Name(), ".") {
-			return false, fmt.Errorf("%s is no keystore, and not empty (it has %q): name a keystore, or a directory that is empty or not there", dir, entry.Name())
+	if token, ok := keys.(extractabler); ok {
+		for _, why := range token.Extractable() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %s\n", shown(why))
 		}
 	}
-	return false, nil
+}
+
+// spendable removes the taproot addresses of keys that cannot make BIP-340 signatures:
+// coins sent there could not be spent.
+func spendable(keys keystore.Keystore, line keyLine) keyLine {
+	if reporter, ok := keys.(keystore.SchnorrReporter); ok && !reporter.SignsSchnorr() {
+		line.Addresses = slices.DeleteFunc(line.Addresses, func(address chains.Address) bool {
+			return strings.HasSuffix(address.Format, taprootFormat)
+		})
+	}
+	return line
 }

@@ -1,130 +1,149 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
-	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// backend is a kind of keystore. What its keystores can do beside finding keys is found
-// by assertion: keystore.Generator and the others.
-type backend struct {
-	kind   keystore.Keystore // a nil pointer, whose type says what its keystores can do
-	check  func(*keystoreFlags) error
-	open   func(*keystoreFlags, *cobra.Command) (keystore.Keystore, error)
-	create func(*keystoreFlags, *cobra.Command) (keystore.Keystore, error) // open, or make one where nothing is
+// newKeystoreWork is the scrypt work factor of new keystores; 0 is the default of
+// package file. Tests set a cheap one.
+var newKeystoreWork int
+
+func (f *keystoreFlags) checkDirectory() error {
+	_, err := f.directory()
+	return err
 }
 
-// backend returns what the scheme of --keystore names. What has none of its own is left
-// to the directory's to refuse.
-func (f *keystoreFlags) backend() backend {
-	if strings.HasPrefix(f.uri, "pkcs11:") {
-		return backend{
-			kind: (*pkcs11.Store)(nil),
-			check: func(f *keystoreFlags) error {
-				_, err := f.token()
-				return err
-			},
-			open:   (*keystoreFlags).openToken,
-			create: (*keystoreFlags).openToken,
-		}
-	}
-	return backend{
-		kind: (*file.Store)(nil),
-		check: func(f *keystoreFlags) error {
-			_, err := f.directory()
-			return err
-		},
-		open:   (*keystoreFlags).openDirectory,
-		create: (*keystoreFlags).createDirectory,
-	}
-}
-
-// check refuses a call that names no keystore, or one that cannot be.
-func (f *keystoreFlags) check() error {
+// directory returns the directory that --keystore names.
+func (f *keystoreFlags) directory() (string, error) {
 	if err := f.resolve(); err != nil {
-		return err
+		return "", err
 	}
-	return f.backend().check(f)
+	scheme, rest, found := strings.Cut(f.uri, ":")
+	switch {
+	case f.uri == "":
+		return "", usagef("--keystore is missing: name one, such as --keystore file:keys, or a configuration with --config")
+	case f.organization == "":
+		return "", usagef("--org is empty: leave it out for %q", defaultOrganization)
+	case !found:
+		return "", usagef("--keystore %q has no scheme: for a directory write file:%s", f.uri, f.uri)
+	case f.pinFile != "":
+		return "", usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in the file that --passphrase-file names")
+	case scheme != "file":
+		return "", usagef("--keystore: unknown scheme %q: use file:DIR or pkcs11:…", scheme)
+	}
+	if after, isURL := strings.CutPrefix(rest, "//"); isURL && !strings.HasPrefix(after, "/") {
+		return "", usagef("--keystore %q names a host: write file:DIR or file:///DIR", f.uri)
+	}
+	if rest == "" {
+		return "", usagef("--keystore file: names no directory: write file:DIR")
+	}
+	return filepath.Clean(rest), nil
 }
 
-// open opens a keystore that is there.
-func (f *keystoreFlags) open(cmd *cobra.Command) (keystore.Keystore, error) {
-	if err := f.check(); err != nil {
+// openDirectory opens a file keystore. If there is none and the command may create it,
+// it does.
+func (f *keystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
+	dir, err := f.directory()
+	if err != nil {
 		return nil, err
 	}
-	return f.backend().open(f, cmd)
-}
-
-// can reports whether the keystore that --keystore names can do something beside finding
-// keys, before it is opened.
-func can[Capability any](f *keystoreFlags) bool {
-	_, ok := f.backend().kind.(Capability)
-	return ok
-}
-
-// openFor opens a keystore for a capability; refusal says why it does not have it.
-func openFor[Capability keystore.Keystore](f *keystoreFlags, cmd *cobra.Command, refusal string) (keys Capability, err error) {
-	if err := f.check(); err != nil {
-		return keys, err
-	}
-	if !can[Capability](f) {
-		return keys, usagef("%s", refusal)
-	}
-	opened, err := f.backend().open(f, cmd)
+	present, err := isKeystore(dir)
 	if err != nil {
-		return keys, err
+		return nil, err
 	}
-	return opened.(Capability), nil
-}
-
-// createFor is openFor with a keystore that may be made.
-func createFor[Capability keystore.Keystore](f *keystoreFlags, cmd *cobra.Command, refusal string) (keys Capability, err error) {
-	if err := f.check(); err != nil {
-		return keys, err
+	isNewOnly := len(f.recovery) > 0 || f.postQuantum
+	switch {
+	case !present && !f.mayCreate:
+		return nil, fmt.Errorf("there is no keystore in %s: create one with 'countersign keys generate --keystore file:%s --curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
+	case present && isNewOnly:
+		return nil, usagef("there is a keystore in %s already: --recovery and --post-quantum are for a new one; move the keys there with 'countersign keys export --all' and 'import --jsonl'", dir)
 	}
-	if !can[Capability](f) {
-		return keys, usagef("%s", refusal)
-	}
-	opened, err := f.backend().create(f, cmd)
+	passphrase, err := f.passphrase(cmd.Context(), !present)
 	if err != nil {
-		return keys, err
+		return nil, err
 	}
-	return opened.(Capability), nil
-}
-
-// extractabler is a keystore that knows which of its keys can be taken out.
-type extractabler interface{ Extractable() []error }
-
-// tellSkipped says which keys are not used, and which are not as safe as they should be.
-func tellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
-	_, isDirectory := keys.(*file.Store) // said when it was opened
-	if skipper, ok := keys.(keystore.Skipper); ok && !isDirectory {
-		for _, why := range skipper.Skipped() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Left out: %s\n", shown(why))
+	defer keystore.Wipe(passphrase)
+	if !present {
+		store, err := file.Create(dir, passphrase, file.Options{Recovery: f.recovery, PostQuantum: f.postQuantum, WorkFactor: newKeystoreWork})
+		if err == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Created a keystore in %s. Without its passphrase the keys in it are lost: keep both in more than one place.\n", dir)
+			return store, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || isNewOnly { // otherwise another process has just created it
+			return nil, err
 		}
 	}
-	if token, ok := keys.(extractabler); ok {
-		for _, why := range token.Extractable() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %s\n", shown(why))
+	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
+}
+
+func (f *keystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
+	bar := newOpeningProgress(stderr)
+	store, err := file.Open(ctx, dir, passphrase, file.Options{
+		SkipInvalid: f.leaveOutBadFiles, Logger: f.log, OnDisabled: f.onDisabled(stderr), OnRead: bar.read, WorkFactor: newKeystoreWork,
+	})
+	bar.finish()
+	if errors.Is(err, context.Canceled) {
+		return nil, terminal.ErrInterrupted
+	}
+	if bad, ok := errors.AsType[*file.BadFilesError](err); ok {
+		return nil, fmt.Errorf("%w: --leave-out-bad-files", bad)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.log == nil { // else the keystore has logged them
+		for _, bad := range store.Skipped() {
+			fmt.Fprintf(stderr, "Left out: %s\n", shown(bad))
 		}
+	}
+	return store, nil
+}
+
+// onDisabled returns a callback that tells the operator why a key is not found. A server
+// logs it instead.
+func (f *keystoreFlags) onDisabled(stderr io.Writer) func(keystore.KeyInfo) {
+	if f.log != nil {
+		return nil
+	}
+	return func(info keystore.KeyInfo) {
+		fmt.Fprintf(stderr, "Key %s is disabled: 'countersign keys enable %s' undoes that.\n", info.ID, info.ID)
 	}
 }
 
-// spendable leaves out the taproot addresses of keys that make no BIP-340 signatures:
-// what is sent there could not be spent.
-func spendable(keys keystore.Keystore, line keyLine) keyLine {
-	if reporter, ok := keys.(keystore.SchnorrReporter); ok && !reporter.SignsSchnorr() {
-		line.Addresses = slices.DeleteFunc(line.Addresses, func(address chains.Address) bool {
-			return strings.HasSuffix(address.Format, taprootFormat)
-		})
+// isKeystore reports whether the directory has a keystore. It returns false if one can
+// be created there, and an error if the directory has other things in it: keys would get
+// lost among them.
+func isKeystore(dir string) (bool, error) {
+	_, err := os.Lstat(filepath.Join(dir, "identity.age"))
+	if err == nil {
+		return true, nil
 	}
-	return line
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	for _, entry := range entries {
+		// A creation that crashed leaves these names behind.
+		if !slices.Contains([]string{"lock", "keys"}, entry.Name()) && !strings.HasPrefix(entry.Name(), ".") {
+			return false, fmt.Errorf("%s is not a keystore, and not empty (it has %q): name a keystore, or a directory that is empty or does not exist", dir, entry.Name())
+		}
+	}
+	return false, nil
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/config"
 )
 
-// knowledge is what a configuration knows beside the bytes of transactions: names
-// of tokens and addresses, and descriptors of calls. Nil knows what is built in.
+// knowledge is what a configuration adds to the bytes of transactions: names of tokens
+// and addresses, and descriptors of calls. A nil knowledge has the built-in names only.
 type knowledge struct {
 	book   *names.Book
-	folder *descriptors.Folder // nil: none is configured
+	folder *descriptors.Folder // nil if none is configured
 }
 
-// knowledgeOf reads what the configuration in a file knows; none without one.
+// knowledgeOf reads the knowledge of the configuration in a file, nil without a file.
 func knowledgeOf(configFile string) (*knowledge, error) {
 	if configFile == "" {
 		return nil, nil
@@ -31,7 +31,7 @@ func knowledgeOf(configFile string) (*knowledge, error) {
 	return readKnowledge(configured)
 }
 
-// readKnowledge reads what a configuration knows; nil if there is none.
+// readKnowledge reads the knowledge of a configuration, nil without a configuration.
 func readKnowledge(configured *config.Config) (*knowledge, error) {
 	if configured == nil {
 		return nil, nil
@@ -58,24 +58,24 @@ func readKnowledge(configured *config.Config) (*knowledge, error) {
 	return known, err
 }
 
-// openDescriptors reads a folder. A symbolic link cannot lead out of it.
-func openDescriptors(at *config.Descriptors, known chains.Names) (*descriptors.Folder, error) {
-	if err := at.Check(); err != nil {
+// openDescriptors reads a folder of descriptors. Symbolic links cannot lead out of it.
+func openDescriptors(configured *config.Descriptors, known chains.Names) (*descriptors.Folder, error) {
+	if err := configured.Check(); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(at.Folder)
+	root, err := os.OpenRoot(configured.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("descriptors.folder: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	pins, err := readPins(at.Pins)
+	pins, err := readPins(configured.Pins)
 	if err != nil {
 		return nil, err
 	}
-	return descriptors.Open(root.FS(), descriptors.Options{Pins: pins, Auditors: at.Auditors, Names: known})
+	return descriptors.Open(root.FS(), descriptors.Options{Pins: pins, Auditors: configured.Auditors, Names: known})
 }
 
-// readPins reads a manifest; one that is not there yet pins nothing.
+// readPins reads a manifest of pins. A missing file pins nothing.
 func readPins(path string) (*descriptors.Pins, error) {
 	if path == "" {
 		return &descriptors.Pins{}, nil
@@ -94,7 +94,7 @@ func readPins(path string) (*descriptors.Pins, error) {
 	return pins, nil
 }
 
-// reader reads calls; nil if no descriptors are configured.
+// reader returns the reader of calls, nil if no descriptors are configured.
 func (k *knowledge) reader() chains.Reader {
 	if k == nil || k.folder == nil {
 		return nil
@@ -102,7 +102,7 @@ func (k *knowledge) reader() chains.Reader {
 	return k.folder
 }
 
-// names are those to show: what is built in, without a configuration.
+// names returns the names to show.
 func (k *knowledge) names() chains.Names {
 	if k == nil {
 		return tokens()

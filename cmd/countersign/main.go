@@ -1,10 +1,10 @@
-// Command countersign signs transactions with keys that it keeps encrypted, on
-// this machine and without a network.
+// Command countersign signs transactions with keys that it keeps encrypted on this
+// machine.
 //
-// Machine output goes to standard output as JSON, talk and progress to standard
-// error. The exit status is 0 on success, 1 if something was refused or failed,
-// and 2 if the command was called wrongly. Secrets come from a file, standard
-// input or the terminal: never from an argument or the environment.
+// Machine-readable output goes to standard output as JSON, messages and progress to
+// standard error. The exit status is 0 on success, 1 if something was refused or failed,
+// and 2 for wrong usage. Secrets are read from a file, standard input or the terminal,
+// never from an argument or the environment.
 //
 // Each command is in a file of its own name.
 package main
@@ -29,8 +29,7 @@ func main() {
 
 // run runs the command and returns its exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// Without this, writing to a closed pipe would kill the process silently
-	// instead of failing.
+	// Writing to a closed pipe fails with an error instead of killing the process silently.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
@@ -49,7 +48,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "countersign: %s\n", shown(err))
 	}
 	if code == exitUsage {
-		fmt.Fprintf(stderr, "Run '%s --help' for how to use it.\n", command.CommandPath())
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", command.CommandPath())
 	}
 	return code
 }
@@ -60,24 +59,24 @@ func newRoot() *cobra.Command {
 		Use:   "countersign",
 		Short: "Sign transactions with keys kept on this machine",
 		Long: paragraphs(`
-Countersign reads a transaction strictly, shows what it does, refuses what is
-malformed or dangerous, and signs the very bytes that it read.
+Countersign reads a transaction strictly, says what signing it would do, refuses what
+is malformed or dangerous, and signs exactly the bytes it read.
 
-To see it work, with nothing set up:
+To see it work, without any setup:
 
   countersign demo
 
-To use it, make a key, look at a transaction, sign it:
+To use it, create a key, inspect a transaction, and sign it:
 
   countersign keys generate --keystore file:keys --curve CURVE_SECP256K1
   countersign inspect --type TRANSACTION_TYPE_ETHEREUM < transaction.hex
   countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
       --sign-with 0x… < transaction.hex > signed.hex
 
-Machine output goes to standard output as JSON, talk to standard error. The exit
-status is 0 on success, 1 if something was refused or failed, 2 if the command
-was called wrongly. Secrets come from a file, standard input or the terminal,
-never from an argument or the environment.`),
+Machine-readable output goes to standard output as JSON, messages to standard error.
+The exit status is 0 on success, 1 if something was refused or failed, and 2 for wrong
+usage. Secrets are read from a file, standard input or the terminal, never from an
+argument or the environment.`),
 		Args:          commandOnly,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -88,7 +87,7 @@ never from an argument or the environment.`),
 			return chooseCommand(cmd, args)
 		},
 	}
-	root.Flags().BoolVarP(&version, "version", "v", false, "print the version, as 'countersign version' does")
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version, like 'countersign version'")
 	root.AddCommand(
 		newDemoCommand(),
 		newInitCommand(),
@@ -120,8 +119,8 @@ never from an argument or the environment.`),
 	return root
 }
 
-// onStart calls back when a command's own code begins: what fails before is
-// the fault of the call.
+// onStart arranges for started to be called when a command's own code begins: errors
+// before that are wrong usage.
 func onStart(command *cobra.Command, started func()) {
 	if body := command.RunE; body != nil {
 		command.RunE = func(cmd *cobra.Command, args []string) error {
@@ -134,21 +133,21 @@ func onStart(command *cobra.Command, started func()) {
 	}
 }
 
-// commandOnly refuses what is no command below this one, with the one that may have been
-// meant.
+// commandOnly refuses arguments of a command that only has subcommands, and suggests the
+// subcommand that may have been meant.
 func commandOnly(cmd *cobra.Command, args []string) error {
 	err := cobra.NoArgs(cmd, args)
 	if err == nil {
 		return nil
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
-		return fmt.Errorf("%w: did you mean %s?", err, strings.Join(meant, " or "))
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		return fmt.Errorf("%w: did you mean %s?", err, strings.Join(names, " or "))
 	}
 	return err
 }
 
-// chooseCommand is the body of a command that only has commands below it.
+// chooseCommand runs a command that only has subcommands.
 func chooseCommand(cmd *cobra.Command, _ []string) error {
 	var names []string
 	for _, child := range cmd.Commands() {
@@ -159,5 +158,5 @@ func chooseCommand(cmd *cobra.Command, _ []string) error {
 	return usagef("%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", "))
 }
 
-// paragraphs is help text without the line break that begins it in the source.
+// paragraphs returns help text without the line break that begins it in the source.
 func paragraphs(text string) string { return strings.TrimPrefix(text, "\n") }

@@ -2,15 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,10 +26,10 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-var update = flag.Bool("update", false, "write what is printed into the files that scripts compare with")
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// hurry lets a program that was built with the race detector end at once,
-// not after a second.
+// hurry makes a program built with the race detector exit at once instead of
+// after a second.
 const hurry = "atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
@@ -36,17 +41,18 @@ func TestMain(m *testing.M) {
 			if os.Getenv(inScript) != "" {
 				_, _ = syscall.Setsid() // away from the terminal that the tests may have
 			}
+			newKeystoreWork = 1
 			main()
 		},
 		"countersign-dying": dies,
 	})
 }
 
-// inScript is set in the environment of scripts.
+// inScript is set in the environment of the scripts.
 const inScript = "COUNTERSIGN_IN_SCRIPT"
 
-// exits is a command of the scripts: exits STATUS PROGRAM ARG… runs a program, and
-// fails if it does not exit with that status.
+// exits is a command of the scripts: exits STATUS PROGRAM ARG… runs a program and
+// fails unless it exits with that status.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS PROGRAM ARG…")
@@ -65,13 +71,59 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptCommands are the commands of the scripts that are no programs.
+// scriptCommands are the commands of the scripts that are not programs.
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"exits":    exits,
 	"member":   setMember,
 	"serving":  setURL,
 	"body":     writeBody,
 	"walletid": walletID,
+}
+
+// callIn runs the command in this process and returns its output and exit status.
+func callIn(args ...string) (stdout, stderr string, status int) {
+	var out, talk bytes.Buffer
+	status = run(args, strings.NewReader(""), &out, &talk)
+	return out.String(), talk.String(), status
+}
+
+// TestHelp: every command prints its help on standard output and exits 0.
+func TestHelp(t *testing.T) {
+	for _, command := range available(newRoot()) {
+		args := append(strings.Fields(command.CommandPath())[1:], "--help")
+		stdout, stderr, status := callIn(args...)
+		if status != exitSuccess || stderr != "" || !strings.HasPrefix(stdout, strings.TrimSpace(command.Long)) || !strings.Contains(stdout, "Usage:") {
+			t.Errorf("%q: exit status %d, %s%s", args, status, stdout, stderr)
+		}
+	}
+}
+
+// TestUsage: a wrong call exits 2 and says why, and how to get help, on standard error.
+func TestUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"":             `^countersign: countersign needs a command: .*apikey, .*serve, .*version, witness\n`,
+		"keys":         `^countersign: countersign keys needs a command: act-for, backup, delete, derive, disable, enable, export, generate, import, list, passphrase, rename, restore, show\n`,
+		"sing":         `^countersign: unknown command "sing" for "countersign": did you mean sign`,
+		"keys bogus":   `^countersign: unknown command "bogus" for "countersign keys"`,
+		"version now":  `unknown command "now"`,
+		"demo fast":    `unknown command "fast"`,
+		"sign --bogus": `unknown flag: --bogus`,
+	} {
+		stdout, stderr, status := callIn(strings.Fields(args)...)
+		if status != exitUsage || stdout != "" || !regexp.MustCompile(want).MatchString(stderr) || !strings.Contains(stderr, " --help' for usage.\n") {
+			t.Errorf("%q: exit status %d, %s%s", args, status, stdout, stderr)
+		}
+	}
+}
+
+// TestVersion: all ways to ask for the version print one line of JSON.
+func TestVersion(t *testing.T) {
+	line := regexp.MustCompile(`^{"version":"[^"]*","commit":"[^"]*","go":"go1[^"]*","cgo":(true|false),"pkcs11":(true|false),"platform":"[a-z0-9]+/[a-z0-9]+","secp256k1":"(libsecp256k1|secp256k1-voi)","bip340":"[^"]+"}\n$`)
+	for _, arg := range []string{"-v", "--version", "version"} {
+		if stdout, stderr, status := callIn(arg); status != exitSuccess || !line.MatchString(stdout) || stderr != "" {
+			t.Errorf("%s: exit status %d, %s%s", arg, status, stdout, stderr)
+		}
+	}
 }
 
 func TestScripts(t *testing.T) {
@@ -89,8 +141,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// walletID is a command of the scripts: walletid FILE puts the id of a wallet,
-// out of the line that was printed of it, into the variable WALLET.
+// walletID is a command of the scripts: walletid FILE reads a printed wallet from
+// FILE and sets the variable WALLET to its id.
 func walletID(ts *testscript.TestScript, _ bool, args []string) {
 	var line walletLine
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &line))
@@ -110,32 +162,76 @@ const (
 	fixtureSeedID     = "22222222-2222-4222-8222-222222222222"
 )
 
-// One of the Ethereum vectors, and what the first key makes of it.
+// One of the Ethereum vectors, and the first key's signed transaction for it.
 const (
 	vectorUnsigned = "02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0"
 	vectorSigned   = "02f86a0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c001a04d4e7d89896385d9c45261ca8abf4d033f1a15b5e0164a5cc20baa16424d77429fd5199e526182f00ee7273a2ad38ea39e7c5235d297fa008931138cf04fde55"
 )
 
+// makeFixture writes the keystore of the tests and its passphrase into a directory.
+// The keystore is created once and copied: creating one waits for the disk many times.
 func makeFixture(t testing.TB, dir string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "pass"), []byte(fixturePassphrase+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	keys, err := file.Create(filepath.Join(dir, "keys"), []byte(fixturePassphrase), file.Options{WorkFactor: 1})
+	files, err := fixtureFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer keys.Close()
-	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for i, key := range []keystore.NewKey{
-		{ID: fixtureID, Name: "vectors", Curve: keystore.CurveSecp256k1, Secret: mustHex(t, fixtureSecret)},
-		{ID: fixtureSeedID, Curve: keystore.CurveEd25519, Secret: mustHex(t, fixtureSeed)},
-	} {
-		key.CreatedAt = created.Add(time.Duration(i) * time.Second)
-		if _, err := keys.Add(t.Context(), defaultOrganization, key); err != nil {
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// fixtureFiles are the files of the fixture, by their paths.
+var fixtureFiles = sync.OnceValues(func() (map[string][]byte, error) {
+	dir, err := os.MkdirTemp("", "countersign-fixture-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := createFixture(filepath.Join(dir, "keys")); err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{"pass": []byte(fixturePassphrase + "\n")}
+	root := os.DirFS(dir)
+	return files, fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files[path], err = fs.ReadFile(root, path)
+		return err
+	})
+})
+
+func createFixture(dir string) error {
+	keys, err := file.Create(dir, []byte(fixturePassphrase), file.Options{WorkFactor: 1})
+	if err != nil {
+		return err
+	}
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i, key := range []struct {
+		id, name string
+		curve    keystore.Curve
+		secret   string
+	}{
+		{fixtureID, "vectors", keystore.CurveSecp256k1, fixtureSecret},
+		{fixtureSeedID, "", keystore.CurveEd25519, fixtureSeed},
+	} {
+		secret, err := hex.DecodeString(key.secret)
+		if err != nil {
+			return err
+		}
+		add := keystore.NewKey{ID: key.id, Name: key.name, Curve: key.curve, Secret: secret, CreatedAt: created.Add(time.Duration(i) * time.Second)}
+		if _, err := keys.Add(context.Background(), defaultOrganization, add); err != nil {
+			return errors.Join(err, keys.Close())
+		}
+	}
+	return keys.Close()
 }
 
 func mustHex(t testing.TB, text string) []byte {
@@ -147,11 +243,11 @@ func mustHex(t testing.TB, text string) []byte {
 	return raw
 }
 
-// session is a call of the command in a directory, away from any terminal.
+// session runs the command in a directory, away from any terminal.
 type session struct {
 	t      *testing.T
 	dir    string
-	output bytes.Buffer // all that was printed so far, on either stream
+	output bytes.Buffer // everything printed so far, on either stream
 }
 
 func newSession(t *testing.T) *session {
@@ -161,8 +257,8 @@ func newSession(t *testing.T) *session {
 	return s
 }
 
-// command returns a call that was not started. It uses the fixture's keystore
-// if the command is one that needs one.
+// command returns a call that has not been started. Commands that need a keystore
+// use the fixture's, unless they have --config.
 func (s *session) command(args ...string) *exec.Cmd {
 	s.t.Helper()
 	if (args[0] == "keys" || args[0] == "sign") && !slices.Contains(args, "--config") {
@@ -174,7 +270,7 @@ func (s *session) command(args ...string) *exec.Cmd {
 	return command
 }
 
-// run runs the command and returns what it printed, and its exit status.
+// run runs the command and returns its output and exit status.
 func (s *session) run(stdin []byte, args ...string) (stdout, stderr []byte, status int) {
 	s.t.Helper()
 	var out, talk bytes.Buffer
@@ -189,7 +285,7 @@ func (s *session) run(stdin []byte, args ...string) (stdout, stderr []byte, stat
 	return out.Bytes(), talk.Bytes(), command.ProcessState.ExitCode()
 }
 
-// must is run for a call that succeeds.
+// must is run for a call that must succeed. It returns standard output.
 func (s *session) must(stdin []byte, args ...string) []byte {
 	s.t.Helper()
 	stdout, stderr, status := s.run(stdin, args...)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHSMWithoutCgo: the command says what to do.
+// TestHSMWithoutCgo: without cgo, the command says how to build one that supports HSMs.
 func TestHSMWithoutCgo(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	status := run([]string{"keys", "list", "--keystore", "pkcs11:token=a?pin-source=/nowhere"}, strings.NewReader(""), &stdout, &stderr)

@@ -37,12 +37,12 @@ func newPasskeyAddCommand() *cobra.Command {
 		Use:   "add",
 		Short: "Print the configuration of a user's passkey",
 		Long: paragraphs(`
-Print the lines for the configuration that register a passkey, to stand under
-"users:" of the organization; a running server re-reads them on SIGHUP.
+Print the lines for the configuration that register a passkey. Add them under "users:"
+of the organization, and send a running server SIGHUP to reload them.
 
---credential-id and --public-key are what the browser gave at registration, in
-base64url or base64: the credential's rawId, and either the COSE key out of the
-attestation object or what response.getPublicKey() returns (SPKI).`),
+--credential-id and --public-key come from the registration in the browser, in base64url
+or base64: the credential's rawId, and either the COSE key in the attestation object or
+the result of response.getPublicKey() (SPKI).`),
 		Example: "  countersign passkey add --name ada --rp-id example.com --origin https://app.example.com \\\n      --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -52,8 +52,8 @@ attestation object or what response.getPublicKey() returns (SPKI).`),
 	flags.StringVar(&c.credentialID, "credential-id", "", "`ID` of the credential, in base64url")
 	flags.StringVar(&c.publicKey, "public-key", "", "`KEY` of the credential, COSE or SPKI, in base64url")
 	flags.StringVar(&c.rpID, "rp-id", "", "`DOMAIN` that the passkey belongs to, such as example.com")
-	flags.StringArrayVar(&c.origins, "origin", nil, "`ORIGIN` whose pages may use it, such as https://app.example.com; can be repeated (default: any of the domain)")
-	flags.BoolVar(&c.votes, "votes", false, "for the page of approvals: it may vote, nothing else, and the user has to be verified")
+	flags.StringArrayVar(&c.origins, "origin", nil, "`ORIGIN` whose pages may use it, such as https://app.example.com (repeatable; default: any of the domain)")
+	flags.BoolVar(&c.votes, "votes", false, "register a passkey for the approvals page: it may vote, and nothing else, with user verification")
 	return command
 }
 
@@ -85,7 +85,7 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	return err
 }
 
-// more are the members of a passkey for votes.
+// more returns the members that only a passkey for votes has.
 func (c *passkeyAddCommand) more() string {
 	if !c.votes {
 		return ""
@@ -93,9 +93,9 @@ func (c *passkeyAddCommand) more() string {
 	return fmt.Sprintf(", userVerification: required, activities: [%s, %s]", activity.TypeApproveActivity, activity.TypeRejectActivity)
 }
 
-// coseKeyOf returns a public key as COSE, whichever of the two forms it came in.
+// coseKeyOf converts a public key, COSE or SPKI, to COSE, and checks it.
 func coseKeyOf(id, key []byte, rpID string, origins []string) ([]byte, error) {
-	const sequence = 0x30 // of ASN.1, which begins an SPKI; a COSE key begins with a map of CBOR
+	const sequence = 0x30 // an ASN.1 SEQUENCE begins an SPKI, a CBOR map begins a COSE key
 	if len(key) > 0 && key[0] == sequence {
 		converted, err := stamp.COSEKeyFromSPKI(key)
 		if err != nil {
@@ -109,7 +109,7 @@ func coseKeyOf(id, key []byte, rpID string, origins []string) ([]byte, error) {
 	return key, nil
 }
 
-// decodeAnyBase64 reads base64 in either alphabet, padded or not.
+// decodeAnyBase64 decodes base64 in either alphabet, padded or not.
 func decodeAnyBase64(text string) ([]byte, error) {
 	text = strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimSpace(text)), "=")
 	if text == "" {

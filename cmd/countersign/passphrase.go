@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
@@ -16,39 +15,26 @@ import (
 // maxPassphrase is the longest passphrase in bytes.
 const maxPassphrase = 1024
 
-// passphrase gets the keystore's passphrase: from the file, if one is named,
-// else from the person at the terminal, twice if it is a new one. The caller
-// wipes it. From here on the process leaves no core dump.
+// minPassphrase is the least number of characters in a passphrase chosen at the terminal.
+const minPassphrase = 8
+
+// passphrase gets the keystore's passphrase from its file, or asks for it on the
+// terminal, twice if it is new. From here on the process leaves no core dump. The caller
+// wipes the passphrase.
 func (f *keystoreFlags) passphrase(ctx context.Context, isNew bool) ([]byte, error) {
-	if f.passphraseFile == "" {
-		if err := harden.NoCoreDumps(); err != nil {
-			return nil, err
-		}
-		return askPassphrase(ctx, isNew)
+	if f.passphraseFile != "" {
+		return readPassphraseFile(ctx, f.passphraseNamed, f.passphraseFile)
 	}
-	file, err := openSecret(f.passphraseFile)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.passphraseNamed, err)
-	}
-	defer func() { _ = file.Close() }()
 	if err := harden.NoCoreDumps(); err != nil {
 		return nil, err
 	}
-	passphrase, err := readPassphrase(ctx, file)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", f.passphraseNamed, f.passphraseFile, err)
-	}
-	return passphrase, nil
+	return askPassphrase(ctx, isNew)
 }
 
-// readPassphrase reads a passphrase file: all of it, but for one line's end at
-// its end.
-func readPassphrase(ctx context.Context, file *os.File) ([]byte, error) {
-	passphrase, err := readSecretFrom(ctx, file, maxPassphrase)
-	if err != nil {
-		return nil, err
-	}
-	return passphrase, checkPassphrase(passphrase)
+// readPassphraseFile reads the passphrase or password in the file that a flag names. The
+// caller wipes it.
+func readPassphraseFile(ctx context.Context, flag, path string) ([]byte, error) {
+	return readFlagSecret(ctx, flag, path, maxPassphrase, checkPassphrase)
 }
 
 func checkPassphrase(passphrase []byte) error {
@@ -58,50 +44,66 @@ func checkPassphrase(passphrase []byte) error {
 	case len(passphrase) > maxPassphrase:
 		return fmt.Errorf("the passphrase is longer than %d bytes", maxPassphrase)
 	case bytes.ContainsAny(passphrase, "\r\n\x00"):
-		return errors.New("the passphrase has more than one line, or a zero byte in it")
+		return errors.New("the passphrase has more than one line, or contains a zero byte")
 	}
 	return nil
 }
 
-// leastPassphrase is how many characters a passphrase has that a person chooses here.
-const leastPassphrase = 8
-
-// checkNewPassphrase refuses a passphrase that is tried first by those who have the files.
+// checkNewPassphrase also refuses a passphrase that is short enough to be guessed.
 func checkNewPassphrase(passphrase []byte) error {
-	if n := utf8.RuneCount(passphrase); n > 0 && n < leastPassphrase {
-		return fmt.Errorf("the passphrase has %d characters: %d or more are needed, as those who get hold of the files can try millions", n, leastPassphrase)
+	if n := utf8.RuneCount(passphrase); n > 0 && n < minPassphrase {
+		return fmt.Errorf("the passphrase has %d characters: at least %d are needed, because anyone with a copy of the files can try millions", n, minPassphrase)
 	}
 	return checkPassphrase(passphrase)
 }
 
-func askPassphrase(ctx context.Context, isNew bool) ([]byte, error) {
-	tty, err := terminal.Open()
-	if err != nil {
+// askPassphrase asks for the keystore's passphrase on the terminal, twice if it is new.
+// The caller wipes it.
+func askPassphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
+	if isNew {
+		passphrase, err = askTwice(ctx, "Passphrase for the new keystore", "The same passphrase again", checkNewPassphrase)
+	} else {
+		passphrase, err = askSecret(ctx, "Passphrase of the keystore")
+		if err == nil {
+			err = checkPassphrase(passphrase)
+		}
+	}
+	if errors.Is(err, terminal.ErrNone) {
 		return nil, usagef("no passphrase: name its file with --passphrase-file (%v)", err)
 	}
+	return passphrase, err
+}
+
+// askSecret asks for a secret on the terminal. The error is terminal.ErrNone if there is
+// no terminal. The caller wipes the secret.
+func askSecret(ctx context.Context, prompt string) ([]byte, error) {
+	tty, err := terminal.Open()
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = tty.Close() }()
-	if !isNew {
-		passphrase, err := tty.Secret(ctx, "Passphrase of the keystore")
-		if err != nil {
-			return nil, err
+	return tty.Secret(ctx, prompt)
+}
+
+// askTwice asks for a new secret that passes a check, and then for the same again. The
+// error is terminal.ErrNone if there is no terminal. The caller wipes the secret.
+func askTwice(ctx context.Context, prompt, promptAgain string, check func([]byte) error) ([]byte, error) {
+	secret, err := askSecret(ctx, prompt)
+	if err != nil {
+		return nil, err
+	}
+	err = check(secret)
+	if err == nil {
+		var again []byte
+		again, err = askSecret(ctx, promptAgain)
+		defer keystore.Wipe(again)
+		if err == nil && !bytes.Equal(secret, again) {
+			err = errors.New("the two entries differ: nothing was changed")
 		}
-		return passphrase, checkPassphrase(passphrase)
 	}
-	passphrase, err := tty.Secret(ctx, "Passphrase for the new keystore")
 	if err != nil {
+		keystore.Wipe(secret)
 		return nil, err
 	}
-	if err := checkNewPassphrase(passphrase); err != nil {
-		return nil, err
-	}
-	again, err := tty.Secret(ctx, "The same passphrase again")
-	if err != nil {
-		return nil, err
-	}
-	defer keystore.Wipe(again)
-	if !bytes.Equal(passphrase, again) {
-		keystore.Wipe(passphrase)
-		return nil, errors.New("the two passphrases differ: nothing was made")
-	}
-	return passphrase, nil
+	return secret, nil
 }

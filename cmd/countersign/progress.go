@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"time"
 
@@ -11,12 +12,16 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
 )
 
-// progressAfter is how long a batch runs before its progress is shown.
+// progressAfter is how long an operation runs before its progress is shown.
 const progressAfter = time.Second
 
-// progress shows on standard error how far a batch is, if a person can see it
-// and if it is not in the way of what they see of the batch itself. A nil
-// progress shows nothing.
+// progressThrottle is the time between two updates of a progress bar.
+const progressThrottle = 200 * time.Millisecond
+
+// Errors of progress bars are ignored: the operation matters more.
+
+// progress shows the progress of a batch on standard error, if that is a terminal and
+// the batch itself does not use the terminal. A nil progress shows nothing.
 type progress struct {
 	bar     *progressbar.ProgressBar
 	started time.Time
@@ -28,7 +33,7 @@ func newProgress(cmd *cobra.Command) *progress {
 	if !terminal.Is(cmd.ErrOrStderr()) || terminal.Is(cmd.OutOrStdout()) || terminal.Is(cmd.InOrStdin()) {
 		return nil
 	}
-	total := int64(-1) // unknown: a pipe
+	total := int64(-1) // unknown, for a pipe
 	if in, ok := cmd.InOrStdin().(*os.File); ok {
 		if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
 			total = info.Size()
@@ -36,15 +41,15 @@ func newProgress(cmd *cobra.Command) *progress {
 	}
 	return &progress{started: time.Now(), bar: progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(cmd.ErrOrStderr()),
-		progressbar.OptionShowBytes(true), // the rate
-		progressbar.OptionShowCount(),     // what is done, and of how much if that is known
-		progressbar.OptionThrottle(200*time.Millisecond),
+		progressbar.OptionShowBytes(true), // shows the rate
+		progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(progressThrottle),
 		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own: it races with Set64
+		progressbar.OptionSetSpinnerChangeInterval(0), // the spinner's goroutine races with Set64
 	)}
 }
 
-// add counts a line that was answered.
+// add counts a line that has been answered.
 func (p *progress) add(line lines.Line) {
 	if p == nil {
 		return
@@ -52,13 +57,71 @@ func (p *progress) add(line lines.Line) {
 	p.lines++
 	p.bytes += int64(len(line.Text)) + 1
 	if p.lines%32 == 0 && time.Since(p.started) > progressAfter {
-		_ = p.bar.Set64(p.bytes) // the batch matters more than its picture
+		_ = p.bar.Set64(p.bytes)
 	}
 }
 
-// finish clears the line.
+// finish clears the bar.
 func (p *progress) finish() {
 	if p != nil {
 		_ = p.bar.Finish()
 	}
+}
+
+// openingProgress shows on standard error how many keys of a large keystore have been
+// read, if that is a terminal. A nil openingProgress shows nothing.
+type openingProgress struct {
+	to      io.Writer
+	started time.Time
+	bar     *progressbar.ProgressBar // nil until the bar is shown
+	done    bool
+}
+
+func newOpeningProgress(to io.Writer) *openingProgress {
+	if !terminal.Is(to) {
+		return nil
+	}
+	return &openingProgress{to: to, started: time.Now()}
+}
+
+// read is file.Options.OnRead. Keys read after the keystore is open are not shown.
+func (p *openingProgress) read(read, total int) {
+	if p == nil || p.done || p.bar == nil && time.Since(p.started) < progressAfter {
+		return
+	}
+	if p.bar == nil {
+		p.bar = newCountBar(p.to, "Opening the keystore", total)
+	}
+	_ = p.bar.Set(read)
+}
+
+// finish clears the bar.
+func (p *openingProgress) finish() {
+	if p == nil {
+		return
+	}
+	p.done = true
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}
+
+// newFileProgress shows on standard error how many files have been imported, if that is
+// a terminal and standard output is not.
+func newFileProgress(cmd *cobra.Command, total int) *progressbar.ProgressBar {
+	to := cmd.ErrOrStderr()
+	if !terminal.Is(to) || terminal.Is(cmd.OutOrStdout()) {
+		to = io.Discard
+	}
+	return newCountBar(to, "Importing", total)
+}
+
+func newCountBar(to io.Writer, description string, total int) *progressbar.ProgressBar {
+	return progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(to),
+		progressbar.OptionSetDescription(description),
+		progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(progressThrottle),
+		progressbar.OptionClearOnFinish(),
+	)
 }

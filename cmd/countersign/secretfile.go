@@ -10,14 +10,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/countersign-dev/countersign/cmd/countersign/internal/harden"
 	"github.com/countersign-dev/countersign/internal/trust"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
-// maxSecretFile is how long a file with a secret may be, in bytes.
+// maxSecretFile is the length of the longest secret file, in bytes.
 const maxSecretFile = 64 << 10
 
-// readSecretFile reads a file that only its owner can read: all of it, but for
-// one line's end at its end. The caller wipes it.
+// readSecretFile reads the secret in a file that only its owner can read, without a line
+// ending at its end. The caller wipes it.
 func readSecretFile(ctx context.Context, path string) ([]byte, error) {
 	file, err := openSecret(path)
 	if err != nil {
@@ -31,9 +33,32 @@ func readSecretFile(ctx context.Context, path string) ([]byte, error) {
 	return secret, nil
 }
 
-// openSecret opens a file with a secret. Paths such as /dev/fd/3 name what is open
-// already; the system does not open them again for a process that was hardened, which
-// comes before any secret is read.
+// readFlagSecret reads the secret in the file that a flag or a member of the
+// configuration names, of at most limit bytes, and checks it. From here on the process
+// leaves no core dump. The caller wipes the secret.
+func readFlagSecret(ctx context.Context, flag, path string, limit int, check func([]byte) error) ([]byte, error) {
+	file, err := openSecret(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	defer func() { _ = file.Close() }()
+	if err := harden.NoCoreDumps(); err != nil {
+		return nil, err
+	}
+	secret, err := readSecretFrom(ctx, file, limit)
+	if err == nil {
+		err = check(secret)
+	}
+	if err != nil {
+		keystore.Wipe(secret)
+		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
+	}
+	return secret, nil
+}
+
+// openSecret opens a file with a secret. A path such as /dev/fd/3 names a file that is
+// open already, and is duplicated: the system refuses to open it again for a process that
+// has been hardened, which happens before any secret is read.
 func openSecret(path string) (*os.File, error) {
 	if digits, ok := strings.CutPrefix(path, "/dev/fd/"); ok {
 		if number, err := strconv.Atoi(digits); err == nil && strconv.Itoa(number) == digits {
@@ -46,7 +71,8 @@ func openSecret(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-func readSecretFrom(ctx context.Context, file *os.File, most int) ([]byte, error) {
+// readSecretFrom reads a file of at most limit bytes, without a line ending at its end.
+func readSecretFrom(ctx context.Context, file *os.File, limit int) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -59,7 +85,7 @@ func readSecretFrom(ctx context.Context, file *os.File, most int) ([]byte, error
 			return nil, err
 		}
 	}
-	content, err := readAll(ctx, file, most+len("\r\n"))
+	content, err := readAll(ctx, file, limit+len("\r\n"))
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +95,9 @@ func readSecretFrom(ctx context.Context, file *os.File, most int) ([]byte, error
 	return content, nil
 }
 
-// isCredential reports whether systemd has put the file there for this service
-// alone (LoadCredential=). It may do so by an access control list, whose mask
-// the mode then shows as if the group could read.
+// isCredential reports whether systemd put the file there for this service alone
+// (LoadCredential=). It may do so with an access control list, whose mask the mode then
+// shows as if the group could read the file.
 func isCredential(path string) bool {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	return filepath.IsAbs(dir) && filepath.Dir(path) == filepath.Clean(dir)

@@ -13,14 +13,15 @@ func newVersionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Long: paragraphs(`
-Print, as one line of JSON unless on a terminal, the version, the commit, the version of Go, the platform
-that it was built for, and whether cgo is linked. With cgo, secp256k1 is
-libsecp256k1, and keys can be in an HSM; without, it is secp256k1-voi, in Go,
-which is slower. BIP-340 (taproot) is secp256k1-voi in either build. All of them
-are written to run in constant time.
+Print the version, the commit, the version of Go, the platform, and the libraries that
+compute signatures: as text on a terminal, otherwise as one line of JSON.
 
-All of it is what the Go tools put into the binary: 'go version -m' reads it
-without running it, and shows the modules, too.`),
+A build with cgo uses libsecp256k1, and supports keys in an HSM. A build without cgo
+uses secp256k1-voi, in Go, which is slower. Both use secp256k1-voi for BIP-340 (taproot).
+These libraries are written to run in constant time.
+
+The Go tools put this information into the binary. 'go version -m' shows it without
+running the binary, and lists the modules too.`),
 		Example: "  countersign version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,23 +48,22 @@ func printVersion(cmd *cobra.Command, asText bool) error {
 	})
 }
 
-// versionLine is what version prints.
+// versionLine is the output of version.
 type versionLine struct {
-	Version   string `json:"version"` // a tag, or what stands for a commit without one; "(devel)" if that is unknown
-	Commit    string `json:"commit"`  // "-dirty" behind it: with changes; empty if unknown, as after 'go install …@v1.2.3'
+	Version   string `json:"version"` // a tag, or the pseudo-version of an untagged commit; "(devel)" if unknown
+	Commit    string `json:"commit"`  // with "-dirty" if there were changes; empty if unknown, as after 'go install …@v1.2.3'
 	Go        string `json:"go"`
 	Cgo       bool   `json:"cgo"`
-	PKCS11    bool   `json:"pkcs11"`    // whether keys can be in an HSM
+	PKCS11    bool   `json:"pkcs11"`    // supports keys in an HSM
 	Platform  string `json:"platform"`  // GOOS/GOARCH
-	Secp256k1 string `json:"secp256k1"` // which library makes ECDSA signatures
-	BIP340    string `json:"bip340"`    // which library makes those of taproot
+	Secp256k1 string `json:"secp256k1"` // the library for ECDSA signatures
+	BIP340    string `json:"bip340"`    // the library for taproot signatures
 }
 
-// bip340 is the library of BIP-340, in every build.
+// bip340 is the library for BIP-340 signatures in every build.
 const bip340 = "secp256k1-voi"
 
-// versionOf reads what the Go tools put into a binary; nil if they were kept
-// from it.
+// versionOf returns the version in a binary's build information, which may be nil.
 func versionOf(info *debug.BuildInfo) versionLine {
 	line := versionLine{Cgo: cgo, PKCS11: cgo, Secp256k1: secp256k1, BIP340: bip340}
 	if info == nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVersionOf: the binary of a tag, of a commit without one, of a work tree
-// with changes, of a tree without git, and one that knows nothing.
+// TestVersionOf covers builds of a tag, of an untagged commit, of a modified work tree,
+// of a tree without git, and one without build information.
 func TestVersionOf(t *testing.T) {
 	const commit = "babea06689391c7561032c739b15aa3ff476ac8f"
 	at := func(modified string) []debug.BuildSetting {
@@ -33,6 +33,6 @@ func TestVersionOf(t *testing.T) {
 		}
 	}
 	if got, want := versionOf(nil), (versionLine{Cgo: cgo, PKCS11: cgo, Secp256k1: secp256k1, BIP340: bip340}); got != want {
-		t.Errorf("a binary without it: %+v, want %+v", got, want)
+		t.Errorf("without build information: %+v, want %+v", got, want)
 	}
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/countersign-dev/countersign/chains/names"
 )
 
-// view is a transaction as a person is shown it.
+// view is a transaction or message as it is shown to a person.
 type view struct {
 	summary chains.Summary
-	effects []chains.Effect // with the signer and change resolved; nil for those of the summary
-	signer  []chains.Field  // what depends on who signs, if that is known
-	reading chains.Readings // what descriptors say
+	effects []chains.Effect // with the signer and change resolved; nil: those of the summary
+	signer  []chains.Field  // what depends on the signer, if that is known
+	reading chains.Readings // of descriptors
 	hazards []chains.Hazard
-	names   chains.Names   // nil for those that are built in
-	message bool           // it is a message, not a transaction
-	waits   []chains.Field // of a request that waits for votes: by which user, for what
+	names   chains.Names   // nil: the built-in names
+	message bool           // a message, not a transaction
+	waits   []chains.Field // for a request that waits for votes: who submitted it, what is missing
 }
 
-// what names it in a line or a question.
+// what returns the word for it in a sentence.
 func (v view) what() string {
 	if v.message {
 		return "message"
@@ -34,8 +34,8 @@ func (v view) what() string {
 	return "transaction"
 }
 
-// viewOf is what is shown before a transaction is signed. Whose the addresses are
-// is looked up in the keystore.
+// viewOf returns the view of a prepared transaction. It looks up in the keystore which
+// addresses are the signer's own.
 func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, known chains.Names) (view, error) {
 	effects, err := prepared.Effects(ctx)
 	if err != nil {
@@ -45,11 +45,11 @@ func viewOf(ctx context.Context, prepared *countersign.PreparedTransaction, know
 		reading: prepared.Readings(), hazards: prepared.Hazards(), names: known}, nil
 }
 
-// tokens are the names that are built in.
+// tokens returns the built-in names of tokens and addresses.
 var tokens = sync.OnceValue(names.New)
 
-// render writes what the transaction does in sentences, then the details, the
-// hazards and the digest, in one piece, so that nothing comes in between.
+// render writes what signing does in sentences, then the details, the hazards and the
+// digest. It writes once, so that no other output comes in between.
 func (v view) render(w io.Writer) error {
 	fields := slices.Concat(v.signer, v.summary.Fields, v.reading.Show(), []chains.Field{
 		v.hazardField(),
@@ -70,7 +70,7 @@ func (v view) render(w io.Writer) error {
 	return err
 }
 
-// groups writes a digest in groups of four digits, for comparing by eye.
+// groups returns a digest in groups of four hex digits, for comparing by eye.
 func groups(digest [32]byte) string {
 	var out strings.Builder
 	for i := 0; i < len(digest); i += 2 {
