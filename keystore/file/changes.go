@@ -174,22 +174,3 @@ func (s *Store) renamed(file loaded) bool {
 	known.Rename(now.Name)
 	return true
 }
-
-// forget takes a key, or a wallet with all its keys, out of what is known. s.mu is
-// held.
-func (s *Store) forget(id string) {
-	if owner, known := s.known[mustID(id)]; known {
-		s.index.Remove(owner.Value(), id)
-	}
-	s.parked.remove(id)
-	if w := s.wallets[id]; w != nil {
-		for _, account := range w.Accounts {
-			s.index.Remove(w.organizationID, account.ID)
-			s.parked.remove(account.ID)
-			delete(s.accounts, account.ID)
-		}
-	}
-	delete(s.wallets, id)
-	delete(s.known, mustID(id))
-	s.settled.Store(0)
-}

@@ -2,14 +2,13 @@ package file
 
 import (
 	"bytes"
+	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"filippo.io/age"
@@ -172,163 +171,17 @@ func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {
 	}}, nil
 }
 
-// content is what a file holds: a key, or a wallet with its secret.
-type content struct {
-	organizationID, id string
-	key                *software.Key
-	disabled           bool // the key is out of use; of a wallet its accounts say so
-	wallet             *openWallet
-}
+const (
+	fileKeySize    = 16
+	wrappedKeySize = 12 + fileKeySize + 16 // nonce ‖ ciphertext ‖ tag
+)
 
-func (c content) destroy() {
-	if c.key != nil {
-		c.key.Destroy()
-	}
-	if c.wallet != nil {
-		c.wallet.destroy()
-	}
-}
-
-// open reads a key file or a wallet file. The caller destroys what it holds.
-func (s *sealer) open(file []byte) (content, error) {
-	return s.openAs(&reader{sealer: s}, file)
-}
-
-func (s *sealer) openAs(reader *reader, file []byte) (content, error) {
-	defer func() { keystore.Wipe(reader.fileKey) }()
-	rest := bytes.NewReader(file)
-	payload, err := age.Decrypt(rest, reader)
-	if err != nil {
-		return content{}, reader.explain(err)
-	}
-	// From here on the MAC has been checked, and the metadata is ours.
-	if reader.holds == kindWallet {
-		return openWalletFile(payload, reader.metadata)
-	}
-	m, info, err := parseMetadata(reader.metadata)
-	if err != nil {
-		return content{}, err
-	}
-	key, err := readSecret(payload, info)
-	return content{organizationID: m.OrganizationID, id: m.PrivateKeyID, key: key, disabled: m.Disabled}, err
-}
-
-// reader is the age.Identity that checks our stanza before it lets age go on.
-type reader struct {
-	*sealer
-	asAge             bool // the age command has to be able to decrypt it too
-	holds             kind
-	fileKey, metadata []byte
-	refusal           error
-}
-
-var _ age.Identity = (*reader)(nil)
-
-// Unwrap implements age.Identity.
-func (r *reader) Unwrap(stanzas []*age.Stanza) (fileKey []byte, err error) {
-	fileKey, r.refusal = r.unwrap(stanzas)
-	return fileKey, r.refusal
-}
-
-func (r *reader) unwrap(stanzas []*age.Stanza) ([]byte, error) {
-	if len(stanzas) > maxRecipients {
-		return nil, fmt.Errorf("%w: %d stanzas, at most %d are read", ErrMalformed, len(stanzas), maxRecipients)
-	}
-	ours, err := onlyStanza(stanzas)
+// newWrap returns the AEAD that wraps file keys for this package: AES-256-GCM with a
+// random nonce of 12 bytes, which NIST SP 800-38D allows for 2^32 files.
+func newWrap(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err
 	}
-	claimed, err := base64.RawStdEncoding.Strict().DecodeString(ours.Args[0])
-	if err != nil {
-		return nil, fmt.Errorf("%w: MAC: %w", ErrMalformed, err)
-	}
-	if r.fileKey, err = r.sealer.fileKey(ours, stanzas); err != nil {
-		return nil, err
-	}
-	if r.asAge {
-		if err := r.checkAge(r.fileKey, stanzas); err != nil {
-			return nil, err
-		}
-	}
-	r.holds = kind(ours.Type)
-	sum, err := r.mac(r.holds, r.fileKey, ours.Body)
-	if err != nil {
-		return nil, err
-	}
-	if !hmac.Equal(sum, claimed) {
-		return nil, fmt.Errorf("%w: the MAC is not this keystore's", ErrNotAuthentic)
-	}
-	r.metadata = ours.Body
-	return r.fileKey, nil
-}
-
-func onlyStanza(stanzas []*age.Stanza) (ours *age.Stanza, err error) {
-	for _, stanza := range stanzas {
-		if holds := kind(stanza.Type); holds != kindKey && holds != kindWallet {
-			continue
-		}
-		if ours != nil {
-			return nil, fmt.Errorf("%w: more than one stanza of ours: %s and %s", ErrMalformed, ours.Type, stanza.Type)
-		}
-		ours = stanza
-	}
-	if ours == nil {
-		return nil, fmt.Errorf("%w: no stanza %s or %s: a plain age file, or one of another version", ErrNotAuthentic, kindKey, kindWallet)
-	}
-	if n := len(ours.Args); n != 1 && n != 2 {
-		return nil, fmt.Errorf("%w: stanza %s has %d arguments, want the MAC and the wrapped file key", ErrMalformed, ours.Type, len(ours.Args))
-	}
-	return ours, nil
-}
-
-// explain says what an error of age.Decrypt means here.
-func (r *reader) explain(err error) error {
-	switch {
-	case r.refusal != nil:
-		return r.refusal
-	case r.metadata != nil: // the file key is right, but not for this header
-		return fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
-	}
-	return fmt.Errorf("%w: not an age file: %w", ErrMalformed, err)
-}
-
-// readPayload reads a payload to its very end, or until text is full.
-func readPayload(payload io.Reader, text []byte) (size int, err error) {
-	for size < len(text) {
-		n, err := payload.Read(text[size:])
-		size += n
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return size, fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
-		}
-	}
-	return size, nil
-}
-
-func readSecret(payload io.Reader, info keystore.KeyInfo) (*software.Key, error) {
-	var text [payloadSize + 1]byte // one more than there should be
-	defer keystore.Wipe(text[:])
-	size, err := readPayload(payload, text[:])
-	if err != nil {
-		return nil, err
-	}
-	if size != payloadSize || text[payloadSize-1] != '\n' {
-		return nil, fmt.Errorf("%w: the payload is not %d hexadecimal digits and a newline", ErrMalformed, payloadSize-1)
-	}
-	return parseSecret(info, text[:payloadSize-1])
-}
-
-func parseSecret(info keystore.KeyInfo, digits []byte) (*software.Key, error) {
-	var secret [keystore.SecretSize]byte
-	defer keystore.Wipe(secret[:])
-	if _, err := hex.Decode(secret[:], digits); err != nil || bytes.ContainsAny(digits, "ABCDEF") {
-		return nil, fmt.Errorf("%w: the payload is not in lower-case hexadecimal digits", ErrMalformed)
-	}
-	key, err := software.New(info, info.PublicKey.Curve(), secret[:])
-	if errors.Is(err, software.ErrOtherPublicKey) {
-		return nil, fmt.Errorf("%w: %w", ErrNotAuthentic, err)
-	}
-	return key, err
+	return cipher.NewGCMWithRandomNonce(block)
 }

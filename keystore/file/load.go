@@ -1,7 +1,6 @@
 package file
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unique"
 
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
 // settleTime is how old the modification time of a directory must be for any
@@ -218,75 +215,6 @@ func (s *Store) read(name string) loaded {
 	return file
 }
 
-// insertAll puts what was read into the index, oldest first, and sets aside
-// what is bad.
-func (s *Store) insertAll(files []loaded) {
-	slices.SortFunc(files, func(a, b loaded) int {
-		if a.key == nil || b.key == nil { // bad ones and wallets come behind, by name
-			return cmp.Or(boolCompare(a.key == nil, b.key == nil), strings.Compare(a.name, b.name))
-		}
-		return software.Compare(a.key, b.key)
-	})
-	for _, file := range files {
-		if file.err == nil {
-			file.err = s.insert(file)
-		}
-		if file.err != nil && !errors.Is(file.err, fs.ErrNotExist) { // more than gone since it was listed
-			s.setAside(file)
-		}
-	}
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
-func (s *Store) insert(file loaded) error {
-	if file.wallet != nil {
-		return s.insertWallet(file)
-	}
-	existing, err := s.insertKey(file)
-	if errors.Is(err, keystore.ErrKeyExists) {
-		err = fmt.Errorf("%w: it holds the same key as %s%s: move one of them away", err, existing.ID, keySuffix)
-	}
-	if err != nil {
-		file.destroy()
-		return err
-	}
-	s.own(file.id, file.organizationID)
-	return nil
-}
-
-// insertKey makes a key known: to look-ups, or, if it is disabled, as one that is there.
-func (s *Store) insertKey(file loaded) (existing keystore.KeyInfo, err error) {
-	info := file.key.Info()
-	existing, shares := s.parked.sharing(file.organizationID, info)
-	if !shares && file.disabled {
-		existing, shares = s.sharing(file.organizationID, info)
-	}
-	if shares {
-		return existing, keystore.ErrKeyExists
-	}
-	if !file.disabled {
-		return s.index.Insert(file.organizationID, file.key)
-	}
-	s.parked.add(file.organizationID, info)
-	file.destroy() // nothing signs with it
-	return existing, nil
-}
-
-// own notes which organization a file is of. s.mu is held.
-func (s *Store) own(id, organizationID string) { s.known[mustID(id)] = unique.Make(organizationID) }
-
-// mustID returns an id that was checked as a UUID.
-func mustID(id string) uuid.UUID { return uuid.MustParse(id) }
-
 func (s *Store) setAside(file loaded) {
 	bad := badFile{err: s.fileError(file.err, keysName, file.name)}
 	if info, err := s.keysRoot.Lstat(file.name); err == nil {
@@ -303,4 +231,27 @@ func (s *Store) badFiles() []*Error {
 	}
 	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
 	return files
+}
+
+// ReadStep is how many key files are read between two calls of Options.OnRead.
+const ReadStep = 256
+
+// reading counts key files while they are read.
+type reading struct {
+	mu          sync.Mutex
+	read, total int
+	tell        func(read, total int)
+}
+
+// one counts a file. Few files are not worth telling of.
+func (r *reading) one() {
+	if r.tell == nil || r.total < ReadStep {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.read++
+	if r.read%ReadStep == 0 || r.read == r.total {
+		r.tell(r.read, r.total)
+	}
 }

@@ -100,12 +100,6 @@ func (s *Store) remove(ctx context.Context, organizationID, id string, archive f
 	return nil
 }
 
-// isOf reports whether a key or wallet is the organization's. s.mu is held.
-func (s *Store) isOf(organizationID, id string) bool {
-	owner, known := s.known[mustID(id)]
-	return known && owner.Value() == organizationID
-}
-
 // Restore brings a key or wallet back that Archive has taken out of use, or that is in
 // a backup of this keystore: the directory from, as Copy makes one; empty, it is this
 // keystore. What is there already is not touched, and is keystore.ErrKeyExists. A file

@@ -2,8 +2,8 @@ package file
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"slices"
@@ -220,100 +220,74 @@ func (s *Store) readWallet(organizationID, walletID string) (*openWallet, error)
 	return file.wallet, nil
 }
 
-// Wallets returns the wallets of an organization, oldest first.
-func (s *Store) Wallets(ctx context.Context, organizationID string) ([]Wallet, error) {
+// ErrNoMnemonic means that a wallet was imported as an extended private key.
+var ErrNoMnemonic = errors.New("the wallet was imported as an extended private key and has no mnemonic")
+
+// RevealMnemonic calls use with the words of a wallet and its passphrase, which
+// may be empty: to export it. use must not keep them. Of a wallet that has no words it
+// returns ErrNoMnemonic.
+func (s *Store) RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error {
+	return s.revealWallet(ctx, organizationID, walletID, func(w *openWallet) error {
+		if !w.hasMnemonic() {
+			return fmt.Errorf("%w: %s", ErrNoMnemonic, w.ID)
+		}
+		return use(w.secret, w.passphrase)
+	})
+}
+
+// RevealRoot calls use with what the keys of a wallet are derived from: to export an
+// extended private key, or to compute extended public keys. It is wiped after that.
+func (s *Store) RevealRoot(ctx context.Context, organizationID, walletID string, use func(*wallet.Root) error) error {
+	return s.revealWallet(ctx, organizationID, walletID, func(w *openWallet) error {
+		root, err := w.root()
+		if err != nil {
+			return err
+		}
+		defer root.Wipe()
+		return use(root)
+	})
+}
+
+func (s *Store) revealWallet(ctx context.Context, organizationID, walletID string, use func(*openWallet) error) error {
 	if err := s.lookAgain(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []Wallet
-	for _, known := range s.wallets {
-		if known.organizationID == organizationID {
-			all = append(all, known.clone())
-		}
+	if s.closed {
+		return keystore.ErrClosed
 	}
-	slices.SortFunc(all, func(a, b Wallet) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
-	return all, nil
-}
-
-// knownWallet is a wallet whose file was read, without its secrets.
-type knownWallet struct {
-	Wallet
-	organizationID string
-	version        version
-}
-
-// walletOf returns the wallet that a key is an account of. s.mu is held.
-func (s *Store) walletOf(keyID string) Wallet {
-	if known := s.wallets[s.accounts[keyID]]; known != nil {
-		return known.clone()
-	}
-	return Wallet{}
-}
-
-// walletChanged reports whether a file that was read is a wallet to which
-// another process has added accounts since, or may be one. s.mu is held.
-func (s *Store) walletChanged(id string) bool {
-	known := s.wallets[id]
-	if known == nil {
-		return false
-	}
-	info, err := s.keysRoot.Lstat(id + keySuffix)
-	return err != nil || known.version != version{info.Size(), info.ModTime()}
-}
-
-// insertWallet makes the accounts of a wallet known: all that are not yet, or
-// none. s.mu is held.
-func (s *Store) insertWallet(file loaded) error {
-	w, before := file.wallet, s.wallets[file.id]
-	defer func() { file.wallet.destroy() }() // the keys that the index did not take
-	if before != nil && before.organizationID != file.organizationID {
-		return fmt.Errorf("%w: it was another organization's", ErrNotAuthentic)
-	}
-	fresh := map[int]bool{}
-	for i, account := range w.Accounts {
-		existing, found := s.sharing(file.organizationID, account.KeyInfo)
-		switch {
-		case !found:
-			fresh[i] = true
-		case existing.ID != account.ID || existing.PublicKey != account.PublicKey:
-			return fmt.Errorf("%w: its account %v is the same key as %s%s, or has its id: move one of them away", keystore.ErrKeyExists, account.Path, existing.ID, keySuffix)
-		}
-	}
-	for i, account := range w.Accounts {
-		if err := s.insertAccount(file, i, fresh[i]); err != nil {
-			return err
-		}
-		s.accounts[account.ID] = file.id
-	}
-	s.own(file.id, file.organizationID)
-	s.wallets[file.id] = &knownWallet{Wallet: w.clone(), organizationID: file.organizationID, version: file.version}
-	return nil
-}
-
-// insertAccount makes an account known as its file has it: anew, or, if it is not
-// fresh, with what has changed. s.mu is held.
-func (s *Store) insertAccount(file loaded, i int, fresh bool) error {
-	w, account := file.wallet, file.wallet.Accounts[i]
-	if !fresh {
-		known, err := s.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
-		if err == nil && !account.Disabled && known.Info().ActsFor == account.ActsFor {
-			known.Rename(account.Name)
-			return nil
-		}
-		s.index.Remove(file.organizationID, account.ID)
-		s.parked.remove(account.ID)
-	}
-	if account.Disabled {
-		s.parked.add(file.organizationID, account.KeyInfo)
-		return nil
-	}
-	if _, err := s.index.Insert(file.organizationID, w.keys[i]); err != nil {
+	w, err := s.readWallet(organizationID, walletID)
+	if err != nil {
 		return err
 	}
-	w.keys[i] = nil
-	return nil
+	defer w.destroy()
+	return use(w)
+}
+
+// sameWallet returns the wallet that a key is an account of, if it has the secret of w. An
+// account can be in two wallets otherwise: below a mnemonic, and below an extended private
+// key that comes from it. s.mu is held.
+func (s *Store) sameWallet(organizationID, keyID string, w *openWallet) Wallet {
+	known := s.walletOf(keyID)
+	held, err := s.readWallet(organizationID, known.ID)
+	if err != nil {
+		return Wallet{}
+	}
+	defer held.destroy()
+	if subtle.ConstantTimeCompare(held.secret, w.secret)&subtle.ConstantTimeCompare(held.passphrase, w.passphrase) == 0 {
+		return Wallet{}
+	}
+	return known
+}
+
+// hasMnemonic reports whether the secret is words, between which there are spaces.
+func (w *openWallet) hasMnemonic() bool { return bytes.IndexByte(w.secret, ' ') >= 0 }
+
+// root returns what the keys are derived from. The caller wipes it.
+func (w *openWallet) root() (*wallet.Root, error) {
+	if w.hasMnemonic() {
+		return wallet.FromMnemonic(w.secret, w.passphrase)
+	}
+	return wallet.ParseExtendedKey(w.secret)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +13,49 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
+
+// batchSize is how many keys are written under one lock and one sync of the
+// directory.
+const batchSize = 512
+
+// writers is how many files are written at once: a file system commits what
+// several ask for together.
+const writers = 32
+
+// Add puts a key into an organization. When it returns without error, the key
+// is safe on disk. The ID must be a UUID or empty; ID, Name and organization keep to
+// MaxNameSize and MaxOrganizationSize, are valid UTF-8 and have no control characters. If the organization has this key, or one with this id, it
+// returns keystore.ErrKeyExists together with what there is. After another error
+// the key may be there, whole; adding it again tells. While a key file cannot be
+// read for another reason than what is in it, nothing is added: it may hold the
+// same key.
+func (s *Store) Add(ctx context.Context, organizationID string, key keystore.NewKey) (keystore.KeyInfo, error) {
+	infos, errs := s.AddBatch(ctx, organizationID, []keystore.NewKey{key})
+	return infos[0], errs[0]
+}
+
+// Generate makes a new key in an organization, like Add.
+func (s *Store) Generate(ctx context.Context, organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
+	secret := make([]byte, keystore.SecretSize)
+	defer keystore.Wipe(secret)
+	if err := software.Generate(curve, secret); err != nil {
+		return keystore.KeyInfo{}, err
+	}
+	return s.Add(ctx, organizationID, keystore.NewKey{Name: name, Curve: curve, Secret: secret})
+}
+
+// AddBatch is Add for many keys at once, at a fraction of the cost of each. Both
+// slices have one element for each key, in order: infos[i] is acknowledged if
+// errs[i] is nil. A key that is twice in the batch is added once.
+func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) (infos []keystore.KeyInfo, errs []error) {
+	infos, errs = make([]keystore.KeyInfo, 0, len(keys)), make([]error, 0, len(keys))
+	for some := range slices.Chunk(keys, batchSize) {
+		for _, key := range s.addBatch(ctx, organizationID, some) {
+			infos, errs = append(infos, key.info), append(errs, key.err)
+		}
+	}
+	return infos, errs
+}
 
 // batch is the way of some keys to the disk:
 //
@@ -124,85 +168,6 @@ func (b *batch) commit(ctx context.Context) error {
 	})
 }
 
-// asWriter calls do when it is our turn among the writers, and what the others
-// have added is taken in. s.mu is held.
-func (s *Store) asWriter(ctx context.Context, do func() error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	if err := s.checkOwner(); err != nil {
-		return err
-	}
-	// What others have added before now is read before our turn begins, which
-	// leaves little to read in it.
-	if err := s.takeInAll(ctx, s.wrote.directory); err != nil {
-		return err
-	}
-	unlock, before, err := lock(ctx, s.root, s.options.LockWait)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	var since time.Time
-	if before.Equal(s.wrote.lock) {
-		since = s.wrote.directory
-	}
-	s.wrote, s.missed = turn{}, false
-	if err := s.takeInAll(ctx, since); err != nil {
-		return err
-	}
-	if err := do(); err != nil {
-		return err
-	}
-	s.wrote = s.endTurn()
-	return nil
-}
-
-// turn is what a writer leaves behind: the time of the lock file, which every writer sets
-// to its clock, and that of the directory of keys. If the next turn finds both, no other
-// writer had one meanwhile, and there is nothing to read: adding n keys, one after the
-// other, lists the directory once and not n times.
-type turn struct{ lock, directory time.Time }
-
-// endTurn returns the zero turn if there are files to be read again, or if the file system
-// rounds times, so that this turn could not be told from the next. The lock is held.
-func (s *Store) endTurn() turn {
-	ended := turn{lock: time.Now().Round(0)}
-	if s.missed || len(s.bad) > 0 || s.root.Chtimes(lockName, ended.lock, ended.lock) != nil {
-		return turn{}
-	}
-	info, err := s.root.Lstat(lockName)
-	if err != nil || !info.ModTime().Equal(ended.lock) {
-		return turn{}
-	}
-	if info, err = s.keysRoot.Lstat("."); err != nil {
-		return turn{}
-	}
-	ended.directory = info.ModTime()
-	return ended
-}
-
-// takeInAll is takeIn for who is about to write: a file that could not be read
-// may hold the very key. It is not needed if the directory has still the time since, unless
-// that is zero. s.mu is held.
-func (s *Store) takeInAll(ctx context.Context, since time.Time) error {
-	if err := s.follow(ctx); err != nil {
-		return err
-	}
-	if !since.IsZero() {
-		info, err := s.keysRoot.Lstat(".")
-		if err != nil || info.ModTime().Equal(since) {
-			return err
-		}
-	}
-	if err := s.takeIn(ctx); err != nil {
-		return err
-	}
-	return s.unread()
-}
-
 // sift sets apart the keys that are in the keystore, or in the batch, already.
 func (b *batch) sift() {
 	inBatch := map[keystore.Locator]*newKey{}
@@ -228,10 +193,6 @@ func (b *batch) sift() {
 	}
 }
 
-func locators(info keystore.KeyInfo) []keystore.Locator {
-	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID))
-}
-
 // existing returns what the keystore has of a key. Ids name files, so that each
 // is there once, whatever the organization; of another organization's key
 // nothing is told but that.
@@ -247,16 +208,6 @@ func (s *Store) existing(organizationID string, info keystore.KeyInfo) (keystore
 		return keystore.KeyInfo{}, s.fileError(err, keysName, name)
 	}
 	return keystore.KeyInfo{}, nil
-}
-
-// sharing returns the key of the organization that is at one of a key's places.
-func (s *Store) sharing(organizationID string, info keystore.KeyInfo) (found keystore.KeyInfo, shares bool) {
-	for _, at := range locators(info) {
-		if key, err := s.index.Key(context.Background(), organizationID, at); err == nil {
-			return key.Info(), true
-		}
-	}
-	return s.parked.sharing(organizationID, info)
 }
 
 // write puts a key into a temporary file.
