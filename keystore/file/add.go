@@ -8,33 +8,30 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// batchSize is how many keys are written under one lock and one sync of the
-// directory.
+// batchSize is the number of keys written under one lock and one sync of the directory.
 const batchSize = 512
 
-// writers is how many files are written at once: a file system commits what
-// several ask for together.
+// writers is the number of files written at once: file systems commit concurrent syncs
+// together.
 const writers = 32
 
-// Add puts a key into an organization. When it returns without error, the key
-// is safe on disk. The ID must be a UUID or empty; ID, Name and organization keep to
-// MaxNameSize and MaxOrganizationSize, are valid UTF-8 and have no control characters. If the organization has this key, or one with this id, it
-// returns keystore.ErrKeyExists together with what there is. After another error
-// the key may be there, whole; adding it again tells. While a key file cannot be
-// read for another reason than what is in it, nothing is added: it may hold the
+// Add adds a key to an organization. When it returns without error, the key is safe on
+// disk. The ID must be a UUID or empty. The name and the organization id have at most 256
+// bytes each, are valid UTF-8 and have no control characters. If the organization has
+// this key, or one with this id, Add returns keystore.ErrKeyExists together with the
+// existing key. After any other error the key may have been added; adding it again tells.
+// While an existing key file cannot be read, nothing is added, because it may hold the
 // same key.
 func (s *Store) Add(ctx context.Context, organizationID string, key keystore.NewKey) (keystore.KeyInfo, error) {
 	infos, errs := s.AddBatch(ctx, organizationID, []keystore.NewKey{key})
 	return infos[0], errs[0]
 }
 
-// Generate makes a new key in an organization, like Add.
+// Generate implements keystore.Generator, under the conditions of Add.
 func (s *Store) Generate(ctx context.Context, organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
 	secret := make([]byte, keystore.SecretSize)
 	defer keystore.Wipe(secret)
@@ -44,51 +41,50 @@ func (s *Store) Generate(ctx context.Context, organizationID, name string, curve
 	return s.Add(ctx, organizationID, keystore.NewKey{Name: name, Curve: curve, Secret: secret})
 }
 
-// AddBatch is Add for many keys at once, at a fraction of the cost of each. Both
-// slices have one element for each key, in order: infos[i] is acknowledged if
-// errs[i] is nil. A key that is twice in the batch is added once.
+// AddBatch implements keystore.Importer. Each key costs a fraction of what Add costs. A
+// key that is in the batch twice is added once.
 func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) (infos []keystore.KeyInfo, errs []error) {
 	infos, errs = make([]keystore.KeyInfo, 0, len(keys)), make([]error, 0, len(keys))
-	for some := range slices.Chunk(keys, batchSize) {
-		for _, key := range s.addBatch(ctx, organizationID, some) {
+	for chunk := range slices.Chunk(keys, batchSize) {
+		for _, key := range s.addBatch(ctx, organizationID, chunk) {
 			infos, errs = append(infos, key.info), append(errs, key.err)
 		}
 	}
 	return infos, errs
 }
 
-// batch is the way of some keys to the disk:
+// batch adds keys in these steps:
 //
-//	prepare   derive the public keys, check what is told of them
-//	lock      our turn among the writers; take in what the others have added
-//	sift      set those apart that are there already
-//	write     each to a temporary file, and sync it; many at once
-//	publish   rename them all, sync the directory
-//	insert    only now can they be found: no address of a key that may yet be
-//	          lost is given out
+//	prepare   derive the public keys, check ids and names
+//	lock      take the lock, take in what other writers have added
+//	sift      set apart the keys that exist already
+//	write     write each to a temporary file and sync it, many at once
+//	publish   rename all files, sync the directory
+//	insert    make the keys findable; not earlier, so that no address is given out of a
+//	          key that may still be lost
 type batch struct {
 	*Store
 	organizationID string
 	keys           []newKey
 }
 
-// newKey is a key on its way.
+// newKey is a key being added.
 type newKey struct {
-	made *software.Key // nil if refused
+	key  *software.Key // nil if refused
 	info keystore.KeyInfo
 	err  error
 	twin *newKey // the same key, earlier in the batch
-	temp string  // the file that it was written to
+	temp string  // name of the temporary file
 }
 
 func (k *newKey) isPending() bool { return k.err == nil && k.twin == nil }
 
-// fail ends the way of a key; info is what there is instead, if anything.
+// fail refuses the key. info is the existing key that prevents it, if any.
 func (k *newKey) fail(info keystore.KeyInfo, err error) {
-	if k.made != nil {
-		k.made.Destroy()
+	if k.key != nil {
+		k.key.Destroy()
 	}
-	k.made, k.info, k.err = nil, info, fmt.Errorf("add key: %w", err)
+	k.key, k.info, k.err = nil, info, fmt.Errorf("add key: %w", err)
 }
 
 func (s *Store) addBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) []newKey {
@@ -106,13 +102,13 @@ func (s *Store) addBatch(ctx context.Context, organizationID string, keys []keys
 		}
 	}
 	for i := range b.keys {
-		b.keys[i].answerForTwin()
+		b.keys[i].followTwin()
 	}
 	return b.keys
 }
 
-// answerForTwin gives a key that was twice in the batch the fate of the first.
-func (k *newKey) answerForTwin() {
+// followTwin gives the second of two equal keys in a batch the outcome of the first.
+func (k *newKey) followTwin() {
 	switch {
 	case k.twin == nil || k.err != nil:
 	case k.twin.err != nil:
@@ -122,16 +118,16 @@ func (k *newKey) answerForTwin() {
 	}
 }
 
-// describe fills in what a key was not given. New ids grow with time (UUID
-// version 7), so that keys of the same second are listed in the order of the
-// batch.
+// describe fills in the id and the creation time if the caller gave none. New ids grow
+// with time (UUID version 7), so that keys of the same second are listed in the order of
+// the batch.
 func (k *newKey) describe(key keystore.NewKey) {
 	k.info = keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt, ActsFor: key.ActsFor}
 	if k.info.CreatedAt.IsZero() {
 		k.info.CreatedAt = time.Now()
 	}
 	if k.info.ID == "" {
-		k.info.ID = uuid.Must(uuid.NewV7()).String()
+		k.info.ID = newID()
 		return
 	}
 	var err error
@@ -145,17 +141,17 @@ func (b *batch) prepare(k *newKey, key keystore.NewKey) {
 		return
 	}
 	var err error
-	if k.made, err = software.New(k.info, key.Curve, key.Secret); err != nil {
+	if k.key, err = software.New(k.info, key.Curve, key.Secret); err != nil {
 		k.fail(keystore.KeyInfo{}, err)
 		return
 	}
-	k.info = k.made.Info()
+	k.info = k.key.Info()
 	if err := newMetadata(b.organizationID, k.info).check(); err != nil {
 		k.fail(keystore.KeyInfo{}, err)
 	}
 }
 
-// commit returns an error that concerns all keys that have none of their own.
+// commit returns an error that applies to all keys without an error of their own.
 func (b *batch) commit(ctx context.Context) error {
 	return b.asWriter(ctx, func() error {
 		b.sift()
@@ -168,7 +164,7 @@ func (b *batch) commit(ctx context.Context) error {
 	})
 }
 
-// sift sets apart the keys that are in the keystore, or in the batch, already.
+// sift sets apart the keys that are in the keystore or earlier in the batch.
 func (b *batch) sift() {
 	inBatch := map[keystore.Locator]*newKey{}
 	for i := range b.keys {
@@ -193,29 +189,29 @@ func (b *batch) sift() {
 	}
 }
 
-// existing returns what the keystore has of a key. Ids name files, so that each
-// is there once, whatever the organization; of another organization's key
-// nothing is told but that.
+// existing returns the organization's key that prevents adding a key, with
+// keystore.ErrKeyExists. Ids name files, so that each exists once across organizations;
+// nothing but that is revealed about another organization's key.
 func (s *Store) existing(organizationID string, info keystore.KeyInfo) (keystore.KeyInfo, error) {
-	if found, shares := s.sharing(organizationID, info); shares {
-		return found, fmt.Errorf("%w: key %s", keystore.ErrKeyExists, found.ID)
+	if existing, shares := s.sharing(organizationID, info); shares {
+		return existing, fmt.Errorf("%w: key %s", keystore.ErrKeyExists, existing.ID)
 	}
 	name := info.ID + keySuffix
 	switch _, err := s.keysRoot.Lstat(name); {
 	case err == nil:
-		return keystore.KeyInfo{}, fmt.Errorf("%w: the id %s is taken: leave it empty to have one made", keystore.ErrKeyExists, info.ID)
+		return keystore.KeyInfo{}, fmt.Errorf("%w: the id %s is taken: leave it empty to generate one", keystore.ErrKeyExists, info.ID)
 	case !errors.Is(err, fs.ErrNotExist):
 		return keystore.KeyInfo{}, s.fileError(err, keysName, name)
 	}
 	return keystore.KeyInfo{}, nil
 }
 
-// write puts a key into a temporary file.
+// write writes a key to a temporary file.
 func (b *batch) write(k *newKey) {
 	if !k.isPending() {
 		return
 	}
-	content, err := b.sealer.seal(newMetadata(b.organizationID, k.info), k.made)
+	content, err := b.sealer.seal(newMetadata(b.organizationID, k.info), k.key)
 	if err == nil {
 		k.temp, err = writeTemp(b.keysRoot, content)
 		showProgress(b.root)
@@ -225,8 +221,8 @@ func (b *batch) write(k *newKey) {
 	}
 }
 
-// publish gives the files their names, and makes those safe on disk. If that
-// fails, it is unknown which are: none is acknowledged.
+// publish gives the files their names and syncs the directory. If the sync fails, it is
+// unknown which names are on disk, and none is acknowledged.
 func (b *batch) publish() error {
 	for i := range b.keys {
 		k := &b.keys[i]
@@ -238,7 +234,7 @@ func (b *batch) publish() error {
 			k.fail(keystore.KeyInfo{}, b.errorf("write", err))
 		}
 	}
-	return syncDirectory(b.keysRoot)
+	return b.keysRoot.Sync()
 }
 
 func (b *batch) insert() {
@@ -247,11 +243,11 @@ func (b *batch) insert() {
 		if !k.isPending() {
 			continue
 		}
-		if _, err := b.index.Insert(b.organizationID, k.made); err != nil {
+		if _, err := b.index.Insert(b.organizationID, k.key); err != nil {
 			k.fail(keystore.KeyInfo{}, err)
-			b.missed = true // its file is there
+			b.missed = true // its file has been written
 			continue
 		}
-		b.own(k.info.ID, b.organizationID)
+		b.setOwner(k.info.ID, b.organizationID)
 	}
 }

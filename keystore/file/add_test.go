@@ -52,11 +52,11 @@ func TestAddBatch(t *testing.T) {
 	first, err := store.Add(t.Context(), "org", keystore.NewKey{Name: "there", Curve: keystore.CurveSecp256k1, Secret: secret(3)})
 	must(t, err)
 	keys := secp256k1Keys(0, 8)
-	keys[5].Secret = secret(2)        // the same as an earlier one
-	keys[6].Secret = make([]byte, 32) // no scalar
-	keys[7].ID = "hot"                // no UUID
+	keys[5].Secret = secret(2)        // same as an earlier one
+	keys[6].Secret = make([]byte, 32) // invalid scalar
+	keys[7].ID = "hot"                // not a UUID
 	keys = append(keys, keystore.NewKey{ID: first.ID, Curve: keystore.CurveEd25519, Secret: secret(9)})
-	keys = append(keys, keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(0)}) // another curve, another key
+	keys = append(keys, keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(0)}) // another curve: another key
 	infos, errs := store.AddBatch(t.Context(), "org", keys)
 	if len(infos) != len(keys) || len(errs) != len(keys) {
 		t.Fatalf("%d infos, %d errors for %d keys", len(infos), len(errs), len(keys))
@@ -84,8 +84,8 @@ func TestAddBatch(t *testing.T) {
 
 var errAny = errors.New("any error")
 
-// TestImportAgain adds the same keys twice, the second time from another Store.
-func TestImportAgain(t *testing.T) {
+// TestAddBatchTwice adds the same keys twice, the second time from another Store.
+func TestAddBatchTwice(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
 	must(t, err)
@@ -100,7 +100,7 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
-func TestListingOrderAcrossOpening(t *testing.T) {
+func TestListingOrderAfterReopen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
 	must(t, err)
@@ -117,7 +117,7 @@ func TestListingOrderAcrossOpening(t *testing.T) {
 		t.Errorf("listed %v, want %v", got, want)
 	}
 	if got := ids(t, reopen(t, dir), "org"); !slices.Equal(got, want) {
-		t.Errorf("listed %v after opening again, want %v", got, want)
+		t.Errorf("listed %v after reopening, want %v", got, want)
 	}
 }
 
@@ -143,10 +143,10 @@ func TestRefusedKeys(t *testing.T) {
 		want                 string
 	}{
 		{"no organization", "", func(*keystore.NewKey) {}, "organization id is empty"},
-		{"long organization", strings.Repeat("o", 257), func(*keystore.NewKey) {}, "organization id has 257 bytes, at most 256 fit"},
-		{"long name", "org", func(k *keystore.NewKey) { k.Name = strings.Repeat("n", 257) }, "name has 257 bytes, at most 256 fit"},
+		{"long organization", strings.Repeat("o", 257), func(*keystore.NewKey) {}, "organization id has 257 bytes, the limit is 256"},
+		{"long name", "org", func(k *keystore.NewKey) { k.Name = strings.Repeat("n", 257) }, "name has 257 bytes, the limit is 256"},
 		{"name not in UTF-8", "org", func(k *keystore.NewKey) { k.Name = "a\xff" }, "name is not valid UTF-8"},
-		{"name that plays tricks", "org", func(k *keystore.NewKey) { k.Name = "a\x1b[2J" }, "name has a control character at byte 1"},
+		{"name with an escape sequence", "org", func(k *keystore.NewKey) { k.Name = "a\x1b[2J" }, "name has a control character at byte 1"},
 		{"organization in two lines", "a\nb", func(*keystore.NewKey) {}, "organization id has a control character at byte 1"},
 		{"id that is a path", "org", func(k *keystore.NewKey) { k.ID = "../../../../../../../../etc/passwd..." }, "is not a UUID"},
 		{"id in braces", "org", func(k *keystore.NewKey) { k.ID = "{" + stranger + "}" }, "is not a UUID"},
@@ -179,7 +179,7 @@ func publicKey(t *testing.T, i int) keystore.PublicKey {
 	return info.PublicKey
 }
 
-// TestWrittenFiles looks at what is on the disk, and at its modes.
+// TestWrittenFiles checks the names and modes of all files.
 func TestWrittenFiles(t *testing.T) {
 	x := newAttacked(t)
 	want := map[string]os.FileMode{
@@ -199,7 +199,7 @@ func TestWrittenFiles(t *testing.T) {
 		return nil
 	}))
 	if len(want) > 0 {
-		t.Errorf("not there: %v", want)
+		t.Errorf("missing: %v", want)
 	}
 }
 

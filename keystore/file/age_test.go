@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// TestAgeCommand reads a key with the age command, in the three ways that the
-// package comment promises.
+// TestAgeCommand decrypts a key with the age command: with the decrypted identity, with the
+// encrypted identity, and with a recovery identity.
 func TestAgeCommand(t *testing.T) {
 	command := testenv.Tool(t, "age")
 	recovery, err := age.GenerateX25519Identity()
@@ -49,8 +49,8 @@ func TestAgeCommand(t *testing.T) {
 	}
 }
 
-// onTerminal runs a command that asks for the passphrase on its terminal, with
-// the terminal that script(1) gives it.
+// onTerminal runs a command that prompts for the passphrase, on a terminal provided by
+// script(1).
 func onTerminal(t *testing.T, command ...string) {
 	t.Helper()
 	script := exec.CommandContext(t.Context(), testenv.Tool(t, "script"), "-qec", strings.Join(command, " "), os.DevNull)

@@ -21,8 +21,8 @@ import (
 
 const stranger = "11111111-2222-4333-8444-555555555555"
 
-// TestPlantedKey: who knows the recipient makes a key file, as well as can be
-// done without the passphrase.
+// TestPlantedKey has an attacker who knows the recipient, but not the passphrase, forge key
+// files.
 func TestPlantedKey(t *testing.T) {
 	x := newAttacked(t)
 	identity, _ := x.identity(t)
@@ -45,11 +45,11 @@ func TestPlantedKey(t *testing.T) {
 		"with an empty file key": func([]byte) []*age.Stanza {
 			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{macOf(t, x.read(t, x.a.ID)), "AA"}, Body: []byte(metadata)}}
 		},
-		"with an argument too many": func([]byte) []*age.Stanza {
+		"with an extra argument": func([]byte) []*age.Stanza {
 			own := headerOf(t, x.read(t, x.a.ID))
 			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{own.mac, own.wrapped, own.wrapped}, Body: []byte(metadata)}}
 		},
-		"with a MAC too many": func([]byte) []*age.Stanza {
+		"with two MACs": func([]byte) []*age.Stanza {
 			mac := macOf(t, x.read(t, x.a.ID))
 			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{mac, mac}, Body: []byte(metadata)}}
 		},
@@ -80,9 +80,9 @@ func (x attacked) mustRefuseAny(t *testing.T, name string) {
 	}
 }
 
-// TestRecoveryRecipientPlantsSecret: who was given the file key, and so can read
-// the secret, makes a file of the same header with another secret.
-func TestRecoveryRecipientPlantsSecret(t *testing.T) {
+// TestRecoveryRecipientReplacesSecret has a recovery recipient, who knows the file key,
+// forge a file with the same header and another secret.
+func TestRecoveryRecipientReplacesSecret(t *testing.T) {
 	x := newAttacked(t)
 	identity, _ := x.identity(t)
 	content := x.read(t, x.a.ID)
@@ -98,12 +98,12 @@ func TestRecoveryRecipientPlantsSecret(t *testing.T) {
 	x.write(t, x.a.ID, forged)
 	x.mustRefuse(t, x.a.ID+".age", file.ErrNotAuthentic)
 	if err := file.KeyFileReader(t, x.dir, passphrase)(forged); !strings.Contains(err.Error(), "does not belong to the public key") {
-		t.Errorf("refused for another reason than its public key: %v", err)
+		t.Errorf("refused with %v, want the public key as the reason", err)
 	}
 }
 
-// TestRecoveryRecipientEditsMetadata: who was given the file key moves the key to
-// another organization, and makes age's own MAC of the header anew.
+// TestRecoveryRecipientEditsMetadata has a recovery recipient, who knows the file key, move
+// the key to another organization and recompute age's header MAC.
 func TestRecoveryRecipientEditsMetadata(t *testing.T) {
 	x := newAttacked(t)
 	identity, _ := x.identity(t)
@@ -128,10 +128,10 @@ func TestRecoveryRecipientEditsMetadata(t *testing.T) {
 	x.mustRefuse(t, x.a.ID+".age", file.ErrNotAuthentic)
 }
 
-// TestCopiedStanza: who knows the recipient takes over a whole stanza, for a
-// secret that he encrypts himself. Without the wrapped file key it is the MAC that
-// refuses it, before anything is made of the secret; with it, the file key is that of
-// the other file, and age's MAC of the header is not under it.
+// TestCopiedStanza has an attacker who knows the recipient copy a whole stanza into a file
+// with a secret of their own. Without the wrapped file key, the MAC refuses it before the
+// secret is used. With it, the file key is the other file's, and age's header MAC does not
+// verify under it.
 func TestCopiedStanza(t *testing.T) {
 	for name, refusal := range map[string]string{
 		"MAC":              "the MAC is not this keystore's",
@@ -152,14 +152,15 @@ func TestCopiedStanza(t *testing.T) {
 			x.write(t, x.a.ID, forged)
 			x.mustRefuse(t, x.a.ID+".age", file.ErrNotAuthentic)
 			if err := file.KeyFileReader(t, x.dir, passphrase)(forged); !strings.Contains(err.Error(), refusal) {
-				t.Errorf("refused for another reason than %q: %v", refusal, err)
+				t.Errorf("refused with %v, want %q", err, refusal)
 			}
 		})
 	}
 }
 
-// TestFileKeyOfAKeyForAWallet: the wrapped file key is bound to what the file holds.
-func TestFileKeyOfAKeyForAWallet(t *testing.T) {
+// TestWrappedFileKeyBindsKind turns a key file into a wallet file: the wrapped file key is
+// bound to the kind.
+func TestWrappedFileKeyBindsKind(t *testing.T) {
 	x := newAttacked(t)
 	forged := bytes.Replace(x.read(t, x.a.ID), []byte("countersign.dev/key/v1"), []byte("countersign.dev/wallet/v1"), 1)
 	if err := file.KeyFileReader(t, x.dir, passphrase)(forged); !errors.Is(err, file.ErrNotAuthentic) || !strings.Contains(err.Error(), "not encrypted to this keystore") {
@@ -167,13 +168,13 @@ func TestFileKeyOfAKeyForAWallet(t *testing.T) {
 	}
 }
 
-// TestAgeHasToDecryptWhatIsWritten: a file is not written if its X25519 stanza does not
-// lead to the file key that the wrapped one is.
-func TestAgeHasToDecryptWhatIsWritten(t *testing.T) {
+// TestSealChecksAgeStanza: a file is not written unless its X25519 stanza yields the same
+// file key as our stanza.
+func TestSealChecksAgeStanza(t *testing.T) {
 	x := newAttacked(t)
 	stranger, err := age.GenerateX25519Identity()
 	must(t, err)
-	if err := file.SealFor(t, x.dir, passphrase, stranger.Recipient(), x.a, secret(1)); err == nil || !strings.Contains(err.Error(), "reading back") {
+	if err := file.SealFor(t, x.dir, passphrase, stranger.Recipient(), x.a, secret(1)); err == nil || !strings.Contains(err.Error(), "reading the new file back") {
 		t.Errorf("sealed for another identity alone: %v", err)
 	}
 }
@@ -187,7 +188,7 @@ func decrypt(t *testing.T, content []byte, identity age.Identity) string {
 	return string(text)
 }
 
-// TestFormat makes a key file by hand, as the documentation draws it.
+// TestFormat builds a key file by hand from its documentation.
 func TestFormat(t *testing.T) {
 	x := newAttacked(t)
 	identity, _ := x.identity(t)
@@ -217,7 +218,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// thief is an identity that keeps the file key.
+// thief is an identity that records the file key.
 type thief struct {
 	*age.X25519Identity
 	fileKey *[]byte
@@ -229,7 +230,7 @@ func (t thief) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	return fileKey, err
 }
 
-// TestSwapped exchanges, renames and copies whole files.
+// TestSwapped renames, copies and replaces whole files.
 func TestSwapped(t *testing.T) {
 	t.Run("renamed", func(t *testing.T) {
 		x := newAttacked(t)
@@ -256,7 +257,7 @@ func TestSwapped(t *testing.T) {
 	})
 }
 
-// TestEditedMetadata changes each member of the metadata, leaving the rest.
+// TestEditedMetadata changes each member of the metadata and leaves the rest.
 func TestEditedMetadata(t *testing.T) {
 	for _, edit := range [][2]string{
 		{`"organizationId":"org"`, `"organizationId":"gro"`},
@@ -277,7 +278,7 @@ func TestEditedMetadata(t *testing.T) {
 	}
 }
 
-// wrapped is a stanza's body: base64 in lines of 64.
+// wrapped returns a stanza's body: base64 in lines of 64 characters.
 func wrapped(body string) []byte {
 	var lines bytes.Buffer
 	encoded := base64.RawStdEncoding.EncodeToString([]byte(body))

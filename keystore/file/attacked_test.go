@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// attacked is a keystore with two keys, closed, for tests to work on.
+// attacked is a closed keystore with two keys for tests to tamper with.
 type attacked struct {
 	dir  string
 	a, b keystore.KeyInfo
@@ -57,8 +57,8 @@ func (x attacked) write(t *testing.T, id string, content []byte) {
 	}
 }
 
-// identity returns the age identity: what a test needs to play someone who has
-// it, or whom it has encrypted for.
+// identity returns the keystore's age identity and its text, for tests that act as its
+// owner or encrypt to it.
 func (x attacked) identity(t *testing.T) (*age.X25519Identity, string) {
 	t.Helper()
 	sealed, err := os.Open(filepath.Join(x.dir, "identity.age"))
@@ -85,8 +85,8 @@ func (x attacked) identity(t *testing.T) (*age.X25519Identity, string) {
 	return identities[0].(*age.X25519Identity), text.String()
 }
 
-// mustRefuse opens the keystore and wants the file of this name refused, for
-// this reason, and the other keys served when bad files are left out.
+// mustRefuse expects Open to refuse exactly the file of this name, for this reason, and to
+// serve the other keys with SkipInvalid.
 func (x attacked) mustRefuse(t *testing.T, name string, reason error) {
 	t.Helper()
 	_, err := file.Open(t.Context(), x.dir, passphrase, fast)
@@ -105,21 +105,21 @@ func (x attacked) mustRefuse(t *testing.T, name string, reason error) {
 	lenient.SkipInvalid = true
 	store, err := file.Open(t.Context(), x.dir, passphrase, lenient)
 	if err != nil {
-		t.Fatalf("leaving bad files out: %v", err)
+		t.Fatalf("with SkipInvalid: %v", err)
 	}
 	defer store.Close()
-	if left := store.Skipped(); len(left) != 1 || pathOf(left[0]) != path {
-		t.Fatalf("BadFiles: %v", left)
+	if skipped := store.Skipped(); len(skipped) != 1 || pathOf(skipped[0]) != path {
+		t.Fatalf("skipped: %v", skipped)
 	}
 	for _, info := range []keystore.KeyInfo{x.a, x.b} {
 		_, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
 		if isBad := info.ID+".age" == name; isBad != errors.Is(err, keystore.ErrKeyNotFound) {
-			t.Errorf("key %s beside bad file %s: %v", info.ID, name, err)
+			t.Errorf("key %s next to bad file %s: %v", info.ID, name, err)
 		}
 	}
 }
 
-// planter is an age.Recipient that adds stanzas of its own.
+// planter is an age.Recipient that adds arbitrary stanzas.
 type planter func(fileKey []byte) []*age.Stanza
 
 func (p planter) Wrap(fileKey []byte) ([]*age.Stanza, error) { return p(fileKey), nil }
@@ -140,7 +140,7 @@ func encryptTo(t *testing.T, text string, recipients ...age.Recipient) []byte {
 	return sealed.Bytes()
 }
 
-// header is what our stanza of a key file says.
+// header is the content of our stanza in a key file.
 type header struct{ mac, wrapped, metadata string }
 
 func headerOf(t *testing.T, content []byte) header {
@@ -165,7 +165,7 @@ func metadataOf(t *testing.T, content []byte) string {
 	return headerOf(t, content).metadata
 }
 
-// pathOf returns which file an error is about.
+// pathOf returns the path in a *file.Error.
 func pathOf(err error) string {
 	bad, ok := errors.AsType[*file.Error](err)
 	if !ok {

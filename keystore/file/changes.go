@@ -14,41 +14,45 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// changesName is the file that says which key files were replaced or removed, so
-// that processes which have the keystore open read them again: one record of
-// changeSize bytes each, a UUID and a newline, in the order of the changes. It
-// only grows, unless a backup is put in its place; then all of it is new. What it
-// says need not be trusted: the key files it leads to are checked as always.
+// changesName is the file that lists the key files that were replaced or removed, so that
+// processes which have the keystore open read them again. Each record has changeSize
+// bytes: a UUID and a newline. Records are in the order of the changes. The file only
+// grows, unless a backup is restored over it; then all of it counts as new. Its content
+// need not be trusted: the key files it leads to are verified as always.
 const (
 	changesName = "changes"
 	changeSize  = 37
 )
 
-// announce adds records to the file, safe on disk. The lock is held.
-func (s *Store) announce(ids ...string) error {
-	file, err := s.root.OpenFile(changesName, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fileMode)
-	if err != nil {
+// announce announces to all processes, including this one, that the file of a key or
+// wallet has changed. The caller holds the lock.
+func (s *Store) announce(ctx context.Context, id string) error {
+	if err := s.appendChange(id); err != nil {
 		return s.fileError(err, changesName)
 	}
-	records, err := s.filler(file)
-	for _, id := range ids {
-		records = append(append(records, id...), '\n')
+	return s.follow(context.WithoutCancel(ctx))
+}
+
+// appendChange appends a record to the file and syncs it.
+func (s *Store) appendChange(id string) error {
+	file, err := s.root.OpenFile(changesName, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fileMode)
+	if err != nil {
+		return err
 	}
+	records, err := padding(file)
 	if err == nil {
+		records = append(append(records, id...), '\n')
 		_, err = file.Write(records)
 	}
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = syncDirectory(s.root)
+		err = s.root.Sync()
 	}
-	if err != nil {
-		return s.fileError(err, changesName)
-	}
-	return nil
+	return err
 }
 
-// filler returns what completes the record that a writer which crashed has begun.
-func (s *Store) filler(file openFile) ([]byte, error) {
+// padding returns the newlines that complete a record begun by a writer that crashed.
+func padding(file openFile) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -57,11 +61,11 @@ func (s *Store) filler(file openFile) ([]byte, error) {
 	return bytes.Repeat([]byte{'\n'}, int(missing)), nil
 }
 
-// followChanges reads again the key files that were replaced or removed since the
-// last time, by this process or another. If there are none it costs one stat. It
-// comes before every look-up, so that what was disabled or deleted signs no more.
+// followChanges rereads the key files that were replaced or removed since the last time,
+// by this process or another. If there are none, it costs one stat. It precedes every
+// look-up, so that a disabled or deleted key no longer signs.
 func (s *Store) followChanges(ctx context.Context) error {
-	now, err := s.changesNow()
+	now, err := s.changesVersion()
 	if err != nil {
 		return err
 	}
@@ -76,9 +80,9 @@ func (s *Store) followChanges(ctx context.Context) error {
 	return s.follow(ctx)
 }
 
-// changesNow returns which version of the file there is; the zero one if there is none
-// yet.
-func (s *Store) changesNow() (version, error) {
+// changesVersion returns the current version of the file, the zero version if it does not
+// exist yet.
+func (s *Store) changesVersion() (version, error) {
 	info, err := s.root.Lstat(changesName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -88,11 +92,11 @@ func (s *Store) changesNow() (version, error) {
 	case err != nil:
 		return version{}, s.errorf("look for changes", fmt.Errorf("%w: %w", keystore.ErrUnavailable, err))
 	}
-	return version{info.Size(), info.ModTime()}, nil
+	return versionOf(info), nil
 }
 
-// follow is followChanges for who holds s.mu. While the file cannot be read,
-// nothing is found.
+// follow is followChanges for a caller that holds s.mu. It fails, and with it every
+// look-up, while the file cannot be read.
 func (s *Store) follow(ctx context.Context) error {
 	records, now, err := s.newChanges()
 	if err != nil {
@@ -113,10 +117,10 @@ func (s *Store) follow(ctx context.Context) error {
 	return nil
 }
 
-// newChanges returns the records that were added to the version that was followed;
-// all of them if the file has not grown, but is another one.
+// newChanges returns the records added since the followed version, or all records if the
+// file was replaced by one that is not longer.
 func (s *Store) newChanges() (records []byte, now version, err error) {
-	now, err = s.changesNow()
+	now, err = s.changesVersion()
 	if err != nil || now.size == 0 {
 		return nil, now, err
 	}
@@ -136,9 +140,8 @@ func (s *Store) newChanges() (records []byte, now version, err error) {
 	return records, now, nil
 }
 
-// reload makes a key file that was replaced or removed known anew. A file that
-// cannot be read leaves nothing behind: it is set aside, as when opening. s.mu is
-// held.
+// reload rereads a key file that was replaced or removed. If the file cannot be read, its
+// keys are forgotten and it is set aside, as on opening. The caller holds s.mu.
 func (s *Store) reload(id string) {
 	name := id + keySuffix
 	delete(s.bad, name)
@@ -159,18 +162,18 @@ func (s *Store) reload(id string) {
 	}
 }
 
-// renamed takes over the name of a key that is as it was but for that: handles to
-// it stay good.
+// renamed applies the file's name to a key of which nothing else has changed, and reports
+// whether it did. Handles to the key stay valid.
 func (s *Store) renamed(file loaded) bool {
-	known, err := s.index.Key(context.Background(), file.organizationID, keystore.ByID(file.id))
+	key, err := s.index.Key(context.Background(), file.organizationID, keystore.ByID(file.id))
 	if err != nil || file.disabled {
 		return false
 	}
-	now, before := file.key.Info(), known.Info()
+	now, before := file.key.Info(), key.Info()
 	before.Name = now.Name
 	if now != before {
 		return false
 	}
-	known.Rename(now.Name)
+	key.Rename(now.Name)
 	return true
 }

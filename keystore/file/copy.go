@@ -11,26 +11,26 @@ import (
 	"sync/atomic"
 )
 
-// Copy copies the keystore in one directory into another, which must be empty or not
-// there: for a backup, and to put one back. It needs no passphrase, for it copies what is
-// encrypted, and takes the lock meanwhile, so that the copy is of one instant, also of a
-// keystore that is in use. When it returns without error, the copy is safe on disk; a
-// copy that was broken off has no identity.age, and no one takes it for a keystore. It
-// returns how many key files were copied, those that were deleted among them.
+// Copy copies the keystore in one directory to another, which must be empty or not exist:
+// to make a backup, or to restore one. It needs no passphrase, because it copies the
+// encrypted files. It holds the lock meanwhile, so that the copy is consistent even if
+// the keystore is in use. When it returns without error, the copy is safe on disk. An
+// interrupted copy has no identity.age and cannot be opened. Copy returns the number of
+// key files copied, archived ones included.
 //
-// Copy does not check the files; opening the copy does, with the same passphrase.
+// Copy does not verify the files; opening the copy does, with the same passphrase.
 func Copy(ctx context.Context, from, to string, options Options) (files int, err error) {
 	source, target := newStore(osDisk{}, from, options), newStore(osDisk{}, to, options)
 	defer func() { err = errors.Join(err, source.Close(), target.Close()) }()
 	if err := source.openToCopy(); err != nil {
 		return 0, source.errorf("copy", err)
 	}
-	parents, err := target.missingNames()
+	parents, err := target.newParents()
 	if err == nil {
 		err = target.openForCopy()
 	}
 	if err != nil {
-		return 0, target.errorf("copy to it", err)
+		return 0, target.errorf("create the copy", err)
 	}
 	if files, err = source.copyTo(ctx, target); err != nil {
 		return 0, source.errorf("copy", err)
@@ -45,7 +45,7 @@ func (s *Store) openToCopy() error {
 	return s.openKeysRoot()
 }
 
-// openForCopy makes the directory that a copy goes to.
+// openForCopy creates and opens the directory of a copy.
 func (s *Store) openForCopy() error {
 	if err := s.disk.MkdirAll(s.dir, directoryMode); err != nil {
 		return err
@@ -53,9 +53,9 @@ func (s *Store) openForCopy() error {
 	if err := s.openRoot(); err != nil {
 		return err
 	}
-	there, err := names(s.root, ".")
-	if err == nil && len(there) > 0 {
-		err = fmt.Errorf("%w: %s is not empty: name a directory that is, or is not there", fs.ErrExist, s.dir)
+	present, err := names(s.root, ".")
+	if err == nil && len(present) > 0 {
+		err = fmt.Errorf("%w: %s is not empty: name an empty directory, or one that does not exist", fs.ErrExist, s.dir)
 	}
 	if err == nil {
 		err = s.root.Mkdir(keysName, directoryMode)
@@ -76,7 +76,7 @@ func (s *Store) copyTo(ctx context.Context, target *Store) (files int, err error
 	if files, err = s.copyFiles(ctx, s.keysRoot, target.keysRoot, keysName); err != nil {
 		return 0, err
 	}
-	more, err := s.copyDeleted(ctx, target)
+	archived, err := s.copyDeleted(ctx, target)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +84,7 @@ func (s *Store) copyTo(ctx context.Context, target *Store) (files int, err error
 	if err != nil {
 		return 0, s.fileError(err, identityName)
 	}
-	return files + more, replaceFile(target.root, identityName, identity)
+	return files + archived, replaceFile(target.root, identityName, identity)
 }
 
 func (s *Store) copyDeleted(ctx context.Context, target *Store) (files int, err error) {
@@ -107,21 +107,21 @@ func (s *Store) copyDeleted(ctx context.Context, target *Store) (files int, err 
 	return s.copyFiles(ctx, from, to, deletedName)
 }
 
-// copyFiles copies the key files of a directory, many at once, and makes their names
-// safe on disk.
-func (s *Store) copyFiles(ctx context.Context, from, to directory, place string) (files int, err error) {
-	all, err := names(from, ".")
+// copyFiles copies the key files of a directory, many at once, and syncs the target. name
+// is the name of the directory below s.dir.
+func (s *Store) copyFiles(ctx context.Context, from, to directory, name string) (files int, err error) {
+	present, err := names(from, ".")
 	if err != nil {
 		return 0, err
 	}
 	var copied atomic.Int64
 	var once sync.Once
-	inParallel(len(all), writers, func(i int) {
-		if !strings.HasSuffix(all[i], keySuffix) || ctx.Err() != nil {
+	inParallel(len(present), writers, func(i int) {
+		if !strings.HasSuffix(present[i], keySuffix) || ctx.Err() != nil {
 			return
 		}
-		if failed := copyFile(from, to, all[i]); failed != nil {
-			once.Do(func() { err = &Error{Path: filepath.Join(s.dir, place, all[i]), Err: failed} })
+		if failed := copyFile(from, to, present[i]); failed != nil {
+			once.Do(func() { err = &Error{Path: filepath.Join(s.dir, name, present[i]), Err: failed} })
 		}
 		if copied.Add(1)%writers == 0 {
 			showProgress(s.root)
@@ -130,7 +130,7 @@ func (s *Store) copyFiles(ctx context.Context, from, to directory, place string)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return 0, err
 	}
-	return int(copied.Load()), syncDirectory(to)
+	return int(copied.Load()), to.Sync()
 }
 
 func copyFile(from, to directory, name string) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// TestCopy: a copy of a keystore in use is a keystore with the same keys, wallets,
-// names and states, and brings back what is lost in the first.
+// TestCopy copies a keystore in use. The copy has the same keys, wallets, names and states,
+// and restores keys that the original has lost.
 func TestCopy(t *testing.T) {
 	store := create(t)
 	kept, off, gone := generated(t, store, "kept"), generated(t, store, "off"), generated(t, store, "gone")
@@ -34,7 +34,7 @@ func TestCopy(t *testing.T) {
 	must(t, err)
 	defer copied.Close()
 	if !slices.Equal(ids(t, copied, "org"), ids(t, store, "org")) {
-		t.Error("other keys")
+		t.Error("the copy has other keys")
 	}
 	disabled, err := copied.Disabled(t.Context(), "org")
 	must(t, err)
@@ -52,8 +52,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyRefuses: what is not empty, what is no keystore, what others can read; and a
-// copy that is broken off is no keystore.
+// TestCopyRefuses: a target that is not empty, a source that is not a keystore, and files
+// that other users can read. An interrupted copy cannot be opened.
 func TestCopyRefuses(t *testing.T) {
 	store := create(t)
 	info := generated(t, store, "one")
@@ -70,11 +70,11 @@ func TestCopyRefuses(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if _, err := file.Open(t.Context(), to, passphrase, fast); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a copy that was broken off opens: %v", err)
+		t.Errorf("an interrupted copy opens: %v", err)
 	}
 	must(t, os.Chmod(filepath.Join(store.Dir(), "keys", info.ID+".age"), 0o640))
 	if _, err := file.Copy(t.Context(), store.Dir(), filepath.Join(t.TempDir(), "to"), fast); !errors.Is(err, file.ErrPermissions) {
-		t.Errorf("open to others: %v", err)
+		t.Errorf("readable by others: %v", err)
 	}
 }
 

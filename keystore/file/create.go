@@ -10,9 +10,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Create makes a new keystore in a directory, which it makes too if it is not
-// there, and opens it. The passphrase is copied by age; the caller should wipe
-// theirs. If there is a keystore already, the error is fs.ErrExist.
+// Create creates a keystore in a directory, which it creates if needed, and opens it. age
+// keeps a copy of the passphrase; the caller should wipe its own. If the directory has a
+// keystore already, the error wraps fs.ErrExist.
 func Create(dir string, passphrase []byte, options Options) (*Store, error) {
 	return createOn(osDisk{}, dir, passphrase, options)
 }
@@ -33,7 +33,7 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if s.identity, err = newIdentity(s.options.Recovery, s.options.PostQuantum); err != nil {
 		return err
 	}
-	parents, err := s.missingNames()
+	parents, err := s.newParents()
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Store) create(passphrase []byte) (err error) {
 	if err := s.checkEmpty(); err != nil {
 		return err
 	}
-	// scrypt runs before the lock is taken, so that other writers do not wait for it.
+	// scrypt runs before taking the lock, so that other writers do not wait for it.
 	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
 	if err != nil {
 		return err
@@ -63,10 +63,10 @@ func (s *Store) create(passphrase []byte) (err error) {
 	return s.syncAll(parents)
 }
 
-// missingNames returns the directories to which the names of the keystore's
-// directory, and of those above it that are not there yet, are to come. Its own
-// name may be as new as theirs.
-func (s *Store) missingNames() (parents []string, err error) {
+// newParents returns the parents of the keystore's directory and of every directory above
+// it that does not exist yet. They are to be synced, so that the new names survive a power
+// cut. The keystore's directory is included even if it exists: its name may be new too.
+func (s *Store) newParents() (parents []string, err error) {
 	for dir := filepath.Clean(s.dir); ; dir = filepath.Dir(dir) {
 		parents = append(parents, filepath.Dir(dir))
 		root, err := s.disk.OpenDirectory(filepath.Dir(dir))
@@ -79,7 +79,7 @@ func (s *Store) missingNames() (parents []string, err error) {
 	}
 }
 
-// establish makes the directory of keys and identity.age, unless another process has
+// establish creates the directory of keys and identity.age, unless another process has
 // done so meanwhile.
 func (s *Store) establish(identity []byte) error {
 	unlock, _, err := lock(context.Background(), s.root, s.options.LockWait)
@@ -90,7 +90,7 @@ func (s *Store) establish(identity []byte) error {
 	if err := s.checkEmpty(); err != nil {
 		return err
 	}
-	// identity.age comes last: a directory that has one is a whole keystore.
+	// identity.age comes last: a directory that has one is a complete keystore.
 	if err := s.root.Mkdir(keysName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -100,12 +100,12 @@ func (s *Store) establish(identity []byte) error {
 	return replaceFile(s.root, identityName, identity)
 }
 
-// checkEmpty refuses to make a keystore where there is one, or is what is left
-// of one: its key files need the identity that belongs to them.
+// checkEmpty refuses to create a keystore over an existing one, or over key files without
+// an identity.age: they need the identity that they belong to.
 func (s *Store) checkEmpty() error {
 	switch _, err := s.root.Lstat(identityName); {
 	case err == nil:
-		return s.fileError(fmt.Errorf("%w: there is a keystore already: open it, or choose another directory", fs.ErrExist), identityName)
+		return s.fileError(fmt.Errorf("%w: the directory has a keystore: open it, or choose another directory", fs.ErrExist), identityName)
 	case !errors.Is(err, fs.ErrNotExist):
 		return s.fileError(err, identityName)
 	}
@@ -119,30 +119,33 @@ func (s *Store) checkEmpty() error {
 	return nil
 }
 
-// ChangePassphrase encrypts identity.age with another passphrase. The keys stay
-// as they are: who has a copy of the former file and its passphrase can still
-// read them. After an error, it is either the former passphrase or the new one
-// that opens the keystore.
+// ChangePassphrase encrypts identity.age with another passphrase. The identity and the
+// keys do not change: anyone with a copy of the former file and its passphrase can still
+// read them. After an error, either the former or the new passphrase opens the keystore.
 func (s *Store) ChangePassphrase(passphrase []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return keystore.ErrClosed
 	}
-	if err := s.checkOwner(); err != nil {
-		return s.errorf("change passphrase", err)
-	}
-	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
-	if err != nil {
-		return s.errorf("change passphrase", err)
-	}
-	unlock, _, err := lock(context.Background(), s.root, s.options.LockWait)
-	if err != nil {
-		return s.errorf("change passphrase", err)
-	}
-	defer unlock()
-	if err := replaceFile(s.root, identityName, identity); err != nil {
+	if err := s.changePassphrase(passphrase); err != nil {
 		return s.errorf("change passphrase", err)
 	}
 	return nil
+}
+
+func (s *Store) changePassphrase(passphrase []byte) error {
+	if err := s.checkOwner(); err != nil {
+		return err
+	}
+	identity, err := s.identity.encrypt(passphrase, s.options.WorkFactor)
+	if err != nil {
+		return err
+	}
+	unlock, _, err := lock(context.Background(), s.root, s.options.LockWait)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return replaceFile(s.root, identityName, identity)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// namedAt is what a PSBT that tells the truth names.
+// namedAt returns the key at a path as an honest PSBT names it.
 func namedAt(t *testing.T, path string) file.Named {
 	t.Helper()
 	root, err := wallet.FromMnemonic([]byte(testWords), nil)
@@ -24,8 +24,8 @@ func namedAt(t *testing.T, path string) file.Named {
 	return file.Named{Fingerprint: root.Fingerprint(), Path: parsed, PublicKey: info.PublicKey.Bytes()}
 }
 
-// TestDiscover: the keys of the wallet's accounts within the gap are derived if they are
-// those that are named; a PSBT that lies, or asks too much, gets nothing.
+// TestDiscover: named keys of the wallet's accounts within the gap are derived if they match.
+// A PSBT that names wrong keys, or keys beyond the gap, gets nothing.
 func TestDiscover(t *testing.T) {
 	good := []string{"m/84'/0'/0'/0/3", "m/84'/0'/0'/1/19", "m/84'/0'/0'/0/23", "m/84'/0'/0'/1/38"}
 	var named []file.Named
@@ -53,7 +53,7 @@ func TestDiscover(t *testing.T) {
 	var paths []string
 	for _, account := range added {
 		paths = append(paths, account.Path.String())
-		find(t, openAgain(t, store), keystore.ByID(account.ID))
+		find(t, reopen(t, store.Dir()), keystore.ByID(account.ID))
 	}
 	slices.Sort(paths)
 	slices.Sort(good)

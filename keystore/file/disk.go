@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// disk is where the keystore's directory is: osDisk, or in tests one that fails.
+// disk holds the keystore's directory: osDisk, or in tests a disk that fails.
 type disk interface {
 	MkdirAll(path string, mode fs.FileMode) error
 	OpenDirectory(path string) (directory, error)
 }
 
-// directory is what the keystore does with a directory, as os.Root does it:
-// names are looked up in this very directory, and none leads out of it.
+// directory is an open directory with the semantics of os.Root: names are looked up in
+// this very directory, and none leads out of it.
 type directory interface {
 	OpenFile(name string, flag int, mode fs.FileMode) (openFile, error)
 	OpenDirectory(name string) (directory, error)
@@ -28,11 +28,13 @@ type directory interface {
 	Rename(oldName, newName string) error
 	Remove(name string) error
 	Chtimes(name string, accessed, modified time.Time) error
+	Stat() (fs.FileInfo, error) // of the directory itself
+	Sync() error                // makes added, renamed and removed names safe on disk
 	io.Closer
 }
 
-// openFile is what the keystore does with an open file, or with an open
-// directory that it lists or syncs, as os.File does it.
+// openFile is an open file, or a directory opened to be listed, with the semantics of
+// os.File.
 type openFile interface {
 	io.ReadWriteCloser
 	io.ReaderAt
@@ -48,7 +50,10 @@ func (osDisk) MkdirAll(path string, mode fs.FileMode) error { return os.MkdirAll
 
 func (osDisk) OpenDirectory(path string) (directory, error) { return rooted(os.OpenRoot(path)) }
 
-type osDirectory struct{ *os.Root }
+type osDirectory struct {
+	*os.Root
+	self *os.File // the same directory
+}
 
 func (d osDirectory) OpenFile(name string, flag int, mode fs.FileMode) (openFile, error) {
 	return d.Root.OpenFile(name, flag, mode)
@@ -62,31 +67,41 @@ func rooted(root *os.Root, err error) (directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osDirectory{root}, nil
+	self, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return osDirectory{root, self}, nil
 }
+
+func (d osDirectory) Stat() (fs.FileInfo, error) { return d.self.Stat() }
+
+func (d osDirectory) Sync() error { return d.self.Sync() }
+
+func (d osDirectory) Close() error { return errors.Join(d.self.Close(), d.Root.Close()) }
 
 const (
 	fileMode      = 0o600
 	directoryMode = 0o700
-	tempPrefix    = ".new-" // of files that are being written
+	tempPrefix    = ".new-" // of files being written
 )
 
-// readFile returns a file of at most limit bytes, if it is a regular file that
-// only its owner can read or write. Links are not followed.
+// readFile reads a regular file of at most limit bytes that only its owner can read or
+// write. It does not follow links.
 func readFile(root directory, name string, limit int64) ([]byte, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
-	return readSeen(root, name, before, limit)
+	return readChecked(root, name, before, limit)
 }
 
-// readSeen is readFile for a file that Lstat has just been asked about.
-func readSeen(root directory, name string, before fs.FileInfo, limit int64) ([]byte, error) {
+// readChecked is readFile for a file of which the caller has the result of Lstat.
+func readChecked(root directory, name string, before fs.FileInfo, limit int64) ([]byte, error) {
 	if err := checkFile(before, limit); err != nil {
 		return nil, err
 	}
-	// O_NONBLOCK: if it was exchanged for a pipe meanwhile, do not wait.
+	// O_NONBLOCK: do not block if the file was replaced by a pipe meanwhile.
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -97,7 +112,7 @@ func readSeen(root directory, name string, before fs.FileInfo, limit int64) ([]b
 		return nil, err
 	}
 	if !os.SameFile(before, after) {
-		return nil, fmt.Errorf("%w: exchanged while it was opened", ErrPermissions)
+		return nil, fmt.Errorf("%w: replaced while it was opened", ErrPermissions)
 	}
 	content := make([]byte, before.Size()+1)
 	switch n, err := io.ReadFull(file, content); {
@@ -115,10 +130,10 @@ func checkFile(info fs.FileInfo, limit int64) error {
 		return fmt.Errorf("%w: not a regular file but %s", ErrPermissions, info.Mode())
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%w: mode %04o lets others in: chmod 600 it, and think about who may have had it", ErrPermissions, info.Mode().Perm())
+		return fmt.Errorf("%w: mode %04o gives other users access: run chmod 600, and consider who may have read or replaced it", ErrPermissions, info.Mode().Perm())
 	}
 	if info.Size() > limit {
-		return fmt.Errorf("%w: %d bytes, at most %d are read", ErrMalformed, info.Size(), limit)
+		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrMalformed, info.Size(), limit)
 	}
 	return nil
 }
@@ -128,12 +143,12 @@ func checkDirectory(info fs.FileInfo) error {
 		return fmt.Errorf("%w: not a directory but %s", ErrPermissions, info.Mode())
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%w: mode %04o lets others in: chmod 700 it", ErrPermissions, info.Mode().Perm())
+		return fmt.Errorf("%w: mode %04o gives other users access: run chmod 700", ErrPermissions, info.Mode().Perm())
 	}
 	return nil
 }
 
-// writeTemp writes a new file under a temporary name, safe on disk.
+// writeTemp writes a new file under a temporary name and syncs it.
 func writeTemp(root directory, content []byte) (name string, err error) {
 	name = tempPrefix + rand.Text()
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
@@ -149,8 +164,8 @@ func writeTemp(root directory, content []byte) (name string, err error) {
 	return name, nil
 }
 
-// replaceFile writes a file in one step: after a crash there is the old one or
-// the new one, whole.
+// replaceFile writes a file atomically and syncs it: a crash leaves the old file or the
+// new one, whole.
 func replaceFile(root directory, name string, content []byte) error {
 	temp, err := writeTemp(root, content)
 	if err != nil {
@@ -160,19 +175,10 @@ func replaceFile(root directory, name string, content []byte) error {
 		_ = root.Remove(temp)
 		return err
 	}
-	return syncDirectory(root)
+	return root.Sync()
 }
 
-// syncDirectory makes names that were added safe on disk.
-func syncDirectory(root directory) error {
-	directory, err := root.OpenFile(".", os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
-}
-
-// names lists a directory in another, or that one itself: ".".
+// names lists a directory below root, or with "." root itself.
 func names(root directory, name string) ([]string, error) {
 	directory, err := root.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -182,28 +188,28 @@ func names(root directory, name string) ([]string, error) {
 	return directory.Readdirnames(-1)
 }
 
-// sweep removes what writers that crashed have left behind. The lock is held:
-// no writer is active.
+// sweep removes the temporary files of crashed writers. The caller holds the lock, so
+// that no writer is active.
 func sweep(root directory) {
-	all, err := names(root, ".")
+	present, err := names(root, ".")
 	if err != nil {
 		return
 	}
-	for _, name := range all {
+	for _, name := range present {
 		if strings.HasPrefix(name, tempPrefix) {
 			_ = root.Remove(name)
 		}
 	}
 }
 
-// syncAll makes names that were added to directories safe on disk.
+// syncAll syncs directories to which names were added.
 func (s *Store) syncAll(directories []string) error {
 	for _, path := range directories {
 		root, err := s.disk.OpenDirectory(path)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(syncDirectory(root), root.Close()); err != nil {
+		if err := errors.Join(root.Sync(), root.Close()); err != nil {
 			return err
 		}
 	}

@@ -11,52 +11,52 @@ var (
 	// ErrPassphrase: the passphrase does not open identity.age.
 	ErrPassphrase = errors.New("wrong passphrase, or the file is damaged")
 
-	// ErrWorkFactor: identity.age asks for more scrypt than
+	// ErrWorkFactor: identity.age demands a higher scrypt work factor than
 	// Options.MaxWorkFactor allows.
 	ErrWorkFactor = errors.New("scrypt work factor above the limit")
 
-	// ErrNotAuthentic: a key file was not made by who knows the passphrase, or
-	// was altered since.
+	// ErrNotAuthentic: a key file was written without knowledge of the passphrase, or
+	// altered since.
 	ErrNotAuthentic = errors.New("not authentic")
 
-	// ErrMalformed: a file is not what its name says.
+	// ErrMalformed: a file does not have the format that its name requires.
 	ErrMalformed = errors.New("malformed")
 
-	// ErrPermissions: a file or directory is open to others, or is no regular
-	// file.
+	// ErrPermissions: other users can access a file or directory, or it is not of the
+	// expected type.
 	ErrPermissions = errors.New("bad permissions")
 
-	// ErrLocked: another process holds the lock, and has not got on with its
-	// writing for Options.LockWait.
+	// ErrLocked: another process or Store has held the lock for Options.LockWait without
+	// making progress.
 	ErrLocked = errors.New("the keystore is in use by another process")
 )
 
-// Error says which file is bad, and why.
+// Error names a bad file and the reason.
 type Error struct {
-	Path string // as the directory was given, so that it can be opened from here
+	Path string // begins with the directory as it was passed to Create or Open
 	Err  error
 }
 
-// Error returns path and reason.
+// Error returns the path and the reason.
 func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// BadFilesError is what Open returns if key files are bad: all of them.
+// BadFilesError is the error of Open if key files are bad. It lists all of them.
 type BadFilesError struct {
-	Files []*Error // by path
-	Total int      // how many key files there are
+	Files []*Error // sorted by path
+	Total int      // number of key files in the keystore, bad ones included
 }
 
-// Error names every bad file and says what can be done.
+// Error names every bad file and the cure.
 func (e *BadFilesError) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "file keystore: %d of %d key files cannot be trusted:", len(e.Files), e.Total)
 	for _, bad := range e.Files {
 		text.WriteString("\n\t" + bad.Error())
 	}
-	text.WriteString("\nrestore them from a backup or move them away; leaving them out takes an option that says so (SkipInvalid)")
+	text.WriteString("\nrestore them from a backup or move them away; to continue without them, set the option SkipInvalid")
 	return text.String()
 }
 

@@ -20,7 +20,7 @@ func ExampleCreate() {
 	defer os.RemoveAll(temp)
 
 	passphrase := []byte("correct horse battery staple")
-	// WorkFactor is for this example only: leave it at its default.
+	// The low WorkFactor is for this example only; use the default.
 	keys, err := file.Create(filepath.Join(temp, "keys"), passphrase, file.Options{WorkFactor: 4})
 	if err != nil {
 		log.Fatal(err)
@@ -41,8 +41,8 @@ func ExampleCreate() {
 	// keystore: no such key
 }
 
-// Importing the same keys again is harmless: what is there already says so, and
-// under which id.
+// Importing the same keys again is harmless: the error says that a key exists, and the info
+// has its id.
 func ExampleStore_AddBatch() {
 	temp, err := os.MkdirTemp("", "example")
 	if err != nil {

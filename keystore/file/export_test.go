@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// KeyFileReader opens a keystore and returns its reader of key files.
+// KeyFileReader opens a keystore and returns a function that reads a key file of it.
 func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []byte) error {
 	t.Helper()
 	store, err := Open(t.Context(), dir, passphrase, Options{SkipInvalid: true})
@@ -22,13 +22,13 @@ func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []b
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	return func(content []byte) error {
-		held, err := store.sealer.open(content)
-		held.destroy()
+		opened, err := store.sealer.open(content)
+		opened.destroy()
 		return err
 	}
 }
 
-// SealFor seals a key for a recipient in place of the keystore's identity.
+// SealFor seals a key for a recipient instead of the keystore's identity.
 func SealFor(t testing.TB, dir string, passphrase []byte, recipient age.Recipient, info keystore.KeyInfo, secret []byte) error {
 	t.Helper()
 	store, err := Open(t.Context(), dir, passphrase, Options{})
@@ -47,7 +47,7 @@ func SealFor(t testing.TB, dir string, passphrase []byte, recipient age.Recipien
 	return err
 }
 
-// Seal returns a file of a keystore with its MAC, whatever is in it.
+// Seal returns a file with the keystore's MAC and arbitrary content.
 func Seal(t testing.TB, dir string, passphrase []byte, wallet bool, metadata, text string) []byte {
 	t.Helper()
 	store, err := Open(t.Context(), dir, passphrase, Options{SkipInvalid: true})
@@ -55,19 +55,19 @@ func Seal(t testing.TB, dir string, passphrase []byte, wallet bool, metadata, te
 		t.Fatal(err)
 	}
 	defer store.Close()
-	holds := kindKey
+	kind := kindKey
 	if wallet {
-		holds = kindWallet
+		kind = kindWallet
 	}
-	content, err := store.sealer.encrypt(holds, []byte(metadata), []byte(text))
+	content, err := store.sealer.encrypt(kind, []byte(metadata), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return content
 }
 
-// SealPayload makes the payload of an age file from its file key: a 16-byte
-// nonce and one chunk of STREAM.
+// SealPayload returns the payload of an age file under a file key: a 16-byte nonce and one
+// STREAM chunk.
 func SealPayload(t testing.TB, fileKey []byte, text string) []byte {
 	t.Helper()
 	nonce := make([]byte, 16)
@@ -83,6 +83,16 @@ func SealPayload(t testing.TB, fileKey []byte, text string) []byte {
 	last[len(last)-1] = 1
 	return aead.Seal(nonce, last, []byte(text), nil)
 }
+
+// Limits that tests use.
+const (
+	MaxRecovery  = maxRecovery
+	MaxNameSize  = maxNameSize
+	ProgressStep = progressStep
+)
+
+// Dir returns the directory, as passed to Create or Open.
+func (s *Store) Dir() string { return s.dir }
 
 // Settled reports whether the directory is known not to have changed.
 func (s *Store) Settled() bool { return s.settled.Load() != 0 }

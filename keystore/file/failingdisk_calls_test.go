@@ -12,11 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// calls, with what is harmless by design: a lock that can only be opened for
-// reading is as good; Open goes on if it cannot sweep; a key file that
-// cannot be read after it was changed is set aside, and read again the next time; and
-// one of which the version is not known (the lstat in front of those of reading it, and behind
-// writing it) is read once more the next time.
+// calls lists the calls and the operations that may fail harmlessly by design. A lock file
+// that can only be opened for reading is sufficient. Open continues if it cannot sweep. A
+// key file that cannot be read after a change is set aside and read again the next time. A
+// file of unknown version (the lstat before reading it, and after writing it) is read once
+// more the next time.
 var calls = []onDisk{
 	{name: "Create", prepare: func(t *testing.T, x *trial) func() error {
 		must(t, os.RemoveAll(x.dir))
@@ -35,7 +35,7 @@ var calls = []onDisk{
 			}
 			x.disk.Arm(nil)
 			if found := ids(t, store, "org"); len(found) != 1 {
-				t.Errorf("%d keys are there", len(found))
+				t.Errorf("%d keys, want 1", len(found))
 			}
 			return store.Close()
 		}
@@ -115,7 +115,7 @@ var calls = []onDisk{
 		x.addOther(t)
 		return func() error {
 			_, err := store.Find(t.Context(), "org", keystore.ByID(x.other.ID))
-			return x.left(err)
+			return x.skipped(err)
 		}
 	}},
 	{name: "Find of a new account", wallet: true, harmless: []string{"lstat keys/wallet.age #1"}, prepare: func(t *testing.T, x *trial) func() error {
@@ -123,12 +123,12 @@ var calls = []onDisk{
 		x.addOther(t)
 		return func() error {
 			_, err := store.Find(t.Context(), "org", keystore.ByID(x.other.ID))
-			return x.left(err)
+			return x.skipped(err)
 		}
 	}},
-	{name: "Find of what is not there", harmless: []string{"lstat keys #1"}, prepare: func(t *testing.T, x *trial) func() error {
+	{name: "Find of a missing key", harmless: []string{"lstat keys #1"}, prepare: func(t *testing.T, x *trial) func() error {
 		store := x.open(t)
-		must(t, agePast(x.dir))
+		must(t, settle(x.dir))
 		find := func() error {
 			if _, err := store.Find(t.Context(), "org", keystore.ByID(stranger)); !errors.Is(err, keystore.ErrKeyNotFound) {
 				return err
@@ -168,7 +168,7 @@ var calls = []onDisk{
 		return func() error {
 			return store.RevealMnemonic(t.Context(), "org", x.wallet.ID, func(mnemonic, _ []byte) error {
 				if string(mnemonic) != testWords {
-					t.Error("these are other words")
+					t.Error("revealed another mnemonic")
 				}
 				return nil
 			})
@@ -179,7 +179,7 @@ var calls = []onDisk{
 		return func() error {
 			return store.RevealRoot(t.Context(), "org", x.wallet.ID, func(root *wallet.Root) error {
 				if key, err := root.ExtendedKey(nil); err != nil || string(key) != masterKey {
-					t.Error("this is another key")
+					t.Error("revealed another key")
 				}
 				return nil
 			})
@@ -188,23 +188,22 @@ var calls = []onDisk{
 	{name: "Close", prepare: func(t *testing.T, x *trial) func() error { return x.open(t).Close }},
 }
 
-// complete returns why a listing is not complete, as BadFiles tells it.
+// complete returns why a listing is incomplete: the error of the skipped file.
 func (x *trial) complete(isComplete bool) error {
 	if isComplete {
 		return nil
 	}
-	return x.left(keystore.ErrKeyNotFound)
+	return x.skipped(keystore.ErrKeyNotFound)
 }
 
-// agePast makes the directory of keys look as if it had not changed for long.
-func agePast(dir string) error {
+// settle backdates the directory of keys, as if it had not changed for an hour.
+func settle(dir string) error {
 	longAgo := time.Now().Add(-time.Hour)
 	return os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo)
 }
 
-// left returns the error of a file that was left out, as BadFiles tells it, for
-// a key that is not found because of that.
-func (x *trial) left(err error) error {
+// skipped replaces ErrKeyNotFound by the error of the skipped file that caused it, if any.
+func (x *trial) skipped(err error) error {
 	if bad := x.store.Skipped(); errors.Is(err, keystore.ErrKeyNotFound) && len(bad) > 0 {
 		return bad[0]
 	}

@@ -17,26 +17,24 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// onDisk is a call that is made again and again, while the disk fails at each
-// of its operations in turn.
+// onDisk is a call that is repeated while the disk fails at each of its operations in turn.
 type onDisk struct {
 	name string
 
-	// prepare readies the directory, on a disk that does not fail yet, and
-	// returns the call. It returns nil only if it has done, or found, all that
-	// there is to be.
+	// prepare prepares the directory, on a disk that does not fail yet, and returns the
+	// call. The call returns nil only if it has done or found everything it should.
 	prepare func(t *testing.T, x *trial) (call func() error)
 
-	// harmless are the operations that can fail without failing the call. One
-	// without a number stands for each of its name.
+	// harmless lists the operations that may fail without failing the call. One without a
+	// number stands for all operations of that name.
 	harmless []string
 
-	wallet bool // there is to be one
+	wallet bool // the keystore has a wallet
 
-	// inPart: some of what it writes may be there, and some not, each as a whole.
+	// inPart: the call may write some keys and not others, each as a whole.
 	inPart bool
 
-	endOfTurn []string // operations that find out how a writer leaves the directory
+	endOfTurn []string // operations that record how a writer leaves the directory
 }
 
 func (call onDisk) isHarmless(operation string) bool {
@@ -49,32 +47,32 @@ func (call onDisk) isHarmless(operation string) bool {
 type fault struct {
 	name  string
 	err   syscall.Errno
-	after bool // the operation is done, and reported as failed
-	stays bool // all that follow fail, too
+	after bool // the operation is done, but reported as failed
+	stays bool // all later operations fail too
 }
 
-// alwaysHarmless are the time of the lock, for those who wait and for the next writer; and
-// the closing of what was only read, listed or locked.
+// alwaysHarmless lists the operations on the time of the lock file, which serves waiting
+// writers and the next one, and the closing of files that were only read, listed or locked.
 var alwaysHarmless = []string{
 	"chtimes lock", "stat lock", "lstat lock", "close lock", "close .", "close keys", "close identity.age",
 	"close keys/first.age", "close keys/wallet.age", "close keys/other.age",
 }
 
-// changes are the operations of which it matters whether they were done, and
-// what of the disk still works after them.
+// changes matches the operations that change the disk, for which it matters whether they
+// were done and whether later operations fail.
 var changes = regexp.MustCompile(`^(mkdir|open .*\.new-|write|sync|close synced|rename|remove)`)
 
 var faults = []fault{
 	{name: "fails", err: syscall.EIO},
-	{name: "is done and fails", err: syscall.EIO, after: true},
-	{name: "fails, and all that follow", err: syscall.ENOSPC, stays: true},
+	{name: "succeeds but reports failure", err: syscall.EIO, after: true},
+	{name: "fails, and all later ones", err: syscall.ENOSPC, stays: true},
 }
 
-// TestFailingDisk makes each call once on a disk that does not fail, to see
-// which operations it takes. Then each of them fails in turn. Whatever happens,
-// an error says so; what was there before is there, and what was to be written
-// is there whole or not at all; nothing half written stays; and once the disk is
-// well again, so is the call, on the same Store.
+// TestFailingDisk runs each call once on a healthy disk to record its operations, and then
+// once for each operation with that operation failing. Every fault must be reported.
+// Existing keys must survive. What was to be written must be there whole or not at all,
+// without partial files. Once the disk works again, the call must succeed on the same
+// Store.
 func TestFailingDisk(t *testing.T) {
 	testenv.Slow(t)
 	without, with := newTemplate(t, false), newTemplate(t, true)
@@ -104,15 +102,15 @@ func TestFailingDisk(t *testing.T) {
 			}
 			for _, name := range call.harmless {
 				if !slices.ContainsFunc(operations, func(operation string) bool { return strings.HasPrefix(operation+" ", name+" ") }) {
-					t.Errorf("%s: it does not do so", name)
+					t.Errorf("%s: no such operation", name)
 				}
 			}
 		})
 	}
 }
 
-// onHealthyDisk makes the call on a disk that does not fail, and returns its
-// operations, and what there was before and after.
+// onHealthyDisk runs the call on a healthy disk and returns its operations, and the state
+// before and after.
 func (call onDisk) onHealthyDisk(t *testing.T, base *template) (operations []string, before, after []string) {
 	t.Helper()
 	x := base.trial(t)
@@ -126,13 +124,13 @@ func (call onDisk) onHealthyDisk(t *testing.T, base *template) (operations []str
 		return file.Fault{}
 	})
 	if x.err = x.again(); x.err != nil || len(operations) == 0 {
-		t.Fatalf("on a disk that does not fail: %d operations, %v", len(operations), x.err)
+		t.Fatalf("on a healthy disk: %d operations, %v", len(operations), x.err)
 	}
 	x.disk.Arm(nil)
 	return operations, before, x.state(t)
 }
 
-// makeFail makes the call while an operation fails.
+// makeFail runs the call while an operation fails.
 func (x *trial) makeFail(t *testing.T, call onDisk, operation string, kind fault) {
 	t.Helper()
 	x.call, x.again = call, call.prepare(t, x)
@@ -151,9 +149,9 @@ func (x *trial) makeFail(t *testing.T, call onDisk, operation string, kind fault
 	x.disk.Arm(nil)
 	switch harmless := call.isHarmless(operation); {
 	case !failed:
-		t.Fatal("it does not do so any more")
+		t.Fatal("the operation was not repeated")
 	case x.err == nil && !harmless:
-		t.Error("the fault is passed over in silence")
+		t.Error("the fault is not reported")
 	case x.err != nil && harmless && !kind.stays:
 		t.Errorf("not harmless: %v", x.err)
 	case x.err != nil:
@@ -161,25 +159,25 @@ func (x *trial) makeFail(t *testing.T, call onDisk, operation string, kind fault
 	}
 }
 
-// checkError wants an error that says what is the matter, and where, and no more.
+// checkError expects the error to name the cause and the directory, and no secret.
 func (x *trial) checkError(t *testing.T, kind fault) {
 	t.Helper()
 	if !errors.Is(x.err, kind.err) && !errors.Is(x.err, syscall.EBADF) {
-		t.Errorf("%v: it does not say %v", x.err, kind.err)
+		t.Errorf("%v: the error does not wrap %v", x.err, kind.err)
 	}
 	text := x.err.Error()
 	if !strings.Contains(text, x.dir) {
-		t.Errorf("%v: it does not say where", x.err)
+		t.Errorf("%v: the error does not name the directory", x.err)
 	}
 	secrets := []string{string(passphrase), string(newPassphrase), "junk", hex.EncodeToString(secret(newSecret))}
 	for _, secret := range secrets {
 		if strings.Contains(text, secret) {
-			t.Errorf("%v: it tells a secret", x.err)
+			t.Errorf("%v: the error has a secret", x.err)
 		}
 	}
 }
 
-// check looks at what the call has left, and makes it again.
+// check checks the state that the call has left, and repeats the call.
 func (x *trial) check(t *testing.T, before, after []string) {
 	t.Helper()
 	now := x.state(t)
@@ -187,16 +185,16 @@ func (x *trial) check(t *testing.T, before, after []string) {
 	isBetween := x.call.inPart && contains(now, before) && contains(after, now)
 	switch {
 	case x.err == nil && !isAfter:
-		t.Errorf("it says that all is well, and there is\n\t%q, not\n\t%q", now, after)
+		t.Errorf("the call succeeds and leaves\n\t%q, want\n\t%q", now, after)
 	case !isAfter && !isBetween && !slices.Equal(now, before):
-		t.Errorf("there is\n\t%q, neither what was before,\n\t%q, nor what should be,\n\t%q", now, before, after)
+		t.Errorf("the call leaves\n\t%q, neither the state before,\n\t%q, nor the one after,\n\t%q", now, before, after)
 	case !contains(now, x.acknowledged):
-		t.Errorf("there is\n\t%q, without some of what was acknowledged,\n\t%q", now, x.acknowledged)
+		t.Errorf("the call leaves\n\t%q, without some of the acknowledged\n\t%q", now, x.acknowledged)
 	}
 	err := x.again()
 	exists := errors.Is(err, keystore.ErrKeyExists) || errors.Is(err, fs.ErrExist)
 	if isDone := exists && (isAfter || isBetween); err != nil && !isDone {
-		t.Errorf("once the disk is well again: %v", err)
+		t.Errorf("once the disk works again: %v", err)
 	}
 	if x.store != nil {
 		must(t, x.store.Close())
@@ -209,11 +207,11 @@ func (x *trial) check(t *testing.T, before, after []string) {
 	}
 }
 
-// checkWritten wants all to be there that was to be, and nothing half written.
+// checkWritten expects the state after, and no temporary files.
 func (x *trial) checkWritten(t *testing.T, after []string) {
 	t.Helper()
 	if now := x.state(t); !slices.Equal(now, after) {
-		t.Errorf("once the disk is well again, there is\n\t%q, not\n\t%q", now, after)
+		t.Errorf("once the disk works again:\n\t%q, want\n\t%q", now, after)
 	}
 	for _, folder := range []string{".", "keys"} {
 		if left, _ := filepath.Glob(filepath.Join(x.dir, folder, ".new-*")); len(left) > 0 {
@@ -226,8 +224,8 @@ func contains(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }
 
-// TestCreateSyncsNames: after a power cut, a keystore is there if the names of all
-// directories that lead to it are.
+// TestCreateSyncsNames: a keystore survives a power cut only if the names of all directories
+// on the way to it do.
 func TestCreateSyncsNames(t *testing.T) {
 	synced := func(below string) (count int) {
 		disk := new(file.FaultyDisk)

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// FaultyDisk is a disk on which something happens before each operation, if it
-// is armed.
+// FaultyDisk is a disk that calls a function before each operation while armed.
 type FaultyDisk struct {
-	Names map[string]string // what ids are called in operations; "*" if they are not named
+	Names map[string]string // names of ids in operations; other ids are "*"
 
 	mu     sync.Mutex
 	before func(operation string) Fault
@@ -23,15 +22,14 @@ type FaultyDisk struct {
 	open   int
 }
 
-// Fault is what becomes of an operation: nothing special if Err is nil.
+// Fault is the outcome of an operation: it is not disturbed if Err is nil.
 type Fault struct {
 	Err   error
-	After bool // the operation is done, and reported as failed
+	After bool // the operation is done, but reported as failed
 }
 
-// Arm has a function called before each operation from now on, with the
-// operation's name: what is called, on which file, and for which time, such as
-// "sync keys/.new-* #1". nil disarms.
+// Arm has a function called before each later operation, with the operation's name: the
+// call, the file and the ordinal, such as "sync keys/.new-* #1". nil disarms.
 func (d *FaultyDisk) Arm(before func(operation string) Fault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,8 +79,8 @@ func (d *FaultyDisk) opened(more int) {
 	d.open += more
 }
 
-// faulty does an operation on a file, or not, as the next fault has it. What was
-// opened in vain is closed.
+// faulty does an operation on a file unless the next fault prevents it. A file that was
+// opened and is reported as failed is closed.
 func faulty[T any](d *FaultyDisk, what, at string, do func() (T, error)) (result T, err error) {
 	var nothing T
 	fault := d.next(what, at)
@@ -170,7 +168,15 @@ func (d *faultyDirectory) Chtimes(name string, accessed, modified time.Time) err
 	return faultyError(d.disk, "chtimes", d.path(name), func() error { return d.directory.Chtimes(name, accessed, modified) })
 }
 
-// Close closes whatever happens: a test that leaks shows nothing.
+func (d *faultyDirectory) Stat() (fs.FileInfo, error) {
+	return faulty(d.disk, "lstat", d.path("."), d.directory.Stat)
+}
+
+func (d *faultyDirectory) Sync() error {
+	return faultyError(d.disk, "sync", d.path("."), d.directory.Sync)
+}
+
+// Close always closes the directory: a leak caused by the test would prove nothing.
 func (d *faultyDirectory) Close() error {
 	d.disk.opened(-1)
 	closed := d.directory.Close()
@@ -188,7 +194,7 @@ func (f *faultyFile) Read(into []byte) (int, error) {
 	return faulty(f.disk, "read", f.at, func() (int, error) { return f.openFile.Read(into) })
 }
 
-// Write writes half of it if it fails.
+// Write writes half of the bytes if it fails.
 func (f *faultyFile) Write(from []byte) (int, error) {
 	fault := f.disk.next("write", f.at)
 	if fault.Err != nil && !fault.After {
@@ -201,7 +207,7 @@ func (f *faultyFile) Write(from []byte) (int, error) {
 	return n, err
 }
 
-// Fd is called to lock the file: if that is to fail, it is no file's.
+// Fd is called to lock the file. It returns an invalid descriptor if that is to fail.
 func (f *faultyFile) Fd() uintptr {
 	if fault := f.disk.next("flock", f.at); fault.Err != nil {
 		return ^uintptr(0)
@@ -222,7 +228,7 @@ func (f *faultyFile) Sync() error {
 	return faultyError(f.disk, "sync", f.at, f.openFile.Sync)
 }
 
-// Close closes whatever happens.
+// Close always closes the file.
 func (f *faultyFile) Close() error {
 	what := "close"
 	if f.synced {

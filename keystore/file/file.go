@@ -9,15 +9,12 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"unique"
-
-	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// Store is a keystore.Keystore over a directory. Use Create or Open to make one.
+// Store is a keystore.Keystore over a directory. Create and Open return one.
 type Store struct {
 	dir      string
 	options  Options
@@ -26,25 +23,25 @@ type Store struct {
 	root     directory
 	keysRoot directory // its keys/
 
-	// mu is held by who writes, and by who looks for keys that others added.
+	// mu is held while writing, and while taking in what other processes have written.
 	mu       sync.Mutex
 	closed   bool
 	identity *identity
 	sealer   *sealer
-	known    map[uuid.UUID]unique.Handle[string] // organizations of the files that were read, by id
+	owners   map[string]string // organization id of each file that was read, by key or wallet id
 	parked   parked
 	wallets  map[string]*knownWallet // by id
-	accounts map[string]string       // wallet's id by key's
-	bad      map[string]badFile      // by name
+	accounts map[string]string       // wallet id by key id
+	bad      map[string]badFile      // by file name
 
-	// settled is the modification time of keys/ in nanoseconds, if all that
-	// is in it has been seen and no later change can have the same time; else 0.
+	// settled is the modification time of keys/ in nanoseconds if all its files have been
+	// read and any later change must give it another time; otherwise 0.
 	settled atomic.Int64
 
-	wrote  turn // our last turn among the writers
-	missed bool // in this turn a file was written that is not in the index
+	lastTurn turn // what this Store left behind as a writer
+	missed   bool // this turn wrote a file that is not in the index
 
-	// followed is the version of changes that was read.
+	// followed is the version of the file changes that was last read.
 	followed atomic.Pointer[version]
 }
 
@@ -65,31 +62,31 @@ const (
 func newStore(on disk, dir string, options Options) *Store {
 	s := &Store{
 		dir: dir, options: options.withDefaults(), disk: on,
-		known: map[uuid.UUID]unique.Handle[string]{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{},
+		owners: map[string]string{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{},
 	}
 	s.followed.Store(&version{})
 	return s
 }
 
-// errorf names the keystore in an error that does not name a file of it.
-func (s *Store) errorf(doing string, err error) error {
-	if _, isAboutFiles := errors.AsType[*BadFilesError](err); isAboutFiles {
+// errorf adds the keystore and the operation to an error, unless it lists bad files.
+func (s *Store) errorf(operation string, err error) error {
+	if _, ok := errors.AsType[*BadFilesError](err); ok {
 		return err
 	}
-	return fmt.Errorf("file keystore %s: %s: %w", s.dir, doing, err)
+	return fmt.Errorf("file keystore %s: %s: %w", s.dir, operation, err)
 }
 
-// fileError says which file of the directory is bad.
+// fileError adds the path of a file in the directory to an error.
 func (s *Store) fileError(err error, elem ...string) *Error {
-	// os.Root names the path itself, from inside.
+	// os.Root names only the path below the root.
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inner.Err
 	}
 	return &Error{Path: filepath.Join(append([]string{s.dir}, elem...)...), Err: err}
 }
 
-// Find implements keystore.Keystore. For a key that is not known it looks
-// whether another process has added files.
+// Find implements keystore.Keystore. If it does not know the key, it first takes in the
+// files that other processes have added.
 func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
 	if err := s.followChanges(ctx); err != nil {
 		return nil, err
@@ -98,17 +95,18 @@ func (s *Store) Find(ctx context.Context, organizationID string, at keystore.Loc
 	if !errors.Is(err, keystore.ErrKeyNotFound) {
 		return key, err
 	}
-	if err := s.lookAgain(ctx); err != nil {
+	if err := s.takeInNew(ctx); err != nil {
 		return nil, err
 	}
 	if key, err = s.index.Find(ctx, organizationID, at); err != nil {
-		s.tellDisabled(organizationID, at)
+		s.reportDisabled(organizationID, at)
 	}
 	return key, err
 }
 
-// tellDisabled tells the operator, and no one else, that a disabled key is asked for.
-func (s *Store) tellDisabled(organizationID string, at keystore.Locator) {
+// reportDisabled reports a look-up of a disabled key to the operator. The caller of Find
+// cannot tell such a key from one that does not exist.
+func (s *Store) reportDisabled(organizationID string, at keystore.Locator) {
 	s.mu.Lock()
 	info, disabled := s.parked.find(organizationID, at)
 	s.mu.Unlock()
@@ -117,15 +115,15 @@ func (s *Store) tellDisabled(organizationID string, at keystore.Locator) {
 	case s.options.OnDisabled != nil:
 		s.options.OnDisabled(info)
 	default:
-		s.options.Logger.Warn("a disabled key was asked for", "organization", organizationID, "key", info.ID, "name", info.Name)
+		s.options.Logger.Warn("disabled key requested", "organization", organizationID, "key", info.ID, "name", info.Name)
 	}
 }
 
-// Keys implements keystore.Keystore. It looks for files that other processes
-// have added when the iteration starts.
+// Keys implements keystore.Keystore. When the iteration starts, it takes in the files
+// that other processes have added.
 func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
 	return func(yield func(keystore.KeyInfo, error) bool) {
-		if err := s.lookAgain(ctx); err != nil {
+		if err := s.refresh(ctx); err != nil {
 			yield(keystore.KeyInfo{}, err)
 			return
 		}
@@ -133,8 +131,7 @@ func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keyst
 	}
 }
 
-// RevealSecret calls use with the secret of a key, keystore.SecretSize bytes:
-// to export it. use must not keep them.
+// RevealSecret implements keystore.Exporter.
 func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use func(secret []byte) error) error {
 	if _, err := s.Find(ctx, organizationID, keystore.ByID(id)); err != nil {
 		return err
@@ -147,21 +144,18 @@ func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use
 }
 
 // Skipped implements keystore.Skipper: it returns a *Error for each key file that is
-// not used, by path.
+// not used, sorted by path.
 func (s *Store) Skipped() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []error
+	var skipped []error
 	for _, bad := range s.badFiles() {
-		all = append(all, bad)
+		skipped = append(skipped, bad)
 	}
-	return all
+	return skipped
 }
 
-// Dir returns the directory, as it was given.
-func (s *Store) Dir() string { return s.dir }
-
-// String returns where the keystore is.
+// String names the keystore by its directory.
 func (s *Store) String() string { return "file keystore " + s.dir }
 
 // Close implements keystore.Keystore.

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 )
 
-// fast is a work factor for tests: what is tested does not depend on it.
+// fast has a low work factor, on which no test depends.
 var fast = file.Options{WorkFactor: 4}
 
 var passphrase = []byte("correct horse battery staple")

@@ -15,23 +15,22 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// MaxRecovery is how many recovery recipients a keystore can have.
-const MaxRecovery = 16
+// maxRecovery is the maximum number of recovery recipients.
+const maxRecovery = 16
 
-// maxIdentitySize has room for MaxRecovery post-quantum recipients, of 2 KB each.
+// maxIdentitySize has room for maxRecovery post-quantum recipients, of 2 KB each.
 const maxIdentitySize = 64 << 10
 
-// identity is what identity.age holds, as a file that the age command takes
-// with -i:
+// identity is the content of identity.age, a file that the age command accepts with -i:
 //
 //	# created: 2026-01-02T03:04:05Z
 //	# public key: age1…
 //	# recovery: age1…                  one line for each recovery recipient
 //	AGE-SECRET-KEY-1…                or AGE-SECRET-KEY-PQ-1…
 //
-// The file is encrypted with the passphrase, and age does not let that be
-// mixed with other recipients: who does not know the passphrase cannot make
-// one, so that all of it can be trusted.
+// The file is encrypted with the passphrase, which age does not allow to be combined with
+// other recipients. So the file cannot be created without the passphrase, and all of it
+// can be trusted.
 type identity struct {
 	key      ageKey
 	created  time.Time
@@ -43,23 +42,22 @@ const (
 	recoveryPrefix = "# recovery: "
 )
 
-// newIdentity makes the identity of a new keystore: of the kind of its recovery
-// recipients.
+// newIdentity generates an identity of the same kind as the recovery recipients.
 func newIdentity(recovery []string, postQuantum bool) (*identity, error) {
-	made := &identity{created: time.Now()}
+	i := &identity{created: time.Now()}
 	for _, recipient := range recovery {
-		if err := made.addRecovery(recipient); err != nil {
+		if err := i.addRecovery(recipient); err != nil {
 			return nil, err
 		}
 	}
-	for _, recipient := range made.recovery {
+	for _, recipient := range i.recovery {
 		postQuantum = postQuantum || isPostQuantum(recipient)
 	}
 	var err error
-	if made.key, err = generateKey(postQuantum); err != nil {
+	if i.key, err = generateKey(postQuantum); err != nil {
 		return nil, err
 	}
-	return made, made.check()
+	return i, i.check()
 }
 
 func (i *identity) addRecovery(recipient string) error {
@@ -67,15 +65,15 @@ func (i *identity) addRecovery(recipient string) error {
 	if err != nil {
 		return fmt.Errorf("recovery recipient %d: %w", len(i.recovery)+1, err)
 	}
-	if len(i.recovery) == MaxRecovery {
-		return fmt.Errorf("recovery recipients: at most %d", MaxRecovery)
+	if len(i.recovery) == maxRecovery {
+		return fmt.Errorf("too many recovery recipients: at most %d are allowed", maxRecovery)
 	}
 	i.recovery = append(i.recovery, parsed)
 	return nil
 }
 
-// check refuses recipients of two kinds, as age does: what is encrypted to both is as
-// weak as the weaker.
+// check refuses recipients of two kinds, as age does: a file encrypted to both is only as
+// strong as the weaker.
 func (i *identity) check() error {
 	for _, recipient := range i.recovery {
 		if isPostQuantum(recipient) != isPostQuantum(i.key.recipient) {
@@ -100,13 +98,13 @@ func (i *identity) encrypt(passphrase []byte, workFactor int) ([]byte, error) {
 	text := i.text()
 	defer keystore.Wipe(text)
 	_, err = payload.Write(text)
-	err = errors.Join(err, payload.Close()) // writes the rest into file
+	err = errors.Join(err, payload.Close()) // flushes to file
 	return file.Bytes(), err
 }
 
 func (i *identity) text() []byte {
 	var text bytes.Buffer
-	text.Grow(maxIdentitySize) // so that no copy is left behind by growing
+	text.Grow(maxIdentitySize) // growing later would leave a copy of the secret behind
 	text.WriteString(createdPrefix + i.created.UTC().Format(time.RFC3339) + "\n")
 	text.WriteString("# public key: " + i.key.recipient.String() + "\n")
 	for _, recipient := range i.recovery {
@@ -116,8 +114,8 @@ func (i *identity) text() []byte {
 	return text.Bytes()
 }
 
-// decryptIdentity reads identity.age. A work factor above the limit is refused
-// before any work is done.
+// decryptIdentity reads identity.age. It refuses a work factor above the limit before
+// doing any work.
 func decryptIdentity(file, passphrase []byte, maxWorkFactor int) (*identity, error) {
 	unlock, err := age.NewScryptIdentity(string(passphrase))
 	if err != nil {
@@ -141,23 +139,23 @@ func decryptIdentity(file, passphrase []byte, maxWorkFactor int) (*identity, err
 	return parseIdentity(string(text))
 }
 
-// parseIdentity never quotes what it reads: it may be a secret.
+// parseIdentity never quotes its input, which may be a secret.
 func parseIdentity(text string) (*identity, error) {
-	read := &identity{}
+	i := &identity{}
 	line := 0
 	for content := range strings.Lines(text) {
 		line++
-		if err := read.parseLine(strings.TrimSuffix(content, "\n")); err != nil {
-			return nil, fmt.Errorf("%w: line %d of what it encrypts: %w", ErrMalformed, line, err)
+		if err := i.parseLine(strings.TrimSuffix(content, "\n")); err != nil {
+			return nil, fmt.Errorf("%w: line %d of the decrypted text: %w", ErrMalformed, line, err)
 		}
 	}
-	if read.key.identity == nil {
-		return nil, fmt.Errorf("%w: it encrypts no identity (AGE-SECRET-KEY-1…)", ErrMalformed)
+	if i.key.identity == nil {
+		return nil, fmt.Errorf("%w: the decrypted text has no identity (AGE-SECRET-KEY-1…)", ErrMalformed)
 	}
-	if err := read.check(); err != nil {
+	if err := i.check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return read, nil
+	return i, nil
 }
 
 func (i *identity) parseLine(line string) (err error) {
@@ -176,7 +174,7 @@ func (i *identity) parseLine(line string) (err error) {
 	return err
 }
 
-// sealer derives what reads and writes key files.
+// sealer returns the reader and writer of key files, with keys derived from the identity.
 func (i *identity) sealer() (*sealer, error) {
 	macKey, err := i.derive("countersign.dev/key-file-mac/v1")
 	if err != nil {
@@ -199,21 +197,21 @@ func (i *identity) sealer() (*sealer, error) {
 	return &sealer{identity: i.key.identity, recipients: recipients, macKey: keystore.NewSecret(macKey), wrap: wrap}, nil
 }
 
-// derive returns a key of 32 bytes for one purpose.
+// derive returns a 32-byte key for one purpose.
 func (i *identity) derive(purpose string) ([]byte, error) {
 	secret := []byte(i.key.secret())
 	defer keystore.Wipe(secret)
 	return hkdf.Key(sha256.New, secret, nil, purpose, sha256.Size)
 }
 
-// ageRecipient is what key files are encrypted to: X25519 ("age1…"), or ML-KEM-768 with
-// X25519 ("age1pq1…"), which an attacker with a quantum computer does not break.
+// ageRecipient is a recipient of key files: X25519 ("age1…"), or ML-KEM-768 with X25519
+// ("age1pq1…"), which resists quantum computers.
 type ageRecipient interface {
 	age.Recipient
 	fmt.Stringer
 }
 
-// ageKey is an identity of age with its recipient.
+// ageKey is an age identity with its recipient.
 type ageKey struct {
 	identity  age.Identity
 	secret    func() string // AGE-SECRET-KEY-1…, or AGE-SECRET-KEY-PQ-1…
@@ -225,59 +223,59 @@ const (
 	postQuantumIdentity  = "AGE-SECRET-KEY-PQ-1"
 )
 
-// errMixed: age would refuse each file that is encrypted to both.
-var errMixed = errors.New("post-quantum recipients (age1pq1…) do not mix with X25519 ones (age1…), the identity of the keystore among them: a quantum computer would break the weaker one")
+// errMixed: age refuses to encrypt to both kinds.
+var errMixed = errors.New("post-quantum recipients (age1pq1…) cannot be mixed with X25519 ones (age1…), including the keystore's own identity: a quantum computer would break the weaker kind")
 
 func isPostQuantum(recipient age.Recipient) bool {
-	_, is := recipient.(*age.HybridRecipient)
-	return is
+	_, ok := recipient.(*age.HybridRecipient)
+	return ok
 }
 
 func generateKey(postQuantum bool) (ageKey, error) {
 	if postQuantum {
-		made, err := age.GenerateHybridIdentity()
+		identity, err := age.GenerateHybridIdentity()
 		if err != nil {
 			return ageKey{}, err
 		}
-		return ageKey{made, made.String, made.Recipient()}, nil
+		return ageKey{identity, identity.String, identity.Recipient()}, nil
 	}
-	made, err := age.GenerateX25519Identity()
+	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		return ageKey{}, err
 	}
-	return ageKey{made, made.String, made.Recipient()}, nil
+	return ageKey{identity, identity.String, identity.Recipient()}, nil
 }
 
-// parseKey never quotes what it reads.
+// parseKey never quotes its input.
 func parseKey(line string) (ageKey, error) {
 	if strings.HasPrefix(line, postQuantumIdentity) {
-		read, err := age.ParseHybridIdentity(line)
+		identity, err := age.ParseHybridIdentity(line)
 		if err != nil {
 			return ageKey{}, errors.New("not a post-quantum identity (AGE-SECRET-KEY-PQ-1…)")
 		}
-		return ageKey{read, read.String, read.Recipient()}, nil
+		return ageKey{identity, identity.String, identity.Recipient()}, nil
 	}
-	read, err := age.ParseX25519Identity(line)
+	identity, err := age.ParseX25519Identity(line)
 	if err != nil {
 		return ageKey{}, errors.New("not an X25519 identity (AGE-SECRET-KEY-1…)")
 	}
-	return ageKey{read, read.String, read.Recipient()}, nil
+	return ageKey{identity, identity.String, identity.Recipient()}, nil
 }
 
-// parseRecipient never quotes what it reads: it may be an identity, by mistake.
+// parseRecipient never quotes its input, which may be an identity by mistake.
 func parseRecipient(text string) (ageRecipient, error) {
 	if strings.HasPrefix(text, "AGE-SECRET-KEY-") {
 		return nil, errors.New("this is an identity, a secret: 'age-keygen -y' prints its recipient")
 	}
 	if strings.HasPrefix(text, postQuantumRecipient) {
-		if read, err := age.ParseHybridRecipient(text); err == nil {
-			return read, nil
+		if recipient, err := age.ParseHybridRecipient(text); err == nil {
+			return recipient, nil
 		}
-		return nil, errors.New("mistyped: not a post-quantum recipient (age1pq1…)")
+		return nil, errors.New("not a post-quantum recipient (age1pq1…): mistyped?")
 	}
-	read, err := age.ParseX25519Recipient(text)
+	recipient, err := age.ParseX25519Recipient(text)
 	if err != nil {
-		return nil, errors.New("mistyped, an SSH key, or of a plugin: only X25519 recipients (age1…) and post-quantum ones (age1pq1…) can be used")
+		return nil, errors.New("mistyped, an SSH key, or a plugin's: only X25519 recipients (age1…) and post-quantum ones (age1pq1…) are supported")
 	}
-	return read, nil
+	return recipient, nil
 }

@@ -53,8 +53,7 @@ func TestIdentityFile(t *testing.T) {
 	}
 }
 
-// TestIdentityAltered: the passphrase is right, and the rest is not what was
-// encrypted.
+// TestIdentityAltered alters the ciphertext; the passphrase is right.
 func TestIdentityAltered(t *testing.T) {
 	x := newAttacked(t)
 	path := filepath.Join(x.dir, "identity.age")

@@ -14,29 +14,29 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// at does something once, just before an operation. It must come.
+// at calls do once, just before an operation, which must occur.
 func (x *trial) at(t *testing.T, operation string, do func()) {
 	t.Helper()
 	var once sync.Once
-	come := false
+	occurred := false
 	x.disk.Arm(func(next string) file.Fault {
 		if next == operation {
-			once.Do(func() { come = true; do() })
+			once.Do(func() { occurred = true; do() })
 		}
 		return file.Fault{}
 	})
 	t.Cleanup(func() {
-		if !come {
-			t.Errorf("%s: it did not do so", operation)
+		if !occurred {
+			t.Errorf("%s: no such operation", operation)
 		}
 	})
 }
 
-// path is the file of a key.
+// path returns the path of a key file.
 func (x *trial) path(id string) string { return filepath.Join(x.dir, "keys", id+".age") }
 
-// TestChangedWhileOpened changes a key file between two steps of reading it: a
-// file is refused unless it is the one that was looked at.
+// TestChangedWhileOpened changes a key file between two steps of reading it. A file is
+// refused unless it is the one that was checked.
 func TestChangedWhileOpened(t *testing.T) {
 	base := newTemplate(t, false)
 	for _, c := range []struct {
@@ -44,10 +44,10 @@ func TestChangedWhileOpened(t *testing.T) {
 		change          func(path string) error
 		want            string
 	}{
-		{"exchanged", "open keys/first.age #1", func(path string) error {
+		{"replaced", "open keys/first.age #1", func(path string) error {
 			content, err := os.ReadFile(path)
 			return errors.Join(err, os.WriteFile(path+"2", content, 0o600), os.Rename(path+"2", path))
-		}, "exchanged while it was opened"},
+		}, "replaced while it was opened"},
 		{"grown", "read keys/first.age #1", func(path string) error {
 			grown, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 			if err != nil {
@@ -69,7 +69,7 @@ func TestChangedWhileOpened(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileOpened: a file that is gone since it was listed is not bad.
+// TestRemovedWhileOpened: a file that was removed since it was listed is not bad.
 func TestRemovedWhileOpened(t *testing.T) {
 	x := newTemplate(t, false).trial(t)
 	x.at(t, "open keys/first.age #1", func() { must(t, os.Remove(x.path(x.first.ID))) })
@@ -78,9 +78,9 @@ func TestRemovedWhileOpened(t *testing.T) {
 	}
 }
 
-// TestCreatedAtOnce: of two that create a keystore in one directory, the second
-// to come to its turn leaves the other's as it is.
-func TestCreatedAtOnce(t *testing.T) {
+// TestCreateConcurrently creates two keystores in one directory at once. The second to get
+// the lock leaves the first one's alone.
+func TestCreateConcurrently(t *testing.T) {
 	x := &trial{template: &template{}, dir: filepath.Join(t.TempDir(), "keys"), disk: &file.FaultyDisk{}}
 	x.at(t, "open lock #1", func() {
 		first, err := file.Create(x.dir, passphrase, fast)
@@ -96,9 +96,9 @@ func TestCreatedAtOnce(t *testing.T) {
 	}
 }
 
-// TestAddedAtOnce: of two that add the same key, the second to come to its turn
-// is told of the other's.
-func TestAddedAtOnce(t *testing.T) {
+// TestAddConcurrently adds the same key twice at once. The second to get the lock returns
+// the existing key.
+func TestAddConcurrently(t *testing.T) {
 	x := newTemplate(t, false).trial(t)
 	store, other := x.open(t), reopen(t, x.dir)
 	key := keystore.NewKey{Name: "new", Curve: keystore.CurveEd25519, Secret: secret(newSecret)}
@@ -114,9 +114,9 @@ func TestAddedAtOnce(t *testing.T) {
 	reopen(t, x.dir)
 }
 
-// TestClosedAtThatInstant closes a Store while it writes and while it looks for
-// keys. What is not answered as done may be there or not, but whole.
-func TestClosedAtThatInstant(t *testing.T) {
+// TestCloseDuringCall closes a Store while it writes or reads keys. What was not
+// acknowledged may be there or not, but whole.
+func TestCloseDuringCall(t *testing.T) {
 	for _, c := range []struct {
 		name, operation string
 		wallet          bool
@@ -147,7 +147,7 @@ func TestClosedAtThatInstant(t *testing.T) {
 			closed := make(chan error, 1)
 			x.at(t, c.operation, func() {
 				go func() { closed <- store.Close() }()
-				for isOpen := true; isOpen; { // a key that it knows is found for as long as it is
+				for isOpen := true; isOpen; { // a known key is found until the Store is closed
 					_, err := store.Find(t.Context(), "org", keystore.ByID(x.first.ID))
 					isOpen = !errors.Is(err, keystore.ErrClosed)
 				}
@@ -157,7 +157,7 @@ func TestClosedAtThatInstant(t *testing.T) {
 			}
 			must(t, <-closed)
 			if now := x.state(t); !contains(now, before) {
-				t.Errorf("there is %q, and there was %q", now, before)
+				t.Errorf("the state is %q, was %q", now, before)
 			}
 			if open := x.disk.Open(); open > 0 {
 				t.Errorf("%d files stay open", open)

@@ -17,8 +17,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// kind names what a file holds: the type of the stanza of ours in its header. age
-// programs pass over stanzas that they do not know.
+// kind is the kind of a file, which is also the type of our stanza in its header. age
+// programs ignore stanzas of unknown types.
 type kind string
 
 const (
@@ -26,8 +26,8 @@ const (
 	kindWallet kind = "countersign.dev/wallet/v1"
 )
 
-// Bounds of a file: what Options.Recovery, MaxAccounts and the limits of
-// metadata can make of it, rounded up.
+// Bounds of a file: the maximum that maxRecovery, MaxAccounts and the limits of the
+// metadata allow, rounded up.
 const (
 	maxKeyFileSize = 256 << 10
 	maxRecipients  = 64
@@ -36,20 +36,21 @@ const (
 // payloadSize is the secret in lower-case hex and a newline.
 const payloadSize = 2*keystore.SecretSize + 1
 
-// sealer writes and reads key files, and wallet files, whose stanza is another
-// and whose secret is a mnemonic or an extended private key (wallet_file.go). A key file is an age file:
+// sealer writes and reads key files, and wallet files, which have another stanza type and
+// whose secret is a mnemonic or an extended private key (wallet_file.go). A key file is an
+// age file:
 //
 //	age-encryption.org/v1
 //	-> X25519 <ephemeral share>              to the keystore's identity
 //	<wrapped file key>
 //	-> X25519 …                              to each recovery recipient; mlkem768x25519
-//	                                         in place of all of these, if they are post-quantum
+//	                                         instead of X25519 in a post-quantum keystore
 //	-> countersign.dev/key/v1 <MAC, base64> <wrapped file key, base64>
 //	<metadata, base64>
 //	--- <header MAC by age, under the file key>
 //	<the secret in hex, encrypted under the file key>
 //
-// where, with a 16-byte file key that is fresh for each file,
+// where, with a fresh 16-byte file key for each file,
 //
 //	MAC     = HMAC-SHA-256(MAC key, "countersign.dev/key/v1\n" ‖ file key ‖ metadata)
 //	MAC key = HKDF-SHA-256(identity, info "countersign.dev/key-file-mac/v1"), 32 bytes
@@ -57,12 +58,12 @@ const payloadSize = 2*keystore.SecretSize + 1
 //	wrapped file key = nonce ‖ AES-256-GCM(wrap key, nonce, file key, AD "countersign.dev/key/v1")
 //	wrap key         = HKDF-SHA-256(identity, info "countersign.dev/key-file-wrap/v1"), 32 bytes
 //
-// The wrapped file key is the one of the X25519 stanza, for less: opening a keystore
-// would spend most of its time on X25519. A stanza without it is read too.
+// The wrapped file key equals the one in the X25519 stanza and is cheaper to unwrap:
+// opening a keystore would otherwise spend most of its time on X25519. Stanzas without it
+// are accepted.
 //
-// age's header MAC binds the stanzas to the file key and its payload encryption
-// binds the secret to it; ours binds the file key and the metadata to the
-// passphrase.
+// age's header MAC binds the stanzas to the file key, and its payload encryption binds the
+// secret to it. Our MAC binds the file key and the metadata to the passphrase.
 type sealer struct {
 	identity   age.Identity
 	recipients []age.Recipient
@@ -71,10 +72,10 @@ type sealer struct {
 }
 
 // mac returns the MAC of a file.
-func (s *sealer) mac(holds kind, fileKey, metadata []byte) (sum []byte, err error) {
+func (s *sealer) mac(kind kind, fileKey, metadata []byte) (sum []byte, err error) {
 	err = s.macKey.Reveal(func(key []byte) error {
 		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(holds + "\n"))
+		mac.Write([]byte(kind + "\n"))
 		mac.Write(fileKey)
 		mac.Write(metadata)
 		sum = mac.Sum(nil)
@@ -83,8 +84,8 @@ func (s *sealer) mac(holds kind, fileKey, metadata []byte) (sum []byte, err erro
 	return sum, err
 }
 
-// seal returns the key file for a key, of which m is said. It has been read
-// back and found to hold the key: a file that cannot be opened is money lost.
+// seal returns the key file for a key with metadata m. It reads the file back and checks
+// that it holds the key: a file that cannot be opened is money lost.
 func (s *sealer) seal(m metadata, key *software.Key) ([]byte, error) {
 	encoded, err := m.encode()
 	if err != nil {
@@ -101,28 +102,24 @@ func (s *sealer) seal(m metadata, key *software.Key) ([]byte, error) {
 	}); err != nil {
 		return nil, err
 	}
-	again, err := s.readBack(file)
-	if err != nil {
-		return nil, err
-	}
-	again.destroy()
-	return file, nil
+	return file, s.readBack(file)
 }
 
-// readBack opens a file that was just made, both as this package does and as the age
-// command would. The caller destroys what it holds.
-func (s *sealer) readBack(file []byte) (content, error) {
-	held, err := s.openAs(&reader{sealer: s, asAge: true}, file)
+// readBack checks that a new file can be opened, both by this package and by the age
+// command.
+func (s *sealer) readBack(file []byte) error {
+	content, err := s.openWith(&reader{sealer: s, asAge: true}, file)
 	if err != nil {
-		return content{}, fmt.Errorf("reading back what was written: %w", err)
+		return fmt.Errorf("reading the new file back: %w", err)
 	}
-	return held, nil
+	content.destroy()
+	return nil
 }
 
-// encrypt makes a file of this kind.
-func (s *sealer) encrypt(holds kind, metadata, text []byte) ([]byte, error) {
+// encrypt returns a file of the given kind.
+func (s *sealer) encrypt(kind kind, metadata, text []byte) ([]byte, error) {
 	var file bytes.Buffer
-	author := &author{sealer: s, holds: holds, metadata: metadata}
+	author := &author{sealer: s, kind: kind, metadata: metadata}
 	recipients := slices.Concat(s.recipients, []age.Recipient{author})
 	payload, err := age.Encrypt(&file, recipients...)
 	if err != nil {
@@ -140,15 +137,14 @@ func (s *sealer) encrypt(holds kind, metadata, text []byte) ([]byte, error) {
 // author is the age.Recipient that adds our stanza to a header.
 type author struct {
 	*sealer
-	holds    kind
+	kind     kind
 	metadata []byte
 }
 
 var _ age.RecipientWithLabels = (*author)(nil)
 
-// WrapWithLabels implements age.RecipientWithLabels, with the label that age gives to
-// post-quantum recipients if the file has those: our stanza is under symmetric keys of 256
-// bits, and no weaker.
+// WrapWithLabels implements age.RecipientWithLabels. It returns age's label of post-quantum
+// recipients if the file has those: our stanza uses 256-bit symmetric keys and is no weaker.
 func (a *author) WrapWithLabels(fileKey []byte) (stanzas []*age.Stanza, labels []string, err error) {
 	if isPostQuantum(a.recipients[0]) {
 		labels = []string{"postquantum"}
@@ -159,13 +155,13 @@ func (a *author) WrapWithLabels(fileKey []byte) (stanzas []*age.Stanza, labels [
 
 // Wrap implements age.Recipient.
 func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {
-	sum, err := a.mac(a.holds, fileKey, a.metadata)
+	sum, err := a.mac(a.kind, fileKey, a.metadata)
 	if err != nil {
 		return nil, err
 	}
-	wrapped := a.wrap.Seal(nil, nil, fileKey, []byte(a.holds))
+	wrapped := a.wrap.Seal(nil, nil, fileKey, []byte(a.kind))
 	return []*age.Stanza{{
-		Type: string(a.holds),
+		Type: string(a.kind),
 		Args: []string{base64.RawStdEncoding.EncodeToString(sum), base64.RawStdEncoding.EncodeToString(wrapped)},
 		Body: a.metadata,
 	}}, nil
@@ -176,8 +172,8 @@ const (
 	wrappedKeySize = 12 + fileKeySize + 16 // nonce ‖ ciphertext ‖ tag
 )
 
-// newWrap returns the AEAD that wraps file keys for this package: AES-256-GCM with a
-// random nonce of 12 bytes, which NIST SP 800-38D allows for 2^32 files.
+// newWrap returns the AEAD that wraps file keys: AES-256-GCM with a random 12-byte nonce,
+// which NIST SP 800-38D allows for 2^32 files.
 func newWrap(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {

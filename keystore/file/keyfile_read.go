@@ -15,11 +15,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// content is what a file holds: a key, or a wallet with its secret.
+// content is the content of a file: a key, or a wallet with its secret.
 type content struct {
 	organizationID, id string
 	key                *software.Key
-	disabled           bool // the key is out of use; of a wallet its accounts say so
+	disabled           bool // of the key; the accounts of a wallet have their own flags
 	wallet             *openWallet
 }
 
@@ -32,20 +32,20 @@ func (c content) destroy() {
 	}
 }
 
-// open reads a key file or a wallet file. The caller destroys what it holds.
+// open reads a key file or a wallet file. The caller destroys the content.
 func (s *sealer) open(file []byte) (content, error) {
-	return s.openAs(&reader{sealer: s}, file)
+	return s.openWith(&reader{sealer: s}, file)
 }
 
-func (s *sealer) openAs(reader *reader, file []byte) (content, error) {
+func (s *sealer) openWith(reader *reader, file []byte) (content, error) {
 	defer func() { keystore.Wipe(reader.fileKey) }()
 	rest := bytes.NewReader(file)
 	payload, err := age.Decrypt(rest, reader)
 	if err != nil {
 		return content{}, reader.explain(err)
 	}
-	// From here on the MAC has been checked, and the metadata is ours.
-	if reader.holds == kindWallet {
+	// The MAC has been verified: the metadata is authentic.
+	if reader.kind == kindWallet {
 		return openWalletFile(payload, reader.metadata)
 	}
 	m, info, err := parseMetadata(reader.metadata)
@@ -56,11 +56,11 @@ func (s *sealer) openAs(reader *reader, file []byte) (content, error) {
 	return content{organizationID: m.OrganizationID, id: m.PrivateKeyID, key: key, disabled: m.Disabled}, err
 }
 
-// reader is the age.Identity that checks our stanza before it lets age go on.
+// reader is an age.Identity that verifies our stanza before it gives age the file key.
 type reader struct {
 	*sealer
-	asAge             bool // the age command has to be able to decrypt it too
-	holds             kind
+	asAge             bool // check that the age command can decrypt the file too
+	kind              kind
 	fileKey, metadata []byte
 	refusal           error
 }
@@ -75,7 +75,7 @@ func (r *reader) Unwrap(stanzas []*age.Stanza) (fileKey []byte, err error) {
 
 func (r *reader) unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	if len(stanzas) > maxRecipients {
-		return nil, fmt.Errorf("%w: %d stanzas, at most %d are read", ErrMalformed, len(stanzas), maxRecipients)
+		return nil, fmt.Errorf("%w: %d stanzas, the limit is %d", ErrMalformed, len(stanzas), maxRecipients)
 	}
 	ours, err := onlyStanza(stanzas)
 	if err != nil {
@@ -93,8 +93,8 @@ func (r *reader) unwrap(stanzas []*age.Stanza) ([]byte, error) {
 			return nil, err
 		}
 	}
-	r.holds = kind(ours.Type)
-	sum, err := r.mac(r.holds, r.fileKey, ours.Body)
+	r.kind = kind(ours.Type)
+	sum, err := r.mac(r.kind, r.fileKey, ours.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +107,11 @@ func (r *reader) unwrap(stanzas []*age.Stanza) ([]byte, error) {
 
 func onlyStanza(stanzas []*age.Stanza) (ours *age.Stanza, err error) {
 	for _, stanza := range stanzas {
-		if holds := kind(stanza.Type); holds != kindKey && holds != kindWallet {
+		if kind := kind(stanza.Type); kind != kindKey && kind != kindWallet {
 			continue
 		}
 		if ours != nil {
-			return nil, fmt.Errorf("%w: more than one stanza of ours: %s and %s", ErrMalformed, ours.Type, stanza.Type)
+			return nil, fmt.Errorf("%w: two keystore stanzas: %s and %s", ErrMalformed, ours.Type, stanza.Type)
 		}
 		ours = stanza
 	}
@@ -124,15 +124,15 @@ func onlyStanza(stanzas []*age.Stanza) (ours *age.Stanza, err error) {
 	return ours, nil
 }
 
-// fileKey returns the file key of a header: from the second argument of our stanza, or
-// of a stanza without one as age does.
+// fileKey returns the file key of a header: from the second argument of our stanza or, if
+// it has none, from age's own stanza.
 func (s *sealer) fileKey(ours *age.Stanza, stanzas []*age.Stanza) ([]byte, error) {
 	if len(ours.Args) == 1 {
 		return s.fileKeyOfAge(stanzas)
 	}
 	wrapped, err := base64.RawStdEncoding.Strict().DecodeString(ours.Args[1])
 	if err != nil || len(wrapped) != wrappedKeySize {
-		return nil, fmt.Errorf("%w: wrapped file key: not %d bytes of base64", ErrMalformed, wrappedKeySize)
+		return nil, fmt.Errorf("%w: the wrapped file key is not %d bytes in base64", ErrMalformed, wrappedKeySize)
 	}
 	fileKey, err := s.wrap.Open(nil, nil, wrapped, []byte(ours.Type))
 	if err != nil {
@@ -150,33 +150,30 @@ func (s *sealer) fileKeyOfAge(stanzas []*age.Stanza) ([]byte, error) {
 	return fileKey, nil
 }
 
-// errTwoFileKeys is of a file that this package can decrypt and the age command cannot.
-var errTwoFileKeys = errors.New("the age command could not decrypt it")
-
-// checkAge returns an error if the two ways to the file key do not lead to one.
+// checkAge returns an error unless age's own stanza holds the same file key.
 func (s *sealer) checkAge(fileKey []byte, stanzas []*age.Stanza) error {
 	other, err := s.fileKeyOfAge(stanzas)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(other, fileKey) {
-		return errTwoFileKeys
+		return errors.New("the age command could not decrypt it")
 	}
 	return nil
 }
 
-// explain says what an error of age.Decrypt means here.
+// explain translates an error of age.Decrypt.
 func (r *reader) explain(err error) error {
 	switch {
 	case r.refusal != nil:
 		return r.refusal
-	case r.metadata != nil: // the file key is right, but not for this header
+	case r.metadata != nil: // the file key is authentic, but the header was altered
 		return fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
 	}
 	return fmt.Errorf("%w: not an age file: %w", ErrMalformed, err)
 }
 
-// readPayload reads a payload to its very end, or until text is full.
+// readPayload reads a payload to its end, or until text is full.
 func readPayload(payload io.Reader, text []byte) (size int, err error) {
 	for size < len(text) {
 		n, err := payload.Read(text[size:])
@@ -192,7 +189,7 @@ func readPayload(payload io.Reader, text []byte) (size int, err error) {
 }
 
 func readSecret(payload io.Reader, info keystore.KeyInfo) (*software.Key, error) {
-	var text [payloadSize + 1]byte // one more than there should be
+	var text [payloadSize + 1]byte // one more, to detect a longer payload
 	defer keystore.Wipe(text[:])
 	size, err := readPayload(payload, text[:])
 	if err != nil {

@@ -10,39 +10,32 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// insertAll puts what was read into the index, oldest first, and sets aside
-// what is bad.
+// insertAll puts the files into the index, keys first, oldest first, and sets bad files
+// aside.
 func (s *Store) insertAll(files []loaded) {
 	slices.SortFunc(files, func(a, b loaded) int {
-		if a.key == nil || b.key == nil { // bad ones and wallets come behind, by name
-			return cmp.Or(boolCompare(a.key == nil, b.key == nil), strings.Compare(a.name, b.name))
+		switch {
+		case a.key != nil && b.key != nil:
+			return software.Compare(a.key, b.key)
+		case a.key != nil:
+			return -1
+		case b.key != nil:
+			return 1
 		}
-		return software.Compare(a.key, b.key)
+		return strings.Compare(a.name, b.name)
 	})
 	for _, file := range files {
 		if file.err == nil {
 			file.err = s.insert(file)
 		}
-		if file.err != nil && !errors.Is(file.err, fs.ErrNotExist) { // more than gone since it was listed
+		if file.err != nil && !errors.Is(file.err, fs.ErrNotExist) { // removed since it was listed
 			s.setAside(file)
 		}
 	}
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 func (s *Store) insert(file loaded) error {
@@ -57,11 +50,11 @@ func (s *Store) insert(file loaded) error {
 		file.destroy()
 		return err
 	}
-	s.own(file.id, file.organizationID)
+	s.setOwner(file.id, file.organizationID)
 	return nil
 }
 
-// insertKey makes a key known: to look-ups, or, if it is disabled, as one that is there.
+// insertKey adds a key to the index or, if it is disabled, to the parked keys.
 func (s *Store) insertKey(file loaded) (existing keystore.KeyInfo, err error) {
 	info := file.key.Info()
 	existing, shares := s.parked.sharing(file.organizationID, info)
@@ -75,24 +68,24 @@ func (s *Store) insertKey(file loaded) (existing keystore.KeyInfo, err error) {
 		return s.index.Insert(file.organizationID, file.key)
 	}
 	s.parked.add(file.organizationID, info)
-	file.destroy() // nothing signs with it
+	file.destroy() // a disabled key keeps no secret in memory
 	return existing, nil
 }
 
-// own notes which organization a file is of. s.mu is held.
-func (s *Store) own(id, organizationID string) { s.known[mustID(id)] = unique.Make(organizationID) }
-
-// mustID returns an id that was checked as a UUID.
-func mustID(id string) uuid.UUID { return uuid.MustParse(id) }
-
-// isOf reports whether a key or wallet is the organization's. s.mu is held.
-func (s *Store) isOf(organizationID, id string) bool {
-	owner, known := s.known[mustID(id)]
-	return known && owner.Value() == organizationID
+// setOwner records the organization of a key or wallet. The caller holds s.mu.
+func (s *Store) setOwner(id, organizationID string) {
+	s.owners[id] = unique.Make(organizationID).Value() // one copy for all its keys
 }
 
-// sharing returns the key of the organization that is at one of a key's places.
-func (s *Store) sharing(organizationID string, info keystore.KeyInfo) (found keystore.KeyInfo, shares bool) {
+// isOf reports whether a key or wallet belongs to the organization. The caller holds s.mu.
+func (s *Store) isOf(organizationID, id string) bool {
+	owner, known := s.owners[id]
+	return known && owner == organizationID
+}
+
+// sharing returns the key of the organization, if any, that has the id or an address of
+// info.
+func (s *Store) sharing(organizationID string, info keystore.KeyInfo) (existing keystore.KeyInfo, shares bool) {
 	for _, at := range locators(info) {
 		if key, err := s.index.Key(context.Background(), organizationID, at); err == nil {
 			return key.Info(), true
@@ -101,15 +94,10 @@ func (s *Store) sharing(organizationID string, info keystore.KeyInfo) (found key
 	return s.parked.sharing(organizationID, info)
 }
 
-func locators(info keystore.KeyInfo) []keystore.Locator {
-	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID))
-}
-
-// forget takes a key, or a wallet with all its keys, out of what is known. s.mu is
-// held.
+// forget removes a key, or a wallet with all its keys, from memory. The caller holds s.mu.
 func (s *Store) forget(id string) {
-	if owner, known := s.known[mustID(id)]; known {
-		s.index.Remove(owner.Value(), id)
+	if owner, known := s.owners[id]; known {
+		s.index.Remove(owner, id)
 	}
 	s.parked.remove(id)
 	if w := s.wallets[id]; w != nil {
@@ -120,15 +108,15 @@ func (s *Store) forget(id string) {
 		}
 	}
 	delete(s.wallets, id)
-	delete(s.known, mustID(id))
+	delete(s.owners, id)
 	s.settled.Store(0)
 }
 
-// parked are the keys that are disabled: without their secrets, so that they can be
-// listed, and so that they are not added once more. The zero value is empty.
+// parked holds the disabled keys, without their secrets, so that they can be listed and
+// are not added a second time. The zero value is empty.
 type parked struct {
-	keys map[string]parkedKey
-	at   map[parkedAt]string // ids
+	keys map[string]parkedKey     // by id
+	ids  map[parkedLocator]string // of keys
 }
 
 type parkedKey struct {
@@ -136,64 +124,69 @@ type parkedKey struct {
 	keystore.KeyInfo
 }
 
-type parkedAt struct {
+type parkedLocator struct {
 	organizationID string
-	at             keystore.Locator
+	keystore.Locator
 }
 
 func (p *parked) add(organizationID string, info keystore.KeyInfo) {
 	if p.keys == nil {
-		p.keys, p.at = map[string]parkedKey{}, map[parkedAt]string{}
+		p.keys, p.ids = map[string]parkedKey{}, map[parkedLocator]string{}
 	}
 	p.keys[info.ID] = parkedKey{organizationID, info}
-	for _, at := range everyLocator(info) {
-		p.at[parkedAt{organizationID, at}] = info.ID
+	for _, at := range allLocators(info) {
+		p.ids[parkedLocator{organizationID, at}] = info.ID
 	}
 }
 
-// remove takes a key out, if it is there.
+// remove removes a key, if it is there.
 func (p *parked) remove(id string) {
 	key, ok := p.keys[id]
 	if !ok {
 		return
 	}
 	delete(p.keys, id)
-	for _, at := range everyLocator(key.KeyInfo) {
-		delete(p.at, parkedAt{key.organizationID, at})
+	for _, at := range allLocators(key.KeyInfo) {
+		delete(p.ids, parkedLocator{key.organizationID, at})
 	}
 }
 
-// sharing returns the key that is at one of a key's places.
-func (p *parked) sharing(organizationID string, info keystore.KeyInfo) (found keystore.KeyInfo, shares bool) {
+// sharing returns the parked key, if any, that has the id or an address of info.
+func (p *parked) sharing(organizationID string, info keystore.KeyInfo) (existing keystore.KeyInfo, shares bool) {
 	for _, at := range locators(info) {
-		if id, ok := p.at[parkedAt{organizationID, at}]; ok {
-			return p.keys[id].KeyInfo, true
+		if existing, shares = p.find(organizationID, at); shares {
+			return existing, true
 		}
 	}
 	return keystore.KeyInfo{}, false
 }
 
-// find returns the key at a place.
+// find returns the parked key at a locator.
 func (p *parked) find(organizationID string, at keystore.Locator) (keystore.KeyInfo, bool) {
-	id, ok := p.at[parkedAt{organizationID, at}]
+	id, ok := p.ids[parkedLocator{organizationID, at}]
 	return p.keys[id].KeyInfo, ok
 }
 
-// list returns the keys of an organization, oldest first.
-func (p *parked) list(organizationID string) (all []keystore.KeyInfo) {
+// list returns the parked keys of an organization, oldest first.
+func (p *parked) list(organizationID string) (infos []keystore.KeyInfo) {
 	for _, key := range p.keys {
 		if key.organizationID == organizationID {
-			all = append(all, key.KeyInfo)
+			infos = append(infos, key.KeyInfo)
 		}
 	}
-	slices.SortFunc(all, func(a, b keystore.KeyInfo) int {
+	slices.SortFunc(infos, func(a, b keystore.KeyInfo) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
-	return all
+	return infos
 }
 
-// everyLocator returns where a key would be found.
-func everyLocator(info keystore.KeyInfo) []keystore.Locator {
+// locators returns the locators of a key except the one by taproot, which is costly.
+func locators(info keystore.KeyInfo) []keystore.Locator {
+	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID))
+}
+
+// allLocators returns every locator of a key.
+func allLocators(info keystore.KeyInfo) []keystore.Locator {
 	all := locators(info)
 	if taproot, err := keystore.TaprootLocator(info.PublicKey); err == nil {
 		all = append(all, taproot)

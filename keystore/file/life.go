@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,11 @@ var (
 	_ keystore.Delegator = (*Store)(nil)
 )
 
-// ErrAccount means that a key is an account of a wallet, and goes with it.
+// ErrAccount: the key is an account of a wallet and cannot be renamed or deleted by itself.
 var ErrAccount = errors.New("the key is an account of a wallet")
 
-// Rename implements keystore.Renamer, of keys and of wallets. An account has the name
-// of its wallet and its path: it cannot be renamed by itself.
+// Rename implements keystore.Renamer for keys and wallets. The name of an account consists
+// of its wallet's name and its path: it cannot be renamed by itself.
 func (s *Store) Rename(ctx context.Context, organizationID, id, name string) error {
 	return s.change(ctx, "rename", organizationID, id, alteration{
 		key: func(m *metadata) { m.Name = name },
@@ -32,13 +33,13 @@ func (s *Store) Rename(ctx context.Context, organizationID, id, name string) err
 	})
 }
 
-// Disable implements keystore.Disabler, of keys, of accounts, and of wallets with all
-// their accounts.
+// Disable implements keystore.Disabler for keys, accounts, and wallets with all their
+// accounts.
 func (s *Store) Disable(ctx context.Context, organizationID, id string) error {
 	return s.change(ctx, "disable", organizationID, id, setDisabled(true))
 }
 
-// Enable implements keystore.Disabler, of what Disable takes.
+// Enable implements keystore.Disabler for everything that Disable accepts.
 func (s *Store) Enable(ctx context.Context, organizationID, id string) error {
 	return s.change(ctx, "enable", organizationID, id, setDisabled(false))
 }
@@ -55,8 +56,8 @@ func setDisabled(disabled bool) alteration {
 	}
 }
 
-// ActFor implements keystore.Delegator, of keys and accounts on secp256k1. The
-// account is an address of Tempo, with or without 0x, in any case.
+// ActFor implements keystore.Delegator for keys and accounts on secp256k1. The account is
+// a Tempo address in hex, with or without 0x, in either case.
 func (s *Store) ActFor(ctx context.Context, organizationID, id, account string) error {
 	account = strings.ToLower(strings.TrimPrefix(account, "0x"))
 	return s.change(ctx, "set the account of", organizationID, id, alteration{
@@ -67,48 +68,50 @@ func (s *Store) ActFor(ctx context.Context, organizationID, id, account string) 
 
 // Disabled implements keystore.Disabler.
 func (s *Store) Disabled(ctx context.Context, organizationID string) ([]keystore.KeyInfo, error) {
-	if err := s.lookAgain(ctx); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, keystore.ErrClosed
-	}
-	return s.parked.list(organizationID), nil
+	var infos []keystore.KeyInfo
+	err := s.asReader(ctx, func() error {
+		infos = s.parked.list(organizationID)
+		return nil
+	})
+	return infos, err
 }
 
-// alteration is a change to a key, an account or a wallet. A nil function means that there
-// is no such change.
+// alteration is a change to a key, an account or a wallet. A nil function means that the
+// change cannot be applied to it.
 type alteration struct {
 	key     func(*metadata)
 	account func(*Account)
 	wallet  func(*openWallet)
 }
 
-// change replaces the file of a key or wallet by one that is changed, and tells all
-// processes that have the keystore open. When it returns without error, the change is
-// safe on disk. After another error it may be made or not, as a whole; making it again
-// tells.
-func (s *Store) change(ctx context.Context, what, organizationID, id string, by alteration) error {
+// change replaces the file of a key or wallet by an altered one and announces it to all
+// processes that have the keystore open. When it returns without error, the change is safe
+// on disk. After an error it may have been made or not, as a whole; making it again tells.
+func (s *Store) change(ctx context.Context, operation, organizationID, id string, by alteration) error {
+	return s.write(ctx, operation, id, func(id string) error { return s.replace(ctx, organizationID, id, by) })
+}
+
+// write is asWriter for an operation on a key or wallet with the given id, which it passes
+// on in canonical form.
+func (s *Store) write(ctx context.Context, operation, id string, write func(id string) error) error {
 	id, err := knownID(id)
 	if err == nil {
-		err = s.asWriter(ctx, func() error { return s.replace(ctx, organizationID, id, by) })
+		err = s.asWriter(ctx, func() error { return write(id) })
 	}
 	if err != nil {
-		return s.errorf(what+" key", err)
+		return s.errorf(operation+" key", err)
 	}
 	return nil
 }
 
-// replace is change for who has the lock.
+// replace is change for a caller that holds the lock.
 func (s *Store) replace(ctx context.Context, organizationID, id string, by alteration) error {
 	file, err := s.readFor(organizationID, id)
 	if err != nil {
 		return err
 	}
 	defer file.destroy()
-	sealed, err := s.edited(file, id, by)
+	sealed, err := s.altered(file, id, by)
 	if err != nil {
 		return err
 	}
@@ -116,41 +119,36 @@ func (s *Store) replace(ctx context.Context, organizationID, id string, by alter
 	if err := replaceFile(s.keysRoot, file.name, sealed); err != nil {
 		return s.fileError(err, keysName, file.name)
 	}
-	return s.announced(ctx, file.id)
+	return s.announce(ctx, file.id)
 }
 
-// announced tells all processes, this one among them, of files that were changed.
-func (s *Store) announced(ctx context.Context, ids ...string) error {
-	if err := s.announce(ids...); err != nil {
-		return err
-	}
-	return s.follow(context.WithoutCancel(ctx))
-}
-
-// readFor reads the file of a key, or of the wallet that it is an account of, anew.
-// The caller destroys it. s.mu is held.
+// readFor rereads the file of a key, or of the wallet that the key is an account of. The
+// caller destroys it and holds s.mu.
 func (s *Store) readFor(organizationID, id string) (loaded, error) {
-	notFound := fmt.Errorf("%w: organization %q has no key or wallet %s", keystore.ErrKeyNotFound, organizationID, id)
-	stem := id
-	if walletID := s.accounts[id]; walletID != "" {
-		stem = walletID
+	id = cmp.Or(s.accounts[id], id)
+	if !s.isOf(organizationID, id) {
+		return loaded{}, notFound(organizationID, id)
 	}
-	if !s.isOf(organizationID, stem) {
-		return loaded{}, notFound
-	}
-	file := s.read(stem + keySuffix)
+	file := s.read(id + keySuffix)
 	switch {
 	case file.err != nil:
 		return loaded{}, s.fileError(file.err, keysName, file.name)
 	case file.organizationID != organizationID:
 		file.destroy()
-		return loaded{}, notFound
+		return loaded{}, s.fileError(errReplaced, keysName, file.name)
 	}
 	return file, nil
 }
 
-// edited returns the file with a change made.
-func (s *Store) edited(file loaded, id string, by alteration) ([]byte, error) {
+// errReplaced is the error of a file that verifies but is not the one that was opened.
+var errReplaced = fmt.Errorf("%w: replaced since the keystore was opened", ErrNotAuthentic)
+
+func notFound(organizationID, id string) error {
+	return fmt.Errorf("%w: organization %q has no key or wallet %s", keystore.ErrKeyNotFound, organizationID, id)
+}
+
+// altered returns the file with an alteration applied.
+func (s *Store) altered(file loaded, id string, by alteration) ([]byte, error) {
 	if file.wallet == nil {
 		m := newMetadata(file.organizationID, file.key.Info())
 		m.Disabled = file.disabled
@@ -165,9 +163,9 @@ func (s *Store) edited(file loaded, id string, by alteration) ([]byte, error) {
 	case id == file.id && by.wallet != nil:
 		by.wallet(w)
 	case id == file.id:
-		return nil, errors.New("it is a wallet: name one of its accounts")
+		return nil, errors.New("the id is a wallet's: use the id of one of its accounts")
 	case by.account == nil:
-		return nil, fmt.Errorf("%w: name the wallet, %s", ErrAccount, file.id)
+		return nil, fmt.Errorf("%w: use the id of the wallet, %s", ErrAccount, file.id)
 	}
 	for i := range w.Accounts {
 		if w.Accounts[i].ID == id {

@@ -15,19 +15,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// twoProcesses opens one keystore twice: what one changes, the other serves.
+// twoProcesses opens one keystore twice: one Store makes changes, the other serves keys.
 func twoProcesses(t *testing.T) (operator, server *file.Store) {
 	t.Helper()
 	operator = create(t)
-	return operator, openAgain(t, operator)
-}
-
-func openAgain(t *testing.T, store *file.Store) *file.Store {
-	t.Helper()
-	again, err := file.Open(t.Context(), store.Dir(), passphrase, fast)
-	must(t, err)
-	t.Cleanup(func() { _ = again.Close() })
-	return again
+	return operator, reopen(t, operator.Dir())
 }
 
 func generated(t *testing.T, store *file.Store, name string) keystore.KeyInfo {
@@ -37,25 +29,26 @@ func generated(t *testing.T, store *file.Store, name string) keystore.KeyInfo {
 	return info
 }
 
-func places(t *testing.T, info keystore.KeyInfo) []keystore.Locator {
+func locatorsOf(t *testing.T, info keystore.KeyInfo) []keystore.Locator {
 	t.Helper()
 	taproot, err := keystore.TaprootLocator(info.PublicKey)
 	must(t, err)
 	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID), taproot)
 }
 
-// mustNotSign: the key is at none of its places, and a handle to it signs no more.
-func mustNotSign(t *testing.T, store *file.Store, info keystore.KeyInfo, held keystore.Key) {
+// mustNotSign expects the key to be found at none of its locators, and an earlier handle to
+// it to be withdrawn.
+func mustNotSign(t *testing.T, store *file.Store, info keystore.KeyInfo, handle keystore.Key) {
 	t.Helper()
-	for _, at := range places(t, info) {
+	for _, at := range locatorsOf(t, info) {
 		if _, err := store.Find(t.Context(), "org", at); !errors.Is(err, keystore.ErrKeyNotFound) {
 			t.Errorf("found at %v: %v", at, err)
 		}
 	}
-	signer, err := keystore.AsECDSA(held)
+	signer, err := keystore.AsECDSA(handle)
 	must(t, err)
 	if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); !errors.Is(err, keystore.ErrWithdrawn) {
-		t.Errorf("a handle from before still signs: %v", err)
+		t.Errorf("an earlier handle still signs: %v", err)
 	}
 	for listed, err := range store.Keys(t.Context(), "org") {
 		if must(t, err); listed.ID == info.ID {
@@ -78,14 +71,14 @@ func bitcoinAt(t *testing.T, index uint32) wallet.Account {
 	return wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}
 }
 
-// TestDisabledKeyIsNotFound: in no process that has the keystore open, nor in one that
-// opens it later, nor under another name; and it is back when it is enabled.
+// TestDisabledKeyIsNotFound: a disabled key is not found by processes that have the keystore
+// open, nor by one that opens it later, nor after it was renamed. Enabling brings it back.
 func TestDisabledKeyIsNotFound(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
 	other := generated(t, operator, "other")
 	held := []keystore.Key{find(t, operator, keystore.ByID(info.ID)), find(t, server, keystore.ByID(info.ID))}
-	for range 2 { // again does nothing
+	for range 2 { // the second time does nothing
 		must(t, operator.Disable(t.Context(), "org", strings.ToUpper(info.ID)))
 	}
 	for i, store := range []*file.Store{operator, server} {
@@ -95,12 +88,12 @@ func TestDisabledKeyIsNotFound(t *testing.T) {
 		if !slices.Equal(disabled, []keystore.KeyInfo{info}) {
 			t.Errorf("disabled: %+v", disabled)
 		}
-		if of, err := store.Disabled(t.Context(), "other org"); err != nil || len(of) > 0 {
-			t.Errorf("another organization sees %v, %v", of, err)
+		if disabled, err := store.Disabled(t.Context(), "other org"); err != nil || len(disabled) > 0 {
+			t.Errorf("another organization sees %v, %v", disabled, err)
 		}
 		find(t, store, keystore.ByID(other.ID))
 	}
-	later := openAgain(t, operator)
+	later := reopen(t, operator.Dir())
 	if _, err := later.Find(t.Context(), "org", keystore.ByID(info.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Error(err)
 	}
@@ -109,7 +102,7 @@ func TestDisabledKeyIsNotFound(t *testing.T) {
 	must(t, later.Enable(t.Context(), "org", info.ID))
 	info.Name = "cold"
 	for _, store := range []*file.Store{operator, server, later} {
-		for _, at := range places(t, info) {
+		for _, at := range locatorsOf(t, info) {
 			if key := find(t, store, at); keystore.InfoOf(key) != info {
 				t.Errorf("%+v, want %+v", keystore.InfoOf(key), info)
 			}
@@ -120,8 +113,8 @@ func TestDisabledKeyIsNotFound(t *testing.T) {
 	}
 }
 
-// TestDisabledKeyIsNotAddedAgain: importing its secret, or deriving it in a wallet, is
-// no way to have it sign.
+// TestDisabledKeyIsNotAddedAgain: a disabled key cannot be imported or derived again to make
+// it sign.
 func TestDisabledKeyIsNotAddedAgain(t *testing.T) {
 	operator, server := twoProcesses(t)
 	w, err := operator.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords), Accounts: []wallet.Account{bitcoinAt(t, 0)}})
@@ -140,15 +133,15 @@ func TestDisabledKeyIsNotAddedAgain(t *testing.T) {
 		t.Errorf("derived again: %v", err)
 	}
 	if err := operator.RevealSecret(t.Context(), "org", account.ID, func([]byte) error { return nil }); !errors.Is(err, keystore.ErrKeyNotFound) {
-		t.Errorf("its secret is given out: %v", err)
+		t.Errorf("its secret is revealed: %v", err)
 	}
 	if _, err := operator.Find(t.Context(), "org", keystore.ByID(account.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Error(err)
 	}
 }
 
-// TestDisabledAccount: of a wallet, which is otherwise as it was, and can be derived
-// from; and a whole wallet.
+// TestDisabledAccount disables an account of a wallet, from which other accounts can still
+// be derived, and then the whole wallet.
 func TestDisabledAccount(t *testing.T) {
 	operator, server := twoProcesses(t)
 	w, err := operator.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords), Accounts: []wallet.Account{bitcoinAt(t, 0), bitcoinAt(t, 1)}})
@@ -166,16 +159,16 @@ func TestDisabledAccount(t *testing.T) {
 		return ids
 	}
 	if ids := accounts(server); !slices.Equal(ids, []string{second.ID}) {
-		t.Errorf("the wallet signs with %v", ids)
+		t.Errorf("enabled accounts: %v", ids)
 	}
 	third, err := server.Derive(t.Context(), "org", w.ID, bitcoinAt(t, 2))
 	must(t, err)
 	if ids := accounts(operator); !slices.Equal(ids, []string{second.ID, third.ID}) {
-		t.Errorf("after deriving it signs with %v", ids)
+		t.Errorf("enabled accounts after deriving: %v", ids)
 	}
 	must(t, operator.Disable(t.Context(), "org", w.ID))
 	if ids := accounts(server); len(ids) > 0 {
-		t.Errorf("disabled, it signs with %v", ids)
+		t.Errorf("enabled accounts of a disabled wallet: %v", ids)
 	}
 	must(t, operator.Enable(t.Context(), "org", w.ID))
 	must(t, operator.Rename(t.Context(), "org", w.ID, "treasury"))
@@ -190,7 +183,7 @@ func TestDisabledAccount(t *testing.T) {
 	}
 }
 
-// TestRenameKeepsHandles: a request under way is not disturbed by it.
+// TestRenameKeepsHandles: renaming a key does not disturb requests that are using it.
 func TestRenameKeepsHandles(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
@@ -210,22 +203,22 @@ func TestRenameKeepsHandles(t *testing.T) {
 	}
 }
 
-// TestDeletedKey: gone from every process; its copy brings it back, once; without one
-// it does not come back.
+// TestDeletedKey: an archived key is gone from every process and can be restored once. A
+// deleted one cannot be restored.
 func TestDeletedKey(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
 	held := find(t, server, keystore.ByID(info.ID))
-	at, err := operator.Archive(t.Context(), "org", info.ID)
+	path, err := operator.Archive(t.Context(), "org", info.ID)
 	must(t, err)
 	mustNotSign(t, server, info, held)
-	if at != filepath.Join(operator.Dir(), "deleted", info.ID+".age") {
-		t.Errorf("the copy is at %s", at)
+	if path != filepath.Join(operator.Dir(), "deleted", info.ID+".age") {
+		t.Errorf("the copy is at %s", path)
 	}
-	if stat, err := os.Lstat(at); err != nil || stat.Mode() != 0o600 {
+	if stat, err := os.Lstat(path); err != nil || stat.Mode() != 0o600 {
 		t.Errorf("the copy: %v, %v", stat, err)
 	}
-	openAgain(t, operator)
+	reopen(t, operator.Dir())
 	if err := server.Restore(t.Context(), "other", info.ID, ""); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Errorf("another organization restores it: %v", err)
 	}
@@ -237,14 +230,14 @@ func TestDeletedKey(t *testing.T) {
 		t.Errorf("restored twice: %v", err)
 	}
 	must(t, operator.Delete(t.Context(), "org", info.ID))
-	mustNotSign(t, openAgain(t, operator), info, held)
+	mustNotSign(t, reopen(t, operator.Dir()), info, held)
 	if err := server.Restore(t.Context(), "org", info.ID, ""); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("restored from nothing: %v", err)
+		t.Errorf("restored a deleted key: %v", err)
 	}
 }
 
-// TestLifeHasWalls: a key of another organization is not found, by any call.
-func TestLifeHasWalls(t *testing.T) {
+// TestChangeOtherOrganization: no call changes a key of another organization.
+func TestChangeOtherOrganization(t *testing.T) {
 	operator, _ := twoProcesses(t)
 	info := generated(t, operator, "hot")
 	for name, call := range map[string]func() error{
@@ -265,9 +258,9 @@ func TestLifeHasWalls(t *testing.T) {
 	find(t, operator, keystore.ByID(info.ID))
 }
 
-// TestChangesOfACrash: a record that was begun, or is of no key, or a file that is
-// shorter than before, as after a backup was put back, hides no change.
-func TestChangesOfACrash(t *testing.T) {
+// TestDamagedChangesFile: an incomplete record, a record of no key, or a file that is shorter
+// than before, as after restoring a backup, hides no change.
+func TestDamagedChangesFile(t *testing.T) {
 	for name, damage := range map[string]func(before []byte) []byte{
 		"cut":       func(before []byte) []byte { return before[:len(before)-5] },
 		"nonsense":  func(before []byte) []byte { return append(before, "nonsense"...) },
@@ -290,8 +283,8 @@ func TestChangesOfACrash(t *testing.T) {
 	}
 }
 
-// TestTamperedAfterChange: a file that was exchanged for one that does not verify is
-// not signed with, in a process that had the key before.
+// TestTamperedAfterChange: a process that had a key stops signing with it once its file no
+// longer verifies.
 func TestTamperedAfterChange(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
@@ -308,14 +301,14 @@ func TestTamperedAfterChange(t *testing.T) {
 	}
 }
 
-// TestActsFor: kept in the file, told by the handle, and refused where it means
-// nothing.
+// TestActsFor: the account is stored in the file, reported by the handle, and refused for
+// keys that cannot act for another account.
 func TestActsFor(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "access")
 	root := strings.Repeat("ab", 20)
 	must(t, operator.ActFor(t.Context(), "org", info.ID, "0x"+strings.ToUpper(root)))
-	for _, store := range []*file.Store{operator, server, openAgain(t, operator)} {
+	for _, store := range []*file.Store{operator, server, reopen(t, operator.Dir())} {
 		key := find(t, store, keystore.ByID(info.ID))
 		if got := keystore.ActsFor(keystore.Verified(key)); string(got) != strings.Repeat("\xab", 20) {
 			t.Errorf("acts for %x", got)

@@ -13,18 +13,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// settleTime is how old the modification time of a directory must be for any
-// later change to give it another one: the coarsest clock of a file system in
-// use, FAT's, ticks every two seconds.
+// settleTime is the age at which the modification time of a directory is certain to
+// differ after any later change. The coarsest file system clock in use, FAT's, ticks
+// every two seconds.
 const settleTime = 2 * time.Second
 
-// badFile is a key file that is not loaded. It is read again when it changes, or
-// each time if it may not be the file's fault.
+// badFile is a key file that could not be loaded. A file that was read and refused is
+// read again only when it changes; a file that could not be read is tried every time.
 type badFile struct {
 	err      *Error
 	size     int64
@@ -32,7 +30,7 @@ type badFile struct {
 	mode     fs.FileMode
 }
 
-// isFinal reports whether the file is to blame: it was read, and refused.
+// isFinal reports whether the file was read and refused.
 func (b badFile) isFinal() bool {
 	for _, final := range []error{ErrNotAuthentic, ErrMalformed, ErrPermissions, keystore.ErrKeyExists} {
 		if errors.Is(b.err, final) {
@@ -42,7 +40,7 @@ func (b badFile) isFinal() bool {
 	return false
 }
 
-// loaded is a file that was read: what it holds, or why nothing.
+// loaded is a file that was read: its content, or the error.
 type loaded struct {
 	name string
 	content
@@ -50,18 +48,39 @@ type loaded struct {
 	err     error
 }
 
-// version tells one version of a file from the next.
+// version distinguishes one version of a file from the next.
 type version struct {
 	size     int64
 	modified time.Time
 }
 
-// lookAgain takes in the files that were added since the last time. If nothing
-// has changed it costs one stat.
-func (s *Store) lookAgain(ctx context.Context) error {
+func versionOf(info fs.FileInfo) version { return version{info.Size(), info.ModTime()} }
+
+// refresh takes in what other processes have changed and added since the last time. If
+// there is nothing, it costs two stats.
+func (s *Store) refresh(ctx context.Context) error {
 	if err := s.followChanges(ctx); err != nil {
 		return err
 	}
+	return s.takeInNew(ctx)
+}
+
+// asReader calls read after a refresh, holding s.mu.
+func (s *Store) asReader(ctx context.Context, read func() error) error {
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return keystore.ErrClosed
+	}
+	return read()
+}
+
+// takeInNew takes in the files that were added since the last time. If there are none,
+// it costs one stat.
+func (s *Store) takeInNew(ctx context.Context) error {
 	if s.unchanged() {
 		return nil
 	}
@@ -70,11 +89,11 @@ func (s *Store) lookAgain(ctx context.Context) error {
 	if s.closed {
 		return keystore.ErrClosed
 	}
-	if s.unchanged() { // another goroutine has just done it
+	if s.unchanged() { // another goroutine was faster
 		return nil
 	}
 	if err := s.takeIn(ctx); err != nil {
-		return s.errorf("look for new keys", err)
+		return s.errorf("read new keys", err)
 	}
 	return nil
 }
@@ -84,22 +103,22 @@ func (s *Store) unchanged() bool {
 	if settled == 0 {
 		return false
 	}
-	now, err := s.keysRoot.Lstat(".")
+	now, err := s.keysRoot.Stat()
 	return err == nil && now.ModTime().UnixNano() == settled
 }
 
-// takeIn reads the key files that are not known yet. s.mu is held.
+// takeIn reads the key files that are not known yet. The caller holds s.mu.
 func (s *Store) takeIn(ctx context.Context) error {
 	start := time.Now()
-	info, err := s.keysRoot.Lstat(".")
+	info, err := s.keysRoot.Stat()
 	if err != nil {
 		return err
 	}
-	all, err := names(s.keysRoot, ".")
+	present, err := names(s.keysRoot, ".")
 	if err != nil {
 		return err
 	}
-	files, err := s.readAll(ctx, s.unknown(all))
+	files, err := s.readAll(ctx, s.unknown(present))
 	if err != nil {
 		return err
 	}
@@ -111,8 +130,8 @@ func (s *Store) takeIn(ctx context.Context) error {
 	return nil
 }
 
-// unread returns why one of the key files could not be read, if it may not be
-// the file's fault. s.mu is held.
+// unread returns the error of the first key file that could not be read at all, as
+// opposed to one that was read and refused. The caller holds s.mu.
 func (s *Store) unread() error {
 	for _, name := range slices.Sorted(maps.Keys(s.bad)) {
 		if bad := s.bad[name]; !bad.isFinal() {
@@ -122,39 +141,28 @@ func (s *Store) unread() error {
 	return nil
 }
 
-// unknown returns which of the names are of key files to be read, and forgets
-// bad files that are gone or have changed.
-func (s *Store) unknown(all []string) (unknown []string) {
+// unknown returns the names of the key files to be read, and forgets bad files that are
+// gone or have changed.
+func (s *Store) unknown(present []string) (unknown []string) {
 	before := s.bad
 	s.bad = map[string]badFile{}
-	for _, name := range all {
-		stem, isKey := strings.CutSuffix(name, keySuffix)
+	for _, name := range present {
+		id, isKey := strings.CutSuffix(name, keySuffix)
 		if !isKey {
 			continue
 		}
-		if bad, was := before[name]; was && s.same(name, bad) {
+		if bad, wasBad := before[name]; wasBad && s.unchangedBad(name, bad) {
 			s.bad[name] = bad
 			continue
 		}
-		if !s.isKnown(stem) {
+		if _, known := s.owners[id]; !known || s.walletChanged(id) {
 			unknown = append(unknown, name)
 		}
 	}
 	return unknown
 }
 
-// isKnown reports whether the file of this name, less its suffix, was read, and
-// has not changed since.
-func (s *Store) isKnown(stem string) bool {
-	id, err := uuid.Parse(stem)
-	if err != nil || len(stem) != len("00000000-0000-0000-0000-000000000000") || strings.ContainsAny(stem, "ABCDEF") {
-		return false
-	}
-	_, known := s.known[id]
-	return known && !s.walletChanged(stem)
-}
-
-func (s *Store) same(name string, bad badFile) bool {
+func (s *Store) unchangedBad(name string, bad badFile) bool {
 	now, err := s.keysRoot.Lstat(name)
 	return err == nil && bad.isFinal() && now.Size() == bad.size && now.Mode() == bad.mode && now.ModTime().Equal(bad.modified)
 }
@@ -162,11 +170,11 @@ func (s *Store) same(name string, bad badFile) bool {
 // readAll reads key files on all processors.
 func (s *Store) readAll(ctx context.Context, names []string) ([]loaded, error) {
 	files := make([]loaded, len(names))
-	counted := reading{total: len(names), tell: s.options.OnRead}
+	progress := progress{total: len(names), report: s.options.OnRead}
 	inParallel(len(names), runtime.GOMAXPROCS(0), func(i int) {
 		if ctx.Err() == nil {
 			files[i] = s.read(names[i])
-			counted.one()
+			progress.count()
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -193,15 +201,14 @@ func inParallel(n, goroutines int, do func(i int)) {
 }
 
 func (s *Store) read(name string) loaded {
-	file := loaded{name: name}
-	// Its version comes first: if the file is replaced meanwhile, it is read
-	// once more than needed, not once less.
+	// The version comes first: a file that is replaced meanwhile is read once too often
+	// rather than once too seldom.
 	info, err := s.keysRoot.Lstat(name)
 	if err != nil {
 		return loaded{name: name, err: err}
 	}
-	file.version = version{info.Size(), info.ModTime()}
-	bytes, err := readSeen(s.keysRoot, name, info, maxKeyFileSize)
+	file := loaded{name: name, version: versionOf(info)}
+	bytes, err := readChecked(s.keysRoot, name, info, maxKeyFileSize)
 	if err == nil {
 		file.content, err = s.sealer.open(bytes)
 	}
@@ -221,7 +228,7 @@ func (s *Store) setAside(file loaded) {
 		bad.size, bad.modified, bad.mode = info.Size(), info.ModTime(), info.Mode()
 	}
 	s.bad[file.name] = bad
-	s.options.Logger.Warn("key file left out", "file", bad.err.Path, "error", file.err)
+	s.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
 }
 
 func (s *Store) badFiles() []*Error {
@@ -233,25 +240,25 @@ func (s *Store) badFiles() []*Error {
 	return files
 }
 
-// ReadStep is how many key files are read between two calls of Options.OnRead.
-const ReadStep = 256
+// progressStep is the number of key files read between two calls of Options.OnRead.
+const progressStep = 256
 
-// reading counts key files while they are read.
-type reading struct {
+// progress counts key files while they are read.
+type progress struct {
 	mu          sync.Mutex
 	read, total int
-	tell        func(read, total int)
+	report      func(read, total int)
 }
 
-// one counts a file. Few files are not worth telling of.
-func (r *reading) one() {
-	if r.tell == nil || r.total < ReadStep {
+// count counts one file. Reading fewer than progressStep files is not reported.
+func (p *progress) count() {
+	if p.report == nil || p.total < progressStep {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.read++
-	if r.read%ReadStep == 0 || r.read == r.total {
-		r.tell(r.read, r.total)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.read++
+	if p.read%progressStep == 0 || p.read == p.total {
+		p.report(p.read, p.total)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// TestPassingFault: a file that could not be read for another reason than its
-// own is read again, though it has not changed, and its directory neither.
-func TestPassingFault(t *testing.T) {
+// TestTransientReadError: a file that could not be read, for a reason other than its content,
+// is read again although neither it nor its directory has changed.
+func TestTransientReadError(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	writer, err := Create(dir, []byte("passphrase"), Options{WorkFactor: 4})
 	if err != nil {
@@ -35,12 +35,12 @@ func TestPassingFault(t *testing.T) {
 	}
 	reader.setAside(loaded{name: info.ID + keySuffix, err: syscall.EMFILE})
 	if _, err := reader.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
-		t.Errorf("once the fault has passed: %v", err)
+		t.Errorf("after the transient error: %v", err)
 	}
 }
 
-// TestSettled: a directory is not taken for settled while a file in it is to be
-// read again, or while it may change without its time changing.
+// TestSettled: a directory does not count as settled while a file in it has to be read
+// again, or while it could change without a new modification time.
 func TestSettled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := Create(dir, []byte("passphrase"), Options{WorkFactor: 4})
@@ -55,7 +55,7 @@ func TestSettled(t *testing.T) {
 	}
 	miss()
 	if store.Settled() {
-		t.Error("settled at once")
+		t.Error("settled immediately")
 	}
 	longAgo := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo); err != nil {

@@ -12,39 +12,38 @@ import (
 
 const lockName = "lock"
 
-// lockPoll is how often a writer looks whether its turn has come.
+// lockPoll is how often a waiting writer tries to take the lock.
 const lockPoll = 2 * time.Millisecond
 
-// lock waits until no other writer has the directory. It excludes other
-// processes and other Stores of this one. The lock goes with the process that
-// holds it.
+// lock takes the lock of the directory, which excludes other processes and other Stores
+// of this process. The lock is released when its process ends.
 //
-// Writers that take turns may have to wait for many of them. But if none shows
-// progress for as long as wait, it returns ErrLocked; if the context ends first, its
-// error. before is the time of the lock file that the last writer has left.
+// A writer may have to wait for many others. lock returns ErrLocked if no holder shows
+// progress for as long as wait, and the context's error if the context ends first.
+// before is the modification time of the lock file that the previous writer left.
 func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(), before time.Time, err error) {
 	file, err := openLock(root)
 	if err != nil {
 		return nil, before, err
 	}
-	var seen time.Time
+	var lastProgress time.Time
 	for deadline := time.Now().Add(wait); ; time.Sleep(lockPoll) {
-		held, err := tryLock(file)
-		if held {
+		locked, err := tryLock(file)
+		if locked {
 			if info, err := file.Stat(); err == nil {
 				before = info.ModTime()
 			}
 			showProgress(root)
 			return func() { _ = file.Close() }, before, nil
 		}
-		if info, err := file.Stat(); err == nil && !info.ModTime().Equal(seen) && wait > 0 {
-			seen, deadline = info.ModTime(), time.Now().Add(wait)
+		if info, err := file.Stat(); err == nil && !info.ModTime().Equal(lastProgress) && wait > 0 {
+			lastProgress, deadline = info.ModTime(), time.Now().Add(wait)
 		}
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err == nil && time.Now().After(deadline) {
-			err = fmt.Errorf("%w, which has kept others from writing for %v", ErrLocked, wait)
+			err = fmt.Errorf("%w, which has made no progress for %v", ErrLocked, wait)
 		}
 		if err != nil {
 			return nil, before, errors.Join(err, file.Close())
@@ -52,15 +51,15 @@ func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(
 	}
 }
 
-// showProgress tells those who wait for the lock that its holder gets on, by the
-// time of the lock file. Failure is harmless and ignored.
+// showProgress updates the time of the lock file, from which waiting writers see that the
+// holder makes progress. Failure is harmless and ignored.
 func showProgress(root directory) {
 	now := time.Now()
 	_ = root.Chtimes(lockName, now, now)
 }
 
-// openLock opens the lock file, on a directory that cannot be written to as
-// well: flock needs no right to write.
+// openLock opens the lock file. A read-only directory is enough, because flock does not
+// need write permission.
 func openLock(root directory) (openFile, error) {
 	file, err := root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
 	if err == nil {
@@ -72,9 +71,9 @@ func openLock(root directory) (openFile, error) {
 	return nil, err
 }
 
-// asWriter calls do when it is our turn among the writers, and what the others
-// have added is taken in. s.mu is held.
-func (s *Store) asWriter(ctx context.Context, do func() error) error {
+// asWriter calls write while holding s.mu and the lock, after taking in what other
+// writers have changed and added.
+func (s *Store) asWriter(ctx context.Context, write func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -83,9 +82,8 @@ func (s *Store) asWriter(ctx context.Context, do func() error) error {
 	if err := s.checkOwner(); err != nil {
 		return err
 	}
-	// What others have added before now is read before our turn begins, which
-	// leaves little to read in it.
-	if err := s.takeInAll(ctx, s.wrote.directory); err != nil {
+	// Reading before the lock is taken leaves little to read while holding it.
+	if err := s.takeInAll(ctx, s.lastTurn.directory); err != nil {
 		return err
 	}
 	unlock, before, err := lock(ctx, s.root, s.options.LockWait)
@@ -94,28 +92,29 @@ func (s *Store) asWriter(ctx context.Context, do func() error) error {
 	}
 	defer unlock()
 	var since time.Time
-	if before.Equal(s.wrote.lock) {
-		since = s.wrote.directory
+	if before.Equal(s.lastTurn.lock) {
+		since = s.lastTurn.directory
 	}
-	s.wrote, s.missed = turn{}, false
+	s.lastTurn, s.missed = turn{}, false
 	if err := s.takeInAll(ctx, since); err != nil {
 		return err
 	}
-	if err := do(); err != nil {
+	if err := write(); err != nil {
 		return err
 	}
-	s.wrote = s.endTurn()
+	s.lastTurn = s.endTurn()
 	return nil
 }
 
-// turn is what a writer leaves behind: the time of the lock file, which every writer sets
-// to its clock, and that of the directory of keys. If the next turn finds both, no other
-// writer had one meanwhile, and there is nothing to read: adding n keys, one after the
-// other, lists the directory once and not n times.
+// turn is what a writer leaves behind: the modification times of the lock file, which
+// every writer sets to its clock, and of the directory of keys. If this Store's next turn
+// finds both unchanged, no other writer came in between, and there is nothing to read:
+// adding n keys one after the other lists the directory once rather than n times.
 type turn struct{ lock, directory time.Time }
 
-// endTurn returns the zero turn if there are files to be read again, or if the file system
-// rounds times, so that this turn could not be told from the next. The lock is held.
+// endTurn returns the zero turn if files have to be read again, or if the file system
+// rounds times, so that this turn could not be distinguished from the next. The caller
+// holds the lock.
 func (s *Store) endTurn() turn {
 	ended := turn{lock: time.Now().Round(0)}
 	if s.missed || len(s.bad) > 0 || s.root.Chtimes(lockName, ended.lock, ended.lock) != nil {
@@ -125,22 +124,22 @@ func (s *Store) endTurn() turn {
 	if err != nil || !info.ModTime().Equal(ended.lock) {
 		return turn{}
 	}
-	if info, err = s.keysRoot.Lstat("."); err != nil {
+	if info, err = s.keysRoot.Stat(); err != nil {
 		return turn{}
 	}
 	ended.directory = info.ModTime()
 	return ended
 }
 
-// takeInAll is takeIn for who is about to write: a file that could not be read
-// may hold the very key. It is not needed if the directory has still the time since, unless
-// that is zero. s.mu is held.
+// takeInAll is takeIn for a writer. It also returns an error if a key file cannot be read,
+// because that file may hold the very key to be added. It reads nothing if the directory
+// still has the modification time since, unless that is zero. The caller holds s.mu.
 func (s *Store) takeInAll(ctx context.Context, since time.Time) error {
 	if err := s.follow(ctx); err != nil {
 		return err
 	}
 	if !since.IsZero() {
-		info, err := s.keysRoot.Lstat(".")
+		info, err := s.keysRoot.Stat()
 		if err != nil || info.ModTime().Equal(since) {
 			return err
 		}

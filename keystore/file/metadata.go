@@ -15,14 +15,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Limits of what is told of a key, in bytes.
+// Limits of the metadata, in bytes.
 const (
-	MaxNameSize         = 256
-	MaxOrganizationSize = 256
+	maxNameSize         = 256
+	maxOrganizationSize = 256
 )
 
-// metadata is what the header of a key file says of the key, as one line of
-// JSON in exactly this form; the last two members are there if they are set:
+// metadata describes the key in the header of a key file. It is one line of JSON in exactly
+// this form; the last two members are omitted if not set:
 //
 //	{"organizationId":"…","privateKeyId":"…","name":"…","curve":"CURVE_…","publicKey":"<hex>","createdAt":"2026-01-02T03:04:05Z","actsFor":"<hex>","disabled":true}
 type metadata struct {
@@ -50,7 +50,7 @@ func newMetadata(organizationID string, info keystore.KeyInfo) metadata {
 
 func (m metadata) encode() ([]byte, error) { return encodeLine(m) }
 
-// encodeLine returns a value as one line of JSON, without its end.
+// encodeLine returns a value as one line of JSON, without the newline.
 func encodeLine(value any) ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
@@ -61,7 +61,7 @@ func encodeLine(value any) ([]byte, error) {
 	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), nil
 }
 
-// parseMetadata reads what encode writes, and nothing else.
+// parseMetadata accepts only what encode writes.
 func parseMetadata(encoded []byte) (m metadata, info keystore.KeyInfo, err error) {
 	if err := json.Unmarshal(encoded, &m); err != nil {
 		return m, info, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
@@ -88,7 +88,7 @@ func (m metadata) keyInfo() (info keystore.KeyInfo, err error) {
 		return info, fmt.Errorf("publicKey: %w", err)
 	}
 	if info.PublicKey.String() != m.PublicKey {
-		return info, fmt.Errorf("publicKey %s is not in its usual encoding", m.PublicKey)
+		return info, fmt.Errorf("publicKey %s is not in canonical form", m.PublicKey)
 	}
 	if info.CreatedAt, err = time.Parse(time.RFC3339, m.CreatedAt); err != nil {
 		return info, fmt.Errorf("createdAt: %w", err)
@@ -96,15 +96,15 @@ func (m metadata) keyInfo() (info keystore.KeyInfo, err error) {
 	return info, nil
 }
 
-// check holds the texts against their limits, on writing and on reading.
+// check checks everything but the public key, on writing and on reading.
 func (m metadata) check() error {
 	if m.OrganizationID == "" {
 		return fmt.Errorf("organization id is empty")
 	}
-	if err := checkText("organization id", m.OrganizationID, MaxOrganizationSize); err != nil {
+	if err := checkText("organization id", m.OrganizationID, maxOrganizationSize); err != nil {
 		return err
 	}
-	if err := checkText("name", m.Name, MaxNameSize); err != nil {
+	if err := checkText("name", m.Name, maxNameSize); err != nil {
 		return err
 	}
 	if id, err := canonicalID(m.PrivateKeyID); err != nil || id != m.PrivateKeyID {
@@ -114,30 +114,29 @@ func (m metadata) check() error {
 		return err
 	}
 	if !strings.HasSuffix(m.CreatedAt, "Z") || len(m.CreatedAt) != len("2006-01-02T03:04:05Z") {
-		return fmt.Errorf("creation time %s is not a time in UTC of a year with four digits", m.CreatedAt)
+		return fmt.Errorf("creation time %s is not a UTC time with a four-digit year", m.CreatedAt)
 	}
 	return nil
 }
 
-// checkActsFor refuses what is no account of Tempo, and keys that have none there.
+// checkActsFor accepts a Tempo account, and only for keys that can be access keys there.
 func checkActsFor(account string, curve keystore.Curve) error {
 	if account == "" {
 		return nil
 	}
 	if curve != keystore.CurveSecp256k1 {
-		return fmt.Errorf("a key on %v acts for no other account: access keys are on %v", curve, keystore.CurveSecp256k1)
+		return fmt.Errorf("a key on %v cannot act for another account: access keys are on %v", curve, keystore.CurveSecp256k1)
 	}
 	if address, err := hex.DecodeString(account); err != nil || len(address) != 20 || hex.EncodeToString(address) != account {
-		return fmt.Errorf("the account %q that the key acts for is not an address of 40 hex digits in lower case", account)
+		return fmt.Errorf("the account %q that the key acts for is not an address of 40 lower-case hex digits", account)
 	}
 	return nil
 }
 
-// checkText refuses what would not survive JSON, or would play tricks on a
-// terminal.
+// checkText refuses text that JSON would alter or that could manipulate a terminal.
 func checkText(what, text string, limit int) error {
 	if len(text) > limit {
-		return fmt.Errorf("%s has %d bytes, at most %d fit", what, len(text), limit)
+		return fmt.Errorf("%s has %d bytes, the limit is %d", what, len(text), limit)
 	}
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("%s is not valid UTF-8", what)
@@ -148,20 +147,20 @@ func checkText(what, text string, limit int) error {
 	return nil
 }
 
-// knownID is canonicalID for the id of a key or wallet that is to be there.
+// knownID is canonicalID for the id of an existing key or wallet.
 func knownID(id string) (string, error) {
 	canonical, err := canonicalID(id)
 	if err != nil {
-		return "", fmt.Errorf("%w: %q is not an id, a UUID", keystore.ErrKeyNotFound, id)
+		return "", fmt.Errorf("%w: the id %q is not a UUID", keystore.ErrKeyNotFound, id)
 	}
 	return canonical, nil
 }
 
-// canonicalID returns a UUID in lower case, as files are named.
+// canonicalID returns a UUID in lower case, the form used in file names.
 func canonicalID(id string) (string, error) {
 	parsed, err := uuid.Parse(id)
 	if err != nil || len(id) != len(parsed.String()) {
-		return "", fmt.Errorf("key id %q is not a UUID: leave it empty to have one made", id)
+		return "", fmt.Errorf("key id %q is not a UUID: leave it empty to generate one", id)
 	}
 	return parsed.String(), nil
 }

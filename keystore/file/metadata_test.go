@@ -15,8 +15,8 @@ import (
 
 const upperID = "AAAAAAAA-2222-4333-8444-555555555555"
 
-// aKey returns what is told of a key, which comes from nowhere in particular.
-func aKey(t *testing.T, curve keystore.Curve) keystore.KeyInfo {
+// keyInfo returns the info of a key with a fixed secret.
+func keyInfo(t *testing.T, curve keystore.Curve) keystore.KeyInfo {
 	t.Helper()
 	info := keystore.KeyInfo{ID: uuid.NewString(), Name: "hot", CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	key, err := software.New(info, curve, []byte(strings.Repeat("\x11", keystore.SecretSize)))
@@ -27,7 +27,7 @@ func aKey(t *testing.T, curve keystore.Curve) keystore.KeyInfo {
 	return key.Info()
 }
 
-// edit is a change to a line of metadata, and what it is refused with.
+// edit is a change to a line of metadata, and the error that refuses it.
 type edit struct{ old, changed, problem string }
 
 func (e edit) refused(t *testing.T, encoded []byte, parse func(encoded []byte) error) {
@@ -41,10 +41,9 @@ func (e edit) refused(t *testing.T, encoded []byte, parse func(encoded []byte) e
 	}
 }
 
-// TestMetadata: what one with the MAC key could have written, and is refused
-// all the same.
+// TestMetadata: invalid metadata is refused even if its author knows the MAC key.
 func TestMetadata(t *testing.T) {
-	info := aKey(t, keystore.CurveSecp256k1)
+	info := keyInfo(t, keystore.CurveSecp256k1)
 	encoded, err := newMetadata("org", info).encode()
 	if err != nil {
 		t.Fatal(err)
@@ -62,17 +61,17 @@ func TestMetadata(t *testing.T) {
 		{`"name":"hot"`, `"name": "hot"`, "not in canonical form"},
 		{`"name":"hot"`, `"name":"hot","more":1`, "not in canonical form"},
 		{`"org"`, `""`, "organization id is empty"},
-		{`"org"`, `"` + strings.Repeat("o", 257) + `"`, "organization id has 257 bytes, at most 256 fit"},
-		{`"hot"`, `"` + strings.Repeat("n", 257) + `"`, "name has 257 bytes, at most 256 fit"},
+		{`"org"`, `"` + strings.Repeat("o", 257) + `"`, "organization id has 257 bytes, the limit is 256"},
+		{`"hot"`, `"` + strings.Repeat("n", 257) + `"`, "name has 257 bytes, the limit is 256"},
 		{`"hot"`, `"h\u001bt"`, "name has a control character at byte 1"},
 		{info.ID, upperID, "is not a UUID in lower case"},
 		{info.ID, "hot", "is not a UUID in lower case"},
-		{"05Z", "05+00:00", "is not a time in UTC"},
-		{"05Z", "05.0Z", "is not a time in UTC"},
+		{"05Z", "05+00:00", "is not a UTC time"},
+		{"05Z", "05.0Z", "is not a UTC time"},
 		{"-01-02T", "-13-02T", "createdAt: "},
 		{point, "x" + point[1:], "publicKey: encoding/hex"},
 		{point, point[2:], "publicKey: "},
-		{point, strings.ToUpper(point), "is not in its usual encoding"},
+		{point, strings.ToUpper(point), "is not in canonical form"},
 		{"SECP256K1", "ED25519", "publicKey: "},
 	} {
 		e.refused(t, encoded, parse)
@@ -81,7 +80,7 @@ func TestMetadata(t *testing.T) {
 
 func TestWalletMetadata(t *testing.T) {
 	path := wallet.UsualAccounts()[0].Path
-	info := aKey(t, keystore.CurveSecp256k1)
+	info := keyInfo(t, keystore.CurveSecp256k1)
 	w := Wallet{
 		ID: uuid.NewString(), Name: "cold", CreatedAt: info.CreatedAt.Add(time.Second),
 		Accounts: []Account{{KeyInfo: info, Curve: keystore.CurveSecp256k1, Path: path}},
@@ -108,10 +107,10 @@ func TestWalletMetadata(t *testing.T) {
 		{"06Z", "66Z", "createdAt: "},
 		{account, "", "0 accounts, want 1 to 256"},
 		{account, strings.Repeat(account+",", MaxAccounts) + account, "257 accounts, want 1 to 256"},
-		{account, account + "," + account, "account 2, m/44'/60'/0'/0/0, is account 1 again"},
-		{account, account + "," + strings.Replace(account, info.ID, uuid.NewString(), 1), "is account 1 again"},
+		{account, account + "," + account, "account 2, m/44'/60'/0'/0/0, is the same as account 1"},
+		{account, account + "," + strings.Replace(account, info.ID, uuid.NewString(), 1), "is the same as account 1"},
 		{path.String(), "44'/60'", "account 1: derivation path: it begins with m"},
-		{path.String(), strings.ReplaceAll(path.String(), "'", "h"), "account 1: path m/44h/60h/0h/0/0 is not in its usual form"},
+		{path.String(), strings.ReplaceAll(path.String(), "'", "h"), "account 1: path m/44h/60h/0h/0/0 is not in canonical form, m/44'/60'/0'/0/0"},
 		{info.ID, upperID, "account 1: key id"},
 		{"05Z", "65Z", "account 1: createdAt: "},
 		{point, point[2:], "account 1: publicKey: "},

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// TestMutations flips every bit, and deletes, doubles and cuts at every byte, of
-// a key file: none of it is read.
+// TestMutations flips every bit of a key file, deletes and doubles every byte, and truncates
+// it at every byte. No mutation is read.
 func TestMutations(t *testing.T) {
 	x := newAttacked(t)
 	open := file.KeyFileReader(t, x.dir, passphrase)

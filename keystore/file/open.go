@@ -9,9 +9,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/trust"
 )
 
-// Open opens a keystore: one scrypt, then all key files, on all processors. An
-// error about bad key files is a *BadFilesError; a wrong passphrase is
-// ErrPassphrase; a directory without keystore is fs.ErrNotExist.
+// Open opens a keystore. It runs one scrypt and then reads all key files on all
+// processors. The error wraps *BadFilesError if key files are bad, ErrPassphrase if the
+// passphrase is wrong, and fs.ErrNotExist if the directory has no keystore.
 func Open(ctx context.Context, dir string, passphrase []byte, options Options) (*Store, error) {
 	return openOn(ctx, osDisk{}, dir, passphrase, options)
 }
@@ -44,7 +44,7 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 	s.sweep()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, err := s.changesNow() // what changes from now on is read again
+	now, err := s.changesVersion() // later changes are read again
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 		return err
 	}
 	if len(s.bad) > 0 && !s.options.SkipInvalid {
-		return &BadFilesError{Files: s.badFiles(), Total: len(s.bad) + len(s.known)}
+		return &BadFilesError{Files: s.badFiles(), Total: len(s.bad) + len(s.owners)}
 	}
 	return nil
 }
@@ -73,13 +73,13 @@ func (s *Store) readIdentity(passphrase []byte) (err error) {
 	return err
 }
 
-// openRoot opens the directory. Whatever is done in it from then on is done in
-// this very directory, whatever becomes of its name.
+// openRoot opens the directory. All later operations are relative to this very
+// directory, even if it is renamed.
 func (s *Store) openRoot() (err error) {
 	if s.root, err = s.disk.OpenDirectory(s.dir); err != nil {
 		return err
 	}
-	info, err := s.root.Lstat(".")
+	info, err := s.root.Stat()
 	if err != nil {
 		return err
 	}
@@ -89,10 +89,10 @@ func (s *Store) openRoot() (err error) {
 	return nil
 }
 
-// checkOwner refuses to write into the keystore of another user: root could, but the
-// service that the keystore belongs to could not read what root has written.
+// checkOwner refuses to write into the keystore of another user. Root could, but the
+// service that owns the keystore could not read the files that root writes.
 func (s *Store) checkOwner() error {
-	info, err := s.root.Lstat(".")
+	info, err := s.root.Stat()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Store) openKeysRoot() error {
 	return err
 }
 
-// sweep removes what crashed writers left behind, unless a writer is active now.
+// sweep removes the temporary files of crashed writers, unless a writer is active now.
 // Failure is harmless and ignored.
 func (s *Store) sweep() {
 	unlock, _, err := lock(context.Background(), s.root, 0)

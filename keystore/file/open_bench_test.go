@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// BenchmarkOpen opens keystores of several sizes. µs/key is time on the wall, with all
-// processors; cpu-µs/key is what the processors spent.
+// BenchmarkOpen opens keystores of several sizes. µs/key is wall-clock time with all
+// processors; cpu-µs/key is CPU time.
 func BenchmarkOpen(b *testing.B) {
 	for _, many := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(many), func(b *testing.B) { benchmarkOpen(b, many) })
@@ -51,7 +51,7 @@ func benchmarkOpen(b *testing.B, many int) {
 	b.ReportMetric(float64((processorTime(b)-before).Microseconds())/opened, "cpu-µs/key")
 }
 
-// processorTime returns what this process has spent, in user and system mode.
+// processorTime returns the CPU time of this process, in user and system mode.
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

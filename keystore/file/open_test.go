@@ -2,10 +2,12 @@ package file_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +35,7 @@ func TestWrongPassphrase(t *testing.T) {
 	}
 }
 
-func TestNothingToOpen(t *testing.T) {
+func TestOpenMissing(t *testing.T) {
 	empty := t.TempDir()
 	must(t, os.Chmod(empty, 0o700))
 	for _, dir := range []string{empty, filepath.Join(empty, "missing")} {
@@ -48,19 +50,18 @@ func TestNothingToOpen(t *testing.T) {
 	}
 }
 
-func TestCreateOverAKeystore(t *testing.T) {
+func TestCreateExisting(t *testing.T) {
 	x := newAttacked(t)
 	if _, err := file.Create(x.dir, passphrase, fast); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("created with %v, want fs.ErrExist", err)
 	}
 	must(t, os.Remove(filepath.Join(x.dir, "identity.age")))
 	if _, err := file.Create(x.dir, passphrase, fast); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "backup") {
-		t.Errorf("created around old key files with %v, want fs.ErrExist", err)
+		t.Errorf("created over old key files with %v, want fs.ErrExist", err)
 	}
 }
 
-// TestCreateAfterCrash: what a Create that was killed leaves behind hinders no
-// other.
+// TestCreateAfterCrash: the remains of a killed Create do not prevent another one.
 func TestCreateAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o700), os.Mkdir(filepath.Join(dir, "keys"), 0o700),
@@ -74,7 +75,7 @@ func TestCreateAfterCrash(t *testing.T) {
 	}
 }
 
-func TestCreateInOpenDirectory(t *testing.T) {
+func TestCreatePermissions(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o755))
 	if _, err := file.Create(dir, passphrase, fast); !errors.Is(err, file.ErrPermissions) {
@@ -122,7 +123,7 @@ func TestChangePassphrase(t *testing.T) {
 	}
 }
 
-// TestReadOnly opens a keystore in which nothing can be written.
+// TestReadOnly opens a keystore without write permission.
 func TestReadOnly(t *testing.T) {
 	x := newAttacked(t)
 	must(t, os.Chmod(filepath.Join(x.dir, "keys"), 0o500), os.Chmod(filepath.Join(x.dir, "lock"), 0o400), os.Chmod(x.dir, 0o500))
@@ -132,7 +133,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestClosedStore asks a closed store for what the contract does not speak of.
+// TestClosedStore makes the calls on a closed store that the contract suite does not cover.
 func TestClosedStore(t *testing.T) {
 	store := create(t)
 	must(t, store.Close(), store.Close())
@@ -144,8 +145,8 @@ func TestClosedStore(t *testing.T) {
 	}
 }
 
-// TestCreateWhereItCannotBe: the error says where, and nothing is opened.
-func TestCreateWhereItCannotBe(t *testing.T) {
+// TestCreateImpossible: the error names the directory, and nothing is left behind.
+func TestCreateImpossible(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	must(t, os.WriteFile(plain, nil, 0o600))
 	for _, dir := range []string{plain, filepath.Join(plain, "below")} {
@@ -163,9 +164,8 @@ func TestCreateWhereItCannotBe(t *testing.T) {
 	}
 }
 
-// TestCreateBesideAWriter: who comes second waits, and then leaves no half of a
-// keystore behind.
-func TestCreateBesideAWriter(t *testing.T) {
+// TestCreateLocked: a Create that cannot get the lock leaves no partial keystore behind.
+func TestCreateLocked(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	must(t, os.Mkdir(dir, 0o700))
 	defer file.Lock(t, dir)()
@@ -180,15 +180,16 @@ func TestCreateBesideAWriter(t *testing.T) {
 	}
 }
 
-// TestChangePassphraseNot: to none, while another process writes, and after Close.
-func TestChangePassphraseNot(t *testing.T) {
+// TestChangePassphraseRefused: an empty passphrase, while another process writes, and after
+// Close.
+func TestChangePassphraseRefused(t *testing.T) {
 	x := newAttacked(t)
 	options := fast
 	options.LockWait = time.Millisecond
 	store, err := file.Open(t.Context(), x.dir, passphrase, options)
 	must(t, err)
 	if err := store.ChangePassphrase(nil); err == nil || !strings.Contains(err.Error(), "change passphrase") {
-		t.Errorf("changed to none with %v", err)
+		t.Errorf("changed to an empty one with %v", err)
 	}
 	unlock := file.Lock(t, x.dir)
 	if err := store.ChangePassphrase([]byte("another")); !errors.Is(err, file.ErrLocked) {
@@ -200,4 +201,40 @@ func TestChangePassphraseNot(t *testing.T) {
 		t.Errorf("changed with %v, want ErrClosed", err)
 	}
 	reopen(t, x.dir)
+}
+
+// TestOnRead: opening reports its progress, in increasing order and to the end. Reading one
+// added key reports nothing.
+func TestOnRead(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	store, err := file.Create(dir, passphrase, fast)
+	must(t, err)
+	defer store.Close()
+	const many = file.ProgressStep + 10
+	keys := make([]keystore.NewKey, many)
+	for i := range keys {
+		keys[i] = keystore.NewKey{Curve: keystore.CurveEd25519, Secret: make([]byte, keystore.SecretSize)}
+		binary.BigEndian.PutUint64(keys[i].Secret, uint64(i)+1)
+	}
+	_, errs := store.AddBatch(t.Context(), "org", keys)
+	for _, err := range errs {
+		must(t, err)
+	}
+
+	var calls [][2]int
+	options := fast
+	options.OnRead = func(read, total int) { calls = append(calls, [2]int{read, total}) }
+	opened, err := file.Open(t.Context(), dir, passphrase, options)
+	must(t, err)
+	defer opened.Close()
+	if want := [][2]int{{file.ProgressStep, many}, {many, many}}; !slices.Equal(calls, want) {
+		t.Errorf("reported %v, want %v", calls, want)
+	}
+	added, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
+	must(t, err)
+	_, err = opened.Find(t.Context(), "org", keystore.ByID(added.ID))
+	must(t, err)
+	if len(calls) != 2 {
+		t.Errorf("reported one key: %v", calls)
+	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// TestKeystoreOfAnotherUser: root does not add keys to the keystore of a service, which
-// could not read them. It can read that keystore.
+// TestKeystoreOfAnotherUser: root does not add keys to the keystore of a service, which could
+// not read them. Root can read that keystore.
 func TestKeystoreOfAnotherUser(t *testing.T) {
 	testenv.Superuser(t)
 	dir := filepath.Join(t.TempDir(), "keys")
@@ -35,8 +35,8 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
-	mustBeOwners(t, err)
-	mustBeOwners(t, store.ChangePassphrase([]byte("another")))
+	mustRefuseOwner(t, err)
+	mustRefuseOwner(t, store.ChangePassphrase([]byte("another")))
 	if _, err := store.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
 		t.Error(err)
 	}
@@ -48,7 +48,7 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = file.Create(empty, []byte("passphrase"), options)
-	mustBeOwners(t, err)
+	mustRefuseOwner(t, err)
 	store, err = file.Open(t.Context(), dir, []byte("passphrase"), options)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 	}
 }
 
-func mustBeOwners(t *testing.T, err error) {
+func mustRefuseOwner(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, file.ErrPermissions) || !strings.Contains(err.Error(), "run this as its owner, with 'sudo -u'") {
 		t.Errorf("%v, want ErrPermissions and the cure", err)

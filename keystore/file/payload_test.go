@@ -11,16 +11,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// sealed is a file that the keystore itself might have made, and what it is
-// refused with.
+// sealed is a file with a valid MAC and bad content, and the error that refuses it.
 type sealed struct {
 	wallet         bool
 	metadata, text string
 	problem        string
 }
 
-// TestSealedBadly: a MAC says who made a file, not that it was made well.
-func TestSealedBadly(t *testing.T) {
+// TestMalformedContent: a valid MAC authenticates the author of a file, not its format.
+func TestMalformedContent(t *testing.T) {
 	x, w := attackedWallet(t)
 	key := metadataOf(t, x.read(t, x.a.ID))
 	words := walletMetadataOf(t, x.read(t, w.ID))
@@ -37,16 +36,16 @@ func TestSealedBadly(t *testing.T) {
 		"no scalar":               {false, key, strings.Repeat("0", 64) + "\n", "group order"},
 		"metadata of no key":      {false, "{}", digits + "\n", "metadata"},
 		"metadata of no wallet":   {true, key, testWords + "\n", "metadata"},
-		"words without newline":   {true, words, testWords, "not a mnemonic or an extended private key in a line"},
-		"words without end":       {true, words, strings.Repeat("test ", 1000), "not a mnemonic or an extended private key in a line"},
+		"words without newline":   {true, words, testWords, "not one line with a mnemonic or an extended private key"},
+		"words without end":       {true, words, strings.Repeat("test ", 1000), "not one line with a mnemonic or an extended private key"},
 		"no words":                {true, words, "\n", "extended private key"},
 		"no extended key":         {true, words, masterKey + "x\n", "extended private key: the checksum is wrong"},
 		"no key on Ed25519":       {true, words, masterKey + "\n", "those on Ed25519 are derived from the mnemonic"},
-		"passphrase of no words":  {true, words, masterKey + "\npass word\n", "a second line behind an extended private key"},
+		"passphrase of no words":  {true, words, masterKey + "\npass word\n", "a second line after an extended private key"},
 		"wrong words":             {true, words, strings.Replace(testWords, "junk", "test", 1) + "\n", "mnemonic"},
-		"passphrase without end":  {true, words, testWords + "\npass word", "does not end behind a mnemonic and a passphrase"},
-		"empty passphrase":        {true, words, testWords + "\n\n", "does not end behind a mnemonic and a passphrase"},
-		"more than a passphrase":  {true, words, testWords + "\npass word\n\n", "does not end behind a mnemonic and a passphrase"},
+		"passphrase without end":  {true, words, testWords + "\npass word", "not a mnemonic and a passphrase, one line each"},
+		"empty passphrase":        {true, words, testWords + "\n\n", "not a mnemonic and a passphrase, one line each"},
+		"more than a passphrase":  {true, words, testWords + "\npass word\n\n", "not a mnemonic and a passphrase, one line each"},
 	} {
 		err := read(file.Seal(t, x.dir, passphrase, s.wallet, s.metadata, s.text))
 		if err == nil || !strings.Contains(err.Error(), s.problem) || strings.Contains(err.Error(), "0101") || strings.Contains(err.Error(), "test test") {
@@ -55,9 +54,9 @@ func TestSealedBadly(t *testing.T) {
 	}
 }
 
-// TestWalletOverAKey: a wallet's account is a key of the keystore already, of
+// TestWalletAccountIsAKey: an account of a wallet is a key of the keystore already, with
 // another id.
-func TestWalletOverAKey(t *testing.T) {
+func TestWalletAccountIsAKey(t *testing.T) {
 	x, w := attackedWallet(t)
 	content := x.read(t, w.ID)
 	metadata := walletMetadataOf(t, content)
@@ -69,15 +68,15 @@ func TestWalletOverAKey(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file that is longer than any that is written is not read.
+// TestTooLarge: a file longer than any this package writes is not read.
 func TestTooLarge(t *testing.T) {
 	x := newAttacked(t)
 	must(t, os.Truncate(x.path(x.a.ID), 1<<20))
 	x.mustRefuse(t, x.a.ID+".age", file.ErrMalformed)
 }
 
-// TestOpenWithOptionsThatCannotBe is told before anything is read.
-func TestOpenWithOptionsThatCannotBe(t *testing.T) {
+// TestOpenInvalidOptions: invalid options are refused before anything is read.
+func TestOpenInvalidOptions(t *testing.T) {
 	options := fast
 	options.MaxWorkFactor = 31
 	if _, err := file.Open(t.Context(), filepath.Join(t.TempDir(), "missing"), passphrase, options); err == nil || errors.Is(err, os.ErrNotExist) {
@@ -85,8 +84,8 @@ func TestOpenWithOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestSameKeyTwice: of two files with the same key the younger is refused.
-func TestSameKeyTwice(t *testing.T) {
+// TestDuplicateKeyFiles: of two files with the same key, the newer one is refused.
+func TestDuplicateKeyFiles(t *testing.T) {
 	x := newAttacked(t)
 	identity, _ := x.identity(t)
 	own := x.read(t, x.a.ID)
@@ -94,6 +93,6 @@ func TestSameKeyTwice(t *testing.T) {
 	x.write(t, stranger, file.Seal(t, x.dir, passphrase, false, other, decrypt(t, own, identity)))
 	x.mustRefuse(t, stranger+".age", keystore.ErrKeyExists)
 	if _, err := file.Open(t.Context(), x.dir, passphrase, fast); !strings.Contains(err.Error(), "the same key as "+x.a.ID+".age: move one of them away") {
-		t.Errorf("it does not say which: %v", err)
+		t.Errorf("the error does not name the other file: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// TestNotAFile puts things other than a private regular file where a key is.
+// TestNotAFile replaces a key file by something other than a private regular file.
 func TestNotAFile(t *testing.T) {
 	for name, put := range map[string]func(x attacked, path string) error{
 		"link to a key": func(x attacked, path string) error { return os.Symlink(x.path(x.b.ID), path) },
@@ -42,7 +42,7 @@ func TestNotAFile(t *testing.T) {
 	}
 }
 
-// TestNotAKeyFile puts files there that are not ours.
+// TestNotAKeyFile replaces a key file by a private file of another format.
 func TestNotAKeyFile(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"empty":    {},
@@ -58,8 +58,8 @@ func TestNotAKeyFile(t *testing.T) {
 	}
 }
 
-// TestOpenDirectory leaves the directories open to others.
-func TestOpenDirectory(t *testing.T) {
+// TestDirectoryPermissions gives other users access to the directories.
+func TestDirectoryPermissions(t *testing.T) {
 	for _, sub := range []string{"", "keys"} {
 		x := newAttacked(t)
 		path := filepath.Join(x.dir, sub)
@@ -68,7 +68,7 @@ func TestOpenDirectory(t *testing.T) {
 		}
 		_, err := file.Open(t.Context(), x.dir, passphrase, fast)
 		if bad, ok := errors.AsType[*file.Error](err); !ok || bad.Path != path || !errors.Is(err, file.ErrPermissions) {
-			t.Errorf("%s open to the group: %v, want ErrPermissions for it", path, err)
+			t.Errorf("%s accessible to the group: %v, want ErrPermissions", path, err)
 		}
 	}
 }

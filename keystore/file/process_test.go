@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,8 +24,8 @@ import (
 
 const writerVariable = "FILE_KEYSTORE_WRITER"
 
-// TestMain turns the test program into a writer when a test starts it as one:
-// it adds keys without end, and prints each that was acknowledged.
+// TestMain turns the test program into a writer if a test starts it as one: it adds keys
+// endlessly and prints each acknowledged one.
 func TestMain(m *testing.M) {
 	dir := os.Getenv(writerVariable)
 	if dir == "" {
@@ -44,9 +45,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestKilled kills a writer at random instants: the keystore opens, and every
-// key that was acknowledged is there.
-func TestKilled(t *testing.T) {
+// TestWriterKilled kills a writer at random instants. The keystore must open with every
+// acknowledged key.
+func TestWriterKilled(t *testing.T) {
 	testenv.Slow(t)
 	dir := filepath.Join(t.TempDir(), "keys")
 	created, err := file.Create(dir, passphrase, fast)
@@ -73,7 +74,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d keys acknowledged", len(acknowledged))
 }
 
-// batch is how many keys a writer adds at a time.
+// batch is the number of keys that a writer adds at a time.
 const batch = 16
 
 // killWriter starts a writer, kills it at some instant after its first batch,
@@ -90,7 +91,7 @@ func killWriter(t *testing.T, dir string, from int, acknowledged map[string]stri
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) != 4 || fields[0] != "added" || fields[3] != "<nil>" {
-			continue // cut off by the kill, or no key
+			continue // truncated by the kill, or not a key
 		}
 		acknowledged[fields[1]] = fields[2]
 		if added++; added == batch {
@@ -98,11 +99,11 @@ func killWriter(t *testing.T, dir string, from int, acknowledged map[string]stri
 		}
 	}
 	if err := command.Wait(); err == nil || added < batch {
-		t.Fatalf("the writer ended by itself: %v", err)
+		t.Fatalf("the writer exited by itself: %v", err)
 	}
 }
 
-// TestTwoWriters adds keys from two Stores at once, some of them the same.
+// TestTwoWriters adds keys from two Stores at once, some of them equal.
 func TestTwoWriters(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	created, err := file.Create(dir, passphrase, fast)
@@ -129,7 +130,7 @@ func TestTwoWriters(t *testing.T) {
 		must(t, err)
 	}
 	if exist != 10 {
-		t.Errorf("%d keys were there already, want the 10 that both have", exist)
+		t.Errorf("%d keys existed already, want the 10 that both add", exist)
 	}
 	for _, store := range []*file.Store{one, two, reopen(t, dir)} {
 		if listed := ids(t, store, "org"); len(listed) != 30 {
@@ -138,8 +139,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestKeyOfAnotherProcess finds keys that another Store adds, by each way there
-// is, at once and after the directory has been quiet for a while.
+// TestKeyOfAnotherProcess finds keys that another Store has added, by look-up and by listing,
+// at once and after the directory has settled.
 func TestKeyOfAnotherProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	writer, err := file.Create(dir, passphrase, fast)
@@ -154,7 +155,7 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !reader.Settled() {
-				t.Error("a quiet directory is read again for every miss")
+				t.Error("a settled directory is read again on every miss")
 			}
 		}
 		for i := range 10 {
@@ -172,8 +173,8 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestBadFileWhileOpen: a bad file that appears does no harm, is reported, and is
-// taken in when it is mended.
+// TestBadFileWhileOpen: a bad file that appears does no harm, is reported, and is read again
+// once it is repaired.
 func TestBadFileWhileOpen(t *testing.T) {
 	x := newAttacked(t)
 	content := x.read(t, x.a.ID)
@@ -187,17 +188,17 @@ func TestBadFileWhileOpen(t *testing.T) {
 		t.Errorf("another key: %v", err)
 	}
 	if bad := store.Skipped(); len(bad) != 1 || pathOf(bad[0]) != x.path(x.a.ID) {
-		t.Errorf("BadFiles: %v", bad)
+		t.Errorf("skipped: %v", bad)
 	}
 	if _, err := store.Add(t.Context(), "org", keystore.NewKey{ID: x.a.ID, Curve: keystore.CurveEd25519, Secret: secret(1)}); !errors.Is(err, keystore.ErrKeyExists) {
 		t.Errorf("added over a bad file: %v", err)
 	}
 	x.write(t, x.a.ID, content)
 	if _, err := store.Find(t.Context(), "org", keystore.ByID(x.a.ID)); err != nil {
-		t.Errorf("the key of the mended file: %v", err)
+		t.Errorf("the key of the repaired file: %v", err)
 	}
 	if bad := store.Skipped(); len(bad) != 0 {
-		t.Errorf("BadFiles: %v", bad)
+		t.Errorf("skipped: %v", bad)
 	}
 }
 
@@ -220,13 +221,12 @@ func TestLocked(t *testing.T) {
 	}
 	unlock()
 	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
-		t.Errorf("once the other is done: %v", err)
+		t.Errorf("after the lock was released: %v", err)
 	}
 }
 
-// TestLockedByTheBusy: a writer that gets on is waited for, for longer than one
-// that does not.
-func TestLockedByTheBusy(t *testing.T) {
+// TestLockProgress: a writer that shows progress is waited for beyond LockWait.
+func TestLockProgress(t *testing.T) {
 	x := newAttacked(t)
 	synctest.Test(t, func(t *testing.T) {
 		store, err := file.Open(t.Context(), x.dir, passphrase, fast)
@@ -247,7 +247,51 @@ func TestLockedByTheBusy(t *testing.T) {
 			t.Error(err)
 		}
 		if waited := time.Since(begun); waited < busy {
-			t.Errorf("it was written to after %v, while it was locked", waited)
+			t.Errorf("written after %v, while it was locked", waited)
 		}
 	})
+}
+
+// TestWritersListOnce: a writer that adds keys one after the other lists the directory only
+// for the first; otherwise adding n keys would cost n². The keys of another writer are
+// found nevertheless: none is added twice.
+func TestWritersListOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	created, err := file.Create(dir, passphrase, fast)
+	must(t, err)
+	must(t, created.Close())
+	disk := &file.FaultyDisk{}
+	store, err := file.OpenOn(t.Context(), disk, dir, passphrase, fast)
+	must(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	var listed atomic.Int32
+	disk.Arm(func(operation string) file.Fault {
+		if strings.HasPrefix(operation, "readdir keys ") {
+			listed.Add(1)
+		}
+		return file.Fault{}
+	})
+	add := func(to *file.Store, number int) error {
+		_, err := to.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(number)})
+		return err
+	}
+	for number := range 20 {
+		must(t, add(store, number+1))
+	}
+	if times := listed.Load(); times == 0 || times > 2 {
+		t.Errorf("the directory was listed %d times for 20 keys, want once before the turn and once in it", times)
+	}
+	other := reopen(t, dir)
+	for number := 50; number < 90; number += 2 {
+		must(t, add(other, number))
+		must(t, add(store, number+1))
+		for name, err := range map[string]error{"the first": add(store, number), "the other": add(other, number+1)} {
+			if !errors.Is(err, keystore.ErrKeyExists) {
+				t.Fatalf("%s adds a key a second time: %v", name, err)
+			}
+		}
+	}
+	if many := len(ids(t, reopen(t, dir), "org")); many != 60 {
+		t.Errorf("%d keys, want 60", many)
+	}
 }

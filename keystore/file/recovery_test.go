@@ -20,8 +20,8 @@ func postQuantum(t *testing.T) *age.HybridIdentity {
 	return identity
 }
 
-// TestRecovery decrypts a key file with a recovery identity alone, of both kinds, and shows
-// that it stays one across a change of passphrase.
+// TestRecovery decrypts a key file with a recovery identity alone, of both kinds, also after
+// a change of passphrase.
 func TestRecovery(t *testing.T) {
 	x25519, err := age.GenerateX25519Identity()
 	must(t, err)
@@ -29,7 +29,7 @@ func TestRecovery(t *testing.T) {
 	for name, c := range map[string]struct {
 		identity  age.Identity
 		recipient string
-		stanza    string // of each recipient: the keystore's own identity is of the same kind
+		stanza    string // of each recipient, the keystore's own identity included
 	}{
 		"X25519":       {x25519, x25519.Recipient().String(), "-> X25519 "},
 		"post-quantum": {hybrid, hybrid.Recipient().String(), "-> mlkem768x25519 "},
@@ -58,14 +58,14 @@ func TestRecovery(t *testing.T) {
 			must(t, err)
 			defer again.Close()
 			if listed := ids(t, again, "org"); len(listed) != 1 {
-				t.Errorf("%d keys when it is opened again, want 1", len(listed))
+				t.Errorf("%d keys after reopening, want 1", len(listed))
 			}
 		})
 	}
 }
 
-// TestPostQuantum makes a keystore with a post-quantum identity and no recovery, in which
-// nothing is encrypted to X25519 alone, with keys and a wallet.
+// TestPostQuantum creates a keystore with a post-quantum identity and no recovery recipients.
+// Neither its key nor its wallet is encrypted to X25519 alone.
 func TestPostQuantum(t *testing.T) {
 	options := fast
 	options.PostQuantum = true
@@ -91,7 +91,7 @@ func TestPostQuantum(t *testing.T) {
 	}
 }
 
-// TestRecoveryRefused: kinds are not mixed, and what runs a plugin is none.
+// TestRecoveryRefused: mixed kinds, recipients of plugins, and mistyped ones.
 func TestRecoveryRefused(t *testing.T) {
 	x25519, err := age.GenerateX25519Identity()
 	must(t, err)
@@ -109,14 +109,14 @@ func TestRecoveryRefused(t *testing.T) {
 		postQuantum bool
 		want        string
 	}{
-		"both kinds":              {[]string{hybrid, x25519.Recipient().String()}, false, "do not mix with X25519"},
-		"in the other order":      {[]string{x25519.Recipient().String(), hybrid}, false, "do not mix with X25519"},
-		"another kind than asked": {[]string{x25519.Recipient().String()}, true, "do not mix with X25519"},
-		"a plugin":                {[]string{"age1yubikey1qwt50d05nh5vutpdzmlg5wn80xq5negm4uj9ghv0snvdd3yysf5yw3rhl3t"}, false, "only X25519 recipients (age1…) and post-quantum ones (age1pq1…)"},
-		"SSH":                     {[]string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN"}, false, "only X25519 recipients"},
-		"a mistyped recipient":    {[]string{mistyped}, false, "recovery recipient 1: mistyped"},
-		"an identity":             {[]string{x25519.String()}, false, "this is an identity, a secret"},
-		"too many":                {many, false, "at most 16"},
+		"both kinds":           {[]string{hybrid, x25519.Recipient().String()}, false, "cannot be mixed with X25519"},
+		"in the other order":   {[]string{x25519.Recipient().String(), hybrid}, false, "cannot be mixed with X25519"},
+		"not post-quantum":     {[]string{x25519.Recipient().String()}, true, "cannot be mixed with X25519"},
+		"a plugin":             {[]string{"age1yubikey1qwt50d05nh5vutpdzmlg5wn80xq5negm4uj9ghv0snvdd3yysf5yw3rhl3t"}, false, "only X25519 recipients (age1…) and post-quantum ones (age1pq1…)"},
+		"SSH":                  {[]string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN"}, false, "only X25519 recipients"},
+		"a mistyped recipient": {[]string{mistyped}, false, "recovery recipient 1: not a post-quantum recipient (age1pq1…): mistyped?"},
+		"an identity":          {[]string{x25519.String()}, false, "this is an identity, a secret"},
+		"too many":             {many, false, "at most 16"},
 	} {
 		options := fast
 		options.Recovery, options.PostQuantum = c.recovery, c.postQuantum
@@ -138,7 +138,7 @@ func TestRecoveryRefused(t *testing.T) {
 	must(t, err)
 	defer store.Close()
 	if _, err := store.Generate(t.Context(), "org", strings.Repeat("n", file.MaxNameSize), keystore.CurveEd25519); err != nil {
-		t.Errorf("a key for as many recipients as there can be: %v", err)
+		t.Errorf("a key for the maximum number of recipients: %v", err)
 	}
 	if listed := ids(t, reopen(t, store.Dir()), "org"); len(listed) != 1 {
 		t.Errorf("%d keys, want 1", len(listed))

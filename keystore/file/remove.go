@@ -15,26 +15,28 @@ var (
 	_ keystore.Archiver = (*Store)(nil)
 )
 
-// deletedName is the directory of the files that Archive took out of use.
+// deletedName is the directory of archived key files.
 const deletedName = "deleted"
 
-// Delete implements keystore.Deleter, of keys, and of wallets with all their accounts.
-// The file is removed; what of it a disk keeps is encrypted to the keystore's identity.
+// Delete implements keystore.Deleter for keys, and for wallets with all their accounts.
+// The file is removed; anything that the disk still holds of it is encrypted to the
+// keystore's identity.
 func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 	return s.remove(ctx, organizationID, id, func(string) error { return nil })
 }
 
-// Archive implements keystore.Archiver, of what Delete takes. The file, which the
-// passphrase opens as before, goes to the directory "deleted"; Restore brings it back.
-func (s *Store) Archive(ctx context.Context, organizationID, id string) (copy string, err error) {
+// Archive implements keystore.Archiver for everything that Delete accepts. It moves the
+// file, still encrypted to the keystore's identity, to the directory "deleted"; Restore
+// brings it back.
+func (s *Store) Archive(ctx context.Context, organizationID, id string) (path string, err error) {
 	err = s.remove(ctx, organizationID, id, func(name string) error {
-		copy = filepath.Join(s.dir, deletedName, name)
+		path = filepath.Join(s.dir, deletedName, name)
 		return s.archive(name)
 	})
-	return copy, err
+	return path, err
 }
 
-// archive copies a key file to the deleted ones.
+// archive copies a key file to the directory of archived ones.
 func (s *Store) archive(name string) error {
 	if err := s.root.Mkdir(deletedName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return s.fileError(err, deletedName)
@@ -48,7 +50,7 @@ func (s *Store) archive(name string) error {
 	if err != nil {
 		return s.fileError(err, keysName, name)
 	}
-	if err := errors.Join(replaceFile(deleted, name, content), syncDirectory(s.root)); err != nil {
+	if err := errors.Join(replaceFile(deleted, name, content), s.root.Sync()); err != nil {
 		return s.fileError(err, deletedName, name)
 	}
 	return nil
@@ -65,54 +67,40 @@ func (s *Store) openDeleted() (directory, error) {
 	return s.root.OpenDirectory(deletedName)
 }
 
-// remove takes a key or wallet out of use in all processes, and then its file away:
-// after a crash in between it is not lost, and not found, but disabled; and deleting
-// what is not there any more leaves nothing to be told.
+// remove disables a key or wallet in all processes before it removes the file: a crash in
+// between loses nothing and leaves the key disabled, and processes have nothing left to
+// learn from a file that is gone.
 func (s *Store) remove(ctx context.Context, organizationID, id string, archive func(name string) error) error {
-	id, err := knownID(id)
-	if err == nil {
-		err = s.asWriter(ctx, func() error {
-			if walletID := s.accounts[id]; walletID != "" && s.isOf(organizationID, walletID) {
-				return fmt.Errorf("%w: disable it, or delete the wallet, %s", ErrAccount, walletID)
-			}
-			name := id + keySuffix
-			if !s.isOf(organizationID, id) {
-				return fmt.Errorf("%w: organization %q has no key or wallet %s", keystore.ErrKeyNotFound, organizationID, id)
-			}
-			if err := archive(name); err != nil {
-				return err
-			}
-			if err := s.replace(ctx, organizationID, id, setDisabled(true)); err != nil {
-				return err
-			}
-			if err := s.keysRoot.Remove(name); err != nil {
-				return s.fileError(err, keysName, name)
-			}
-			if err := syncDirectory(s.keysRoot); err != nil {
-				return s.fileError(err, keysName)
-			}
-			return s.announced(ctx, id)
-		})
-	}
-	if err != nil {
-		return s.errorf("delete key", err)
-	}
-	return nil
+	return s.write(ctx, "delete", id, func(id string) error {
+		if walletID := s.accounts[id]; walletID != "" && s.isOf(organizationID, walletID) {
+			return fmt.Errorf("%w: disable it, or delete the wallet, %s", ErrAccount, walletID)
+		}
+		if !s.isOf(organizationID, id) {
+			return notFound(organizationID, id)
+		}
+		name := id + keySuffix
+		if err := archive(name); err != nil {
+			return err
+		}
+		if err := s.replace(ctx, organizationID, id, setDisabled(true)); err != nil {
+			return err
+		}
+		if err := s.keysRoot.Remove(name); err != nil {
+			return s.fileError(err, keysName, name)
+		}
+		if err := s.keysRoot.Sync(); err != nil {
+			return s.fileError(err, keysName)
+		}
+		return s.announce(ctx, id)
+	})
 }
 
-// Restore brings a key or wallet back that Archive has taken out of use, or that is in
-// a backup of this keystore: the directory from, as Copy makes one; empty, it is this
-// keystore. What is there already is not touched, and is keystore.ErrKeyExists. A file
-// that is not of this keystore, or not of the organization, is refused.
+// Restore brings back a key or wallet that Archive has removed, or that is in a backup of
+// this keystore made by Copy. from is the directory of the backup; if it is empty, Restore
+// takes the archived file. An existing key or wallet is not touched, and the error is
+// keystore.ErrKeyExists. A file of another keystore or organization is refused.
 func (s *Store) Restore(ctx context.Context, organizationID, id, from string) error {
-	id, err := knownID(id)
-	if err == nil {
-		err = s.asWriter(ctx, func() error { return s.restore(ctx, organizationID, id, from) })
-	}
-	if err != nil {
-		return s.errorf("restore key", err)
-	}
-	return nil
+	return s.write(ctx, "restore", id, func(id string) error { return s.restore(ctx, organizationID, id, from) })
 }
 
 func (s *Store) restore(ctx context.Context, organizationID, id, from string) error {
@@ -133,14 +121,14 @@ func (s *Store) restore(ctx context.Context, organizationID, id, from string) er
 		return fmt.Errorf("%w: the copy of %s is of another organization, or renamed", keystore.ErrKeyNotFound, id)
 	}
 	for _, info := range file.infos() {
-		if found, shares := s.sharing(organizationID, info); shares {
-			return fmt.Errorf("%w: it holds the same key as %s", keystore.ErrKeyExists, found.ID)
+		if existing, shares := s.sharing(organizationID, info); shares {
+			return fmt.Errorf("%w: it holds the same key as %s", keystore.ErrKeyExists, existing.ID)
 		}
 	}
 	if err := replaceFile(s.keysRoot, name, content); err != nil {
 		return s.fileError(err, keysName, name)
 	}
-	if err := s.announced(ctx, id); err != nil {
+	if err := s.announce(ctx, id); err != nil {
 		return err
 	}
 	if archived {
@@ -149,18 +137,19 @@ func (s *Store) restore(ctx context.Context, organizationID, id, from string) er
 	return nil
 }
 
-// infos returns the keys that a file holds.
-func (c content) infos() (all []keystore.KeyInfo) {
+// infos returns the keys of a file.
+func (c content) infos() (infos []keystore.KeyInfo) {
 	if c.wallet == nil {
 		return []keystore.KeyInfo{c.key.Info()}
 	}
 	for _, account := range c.wallet.Accounts {
-		all = append(all, account.KeyInfo)
+		infos = append(infos, account.KeyInfo)
 	}
-	return all
+	return infos
 }
 
-// findCopy reads the copy of a key file.
+// findCopy reads the archived copy of a key file or, if from is not empty, the one in a
+// backup.
 func (s *Store) findCopy(name, from string) (content []byte, archived bool, err error) {
 	if from == "" {
 		deleted, err := s.openDeleted()
@@ -189,12 +178,12 @@ func (s *Store) findCopy(name, from string) (content []byte, archived bool, err 
 	return content, false, nil
 }
 
-// dropArchived removes the copy of what was restored.
+// dropArchived removes an archived key file after it was restored.
 func (s *Store) dropArchived(name string) error {
 	deleted, err := s.openDeleted()
 	if err != nil {
 		return err
 	}
 	defer deleted.Close()
-	return errors.Join(deleted.Remove(name), syncDirectory(deleted))
+	return errors.Join(deleted.Remove(name), deleted.Sync())
 }

@@ -14,27 +14,27 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-const newSecret = 100 // of the key that is added
+const newSecret = 100 // number of the secret that trials add
 
 var newPassphrase = []byte("another one")
 
-// template is a keystore to be copied, with one key, and perhaps a wallet with
-// one account; and what it is after another process has added to it: an account
-// of the wallet, or without one a key.
+// template is a keystore to be copied, with one key and optionally a wallet with one
+// account, together with its state after another process has added an account of the
+// wallet or, without a wallet, a key.
 type template struct {
-	before, after map[string][]byte // files, by their names in it
+	before, after map[string][]byte // files, by path in the keystore
 	first         keystore.KeyInfo  // the key
 	wallet        file.Wallet
-	other         file.Account // what is added
+	other         file.Account // the account or key that is added
 	names         map[string]string
 }
 
-// trial is one copy, on a disk of its own.
+// trial is one copy of a template, on its own disk.
 type trial struct {
 	*template
 	disk         *file.FaultyDisk
 	dir          string
-	store        *file.Store // that prepare has opened, if it has
+	store        *file.Store // opened by prepare, if at all
 	call         onDisk
 	again        func() error
 	err          error    // of the call
@@ -72,7 +72,7 @@ func newTemplate(t *testing.T, withWallet bool) *template {
 	return base
 }
 
-// filesOf reads what is in a keystore.
+// filesOf reads all files of a keystore.
 func filesOf(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -110,7 +110,7 @@ func (base *template) trial(t *testing.T) *trial {
 	return x
 }
 
-// open opens the keystore on the trial's disk, for prepare.
+// open opens the keystore on the trial's disk. It is for prepare.
 func (x *trial) open(t *testing.T) *file.Store {
 	t.Helper()
 	store, err := file.OpenOn(t.Context(), x.disk, x.dir, passphrase, fast)
@@ -120,14 +120,14 @@ func (x *trial) open(t *testing.T) *file.Store {
 	return store
 }
 
-// addOther is what another process does.
+// addOther writes the files that another process has added.
 func (x *trial) addOther(t *testing.T) {
 	t.Helper()
 	write(t, x.dir, x.after)
 }
 
-// state is what who opens the keystore finds: nothing if there is none.
-func (x *trial) state(t *testing.T) (found []string) {
+// state opens the keystore and describes its content, nothing if there is no keystore.
+func (x *trial) state(t *testing.T) (content []string) {
 	t.Helper()
 	for _, passphrase := range [][]byte{passphrase, newPassphrase} {
 		store, err := file.Open(t.Context(), x.dir, passphrase, fast)
@@ -137,23 +137,23 @@ func (x *trial) state(t *testing.T) (found []string) {
 		case errors.Is(err, file.ErrPassphrase):
 			continue
 		case err != nil:
-			t.Fatalf("it does not open any more: %v", err)
+			t.Fatalf("the keystore no longer opens: %v", err)
 		}
 		defer store.Close()
-		found = append(found, "a keystore with passphrase "+string(passphrase))
+		content = append(content, "a keystore with passphrase "+string(passphrase))
 		for info, err := range store.Keys(t.Context(), "org") {
 			must(t, err)
-			found = append(found, keyState(info))
+			content = append(content, keyState(info))
 		}
 		wallets, err := store.Wallets(t.Context(), "org")
 		must(t, err)
 		for _, w := range wallets {
 			for _, account := range w.Accounts {
-				found = append(found, fmt.Sprintf("account %v of wallet %s", account.Path, w.Name))
+				content = append(content, fmt.Sprintf("account %v of wallet %s", account.Path, w.Name))
 			}
 		}
-		slices.Sort(found)
-		return found
+		slices.Sort(content)
+		return content
 	}
 	t.Fatal("neither passphrase opens it")
 	return nil

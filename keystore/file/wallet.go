@@ -16,14 +16,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// Wallet is a mnemonic or an extended private key in the keystore, and the accounts that
-// are derived from it. Each account is a key like any other: it is found by its addresses
-// and its id, and listed.
+// Wallet describes a mnemonic or an extended private key in the keystore, and the accounts
+// that are derived from it. Each account is a key like any other: it is found by its
+// addresses and its id, and listed.
 type Wallet struct {
 	ID        string
 	Name      string
 	CreatedAt time.Time
-	Accounts  []Account // in the order in which they were derived
+	Accounts  []Account // in the order of derivation
 }
 
 func (w Wallet) clone() Wallet {
@@ -31,33 +31,33 @@ func (w Wallet) clone() Wallet {
 	return w
 }
 
-// Account is a key of a wallet. Its name is the wallet's and its path.
+// Account is a key of a wallet. Its name is the wallet's name and the path.
 type Account struct {
 	keystore.KeyInfo
 	Curve    keystore.Curve
 	Path     wallet.Path
-	Disabled bool // out of use: it is not found
+	Disabled bool // a disabled account is not found
 }
 
-// NewWallet is what AddWallet takes. The caller owns the slices and wipes them.
+// NewWallet describes a wallet to be added. The caller owns the slices and wipes them.
 type NewWallet struct {
 	Name        string
 	Mnemonic    keystore.SecretBytes // BIP-39, in English
-	Passphrase  keystore.SecretBytes // BIP-39; may be empty; no line breaks
-	ExtendedKey keystore.SecretBytes // instead of a mnemonic: as wallet.ParseExtendedKey reads it
-	Accounts    []wallet.Account     // none twice; the root's UsualAccounts if nil
+	Passphrase  keystore.SecretBytes // BIP-39; may be empty; at most MaxWalletPassphrase bytes, no line breaks
+	ExtendedKey keystore.SecretBytes // instead of a mnemonic, in the form of wallet.ParseExtendedKey
+	Accounts    []wallet.Account     // without duplicates; nil means UsualAccounts of the root
 }
 
 func accountName(walletName string, path wallet.Path) string {
 	return strings.TrimSpace(walletName + " " + path.String())
 }
 
-// AddWallet puts a wallet into an organization. When it returns without error,
-// the wallet is safe on disk: one file, whose one secret is the mnemonic or the extended
-// private key. If the organization has one of its accounts already, it returns
-// keystore.ErrKeyExists, and the wallet that has that account, if its secret is the same.
-func (s *Store) AddWallet(ctx context.Context, organizationID string, add NewWallet) (Wallet, error) {
-	w, err := newWallet(add)
+// AddWallet adds a wallet to an organization. When it returns without error, the wallet is
+// safe on disk: one file, whose only secret is the mnemonic or the extended private key.
+// If the organization has one of its accounts already, AddWallet returns
+// keystore.ErrKeyExists, together with the existing wallet if that has the same secret.
+func (s *Store) AddWallet(ctx context.Context, organizationID string, n NewWallet) (Wallet, error) {
+	w, err := openNewWallet(n)
 	if err != nil {
 		return Wallet{}, fmt.Errorf("add wallet: %w", err)
 	}
@@ -79,50 +79,53 @@ func (s *Store) AddWallet(ctx context.Context, organizationID string, add NewWal
 	return w.Wallet, nil
 }
 
-// newWallet derives the accounts of a new wallet.
-func newWallet(add NewWallet) (_ *openWallet, err error) {
-	w := &openWallet{Wallet: Wallet{ID: uuid.Must(uuid.NewV7()).String(), Name: add.Name, CreatedAt: time.Now().UTC().Truncate(time.Second)}}
+// openNewWallet derives the accounts of a new wallet.
+func openNewWallet(n NewWallet) (_ *openWallet, err error) {
+	w := &openWallet{Wallet: Wallet{ID: newID(), Name: n.Name, CreatedAt: time.Now().UTC().Truncate(time.Second)}}
 	defer func() {
 		if err != nil {
 			w.destroy()
 		}
 	}()
-	if w.secret, err = add.canonical(); err != nil {
+	if w.secret, err = n.canonicalSecret(); err != nil {
 		return nil, err
 	}
-	w.passphrase = bytes.Clone(add.Passphrase)
+	w.passphrase = bytes.Clone(n.Passphrase)
 	root, err := w.root()
 	if err != nil {
 		return nil, err
 	}
 	defer root.Wipe()
-	accounts := add.Accounts
+	accounts := n.Accounts
 	if accounts == nil {
 		accounts = root.UsualAccounts()
 	}
 	for _, account := range accounts {
-		w.append(account)
+		w.Accounts = append(w.Accounts, newAccount(w.Name, account.Curve, account.Path))
 	}
 	return w, w.derive(root)
 }
 
-// canonical returns the secret of a new wallet as its file has it.
-func (add *NewWallet) canonical() ([]byte, error) {
-	if len(add.ExtendedKey) > 0 {
-		if len(add.Mnemonic) > 0 || len(add.Passphrase) > 0 {
-			return nil, errors.New("an extended private key goes with no mnemonic and no passphrase")
+// newID returns an id that grows with time (UUID version 7).
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// canonicalSecret returns the secret of a new wallet in the form that its file has.
+func (n *NewWallet) canonicalSecret() ([]byte, error) {
+	if len(n.ExtendedKey) > 0 {
+		if len(n.Mnemonic) > 0 || len(n.Passphrase) > 0 {
+			return nil, errors.New("an extended private key takes no mnemonic and no passphrase")
 		}
-		root, err := wallet.ParseExtendedKey(add.ExtendedKey)
+		root, err := wallet.ParseExtendedKey(n.ExtendedKey)
 		if err != nil {
 			return nil, err
 		}
 		defer root.Wipe()
 		return root.ExtendedKey(root.Path())
 	}
-	if len(add.Passphrase) > MaxWalletPassphrase || bytes.ContainsAny(add.Passphrase, "\r\n\x00") {
+	if len(n.Passphrase) > MaxWalletPassphrase || bytes.ContainsAny(n.Passphrase, "\r\n\x00") {
 		return nil, fmt.Errorf("the passphrase of the mnemonic has more than %d bytes, a line break or a zero byte", MaxWalletPassphrase)
 	}
-	entropy, err := wallet.Entropy(add.Mnemonic)
+	entropy, err := wallet.Entropy(n.Mnemonic)
 	if err != nil {
 		return nil, err
 	}
@@ -130,22 +133,15 @@ func (add *NewWallet) canonical() ([]byte, error) {
 	return wallet.Mnemonic(entropy)
 }
 
-// append adds an account that is yet to be derived.
-func (w *openWallet) append(account wallet.Account) {
-	w.Accounts = append(w.Accounts, Account{
-		KeyInfo: keystore.KeyInfo{
-			ID:        uuid.Must(uuid.NewV7()).String(),
-			Name:      accountName(w.Name, account.Path),
-			CreatedAt: time.Now(),
-		},
-		Curve: account.Curve,
-		Path:  account.Path,
-	})
+// newAccount returns an account that is yet to be derived.
+func newAccount(walletName string, curve keystore.Curve, path wallet.Path) Account {
+	info := keystore.KeyInfo{ID: newID(), Name: accountName(walletName, path), CreatedAt: time.Now()}
+	return Account{KeyInfo: info, Curve: curve, Path: path}
 }
 
-// Derive adds an account to a wallet. When it returns without error, it is safe
-// on disk that the wallet has it. If the organization has the key already, it
-// returns keystore.ErrKeyExists together with what there is.
+// Derive adds an account to a wallet. When it returns without error, the wallet with the
+// account is safe on disk. If the organization has the key already, Derive returns
+// keystore.ErrKeyExists together with the existing key.
 func (s *Store) Derive(ctx context.Context, organizationID, walletID string, account wallet.Account) (Account, error) {
 	var derived Account
 	err := s.asWriter(ctx, func() error {
@@ -167,9 +163,9 @@ func (s *Store) Derive(ctx context.Context, organizationID, walletID string, acc
 
 func (s *Store) deriveInto(organizationID string, w *openWallet, account wallet.Account) (Account, error) {
 	if len(w.Accounts) == MaxAccounts {
-		return Account{}, fmt.Errorf("wallet %s has %d accounts, and no more fit", w.ID, MaxAccounts)
+		return Account{}, w.errFull()
 	}
-	w.append(account)
+	w.Accounts = append(w.Accounts, newAccount(w.Name, account.Curve, account.Path))
 	if err := w.deriveAll(); err != nil {
 		return Account{}, err
 	}
@@ -181,9 +177,12 @@ func (s *Store) deriveInto(organizationID string, w *openWallet, account wallet.
 	return derived, s.writeWallet(organizationID, w)
 }
 
-// writeWallet makes a wallet safe on disk, and only then its new accounts
-// known. It takes the wallet over if it returns no error. s.mu and the lock are
-// held.
+func (w *openWallet) errFull() error {
+	return fmt.Errorf("wallet %s is full: it has %d accounts", w.ID, MaxAccounts)
+}
+
+// writeWallet writes a wallet to disk and then inserts its new accounts. It takes
+// ownership of the wallet if it returns no error. The caller holds s.mu and the lock.
 func (s *Store) writeWallet(organizationID string, w *openWallet) error {
 	sealed, err := s.sealer.sealWallet(organizationID, w)
 	if err != nil {
@@ -196,36 +195,38 @@ func (s *Store) writeWallet(organizationID string, w *openWallet) error {
 	}
 	file := loaded{name: name, content: content{organizationID: organizationID, id: w.ID, wallet: w}}
 	if info, err := s.keysRoot.Lstat(name); err == nil {
-		file.version = version{info.Size(), info.ModTime()}
+		file.version = versionOf(info)
 	}
 	return s.insert(file)
 }
 
-// readWallet reads the file of a wallet anew. The caller destroys it. s.mu is
-// held.
+// readWallet rereads the file of a wallet. The caller destroys the wallet and holds s.mu.
 func (s *Store) readWallet(organizationID, walletID string) (*openWallet, error) {
 	known := s.wallets[strings.ToLower(walletID)]
 	if known == nil || known.organizationID != organizationID {
-		return nil, fmt.Errorf("%w: no wallet %q", keystore.ErrKeyNotFound, walletID)
+		return nil, noWallet(walletID)
 	}
-	name := known.ID + keySuffix
-	file := s.read(name)
-	switch {
-	case file.err != nil:
-		return nil, s.fileError(file.err, keysName, name)
-	case file.wallet == nil || file.organizationID != organizationID:
+	file, err := s.readFor(organizationID, known.ID)
+	if err != nil {
+		return nil, err
+	}
+	if file.wallet == nil {
 		file.destroy()
-		return nil, s.fileError(fmt.Errorf("%w: exchanged since the keystore was opened", ErrNotAuthentic), keysName, name)
+		return nil, s.fileError(errReplaced, keysName, file.name)
 	}
 	return file.wallet, nil
 }
 
-// ErrNoMnemonic means that a wallet was imported as an extended private key.
+func noWallet(idOrName string) error {
+	return fmt.Errorf("%w: no wallet %q", keystore.ErrKeyNotFound, idOrName)
+}
+
+// ErrNoMnemonic: the wallet was imported as an extended private key.
 var ErrNoMnemonic = errors.New("the wallet was imported as an extended private key and has no mnemonic")
 
-// RevealMnemonic calls use with the words of a wallet and its passphrase, which
-// may be empty: to export it. use must not keep them. Of a wallet that has no words it
-// returns ErrNoMnemonic.
+// RevealMnemonic calls use with the mnemonic of a wallet and its passphrase, which may be
+// empty. use must not keep them. If the wallet has no mnemonic, RevealMnemonic returns
+// ErrNoMnemonic.
 func (s *Store) RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error {
 	return s.revealWallet(ctx, organizationID, walletID, func(w *openWallet) error {
 		if !w.hasMnemonic() {
@@ -235,8 +236,8 @@ func (s *Store) RevealMnemonic(ctx context.Context, organizationID, walletID str
 	})
 }
 
-// RevealRoot calls use with what the keys of a wallet are derived from: to export an
-// extended private key, or to compute extended public keys. It is wiped after that.
+// RevealRoot calls use with the root that the keys of a wallet are derived from, to export
+// extended private or public keys. The root is wiped when use returns.
 func (s *Store) RevealRoot(ctx context.Context, organizationID, walletID string, use func(*wallet.Root) error) error {
 	return s.revealWallet(ctx, organizationID, walletID, func(w *openWallet) error {
 		root, err := w.root()
@@ -249,42 +250,36 @@ func (s *Store) RevealRoot(ctx context.Context, organizationID, walletID string,
 }
 
 func (s *Store) revealWallet(ctx context.Context, organizationID, walletID string, use func(*openWallet) error) error {
-	if err := s.lookAgain(ctx); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	w, err := s.readWallet(organizationID, walletID)
-	if err != nil {
-		return err
-	}
-	defer w.destroy()
-	return use(w)
+	return s.asReader(ctx, func() error {
+		w, err := s.readWallet(organizationID, walletID)
+		if err != nil {
+			return err
+		}
+		defer w.destroy()
+		return use(w)
+	})
 }
 
-// sameWallet returns the wallet that a key is an account of, if it has the secret of w. An
-// account can be in two wallets otherwise: below a mnemonic, and below an extended private
-// key that comes from it. s.mu is held.
+// sameWallet returns the wallet that a key is an account of if it has the secret of w, and
+// the zero Wallet otherwise: wallets with different secrets can share an account, one
+// below a mnemonic and the other below an extended private key that comes from it. The
+// caller holds s.mu.
 func (s *Store) sameWallet(organizationID, keyID string, w *openWallet) Wallet {
-	known := s.walletOf(keyID)
-	held, err := s.readWallet(organizationID, known.ID)
+	existing, err := s.readWallet(organizationID, s.accounts[keyID])
 	if err != nil {
 		return Wallet{}
 	}
-	defer held.destroy()
-	if subtle.ConstantTimeCompare(held.secret, w.secret)&subtle.ConstantTimeCompare(held.passphrase, w.passphrase) == 0 {
+	defer existing.destroy()
+	if subtle.ConstantTimeCompare(existing.secret, w.secret)&subtle.ConstantTimeCompare(existing.passphrase, w.passphrase) == 0 {
 		return Wallet{}
 	}
-	return known
+	return existing.Wallet
 }
 
-// hasMnemonic reports whether the secret is words, between which there are spaces.
+// hasMnemonic reports whether the secret is a mnemonic, whose words are separated by spaces.
 func (w *openWallet) hasMnemonic() bool { return bytes.IndexByte(w.secret, ' ') >= 0 }
 
-// root returns what the keys are derived from. The caller wipes it.
+// root returns the root that the keys are derived from. The caller wipes it.
 func (w *openWallet) root() (*wallet.Root, error) {
 	if w.hasMnemonic() {
 		return wallet.FromMnemonic(w.secret, w.passphrase)

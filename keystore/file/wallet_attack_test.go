@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// attackedWallet is a keystore with two keys and a wallet, closed.
+// attackedWallet returns a closed keystore with two keys and a wallet.
 func attackedWallet(t *testing.T) (attacked, file.Wallet) {
 	t.Helper()
 	x := newAttacked(t)
@@ -29,7 +29,7 @@ func attackedWallet(t *testing.T) (attacked, file.Wallet) {
 	return x, w
 }
 
-// TestWalletMutations: none of a wallet's file can be changed.
+// TestWalletMutations: no mutation of a wallet file is read.
 func TestWalletMutations(t *testing.T) {
 	x, w := attackedWallet(t)
 	open := file.KeyFileReader(t, x.dir, passphrase)
@@ -76,7 +76,7 @@ func TestWalletAttacked(t *testing.T) {
 			y, other := attackedWallet(t)
 			return bytes.ReplaceAll(y.read(t, other.ID), []byte(other.ID), []byte(w.ID))
 		},
-		"planted by who knows the recipient": func(t *testing.T, x attacked, _ file.Wallet, content []byte) []byte {
+		"forged with the recipient": func(t *testing.T, x attacked, _ file.Wallet, content []byte) []byte {
 			identity, _ := x.identity(t)
 			_, rest, _ := strings.Cut(string(content), "-> countersign.dev/wallet/v1 ")
 			mac, _, _ := strings.Cut(rest, " ")
@@ -123,36 +123,35 @@ func TestWalletAttacked(t *testing.T) {
 	})
 }
 
-// TestWalletExchangedWhileOpen: deriving reads the file anew, and does not
-// believe what it finds.
-func TestWalletExchangedWhileOpen(t *testing.T) {
+// TestDeriveVerifiesFile: Derive rereads the file of the wallet and verifies it.
+func TestDeriveVerifiesFile(t *testing.T) {
 	x, w := attackedWallet(t)
 	store := reopen(t, x.dir)
 	x.write(t, w.ID, x.read(t, x.a.ID))
 	path, err := wallet.ParsePath("m/44'/60'/0'/0/7")
 	must(t, err)
 	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}); !errors.Is(err, file.ErrNotAuthentic) {
-		t.Errorf("derived from a file that was exchanged: %v", err)
+		t.Errorf("derived from a replaced file: %v", err)
 	}
 	serves(t, store, w)
 }
 
-// replaceWallet puts another file that this keystore has sealed in the place of
-// a wallet's, with another time whatever the clock of the file system.
+// replaceWallet replaces a wallet file by another one with a valid MAC, and with another
+// modification time however coarse the file system's clock.
 func (x attacked) replaceWallet(t *testing.T, w file.Wallet, wallet bool, metadata, text string) {
 	t.Helper()
 	x.write(t, w.ID, file.Seal(t, x.dir, passphrase, wallet, metadata, text))
 	must(t, os.Chtimes(x.path(w.ID), time.Time{}, w.CreatedAt.Add(time.Hour)))
 }
 
-// TestWalletReplacedWhileOpen: nor by a file that is as authentic as its own.
+// TestWalletReplacedWhileOpen: Derive also refuses an authentic file that is not the wallet's.
 func TestWalletReplacedWhileOpen(t *testing.T) {
 	ethereum := wallet.Account{Curve: keystore.CurveSecp256k1, Path: wallet.Path{7}}
 	refused := func(t *testing.T, x attacked, store *file.Store, w file.Wallet) {
 		t.Helper()
 		_, err := store.Derive(t.Context(), "org", w.ID, ethereum)
-		if !errors.Is(err, file.ErrNotAuthentic) || !strings.Contains(err.Error(), "exchanged") || !strings.Contains(err.Error(), x.path(w.ID)) {
-			t.Errorf("derived from what stands in the place of %s: %v", x.path(w.ID), err)
+		if !errors.Is(err, file.ErrNotAuthentic) || !strings.Contains(err.Error(), "replaced since") || !strings.Contains(err.Error(), x.path(w.ID)) {
+			t.Errorf("derived from the replacement of %s: %v", x.path(w.ID), err)
 		}
 		serves(t, store, w)
 	}
@@ -175,8 +174,8 @@ func TestWalletReplacedWhileOpen(t *testing.T) {
 		x.replaceWallet(t, w, true, metadata, testWords+"\n")
 		refused(t, x, store, w)
 		bad := store.Skipped()
-		if len(bad) != 1 || pathOf(bad[0]) != x.path(w.ID) || !strings.Contains(bad[0].Error(), "another organization's") {
-			t.Errorf("bad files: %v", bad)
+		if len(bad) != 1 || pathOf(bad[0]) != x.path(w.ID) || !strings.Contains(bad[0].Error(), "another organization") {
+			t.Errorf("skipped: %v", bad)
 		}
 	})
 }
@@ -198,9 +197,9 @@ func editWallet(t *testing.T, content []byte, old, edited string) []byte {
 	return changed
 }
 
-// TestWalletWithAnIDOfAKey: none of its accounts is taken in, and the key stays
-// what it is.
-func TestWalletWithAnIDOfAKey(t *testing.T) {
+// TestWalletReusesKeyID: a wallet that has the id of a key is refused as a whole, and the key
+// is not affected.
+func TestWalletReusesKeyID(t *testing.T) {
 	x, w := attackedWallet(t)
 	metadata := strings.Replace(walletMetadataOf(t, x.read(t, w.ID)), w.Accounts[3].ID, x.a.ID, 1)
 	x.replaceWallet(t, w, true, metadata, testWords+"\n")
@@ -211,6 +210,6 @@ func TestWalletWithAnIDOfAKey(t *testing.T) {
 	must(t, err)
 	defer store.Close()
 	if listed := ids(t, store, "org"); len(listed) != 2 {
-		t.Errorf("%d keys beside the wallet, want 2", len(listed))
+		t.Errorf("%d keys besides the wallet, want 2", len(listed))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// TestDerive adds accounts, and has another Store of the directory find them.
+// TestDerive adds accounts, which another Store of the directory finds.
 func TestDerive(t *testing.T) {
 	store := create(t)
 	w := addWallet(t, store)
@@ -35,7 +35,7 @@ func TestDerive(t *testing.T) {
 	if at := keystore.ByKeccak([20]byte(unhexed(t, "70997970c51812dc3a010c7d01b50e0d17dc79c8"))); keystore.Locators(w.Accounts[7].PublicKey)[0] != at {
 		t.Errorf("m/44'/60'/0'/0/1 is not at %v", at)
 	}
-	// The other Store goes on from there: it loses nothing.
+	// The other Store continues from there and loses nothing.
 	path, err := wallet.ParsePath("m/44'/60'/0'/0/2")
 	must(t, err)
 	account, err := other.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path})
@@ -47,26 +47,26 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// TestAccountTwice: such a wallet could not be opened again, so that it is not
+// TestDuplicateAccount: a wallet with a duplicate account could not be opened again and is not
 // written.
-func TestAccountTwice(t *testing.T) {
+func TestDuplicateAccount(t *testing.T) {
 	store := create(t)
 	ethereum, bitcoin := wallet.UsualAccounts()[0], wallet.UsualAccounts()[1]
 	_, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords), Accounts: []wallet.Account{ethereum, bitcoin, ethereum}})
-	if err == nil || !strings.Contains(err.Error(), "account 3, m/44'/60'/0'/0/0, is account 1 again") {
+	if err == nil || !strings.Contains(err.Error(), "account 3, m/44'/60'/0'/0/0, is the same as account 1") {
 		t.Errorf("added with %v", err)
 	}
 	if listed := ids(t, store, "org"); len(listed) != 0 {
-		t.Errorf("%d keys were taken in", len(listed))
+		t.Errorf("%d keys were added", len(listed))
 	}
 	if again := reopen(t, store.Dir()); len(ids(t, again, "org")) != 0 {
 		t.Error("the wallet was written")
 	}
 }
 
-// TestDeriveAtOnce has several Stores of one directory derive at the same time:
-// no account is lost.
-func TestDeriveAtOnce(t *testing.T) {
+// TestDeriveConcurrently derives from several Stores of one directory at once. No account may
+// be lost.
+func TestDeriveConcurrently(t *testing.T) {
 	store := create(t)
 	w := addWallet(t, store)
 	const stores, each = 3, 8
@@ -90,7 +90,7 @@ func TestDeriveAtOnce(t *testing.T) {
 	serves(t, store, all[0])
 }
 
-// TestMaxAccounts fills a wallet.
+// TestMaxAccounts fills a wallet to its limit.
 func TestMaxAccounts(t *testing.T) {
 	store := create(t)
 	var accounts []wallet.Account
@@ -101,7 +101,7 @@ func TestMaxAccounts(t *testing.T) {
 	must(t, err)
 	serves(t, reopen(t, store.Dir()), w)
 	path := wallet.Path{wallet.Hardened}
-	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: path}); err == nil || !strings.Contains(err.Error(), "256 accounts, and no more fit") {
+	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: path}); err == nil || !strings.Contains(err.Error(), "is full: it has 256 accounts") {
 		t.Errorf("one more: %v", err)
 	}
 	accounts = append(accounts, wallet.Account{Curve: keystore.CurveEd25519, Path: path})

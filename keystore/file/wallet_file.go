@@ -21,10 +21,10 @@ const (
 
 const maxWalletPayload = wallet.MaxMnemonic + MaxWalletPassphrase + len("\n\n")
 
-// walletMetadata is what the header of a wallet file says, as one line of JSON
-// in exactly this form. The payload is the mnemonic, its words with one space
-// between them, and a newline; if it has a passphrase, that and a newline
-// follow. Of a wallet without a mnemonic, it is an extended private key with its origin
+// walletMetadata describes the wallet in the header of a wallet file. It is one line of
+// JSON in exactly this form. The payload is the mnemonic, its words separated by single
+// spaces, and a newline, followed by the passphrase and a newline if there is one. Without
+// a mnemonic, the payload is an extended private key with its origin
 // (wallet.ParseExtendedKey) and a newline.
 type walletMetadata struct {
 	OrganizationID string            `json:"organizationId"`
@@ -34,7 +34,7 @@ type walletMetadata struct {
 	Accounts       []accountMetadata `json:"accounts"`
 }
 
-// accountMetadata is one account: its secret is not there, it is derived.
+// accountMetadata describes one account, whose secret is derived.
 type accountMetadata struct {
 	PrivateKeyID string         `json:"privateKeyId"` // UUID in lower case
 	Path         string         `json:"path"`         // such as m/44'/60'/0'/0/0
@@ -64,8 +64,7 @@ func newWalletMetadata(organizationID string, w Wallet) walletMetadata {
 	return m
 }
 
-// parseWalletMetadata reads what newWalletMetadata and encodeLine write, and
-// nothing else.
+// parseWalletMetadata accepts only what newWalletMetadata and encodeLine write.
 func parseWalletMetadata(encoded []byte) (m walletMetadata, w Wallet, err error) {
 	if err := json.Unmarshal(encoded, &m); err != nil {
 		return m, w, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
@@ -79,7 +78,7 @@ func parseWalletMetadata(encoded []byte) (m walletMetadata, w Wallet, err error)
 	return m, w, nil
 }
 
-// wallet checks all that is said of a wallet, on reading and on writing.
+// wallet returns the wallet after checking all of the metadata, on reading and on writing.
 func (m walletMetadata) wallet() (w Wallet, err error) {
 	own := metadata{OrganizationID: m.OrganizationID, PrivateKeyID: m.WalletID, Name: m.Name, CreatedAt: m.CreatedAt}
 	if err := own.check(); err != nil {
@@ -93,25 +92,25 @@ func (m walletMetadata) wallet() (w Wallet, err error) {
 		return w, fmt.Errorf("%d accounts, want 1 to %d", len(m.Accounts), MaxAccounts)
 	}
 	for i, account := range m.Accounts {
-		read, err := m.account(account)
+		checked, err := m.account(account)
 		if err != nil {
 			return w, fmt.Errorf("account %d: %w", i+1, err)
 		}
-		w.Accounts = append(w.Accounts, read)
+		w.Accounts = append(w.Accounts, checked)
 	}
 	return w, w.checkAccounts()
 }
 
-// checkAccounts refuses two accounts at one place: the index has no room for
-// both, and a file that cannot be loaded must not be written.
+// checkAccounts refuses duplicate accounts: the index cannot hold both, and a file that
+// cannot be loaded must not be written.
 func (w Wallet) checkAccounts() error {
-	taken := map[keystore.Locator]int{}
+	accounts := map[keystore.Locator]int{}
 	for i, account := range w.Accounts {
 		for _, at := range locators(account.KeyInfo) {
-			if first, twice := taken[at]; twice {
-				return fmt.Errorf("account %d, %v, is account %d again", i+1, account.Path, first+1)
+			if first, duplicate := accounts[at]; duplicate {
+				return fmt.Errorf("account %d, %v, is the same as account %d", i+1, account.Path, first+1)
 			}
-			taken[at] = i
+			accounts[at] = i
 		}
 	}
 	return nil
@@ -123,7 +122,7 @@ func (m walletMetadata) account(a accountMetadata) (Account, error) {
 		return Account{}, err
 	}
 	if path.String() != a.Path {
-		return Account{}, fmt.Errorf("path %s is not in its usual form", a.Path)
+		return Account{}, fmt.Errorf("path %s is not in canonical form, %s", a.Path, path)
 	}
 	as := metadata{
 		OrganizationID: m.OrganizationID, PrivateKeyID: a.PrivateKeyID,
@@ -137,12 +136,12 @@ func (m walletMetadata) account(a accountMetadata) (Account, error) {
 	return Account{KeyInfo: info, Curve: a.Curve, Path: path, Disabled: a.Disabled}, err
 }
 
-// openWallet is a wallet with its secrets: who has it destroys it.
+// openWallet is a wallet with its secrets. Its owner destroys it.
 type openWallet struct {
 	Wallet
 	secret     []byte          // a mnemonic, or an extended private key
 	passphrase []byte          // of the mnemonic
-	keys       []*software.Key // of Accounts, in that order
+	keys       []*software.Key // of Accounts, in the same order; nil if the index has taken it
 }
 
 func (w *openWallet) destroy() {
@@ -155,8 +154,8 @@ func (w *openWallet) destroy() {
 	}
 }
 
-// sealWallet returns the file for a wallet. It has been read back and found to
-// hold the keys.
+// sealWallet returns the file for a wallet. It reads the file back and checks that it
+// holds the keys.
 func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error) {
 	m := newWalletMetadata(organizationID, w.Wallet)
 	if _, err := m.wallet(); err != nil {
@@ -166,7 +165,7 @@ func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	text := make([]byte, 0, maxWalletPayload) // never grows, which would leave a copy
+	text := make([]byte, 0, maxWalletPayload) // never grows, which would leave a copy behind
 	defer func() { keystore.Wipe(text[:cap(text)]) }()
 	text = append(append(text, w.secret...), '\n')
 	if len(w.passphrase) > 0 {
@@ -177,17 +176,12 @@ func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error
 		return nil, err
 	}
 	if len(file) > maxKeyFileSize {
-		return nil, fmt.Errorf("the wallet's file would have %d bytes, at most %d are read", len(file), maxKeyFileSize)
+		return nil, fmt.Errorf("the wallet's file would have %d bytes, the limit is %d", len(file), maxKeyFileSize)
 	}
-	again, err := s.readBack(file)
-	if err != nil {
-		return nil, err
-	}
-	again.destroy()
-	return file, nil
+	return file, s.readBack(file)
 }
 
-// openWalletFile reads the payload of a wallet file, and derives its keys.
+// openWalletFile reads the payload of a wallet file and derives its keys.
 func openWalletFile(payload io.Reader, encoded []byte) (content, error) {
 	m, described, err := parseWalletMetadata(encoded)
 	if err != nil {
@@ -206,32 +200,32 @@ func openWalletFile(payload io.Reader, encoded []byte) (content, error) {
 }
 
 func (w *openWallet) readSecrets(payload io.Reader) error {
-	text := make([]byte, maxWalletPayload+1) // one more than there should be
+	text := make([]byte, maxWalletPayload+1) // one more, to detect a longer payload
 	defer keystore.Wipe(text)
 	size, err := readPayload(payload, text)
 	if err != nil {
 		return err
 	}
-	secret, rest, ended := bytes.Cut(text[:size], []byte("\n"))
-	if !ended || size == len(text) {
-		return fmt.Errorf("%w: the payload is not a mnemonic or an extended private key in a line", ErrMalformed)
+	secret, rest, terminated := bytes.Cut(text[:size], []byte("\n"))
+	if !terminated || size == len(text) {
+		return fmt.Errorf("%w: the payload is not one line with a mnemonic or an extended private key", ErrMalformed)
 	}
 	w.secret = bytes.Clone(secret)
 	if len(rest) == 0 {
 		return nil
 	}
-	passphrase, behind, ended := bytes.Cut(rest, []byte("\n"))
-	if !ended || len(passphrase) == 0 || len(behind) > 0 {
-		return fmt.Errorf("%w: the payload does not end behind a mnemonic and a passphrase, in a line each", ErrMalformed)
+	passphrase, trailing, terminated := bytes.Cut(rest, []byte("\n"))
+	if !terminated || len(passphrase) == 0 || len(trailing) > 0 {
+		return fmt.Errorf("%w: the payload is not a mnemonic and a passphrase, one line each", ErrMalformed)
 	}
 	if !w.hasMnemonic() {
-		return fmt.Errorf("%w: the payload has a second line behind an extended private key", ErrMalformed)
+		return fmt.Errorf("%w: the payload has a second line after an extended private key", ErrMalformed)
 	}
 	w.passphrase = bytes.Clone(passphrase)
 	return nil
 }
 
-// deriveAll makes the keys of the accounts that have none yet, from the secret.
+// deriveAll derives the keys of the accounts that have none yet.
 func (w *openWallet) deriveAll() error {
 	root, err := w.root()
 	if err != nil {
@@ -241,8 +235,8 @@ func (w *openWallet) deriveAll() error {
 	return w.derive(root)
 }
 
-// derive makes the keys of the accounts that have none yet. Each must have the
-// public key that its account names, if it does.
+// derive is deriveAll from an open root. Each key must match the public key of its account,
+// if the account has one.
 func (w *openWallet) derive(root *wallet.Root) error {
 	for i := len(w.keys); i < len(w.Accounts); i++ {
 		key, err := w.Accounts[i].derive(root)

@@ -12,50 +12,50 @@ import (
 
 var _ keystore.WalletFinder = (*Store)(nil)
 
-// knownWallet is a wallet whose file was read, without its secrets.
+// knownWallet is a wallet whose file was read, without its secret.
 type knownWallet struct {
 	Wallet
 	organizationID string
 	version        version
 }
 
-// insertWallet makes the accounts of a wallet known: all that are not yet, or
-// none. s.mu is held.
+// insertWallet inserts the accounts of a wallet that are not known yet, all or none. The
+// caller holds s.mu.
 func (s *Store) insertWallet(file loaded) error {
 	w, before := file.wallet, s.wallets[file.id]
 	defer func() { file.wallet.destroy() }() // the keys that the index did not take
 	if before != nil && before.organizationID != file.organizationID {
-		return fmt.Errorf("%w: it was another organization's", ErrNotAuthentic)
+		return fmt.Errorf("%w: it belonged to another organization before", ErrNotAuthentic)
 	}
-	fresh := map[int]bool{}
+	isNew := map[int]bool{}
 	for i, account := range w.Accounts {
-		existing, found := s.sharing(file.organizationID, account.KeyInfo)
+		existing, shares := s.sharing(file.organizationID, account.KeyInfo)
 		switch {
-		case !found:
-			fresh[i] = true
+		case !shares:
+			isNew[i] = true
 		case existing.ID != account.ID || existing.PublicKey != account.PublicKey:
 			return fmt.Errorf("%w: its account %v is the same key as %s%s, or has its id: move one of them away", keystore.ErrKeyExists, account.Path, existing.ID, keySuffix)
 		}
 	}
 	for i, account := range w.Accounts {
-		if err := s.insertAccount(file, i, fresh[i]); err != nil {
+		if err := s.insertAccount(file, i, isNew[i]); err != nil {
 			return err
 		}
 		s.accounts[account.ID] = file.id
 	}
-	s.own(file.id, file.organizationID)
+	s.setOwner(file.id, file.organizationID)
 	s.wallets[file.id] = &knownWallet{Wallet: w.clone(), organizationID: file.organizationID, version: file.version}
 	return nil
 }
 
-// insertAccount makes an account known as its file has it: anew, or, if it is not
-// fresh, with what has changed. s.mu is held.
-func (s *Store) insertAccount(file loaded, i int, fresh bool) error {
+// insertAccount inserts the i-th account of a wallet or, if it is not new, updates what has
+// changed. The caller holds s.mu.
+func (s *Store) insertAccount(file loaded, i int, isNew bool) error {
 	w, account := file.wallet, file.wallet.Accounts[i]
-	if !fresh {
-		known, err := s.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
-		if err == nil && !account.Disabled && known.Info().ActsFor == account.ActsFor {
-			known.Rename(account.Name)
+	if !isNew {
+		key, err := s.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
+		if err == nil && !account.Disabled && key.Info().ActsFor == account.ActsFor {
+			key.Rename(account.Name)
 			return nil
 		}
 		s.index.Remove(file.organizationID, account.ID)
@@ -72,57 +72,50 @@ func (s *Store) insertAccount(file loaded, i int, fresh bool) error {
 	return nil
 }
 
-// walletChanged reports whether a file that was read is a wallet to which
-// another process has added accounts since, or may be one. s.mu is held.
+// walletChanged reports whether a file that was read is a wallet to which another process
+// may have added accounts since. The caller holds s.mu.
 func (s *Store) walletChanged(id string) bool {
 	known := s.wallets[id]
 	if known == nil {
 		return false
 	}
 	info, err := s.keysRoot.Lstat(id + keySuffix)
-	return err != nil || known.version != version{info.Size(), info.ModTime()}
-}
-
-// walletOf returns the wallet that a key is an account of. s.mu is held.
-func (s *Store) walletOf(keyID string) Wallet {
-	if known := s.wallets[s.accounts[keyID]]; known != nil {
-		return known.clone()
-	}
-	return Wallet{}
+	return err != nil || known.version != versionOf(info)
 }
 
 // Wallets returns the wallets of an organization, oldest first.
 func (s *Store) Wallets(ctx context.Context, organizationID string) ([]Wallet, error) {
-	if err := s.lookAgain(ctx); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []Wallet
-	for _, known := range s.wallets {
-		if known.organizationID == organizationID {
-			all = append(all, known.clone())
+	var wallets []Wallet
+	err := s.asReader(ctx, func() error {
+		for _, known := range s.wallets {
+			if known.organizationID == organizationID {
+				wallets = append(wallets, known.clone())
+			}
 		}
-	}
-	slices.SortFunc(all, func(a, b Wallet) int {
+		return nil
+	})
+	slices.SortFunc(wallets, func(a, b Wallet) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
-	return all, nil
+	return wallets, err
 }
 
-// FindWallet implements keystore.WalletFinder. It looks for files that other
+// FindWallet implements keystore.WalletFinder. It first takes in the files that other
 // processes have added.
-func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string) (keystore.Wallet, error) {
-	if err := s.lookAgain(ctx); err != nil {
-		return keystore.Wallet{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.Wallet{}, keystore.ErrClosed
-	}
+func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string) (found keystore.Wallet, err error) {
+	err = s.asReader(ctx, func() error {
+		known, err := s.findWallet(organizationID, idOrName)
+		if err == nil {
+			found = known.enabled()
+		}
+		return err
+	})
+	return found, err
+}
+
+func (s *Store) findWallet(organizationID, idOrName string) (*knownWallet, error) {
 	if known := s.wallets[strings.ToLower(idOrName)]; known != nil && known.organizationID == organizationID {
-		return known.found(), nil
+		return known, nil
 	}
 	var named *knownWallet
 	for _, known := range s.wallets {
@@ -130,17 +123,17 @@ func (s *Store) FindWallet(ctx context.Context, organizationID, idOrName string)
 			continue
 		}
 		if named != nil {
-			return keystore.Wallet{}, fmt.Errorf("%w: several wallets are called %q: use the wallet's id", keystore.ErrKeyNotFound, idOrName)
+			return nil, fmt.Errorf("%w: several wallets are named %q: use the wallet's id", keystore.ErrKeyNotFound, idOrName)
 		}
 		named = known
 	}
 	if named == nil {
-		return keystore.Wallet{}, fmt.Errorf("%w: no wallet %q", keystore.ErrKeyNotFound, idOrName)
+		return nil, noWallet(idOrName)
 	}
-	return named.found(), nil
+	return named, nil
 }
 
-// WalletOf implements keystore.WalletFinder, from the files that were read so far.
+// WalletOf implements keystore.WalletFinder. It considers only the files read so far.
 func (s *Store) WalletOf(ctx context.Context, organizationID, keyID string) (keystore.Wallet, error) {
 	if err := s.followChanges(ctx); err != nil {
 		return keystore.Wallet{}, err
@@ -154,11 +147,11 @@ func (s *Store) WalletOf(ctx context.Context, organizationID, keyID string) (key
 	if known == nil || known.organizationID != organizationID {
 		return keystore.Wallet{}, fmt.Errorf("%w: key %q belongs to no wallet", keystore.ErrKeyNotFound, keyID)
 	}
-	return known.found(), nil
+	return known.enabled(), nil
 }
 
-// found returns the wallet as keystore has it, without accounts that are disabled.
-func (w *knownWallet) found() keystore.Wallet {
+// enabled returns the wallet without its disabled accounts.
+func (w *knownWallet) enabled() keystore.Wallet {
 	wallet := keystore.Wallet{ID: w.ID, Name: w.Name, Accounts: make([]keystore.Account, 0, len(w.Accounts))}
 	for _, account := range w.Accounts {
 		if !account.Disabled {

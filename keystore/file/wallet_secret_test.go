@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// masterKey is the extended private key of testWords, by @scure/bip32.
+// masterKey is the extended private key of testWords, computed with @scure/bip32.
 const masterKey = "xprv9s21ZrQH143K3iDNSJZcYeHRe33FQ98DS1wZR9xstVPN8zs77wpsghZt41M6s72keKC1gW3ePJMyL19duV524VbEqWBW6BL5fJ4FopSgNLz"
 
 // extended returns the extended private key of testWords at a path.
@@ -36,8 +36,8 @@ func addExtended(t *testing.T, store *file.Store, key string) file.Wallet {
 	return w
 }
 
-// TestExtendedKeyWallet: the accounts of a master key are those of its mnemonic, as far as
-// they are on secp256k1; it is opened again, and more are derived.
+// TestExtendedKeyWallet: the accounts of a master key are those of its mnemonic on secp256k1.
+// The wallet can be reopened, and more accounts derived.
 func TestExtendedKeyWallet(t *testing.T) {
 	store := create(t)
 	w := addExtended(t, store, masterKey)
@@ -68,7 +68,7 @@ func TestExtendedKeyWallet(t *testing.T) {
 		return nil
 	}))
 	if err := third.RevealMnemonic(t.Context(), "org", w.ID, nil); !errors.Is(err, file.ErrNoMnemonic) {
-		t.Errorf("words of an extended private key: %v", err)
+		t.Errorf("mnemonic of an extended private key: %v", err)
 	}
 	solana := wallet.UsualAccounts()[1]
 	if _, err := third.Derive(t.Context(), "org", w.ID, solana); !errors.Is(err, wallet.ErrPath) || !strings.Contains(err.Error(), "derived from the mnemonic") {
@@ -76,8 +76,8 @@ func TestExtendedKeyWallet(t *testing.T) {
 	}
 }
 
-// TestAccountKeyWallet: a wallet of one account derives what is below that, and says so
-// of anything else; a PSBT that names the master key's fingerprint finds it.
+// TestAccountKeyWallet: a wallet of an account's extended key derives only paths below it. A
+// PSBT that names the master key's fingerprint finds its keys.
 func TestAccountKeyWallet(t *testing.T) {
 	store := create(t)
 	w := addExtended(t, store, extended(t, "m/84'/0'/0'"))
@@ -100,7 +100,7 @@ func TestAccountKeyWallet(t *testing.T) {
 	w.Accounts = append(w.Accounts, added...)
 	serves(t, reopen(t, store.Dir()), w)
 
-	// The chain for receiving alone: what a PSBT names of the other is passed over.
+	// With the receiving chain alone, keys that a PSBT names on the change chain are ignored.
 	chain := create(t)
 	receiving := addExtended(t, chain, extended(t, "m/84'/0'/0'/0"))
 	if added, err := chain.Discover(t.Context(), "org", receiving.ID, named, file.GapLimit); err != nil || len(added) != 1 {
@@ -108,13 +108,13 @@ func TestAccountKeyWallet(t *testing.T) {
 	}
 }
 
-// TestMnemonicOfAnAccountThatIsThere: a wallet is there already only if its secret is.
-// Otherwise the words could be thrown away that are stored nowhere.
-func TestMnemonicOfAnAccountThatIsThere(t *testing.T) {
+// TestAddWalletSharingAccount: a wallet counts as existing only if its secret is the same.
+// Otherwise the user might discard a mnemonic that is stored nowhere.
+func TestAddWalletSharingAccount(t *testing.T) {
 	store := create(t)
 	account := addExtended(t, store, extended(t, "m/84'/0'/0'"))
 	if w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrKeyExists) || w.ID != "" {
-		t.Errorf("the words of an account that is there: %+v, %v", w, err)
+		t.Errorf("the mnemonic of an existing account: %+v, %v", w, err)
 	}
 	key := extended(t, "m/84'/0'/0'")
 	origin, rest, _ := strings.Cut(key, "]")
@@ -142,11 +142,11 @@ func TestExtendedKeyRefused(t *testing.T) {
 		}
 	}
 	if listed := ids(t, store, "org"); len(listed) != 0 {
-		t.Errorf("%d keys were taken in", len(listed))
+		t.Errorf("%d keys were added", len(listed))
 	}
 }
 
-// TestAgeCommandExtendedKey: the age command gets out what the package comment promises.
+// TestAgeCommandExtendedKey decrypts a wallet of an extended key with the age command.
 func TestAgeCommandExtendedKey(t *testing.T) {
 	command := testenv.Tool(t, "age")
 	store := create(t)

@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 )
 
 const (
-	testWords   = "test test test test test test test test test test test junk" // of Hardhat and Anvil
-	testAddress = "f39fd6e51aad88f6f4ce6ab8827279cfffb92266"                    // its first, as they print it
+	testWords   = "test test test test test test test test test test test junk" // used by Hardhat and Anvil
+	testAddress = "f39fd6e51aad88f6f4ce6ab8827279cfffb92266"                    // its first address, as they print it
 )
 
 func addWallet(t *testing.T, store *file.Store) file.Wallet {
@@ -24,24 +25,22 @@ func addWallet(t *testing.T, store *file.Store) file.Wallet {
 	return w
 }
 
-// serves fails unless every account of the wallet is found at all its places,
-// in its organization alone, and signs.
+// serves checks that every account of the wallet is found at all its locators, in its
+// organization alone, and signs.
 func serves(t *testing.T, store *file.Store, w file.Wallet) {
 	t.Helper()
 	for _, account := range w.Accounts {
-		places := append(keystore.Locators(account.PublicKey), keystore.ByID(account.ID))
+		locators := append(keystore.Locators(account.PublicKey), keystore.ByID(account.ID))
 		if account.Curve == keystore.CurveSecp256k1 {
-			taproot, err := keystore.TaprootLocator(account.PublicKey)
-			must(t, err)
-			places = append(places, taproot)
+			locators = locatorsOf(t, account.KeyInfo)
 		}
-		for _, at := range places {
+		for _, at := range locators {
 			key, err := store.Find(t.Context(), "org", at)
 			if err != nil || key.ID() != account.ID || key.PublicKey() != account.PublicKey {
 				t.Fatalf("account %v at %v: %v, %v", account.Path, at, key, err)
 			}
 			if _, err := store.Find(t.Context(), "other", at); !errors.Is(err, keystore.ErrKeyNotFound) {
-				t.Errorf("account %v is another organization's, too: %v", account.Path, err)
+				t.Errorf("account %v is found in another organization: %v", account.Path, err)
 			}
 		}
 		key, err := store.Find(t.Context(), "org", keystore.ByID(account.ID))
@@ -69,7 +68,7 @@ func TestWallet(t *testing.T) {
 	serves(t, again, w)
 	all, err := again.Wallets(t.Context(), "org")
 	if err != nil || len(all) != 1 || !equalWallets(all[0], w) {
-		t.Errorf("opened again: %+v, %v, want %+v", all, err, w)
+		t.Errorf("reopened: %+v, %v, want %+v", all, err, w)
 	}
 	if all, err := again.Wallets(t.Context(), "other"); err != nil || len(all) != 0 {
 		t.Errorf("wallets of another organization: %v, %v", all, err)
@@ -88,11 +87,8 @@ func equalWallets(a, b file.Wallet) bool {
 
 func unhexed(t *testing.T, text string) []byte {
 	t.Helper()
-	raw := make([]byte, len(text)/2)
-	for i := range raw {
-		high, low := strings.IndexByte("0123456789abcdef", text[2*i]), strings.IndexByte("0123456789abcdef", text[2*i+1])
-		raw[i] = byte(high<<4 | low)
-	}
+	raw, err := hex.DecodeString(text)
+	must(t, err)
 	return raw
 }
 
@@ -122,15 +118,15 @@ func TestWalletRefused(t *testing.T) {
 		}
 	}
 	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: ethereum.Path}); !errors.Is(err, wallet.ErrPath) {
-		t.Errorf("a path that Ed25519 has not: %v", err)
+		t.Errorf("a path that Ed25519 does not have: %v", err)
 	}
 	for name, add := range map[string]file.NewWallet{
-		"no words":           {},
-		"a wrong checksum":   {Mnemonic: []byte(strings.Replace(testWords, "junk", "test", 1))},
-		"a line break":       {Mnemonic: []byte(testWords), Passphrase: []byte("a\nb")},
-		"a long passphrase":  {Mnemonic: []byte(testWords), Passphrase: make([]byte, 1025)},
-		"no accounts":        {Mnemonic: []byte(testWords), Passphrase: []byte("x"), Accounts: []wallet.Account{}},
-		"a name that tricks": {Mnemonic: []byte(testWords), Passphrase: []byte("x"), Name: "a\x1b[2J"},
+		"no words":            {},
+		"a wrong checksum":    {Mnemonic: []byte(strings.Replace(testWords, "junk", "test", 1))},
+		"a line break":        {Mnemonic: []byte(testWords), Passphrase: []byte("a\nb")},
+		"a long passphrase":   {Mnemonic: []byte(testWords), Passphrase: make([]byte, 1025)},
+		"no accounts":         {Mnemonic: []byte(testWords), Passphrase: []byte("x"), Accounts: []wallet.Account{}},
+		"a control character": {Mnemonic: []byte(testWords), Passphrase: []byte("x"), Name: "a\x1b[2J"},
 	} {
 		if _, err := store.AddWallet(t.Context(), "org", add); err == nil || strings.Contains(err.Error(), "test test") {
 			t.Errorf("%s: %v", name, err)
@@ -145,13 +141,13 @@ func TestWalletRefused(t *testing.T) {
 	}
 }
 
-// TestWalletAndKey: a key cannot be there twice, by itself and in a wallet.
+// TestWalletAndKey: a key cannot exist both by itself and in a wallet.
 func TestWalletAndKey(t *testing.T) {
 	from := create(t)
 	w := addWallet(t, from)
 	var secret []byte
-	must(t, from.RevealSecret(t.Context(), "org", w.Accounts[2].ID, func(held []byte) error {
-		secret = bytes.Clone(held)
+	must(t, from.RevealSecret(t.Context(), "org", w.Accounts[2].ID, func(revealed []byte) error {
+		secret = bytes.Clone(revealed)
 		return nil
 	}))
 	key := keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}
@@ -178,5 +174,43 @@ func TestRevealMnemonic(t *testing.T) {
 			return nil
 		}))
 		serves(t, opened, w)
+	}
+}
+
+// TestFindWallet finds a wallet by its id, by its name if that is unique, and by its keys, but
+// never a wallet of another organization.
+func TestFindWallet(t *testing.T) {
+	store := create(t)
+	w := addWallet(t, store)
+	for _, at := range []string{w.ID, "test"} {
+		found, err := store.FindWallet(t.Context(), "org", at)
+		if err != nil || found.ID != w.ID || len(found.Accounts) != len(w.Accounts) {
+			t.Fatalf("%s: %+v, %v", at, found, err)
+		}
+		for i, account := range found.Accounts {
+			if account.KeyInfo != w.Accounts[i].KeyInfo || account.Path != w.Accounts[i].Path.String() {
+				t.Errorf("account %d is %+v", i, account)
+			}
+		}
+		if _, err := store.FindWallet(t.Context(), "other", at); !errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Errorf("%s is found in another organization: %v", at, err)
+		}
+	}
+	for _, account := range w.Accounts {
+		if found, err := store.WalletOf(t.Context(), "org", account.ID); err != nil || found.ID != w.ID {
+			t.Errorf("%s: %+v, %v", account.Path, found, err)
+		}
+		if _, err := store.WalletOf(t.Context(), "other", account.ID); !errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Errorf("%s is found in another organization: %v", account.Path, err)
+		}
+	}
+	for _, at := range []string{"", "Test", "no such wallet"} {
+		if _, err := store.FindWallet(t.Context(), "org", at); !errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Errorf("%q: %v", at, err)
+		}
+	}
+	must(t, store.Close())
+	if _, err := store.FindWallet(t.Context(), "org", w.ID); !errors.Is(err, keystore.ErrClosed) {
+		t.Error(err)
 	}
 }
