@@ -24,24 +24,10 @@ type task struct {
 type matches struct {
 	signer  keystore.Key
 	pub     keystore.PublicKey
-	reasons []string // why it signs nothing in an input; empty if it has tasks there
-	tasks   []task
+	reasons []string    // why it signs nothing in an input; empty if it can sign there
 	scripts []keyScript // see addresses
 	hash    [20]byte    // of the compressed key
 	key     [33]byte    // compressed
-}
-
-// match finds what a key on secp256k1 can sign.
-func (t *transaction) match(key keystore.Key) *matches {
-	pub := key.PublicKey()
-	m := &matches{
-		signer: key, pub: pub, reasons: make([]string, len(t.inputs)), tasks: make([]task, 0, len(t.inputs)),
-		hash: pub.Hash160(), key: pub.Compressed(),
-	}
-	for i := range t.inputs {
-		m.reasons[i] = m.input(&t.inputs[i])
-	}
-	return m
 }
 
 // addresses returns the scripts of the key's addresses, which cost a
@@ -88,22 +74,21 @@ func (in *input) unsignable() string {
 	return ""
 }
 
-// input appends what the key can sign in the input, or says why nothing.
-func (m *matches) input(in *input) string {
+// appendTasks appends the signatures that the key can make in an input, or returns
+// the reason why it can make none.
+func (m *matches) appendTasks(tasks []task, in *input) (_ []task, reason string) {
 	if in.kind == p2tr {
-		return m.taproot(in)
+		return m.appendTaproot(tasks, in)
 	}
-	if reason := in.unsignable(); reason != "" {
-		if in.final {
-			return reasonFinal
-		}
-		return reason
+	if reason = in.unsignable(); reason == "" {
+		reason = m.inScript(in)
+	} else if in.final {
+		reason = reasonFinal
 	}
-	if reason := m.inScript(in); reason != "" {
-		return reason
+	if reason != "" {
+		return tasks, reason
 	}
-	m.tasks = append(m.tasks, task{by: m, in: in})
-	return ""
+	return append(tasks, task{by: m, in: in}), ""
 }
 
 // inScript looks for the key in the script that is run: itself, or its hash.
@@ -142,13 +127,14 @@ func (m *matches) isHash(hash []byte) string {
 	return ""
 }
 
-// taproot prefers the key path; else it takes every leaf that has the key.
-func (m *matches) taproot(in *input) string {
+// appendTaproot is appendTasks for P2TR: it prefers the key path, and else takes
+// every leaf that has the key.
+func (m *matches) appendTaproot(tasks []task, in *input) (_ []task, reason string) {
 	if tweak, ok := m.keyPath(in.taproot); ok {
-		m.tasks = append(m.tasks, task{by: m, in: in, schnorr: true, tweak: tweak})
-		return ""
+		return append(tasks, task{by: m, in: in, schnorr: true, tweak: tweak}), ""
 	}
-	reason := reasonNotTaproot
+	before := len(tasks)
+	reason = reasonNotTaproot
 	for i := range in.taproot.leaves {
 		leaf := &in.taproot.leaves[i]
 		if !leaf.has(m.key[1:]) {
@@ -158,13 +144,15 @@ func (m *matches) taproot(in *input) string {
 			reason = reasonLeafRefused
 			continue
 		}
+		tasks = append(tasks, task{by: m, in: in, schnorr: true, tweak: keystore.ScriptPath(), leaf: leaf})
+	}
+	switch {
+	case len(tasks) > before:
 		reason = ""
-		m.tasks = append(m.tasks, task{by: m, in: in, schnorr: true, tweak: keystore.ScriptPath(), leaf: leaf})
+	case reason == reasonNotTaproot && in.final:
+		reason = reasonFinal
 	}
-	if reason == reasonNotTaproot && in.final {
-		return reasonFinal
-	}
-	return reason
+	return tasks, reason
 }
 
 // keyPath finds the tweak under which the key is the output key: of the
@@ -199,21 +187,26 @@ func (l *leaf) has(key []byte) bool {
 	return found
 }
 
-// key is the key of the record that the task's signature goes into.
-func (k *task) key() []byte {
+// maxRecordKey is the longest key that appendKey appends: type, x-only key, leaf hash.
+const maxRecordKey = 1 + 32 + 32
+
+// appendKey appends the key of the record that the task's signature goes into.
+func (k *task) appendKey(out []byte) []byte {
 	switch {
 	case !k.schnorr:
-		return append([]byte{psbt.InPartialSig}, k.by.key[:]...)
+		return append(append(out, psbt.InPartialSig), k.by.key[:]...)
 	case k.leaf == nil:
-		return []byte{psbt.InTapKeySig}
+		return append(out, psbt.InTapKeySig)
 	}
-	key := append([]byte{psbt.InTapScriptSig}, k.by.key[1:]...)
-	return append(key, k.leaf.hash[:]...)
+	out = append(append(out, psbt.InTapScriptSig), k.by.key[1:]...)
+	return append(out, k.leaf.hash[:]...)
 }
 
 // done reports whether the PSBT has the task's signature already. It was
 // verified when the PSBT was read.
-func (k *task) done(key []byte) bool {
+func (k *task) done() bool {
+	var room [maxRecordKey]byte
+	key := k.appendKey(room[:0])
 	for record := range k.in.All(uint64(key[0])) {
 		if bytes.Equal(record.Key, key) {
 			return true

@@ -15,18 +15,18 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	insertions := make([]psbt.Insertion, 0, len(s.tasks)+1)
 	for i := range s.tasks {
 		k := &s.tasks[i]
-		recordKey := k.key()
-		if k.done(recordKey) {
+		if k.done() {
 			continue
 		}
-		value, err := s.tx.sign(ctx, k)
+		var keyRoom [maxRecordKey]byte
+		var valueRoom [maxPartialSig]byte
+		key := k.appendKey(keyRoom[:0])
+		value, err := s.tx.appendSignature(ctx, valueRoom[:0], k)
 		if err != nil {
 			return nil, fmt.Errorf("%s: input %d: %w", Name, k.in.index, err)
 		}
-		insertions = append(insertions, psbt.Insertion{
-			At:    k.in.InsertAt(recordKey),
-			Bytes: psbt.AppendRecord(make([]byte, 0, len(recordKey)+len(value)+2), recordKey, value),
-		})
+		record := psbt.AppendRecord(make([]byte, 0, 2+len(key)+len(value)), key, value)
+		insertions = append(insertions, psbt.Insertion{At: k.in.InsertAt(key), Bytes: record})
 	}
 	if change, ok := s.tx.modifiable(s.tasks); ok {
 		insertions = append(insertions, change)
@@ -34,10 +34,10 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	return psbt.AppendSpliced(dst, s.tx.packet.Raw, insertions), nil
 }
 
-// sign makes one signature, as the value of its record.
-func (t *transaction) sign(ctx context.Context, k *task) ([]byte, error) {
+// appendSignature appends the signature of a task, as the value of its record.
+func (t *transaction) appendSignature(ctx context.Context, out []byte, k *task) ([]byte, error) {
 	if k.schnorr {
-		return t.signSchnorr(ctx, k)
+		return t.appendSchnorr(ctx, out, k)
 	}
 	signer, err := keystore.AsECDSA(k.by.signer)
 	if err != nil {
@@ -51,14 +51,13 @@ func (t *transaction) sign(ctx context.Context, k *task) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	value := appendDER(make([]byte, 0, maxPartialSig), signature[:32], signature[32:64])
-	return append(value, k.in.sighash), nil
+	return append(appendDER(out, signature[:32], signature[32:64]), k.in.sighash), nil
 }
 
 // maxPartialSig is the longest DER signature with a low s, and the sighash type.
 const maxPartialSig = 72
 
-func (t *transaction) signSchnorr(ctx context.Context, k *task) ([]byte, error) {
+func (t *transaction) appendSchnorr(ctx context.Context, out []byte, k *task) ([]byte, error) {
 	signer, err := keystore.AsSchnorr(k.by.signer)
 	if err != nil {
 		return nil, err
@@ -75,9 +74,9 @@ func (t *transaction) signSchnorr(ctx context.Context, k *task) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	value := append(make([]byte, 0, 65), signature[:]...)
+	out = append(out, signature[:]...)
 	if k.in.sighash != sighashDefault {
-		value = append(value, k.in.sighash)
+		out = append(out, k.in.sighash)
 	}
-	return value, nil
+	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/keystore"
@@ -338,6 +339,31 @@ func TestSignatureOrder(t *testing.T) {
 		}
 		if len(keys) != 2 || bytes.Compare(keys[0], keys[1]) >= 0 {
 			t.Errorf("%x", keys)
+		}
+	}
+}
+
+// TestRefusedLeafBesideSigned: an input is the key's if one of its leaves can be
+// signed, whatever other leaf with the key is refused and in whichever order they are.
+func TestRefusedLeafBesideSigned(t *testing.T) {
+	key := keyOf(t, secretOf(1))
+	good := bitcointest.Leaf(key.PublicKey())
+	bad := append([]byte{txscript.OP_CODESEPARATOR}, good...)
+	for _, leaves := range [][][]byte{{good, bad}, {bad, good}} {
+		raw := bitcointest.PSBT{
+			Inputs:   []bitcointest.Input{bitcointest.Taproot(bitcointest.NUMS, leaves...).Input(100_000, 1)},
+			Outputs:  []bitcointest.Output{bitcointest.P2WPKH(keyOf(t, secretOf(2)).PublicKey()).Output(90_000)},
+			Unsorted: true,
+		}.Encode()
+		signing, err := chaintest.Ready(parse(t, raw), key.ID(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if balance := signing.(chains.Balancer).Balance(nil); balance.Value == nil || balance.Value.Int64() != 100_000 {
+			t.Errorf("balance %+v, want 100000", balance)
+		}
+		if view := signing.SignerView(); view[1].Value != "yours" {
+			t.Errorf("input 0 is shown as %q", view[1].Value)
 		}
 	}
 }

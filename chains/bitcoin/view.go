@@ -64,7 +64,7 @@ func (s *signing) doing(input int, m *matches) string {
 	for i := range s.tasks {
 		if k := &s.tasks[i]; k.in.index == input {
 			all++
-			if leaf = k.leaf; !k.done(k.key()) {
+			if leaf = k.leaf; !k.done() {
 				missing++
 			}
 		}

@@ -42,13 +42,18 @@ func (s *signing) add(key keystore.Key) error {
 	if twice || pub.Curve() != keystore.CurveSecp256k1 {
 		return nil
 	}
-	m := s.tx.match(key)
-	tasks := m.tasks
-	if s.target != nil {
-		tasks = slices.DeleteFunc(slices.Clone(tasks), func(k task) bool { return !bytes.Equal(k.in.script, s.target.script) })
+	m := &matches{signer: key, pub: pub, reasons: make([]string, len(s.tx.inputs)), hash: pub.Hash160(), key: pub.Compressed()}
+	s.signers = append(s.signers, m)
+	first := len(s.tasks)
+	s.tasks = slices.Grow(s.tasks, len(s.tx.inputs))
+	for i := range s.tx.inputs {
+		in, before := &s.tx.inputs[i], len(s.tasks)
+		s.tasks, m.reasons[i] = m.appendTasks(s.tasks, in)
+		if s.target != nil && !bytes.Equal(in.script, s.target.script) {
+			s.tasks = s.tasks[:before]
+		}
 	}
-	s.signers, s.tasks = append(s.signers, m), append(s.tasks, tasks...)
-	return checkTasks(key, tasks)
+	return checkTasks(key, s.tasks[first:])
 }
 
 // checkTasks refuses an input of ours that is final, and one that the key
