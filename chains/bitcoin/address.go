@@ -1,6 +1,7 @@
 package bitcoin
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,11 +49,9 @@ func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
 	}
 	hash := pub.Hash160()
 	witness := append([]byte{txscript.OP_0, 20}, hash[:]...)
-	nested := append([]byte{txscript.OP_HASH160, 20}, address.Hash160(witness)...)
-	p2pkh := append([]byte{txscript.OP_DUP, txscript.OP_HASH160, 20}, hash[:]...)
 	return []keyScript{
-		{"P2PKH", append(p2pkh, txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)},
-		{"P2SH", append(nested, txscript.OP_EQUAL)},
+		{"P2PKH", p2pkhScript(hash)},
+		{"P2SH", p2shScript([20]byte(address.Hash160(witness)))},
 		{"P2WPKH", witness},
 		{"P2TR", append([]byte{txscript.OP_1, 32}, outputKey[:]...)},
 	}, nil
@@ -99,22 +98,43 @@ func parseSignWith(text string) (*target, error) {
 	if !looks {
 		return nil, nil
 	}
-	params := networks[network].params
-	parsed, err := address.DecodeAddress(text, params)
-	if err == nil && (!parsed.IsForNet(params) || !canonical(parsed, text)) {
-		err = fmt.Errorf("not the one form of an address of %v", network)
-	}
-	if err != nil {
-		return nil, malformedAddress(text, err)
-	}
-	if segwit, ok := parsed.(witnessAddress); ok {
-		return &target{witnessScript(segwit), network}, nil
-	}
-	script, err := txscript.PayToAddrScript(parsed)
+	script, err := scriptOf(text, networks[network].params)
 	if err != nil {
 		return nil, malformedAddress(text, err)
 	}
 	return &target{script, network}, nil
+}
+
+// scriptOf returns the output script that an address of a network stands for.
+// Base58, bech32 and bech32m have one form of each address: letters of both cases in
+// bech32, and padding that is long or not zero, are refused (BIP-173).
+func scriptOf(text string, params *chaincfg.Params) ([]byte, error) {
+	parsed, err := address.DecodeAddress(text, params)
+	if err != nil {
+		return nil, err
+	}
+	if !parsed.IsForNet(params) {
+		return nil, errors.New("not an address of this network")
+	}
+	switch parsed := parsed.(type) {
+	case witnessAddress:
+		return witnessScript(parsed), nil
+	case *address.AddressPubKeyHash:
+		return p2pkhScript(*parsed.Hash160()), nil
+	case *address.AddressScriptHash:
+		return p2shScript(*parsed.Hash160()), nil
+	}
+	return txscript.PayToAddrScript(parsed)
+}
+
+func p2pkhScript(hash [20]byte) []byte {
+	script := append(make([]byte, 0, 25), txscript.OP_DUP, txscript.OP_HASH160, 20)
+	return append(append(script, hash[:]...), txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)
+}
+
+func p2shScript(hash [20]byte) []byte {
+	script := append(make([]byte, 0, 23), txscript.OP_HASH160, 20)
+	return append(append(script, hash[:]...), txscript.OP_EQUAL)
 }
 
 // witnessAddress is what the addresses of all witness programs have.
@@ -124,25 +144,13 @@ type witnessAddress interface {
 }
 
 // witnessScript is the version as a small number and the program (BIP-141).
-// PayToAddrScript makes the same of the four kinds that it knows, in a builder with
-// room for 500 bytes.
 func witnessScript(segwit witnessAddress) []byte {
 	version, program := segwit.WitnessVersion(), segwit.WitnessProgram()
 	opcode := byte(txscript.OP_0)
 	if version > 0 {
 		opcode = txscript.OP_1 - 1 + version
 	}
-	return append([]byte{opcode, byte(len(program))}, program...)
-}
-
-// canonical reports whether an address that was read is written in its one form.
-// Bech32 and bech32m have no other that can be read: letters of both cases, and
-// padding that is long or not zero, are refused (BIP-173).
-func canonical(parsed address.Address, text string) bool {
-	if _, segwit := parsed.(witnessAddress); segwit {
-		return true
-	}
-	return strings.EqualFold(parsed.EncodeAddress(), text)
+	return append(append(make([]byte, 0, 2+len(program)), opcode, byte(len(program))), program...)
 }
 
 func malformedAddress(text string, err error) error {

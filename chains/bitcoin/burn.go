@@ -15,13 +15,17 @@ import (
 // has no such limit.
 const maxScript = 10_000
 
-// fate is who can spend an output, as far as its script says it.
+// fate is what becomes of an output's value.
 type fate uint8
 
 const (
-	spendable  fate = iota // by its owner
-	burned                 // never by anyone
-	upForGrabs             // by anyone, or the script does not say by whom
+	spendable   fate = iota // by its owner
+	burned                  // never by anyone
+	upForGrabs              // by anyone, or the script does not say by whom
+	worthless               // no value, and no effect
+	uncommitted             // a signature leaves the output open
+	instructs               // the output is an instruction to a protocol of tokens
+	unaccounted             // this output, and those behind it, are more than there are effects for
 )
 
 // fateOf tells who can spend an output with this script, and why. What is not
@@ -82,23 +86,28 @@ func keysFate(script []byte) (fate, string) {
 	return spendable, ""
 }
 
-// outputHazards are those of value for outputs that no one or anyone can spend,
-// which Bitcoin Core refuses to send by default (maxburnamount), and of what is
-// not decoded. They point at the effects.
-func outputHazards(effects []accounted) []chains.Hazard {
+// outputHazards returns the hazards of value for outputs that no one or anyone can
+// spend, which Bitcoin Core refuses to send by default (maxburnamount), and of what
+// is not decoded. They point at the effects.
+func (t *transaction) outputHazards(signed []*input) []chains.Hazard {
 	var hazards []chains.Hazard
-	for i, effect := range effects {
-		name, what := HazardBlindCall, ""
-		switch {
-		case effect.Undecoded:
-		case effect.Kind == chains.KindBurn && effect.To.IsNone():
-			name, what = HazardBurn, btc(effect.Amount.Value.Uint64())+" cannot be spent: "
-		case effect.Kind == chains.KindBurn:
-			name, what = HazardAnyoneCanSpend, btc(effect.Amount.Value.Uint64())+" is not locked to anyone: "
+	for effect, o := range t.outcomes(signed) {
+		value := t.packet.Outputs[o.output].Amount
+		var name, detail string
+		switch o.fate {
+		case burned:
+			name, detail = HazardBurn, btc(value)+" cannot be spent: "+o.why
+		case upForGrabs:
+			name, detail = HazardAnyoneCanSpend, btc(value)+" is not locked to anyone: "+o.why
+		case instructs:
+			name, detail = HazardBlindCall, "it instructs "+o.why+": which tokens it moves is not known"
+		case unaccounted:
+			name = HazardBlindCall
+			detail = fmt.Sprintf("this output and those behind it are more than the %d that are accounted for", chains.MaxEffects)
 		default:
 			continue
 		}
-		hazards = append(hazards, chains.Hazard{Name: name, Detail: effect.Path + ": " + what + effect.why}.OnEffect(i))
+		hazards = append(hazards, chains.Hazard{Name: name, Detail: o.path() + ": " + detail}.OnEffect(effect))
 	}
 	return hazards
 }

@@ -2,7 +2,8 @@ package bitcoin
 
 import (
 	"bytes"
-	"fmt"
+	"iter"
+	"strconv"
 
 	"github.com/btcsuite/btcd/txscript/v2"
 
@@ -28,70 +29,82 @@ func (s *signing) Effects() []chains.Effect {
 	return effects
 }
 
-// accounted is an effect, and why it is a hazard if it is one.
-type accounted struct {
-	chains.Effect
-	why string
-}
-
-// effects are what signatures of some inputs do.
+// effects returns what signatures of some inputs do.
 func (t *transaction) effects(signed []*input) []chains.Effect {
-	all := t.account(signed)
-	effects := make([]chains.Effect, len(all))
-	for i := range all {
-		effects[i] = all[i].Effect
-	}
-	return effects
-}
-
-func (t *transaction) account(signed []*input) []accounted {
 	if t.message != nil {
-		return []accounted{{Effect: t.message.effect(t)}}
+		return []chains.Effect{t.message.effect(t)}
 	}
-	effects := make([]accounted, 0, min(len(t.packet.Outputs)+1, chains.MaxEffects))
-	for i := range t.packet.Outputs {
-		effect, ok := t.outputEffect(i, signed)
-		if !ok {
-			continue
-		}
-		if len(effects) == chains.MaxEffects-2 {
-			effects = append(effects, accounted{chains.Effect{
-				Kind: chains.KindCall, By: chains.BySigner, Undecoded: true, Path: effect.Path,
-			}, fmt.Sprintf("this output and those behind it are more than the %d that are accounted for", chains.MaxEffects)})
-			break
-		}
-		effects = append(effects, effect)
+	effects := make([]chains.Effect, 0, min(len(t.packet.Outputs)+1, chains.MaxEffects))
+	for _, o := range t.outcomes(signed) {
+		effects = append(effects, t.outputEffect(o))
 	}
-	return append(effects, accounted{Effect: t.feeEffect(signed)})
+	return append(effects, t.feeEffect(signed))
 }
 
-// outputEffect is what an output does; not ok if nothing: it has no value, and
-// no data that a known protocol acts on.
-func (t *transaction) outputEffect(index int, signed []*input) (effect accounted, ok bool) {
-	out := &t.packet.Outputs[index]
-	effect.Effect = chains.Effect{
-		Kind: chains.KindTransfer, By: chains.BySigner, Asset: asset, Amount: chains.ExactlyUint(out.Amount),
-		Path: fmt.Sprintf("outputs/%d", index),
+// outcome is what becomes of an output.
+type outcome struct {
+	output int
+	fate   fate
+	why    string // why the output is burned, or spendable by anyone; of an instruction the protocol
+}
+
+// path returns where the output stands in the summary.
+func (o outcome) path() string { return "outputs/" + strconv.Itoa(o.output) }
+
+// outcomes yields the outcomes of all outputs that have an effect, by the index of
+// that effect. If there are more than an effect can be given for, the last outcome
+// is unaccounted.
+func (t *transaction) outcomes(signed []*input) iter.Seq2[int, outcome] {
+	return func(yield func(int, outcome) bool) {
+		effect := 0
+		for i := range t.packet.Outputs {
+			fate, why := t.fateOfOutput(i, signed)
+			switch {
+			case fate == worthless:
+				continue
+			case effect == chains.MaxEffects-2:
+				yield(effect, outcome{i, unaccounted, ""})
+				return
+			case !yield(effect, outcome{i, fate, why}):
+				return
+			}
+			effect++
+		}
 	}
-	open := leavesOpen(signed, index)
-	fate, why := fateOf(out.Script)
-	switch protocol := overlayProtocol(out.Script); {
+}
+
+func (t *transaction) fateOfOutput(index int, signed []*input) (fate, string) {
+	out := &t.packet.Outputs[index]
+	protocol := overlayProtocol(out.Script)
+	switch {
 	case protocol != "":
-		effect.Kind, effect.Undecoded, effect.Function = chains.KindCall, true, protocol
-		effect.Asset, effect.Amount = chains.Asset{}, chains.Quantity{}
-		effect.why = "it instructs " + protocol + ": which tokens it moves is not known"
-	case open:
-		effect.To, effect.Amount = chains.UnknownParty(), chains.UnknownQuantity()
+		return instructs, protocol
+	case leavesOpen(signed, index):
+		return uncommitted, ""
 	case out.Amount == 0:
-		return effect, false
-	case fate == burned:
-		effect.Kind, effect.why = chains.KindBurn, why
-	case fate == upForGrabs:
-		effect.Kind, effect.To, effect.why = chains.KindBurn, t.party(out.Script), why
-	default:
+		return worthless, ""
+	}
+	return fateOf(out.Script)
+}
+
+func (t *transaction) outputEffect(o outcome) chains.Effect {
+	out := &t.packet.Outputs[o.output]
+	effect := chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, Path: o.path()}
+	switch o.fate {
+	case unaccounted, instructs:
+		effect.Kind, effect.Undecoded, effect.Function = chains.KindCall, true, o.why
+		return effect
+	case uncommitted:
+		effect.To, effect.Asset, effect.Amount = chains.UnknownParty(), asset, chains.UnknownQuantity()
+		return effect
+	case burned, upForGrabs:
+		effect.Kind = chains.KindBurn
+	}
+	if o.fate != burned {
 		effect.To = t.party(out.Script)
 	}
-	return effect, true
+	effect.Asset, effect.Amount = asset, chains.ExactlyUint(out.Amount)
+	return effect
 }
 
 // feeEffect is the fee: unknown if a signature leaves outputs or inputs open, or

@@ -59,7 +59,7 @@ func (t *transaction) hazards(signed []*input) []chains.Hazard {
 	if hazard, high := t.highFee(); high {
 		hazards = append(hazards, hazard)
 	}
-	return append(hazards, outputHazards(t.account(signed))...)
+	return append(hazards, t.outputHazards(signed)...)
 }
 
 var sighashHazards = []struct {

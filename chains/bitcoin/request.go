@@ -48,12 +48,12 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 
 // locate finds where to look for the keys that an address means here.
 func (t *transaction) locate(target *target, signWith string) ([]keystore.Locator, error) {
-	found := candidates{seen: map[keystore.Locator]bool{}}
 	at, alone := (Chain{}).Owner(target.script)
-	switch {
-	case alone && classify(target.script) != p2tr:
+	if alone && classify(target.script) != p2tr {
 		return []keystore.Locator{at}, nil
-	case alone:
+	}
+	found := candidates{seen: map[keystore.Locator]bool{}}
+	if alone {
 		found.add(at)
 		found.xOnly(target.script[2:])
 	}

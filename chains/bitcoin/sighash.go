@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 
@@ -59,15 +60,15 @@ func (in *input) lacksOutput(sighash byte, outputs int) bool {
 	return sighash&sighashOutputs == sighashSingle && in.index >= outputs
 }
 
-// ecdsaDigest is what an ECDSA signature of the input signs. The script that is
-// run must be known.
+// ecdsaDigest returns the digest that an ECDSA signature of the input signs. The
+// script that is run must be known.
 func (t *transaction) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
 	for _, known := range in.digests {
 		if known.sighash == sighash {
 			return known.hash, nil
 		}
 	}
-	hash, err := t.makeECDSADigest(in, sighash)
+	hash, err := t.computeECDSADigest(in, sighash)
 	if err == nil {
 		in.digests = append(in.digests, ecdsaDigest{sighash, hash})
 	}
@@ -82,20 +83,89 @@ type ecdsaDigest struct {
 	hash    [32]byte
 }
 
-func (t *transaction) makeECDSADigest(in *input, sighash byte) (digest [32]byte, err error) {
-	if in.kind.family() == legacy && sighash == sighashAll {
+func (t *transaction) computeECDSADigest(in *input, sighash byte) ([32]byte, error) {
+	switch {
+	case in.kind.family() == segwitV0:
+		return t.segwitDigest(in, sighash), nil
+	case sighash == sighashAll:
 		return t.legacyDigest(in), nil
 	}
 	t.prepare()
-	var made []byte
-	if in.kind.family() == legacy {
-		made, err = txscript.CalcSignatureHash(in.code, txscript.SigHashType(sighash), t.tx, in.index)
-	} else {
-		made, err = txscript.CalcWitnessSigHash(
-			in.code, t.hashes, txscript.SigHashType(sighash), t.tx, in.index, int64(in.amount))
+	digest, err := txscript.CalcSignatureHash(in.code, txscript.SigHashType(sighash), t.tx, in.index)
+	if err != nil {
+		return [32]byte{}, err
 	}
-	copy(digest[:], made)
-	return digest, err
+	return [32]byte(digest), nil
+}
+
+// segwitDigest is the digest of segwit version 0 (BIP-143): SHA-256 twice over
+//
+//	version (4)  hash of outpoints (32)  hash of sequences (32)  outpoint (36)
+//	<length> script  amount (8)  sequence (4)  hash of outputs (32)  locktime (4)  sighash type (4)
+//
+// A hash of what the sighash type leaves open is zero.
+func (t *transaction) segwitDigest(in *input, sighash byte) [32]byte {
+	var outpoints, sequences, outputs [32]byte
+	hashes, only := t.segwitHashes(), sighash&sighashOutputs
+	if sighash&sighashAnyoneCanPay == 0 {
+		outpoints = hashes.outpoints
+		if only != sighashNone && only != sighashSingle {
+			sequences = hashes.sequences
+		}
+	}
+	switch {
+	case only == sighashSingle && in.index < len(t.packet.Outputs):
+		out := &t.packet.Outputs[in.index]
+		outputs = chainhash.DoubleHashH(appendOutput(nil, out.Amount, out.Script))
+	case only != sighashNone && only != sighashSingle:
+		outputs = hashes.outputs
+	}
+	code := in.code
+	if in.kind == p2wpkh || in.kind == p2shP2wpkh {
+		code = p2pkhScript([20]byte(code[2:]))
+	}
+	item := t.inputItem(in.index)
+	out := append(make([]byte, 0, 165+len(code)), t.unsigned[:4]...)
+	out = append(append(out, outpoints[:]...), sequences[:]...)
+	out = append(out, item[:36]...)
+	out = append(psbt.AppendCompactSize(out, uint64(len(code))), code...)
+	out = binary.LittleEndian.AppendUint64(out, in.amount)
+	out = append(append(out, item[37:]...), outputs[:]...)
+	out = append(out, t.unsigned[len(t.unsigned)-4:]...)
+	return chainhash.DoubleHashH(append(out, sighash, 0, 0, 0))
+}
+
+// inputItem returns an input in the unsigned transaction:
+//
+//	outpoint (36)  00  sequence (4)
+func (t *transaction) inputItem(index int) []byte {
+	start := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + index*inputItemSize
+	return t.unsigned[start : start+inputItemSize]
+}
+
+const inputItemSize = 36 + 1 + 4
+
+// segwitHashes are the hashes of BIP-143 over all inputs and all outputs.
+type segwitHashes struct{ outpoints, sequences, outputs [32]byte }
+
+// segwitHashes computes the hashes once, so that the cost of an input does not depend
+// on how many there are.
+func (t *transaction) segwitHashes() *segwitHashes {
+	if t.segwit != nil {
+		return t.segwit
+	}
+	outpoints, sequences := make([]byte, 0, 36*len(t.inputs)), make([]byte, 0, 4*len(t.inputs))
+	for i := range t.inputs {
+		item := t.inputItem(i)
+		outpoints, sequences = append(outpoints, item[:36]...), append(sequences, item[37:]...)
+	}
+	outputs := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + len(t.inputs)*inputItemSize + psbt.CompactSizeLen(uint64(len(t.packet.Outputs)))
+	t.segwit = &segwitHashes{
+		outpoints: chainhash.DoubleHashH(outpoints),
+		sequences: chainhash.DoubleHashH(sequences),
+		outputs:   chainhash.DoubleHashH(t.unsigned[outputs : len(t.unsigned)-4]),
+	}
+	return t.segwit
 }
 
 // legacyDigest is the digest of before segwit, with SIGHASH_ALL: SHA-256 twice
@@ -108,7 +178,7 @@ func (t *transaction) makeECDSADigest(in *input, sighash byte) (digest [32]byte,
 // order of hashing changes that, only segwit has. What stands before the input
 // is hashed once for all, which halves it; txscript makes a copy besides.
 func (t *transaction) legacyDigest(in *input) (digest [32]byte) {
-	at := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*41 + 36 // of the empty script's length
+	at := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*inputItemSize + 36 // of the empty script's length
 	hash := t.hashUpTo(at)
 	var length [9]byte
 	hash.Write(psbt.AppendCompactSize(length[:0], uint64(len(in.code))))

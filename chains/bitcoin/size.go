@@ -86,11 +86,11 @@ func (in *input) taprootWitnessSize() int {
 // and m signatures for a multisig, a signature and a key for a key's hash, else
 // one signature.
 func satisfactionSize(script []byte) int {
-	if _, m, err := txscript.CalcMultiSigStats(script); err == nil {
-		return 1 + m*ecdsaPush
-	}
 	if txscript.IsPayToPubKeyHash(script) {
 		return ecdsaPush + keyPush
+	}
+	if _, m, err := txscript.CalcMultiSigStats(script); err == nil {
+		return 1 + m*ecdsaPush
 	}
 	return ecdsaPush
 }

@@ -27,7 +27,8 @@ type transaction struct {
 	unsigned []byte                // the unsigned transaction
 	tx       *wire.MsgTx           // the same for txscript
 	spent    *spentOutputs         // what its inputs spend
-	hashes   *txscript.TxSigHashes // midstates of BIP-143 and BIP-341
+	hashes   *txscript.TxSigHashes // midstates of BIP-341
+	segwit   *segwitHashes         // midstates of BIP-143
 	prefix   prefixHash            // of legacy digests
 }
 

@@ -55,7 +55,7 @@ func Read(raw []byte) (*Packet, error) {
 	}
 	p := &Packet{Raw: raw}
 	c := cursor{data: raw, at: len(magic)}
-	records := make([]Record, 0, min(8+len(raw)/64, 4096))
+	records := make([]Record, 0, min(4+len(raw)/64, 4096))
 	var err error
 	if p.Global, err = readMap(&c, &records); err != nil {
 		return nil, in("global map", err)
