@@ -1,21 +1,18 @@
 package ethereum
 
 import (
-	"math/big"
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// contracts has the contract calls of the transaction's chain.
-func (tx *transaction) contracts() *evm.Network {
-	id := "eip155"
-	if tx.chainID > 0 {
-		id += ":" + strconv.FormatUint(tx.chainID, 10)
-	}
-	return &evm.Network{ID: id, ChainID: tx.chainID, Symbol: networkOf(tx.chainID).symbol, Decimals: 18}
+// contractsOf returns the network whose contracts a chain's calls run.
+func contractsOf(chainID uint64) *evm.Network {
+	return &evm.Network{ID: evm.NetworkID(chainID), ChainID: chainID, Symbol: networkOf(chainID).symbol, Decimals: 18}
 }
+
+func (tx *transaction) contracts() *evm.Network { return contractsOf(tx.chainID) }
 
 // call is the call that the transaction makes.
 func (tx *transaction) call(network *evm.Network) *evm.Call {
@@ -79,9 +76,7 @@ func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 	case opStack[tx.chainID]:
 		effect.Amount.Bound = chains.BoundAdded
 	case isTempo(tx.chainID):
-		const attodollars = 1_000_000_000_000 // in a millionth of a dollar
-		amount := new(big.Int).Add(fee.ToBig(), big.NewInt(attodollars-1))
-		effect.Asset, effect.Amount = chains.UnknownAsset(network.ID), chains.AtMost(amount.Div(amount, big.NewInt(attodollars)))
+		effect.Asset, effect.Amount = chains.UnknownAsset(network.ID), chains.AtMost(evm.TIP20Fee(fee))
 	}
 	return effect
 }
@@ -89,5 +84,5 @@ func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {
 	network := s.tx.contracts()
-	return evm.Resolve(s.tx.effects(network), network.Party(s.signer.Address))
+	return evm.Resolve(s.tx.effects(network), network.Party(s.address))
 }

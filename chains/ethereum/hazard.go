@@ -32,7 +32,7 @@ func (h *hazards) add(name, detail string, args ...any) {
 func (tx *transaction) Hazards() []chains.Hazard { return tx.hazardsFor(nil) }
 
 // Hazards implements chains.Signing.
-func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsFor(&s.signer.Address) }
+func (s *signing) Hazards() []chains.Hazard { return s.tx.hazardsFor(&s.address) }
 
 // hazardsFor returns the dangers for a signer, or without one those that depend on
 // no key.
@@ -92,7 +92,7 @@ func (tx *transaction) feeHazard(found *hazards, index int) {
 	network := networkOf(tx.chainID)
 	most := cmp.Or(tx.limits.MaxFee, network.maxFee)
 	fee, _ := tx.maximumFee()
-	if fee.CmpBig(evm.Attos(most)) <= 0 {
+	if limit := evm.Attos(most); !fee.Gt(&limit) {
 		return
 	}
 	found.add(HazardHighFee, "the fee is up to %s %s, over %v", chains.Decimal(fee.Dec(), 18), network.symbol, most)

@@ -29,20 +29,22 @@ type request struct {
 // With implements chains.Request: any secp256k1 key can sign, and at an address
 // the one that is there.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	signer, err := r.Signer(keys)
+	signer, key, err := r.Signer(keys)
 	if err != nil {
 		return nil, err
 	}
-	return &signing{tx: r.tx, signer: signer}, nil
+	return &signing{tx: r.tx, signer: signer, id: key.ID(), address: evm.AddressOf(key.PublicKey())}, nil
 }
 
 type signing struct {
-	tx     *transaction
-	signer evm.SigningKey
+	tx      *transaction
+	signer  keystore.ECDSASigner
+	id      string // of the key
+	address evm.Address
 }
 
 // KeyIDs implements chains.Signing.
-func (s *signing) KeyIDs() []string { return []string{s.signer.ID} }
+func (s *signing) KeyIDs() []string { return []string{s.id} }
 
 // AppendSigned implements chains.Signing.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {

@@ -2,7 +2,6 @@ package ethereum
 
 import (
 	"math/big"
-	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
@@ -10,35 +9,12 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// SignWith is what should sign a message: the key at an address, or with an id.
-type SignWith struct {
-	*evm.SignWith
-}
+// SignWith names what signs a message: the key at an address, or the key with an id.
+type SignWith = evm.SignWith
 
 // ReadSignWith reads signWith: an address, mixed case being the checksum of
 // EIP-55, or a key's id. The error is a *chains.SignerError.
-func ReadSignWith(signWith string) (*SignWith, error) {
-	read, err := evm.ReadSignWith(Name, signWith)
-	if err != nil {
-		return nil, err
-	}
-	return &SignWith{read}, nil
-}
-
-// Signer returns the one key that can sign: a secp256k1 key, the one at the
-// address if signWith is an address. The errors are those of chains.Request.
-func (s *SignWith) Signer(keys []keystore.Key) (signer keystore.ECDSASigner, key keystore.Key, err error) {
-	found, err := s.SignWith.Signer(keys)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, one := range keys {
-		if one.ID() == found.ID {
-			key = one
-		}
-	}
-	return found.ECDSASigner, key, nil
-}
+func ReadSignWith(signWith string) (*SignWith, error) { return evm.ReadSignWith(Name, signWith) }
 
 // PartyOf returns the party at the address of a secp256k1 key.
 func PartyOf(pub keystore.PublicKey) chains.Party { return PartyAt(evm.AddressOf(pub)) }
@@ -49,12 +25,7 @@ func PartyAt(address [20]byte) chains.Party {
 }
 
 // NetworkID returns the CAIP-2 id of a chain; "eip155" for 0, which names none.
-func NetworkID(chainID uint64) string {
-	if chainID == 0 {
-		return "eip155"
-	}
-	return "eip155:" + strconv.FormatUint(chainID, 10)
-}
+func NetworkID(chainID uint64) string { return evm.NetworkID(chainID) }
 
 // AccountCall is a call that a contract account makes once its owners have signed
 // a message, such as a transaction of a Safe.
@@ -69,8 +40,7 @@ type AccountCall struct {
 
 // Read decodes the call: what it does, and the fields that show it.
 func (c *AccountCall) Read() (effects []chains.Effect, fields []chains.Field) {
-	network := &evm.Network{ID: NetworkID(c.ChainID), ChainID: c.ChainID, Symbol: networkOf(c.ChainID).symbol, Decimals: 18}
-	call := network.ReadFrom(c.Account, evm.Transaction{To: c.To, Value: c.Value, Data: c.Data}, c.Delegate)
+	call := contractsOf(c.ChainID).ReadFrom(c.Account, evm.Transaction{To: c.To, Value: c.Value, Data: c.Data}, c.Delegate)
 	return evm.Cut(call.Effects(), chains.MaxEffects), call.Fields()
 }
 

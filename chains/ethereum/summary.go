@@ -34,7 +34,7 @@ func (tx *transaction) Summary() chains.Summary {
 
 // SignerView implements chains.Signing.
 func (s *signing) SignerView() []chains.Field {
-	from := s.signer.Address
+	from := s.address
 	fields := []chains.Field{chains.AddressField("from", from.String())}
 	if s.tx.creation {
 		created := crypto.CreateAddress(common.Address(from), s.tx.nonce)

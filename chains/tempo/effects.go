@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holiman/uint256"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
 // network has the contract calls of the transaction's chain.
 func (tx *transaction) network() *evm.Network {
-	return &evm.Network{ID: "eip155:" + strconv.FormatUint(tx.chainID, 10), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
+	return &evm.Network{ID: evm.NetworkID(tx.chainID), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
 }
 
 // Effects implements chains.Transaction: what the calls do, the delegations, what
@@ -122,26 +124,18 @@ func (l tokenLimit) grant(raw []byte) evm.KeyLimit {
 	return evm.KeyLimit{Token: l.token, Amount: l.limit.Big(raw), Period: l.period}
 }
 
-// attodollars are 10⁻¹⁸ US dollars, in which gas is priced, in the smallest unit of a
-// TIP-20 token, which has 6 decimals.
-var (
-	attodollars = big.NewInt(1e12)
-	almostOne   = big.NewInt(1e12 - 1) // added before a division that rounds up
-)
-
-// maximumFee is the most that gas costs, in 10⁻¹⁸ US dollars.
-func (tx *transaction) maximumFee() *big.Int {
-	fee := tx.maxFeePerGas.Big(tx.raw)
-	return fee.Mul(fee, new(big.Int).SetUint64(tx.gas))
+// maximumFee is the most that gas costs, in 10⁻¹⁸ US dollars: 192 bits at most.
+func (tx *transaction) maximumFee() uint256.Int {
+	fee := tx.maxFeePerGas.Uint256(tx.raw)
+	fee.Mul(&fee, uint256.NewInt(tx.gas))
+	return fee
 }
 
 // feeEffect is the most that can be paid for inclusion, in a token of 6 decimals,
 // rounded up. A sponsored sender knows neither who pays nor in which token.
 func (tx *transaction) feeEffect(network *evm.Network) chains.Effect {
-	fee := tx.maximumFee()
-	fee.Quo(fee.Add(fee, almostOne), attodollars)
 	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner, Asset: chains.UnknownAsset(network.ID),
-		Amount: chains.AtMost(fee), Path: "maximum fee"}
+		Amount: chains.AtMost(evm.TIP20Fee(tx.maximumFee())), Path: "maximum fee"}
 	switch sponsored := tx.sender == nil && tx.feePayer.form != payerNone; {
 	case sponsored:
 		effect.From, effect.By, effect.OtherSigner = chains.UnknownParty(), chains.ByOther, chains.UnknownParty()

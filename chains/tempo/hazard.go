@@ -108,8 +108,9 @@ func (tx *transaction) feeHazards(found *hazards, index int) {
 		found.on(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
 	}
 	most := cmp.Or(tx.limits.MaxFee, DefaultMaxFee)
-	if fee := tx.maximumFee(); fee.Cmp(evm.Attos(most)) > 0 && (tx.sender != nil || tx.feePayer.form == payerNone) {
-		found.on(index, HazardHighFee, "the fee is up to %s USD, over %v", chains.Decimal(fee.String(), 18), most)
+	fee, limit := tx.maximumFee(), evm.Attos(most)
+	if fee.Gt(&limit) && (tx.sender != nil || tx.feePayer.form == payerNone) {
+		found.on(index, HazardHighFee, "the fee is up to %s USD, over %v", chains.Decimal(fee.Dec(), 18), most)
 	}
 }
 

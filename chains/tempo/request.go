@@ -30,14 +30,15 @@ type request struct {
 // account or for the one that it is an access key of; or, where the sender has
 // signed, as the fee payer. It refuses what the network would not take.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	signer, err := r.Signer(keys)
+	signer, key, err := r.Signer(keys)
 	if err != nil {
 		return nil, err
 	}
-	s := &signing{tx: r.tx, signer: signer, account: signer.Address}
-	if root := actsFor(signer.ECDSASigner); root != nil && r.tx.sender == nil {
+	s := &signing{tx: r.tx, signer: signer, id: key.ID(), address: evm.AddressOf(key.PublicKey())}
+	s.account = s.address
+	if root := actsFor(signer); root != nil && r.tx.sender == nil {
 		if len(root) != len(s.account) {
-			return nil, notSigner("key %s acts for %x, which is no address of 20 bytes", signer.ID, root)
+			return nil, notSigner("key %s acts for %x, which is no address of 20 bytes", s.id, root)
 		}
 		s.account, s.accessKey = evm.Address(root), true
 	}
@@ -55,7 +56,9 @@ func actsFor(signer keystore.ECDSASigner) []byte {
 // signing is a transaction with the key that signs it.
 type signing struct {
 	tx        *transaction
-	signer    evm.SigningKey
+	signer    keystore.ECDSASigner
+	id        string      // of the key
+	address   evm.Address // of the key
 	account   evm.Address // for which it signs
 	accessKey bool        // it is an access key of the account
 }
@@ -67,7 +70,7 @@ func (s *signing) check() error {
 	case s.tx.sender != nil:
 		return nil
 	case s.accessKey && s.tx.calls.creates:
-		return notSigner("key %s is an access key: the network lets none create contracts", s.signer.ID)
+		return notSigner("key %s is an access key: the network lets none create contracts", s.id)
 	}
 	return s.checkKeyAuthorization()
 }
@@ -87,11 +90,11 @@ func (s *signing) checkKeyAuthorization() error {
 	switch {
 	case !ok:
 		return notSigner("the key authorization's signature is not valid: the network refuses it")
-	case by == s.account && (!s.accessKey || key.keyID == s.signer.Address && key.keyType == 0):
+	case by == s.account && (!s.accessKey || key.keyID == s.address && key.keyType == 0):
 		return nil // by the account's own key, to which it is bound
 	case by == s.account:
-		return notSigner("the key authorization is for another key than the access key %v that signs: the network refuses it", s.signer.Address)
-	case s.accessKey && by == s.signer.Address && key.bound:
+		return notSigner("the key authorization is for another key than the access key %v that signs: the network refuses it", s.address)
+	case s.accessKey && by == s.address && key.bound:
 		return nil // by an admin
 	}
 	return notSigner("the key authorization is signed by %v, not by the account %v: the network refuses it", by, s.account)
@@ -102,7 +105,7 @@ func notSigner(format string, args ...any) error {
 }
 
 // KeyIDs implements chains.Signing.
-func (s *signing) KeyIDs() []string { return []string{s.signer.ID} }
+func (s *signing) KeyIDs() []string { return []string{s.id} }
 
 // Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect {

@@ -63,7 +63,7 @@ func (s *signing) SignerView() []chains.Field {
 	}
 	fields := []chains.Field{chains.AddressField("from", s.account.String())}
 	if s.accessKey {
-		fields = append(fields, chains.AddressField("signed by", s.signer.Address.String()).WithNote("an access key of the account"))
+		fields = append(fields, chains.AddressField("signed by", s.address.String()).WithNote("an access key of the account"))
 	}
 	if s.tx.calls.creates {
 		fields = append(fields, s.tx.createdField(s.account))
@@ -116,7 +116,7 @@ func (tx *transaction) callField(number int, c call) chains.Field {
 func (tx *transaction) feeFields() []chains.Field {
 	price, fee := tx.maxFeePerGas.Big(tx.raw), tx.maximumFee()
 	fields := []chains.Field{
-		chains.Amount("maximum fee", fee, 18, "USD"),
+		chains.Amount("maximum fee", fee.ToBig(), 18, "USD"),
 		chains.Integer("gas", tx.gas),
 		chains.Amount("max fee per gas", price, 18, "USD"),
 		chains.Amount("max priority fee per gas", tx.maxPriorityFeePerGas.Big(tx.raw), 18, "USD"),

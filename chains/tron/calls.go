@@ -9,5 +9,5 @@ func (tx *transaction) Calls() []chains.Call {
 	if tx.contract.message != triggerSmartContract {
 		return nil
 	}
-	return tx.call().Calls()
+	return tx.call(network).Calls()
 }

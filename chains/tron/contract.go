@@ -36,7 +36,7 @@ var contracts = func() (table [60]*contract) {
 		{number: 18, message: proposalDeleteContract, does: doSettings, title: "withdraw a proposal"},
 		{number: 19, message: setAccountIDContract, does: doSettings, title: "set the account's id, once"},
 		{number: 30, message: createSmartContract, does: (*transaction).creationEffects, title: "create a smart contract"},
-		{number: 31, message: triggerSmartContract, does: (*transaction).callEffects, title: "call a smart contract"},
+		{number: 31, message: triggerSmartContract, title: "call a smart contract"},
 		{number: 33, message: updateSettingContract, does: doContract, title: "change who pays for a contract's energy"},
 		{number: 41, message: exchangeCreateContract, does: doExchangeCreate, title: "create a Bancor exchange"},
 		{number: 42, message: exchangeInjectContract, does: doExchangeInject, title: "put tokens into a Bancor exchange"},

@@ -18,7 +18,7 @@ func doSettings(tx *transaction) []chains.Effect { return tx.settings(chains.Par
 func doContract(tx *transaction) []chains.Effect { return tx.settings(tx.addressAt(1)) }
 
 func doCreateAccount(tx *transaction) []chains.Effect {
-	return []chains.Effect{{Kind: chains.KindCreate, From: tx.ownerParty(), To: tx.addressAt(1), Path: tx.label(1)}}
+	return []chains.Effect{{Kind: chains.KindCreate, From: tx.ownerParty, To: tx.addressAt(1), Path: tx.label(1)}}
 }
 
 func doTransfer(tx *transaction) []chains.Effect {
@@ -32,7 +32,7 @@ func doTransferAsset(tx *transaction) []chains.Effect {
 // doIssue creates the whole supply, of which the owner has all. The token's id is
 // the network's to give.
 func doIssue(tx *transaction) []chains.Effect {
-	return []chains.Effect{{Kind: chains.KindMint, From: tx.ownerParty(), To: tx.ownerParty(), Asset: chains.UnknownAsset(Name),
+	return []chains.Effect{{Kind: chains.KindMint, From: tx.ownerParty, To: tx.ownerParty, Asset: chains.UnknownAsset(Name),
 		Amount: tx.amountAt(issueSupply), Path: tx.label(issueSupply)}}
 }
 

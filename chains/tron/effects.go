@@ -11,8 +11,16 @@ import (
 
 // Effects implements chains.Transaction: what the contract does, by its type,
 // and the fee. Nothing depends on who signs: the bytes name the owner.
-func (tx *transaction) Effects() []chains.Effect {
-	effects := tx.contract.does(tx)
+func (tx *transaction) Effects() []chains.Effect { return tx.effects(network) }
+
+// effects are Effects; the network says whether those of calls have arguments.
+func (tx *transaction) effects(network *evm.Network) []chains.Effect {
+	var effects []chains.Effect
+	if tx.contract.message == triggerSmartContract {
+		effects = tx.callEffects(network)
+	} else {
+		effects = tx.contract.does(tx)
+	}
 	for i := range effects {
 		effect := &effects[i]
 		if effect.By == "" {
@@ -28,7 +36,7 @@ func (tx *transaction) Effects() []chains.Effect {
 // feeEffect is the most that can be paid for inclusion, with what the contract's
 // type burns.
 func (tx *transaction) feeEffect() chains.Effect {
-	return chains.Effect{Kind: chains.KindFee, From: tx.ownerParty(), By: chains.BySigner, Asset: trxAsset,
+	return chains.Effect{Kind: chains.KindFee, From: tx.ownerParty, By: chains.BySigner, Asset: trxAsset,
 		Amount: chains.AtMost(new(big.Int).SetUint64(tx.maximumFee())), Path: "fee"}
 }
 
@@ -36,8 +44,6 @@ var trxAsset = chains.Native(Name)
 
 // party is the account at an address.
 func party(a address) chains.Party { return network.Party(evm.Address(a)) }
-
-func (tx *transaction) ownerParty() chains.Party { return party(tx.owner()) }
 
 // addressAt is the account in a field of the contract; none if it is not there.
 func (tx *transaction) addressAt(field int) chains.Party {
@@ -70,7 +76,7 @@ func (tx *transaction) label(field int) string { return tx.contract.message.fiel
 // moves is that an asset goes from the owner to another account. What goes to the
 // zero address is lost.
 func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: tx.ownerParty(), To: to, Asset: asset, Amount: amount, Path: path}
+	effect := chains.Effect{Kind: chains.KindTransfer, From: tx.ownerParty, To: to, Asset: asset, Amount: amount, Path: path}
 	if to.Equal(party(address{})) {
 		effect.Kind = chains.KindBurn
 	}
@@ -80,30 +86,30 @@ func (tx *transaction) moves(to chains.Party, asset chains.Asset, amount chains.
 // received is that the owner gets an asset in turn, which its other party has
 // authorized.
 func (tx *transaction) received(from chains.Party, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	return chains.Effect{Kind: chains.KindTransfer, From: from, By: chains.ByOther, OtherSigner: from, To: tx.ownerParty(), Asset: asset, Amount: amount, Path: path}
+	return chains.Effect{Kind: chains.KindTransfer, From: from, By: chains.ByOther, OtherSigner: from, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
 // locked and unlocked are that the owner stakes, or gets back, an asset.
 func (tx *transaction) locked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	return chains.Effect{Kind: chains.KindStake, From: tx.ownerParty(), To: tx.ownerParty(), Asset: asset, Amount: amount, Path: path}
+	return chains.Effect{Kind: chains.KindStake, From: tx.ownerParty, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
 func (tx *transaction) unlocked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	return chains.Effect{Kind: chains.KindUnstake, From: tx.ownerParty(), To: tx.ownerParty(), Asset: asset, Amount: amount, Path: path}
+	return chains.Effect{Kind: chains.KindUnstake, From: tx.ownerParty, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
 // settings is a change that moves nothing, of the owner or of an account beside it.
 func (tx *transaction) settings(account chains.Party) []chains.Effect {
 	if account.IsNone() {
-		account = tx.ownerParty()
+		account = tx.ownerParty
 	}
-	return []chains.Effect{{Kind: chains.KindSettings, From: tx.ownerParty(), Account: account, Path: "type"}}
+	return []chains.Effect{{Kind: chains.KindSettings, From: tx.ownerParty, Account: account, Path: "type"}}
 }
 
 // callEffects are of a TriggerSmartContract: TRX and tokens that go with the call,
 // and what the function does.
-func (tx *transaction) callEffects() []chains.Effect {
-	effects := evm.Resolve(tx.call().Effects(), tx.ownerParty())
+func (tx *transaction) callEffects(network *evm.Network) []chains.Effect {
+	effects := evm.Resolve(tx.call(network).Effects(), tx.ownerParty)
 	blind := false
 	for i := range effects {
 		effects[i].Asset.Standard = strings.Replace(effects[i].Asset.Standard, "erc", "trc", 1)
@@ -112,7 +118,7 @@ func (tx *transaction) callEffects() []chains.Effect {
 	if amount := tx.values[triggerTokenValue]; amount.present() {
 		effects = append(effects, tx.tokenValue(triggerTokenValue, tx.addressAt(triggerContract)))
 		if !blind && tx.values[triggerData].present() { // no standard says what becomes of the token
-			effects = append(effects, chains.Effect{Kind: chains.KindCall, From: tx.ownerParty(), To: tx.addressAt(triggerContract), Undecoded: true, Path: "call"})
+			effects = append(effects, chains.Effect{Kind: chains.KindCall, From: tx.ownerParty, To: tx.addressAt(triggerContract), Undecoded: true, Path: "call"})
 		}
 	}
 	return effects
@@ -128,7 +134,7 @@ func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
 // creationEffects are of a CreateSmartContract.
 func (tx *transaction) creationEffects() []chains.Effect {
 	created := party(tx.createdAddress())
-	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty(), To: created, Path: "creates"}
+	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty, To: created, Path: "creates"}
 	var contract values
 	at := tx.values[createNewContract]
 	if err := smartContractMessage.read(tx.raw, at.from(), at.to(), contract[:]); err != nil {
@@ -174,7 +180,7 @@ func (tx *transaction) appendHolders(effects []chains.Effect, at value, path str
 		if err := keyMessage.read(tx.raw, entry.from(), entry.to(), key[:]); err != nil {
 			panic("tron: a message that was read is read again: " + err.Error())
 		}
-		effects = append(effects, chains.Effect{Kind: chains.KindAuthority, From: tx.ownerParty(), Account: tx.ownerParty(),
+		effects = append(effects, chains.Effect{Kind: chains.KindAuthority, From: tx.ownerParty, Account: tx.ownerParty,
 			To: party(readAddress(key[0].of(tx.raw))), Path: path,
 			Args: []chains.Arg{{Name: "permission", Value: path}, {Name: "weight", Value: strconv.FormatInt(key[1].number, 10)}, {Name: "threshold", Value: threshold}}})
 	}
@@ -190,7 +196,7 @@ func (tx *transaction) voteEffects() (effects []chains.Effect) {
 			panic("tron: a message that was read is read again: " + err.Error())
 		}
 		number++
-		effects = append(effects, chains.Effect{Kind: chains.KindSettings, From: tx.ownerParty(), To: party(readAddress(vote[0].of(tx.raw))), Account: tx.ownerParty(),
+		effects = append(effects, chains.Effect{Kind: chains.KindSettings, From: tx.ownerParty, To: party(readAddress(vote[0].of(tx.raw))), Account: tx.ownerParty,
 			Args: []chains.Arg{{Name: "votes", Value: strconv.FormatInt(vote[1].number, 10)}}, Path: "vote " + strconv.Itoa(number)})
 	}
 	return effects

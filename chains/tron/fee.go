@@ -17,6 +17,9 @@ const (
 	feePerByte       = 1_000         // TransactionFee, where there is no bandwidth
 )
 
+// maxFees is how many parts a fee has at most.
+const maxFees = 6
+
 // fee is one part of what a transaction costs at most.
 type fee struct {
 	label string
@@ -45,7 +48,8 @@ func (c *contract) contractFee() int64 {
 // paid for, and whether a receiver is a new account, is not in the transaction. What
 // further signatures cost is counted where the transaction says that there are some;
 // elsewhere it is those other parties who authorize it.
-func (tx *transaction) fees() (parts []fee) {
+func (tx *transaction) fees() []fee {
+	parts := make([]fee, 0, maxFees)
 	if sun := tx.contract.contractFee(); sun > 0 {
 		parts = append(parts, fee{"burned", sun, "for " + tx.contract.message.name})
 	}

@@ -33,15 +33,15 @@ const (
 // Hazards implements chains.Transaction. An authority that goes to another party
 // than the owner is a hazard whichever key signs.
 func (tx *transaction) Hazards() []chains.Hazard {
-	effects := tx.Effects()
-	found := tx.appendTimeHazard(evm.Hazards(Name, effects, tx.ownerParty()))
+	effects := tx.effects(brief)
+	found := tx.appendTimeHazard(evm.Hazards(Name, effects, tx.ownerParty))
 	return tx.appendFeeHazard(found, len(effects)-1)
 }
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
 	found := s.tx.Hazards()
-	if owner := s.tx.owner(); s.address != owner {
+	if owner := s.tx.owner; s.address != owner {
 		found = append(found, chains.Hazard{Name: HazardForeignOwner, Detail: fmt.Sprintf("the owner is %s, the key is at %s", owner, s.address)})
 	}
 	return found
@@ -73,15 +73,15 @@ func milliseconds(span int64) string {
 // appendFeeHazard points at the effect of the fee.
 func (tx *transaction) appendFeeHazard(found []chains.Hazard, index int) []chains.Hazard {
 	limit := tx.frame[rawFeeLimit]
-	switch fee := tx.maximumFee(); {
+	switch {
 	case !limit.present() && tx.contract.runsCode():
 		return append(found, chains.Hazard{Name: HazardFeeLimit, Detail: "fee_limit is missing, which is 0: the contract can run only on energy that is staked for"}.OnEffect(index))
 	case limit.number > tx.limits.FeeLimit:
 		return append(found, chains.Hazard{Name: HazardFeeLimit,
 			Detail: fmt.Sprintf("fee_limit is %s TRX, the cap is %s TRX", trx(uint64(limit.number)), trx(uint64(tx.limits.FeeLimit)))}.OnEffect(index))
-	case !tx.contract.runsCode() && fee > uint64(tx.limits.FeeLimit):
+	case !tx.contract.runsCode() && tx.maximumFee() > uint64(tx.limits.FeeLimit):
 		return append(found, chains.Hazard{Name: HazardFeeLimit,
-			Detail: fmt.Sprintf("the fee is up to %s TRX, the cap is %s TRX", trx(fee), trx(uint64(tx.limits.FeeLimit)))}.OnEffect(index))
+			Detail: fmt.Sprintf("the fee is up to %s TRX, the cap is %s TRX", trx(tx.maximumFee()), trx(uint64(tx.limits.FeeLimit)))}.OnEffect(index))
 	}
 	return found
 }

@@ -73,7 +73,7 @@ func (m *message) indexOf(wanted kind) int {
 			return index
 		}
 	}
-	panic("tron: " + m.name + " has no field that its rule is about") // a test walks the tables
+	panic("tron: " + m.name + " has no field of this kind") // a test walks the tables
 }
 
 func (m *message) checkTwoTokens(raw []byte, v []value) error {

@@ -83,7 +83,7 @@ func (s *signing) Effects() []chains.Effect { return s.tx.Effects() }
 // SignerView implements chains.Signing: who signs, and whether that is the owner.
 func (s *signing) SignerView() []chains.Field {
 	field := chains.AddressField("signer", s.address.String())
-	if s.address == s.tx.owner() {
+	if s.address == s.tx.owner {
 		return []chains.Field{field.WithNote("the owner")}
 	}
 	return []chains.Field{field.WithNote("not the owner: a co-signer, if the account's permission names it")}

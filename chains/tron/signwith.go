@@ -19,11 +19,11 @@ func (tx *transaction) Request(text string) (chains.Request, error) {
 	if err := meant.read(); err != nil {
 		return nil, err
 	}
-	request := &request{tx: tx, signWith: meant}
-	if request.at[0] = keystore.ByID(text); meant.form != formKeyID {
-		request.at[0] = keystore.ByKeccak(meant.address())
+	locator := keystore.ByKeccak(meant.address())
+	if meant.form == formKeyID {
+		locator = keystore.ByID(text)
 	}
-	return request, nil
+	return &request{tx: tx, signWith: meant, at: [1]keystore.Locator{locator}}, nil
 }
 
 // request is a transaction with what should sign it.
@@ -46,7 +46,7 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 		switch found, err := r.ready(key); {
 		case err != nil && problem == nil:
 			problem = err
-		case err == nil && (best == nil || found.address == r.tx.owner()):
+		case err == nil && (best == nil || found.address == r.tx.owner):
 			best = found
 		}
 	}
@@ -138,9 +138,9 @@ func (s *signWith) readBase58() (err error) {
 // checkSpelling refuses an address in base58check with a wrong checksum, or with
 // another first byte.
 func (s *signWith) checkSpelling() error {
-	checksum := chainhash.DoubleHashB(s.decoded[:addressSize])
+	checksum := chainhash.DoubleHashH(s.decoded[:addressSize])
 	switch {
-	case [checksumSize]byte(checksum) != [checksumSize]byte(s.decoded[addressSize:]):
+	case [checksumSize]byte(checksum[:]) != [checksumSize]byte(s.decoded[addressSize:]):
 		return badSignWith("the checksum of %s is wrong: it has been mistyped or cut off", s.text)
 	case s.decoded[0] != addressPrefix:
 		return badSignWith("%s is not an address of Tron: 21 bytes with 41 in front are expected", s.text)

@@ -22,7 +22,7 @@ const sunDecimals = 6
 // stands around it.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.title)}
-	fields = append(fields, chains.AddressField("owner", tx.owner().String()))
+	fields = append(fields, chains.AddressField("owner", tx.owner.String()))
 	fields = append(fields, tx.contractSummary()...)
 	fields = append(fields, tx.callSummary()...)
 	fields = append(fields, tx.feeSummary()...)
@@ -110,7 +110,7 @@ func (tx *transaction) frameSummary() []chains.Field {
 // createdAddress is where a new contract will be: Keccak-256 over the
 // transaction's id and the owner's 21 bytes.
 func (tx *transaction) createdAddress() (created address) {
-	creator := tx.owner()
+	creator := tx.owner
 	hash := crypto.Keccak256Hash(tx.id[:], []byte{addressPrefix}, creator[:])
 	copy(created[:], hash[12:])
 	return created

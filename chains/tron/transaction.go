@@ -22,6 +22,9 @@ type transaction struct {
 	values   []value                       // of contract.message
 	few      [8]value                      // what values is made of, where that is enough
 
+	owner      address // the account that the contract acts for
+	ownerParty chains.Party
+
 	signatures []signature // of other parties, in the order they came
 }
 
@@ -124,17 +127,12 @@ func (tx *transaction) readContract() error {
 	if tx.values = tx.few[:]; len(found.message.fields) > len(tx.few) {
 		tx.values = make([]value, len(found.message.fields))
 	}
-	return found.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values)
-}
-
-// owner is the account that the contract acts for.
-func (tx *transaction) owner() address {
-	for i := range tx.contract.message.fields {
-		if tx.contract.message.fields[i].kind == kindOwner {
-			return readAddress(tx.bytes(tx.values[i]))
-		}
+	if err := found.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values); err != nil {
+		return err
 	}
-	panic("tron: contract " + tx.contract.message.name + " has no owner") // a test walks the table
+	tx.owner = readAddress(tx.bytes(tx.values[found.message.indexOf(kindOwner)]))
+	tx.ownerParty = party(tx.owner)
+	return nil
 }
 
 func (tx *transaction) bytes(v value) []byte { return v.of(tx.raw) }

@@ -24,8 +24,15 @@ var network = &evm.Network{
 	},
 }
 
+// brief is network for effects of which hazards alone are wanted.
+var brief = func() *evm.Network {
+	brief := *network
+	brief.Brief = true
+	return &brief
+}()
+
 // call is the call of a TriggerSmartContract.
-func (tx *transaction) call() *evm.Call {
+func (tx *transaction) call(network *evm.Network) *evm.Call {
 	return network.Read(evm.Transaction{
 		To:    evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),
 		Value: big.NewInt(tx.values[triggerValue].number),
@@ -38,5 +45,5 @@ func (tx *transaction) callSummary() []chains.Field {
 	if tx.contract.message != triggerSmartContract {
 		return nil
 	}
-	return tx.call().Fields()
+	return tx.call(network).Fields()
 }

@@ -23,7 +23,7 @@ var one = big.NewInt(1)
 // the zero address, or to its own contract, is burned.
 func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to Address, asset chains.Asset, amount chains.Quantity) {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: c.party(to), Asset: asset, Amount: amount}
-	if to == (Address{}) || asset.Token.Equal(c.party(to)) {
+	if to == (Address{}) || asset.Token.Equal(effect.To) {
 		effect.Kind = chains.KindBurn
 	}
 	if by == chains.ByOther {

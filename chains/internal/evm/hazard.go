@@ -2,8 +2,9 @@ package evm
 
 import (
 	"fmt"
-	"math/big"
-	"sync"
+	"math"
+
+	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -72,17 +73,20 @@ func controlled(effect *chains.Effect) chains.Party {
 	return effect.Account
 }
 
-// attos has what Attos has computed: one entry for each limit of a configuration.
-var attos sync.Map
-
-// Attos is a configured amount of whole units in units of 10⁻¹⁸. It must not be
-// changed.
-func Attos(whole float64) *big.Int {
-	if known, ok := attos.Load(whole); ok {
-		return known.(*big.Int)
+// Attos returns a configured amount of whole units in units of 10⁻¹⁸, rounded down
+// to 53 significant bits; the largest number if it has no room in 256 bits.
+func Attos(whole float64) (units uint256.Int) {
+	amount := whole * 1e18
+	switch fraction, exponent := math.Frexp(amount); {
+	case !(amount > 0): // nor NaN
+	case amount >= 1<<255:
+		units.SetAllOne()
+	case exponent < 53:
+		units.SetUint64(uint64(amount))
+	default:
+		units.SetUint64(uint64(fraction * (1 << 53)))
+		units.Lsh(&units, uint(exponent-53))
 	}
-	units, _ := new(big.Float).Mul(big.NewFloat(whole), big.NewFloat(1e18)).Int(nil)
-	attos.Store(whole, units)
 	return units
 }
 

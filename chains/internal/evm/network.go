@@ -1,6 +1,10 @@
 package evm
 
-import "github.com/countersign-dev/countersign/chains"
+import (
+	"strconv"
+
+	"github.com/countersign-dev/countersign/chains"
+)
 
 // Network is what differs between the chains that share the contract ABI.
 type Network struct {
@@ -32,6 +36,15 @@ type Network struct {
 	Standards map[string]string
 }
 
+// NetworkID returns the CAIP-2 id of a chain; "eip155" for 0, which names none.
+func NetworkID(chainID uint64) string {
+	if chainID == 0 {
+		return "eip155"
+	}
+	var room [7 + 20]byte
+	return string(strconv.AppendUint(append(room[:0], "eip155:"...), chainID, 10))
+}
+
 func (n *Network) standard(name string) string {
 	if own, ok := n.Standards[name]; ok {
 		return own
@@ -52,5 +65,10 @@ func (n *Network) Party(at Address) chains.Party {
 	return chains.PartyAt(append(append(room[:0], n.Prefix...), at[:]...), notation)
 }
 
-// text writes an address.
-func (n *Network) text(at Address) string { return n.Party(at).String() }
+// text returns an address in the notation of the network.
+func (n *Network) text(at Address) string {
+	if n.Notation == nil {
+		return at.String()
+	}
+	return n.Party(at).String()
+}

@@ -2,47 +2,79 @@ package evm
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/internal/signer"
+	"github.com/countersign-dev/countersign/keystore"
 )
+
+// SignWith names what signs a transaction or a message: the key at an address, or the
+// key with an id.
+type SignWith struct {
+	chain     string
+	text      string
+	address   Address
+	isAddress bool
+	locator   [1]keystore.Locator
+}
+
+// ReadSignWith reads signWith: an address if it starts with 0x, else a key's id.
+// The digits of an address are all in one case, or have the checksum of EIP-55. The
+// error is a *chains.SignerError.
+func ReadSignWith(chain, signWith string) (*SignWith, error) {
+	s := &SignWith{chain: chain, text: signWith}
+	if len(signWith) < 2 || signWith[0] != '0' || signWith[1]|0x20 != 'x' {
+		s.locator[0] = keystore.ByID(signWith)
+		return s, nil
+	}
+	address, problem := readAddress(signWith[2:])
+	if problem != "" {
+		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: problem}
+	}
+	s.address, s.isAddress, s.locator[0] = address, true, keystore.ByKeccak(address)
+	return s, nil
+}
+
+// Locators implements chains.Request.
+func (s *SignWith) Locators() []keystore.Locator { return s.locator[:] }
+
+// Signer returns the one key that can sign: a secp256k1 key that makes ECDSA
+// signatures, the one at the address if signWith is an address. The errors are those
+// of signer.Only.
+func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
+	return signer.Only(s.chain, keys, s.signer)
+}
+
+func (s *SignWith) signer(key keystore.Key) (keystore.ECDSASigner, error) {
+	ecdsa, err := keystore.AsECDSA(key)
+	if err != nil {
+		return nil, err
+	}
+	if address := AddressOf(key.PublicKey()); s.isAddress && address != s.address {
+		return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: s.chain,
+			Problem: fmt.Sprintf("key %s is at %s, not at %s", key.ID(), address, s.text)}
+	}
+	return ecdsa, nil
+}
 
 // addressDigits is the number of hex digits of an address.
 const addressDigits = 40
 
-// CheckSpelling refuses an address that was mistyped: one has its digits all in one
-// case, or the checksum of EIP-55.
-func CheckSpelling(chain, signWith string) error {
-	if !isAddress(signWith) {
-		return nil
-	}
-	if _, err := readAddress(signWith); err != nil {
-		return badSignWith(chain, err)
-	}
-	if digits := signWith[2:]; mixedCase(digits) && !checksummed(digits) {
-		return badSignWith(chain, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped"))
-	}
-	return nil
-}
-
-// isAddress tells what is meant as an address from a key's id.
-func isAddress(signWith string) bool {
-	return len(signWith) >= 2 && signWith[0] == '0' && signWith[1]|0x20 == 'x'
-}
-
-// readAddress reads 0x and 40 hex digits in whatever case.
-func readAddress(text string) (address Address, err error) {
-	digits := text[2:]
+// readAddress reads the digits of an address, or returns what is wrong with them.
+func readAddress(digits string) (address Address, problem string) {
 	if len(digits) != addressDigits {
-		return address, fmt.Errorf("an address has 40 hex digits after 0x, this one %d", len(digits))
+		return address, fmt.Sprintf("an address has 40 hex digits after 0x, this one %d", len(digits))
 	}
 	if _, err := hex.Decode(address[:], []byte(digits)); err != nil {
-		return Address{}, errors.New("an address has hex digits only after 0x")
+		return Address{}, "an address has hex digits only after 0x"
 	}
-	return address, nil
+	if mixedCase(digits) && !checksummed(digits) {
+		return Address{}, "the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped"
+	}
+	return address, ""
 }
 
 // mixedCase reports whether there are letters both in lower and in upper case.
@@ -60,7 +92,7 @@ func mixedCase(digits string) bool {
 func checksummed(digits string) bool {
 	var lower [addressDigits]byte
 	for i := range lower {
-		lower[i] = digits[i] | 0x20 // leaves 0 to 9 as they are
+		lower[i] = digits[i] | 0x20 // leaves 0 to 9 unchanged
 	}
 	hash := crypto.Keccak256Hash(lower[:])
 	for i := range lower {
@@ -70,8 +102,4 @@ func checksummed(digits string) bool {
 		}
 	}
 	return true
-}
-
-func badSignWith(chain string, problem error) error {
-	return &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: problem.Error()}
 }

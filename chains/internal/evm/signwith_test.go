@@ -29,7 +29,7 @@ var eip55 = []string{
 
 func TestSpellingEIP55(t *testing.T) {
 	for _, text := range eip55 {
-		if err := evm.CheckSpelling("ethereum", text); err != nil {
+		if _, err := evm.ReadSignWith("ethereum", text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -45,13 +45,13 @@ func TestSpelling(t *testing.T) {
 		}
 		text := address.Hex()
 		for _, form := range []string{text, "0X" + text[2:], strings.ToLower(text), "0x" + strings.ToUpper(text[2:])} {
-			if err := evm.CheckSpelling("ethereum", form); err != nil {
+			if _, err := evm.ReadSignWith("ethereum", form); err != nil {
 				t.Fatalf("%s: %v", form, err)
 			}
 		}
 		for turned := range turnedLetters(text) {
 			oneCase := turned[2:] == strings.ToLower(text[2:]) || turned[2:] == strings.ToUpper(text[2:])
-			if err := evm.CheckSpelling("ethereum", turned); (err == nil) != oneCase {
+			if _, err := evm.ReadSignWith("ethereum", turned); (err == nil) != oneCase {
 				t.Errorf("%s (%s): %v", turned, text, err)
 			}
 		}
@@ -120,8 +120,8 @@ func TestSigner(t *testing.T) {
 	const address = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 	key := chaintest.Key(t, keystore.CurveSecp256k1, chaintest.Unhex(t, strings.Repeat("46", 32)))
 	for _, signWith := range []string{address, "0X" + address[2:], strings.ToLower(address), "0x" + strings.ToUpper(address[2:]), key.ID(), "", "another"} {
-		signer, err := signerOf(t, signWith, key)
-		if err != nil || signer.ECDSASigner != key.(keystore.ECDSASigner) || signer.ID != key.ID() || signer.Address.String() != address {
+		signer, signing, err := signerOf(t, signWith, key)
+		if err != nil || signer != key.(keystore.ECDSASigner) || signing != key || evm.AddressOf(key.PublicKey()).String() != address {
 			t.Errorf("%s: %v, %v", signWith, signer, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestSigner(t *testing.T) {
 		}
 	}
 	for _, elsewhere := range []string{eip55[4], strings.ToLower(eip55[4]), strings.ToLower(address[:41]) + "0"} {
-		_, err := signerOf(t, elsewhere, key)
+		_, _, err := signerOf(t, elsewhere, key)
 		want := "tempo: signWith: key " + key.ID() + " is at " + address + ", not at " + elsewhere
 		if !errors.Is(err, chains.ErrNotSigner) || err.Error() != want {
 			t.Errorf("%s: %v, want %s", elsewhere, err, want)
@@ -139,14 +139,14 @@ func TestSigner(t *testing.T) {
 	}
 	ed25519 := chaintest.Key(t, keystore.CurveEd25519, make([]byte, 32))
 	for _, signWith := range []string{ed25519.ID(), address} {
-		if signer, err := signerOf(t, signWith, ed25519); signer.ECDSASigner != nil || !errors.Is(err, keystore.ErrUnsupported) {
+		if signer, _, err := signerOf(t, signWith, ed25519); signer != nil || !errors.Is(err, keystore.ErrUnsupported) {
 			t.Errorf("an Ed25519 key, signWith %s: %v", signWith, err)
 		}
 	}
 }
 
-// signerOf is the signer that a text names among keys.
-func signerOf(t *testing.T, signWith string, keys ...keystore.Key) (evm.SigningKey, error) {
+// signerOf returns the signer that a text names among keys.
+func signerOf(t *testing.T, signWith string, keys ...keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
 	t.Helper()
 	with, err := evm.ReadSignWith("tempo", signWith)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -191,6 +192,17 @@ func (n *Network) precompileFunction(code Address, selector [4]byte) *function {
 		}
 	}
 	return nil
+}
+
+// TIP20Fee returns a fee in 10⁻¹⁸ US dollars, in which gas is priced on Tempo, in the
+// smallest unit of a TIP-20 token, which has 6 decimals. It is rounded up.
+func TIP20Fee(fee uint256.Int) *big.Int {
+	const attodollars = 1e12 // in the smallest unit
+	remainder := new(uint256.Int)
+	if fee.DivMod(&fee, uint256.NewInt(attodollars), remainder); !remainder.IsZero() {
+		fee.AddUint64(&fee, 1)
+	}
+	return fee.ToBig()
 }
 
 // maxTIP20 is the most of a TIP-20 token, in its smallest unit, that an allowance is
