@@ -14,7 +14,13 @@ type SignWith = evm.SignWith
 
 // ReadSignWith reads signWith: an address, mixed case being the checksum of
 // EIP-55, or a key's id. The error is a *chains.SignerError.
-func ReadSignWith(signWith string) (*SignWith, error) { return evm.ReadSignWith(Name, signWith) }
+func ReadSignWith(signWith string) (*SignWith, error) {
+	read, err := evm.ReadSignWith(Name, signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &read, nil
+}
 
 // PartyOf returns the party at the address of a secp256k1 key.
 func PartyOf(pub keystore.PublicKey) chains.Party { return PartyAt(evm.AddressOf(pub)) }

@@ -22,7 +22,7 @@ func (tx *transaction) Request(signWith string) (chains.Request, error) {
 }
 
 type request struct {
-	*evm.SignWith
+	evm.SignWith
 	tx *transaction
 }
 

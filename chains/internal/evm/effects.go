@@ -15,8 +15,8 @@ func (c *Call) Effects() []chains.Effect {
 	return e.effects
 }
 
-// fewEffects has room for what most transactions do, the fee included.
-const fewEffects = 3
+// fewEffects is how many effects most transactions have, the fee included.
+const fewEffects = 2
 
 // emitter collects effects.
 type emitter struct {

@@ -24,15 +24,15 @@ type SignWith struct {
 // ReadSignWith reads signWith: an address if it starts with 0x, else a key's id.
 // The digits of an address are all in one case, or have the checksum of EIP-55. The
 // error is a *chains.SignerError.
-func ReadSignWith(chain, signWith string) (*SignWith, error) {
-	s := &SignWith{chain: chain, text: signWith}
+func ReadSignWith(chain, signWith string) (SignWith, error) {
+	s := SignWith{chain: chain, text: signWith}
 	if len(signWith) < 2 || signWith[0] != '0' || signWith[1]|0x20 != 'x' {
 		s.locator[0] = keystore.ByID(signWith)
 		return s, nil
 	}
 	address, problem := readAddress(signWith[2:])
 	if problem != "" {
-		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: problem}
+		return s, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: problem}
 	}
 	s.address, s.isAddress, s.locator[0] = address, true, keystore.ByKeccak(address)
 	return s, nil
