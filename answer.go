@@ -10,56 +10,57 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/translog"
 )
 
-// Trust is what a caller of VerifyAnswer knows by itself, and not from the
-// answer.
+// Trust is what the caller of VerifyAnswer knows independently of the answer.
 type Trust struct {
 	// Body is the body of the request, byte for byte.
 	Body []byte
 
-	// ProofKey is the key of the engine's app proofs. Nil: they are not checked.
+	// ProofKey is the key of the engine's app proofs. If it is nil, they are not
+	// checked.
 	ProofKey *ecdsa.PublicKey
 
 	// LogKey is the key of the organization's log, as translog.Signer.VerifierKey
-	// returns it. Empty: the log is not checked.
+	// returns it. If it is empty, the log is not checked.
 	LogKey string
 
-	// Members are the members of the organization, with their public keys. Nil: the
-	// votes are not checked.
+	// Members are the members of the organization, with their public keys. If it is
+	// nil, the votes are not checked.
 	Members []Member
 
-	// Approvals are groups that the votes must fill, beside the submitter's stamp:
-	// an answer does not say what was demanded.
+	// Approvals are groups that the votes must fill, in addition to the submitter's
+	// stamp: an answer does not say what was demanded.
 	Approvals []Approval
 
-	// Limits are those of the chains, as the engine has them.
+	// Limits are the chain limits that the engine uses.
 	Limits Limits
 }
 
-// ErrAnswer is what VerifyAnswer refuses an answer with.
+// ErrAnswer is wrapped by the errors of VerifyAnswer and VerifyShortAnswer.
 var ErrAnswer = errors.New("the answer does not verify")
 
-// AnswerCheck is one thing that an answer was checked for.
+// AnswerCheck is one check of an answer that passed or was skipped.
 type AnswerCheck struct {
 	Name    string `json:"name"`              // body, status, proof, result, summary, log, votes
-	Skipped string `json:"skipped,omitempty"` // why it could not be checked; empty: it was, and holds
+	Skipped string `json:"skipped,omitempty"` // why it was skipped; empty: it passed
 }
 
-// VerifyAnswer checks an answer, {"activity":…}, offline, against what the
-// caller knows:
+// VerifyAnswer checks an answer, {"activity":…}, offline, against what the caller
+// knows:
 //
 //	body     the answer is to exactly this body
 //	status   the activity is completed
-//	proof    the owner of ProofKey says so, of this activity
-//	result   the result is the one that was proven
-//	summary  the transaction or message that was proven to have been shown is the one in the body
-//	log      with LogKey: the activity is in the log that its owner signs
-//	votes    with Members: each vote is one of theirs on this activity, see VerifyVotes
+//	proof    the owner of ProofKey proves that, of this activity
+//	result   the result is the proven one
+//	summary  the transaction or message in the body has the proven summary
+//	log      with LogKey: the activity is in the log that the key's owner signs
+//	votes    with Members: each vote is by one of them on this activity, see VerifyVotes
 //
-// It returns what was checked, in this order; what lacks a key, or does not
-// apply, is Skipped. An error wraps ErrAnswer and says which check failed; the
-// checks before it are returned too.
+// It returns the checks in this order. A check that lacks a key or does not apply is
+// skipped. The error wraps ErrAnswer and names the check that failed; the checks before
+// it are returned too.
 func VerifyAnswer(answer []byte, trust Trust) ([]AnswerCheck, error) {
 	v := verification{trust: trust}
 	if err := v.read(answer); err != nil {
@@ -74,14 +75,7 @@ func VerifyAnswer(answer []byte, trust Trust) ([]AnswerCheck, error) {
 	if trust.Members != nil {
 		checks = append(checks, answerCheck{"votes", v.votes})
 	}
-	for _, check := range checks {
-		skipped, err := check.do()
-		if err != nil {
-			return v.done, fmt.Errorf("%w: %s: %w", ErrAnswer, check.name, err)
-		}
-		v.done = append(v.done, AnswerCheck{check.name, skipped})
-	}
-	return v.done, nil
+	return runChecks(checks)
 }
 
 // answerCheck is a check by its name.
@@ -90,16 +84,27 @@ type answerCheck struct {
 	do   func() (skipped string, err error)
 }
 
+// runChecks runs checks up to the first that fails, and returns those before it.
+func runChecks(checks []answerCheck) (done []AnswerCheck, err error) {
+	for _, check := range checks {
+		skipped, err := check.do()
+		if err != nil {
+			return done, fmt.Errorf("%w: %s: %w", ErrAnswer, check.name, err)
+		}
+		done = append(done, AnswerCheck{check.name, skipped})
+	}
+	return done, nil
+}
+
 // verification is one call of VerifyAnswer.
 type verification struct {
 	trust    Trust
 	request  *activity.Request
 	activity answered
-	proven   *activity.AppProofPayload // nil: there is no proof that was checked
-	done     []AnswerCheck
+	proven   *activity.AppProofPayload // nil unless a proof was checked
 }
 
-// answered is what is read of an answer.
+// answered is the part of an answer that is checked.
 type answered struct {
 	ID             string
 	OrganizationID string
@@ -107,13 +112,14 @@ type answered struct {
 	Type           activity.Type
 	Fingerprint    string
 	AppProofs      []activity.AppProof
-	Log            *activity.LogProof // nil: there is none
+	Log            *activity.LogProof // nil if there is none
 	Votes          []answeredVote
 	Result         members // of the activity
-	Recorded       members // of the record that stands in the result
+	Recorded       members // of the record in the result
 }
 
-// answeredVote is what is read of a vote: its createdAt is not that of a record.
+// answeredVote is the part of a vote that is checked. It is not an activity.Vote because
+// the createdAt of an answer has another form than that of a record.
 type answeredVote struct {
 	UserID    string             `json:"userId"`
 	Selection activity.Selection `json:"selection"`
@@ -123,17 +129,17 @@ type answeredVote struct {
 	Scheme    string             `json:"scheme"`
 }
 
-// members are those of a JSON object, by their exact names.
+// members are the members of a JSON object by their exact names.
 type members map[string]json.RawMessage
 
 func (v *verification) read(answer []byte) (err error) {
-	// Without this, two readers could see two answers in one.
+	// Otherwise two JSON readers could read different answers from the same bytes.
 	if err := strictjson.Check(answer, "answer"); err != nil {
 		return err
 	}
 	var whole, record members
 	if err := json.Unmarshal(answer, &whole); err != nil || whole["activity"] == nil {
-		return errors.Join(errors.New(`an answer {"activity":…} is expected`), err)
+		return errors.Join(errors.New(`not an answer: {"activity":…} is expected`), err)
 	}
 	if err := v.activity.read(whole["activity"]); err != nil {
 		return err
@@ -192,13 +198,13 @@ func (v *verification) status() (string, error) {
 	return "", nil
 }
 
-// proof checks the first app proof, and that it is of this activity.
+// proof checks the first app proof, and that it is about this activity.
 func (v *verification) proof() (string, error) {
 	if v.trust.ProofKey == nil {
 		return "no proof key was given", nil
 	}
 	if len(v.activity.AppProofs) == 0 {
-		return "", errors.New("there is none: ask for it with generateAppProofs")
+		return "", errors.New("there is none: request it with generateAppProofs")
 	}
 	proven, err := activity.VerifyAppProof(v.activity.AppProofs[0], v.trust.ProofKey)
 	switch {
@@ -215,7 +221,7 @@ func (v *verification) proof() (string, error) {
 	return "", nil
 }
 
-const skippedUnproven = "there is no proof that was checked"
+const skippedUnproven = "no proof was checked"
 
 func (v *verification) result() (string, error) {
 	if v.proven == nil {
@@ -257,6 +263,31 @@ func (v *verification) summary() (string, error) {
 	}
 	if hexDigest(inspection.Summary.Digest()) != v.proven.SummaryDigest {
 		return "", fmt.Errorf("another %s was shown", what)
+	}
+	return "", nil
+}
+
+// log checks that the activity is in the log.
+func (v *verification) log() (string, error) {
+	carried := v.activity.Log
+	if carried == nil {
+		return "", errors.New("there is no proof of it: request it with generateAppProofs, from a server that keeps a log")
+	}
+	encoded := []byte(carried.Proof + "\n" + carried.Checkpoint)
+	leaf, err := translog.VerifyProof(encoded, v.trust.LogKey)
+	if err != nil {
+		return "", err
+	}
+	proof, err := translog.ParseProof(encoded)
+	switch {
+	case err != nil:
+		return "", err
+	case proof.Index != carried.Index:
+		return "", fmt.Errorf("the proof is of leaf %d, not of leaf %d", proof.Index, carried.Index)
+	case leaf.Fingerprint != v.request.Fingerprint:
+		return "", errors.New("the leaf is that of another body")
+	case leaf.ID != v.activity.ID, leaf.Organization != v.request.OrganizationID:
+		return "", fmt.Errorf("the leaf is that of another activity, %s", shorten(leaf.ID))
 	}
 	return "", nil
 }

@@ -100,7 +100,7 @@ func TestAnswerProvesTheLog(t *testing.T) {
 	}{
 		"an altered hash":       {withLogOf(t, answer, altered), trust, "log: translog: the leaf is not in the log that the checkpoint signs"},
 		"an earlier checkpoint": {withLogOf(t, answer, earlier), trust, "log: translog: leaf 5 is not in a log of 1"},
-		"the leaf of another":   {withLogOf(t, answer, *logIn(t, first)), trust, "log: the leaf is of the answer to another body"},
+		"the leaf of another":   {withLogOf(t, answer, *logIn(t, first)), trust, "log: the leaf is that of another body"},
 		"another index":         {withLogOf(t, answer, moved), trust, "log: the proof is of leaf 5, and not of 4"},
 		"no leaf":               {withLogOf(t, answer, relabelled), trust, "log: translog: this is no leaf"},
 		"the log of another":    {withLogOf(t, answer, foreign), trust, "log: translog: checkpoint of"},

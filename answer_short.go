@@ -8,43 +8,33 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// ShortAnswer is what came of a request to sign, without what the requester knows
-// anyway: a few hundred bytes, for a camera.
+// ShortAnswer is the answer to a request to sign without what the requester already
+// knows: a few hundred bytes, so that it fits into a QR code.
 type ShortAnswer struct {
 	Fingerprint       string             `json:"fingerprint"` // of the body
 	SignedTransaction string             `json:"signedTransaction"`
 	AppProof          *activity.AppProof `json:"appProof,omitempty"`
 }
 
-// VerifyShortAnswer is VerifyAnswer for a short answer, with the same checks but those
-// of the log and of votes, which it does not have: with a LogKey it is refused. The
-// status is that of the proof: a short answer has none of its own.
+// VerifyShortAnswer is VerifyAnswer for a short answer. The status is that of the app
+// proof. A short answer has no votes, which are not checked, and no log proof: with a
+// LogKey it is refused.
 func VerifyShortAnswer(answer ShortAnswer, trust Trust) ([]AnswerCheck, error) {
 	if trust.LogKey != "" {
-		return nil, fmt.Errorf("%w: log: a short answer has no proof of it: take the full one", ErrAnswer)
+		return nil, fmt.Errorf("%w: log: a short answer has no proof of it: use the full answer", ErrAnswer)
 	}
 	v := verification{trust: trust}
 	var err error
 	if v.request, err = activity.Decode(trust.Body); err != nil {
 		return nil, fmt.Errorf("%w: the body of the request: %w", ErrAnswer, err)
 	}
-	for _, check := range []struct {
-		name string
-		do   func() (skipped string, err error)
-	}{
+	return runChecks([]answerCheck{
 		{"body", func() (string, error) { return v.shortBody(answer) }},
 		{"status", func() (string, error) { return v.shortStatus(answer) }},
 		{"proof", v.shortProof},
 		{"result", func() (string, error) { return v.shortResult(answer) }},
 		{"summary", v.summary},
-	} {
-		skipped, err := check.do()
-		if err != nil {
-			return v.done, fmt.Errorf("%w: %s: %w", ErrAnswer, check.name, err)
-		}
-		v.done = append(v.done, AnswerCheck{check.name, skipped})
-	}
-	return v.done, nil
+	})
 }
 
 func (v *verification) shortBody(answer ShortAnswer) (string, error) {
@@ -52,7 +42,7 @@ func (v *verification) shortBody(answer ShortAnswer) (string, error) {
 		return "", errors.New("this is the answer to another body")
 	}
 	if _, ok := v.request.Intent.(activity.SignTransactionIntent); !ok {
-		return "", fmt.Errorf("the body asks for %s, and a short answer is for a signature", v.request.Type)
+		return "", fmt.Errorf("the body asks for %s, but a short answer has a signed transaction", v.request.Type)
 	}
 	return "", nil
 }
@@ -63,7 +53,7 @@ func (v *verification) shortStatus(answer ShortAnswer) (string, error) {
 	case v.trust.ProofKey == nil:
 		return "no proof key was given, and a short answer has no status of its own", nil
 	case answer.AppProof == nil:
-		return "", errors.New("there is no proof: ask for it with generateAppProofs")
+		return "", errors.New("there is no proof: request it with generateAppProofs")
 	}
 	proven, err := activity.VerifyAppProof(*answer.AppProof, v.trust.ProofKey)
 	if err != nil {

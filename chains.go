@@ -38,8 +38,8 @@ func Chains(limits Limits) []chains.Chain {
 	}
 }
 
-// chainTable is the chains that the engine signs for, in the order in which
-// addresses are listed.
+// chainTable is the chains that the engine signs for, in the order in which addresses
+// are listed.
 type chainTable []chains.Chain
 
 func newChainTable(configured []chains.Chain) (chainTable, error) {
@@ -56,7 +56,7 @@ func newChainTable(configured []chains.Chain) (chainTable, error) {
 	return configured, nil
 }
 
-// transactionType is the type by which the API names a chain's transactions.
+// transactionType returns the type of a chain's transactions in the API.
 func transactionType(chain chains.Chain) activity.TransactionType {
 	return activity.TransactionType(transactionTypePrefix + strings.ToUpper(chain.Name()))
 }
@@ -67,8 +67,9 @@ const transactionTypePrefix = "TRANSACTION_TYPE_"
 func (t chainTable) of(kind activity.TransactionType) (chains.Chain, error) {
 	name, ok := strings.CutPrefix(string(kind), transactionTypePrefix)
 	for _, chain := range t {
-		if own := chain.Name(); ok && len(own) == len(name) && strings.EqualFold(own, name) && strings.ToUpper(name) == name {
-			return chain, nil // nothing is allocated on the way here
+		// Unlike transactionType(chain) == kind, this allocates nothing.
+		if known := chain.Name(); ok && len(known) == len(name) && strings.EqualFold(known, name) && strings.ToUpper(name) == name {
+			return chain, nil
 		}
 	}
 	return nil, activity.NewError(activity.ReasonUnsupportedTransactionType, fieldType, chains.ErrUnsupported,
@@ -83,7 +84,7 @@ func (t chainTable) names() string {
 	return strings.Join(names, ", ")
 }
 
-// hazardNames returns the closed lists of hazards of all chains and of messages.
+// hazardNames returns the names of all hazards of the chains and of messages.
 func (t chainTable) hazardNames() []string {
 	var names []string
 	for _, chain := range t {
@@ -92,7 +93,7 @@ func (t chainTable) hazardNames() []string {
 	return append(names, messages.HazardNames()...)
 }
 
-// named returns the chain with a name; nil if there is none.
+// named returns the chain with a name, or nil.
 func (t chainTable) named(name string) chains.Chain {
 	for _, chain := range t {
 		if chain.Name() == name {
@@ -111,12 +112,12 @@ func TransactionTypes() []activity.TransactionType {
 	return kinds
 }
 
-// HazardNames returns the hazards of the five chains and of messages, which can be
-// allowed.
+// HazardNames returns the names of all hazards of the five chains and of messages. Each
+// of them can be allowed.
 func HazardNames() []string { return chainTable(Chains(Limits{})).hazardNames() }
 
-// Addresses returns all addresses that a key has on the five chains.
-// An address that two chains share is named once.
+// Addresses returns all addresses that a key has on the five chains. An address that
+// two chains share is listed once.
 func Addresses(pub keystore.PublicKey) []chains.Address {
 	var addresses []chains.Address
 	for _, chain := range Chains(Limits{}) {

@@ -22,74 +22,73 @@ type Config struct {
 	// Keystore finds the keys that sign. The engine closes it.
 	Keystore keystore.Keystore
 
-	// AllowHazards names the hazards that may be signed, for every
-	// organization, such as "ethereum/no-chain-id"; AllHazards allows all.
-	// Default: none.
+	// AllowHazards names the hazards, such as "ethereum/no-chain-id", that may be
+	// signed for every organization. AllHazards allows all. Default: none.
 	AllowHazards []string
 
-	// Chains are the chains that the engine signs for. A chain's transactions
-	// have the type TRANSACTION_TYPE_ and its name in upper case.
+	// Chains are the chains that the engine signs for. The type of a chain's
+	// transactions is TRANSACTION_TYPE_ followed by its name in upper case.
 	// Default: Chains(Limits{}).
 	Chains []chains.Chain
 
 	// Descriptors reads calls of programs that the chains do not know, such as a
 	// folder of package chains/descriptors. A call of which every argument is read
-	// is not a blind one; what it says is shown beside the summary and known to the
-	// policy, and changes no effect. Default: none.
+	// is not blind. The reading is shown in addition to the summary and passed to the
+	// policy; it changes no effect. Default: none.
 	Descriptors chains.Reader
 
-	// Names are what the sentences about an activity that waits for approvals call
-	// tokens and addresses, such as a Book of package chains/names. They decide
-	// nothing. Default: addresses, and amounts in the smallest unit.
+	// Names gives tokens and addresses their names in the sentences about an activity
+	// that waits for approvals, such as a Book of package chains/names. Names affect
+	// no decision. Default: addresses, and amounts in the smallest unit.
 	Names chains.Names
 
-	// ReleaseUnverifiedSignatures turns off the check of every signature under
-	// its public key before it is released, which costs more than making it.
-	// What is given up: a fault in memory, in a library or in an HSM then gets
-	// out as a signature that no node takes, or one that gives the key away.
+	// ReleaseUnverifiedSignatures turns off the verification of each signature with
+	// its public key before it is released. Verifying costs more than signing, but
+	// without it a fault in memory, in a library or in an HSM can release a signature
+	// that no node accepts, or one that reveals the key.
 	// Default: every signature is verified.
 	ReleaseUnverifiedSignatures bool
 
-	// The rest is for requests with a stamp: Submit, GetActivity and WhoAmI.
+	// The remaining fields are for requests with a stamp, such as Submit, GetActivity
+	// and WhoAmI, unless they say otherwise.
 
-	// Directory knows who may send requests. Without it there are only the
-	// calls that take an intent.
+	// Directory knows who may send requests. Without it, only the calls that take an
+	// intent can be used.
 	Directory Directory
 
-	// Policy decides who may do what. It needs a Directory or a Submitter: the
-	// users that it judges. Default: a credential may submit the activity types
-	// that it is registered for.
+	// Policy decides who may do what. It judges users, so it needs a Directory or a
+	// Submitter. Default: a credential may submit the activity types that it is
+	// registered for.
 	Policy Policy
 
-	// Submitter is the user that calls without a stamp are judged and recorded as:
-	// SignTransaction, SignMessage and the others that take an intent. They are
-	// recorded in Store, with the scheme LOCAL, and charged to the limits of a
-	// Policy that is a Decider; what needs approvals is refused. Default: those
-	// calls are not recorded, and with a Policy, which judges users, they are
-	// refused.
+	// Submitter is the user that calls without a stamp (SignTransaction, SignMessage
+	// and the others that take an intent) are attributed to. They are recorded in
+	// Store, with the scheme LOCAL, and charged to the limits of a Policy that is a
+	// Decider. A call that needs approvals is refused. Default: such calls are not
+	// recorded, and are refused if there is a Policy.
 	Submitter *User
 
-	// Store keeps the activities, and counts limits. The engine closes it.
-	// Default: with a Directory one in memory, with its defaults; otherwise none.
+	// Store keeps the activities and counts limits. The engine closes it.
+	// Default: with a Directory, one in memory with its defaults; otherwise none.
 	Store store.Store
 
-	// Log appends each completed activity to the log of its organization, in the
-	// transaction that records it: package translog. It takes a Store that is a
+	// Log appends each completed activity to the transparency log of its organization,
+	// in the transaction that records it: see package translog. Store must be a
 	// store.Log. Default: no log.
 	Log bool
 
-	// LogSigner signs the checkpoint of the log in answers whose request has
-	// generateAppProofs: the answer then proves that its activity is in the log. It
+	// LogSigner signs the checkpoint of the log in answers to requests with
+	// generateAppProofs; such an answer proves that its activity is in the log. It
 	// needs Log. Default: answers carry no such proof.
 	LogSigner *translog.Signer
 
-	// OTP is the service for one-time passwords, made over the same Store.
+	// OTP is the service for one-time passwords. It must use the same Store.
 	// Default: requests for them are refused.
 	OTP *otp.Service
 
-	// ProofSigner makes app proofs and verification tokens: an ECDSA key on
-	// P-256 that is none of the keys in the keystore. Default: a request for
-	// them is refused.
+	// ProofSigner signs app proofs and verification tokens. It is an ECDSA key on
+	// P-256 and must not be a key of the keystore. Default: a request for them is
+	// refused.
 	ProofSigner crypto.Signer
 
 	// MaxRequestAge and MaxRequestSkew are how far a request's timestampMs may
@@ -98,13 +97,13 @@ type Config struct {
 	MaxRequestAge  time.Duration
 	MaxRequestSkew time.Duration
 
-	// AnyRequestTime turns the check of timestampMs off, for machines that get
-	// their requests late or have no clock to trust. It takes a store that
-	// keeps everything: one that forgets would sign an old request again.
+	// AnyRequestTime turns off the check of timestampMs, for machines that receive
+	// requests late or have no reliable clock. It needs a store that never forgets an
+	// activity, or an old request would be signed again.
 	AnyRequestTime bool
 
-	// LeaseTTL is after what time another node takes over the work of one that
-	// died. A living one renews its lease. Default: DefaultLeaseTTL.
+	// LeaseTTL is the time after which another node takes over the work of a node that
+	// died. A running node renews its lease. Default: DefaultLeaseTTL.
 	LeaseTTL time.Duration
 
 	// MaxWaiting is how long an activity waits for its votes, after which the
@@ -114,15 +113,15 @@ type Config struct {
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 
-	// Logger gets one line for each request, and for each call to sign where there is
-	// a Policy or a Submitter. Default: none.
+	// Logger gets one line for each request, and for each call to sign if there is a
+	// Policy or a Submitter. Default: none.
 	Logger *slog.Logger
 
-	// Observer counts and times. Default: none.
+	// Observer counts and times requests. Default: none.
 	Observer Observer
 }
 
-// AllHazards in Config.AllowHazards allows every hazard there is.
+// AllHazards in Config.AllowHazards allows every hazard.
 const AllHazards = "all"
 
 // Defaults of Config for submitted requests.
@@ -131,15 +130,15 @@ const (
 	DefaultMaxRequestSkew = 5 * time.Minute
 	DefaultLeaseTTL       = 30 * time.Second
 	DefaultMaxWaiting     = 7 * 24 * time.Hour
-	DefaultVoteAge        = 24 * time.Hour         // for which a vote counts where its rule does not say
+	DefaultVoteAge        = 24 * time.Hour         // how long a vote counts if its rule does not say
 	DefaultStoreBytes     = memory.DefaultMaxBytes // of a store in memory
 )
 
 // MaxRequestWindow bounds Config.MaxRequestAge and Config.MaxRequestSkew.
 const MaxRequestWindow = 10 * 365 * 24 * time.Hour
 
-// setDefaults fills in what the configuration leaves out, and refuses what cannot
-// be right.
+// setDefaults sets the defaults of fields that are not set, and refuses invalid
+// settings.
 func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -155,7 +154,7 @@ func (c *Config) setDefaults() error {
 	setDefault(&c.LeaseTTL, DefaultLeaseTTL)
 	setDefault(&c.MaxWaiting, DefaultMaxWaiting)
 	if c.Store == nil && c.OTP != nil {
-		return errors.New("countersign: Config.OTP needs Config.Store: the store that it was made over")
+		return errors.New("countersign: Config.OTP needs Config.Store: the store that the service uses")
 	}
 	if c.Store == nil {
 		c.Store = memory.New(DefaultStoreBytes)
@@ -171,16 +170,16 @@ func setDefault(value *time.Duration, other time.Duration) {
 
 func (c *Config) checkSubmission() error {
 	if c.MaxRequestAge < 0 || c.MaxRequestSkew < 0 || c.MaxWaiting < 0 || c.LeaseTTL < time.Second {
-		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting cannot be negative, nor LeaseTTL less than a second")
+		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting must not be negative, and LeaseTTL must be at least a second")
 	}
 	if c.MaxRequestAge > MaxRequestWindow || c.MaxRequestSkew > MaxRequestWindow {
-		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: for requests of any age set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
+		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
 	}
 	if c.AnyRequestTime && c.Store.Forgets() {
-		return errors.New("countersign: Config.AnyRequestTime: the store forgets activities, and an old request would be carried out again: use store/bolt or store/postgres")
+		return errors.New("countersign: Config.AnyRequestTime: this store forgets activities, so that an old request would be carried out again: use store/bolt or store/postgres")
 	}
 	if _, ok := c.Store.(store.Log); c.Log && !ok {
-		return errors.New("countersign: Config.Log: the store keeps no log: use store/bolt, store/postgres or store/memory")
+		return errors.New("countersign: Config.Log: this store keeps no log: use store/bolt, store/postgres or store/memory")
 	}
 	if c.LogSigner != nil && !c.Log {
 		return errors.New("countersign: Config.LogSigner needs Config.Log: without a log there is nothing to prove")

@@ -146,7 +146,7 @@ func newAllowance(names []string, table chainTable) (allowance, error) {
 	return allowed, nil
 }
 
-// refused returns the hazards that are not allowed.
+// refused returns the hazards that are not in the allowance.
 func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 	if a.all {
 		return nil
@@ -156,8 +156,8 @@ func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 	})
 }
 
-// refuseHazards refuses hazards that neither the configuration nor the
-// organization allows, and that are not among those that rules allow.
+// refuseHazards refuses hazards that neither the configuration, nor the organization,
+// nor a rule allows.
 func (e *Engine) refuseHazards(intent activity.Intent, organization *Organization, hazards, byRules []chains.Hazard) error {
 	refused := slices.DeleteFunc(e.notAllowed(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
 	if len(refused) == 0 {
@@ -166,8 +166,8 @@ func (e *Engine) refuseHazards(intent activity.Intent, organization *Organizatio
 	return nameHazards(intent, refused)
 }
 
-// notAllowed returns the hazards that neither the configuration nor the
-// organization allows.
+// notAllowed returns the hazards that neither the configuration nor the organization
+// allows.
 func (e *Engine) notAllowed(organization *Organization, hazards []chains.Hazard) []chains.Hazard {
 	refused := e.allowed.refused(hazards)
 	if organization != nil {
@@ -176,7 +176,7 @@ func (e *Engine) notAllowed(organization *Organization, hazards []chains.Hazard)
 	return refused
 }
 
-// nameHazards names hazards that are not allowed, and how to allow them.
+// nameHazards returns the refusal of hazards, which says how to allow them.
 func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
 	what, field := "transaction", fieldTransaction
 	if isMessage(intent) {

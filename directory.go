@@ -14,14 +14,14 @@ var (
 	ErrCredentialNotFound   = errors.New("countersign: no such credential")
 )
 
-// Organization is who keys, credentials and activities belong to. Nothing of
-// one organization is found from another.
+// Organization owns keys, credentials and activities. Nothing that belongs to one
+// organization can be found from another.
 type Organization struct {
 	ID   string
 	Name string
 
-	// AllowHazards names the hazards that may be signed for this organization,
-	// beside those of Config.AllowHazards.
+	// AllowHazards names the hazards that may be signed for this organization, in
+	// addition to those of Config.AllowHazards.
 	AllowHazards []string
 }
 
@@ -33,31 +33,31 @@ type User struct {
 	CreatedAt time.Time // zero if it is not known
 }
 
-// Member is a credential and whose it is.
+// Member is a credential and the user it belongs to.
 type Member struct {
 	User       User
 	Credential *stamp.Credential
 }
 
-// Directory knows the organizations, their users and their credentials.
-// Implementations are safe for concurrent use; what they return is not changed
-// afterwards. NewDirectory makes one of a configuration; an embedder
-// can bring a database.
+// Directory knows the organizations, their users and their credentials. NewDirectory
+// returns one that is read from a configuration; an embedder can use a database.
+// Implementations must be safe for concurrent use, and must not modify what they have
+// returned.
 //
-// An error that is none of those named here is answered as unavailable.
+// Any error other than those named here is answered as unavailable.
 type Directory interface {
 	// Organization returns an organization, or ErrOrganizationNotFound.
 	Organization(ctx context.Context, organizationID string) (*Organization, error)
 
-	// Member returns the credential of the organization that has this id, and
-	// whose it is. It returns ErrCredentialNotFound if the organization has
-	// none, whatever other organizations have. An expired credential is
-	// returned as well: the verification of a stamp checks that.
+	// Member returns the organization's credential with this id, and its user. It
+	// returns ErrCredentialNotFound if this organization has none, even if another
+	// one does. An expired credential is returned too: verifying the stamp checks
+	// the expiry.
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
 }
 
-// organizationOf looks up the organization of a call without a stamp; nil if
-// there is no directory, or if it does not know the organization.
+// organizationOf looks up an organization. It returns nil if there is no directory, or
+// if the organization is not in it.
 func (e *Engine) organizationOf(ctx context.Context, organizationID string) (*Organization, error) {
 	if e.config.Directory == nil {
 		return nil, nil

@@ -65,7 +65,7 @@ func TestNewDirectoryRefuses(t *testing.T) {
 		"users[1] (person): passkeys[0]: credentialId: illegal":           func(o *countersign.OrganizationConfig) { passkey(o).CredentialID = "a b" },
 		"passkeys[0]: publicKey: illegal":                                 func(o *countersign.OrganizationConfig) { passkey(o).PublicKey = "a b" },
 		"passkeys[0]: passkey: a credential id and the id of":             func(o *countersign.OrganizationConfig) { passkey(o).RPID = "" },
-		"belongs to user ci already": func(o *countersign.OrganizationConfig) {
+		"already belongs to user ci": func(o *countersign.OrganizationConfig) {
 			o.Users[1].APIKeys = slices.Clone(o.Users[0].APIKeys)
 		},
 	} {

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// OrganizationConfig is an organization in a configuration.
+// OrganizationConfig configures an organization.
 type OrganizationConfig struct {
 	ID           string       `yaml:"id"`
 	Name         string       `yaml:"name"`
@@ -26,24 +26,24 @@ type OrganizationConfig struct {
 	Users        []UserConfig `yaml:"users"`
 }
 
-// UserConfig is a user in a configuration.
+// UserConfig configures a user.
 type UserConfig struct {
-	ID       string          `yaml:"id"` // if empty, one that depends on the organization's id and the name
+	ID       string          `yaml:"id"` // if empty, derived from the organization's id and the name
 	Name     string          `yaml:"name"`
 	Tags     []string        `yaml:"tags"` // groups that policies name
 	APIKeys  []APIKeyConfig  `yaml:"apiKeys"`
 	Passkeys []PasskeyConfig `yaml:"passkeys"`
 }
 
-// APIKeyConfig is an API key in a configuration.
+// APIKeyConfig configures an API key.
 type APIKeyConfig struct {
 	Curve      stamp.Curve     `yaml:"curve"`      // API_KEY_CURVE_P256, …
 	PublicKey  string          `yaml:"publicKey"`  // hex
 	ExpiresAt  time.Time       `yaml:"expiresAt"`  // zero: never
-	Activities []activity.Type `yaml:"activities"` // empty: all that need not be named, see activity.Operation
+	Activities []activity.Type `yaml:"activities"` // empty: all that need not be named, see activity.Type.MustBeNamed
 }
 
-// PasskeyConfig is a passkey in a configuration.
+// PasskeyConfig configures a passkey.
 type PasskeyConfig struct {
 	CredentialID string          `yaml:"credentialId"` // base64url
 	PublicKey    string          `yaml:"publicKey"`    // base64url of the COSE key
@@ -52,11 +52,11 @@ type PasskeyConfig struct {
 	ExpiresAt    time.Time       `yaml:"expiresAt"`
 	Activities   []activity.Type `yaml:"activities"`
 
-	UserVerification string `yaml:"userVerification"` // "required", or empty: as the authenticator likes
-	AllowCrossOrigin bool   `yaml:"allowCrossOrigin"` // also in a page that another origin has embedded
+	UserVerification string `yaml:"userVerification"` // "required", or empty: up to the authenticator
+	AllowCrossOrigin bool   `yaml:"allowCrossOrigin"` // also in a page that another origin embeds
 }
 
-// configuredDirectory is a Directory that does not change.
+// configuredDirectory is an immutable Directory.
 type configuredDirectory map[string]*configuredOrganization
 
 type configuredOrganization struct {
@@ -64,7 +64,7 @@ type configuredOrganization struct {
 	members      map[stamp.ID]*Member
 }
 
-// NewDirectory makes a directory of a configuration. Its errors name the entry.
+// NewDirectory returns the directory of a configuration. Its errors name the entry.
 func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 	directory := configuredDirectory{}
 	for i := range organizations {
@@ -72,16 +72,16 @@ func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 		if err := directory.checkID(config.ID); err != nil {
 			return nil, fmt.Errorf("organizations[%d]: %w", i, err)
 		}
-		made, err := newConfiguredOrganization(config)
+		organization, err := newConfiguredOrganization(config)
 		if err != nil {
 			return nil, fmt.Errorf("organization %s: %w", config.ID, err)
 		}
-		directory[config.ID] = made
+		directory[config.ID] = organization
 	}
 	return directory, nil
 }
 
-// checkID refuses an id that no request can name, or that is taken.
+// checkID refuses an organization id that no request can name, or that is taken.
 func (d configuredDirectory) checkID(id string) error {
 	_, twice := d[id]
 	switch {
@@ -102,7 +102,7 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 			return nil, fmt.Errorf("allowHazards: unknown hazard %q: use %s", name, strings.Join(known, ", "))
 		}
 	}
-	made := &configuredOrganization{
+	configured := &configuredOrganization{
 		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards)},
 		members:      map[stamp.ID]*Member{},
 	}
@@ -111,32 +111,32 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 		user := &config.Users[i]
 		id := user.id(config.ID)
 		if ids[id] {
-			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without ids, this name: put all keys of one user under one entry", i, user.Name)
+			return nil, fmt.Errorf("users[%d] (%s): another user has this id or, without an id, this name: list all keys of a user under one entry", i, user.Name)
 		}
 		ids[id] = true
-		if err := made.add(User{ID: id, Name: user.Name, Tags: slices.Clone(user.Tags)}, user); err != nil {
+		if err := configured.add(User{ID: id, Name: user.Name, Tags: slices.Clone(user.Tags)}, user); err != nil {
 			return nil, fmt.Errorf("users[%d] (%s): %w", i, user.Name, err)
 		}
 	}
-	return made, nil
+	return configured, nil
 }
 
-// Members returns the credentials of the organization with the users that they
-// belong to, as NewDirectory knows them, ordered by the credentials' ids.
+// Members returns the organization's credentials and their users, as NewDirectory has
+// them, ordered by credential id.
 func (c *OrganizationConfig) Members() ([]Member, error) {
-	made, err := newConfiguredOrganization(c)
+	organization, err := newConfiguredOrganization(c)
 	if err != nil {
 		return nil, err
 	}
 	var members []Member
-	for _, id := range slices.Sorted(maps.Keys(made.members)) {
-		members = append(members, *made.members[id])
+	for _, id := range slices.Sorted(maps.Keys(organization.members)) {
+		members = append(members, *organization.members[id])
 	}
 	return members, nil
 }
 
-// id returns the configured id, or one that stays the same as long as the
-// organization's id and the user's name do.
+// id returns the configured id, or one derived from the organization's id and the
+// user's name.
 func (u *UserConfig) id(organizationID string) string {
 	if u.ID != "" {
 		return u.ID
@@ -168,7 +168,7 @@ func (o *configuredOrganization) add(user User, config *UserConfig) error {
 
 func (o *configuredOrganization) addCredential(user User, credential *stamp.Credential) error {
 	if other, taken := o.members[credential.ID()]; taken {
-		return fmt.Errorf("%s belongs to user %s already", credential.ID(), other.User.Name)
+		return fmt.Errorf("%s already belongs to user %s", credential.ID(), other.User.Name)
 	}
 	for _, name := range credential.Activities {
 		if !slices.Contains(activity.Types(), activity.Type(name)) {
@@ -203,7 +203,7 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	}
 	const required = "required"
 	if k.UserVerification != "" && k.UserVerification != required {
-		return nil, fmt.Errorf("userVerification: %q is not known: use %s, or leave it out", shorten(k.UserVerification), required)
+		return nil, fmt.Errorf("userVerification: unknown value %q: use %s, or leave it out", shorten(k.UserVerification), required)
 	}
 	credential, err := stamp.NewPasskey(credentialID, publicKey, k.RPID, k.Origins...)
 	if err != nil {

@@ -11,41 +11,41 @@
 //		UnsignedTransaction: "02ec0107843b9aca00…",
 //	})
 //
-// There is one door: everything the engine signs has been parsed by its chain.
-// It has no entry point that signs a bare hash.
+// Everything the engine signs has been parsed by its chain: there is no entry point
+// that signs a bare hash.
 //
-// # Three ways in
+// # Three entry points
 //
-//   - [Engine.SignTransaction] takes an intent and returns a signed transaction: for
-//     a program that is its own only client. [SignTransaction] is the same without
-//     an engine to keep.
-//   - [Engine.PrepareTransaction] and [PreparedTransaction.Sign] do that with a look
-//     at the summary in between.
-//   - [Engine.Submit] takes a body with a stamp over it: the sender is verified, a
-//     policy is asked, and what was done is recorded before it is answered, once for
-//     each body. [Engine.CheckRequest] performs all of its checks and nothing else.
+//   - [Engine.SignTransaction] takes an intent and returns a signed transaction, for
+//     a program that is its own only client. [SignTransaction] does the same without
+//     an engine.
+//   - [Engine.PrepareTransaction] and [PreparedTransaction.Sign] split that in two, so
+//     that the summary can be shown in between.
+//   - [Engine.Submit] takes a body with a stamp over it: the sender is authenticated, a
+//     policy is asked, and the result is recorded before it is answered, once for each
+//     body. [Engine.CheckRequest] performs all of its checks and nothing else.
 //
-// The first two check no stamp and record nothing. All three refuse the same
-// transactions. Package httpapi serves the third over HTTP.
+// The first two check no stamp, and record nothing unless there is a Config.Submitter.
+// All three refuse the same transactions. Package httpapi serves the third over HTTP.
 //
 // # Refusals
 //
-// Every error is an *activity.Error with a stable Reason. A transaction that is
-// malformed is refused for good (INVALID_TRANSACTION); one that is well-formed
-// but dangerous (HAZARD_NOT_ALLOWED) can be allowed by the name of its hazard,
-// in Config.AllowHazards or for one organization. HazardNames lists them.
+// Every error is an *activity.Error with a stable Reason. A malformed transaction is
+// always refused (INVALID_TRANSACTION). One that is well-formed but dangerous
+// (HAZARD_NOT_ALLOWED) can be allowed by the name of its hazard, in Config.AllowHazards
+// or for one organization. HazardNames lists the names.
 //
 // # The packages
 //
-//	activity    the wire: requests, intents, results, records, errors, app proofs
-//	stamp       who sent a request: API keys and passkeys
-//	chains      what a transaction is, and one package for each chain
-//	keystore    what a key is, and one package for each backend
-//	otp         one-time passwords, and what sends them
-//	store       where activities are recorded: memory, bolt, postgres
+//	activity    the wire format: requests, intents, results, records, errors, app proofs
+//	stamp       authentication of requests: API keys and passkeys
+//	chains      the contract of a chain, and one package for each chain
+//	keystore    the contract of a keystore, and one package for each backend
+//	otp         one-time passwords, and their senders
+//	store       records of activities: memory, bolt, postgres
 //	httpapi     the API as an http.Handler
 //	metrics     an Observer for Prometheus
 //
-// The folder docs has what is longer than a comment: embedding, operations,
-// air-gapped signing, security, the API, adding a chain.
+// The folder docs has the guides: embedding, operations, air-gapped signing, security,
+// the API, adding a chain.
 package countersign

@@ -11,27 +11,26 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Engine validates intents and carries them out. It is safe for concurrent
-// use. Its errors are of type *activity.Error.
+// Engine validates intents and carries them out. It is safe for concurrent use. Its
+// errors are of type *activity.Error.
 type Engine struct {
-	config  Config // as given to New, with its defaults
+	config  Config // with its defaults set
 	chains  chainTable
 	allowed allowance
 
 	sweeping  sync.WaitGroup
 	lastSweep atomic.Int64 // UnixNano
-	lastCall  atomic.Int64 // UnixMilli: the time of the latest call without a stamp
+	lastCall  atomic.Int64 // UnixMilli of the latest call without a stamp
 }
 
-// New returns an engine, or an error that names what cannot be right in its
-// configuration: the keystore and the store are then still open, and the caller's to
-// close.
+// New returns an engine, or an error that names the invalid setting. If it fails, the
+// caller still has to close the keystore and the store.
 func New(config Config) (*Engine, error) {
 	if config.Keystore == nil {
 		return nil, errors.New("countersign: Config.Keystore is missing: use keystore/memory or keystore/file")
 	}
 	if config.Policy != nil && config.Directory == nil && config.Submitter == nil {
-		return nil, errors.New("countersign: Config.Policy could never be asked: it judges users, who come from Config.Directory or Config.Submitter")
+		return nil, errors.New("countersign: Config.Policy judges users: set Config.Directory or Config.Submitter")
 	}
 	table, err := newChainTable(config.Chains)
 	if err != nil {
@@ -49,8 +48,8 @@ func New(config Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close closes the keystore, overwriting the secrets it holds, and the store.
-// It waits for signatures that are being made.
+// Close closes the keystore, which overwrites its secrets, and the store. It waits for
+// signatures in progress.
 func (e *Engine) Close() error {
 	err := e.config.Keystore.Close()
 	if e.config.Store != nil {
@@ -60,9 +59,9 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// SignTransaction signs a transaction with an engine of its own over keys, which
-// stay open: the shortest way to a first signature. A program that signs more than
-// one creates an Engine once.
+// SignTransaction signs a transaction with a temporary engine over keys, which stay
+// open. It is the shortest way to a first signature; a program that signs more than one
+// transaction creates an Engine once.
 func SignTransaction(ctx context.Context, keys keystore.Keystore, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
 	engine, err := New(Config{Keystore: keys})
 	if err != nil {
@@ -86,12 +85,12 @@ func (e *Engine) SignTransaction(ctx context.Context, organizationID string, int
 	return prepared.Sign(ctx)
 }
 
-// SweepInterval is how often the engine has the store remove what has expired,
-// as long as requests come.
+// SweepInterval is how often the engine makes the store remove expired entries, as long
+// as requests come.
 const SweepInterval = time.Minute
 
-// sweep has the store swept beside the request that finds it is time to, and sees
-// to the activities that wait.
+// sweep starts a sweep of the store and of the activities that wait, in the background,
+// if the last one was SweepInterval ago.
 func (e *Engine) sweep() {
 	now, last := e.config.Now(), e.lastSweep.Load()
 	if now.UnixNano()-last < int64(SweepInterval) || !e.lastSweep.CompareAndSwap(last, now.UnixNano()) {
@@ -101,13 +100,13 @@ func (e *Engine) sweep() {
 		ctx, cancel := context.WithTimeout(context.Background(), SweepInterval)
 		defer cancel()
 		if _, err := e.config.Store.Sweep(ctx, now); err != nil {
-			e.config.Logger.Error("sweep of the store", "cause", err)
+			e.config.Logger.Error("sweeping the store failed", "cause", err)
 		}
 		if e.config.Directory == nil {
 			return
 		}
 		if err := e.ResumeWaiting(ctx); err != nil {
-			e.config.Logger.Error("activities that wait", "cause", err)
+			e.config.Logger.Error("resuming activities that wait failed", "cause", err)
 		}
 	})
 }

@@ -346,7 +346,7 @@ func TestCancelledContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	const message = "the request ended before the key had signed: context canceled"
+	const message = "the request ended before the key signed: context canceled"
 	_, err = engine.SignTransaction(ctx, org, ethereumIntent(vectorAddr, transfer))
 	checkError(t, err, activity.ReasonUnavailable, 14, "", message)
 	_, err = prepared.Sign(ctx)

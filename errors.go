@@ -1,5 +1,5 @@
-// The errors of chains, keystores, stores and services, as callers get them: an
-// *activity.Error each, with nothing in it that tells of files, devices or hosts.
+// The functions in this file translate the errors of chains, keystores, stores and
+// services for callers: into an *activity.Error that reveals no files, devices or hosts.
 
 package countersign
 
@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// refuseTransaction turns an error of a chain or a key into the caller's.
+// refuseTransaction translates an error of a chain or a key.
 func refuseTransaction(err error) error {
 	var parse *chains.ParseError
 	var signer *chains.SignerError
@@ -33,27 +33,27 @@ func refuseTransaction(err error) error {
 	return refuseKey(err)
 }
 
-// refuseKey turns an error of the keystore into the caller's, without its
-// text: it may tell of files, devices and slots.
+// refuseKey translates an error of the keystore, without its text, which may name files,
+// devices and slots.
 func refuseKey(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key had signed: %v", err)
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v", err)
 	case errors.Is(err, keystore.ErrClosed):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore is closed: the engine is shutting down")
 	case errors.Is(err, keystore.ErrWithdrawn):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the key was taken out of use, or changed, while the request was carried out: send the request again")
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the key was removed or changed while the request was carried out: send the request again")
 	case errors.Is(err, keystore.ErrUnavailable):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore cannot be reached now")
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore cannot be reached at the moment")
 	case errors.Is(err, keystore.ErrSignatureCheck):
-		return activity.NewError(activity.ReasonInternal, "", err, "the key's backend made a signature that does not verify; it was not released")
+		return activity.NewError(activity.ReasonInternal, "", err, "the key's backend returned a signature that does not verify; it was not released")
 	}
 	return activity.NewError(activity.ReasonInternal, "", err, "the key could not be used")
 }
 
 func refuseStamp(cause error) error {
 	return activity.NewError(activity.ReasonSignatureInvalid, "", cause,
-		"the stamp does not verify: it is malformed, or not made over this body by a valid key of the organization")
+		"the stamp does not verify: it is malformed, or not over this body by a valid key of the organization")
 }
 
 func refuseDirectory(err error) error {
@@ -64,8 +64,8 @@ func refuseMessage(err error) error {
 	return activity.NewError(activity.ReasonInvalidTransaction, fieldPayload, err, "%v", err)
 }
 
-// refuseOTP turns an error of the service into the caller's; nothing of it
-// tells one way in which a code can be invalid from another.
+// refuseOTP translates an error of the service for one-time passwords. Its result does
+// not reveal why a code is invalid.
 func refuseOTP(err error) error {
 	if refused := otpRefusal(err); refused != nil {
 		return refused
@@ -73,7 +73,7 @@ func refuseOTP(err error) error {
 	return refuseStore(err)
 }
 
-// otpRefusal is refuseOTP for errors that are the service's own; otherwise nil.
+// otpRefusal translates an error of the service itself, and returns nil for any other.
 func otpRefusal(err error) error {
 	var parameter *otp.ParameterError
 	var limit *otp.LimitError
@@ -90,6 +90,16 @@ func otpRefusal(err error) error {
 	return nil
 }
 
+func parameterReason(err *otp.ParameterError) activity.Reason {
+	switch {
+	case errors.Is(err, otp.ErrEmail):
+		return activity.ReasonInvalidEmail
+	case errors.Is(err, otp.ErrPhone):
+		return activity.ReasonInvalidPhone
+	}
+	return activity.ReasonRequestInvalid
+}
+
 func refuseLimit(limit *otp.LimitError) error {
 	reason := activity.ReasonRateLimitExceeded
 	if limit.Limit == otp.LimitSends {
@@ -100,8 +110,8 @@ func refuseLimit(limit *otp.LimitError) error {
 	return refused
 }
 
-// refuseStore turns an error of the store into the caller's, without its text:
-// it may tell of files and hosts.
+// refuseStore translates an error of the store, without its text, which may name files
+// and hosts.
 func refuseStore(err error) error {
 	if refused := otpRefusal(err); refused != nil {
 		return refused
@@ -117,9 +127,9 @@ func refuseStore(err error) error {
 	case errors.Is(err, store.ErrFull):
 		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "the store of activities is full: try again later")
 	case errors.Is(err, store.ErrStale):
-		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err, "the request was not live any more when it was to be carried out: make it again")
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err, "the request expired before it was carried out: make it again")
 	case errors.Is(err, store.ErrLeaseLost):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "another node has taken this request over: send the same body again for its answer")
+		return activity.NewError(activity.ReasonUnavailable, "", err, "another node has taken over this request: send the same body again for its answer")
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrInUse):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the store of activities is unavailable: send the same body again")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -128,7 +138,7 @@ func refuseStore(err error) error {
 	return activity.NewError(activity.ReasonInternal, "", err, "the activity could not be recorded")
 }
 
-// refuseStored translates an error that may be the caller's already.
+// refuseStored is refuseStore for an error that may be an *activity.Error already.
 func refuseStored(err error) error {
 	if _, ok := errors.AsType[*activity.Error](err); ok {
 		return err
@@ -136,7 +146,7 @@ func refuseStored(err error) error {
 	return refuseStore(err)
 }
 
-// refusePolicy translates an error of a policy into the caller's.
+// refusePolicy translates an error of a policy.
 func (e *Engine) refusePolicy(err error) error {
 	var exceeded *LimitExceeded
 	switch {
@@ -154,11 +164,11 @@ func (e *Engine) refusePolicy(err error) error {
 	return activity.NewError(activity.ReasonUnavailable, "", err, "the policy could not decide: try again")
 }
 
-// maxQuoted is how many bytes of a caller's text an error repeats.
+// maxQuoted is how many bytes of a caller's text an error quotes.
 const maxQuoted = 100
 
-// shorten cuts a caller's text for an error: a request may be megabytes long,
-// and its error need not be.
+// shorten truncates a caller's text that an error quotes: a request may be megabytes
+// long.
 func shorten(text string) string {
 	if len(text) <= maxQuoted {
 		return text

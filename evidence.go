@@ -13,22 +13,23 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// ErrEvidence is what VerifyVotes refuses votes with.
+// ErrEvidence is wrapped by the errors of VerifyVotes.
 var ErrEvidence = errors.New("the votes do not verify")
 
-// VerifyVotes checks the stamps of a record offline, with nothing but the public
-// keys of the members that the caller knows: the first is of its submitter over
-// exactly the recorded body, each further one of another member over a body that
-// approves exactly this activity, and together they fill what the policy demanded
-// when it was submitted. Tags are those that the members have.
+// VerifyVotes checks the stamps of a record offline. It needs only the public keys of
+// the members: the first stamp is the submitter's over exactly the recorded body, each
+// further one is by another member over a body that approves exactly this activity, and
+// together they fill the groups that the policy demanded when the activity was
+// submitted. The tags are those in members.
 //
-// A credential that has expired since counts: it was valid at the time that was
-// stamped. The votes that are returned are of the approvals, the submitter's first,
-// each with the time that was stamped; groups of the caller's own can be counted
-// with [Approval.Missing]. An error wraps ErrEvidence and names the vote.
+// A credential that has expired since then counts, since it was valid at the stamped
+// time. VerifyVotes returns the approvals, the submitter's first, each with its stamped
+// time; use [Approval.Missing] to count them in other groups. The error wraps
+// ErrEvidence and names the vote.
 //
-// No stamp is over a vote's id, the name of its user, the time when it was counted, and
-// what the policy demanded: those are the server's word, which its log holds it to.
+// No stamp covers a vote's id, the name of its user, the time when it was counted, and
+// what the policy demanded. The server vouches for those; its log keeps it from changing
+// them later.
 func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
 	votes, err := verifyVotes(record.Request.Body, record.Votes, members)
 	if err == nil && record.Status == activity.StatusCompleted {
@@ -40,8 +41,7 @@ func VerifyVotes(record *activity.Record, members []Member) ([]Vote, error) {
 	return votes, nil
 }
 
-// enoughVotes refuses votes that leave a place of a group free at the time of the
-// last of them.
+// enoughVotes refuses votes that do not fill all groups at the time of the last vote.
 func enoughVotes(votes []Vote, groups []Approval) error {
 	last := slices.MaxFunc(votes, func(a, b Vote) int { return a.At.Compare(b.At) }).At
 	for i := range groups {
@@ -54,7 +54,7 @@ func enoughVotes(votes []Vote, groups []Approval) error {
 
 func verifyVotes(body []byte, recorded []activity.Vote, members []Member) ([]Vote, error) {
 	if len(recorded) == 0 {
-		return nil, errors.New("there is none, not even the submitter's")
+		return nil, errors.New("there are none, not even the submitter's")
 	}
 	votes := make([]Vote, len(recorded))
 	for i := range recorded {
@@ -63,7 +63,7 @@ func verifyVotes(body []byte, recorded []activity.Vote, members []Member) ([]Vot
 			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, shorten(recorded[i].UserID), err)
 		}
 		if i > 0 && slices.ContainsFunc(votes[1:i], func(other Vote) bool { return other.User.ID == votes[i].User.ID }) {
-			return nil, fmt.Errorf("votes[%d]: user %s has voted before", i, votes[i].User.ID)
+			return nil, fmt.Errorf("votes[%d]: user %s voted before", i, votes[i].User.ID)
 		}
 	}
 	return votes, nil
@@ -87,13 +87,13 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 	if err != nil {
 		return vote, err
 	}
-	at := slices.IndexFunc(members, func(member Member) bool {
+	i := slices.IndexFunc(members, func(member Member) bool {
 		return member.User.ID == recorded.UserID && member.Credential.PublicKeyText() == recorded.PublicKey
 	})
-	if at < 0 {
+	if i < 0 {
 		return vote, errors.New("the organization has no such user with this public key")
 	}
-	member := members[at]
+	member := members[i]
 	if err := sameVote(recorded, &member, request); err != nil {
 		return vote, err
 	}
@@ -106,19 +106,18 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []Memb
 	return Vote{User: member.User, Credential: member.Credential, At: request.Time()}, nil
 }
 
-// sameVote refuses a vote of which the record says something else than its stamp and its
-// body do.
+// sameVote refuses a vote whose record contradicts its stamp or its body.
 func sameVote(recorded *activity.Vote, member *Member, request *activity.Request) error {
 	switch {
 	case recorded.Credential != "" && recorded.Credential != string(member.Credential.ID()):
-		return fmt.Errorf("it is recorded as of credential %s, and its public key is that of %s", shorten(recorded.Credential), member.Credential.ID())
+		return fmt.Errorf("it is recorded for credential %s, but its public key is that of %s", shorten(recorded.Credential), member.Credential.ID())
 	case !recorded.StampedAt.IsZero() && !recorded.StampedAt.Equal(request.Time()):
-		return fmt.Errorf("it is recorded as stamped at %s, and its body says %s", recorded.StampedAt.UTC().Format(time.RFC3339Nano), request.Time().UTC().Format(time.RFC3339Nano))
+		return fmt.Errorf("it is recorded as stamped at %s, but its body says %s", recorded.StampedAt.UTC().Format(time.RFC3339Nano), request.Time().UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }
 
-// sameText refuses a first vote that shows another body; a record leaves it out.
+// sameText refuses a first vote over another body. A record leaves the text out.
 func sameText(message string, body []byte) error {
 	if message != "" && message != string(body) {
 		return errors.New("it is over another body")
@@ -133,27 +132,27 @@ func approves(selection activity.Selection) error {
 	return nil
 }
 
-// votesFor refuses a body that does not approve the activity of another body.
+// votesFor refuses a vote unless it approves the activity of body.
 func votesFor(request *activity.Request, body []byte) error {
 	intent, ok := request.Intent.(activity.VoteIntent)
-	of, err := activity.Decode(body)
+	submitted, err := activity.Decode(body)
 	switch {
 	case err != nil:
 		return err
 	case !ok || intent.Selection() != activity.SelectionApproved:
-		return fmt.Errorf("its body is %s, and no approval", request.Type)
+		return fmt.Errorf("its body is %s, not an approval", request.Type)
 	case intent.Fingerprint != activity.Fingerprint(sha256.Sum256(body)):
 		return fmt.Errorf("it approves %s, another activity", intent.Fingerprint)
-	case request.OrganizationID != of.OrganizationID:
-		return errors.New("it is of another organization")
+	case request.OrganizationID != submitted.OrganizationID:
+		return errors.New("it is for another organization")
 	}
 	return nil
 }
 
-// verifyStamp checks the stamp that a vote has kept the texts of.
+// verifyStamp rebuilds the stamp of a recorded vote and verifies it.
 func verifyStamp(credential *stamp.Credential, recorded *activity.Vote, message []byte, at time.Time) error {
 	if recorded.Signature == "" {
-		return errors.New("its signature is not shown: that of another user is, once its stamp cannot be sent any more, and a local call has none")
+		return errors.New("it has no signature: another user's is shown only after its stamp has expired, and a local call has none")
 	}
 	header := stamp.Header{Name: stamp.HeaderPasskey, Value: recorded.Signature}
 	if !credential.IsPasskey() {

@@ -89,7 +89,7 @@ func TestFaultySigner(t *testing.T) {
 				t.Fatal(err)
 			}
 			result, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
-			checkError(t, err, activity.ReasonInternal, 13, "", "the key's backend made a signature that does not verify; it was not released")
+			checkError(t, err, activity.ReasonInternal, 13, "", "the key's backend returned a signature that does not verify; it was not released")
 			if !errors.Is(err, keystore.ErrSignatureCheck) || result.SignedTransaction != "" {
 				t.Errorf("%v, released %q", err, result.SignedTransaction)
 			}
@@ -124,9 +124,9 @@ func TestBackendErrors(t *testing.T) {
 		message string
 	}{
 		{broken, activity.ReasonInternal, 13, "the key could not be used"},
-		{fmt.Errorf("hsm: %w", keystore.ErrWithdrawn), activity.ReasonUnavailable, 14, "the key was taken out of use, or changed, while the request was carried out: send the request again"},
+		{fmt.Errorf("hsm: %w", keystore.ErrWithdrawn), activity.ReasonUnavailable, 14, "the key was removed or changed while the request was carried out: send the request again"},
 		{fmt.Errorf("hsm: %w", keystore.ErrClosed), activity.ReasonUnavailable, 14, "the keystore is closed: the engine is shutting down"},
-		{context.DeadlineExceeded, activity.ReasonUnavailable, 14, "the request ended before the key had signed: context deadline exceeded"},
+		{context.DeadlineExceeded, activity.ReasonUnavailable, 14, "the request ended before the key signed: context deadline exceeded"},
 	} {
 		for _, stage := range []string{"find", "sign"} {
 			_, keys := newEngine(t, countersign.Config{})

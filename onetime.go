@@ -2,7 +2,6 @@ package countersign
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -11,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// InitOTPAuth sends a one-time password, for embedders who do not submit
-// activities. The organization's name stands for an appName that is absent.
+// InitOTPAuth sends a one-time password, for embedders that do not submit activities.
+// If the intent has no appName, the organization's name is used.
 func (e *Engine) InitOTPAuth(ctx context.Context, organizationID, organizationName string, intent activity.InitOTPAuthIntent) (activity.InitOTPAuthResult, error) {
 	if err := e.otpReady(intent.ActivityType()); err != nil {
 		return activity.InitOTPAuthResult{}, err
@@ -24,8 +23,8 @@ func (e *Engine) InitOTPAuth(ctx context.Context, organizationID, organizationNa
 	return activity.InitOTPAuthResult{OTPID: id}, nil
 }
 
-// VerifyOTP redeems a one-time password, for embedders who do not submit
-// activities. Each call counts as a try of its own.
+// VerifyOTP redeems a one-time password, for embedders that do not submit activities.
+// Each call counts as an attempt.
 func (e *Engine) VerifyOTP(ctx context.Context, organizationID string, intent activity.VerifyOTPIntent) (activity.VerifyOTPResult, error) {
 	var none activity.VerifyOTPResult
 	if err := e.otpReady(intent.ActivityType()); err != nil {
@@ -41,7 +40,7 @@ func (e *Engine) VerifyOTP(ctx context.Context, organizationID string, intent ac
 	return e.newToken(verified, &intent)
 }
 
-// otpReady refuses what an engine without the service cannot do.
+// otpReady refuses a type that the engine is not configured for.
 func (e *Engine) otpReady(kind activity.Type) error {
 	switch {
 	case e.config.OTP == nil:
@@ -72,7 +71,7 @@ func otpRequest(intent *activity.InitOTPAuthIntent) otp.Request {
 	return request
 }
 
-// issuing is a one-time password to be sent.
+// issuing is the work of sending a one-time password.
 type issuing struct {
 	issue  *otp.Issue
 	intent activity.InitOTPAuthIntent
@@ -104,8 +103,9 @@ func (i *issuing) effects(context.Context) ([]chains.Effect, []SigningKey, error
 
 func (i *issuing) begin(now time.Time) store.Change { return i.issue.Reserve(now) }
 
-// perform delivers the message. If the result cannot be recorded then, the code
-// stays pending, which is as good as dead, and the message stays counted.
+// perform delivers the message. If the result cannot be recorded afterwards, the code
+// stays pending, which means that it can never be redeemed, and the message stays
+// counted.
 func (i *issuing) perform(ctx context.Context) (outcome, error) {
 	if err := i.issue.Deliver(ctx); err != nil {
 		return outcome{release: i.issue.Failed(i.now())}, refuseOTP(err)
@@ -113,7 +113,7 @@ func (i *issuing) perform(ctx context.Context) (outcome, error) {
 	return outcome{result: activity.InitOTPAuthResult{OTPID: i.issue.ID()}, complete: i.issue.Activate(i.now())}, nil
 }
 
-// verifying is a one-time password to be redeemed.
+// verifying is the work of redeeming a one-time password.
 type verifying struct {
 	verification *otp.Verification
 	intent       activity.VerifyOTPIntent
@@ -145,7 +145,7 @@ func (v *verifying) effects(context.Context) ([]chains.Effect, []SigningKey, err
 
 func (v *verifying) begin(now time.Time) store.Change { return v.verification.Attempt(now) }
 
-// perform makes the token. The code is used up as it is recorded.
+// perform issues the token. The code is consumed as the activity is recorded.
 func (v *verifying) perform(context.Context) (outcome, error) {
 	verified, err := v.verification.Verified()
 	if err != nil {
@@ -158,7 +158,7 @@ func (v *verifying) perform(context.Context) (outcome, error) {
 	return outcome{result: result, complete: v.verification.Consume()}, nil
 }
 
-// checkToken refuses what a token could not hold, before the code is tried.
+// checkToken refuses parameters that a token cannot hold, before the code is tried.
 func (e *Engine) checkToken(intent *activity.VerifyOTPIntent) error {
 	if _, err := otp.NewToken(otp.Verified{}, intent.PublicKey, intent.ExpirationSeconds, time.Time{}); err != nil {
 		return refuseOTP(err)
@@ -176,14 +176,4 @@ func (e *Engine) newToken(verified otp.Verified, intent *activity.VerifyOTPInten
 		return activity.VerifyOTPResult{}, activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
 	}
 	return activity.VerifyOTPResult{VerificationToken: signed}, nil
-}
-
-func parameterReason(err *otp.ParameterError) activity.Reason {
-	switch {
-	case errors.Is(err, otp.ErrEmail):
-		return activity.ReasonInvalidEmail
-	case errors.Is(err, otp.ErrPhone):
-		return activity.ReasonInvalidPhone
-	}
-	return activity.ReasonRequestInvalid
 }

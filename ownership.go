@@ -8,41 +8,40 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// owners looks up whose the addresses of a transaction are: which of them belong
-// to keys of the organization, and to the wallet that signs. Nothing is taken from
-// the transaction's own claims: an address is the organization's if one of its
-// keys is found at it.
+// owners looks up which addresses of a transaction belong to keys of the organization,
+// and to the wallet that signs. It ignores what the transaction claims: an address is
+// the organization's if one of its keys is found at it.
 type owners struct {
 	engine         *Engine
 	organizationID string
 	chain          chains.Chain
-	find           func(address []byte) (at keystore.Locator, ok bool) // chains.Chain.Owner, or that of the transaction
+	locate         func(address []byte) (locator keystore.Locator, ok bool) // chains.Chain.Owner, or that of the transaction
 }
 
-// ownersIn looks up whose the addresses of a transaction are.
+// ownersIn returns the owners of the addresses of a transaction.
 func (e *Engine) ownersIn(tx chains.Transaction, chain chains.Chain, organizationID string) owners {
-	find := chain.Owner
+	locate := chain.Owner
 	if finder, ok := tx.(chains.OwnerFinder); ok {
-		find = finder.Owner
+		locate = finder.Owner
 	}
-	return owners{engine: e, organizationID: organizationID, chain: chain, find: find}
+	return owners{engine: e, organizationID: organizationID, chain: chain, locate: locate}
 }
 
-// Owned is a key of the organization at an address.
-type Owned struct {
+// ownedKey is a key of the organization.
+type ownedKey struct {
 	KeyID    string
 	WalletID string // empty if the key belongs to no wallet
 	Wallet   string // the wallet's name
 	Path     string // derivation path in the wallet
 }
 
-// of returns the organization's key at an address in the chain's binary form.
-func (o *owners) of(ctx context.Context, address []byte) (owned Owned, ok bool, err error) {
-	at, ok := o.find(address)
+// at returns the organization's key at an address in the chain's binary form.
+func (o *owners) at(ctx context.Context, address []byte) (owned ownedKey, ok bool, err error) {
+	locator, ok := o.locate(address)
 	if len(address) == 0 || !ok {
 		return owned, false, nil
 	}
-	key, err := o.engine.config.Keystore.Find(ctx, o.organizationID, at)
+	key, err := o.engine.config.Keystore.Find(ctx, o.organizationID, locator)
 	switch {
 	case errors.Is(err, keystore.ErrKeyNotFound):
 		return owned, false, nil
@@ -53,9 +52,9 @@ func (o *owners) of(ctx context.Context, address []byte) (owned Owned, ok bool, 
 	return owned, err == nil, err
 }
 
-// key returns where a key belongs.
-func (o *owners) key(ctx context.Context, id string) (Owned, error) {
-	owned := Owned{KeyID: id}
+// key returns a key with the wallet that it belongs to.
+func (o *owners) key(ctx context.Context, id string) (ownedKey, error) {
+	owned := ownedKey{KeyID: id}
 	finder, ok := o.engine.config.Keystore.(keystore.WalletFinder)
 	if !ok {
 		return owned, nil
@@ -72,10 +71,10 @@ func (o *owners) key(ctx context.Context, id string) (Owned, error) {
 	return owned, nil
 }
 
-// markChange returns the effects with Change set on transfers back to a key that
-// signs, or to another key of its wallet.
+// markChange sets Change on transfers back to a key that signs, or to another key of its
+// wallet, and returns effects.
 func (o *owners) markChange(ctx context.Context, effects []chains.Effect, keyIDs []string) ([]chains.Effect, error) {
-	signers := make([]Owned, len(keyIDs))
+	signers := make([]ownedKey, len(keyIDs))
 	for i, id := range keyIDs {
 		signer, err := o.key(ctx, id)
 		if err != nil {
@@ -87,7 +86,7 @@ func (o *owners) markChange(ctx context.Context, effects []chains.Effect, keyIDs
 		if effects[i].Kind != chains.KindTransfer || effects[i].By != chains.BySigner {
 			continue
 		}
-		owned, ok, err := o.of(ctx, effects[i].To.Address())
+		owned, ok, err := o.at(ctx, effects[i].To.Address())
 		if err != nil {
 			return nil, err
 		}
@@ -96,8 +95,8 @@ func (o *owners) markChange(ctx context.Context, effects []chains.Effect, keyIDs
 	return effects, nil
 }
 
-// isWith reports whether a key is one of those, or of the wallet of one.
-func (k Owned) isWith(signers []Owned) bool {
+// isWith reports whether the key is one of the signers, or in the wallet of one.
+func (k ownedKey) isWith(signers []ownedKey) bool {
 	for _, signer := range signers {
 		if k.KeyID == signer.KeyID || k.WalletID != "" && k.WalletID == signer.WalletID {
 			return true

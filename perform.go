@@ -103,7 +103,7 @@ func (e *Engine) release(ctx context.Context, lease store.Lease, change store.Ch
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
 	defer cancel()
 	if err := e.config.Store.Release(ctx, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
-		e.config.Logger.WarnContext(ctx, "release of a lease", "cause", err)
+		e.config.Logger.WarnContext(ctx, "releasing a lease failed", "cause", err)
 	}
 }
 

@@ -13,20 +13,19 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Policy decides who may do what. It is asked after the stamp was verified and
-// the transaction was read, and before anything is done or a recorded answer is
-// given again. It is safe for concurrent use. A Policy that is also a [Decider]
-// is asked through Decide.
+// Policy decides who may do what. It is asked after the stamp was verified and the
+// transaction was read, and before anything is done or a recorded answer is repeated.
+// It must be safe for concurrent use. A Policy that is also a [Decider] is asked through
+// Decide.
 type Policy interface {
-	// Authorize returns nil to allow, an error that wraps ErrDenied to refuse
-	// (its text is told to the caller), and any other error if it could not
-	// decide: then nothing is done either, and the caller may try again.
+	// Authorize returns nil to allow a request, and an error that wraps ErrDenied to
+	// refuse it; the caller gets the text of that error. Any other error means that it
+	// could not decide: nothing is done, and the caller may try again.
 	Authorize(ctx context.Context, asked Authorization) error
 }
 
-// Decider is a Policy whose permission has conditions: limits to charge,
-// approvals to wait for, and hazards that it allows. Package policy has one that
-// is read from a file.
+// Decider is a Policy whose permission has conditions: limits to charge, approvals to
+// wait for, and hazards that it allows. Package policy has one that is read from a file.
 type Decider interface {
 	Policy
 
@@ -35,10 +34,10 @@ type Decider interface {
 	Decide(ctx context.Context, asked Authorization) (Decision, error)
 }
 
-// ErrDenied is what a Policy refuses with.
+// ErrDenied is wrapped by the errors with which a Policy refuses.
 var ErrDenied = errors.New("denied by policy")
 
-// Authorization is what a Policy is asked.
+// Authorization describes a request to a Policy.
 type Authorization struct {
 	Organization *Organization
 	User         User
@@ -46,30 +45,29 @@ type Authorization struct {
 	Intent       activity.Intent
 	Summary      *chains.Summary // of the transaction, from its bytes alone; nil if there is none
 
-	// Hazards are those of the transaction. A Policy is asked about hazards that
-	// are allowed. A Decider is asked about those that neither the configuration
-	// nor the organization allows, and answers in Decision.Hazards which of them
-	// its rules allow.
+	// Hazards are those of the transaction. For a plain Policy, all of them are
+	// allowed. For a Decider, they are those that neither the configuration nor the
+	// organization allows; it returns in Decision.Hazards which of them its rules
+	// allow.
 	Hazards []chains.Hazard
 
-	// Effects are what the signature does, with the signer resolved. None for
-	// an activity that signs nothing.
+	// Effects are what the activity does, with the signer resolved.
 	Effects []chains.Effect
 
-	// Readings are what Config.Descriptors says of the lookup tables and of the calls,
-	// these by the paths of their effects.
+	// Readings are what Config.Descriptors says of the lookup tables and of the calls.
+	// Those of calls have the paths of their effects.
 	Readings chains.Readings
 
-	// Keys are those that would sign.
+	// Keys are the keys that would sign.
 	Keys []SigningKey
 
 	// Votes are the approvals that count, the submitter's own first.
 	Votes []Vote
 
-	// Now is the time that rules go by.
+	// Now is the time at which rules are evaluated.
 	Now time.Time
 
-	// Spent reads the ledger of limits. Nil: nothing has been spent.
+	// Spent reads the ledger of limits. If it is nil, nothing has been spent.
 	Spent SpentReader
 }
 
@@ -90,51 +88,50 @@ type Vote struct {
 	At         time.Time
 }
 
-// Decision is what a request needs that a policy allows. Its zero value needs
-// nothing.
+// Decision is the permission of a Decider with its conditions. The zero value has none.
 type Decision struct {
-	// Digest identifies the policy: SHA-256 of its file. Zero if it has none.
+	// Digest identifies the policy: the SHA-256 of its file, or zero if it has none.
 	Digest [32]byte
 
 	// Readings is the digest of what descriptors say of the transaction (see
-	// chains.Readings). The engine sets it. Zero if they say nothing.
+	// chains.Readings), or zero if they say nothing. The engine sets it.
 	Readings [32]byte
 
-	// ReadWith has the digests of the descriptors that say it, lower-case hex, each
-	// once. The engine sets it.
+	// ReadWith has the digests of those descriptors in lower-case hex, each once. The
+	// engine sets it.
 	ReadWith []string
 
 	// Rules names the rules that decided, each once, in the order of the effects.
 	Rules []string
 
-	// Charges are made in the store transaction that takes the lease, all or
-	// none. If one exceeds its limit there, Decide is asked again.
+	// Charges are made in the store transaction that takes the lease, all or none. If
+	// one exceeds its limit there, Decide is called again.
 	Charges []store.Charge
 
 	// Approvals must all have their votes before anything is signed.
 	Approvals []Approval
 
-	// Hazards are the asked ones that the deciding rules allow.
+	// Hazards are those of Authorization.Hazards that the deciding rules allow.
 	Hazards []chains.Hazard
 }
 
-// SpentReader reads how much has been charged.
+// SpentReader reads how much has been charged to limits.
 type SpentReader interface {
-	// Spent returns the sum of what was charged against a limit for a subject
-	// within the window that ends now, and when the next of it leaves the window
-	// (zero if nothing was charged).
+	// Spent returns the sum of what was charged to a limit for a subject within the
+	// window that ends now, and when the next charge leaves the window (zero if
+	// nothing was charged).
 	Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error)
 }
 
-// Approval is a group of votes that a rule demands. One user fills one place.
+// Approval is a group of votes that a rule demands. Each user counts once.
 type Approval struct {
 	Rule         string
 	Count        int
-	Tag          string        // users with this tag count; empty with Users: those
-	Users        []string      // ids of users that count
+	Tag          string        // users with this tag count
+	Users        []string      // users with these ids count; without Tag and Users, all do
 	NotSubmitter bool          // the submitter's own vote does not count
 	Passkey      bool          // only votes by passkey count
-	Within       time.Duration // for how long a vote counts
+	Within       time.Duration // how long a vote counts; 0: DefaultVoteAge
 }
 
 // LimitExceeded is the refusal of a request that would exceed a limit. It wraps
@@ -144,7 +141,7 @@ type LimitExceeded struct {
 	Rule  string
 	Left  *big.Int  // what is left for the subject, in the smallest unit
 	Text  string    // the whole message
-	Frees time.Time // when more is left; zero if never for this amount
+	Frees time.Time // when the amount is free; zero if it never will be
 }
 
 // Error implements error.
@@ -153,8 +150,7 @@ func (e *LimitExceeded) Error() string { return e.Text }
 // Unwrap returns ErrDenied.
 func (e *LimitExceeded) Unwrap() error { return ErrDenied }
 
-// Admits reports whether a vote can fill a place of the group. The submitter is
-// a user's id.
+// Admits reports whether a vote counts in the group. submitter is a user id.
 func (a *Approval) Admits(vote Vote, submitter string, now time.Time) bool {
 	switch {
 	case a.NotSubmitter && vote.User.ID == submitter:
@@ -167,7 +163,7 @@ func (a *Approval) Admits(vote Vote, submitter string, now time.Time) bool {
 	return a.admitsUser(vote.User)
 }
 
-// admitsUser reports whether the group is one that the user belongs to.
+// admitsUser reports whether the user belongs to the group.
 func (a *Approval) admitsUser(user User) bool {
 	if a.Tag == "" && len(a.Users) == 0 {
 		return true
@@ -186,7 +182,7 @@ func (a *Approval) Missing(votes []Vote, submitter string, now time.Time) int {
 	return max(0, a.Count-len(counted))
 }
 
-// PolicyFunc is a function that is a Policy.
+// PolicyFunc is an adapter to use a function as a Policy.
 type PolicyFunc func(ctx context.Context, asked Authorization) error
 
 // Authorize implements Policy.

@@ -73,7 +73,7 @@ func TestPolicyIsNotBypassed(t *testing.T) {
 	deny := countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return countersign.ErrDenied })
 	config := enginetest.New(t).Config
 	config.Policy, config.Directory = deny, nil
-	if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), "could never be asked") {
+	if _, err := countersign.New(config); err == nil || !strings.Contains(err.Error(), "set Config.Directory or Config.Submitter") {
 		t.Errorf("without a directory: %v", err)
 	}
 	f := enginetest.New(t, func(c *countersign.Config) { c.Policy = deny })

@@ -18,11 +18,10 @@ const (
 	fieldType        = "type"
 )
 
-// PreparedTransaction is a transaction that was read, whose keys were found, and
-// that the engine is ready to sign: everything that can be refused without
-// signing has been. Use it to show a transaction before signing it: the bytes
-// that are signed are the bytes that were shown. It is used by one goroutine at
-// a time.
+// PreparedTransaction is a transaction that was read, whose keys were found, and that
+// the engine is ready to sign: everything that can be refused without signing has been.
+// Use it to show a transaction before signing it: the bytes that are signed are the
+// bytes that were shown. It must be used by one goroutine at a time.
 type PreparedTransaction struct {
 	tx      chains.Transaction
 	signing chains.Signing
@@ -49,9 +48,9 @@ func (e *Engine) PrepareTransaction(ctx context.Context, organizationID string, 
 // Summary describes the transaction, from its bytes alone.
 func (p *PreparedTransaction) Summary() chains.Summary { return p.tx.Summary() }
 
-// Effects returns what signing does, with the signer's address filled in, and
-// Change set on transfers back to the wallet that pays. The keystore is asked whose
-// the addresses are; its failure is the error.
+// Effects returns what signing does, with the signer's address filled in, and Change set
+// on transfers back to the wallet that pays. The keystore is asked which addresses are
+// the organization's; the error is the keystore's.
 func (p *PreparedTransaction) Effects(ctx context.Context) ([]chains.Effect, error) {
 	return p.owners.markChange(ctx, slices.Clone(p.signing.Effects()), p.signing.KeyIDs())
 }
@@ -72,22 +71,22 @@ func (p *PreparedTransaction) Keys(ctx context.Context) ([]SigningKey, error) {
 	return keys, nil
 }
 
-// SignerView returns what depends on who signs, to be shown beside the summary.
+// SignerView returns what depends on the signing keys, to be shown with the summary.
 func (p *PreparedTransaction) SignerView() []chains.Field { return p.signing.SignerView() }
 
 // Readings returns what Config.Descriptors says of the lookup tables and the calls of
-// the transaction. It is shown beside the summary, and in no digest of it.
+// the transaction. It is shown with the summary, but is not part of the summary's digest.
 func (p *PreparedTransaction) Readings() chains.Readings { return p.reading }
 
-// Hazards returns the hazards of the transaction; they are all allowed.
+// Hazards returns the hazards of the transaction. All of them are allowed.
 func (p *PreparedTransaction) Hazards() []chains.Hazard { return p.hazards }
 
 // KeyIDs returns the ids of the keys that will sign.
 func (p *PreparedTransaction) KeyIDs() []string { return p.signing.KeyIDs() }
 
-// Sign signs the transaction. With a Config.Submitter it is judged again, charged to
-// the limits of the policy and recorded in Config.Store; what has been signed is then
-// answered from the record, so that a second Sign is charged nothing.
+// Sign signs the transaction. With a Config.Submitter it is judged again, charged to the
+// limits of the policy and recorded in Config.Store. A second Sign is then answered from
+// the record and charged nothing.
 func (p *PreparedTransaction) Sign(ctx context.Context) (activity.SignTransactionResult, error) {
 	if p.call == nil {
 		return p.sign(ctx)
@@ -107,8 +106,8 @@ func (p *PreparedTransaction) sign(ctx context.Context) (activity.SignTransactio
 	return activity.SignTransactionResult{SignedTransaction: hex.EncodeToString(signed)}, nil
 }
 
-// prepare reads the transaction, finds the keys, and collects the hazards. It
-// refuses everything that can be refused without signing, except hazards.
+// prepare reads the transaction, finds the keys, and collects the hazards. It refuses
+// everything that can be refused without signing, except hazards.
 func (e *Engine) prepare(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (*PreparedTransaction, error) {
 	tx, chain, err := e.chains.parse(intent.Type, intent.UnsignedTransaction)
 	if err != nil {
@@ -117,7 +116,7 @@ func (e *Engine) prepare(ctx context.Context, organizationID string, intent acti
 	return e.prepareRead(ctx, organizationID, tx, chain, intent.SignWith)
 }
 
-// prepareRead finds the keys of what was read, and collects the hazards.
+// prepareRead does what prepare does for a transaction that was read.
 func (e *Engine) prepareRead(ctx context.Context, organizationID string, tx chains.Transaction, chain chains.Chain, signWith string) (*PreparedTransaction, error) {
 	if signWith == "" {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, fieldSignWith, nil,
@@ -170,8 +169,8 @@ func (t chainTable) parse(kind activity.TransactionType, unsigned string) (chain
 	return tx, chain, nil
 }
 
-// findKeys finds the keys that signWith means: those that stand at the locators,
-// or else all keys of the wallet of that id or name.
+// findKeys finds the keys that signWith names: those at the locators, or otherwise all
+// keys of the wallet with that id or name.
 func (e *Engine) findKeys(ctx context.Context, organizationID string, locators []keystore.Locator, signWith string) ([]keystore.Key, error) {
 	keys, err := e.findAll(ctx, organizationID, locators)
 	if err != nil || len(keys) > 0 {
@@ -189,8 +188,8 @@ func (e *Engine) findKeys(ctx context.Context, organizationID string, locators [
 // findAll finds the keys of the organization at the locators, each once.
 func (e *Engine) findAll(ctx context.Context, organizationID string, locators []keystore.Locator) ([]keystore.Key, error) {
 	var keys []keystore.Key
-	for _, at := range locators {
-		key, err := e.config.Keystore.Find(ctx, organizationID, at)
+	for _, locator := range locators {
+		key, err := e.config.Keystore.Find(ctx, organizationID, locator)
 		switch {
 		case errors.Is(err, keystore.ErrKeyNotFound):
 			continue
@@ -206,7 +205,7 @@ func (e *Engine) findAll(ctx context.Context, organizationID string, locators []
 	return keys, nil
 }
 
-// findWallet finds the keys of a wallet, none if there is no such wallet.
+// findWallet finds the keys of a wallet. It returns none if there is no such wallet.
 func (e *Engine) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string) ([]keystore.Key, error) {
 	wallet, err := finder.FindWallet(ctx, organizationID, idOrName)
 	switch {

@@ -2,21 +2,19 @@ package countersign
 
 import (
 	"context"
-	"encoding/hex"
 	"slices"
 
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// mayRead reports whether the activity exists for the caller: it is theirs, of a
-// type that their credential may submit, or one that they have voted on or could
-// have.
+// mayRead reports whether the activity exists for the caller: the caller submitted it,
+// may submit its type, or voted on it or could have.
 func (c *caller) mayRead(record *activity.Record) bool {
 	return c.submitted(record) || c.may(record.Request.Type) || c.votesOn(record)
 }
 
-// votesOn reports whether the caller has voted on the activity, or is a user whom
-// its groups admit and whose credential may vote.
+// votesOn reports whether the caller has voted on the activity, or belongs to one of
+// its groups with a credential that may vote.
 func (c *caller) votesOn(record *activity.Record) bool {
 	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.member.User.ID }) {
 		return true
@@ -27,62 +25,55 @@ func (c *caller) votesOn(record *activity.Record) bool {
 	return slices.ContainsFunc(groupsOf(record.Decision.Required), func(group Approval) bool { return group.admitsUser(c.member.User) })
 }
 
-// submitted reports whether the activity was submitted by this credential.
+// submitted reports whether the activity was submitted with the caller's credential.
 func (c *caller) submitted(record *activity.Record) bool {
 	return record.Submitter().Credential == string(c.member.Credential.ID())
 }
 
-// shownTo returns what of a record a caller who may read it is shown, by query,
-// by a vote, or by sending the body again. Of others' stamps only those that are
-// not live any more: a stamp and its body can be sent. A verification token is
-// for its submitter only.
-func (e *Engine) shownTo(ctx context.Context, by *caller, record *activity.Record) (*activity.Record, error) {
-	mine := string(by.member.Credential.ID())
+// shownTo returns what a caller who may read a record is shown of it. A stamp of
+// another caller is left out while it is live, since it could be sent again with its
+// body. A verification token is only for its submitter.
+func (e *Engine) shownTo(ctx context.Context, reader *caller, record *activity.Record) (*activity.Record, error) {
+	credential := string(reader.member.Credential.ID())
 	shown := record.WithoutStamps(func(vote *activity.Vote) bool {
 		until := e.liveUntil(vote.StampedAt)
-		return vote.Credential != mine && (until.IsZero() || !e.config.Now().After(until))
+		return vote.Credential != credential && (until.IsZero() || !e.config.Now().After(until))
 	})
-	if record.Request.Type.HasBearerResult() && !by.submitted(record) {
+	if record.Request.Type.HasBearerResult() && !reader.submitted(record) {
 		shown.Result = nil
 	}
 	if !record.Status.Waits() {
 		return shown, nil
 	}
 	var err error
-	shown.Viewer, err = e.viewer(ctx, by, record)
+	shown.Viewer, err = e.viewer(ctx, reader, record)
 	return shown, err
 }
 
-// viewer says what the caller can do about an activity that waits, and shows it
-// to its submitter and to users who could vote.
-func (e *Engine) viewer(ctx context.Context, by *caller, record *activity.Record) (viewer activity.Viewer, err error) {
-	j, err := e.judge(ctx, by.organization, record, e.spent(record.Request.Fingerprint))
+// viewer returns what the caller can do about an activity that waits. The review is
+// only for its submitter and for users who could vote.
+func (e *Engine) viewer(ctx context.Context, reader *caller, record *activity.Record) (viewer activity.Viewer, err error) {
+	j, err := e.judge(ctx, reader.organization, record, e.spent(record.Request.Fingerprint))
 	if err != nil {
 		return viewer, err
 	}
 	groups, missing := j.missing()
-	admitted := j.admits(by.member)
-	viewer.CanApprove = by.may(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(by.member.User.ID))
-	viewer.CanReject = by.may(activity.TypeRejectActivity) && j.mayReject(by.member)
-	if !by.submitted(record) && !by.votesOn(record) && !admitted {
+	admitted := j.admits(reader.member)
+	viewer.CanApprove = reader.may(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(reader.member.User.ID))
+	viewer.CanReject = reader.may(activity.TypeRejectActivity) && j.mayReject(reader.member)
+	if !reader.submitted(record) && !reader.votesOn(record) && !admitted {
 		return viewer, nil
 	}
-	summary := record.Reading.SummaryDigest()
-	shown := record.Reading.Digest()
+	reason := record.Decision.Reason // of the last attempt
+	if j.refused != nil {
+		reason = j.refused.Error()
+	}
 	viewer.Review = &activity.Review{
-		Shown: hex.EncodeToString(shown[:]), SummaryDigest: hex.EncodeToString(summary[:]),
+		Shown: hexDigest(record.Reading.Digest()), SummaryDigest: hexDigest(record.Reading.SummaryDigest()),
 		Summary: record.Reading.Summary, Effects: record.Reading.Effects, Hazards: record.Reading.Hazards,
 		Sentences: record.Reading.Sentences, KeyIDs: record.Reading.KeyIDs, Readings: record.Reading.Readings,
 		PolicyDigest: record.Decision.PolicyDigest, Rules: record.Decision.Rules, Missing: groups,
-		Reason: reasonOf(j.refused, record.Decision.Reason), ExpiresAt: record.CreatedAt.Add(e.config.MaxWaiting),
+		Reason: reason, ExpiresAt: record.CreatedAt.Add(e.config.MaxWaiting),
 	}
 	return viewer, nil
-}
-
-// reasonOf prefers what is in the way now to what was at the last attempt.
-func reasonOf(refused error, kept string) string {
-	if refused != nil {
-		return refused.Error()
-	}
-	return kept
 }

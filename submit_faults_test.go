@@ -296,10 +296,10 @@ func TestNewRefusesSubmission(t *testing.T) {
 		change  func(*countersign.Config)
 		problem string
 	}{
-		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "the store forgets"},
+		"any time with a store that forgets": {func(c *countersign.Config) { c.AnyRequestTime = true }, "this store forgets"},
 		"proof key on P-384":                 {func(c *countersign.Config) { c.ProofSigner = wrongCurve }, "P-256"},
 		"negative age":                       {func(c *countersign.Config) { c.MaxRequestAge = -1 }, "negative"},
-		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "less than a second"},
+		"short lease":                        {func(c *countersign.Config) { c.LeaseTTL = time.Millisecond }, "at least a second"},
 	} {
 		config := f.Config
 		test.change(&config)

@@ -111,7 +111,7 @@ func TestSlowPolicyCarriesNothingOutLate(t *testing.T) {
 		})
 	})
 	_, err := f.Submit(t, enginetest.Request{At: f.Clock.Now().Add(-59 * time.Minute)})
-	refusal(t, err, activity.ReasonInvalidTime, "not live any more")
+	refusal(t, err, activity.ReasonInvalidTime, "expired before it was carried out")
 	if n := f.Signing.Signatures.Load(); n != 0 {
 		t.Errorf("%d signatures", n)
 	}
@@ -156,7 +156,7 @@ func TestClockSetBackDoesNotRepeat(t *testing.T) {
 		}
 		f.Clock.Advance(-step)
 		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-		refusal(t, err, activity.ReasonInvalidTime, "not live any more")
+		refusal(t, err, activity.ReasonInvalidTime, "expired before it was carried out")
 		if n := f.Signing.Signatures.Load(); n != 2 {
 			t.Fatalf("%v back: %d signatures of two bodies", step, n)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// LogPolicy appends a leaf to the log of an organization that says from when on a
-// policy, given by its SHA-256, is in force. Without Config.Log it does nothing.
+// LogPolicy appends a leaf to the log of an organization that says that the policy with
+// the given SHA-256 is in force from now on. Without Config.Log it does nothing.
 func (e *Engine) LogPolicy(ctx context.Context, organizationID string, digest [32]byte) error {
 	if !e.config.Log {
 		return nil
@@ -25,9 +25,9 @@ func (e *Engine) LogPolicy(ctx context.Context, organizationID string, digest [3
 	return err
 }
 
-// AdoptRecords puts the records of an organization into its log that are older than the
-// log, in one batch, if the log is empty, and returns how many. It is for the start
-// after an upgrade, before requests come and on one node alone. Without Config.Log it
+// AdoptRecords appends the records of an organization that are older than its log to
+// the log, in one batch, if the log is empty, and returns how many. Call it on one node
+// only, at the first start with a log, before requests are served. Without Config.Log it
 // does nothing.
 func (e *Engine) AdoptRecords(ctx context.Context, organizationID string) (int, error) {
 	if !e.config.Log {
@@ -35,18 +35,18 @@ func (e *Engine) AdoptRecords(ctx context.Context, organizationID string) (int, 
 	}
 	adopted, err := store.Adopt(ctx, e.config.Store, e.config.Store.(store.Log), organizationID, leafOf)
 	if err == nil && adopted > 0 {
-		e.config.Logger.InfoContext(ctx, "records from before the log are in it now", "organization", organizationID, "records", adopted)
+		e.config.Logger.InfoContext(ctx, "added records older than the log to it", "organization", organizationID, "records", adopted)
 	}
 	return adopted, err
 }
 
-// leafOf encodes the leaf of a record.
+// leafOf returns the encoded leaf of a record: it commits to the bytes that are stored.
 func leafOf(recorded *store.Activity) ([]byte, error) {
 	leaf := translog.NewLeaf(recorded.OrganizationID, recorded.ID, recorded.Fingerprint, recorded.Data)
 	return leaf.Encode()
 }
 
-// proveLogged adds the proof of the log to an answer whose request asked for proofs.
+// proveLogged adds the log proof to an answer if its request asked for proofs.
 func (e *Engine) proveLogged(ctx context.Context, record *activity.Record) error {
 	if record == nil || !record.Request.GenerateAppProofs {
 		return nil
@@ -54,10 +54,11 @@ func (e *Engine) proveLogged(ctx context.Context, record *activity.Record) error
 	return e.ProveLogged(ctx, record)
 }
 
-// ProveLogged adds to a record, as Submit or GetActivity returned it, the proof that
-// it is in the log, which its answer then carries, whether or not its request asked for
-// proofs. It is the same whenever it is made. Without Config.LogSigner, and to a record
-// that waits or is older than the log, it adds nothing. The error is an *activity.Error.
+// ProveLogged adds the proof that it is in the log to a record that Submit or
+// GetActivity returned, whether or not its request asked for proofs. The answer then
+// carries the proof. The proof of a record is always the same. Without
+// Config.LogSigner, or if the record waits or is older than the log, ProveLogged adds
+// nothing. The error is an *activity.Error.
 func (e *Engine) ProveLogged(ctx context.Context, record *activity.Record) error {
 	if e.config.LogSigner == nil || record.Status.Waits() {
 		return nil
@@ -67,17 +68,17 @@ func (e *Engine) ProveLogged(ctx context.Context, record *activity.Record) error
 		return nil
 	}
 	if err != nil {
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the activity is recorded, and the proof that it is in the log could not be made: send the same body again")
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the activity is recorded, but the proof that it is in the log could not be created: send the same body again")
 	}
 	lines, checkpoint, _ := bytes.Cut(proof.Encode(), []byte("\n\n"))
 	record.Log = &activity.LogProof{Index: proof.Index, Checkpoint: string(checkpoint), Proof: string(lines) + "\n"}
 	return nil
 }
 
-// LogAdvance signs the log of an organization as it is now, and proves that it extends
-// that of the first old leaves: what a witness that has seen those takes. The error is
-// translog.ErrShorter if there are fewer, and an *activity.Error if there is no log, or
-// no Config.LogSigner.
+// LogAdvance signs the current log of an organization, and proves that it extends the
+// log of the first old leaves. It is for a witness that has seen those. The error is
+// translog.ErrShorter if there are fewer leaves, and an *activity.Error if there is no
+// log, or no Config.LogSigner.
 func (e *Engine) LogAdvance(ctx context.Context, organizationID string, old int64) (*translog.Advance, error) {
 	if err := e.signsLogOf(ctx, organizationID); err != nil {
 		return nil, err
@@ -85,24 +86,24 @@ func (e *Engine) LogAdvance(ctx context.Context, organizationID string, old int6
 	return store.Advance(ctx, e.config.Store.(store.Log), e.config.LogSigner, organizationID, old)
 }
 
-// LogProof proves that the activity of an id is in the log of an organization, as it is
-// now. The error is an *activity.Error of the reason RESOURCE_NOT_FOUND if there is no
-// such leaf, no log, or no Config.LogSigner.
+// LogProof proves that the activity with an id is in the current log of an organization.
+// The error is an *activity.Error with the reason RESOURCE_NOT_FOUND if there is no such
+// leaf, no log, or no Config.LogSigner.
 func (e *Engine) LogProof(ctx context.Context, organizationID, id string) (*translog.Proof, error) {
 	if err := e.signsLogOf(ctx, organizationID); err != nil {
 		return nil, err
 	}
 	proof, err := store.Prove(ctx, e.config.Store.(store.Log), e.config.LogSigner, organizationID, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, activity.NewError(activity.ReasonNotFound, "", err, "organization %s has no leaf of the id %q", organizationID, shorten(id))
+		return nil, activity.NewError(activity.ReasonNotFound, "", err, "organization %s has no leaf with the id %q", organizationID, shorten(id))
 	}
 	return proof, err
 }
 
-// signsLogOf returns an error unless there is a log of an organization and a key for it.
+// signsLogOf refuses an organization that does not exist, and all if no log is signed.
 func (e *Engine) signsLogOf(ctx context.Context, organizationID string) error {
 	if e.config.LogSigner == nil {
-		return activity.NewError(activity.ReasonNotFound, "", nil, "no log is kept and signed here: the configuration names no key for it")
+		return activity.NewError(activity.ReasonNotFound, "", nil, "this server signs no log: its configuration names no key for it")
 	}
 	if _, err := e.config.Directory.Organization(ctx, organizationID); err != nil {
 		return activity.NewError(activity.ReasonNotFound, "", err, "there is no organization %q", shorten(organizationID))

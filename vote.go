@@ -3,7 +3,6 @@ package countersign
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"time"
@@ -60,19 +59,13 @@ func (e *Engine) votedOn(ctx context.Context, voter *caller, intent activity.Vot
 		return nil, activity.NewError(activity.ReasonNotFound, "fingerprint", store.ErrNotFound,
 			"no activity found with fingerprint %s: a vote names that of the activity it is on", intent.Fingerprint)
 	}
-	if digest := shownDigest(record); intent.Shown != "" && record.Reading != nil && intent.Shown != digest {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, "shown", nil,
-			"shown: the vote was made on something else than what is to be signed, whose digest is %s", digest)
+	if intent.Shown != "" && record.Reading != nil {
+		if digest := hexDigest(record.Reading.Digest()); intent.Shown != digest {
+			return nil, activity.NewError(activity.ReasonRequestInvalid, "shown", nil,
+				"shown: the vote is not on what is to be signed, whose digest is %s", digest)
+		}
 	}
 	return &pending{record, found.Revision, voter.organization}, nil
-}
-
-func shownDigest(record *activity.Record) string {
-	if record.Reading == nil {
-		return ""
-	}
-	digest := record.Reading.Digest()
-	return hex.EncodeToString(digest[:])
 }
 
 // countVote adds the vote to the record, unless it counts already, and does what

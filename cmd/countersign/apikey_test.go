@@ -93,7 +93,7 @@ func TestSecondKeyOfOneUser(t *testing.T) {
 	}
 	before := l.current.Load()
 	addUser(t, s, "ci", "other.json")
-	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "put all keys of one user under one entry") || l.current.Load() != before {
+	if _, err := l.reload(t.Context(), s.config()); err == nil || !strings.Contains(err.Error(), "list all keys of a user under one entry") || l.current.Load() != before {
 		t.Errorf("a second entry: %v", err)
 	}
 }
