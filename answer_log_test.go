@@ -101,7 +101,7 @@ func TestAnswerProvesTheLog(t *testing.T) {
 		"an altered hash":       {withLogOf(t, answer, altered), trust, "log: translog: the leaf is not in the log that the checkpoint signs"},
 		"an earlier checkpoint": {withLogOf(t, answer, earlier), trust, "log: translog: leaf 5 is not in a log of 1"},
 		"the leaf of another":   {withLogOf(t, answer, *logIn(t, first)), trust, "log: the leaf is that of another body"},
-		"another index":         {withLogOf(t, answer, moved), trust, "log: the proof is of leaf 5, and not of 4"},
+		"another index":         {withLogOf(t, answer, moved), trust, "log: the proof is of leaf 5, not of leaf 4"},
 		"no leaf":               {withLogOf(t, answer, relabelled), trust, "log: translog: this is no leaf"},
 		"the log of another":    {withLogOf(t, answer, foreign), trust, "log: translog: checkpoint of"},
 		"another key":           {answer, countersign.Trust{Body: trust.Body, LogKey: logSigner(2).VerifierKey(enginetest.Organization)}, "log: translog: checkpoint of"},
