@@ -1,20 +1,17 @@
-// Package chains says what a chain is to the engine.
+// Package chains defines what a chain is to the engine.
 //
-// A [Chain] reads raw unsigned bytes strictly into a [Transaction]: a view over
-// those very bytes. One encoding of a transaction is accepted, nothing may be
-// left over, and what is signed later is a hash of the bytes that were read,
-// with the signature spliced into them. No chain decodes to a struct, encodes
-// the struct again and signs that: it is where signers have signed something
-// else than they showed.
+// A [Chain] parses raw unsigned bytes strictly into a [Transaction], which is a view of
+// those bytes. Exactly one encoding of a transaction is accepted, with nothing left
+// over. What is signed is a hash of the very bytes that were parsed, and the signature
+// is spliced into them. No chain decodes to a struct and signs a re-encoding of it: that
+// is how signers have signed something other than what they showed.
 //
-// What a reader refuses as malformed is a [ParseError] that names the field and
-// the byte offset; nothing can allow it. A transaction that is well-formed but
-// dangerous carries a [Hazard] by name, which the engine refuses unless the
-// name is allowed.
+// Malformed bytes are refused with a [ParseError] that names the field and the byte
+// offset; no setting allows them. A well-formed but dangerous transaction carries a
+// [Hazard], which the engine refuses unless its name is allowed.
 //
-// [Summary] is what a person, a policy and a record see of a transaction. It
-// depends on the bytes alone.
+// A [Summary] is what a person, a policy and a record see of a transaction. It depends
+// on the bytes alone.
 //
-// The chains are in the packages below: each has the same files, so that who
-// knows one finds everything in the next.
+// The chains are the packages below. Each has the same files.
 package chains

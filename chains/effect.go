@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// MaxEffects is the largest number of effects that a transaction yields. What a
-// longer one does beyond it is a single KindCall that is not decoded.
+// MaxEffects is the largest number of effects of a transaction. Everything beyond it is
+// a single KindCall that is not decoded.
 const MaxEffects = 512
 
-// MaxCallDepth is the deepest nesting of calls that is decoded: a call at a
-// greater depth is a KindCall that is not decoded.
+// MaxCallDepth is the deepest nesting of calls that is decoded. A deeper call is a
+// KindCall that is not decoded.
 const MaxCallDepth = 8
 
-// Kind is what an effect does. The list is closed.
+// Kind is the kind of an effect. The list is closed.
 type Kind string
 
 // The kinds of effects.
@@ -31,39 +31,39 @@ const (
 	KindFreeze    Kind = "freeze"    // an account is frozen or thawed
 	KindSettings  Kind = "settings"  // a change that moves nothing: a nonce, a commission, metadata
 	KindFee       Kind = "fee"       // the most that can be paid for inclusion
-	KindCall      Kind = "call"      // a program is called whose doing is not accounted for
+	KindCall      Kind = "call"      // a program is called, and what it does is not accounted for
 	KindMessage   Kind = "message"   // a statement is signed
 	KindOTP       Kind = "otp"       // a one-time password is sent or redeemed
 )
 
-// Kinds returns every kind, in the order of their declaration.
+// Kinds returns every kind, in the order of declaration.
 func Kinds() []Kind {
 	return []Kind{KindTransfer, KindApprove, KindRevoke, KindAuthority, KindStake, KindUnstake, KindMint, KindBurn,
 		KindCreate, KindFreeze, KindSettings, KindFee, KindCall, KindMessage, KindOTP}
 }
 
-// By is whose authorization an effect rests on.
+// By is the authorization that an effect rests on.
 type By string
 
 // The authorizations.
 const (
 	BySigner   By = "signer"   // this signature
-	ByOther    By = "other"    // another signature, which stands in the bytes
-	ByStanding By = "standing" // a permission that was given earlier, such as an allowance
+	ByOther    By = "other"    // another signature, which the bytes contain
+	ByStanding By = "standing" // a permission given earlier, such as an allowance
 )
 
-// Effect is one thing that a signature does, as far as the bytes say. Every
-// member is a value, none (its zero value), or unknown; an unknown one equals
-// nothing and satisfies no bound.
+// Effect is one thing that a signature does, as far as the bytes say. Every member is a
+// value, none (its zero value), or unknown. An unknown member equals nothing and
+// satisfies no bound.
 type Effect struct {
 	Kind Kind
 
-	// From is the party whose asset or authority it is: SignerParty where the
+	// From is the party whose asset or authority is affected: SignerParty where the
 	// bytes do not name the signer, none for the outputs of a Bitcoin transaction.
 	From Party
 
-	// By is the authorization; never empty. OtherSigner is the party that
-	// authorizes if By is ByOther.
+	// By is the authorization and never empty. OtherSigner is the authorizing party if
+	// By is ByOther.
 	By          By
 	OtherSigner Party
 
@@ -71,34 +71,34 @@ type Effect struct {
 	// that can withdraw a stake.
 	To Party
 
-	// Account is what changes hands in a KindAuthority, KindFreeze or KindSettings:
-	// the account, contract, mint or stake. None if it is From itself.
+	// Account is the account, contract, mint or stake that a KindAuthority, KindFreeze or
+	// KindSettings concerns. None if it is From itself.
 	Account Party
 
 	Asset  Asset
 	Amount Quantity
 
-	// Until is when a permission or the transaction ends; none is never.
+	// Until is when a permission or the transaction expires; none means never.
 	Until Until
 
-	// Undecoded is set if what happens is not known. Descriptors never change it.
+	// Undecoded is set if it is not known what happens. Descriptors never change it.
 	Undecoded bool
 
-	// Unresolved are the roles ("to", "from", "account") whose addresses the bytes
-	// do not contain, such as entries of a Solana lookup table. They are unknown.
+	// Unresolved lists the roles ("to", "from", "account") that are unknown because the
+	// bytes do not contain their addresses, such as entries of a Solana lookup table.
 	Unresolved []string
 
-	// Function and Args are of a call to a standard that is built in.
+	// Function and Args belong to a call of a built-in standard.
 	Function string
 	Args     []Arg
 
-	// Change is set on a Signing's effects for outputs that go back to the
-	// wallet that pays. It is derived from keys, never from the bytes, and is not
-	// part of the canonical form.
+	// Change is set on a Signing's effects for outputs that return to the paying wallet.
+	// It is derived from keys, never from the bytes, and is not part of the canonical
+	// form.
 	Change bool
 
-	// Path is where in the summary's fields the effect comes from, such as
-	// "instructions/3" or "calls/0/calls/2".
+	// Path locates the effect in the summary's fields, such as "instructions/3" or
+	// "calls/0/calls/2".
 	Path string
 }
 
@@ -108,60 +108,57 @@ type Arg struct {
 	Value string `json:"value"`
 }
 
-// Certainty tells values apart from what is absent and from what is not known.
-type Certainty uint8
-
-// The certainties.
-const (
-	None    Certainty = iota // there is none
-	Known                    // the bytes say it
-	Unknown                  // there is one, and the bytes do not say it
-)
-
-// Notation is how a chain writes addresses. A Party keeps the notation and not the
-// text: most effects are only looked at by a decision, and their addresses are
-// written when asked for.
+// Notation is how a chain writes addresses. A Party keeps the notation instead of the
+// text, so that an address is encoded only when its text is needed: decisions compare
+// bytes.
 type Notation struct {
 	// Text returns the canonical text of an address in binary form.
 	Text func(address []byte) string
 
-	// Shown returns what a person sees in place of Text, such as the address of a
-	// script on one network; empty, or a nil Shown, for Text.
+	// Shown returns what is displayed instead of Text, such as the address of a script
+	// on one network. Text is displayed if Shown is nil or returns an empty string.
 	Shown func(address []byte) string
 }
 
-// Party is an address, the signer, none, or unknown. Parties of one notation are
-// comparable with ==, but Equal is what a decision needs: unknown equals nothing.
+// Party is an address, the signer, none (the zero value), or unknown. Parties of one
+// notation are comparable with ==, but decisions need Equal: unknown equals nothing.
 type Party struct {
-	certainty Certainty
-	signer    bool
-	address   string // the chain's binary form
-	notation  *Notation
+	kind     partyKind
+	address  string // the chain's binary form, if it is an address
+	notation *Notation
 }
+
+type partyKind uint8
+
+const (
+	partyNone partyKind = iota
+	partyUnknown
+	partySigner
+	partyAddress
+)
 
 // SignerParty is the party that signs, where the bytes do not name it.
-func SignerParty() Party { return Party{certainty: Known, signer: true} }
+func SignerParty() Party { return Party{kind: partySigner} }
 
 // UnknownParty is a party that the bytes do not contain.
-func UnknownParty() Party { return Party{certainty: Unknown} }
+func UnknownParty() Party { return Party{kind: partyUnknown} }
 
-// PartyAt is the party at an address. The address is in the chain's binary form
-// (20 bytes on Ethereum and Tempo, 21 on Tron, 32 on Solana, the scriptPubKey on
-// Bitcoin) and is copied; the notation writes it when asked for.
+// PartyAt is the party at an address, which is copied. The address is in the chain's
+// binary form: 20 bytes on Ethereum and Tempo, 21 on Tron, 32 on Solana, the
+// scriptPubKey on Bitcoin.
 func PartyAt(address []byte, notation *Notation) Party {
-	return Party{certainty: Known, address: string(address), notation: notation}
+	return Party{kind: partyAddress, address: string(address), notation: notation}
 }
 
-// PartyWritten is PartyAt for an address whose text is at hand. Such parties are not
+// PartyWritten is PartyAt for an address whose text is known. Such parties are not
 // comparable with ==.
 func PartyWritten(address []byte, text string) Party {
 	return PartyAt(address, &Notation{Text: func([]byte) string { return text }})
 }
 
-// Shown returns the party for a person: as String, unless its notation shows
-// another text.
+// Shown returns the text to be displayed: String, unless the notation shows another one.
 func (p Party) Shown() string {
-	if p.certainty == Known && p.notation != nil && p.notation.Shown != nil {
+	if p.notation != nil && p.notation.Shown != nil {
 		if shown := p.notation.Shown([]byte(p.address)); shown != "" {
 			return shown
 		}
@@ -169,17 +166,16 @@ func (p Party) Shown() string {
 	return p.String()
 }
 
-// IsNone reports whether there is no such party.
-func (p Party) IsNone() bool { return p.certainty == None }
+// IsNone reports whether there is no party.
+func (p Party) IsNone() bool { return p.kind == partyNone }
 
-// IsUnknown reports whether the bytes do not say which party it is.
-func (p Party) IsUnknown() bool { return p.certainty == Unknown }
+// IsUnknown reports whether there is a party that the bytes do not name.
+func (p Party) IsUnknown() bool { return p.kind == partyUnknown }
 
 // IsSigner reports whether it is the party that signs, without an address.
-func (p Party) IsSigner() bool { return p.signer }
+func (p Party) IsSigner() bool { return p.kind == partySigner }
 
-// Address returns a copy of the address in the chain's binary form, nil if the
-// party has none.
+// Address returns a copy of the address in the chain's binary form, nil if there is none.
 func (p Party) Address() []byte {
 	if p.address == "" {
 		return nil
@@ -187,23 +183,22 @@ func (p Party) Address() []byte {
 	return []byte(p.address)
 }
 
-// Equal reports whether both are known and the same party. The text is not
-// compared.
+// Equal reports whether both are known and the same party. The notation is not compared.
 func (p Party) Equal(other Party) bool {
-	return p.certainty == Known && other.certainty == Known && p.signer == other.signer && p.address == other.address
+	return p.kind == other.kind && (p.IsSigner() || p.kind == partyAddress && p.address == other.address)
 }
 
 // Is reports whether the party is at an address, given in binary form.
 func (p Party) Is(address []byte) bool {
-	return p.certainty == Known && !p.signer && p.address == string(address)
+	return p.kind == partyAddress && p.address == string(address)
 }
 
-// String returns the address for a person, "signer", "unknown", or "".
+// String returns the text of the address, "signer", "unknown", or an empty string.
 func (p Party) String() string {
 	switch {
-	case p.certainty == Unknown:
-		return "unknown"
-	case p.signer:
+	case p.IsUnknown():
+		return unknown
+	case p.IsSigner():
 		return "signer"
 	case p.notation != nil:
 		return p.notation.Text([]byte(p.address))
@@ -211,17 +206,19 @@ func (p Party) String() string {
 	return ""
 }
 
-// Asset is what an amount is of: none, unknown, or a token of a chain.
+// Asset is the asset of an amount: none, unknown, or the native asset or a token of a
+// chain.
 type Asset struct {
 	// Chain is the CAIP-2 id of the chain, such as "eip155:1", or its namespace
-	// ("solana", "tron", "bip122") where the bytes name no network. Empty: none.
+	// ("solana", "tron", "bip122") where the bytes name no network. It is empty if there
+	// is no asset.
 	Chain string
 
-	// Token is the contract or mint, none for the native asset, unknown where
-	// the bytes do not say which token it is.
+	// Token is the contract or mint, none for the native asset, unknown where the bytes
+	// do not name the token.
 	Token Party
 
-	// TokenID is the id of a token without an address (TRC-10), empty otherwise.
+	// TokenID is the id of a token without an address (TRC-10), otherwise empty.
 	TokenID string
 
 	// NFT is the id of one token of a collection; nil if there is none.
@@ -246,14 +243,14 @@ func UnknownAsset(chain string) Asset { return Asset{Chain: chain, Token: Unknow
 // IsNone reports whether there is no asset.
 func (a Asset) IsNone() bool { return a.Chain == "" }
 
-// IsUnknown reports whether the bytes do not say which asset it is.
+// IsUnknown reports whether there is an asset that the bytes do not name.
 func (a Asset) IsUnknown() bool { return a.Chain != "" && a.Token.IsUnknown() }
 
 // IsNative reports whether it is the chain's native asset.
 func (a Asset) IsNative() bool { return a.Chain != "" && a.Token.IsNone() && a.TokenID == "" }
 
-// Equal reports whether both are known and the same asset of the same chain.
-// An NFT is another asset than its collection. The standard is not compared.
+// Equal reports whether both are known and the same asset of the same chain. An NFT is
+// not the same asset as its collection. The standard is not compared.
 func (a Asset) Equal(other Asset) bool {
 	if a.IsNone() || other.IsNone() || a.IsUnknown() || other.IsUnknown() {
 		return false
@@ -263,7 +260,7 @@ func (a Asset) Equal(other Asset) bool {
 	return a.Chain == other.Chain && sameToken && a.TokenID == other.TokenID && sameNFT
 }
 
-// token returns the token as the canonical form has it.
+// token returns the token in the canonical form.
 func (a Asset) token() string {
 	switch {
 	case a.IsNative():
@@ -274,7 +271,7 @@ func (a Asset) token() string {
 	return a.Token.String()
 }
 
-// Bound is what an amount says of what leaves From.
+// Bound is how an amount bounds what leaves From.
 type Bound string
 
 // The bounds.
@@ -282,18 +279,18 @@ const (
 	BoundExact     Bound = "exact"
 	BoundMost      Bound = "most"      // at most the value
 	BoundLeast     Bound = "least"     // at least the value
-	BoundAll       Bound = "all"       // the whole balance, whose size the bytes do not say
-	BoundAdded     Bound = "added"     // added to what there is: increaseAllowance, fees on top
-	BoundUnlimited Bound = "unlimited" // of approvals: without an end
+	BoundAll       Bound = "all"       // the whole balance, which the bytes do not say
+	BoundAdded     Bound = "added"     // added to an existing amount: increaseAllowance, fees on top
+	BoundUnlimited Bound = "unlimited" // of approvals: without a limit
 )
 
-// Quantity is how much leaves From, in the asset's smallest unit: none (its zero
+// Quantity is the amount that leaves From, in the asset's smallest unit: none (the zero
 // value), unknown, or a value with a bound.
 type Quantity struct {
 	Bound Bound // empty if there is no amount
 
-	// Value is nil if there is no amount, if it is unknown, and with BoundAll. It
-	// must not be changed.
+	// Value is nil if there is no amount, if the amount is unknown, and with BoundAll.
+	// It must not be changed.
 	Value *big.Int
 }
 
@@ -312,8 +309,8 @@ func AtLeast(value *big.Int) Quantity { return Quantity{Bound: BoundLeast, Value
 // All is a whole balance.
 func All() Quantity { return Quantity{Bound: BoundAll} }
 
-// Unlimited is an approval without an end. Value is what the bytes say, nil if
-// they say none.
+// Unlimited is the quantity of an approval without a limit. Value is the amount in the
+// bytes, nil if there is none.
 func Unlimited(value *big.Int) Quantity { return Quantity{Bound: BoundUnlimited, Value: value} }
 
 // UnknownQuantity is an amount that the bytes do not say.
@@ -327,15 +324,15 @@ func (q Quantity) IsUnknown() bool {
 	return q.Bound == BoundAll || q.Bound == BoundLeast || q.Bound == BoundUnlimited || q.Bound != "" && q.Value == nil
 }
 
-// Until is when something ends: never (its zero value), a time, a height, or
-// what the chain says instead.
+// Until is when something expires: never (the zero value), at a time, at a height, or at
+// an event of the chain.
 type Until struct {
-	Time   time.Time // zero if the end is no time
-	Height uint64    // block or slot height; 0 if the end is no height
-	Text   string    // such as "blockhash": about 150 blocks after it, on Solana
+	Time   time.Time // zero if it is not a time
+	Height uint64    // block or slot height; 0 if it is not a height
+	Text   string    // an event, such as "blockhash": about 150 blocks after it, on Solana
 }
 
-// IsNone reports whether there is no end.
+// IsNone reports whether it never expires.
 func (u Until) IsNone() bool { return u == Until{} }
 
 // String returns the canonical form: RFC 3339, "height N", or the text.
@@ -349,8 +346,8 @@ func (u Until) String() string {
 	return u.Text
 }
 
-// ResolveSigner puts the signer's address in place of SignerParty in effects,
-// which it changes and returns.
+// ResolveSigner replaces SignerParty with the signer's address in effects, in place, and
+// returns them.
 func ResolveSigner(effects []Effect, signer Party) []Effect {
 	for i := range effects {
 		effect := &effects[i]

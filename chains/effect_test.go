@@ -14,8 +14,8 @@ var (
 	bob   = chains.PartyWritten([]byte{2}, "bob")
 )
 
-// TestUnknownEqualsNothing: what the bytes do not say matches no value, not even
-// another unknown one.
+// TestUnknownEqualsNothing: an unknown value equals no value, not even another unknown
+// one.
 func TestUnknownEqualsNothing(t *testing.T) {
 	unknown := chains.UnknownParty()
 	for _, p := range []chains.Party{unknown, {}, alice, chains.SignerParty()} {

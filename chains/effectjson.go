@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 )
 
-// unknown is how the canonical form writes what the bytes do not say.
+// unknown stands in the canonical form for what the bytes do not say.
 const unknown = "unknown"
 
-// effectForm is the canonical form of an effect: what is none is absent, what is
-// unknown is the string "unknown".
+// effectForm is the canonical form of an effect. A member that is none is absent, and
+// one that is unknown is the string "unknown".
 type effectForm struct {
 	Kind        Kind       `json:"kind"`
 	From        string     `json:"from,omitempty"`
@@ -36,8 +36,8 @@ type assetForm struct {
 	Standard string `json:"standard,omitempty"`
 }
 
-// MarshalJSON writes the canonical form: amounts are decimal integers of the
-// smallest unit, members that are none are absent, unknown ones are "unknown".
+// MarshalJSON returns the canonical form. Amounts are decimal integers of the smallest
+// unit, members that are none are absent, and unknown ones are "unknown".
 func (e Effect) MarshalJSON() ([]byte, error) {
 	form := effectForm{
 		Kind: e.Kind, From: e.From.String(), By: e.By, OtherSigner: e.OtherSigner.String(), To: e.To.String(),
@@ -45,10 +45,16 @@ func (e Effect) MarshalJSON() ([]byte, error) {
 		Unresolved: e.Unresolved, Function: e.Function, Args: e.Args, Path: e.Path,
 	}
 	form.Amount, form.Bound, form.Unlimited = e.Amount.form()
+	return canonicalJSON(form)
+}
+
+// canonicalJSON writes JSON without white space and with only the escapes that JSON
+// requires.
+func canonicalJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(form); err != nil {
+	if err := encoder.Encode(value); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Fields are shown to a person, one a line.
+// Fields are rendered one per line.
 func ExampleRender() {
 	wei, _ := new(big.Int).SetString("1500000000000000000", 10)
 	err := chains.Render(os.Stdout, []chains.Field{

@@ -2,27 +2,27 @@ package chains
 
 import "encoding/json"
 
-// Hazard is a danger of signing a well-formed transaction. The engine refuses
-// to sign unless the hazard's name is allowed. It points at the effect that
-// carries the danger, or at the transaction as a whole (the zero value).
+// Hazard is a danger of signing a well-formed transaction. The engine refuses to sign
+// unless the hazard's name is allowed. A hazard points at the effect that carries the
+// danger, or at the transaction as a whole, which is the default.
 type Hazard struct {
-	Name   string // chain/what, such as ethereum/no-chain-id: stable
+	Name   string // stable, such as ethereum/no-chain-id
 	Detail string // what it means in this transaction, for a person
 
 	effect int // index of the effect, from 1; 0 for the transaction
 }
 
-// OnEffect returns the hazard pointing at the effect with an index.
+// OnEffect returns the hazard, pointing at the effect with an index.
 func (h Hazard) OnEffect(index int) Hazard {
 	h.effect = index + 1
 	return h
 }
 
-// Effect returns the index of the effect that the hazard points at; ok is false
-// if it points at the transaction.
+// Effect returns the index of the effect that the hazard points at. ok is false if it
+// points at the transaction.
 func (h Hazard) Effect() (index int, ok bool) { return h.effect - 1, h.effect > 0 }
 
-// MarshalJSON writes name, detail and, if it points at one, the effect's index.
+// MarshalJSON writes the name, the detail and the index of the effect, if there is one.
 func (h Hazard) MarshalJSON() ([]byte, error) {
 	form := struct {
 		Name   string `json:"name"`

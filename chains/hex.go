@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeHex reads a raw transaction as the API writes it: hex in any case, with
-// or without 0x. Its errors say what the text looks like if it is not hex; what
-// is expected is for the caller to add (Chain.Expects).
+// DecodeHex decodes a raw transaction in the API's form: hex in any case, with or without
+// 0x. Its errors say what other text looks like; the caller adds what is expected
+// (Chain.Expects).
 func DecodeHex(text string) ([]byte, error) {
 	digits := text
 	if len(digits) >= 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') {
@@ -27,9 +27,9 @@ func DecodeHex(text string) ([]byte, error) {
 }
 
 func explainHex(text, digits string) error {
-	at := strings.IndexFunc(digits, notHex)
+	offset := strings.IndexFunc(digits, notHex)
 	switch {
-	case len(digits)%2 != 0 && at < 0:
+	case len(digits)%2 != 0 && offset < 0:
 		return fmt.Errorf("odd number of hex digits (%d): the text is cut off or a digit is missing", len(digits))
 	case strings.TrimSpace(text) != text:
 		return errors.New("white space around the hex: remove it")
@@ -38,22 +38,22 @@ func explainHex(text, digits string) error {
 	case looksLikeBase64(digits):
 		return errors.New("this looks like base64")
 	}
-	bad, _ := utf8.DecodeRuneInString(digits[at:])
-	return fmt.Errorf("character %q at position %d is not a hex digit", bad, len(text)-len(digits)+at)
+	bad, _ := utf8.DecodeRuneInString(digits[offset:])
+	return fmt.Errorf("character %q at position %d is not a hex digit", bad, len(text)-len(digits)+offset)
 }
 
 func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) }
 
-// looksLikeBase64 tells base64 from hex with a slip in it: of its alphabet, two
-// in three characters are no hex digits.
+// looksLikeBase64 distinguishes base64, of whose alphabet two thirds are not hex digits,
+// from hex with a typing error.
 func looksLikeBase64(text string) bool {
-	strange := 0
+	others := 0
 	for _, r := range text {
 		if notHex(r) {
-			strange++
+			others++
 		}
 	}
-	return strings.Trim(text, base64Alphabet) == "" && strange*4 > len(text)
+	return strings.Trim(text, base64Alphabet) == "" && others*4 > len(text)
 }
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="

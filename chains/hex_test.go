@@ -44,7 +44,7 @@ func TestDecodeHexRefused(t *testing.T) {
 		"02exab":     "character 'x' at position 3 is not a hex digit",
 		"0x02xcab":   "character 'x' at position 4 is not a hex digit", // not the one of 0x
 		"0x0x02ecab": "character 'x' at position 3 is not a hex digit",
-		"02ecgb":     "character 'g' at position 4 is not a hex digit", // a slip, not base64
+		"02ecgb":     "character 'g' at position 4 is not a hex digit", // a typing error, not base64
 		"02e-ab":     "character '-' at position 3 is not a hex digit",
 		"02e ab":     "character ' ' at position 3 is not a hex digit",
 		"02eéab":     "character 'é' at position 3 is not a hex digit",

@@ -2,16 +2,15 @@ package chains
 
 import "strings"
 
-// Network is what a person calls a chain, and the unit of its native asset.
+// Network is the usual name of a chain, and the unit of its native asset.
 type Network struct {
-	Name     string // empty if it is not in the table
-	Symbol   string // ticker of the native asset, "native" if it is not known
+	Name     string // empty if it is not known
+	Symbol   string // ticker of the native asset; "native" if it is not known
 	Decimals int
 }
 
-// networks are the chains that have a usual name, by CAIP-2 id. The source of
-// names and tickers is the registry of EIP-155 chain ids. Chains that are missing
-// are signed for all the same.
+// networks are well-known chains by CAIP-2 id, with the names and tickers of the
+// registry of EIP-155 chain ids. Transactions of other chains can be signed too.
 var networks = map[string]Network{
 	"eip155:1":        {"Ethereum", "ETH", 18},
 	"eip155:10":       {"OP Mainnet", "ETH", 18},
@@ -39,11 +38,10 @@ var networks = map[string]Network{
 	"eip155:11155420": {"OP Sepolia", "ETH", 18},
 }
 
-// NetworkOf returns the network with a CAIP-2 id, or of a namespace where the
-// bytes name no network.
+// NetworkOf returns the network with a CAIP-2 id, or of a namespace.
 func NetworkOf(chain string) Network {
-	if known, ok := networks[chain]; ok {
-		return known
+	if network, ok := networks[chain]; ok {
+		return network
 	}
 	namespace, _, _ := strings.Cut(chain, ":")
 	switch namespace {

@@ -1,92 +1,89 @@
 package chains
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"math/big"
 	"slices"
+	"strings"
 )
 
-// Call is a call of a program, as the bytes have it: what a Reader reads.
+// Call is a call of a program, as encoded in the bytes, for a Reader to read.
 type Call struct {
-	// Path is that of the effects of the call.
+	// Path is the path of the call's effects.
 	Path string
 
 	// Chain is the CAIP-2 id of the chain, or its namespace, as in Asset.
 	Chain string
 
-	// From calls To: SignerParty where the bytes do not name the signer.
+	// From calls To. From is SignerParty where the bytes do not name the signer.
 	From, To Party
 
-	// Value is the native value that goes with the call; nil: none. It must not be
-	// changed.
+	// Value is the amount of the native asset that is sent with the call, nil if there is
+	// none. It must not be changed.
 	Value *big.Int
 
-	// Data is what the program gets. It must not be changed.
+	// Data is the program's input. It must not be changed.
 	Data []byte
 
-	// Typed is the message that the program verifies, if it is no call but typed
-	// data; there is no Data then.
+	// Typed is the message that the program verifies if this is typed data and not a
+	// call. There is no Data then.
 	Typed *Typed
 
-	// Accounts are those that a Solana instruction names, in order; unknown
-	// those that the bytes do not contain.
+	// Accounts are those of a Solana instruction, in order. Those that the bytes do not
+	// contain are unknown.
 	Accounts []Party
 }
 
 // Caller is implemented by transactions that call programs.
 type Caller interface {
-	// Calls returns the calls of the transaction and those in their arguments,
-	// at most MaxEffects. Calls that run the code of one contract on another
-	// are not among them: what is known of the one does not hold of the other.
+	// Calls returns the calls of the transaction and those in their arguments, at most
+	// MaxEffects. Calls that execute one contract's code on the state of another are left
+	// out: what is known of either contract does not apply to them.
 	Calls() []Call
 }
 
-// Reader reads calls with what is known beside the bytes: interfaces of
-// programs, and descriptions of what their functions mean. It is safe for
-// concurrent use.
+// Reader reads calls with knowledge that is not in the bytes: interfaces of programs, and
+// descriptions of what their functions mean. It must be safe for concurrent use.
 type Reader interface {
-	// Read returns the reading of a call, ok if there is something to say.
+	// Read returns the reading of a call. ok is false if nothing is known of it.
 	Read(call Call) (reading Reading, ok bool)
 }
 
-// Reading is what a Reader says of a call or of a lookup table: a second list beside the
-// summary. It is no part of the summary's digest, replaces nothing in it and hides
-// nothing.
+// Reading is what a Reader says about a call or a lookup table, in addition to the
+// summary. It is not part of the summary's digest, and replaces or hides nothing in it.
 type Reading struct {
-	Path string `json:"path"` // of the call's effects, or where the table stands
+	Path string `json:"path"` // of the call's effects, or of the lookup
 
-	// Source names what the call was read with; Digest is its SHA-256, and Trust
-	// says on whose word: "pinned", "attested by 0x…".
+	// Source names what the call was read with. Digest is its SHA-256, and Trust says
+	// why it is trusted: "pinned", "attested by 0x…".
 	Source string `json:"source"`
 	Digest string `json:"digest,omitempty"` // lower-case hex
 	Trust  string `json:"trust,omitempty"`
 
-	// Owner and Intent are the source's words for the program and the function.
+	// Owner and Intent describe the program and the function in the source's words.
 	Owner  string `json:"owner,omitempty"`
 	Intent string `json:"intent,omitempty"`
 
-	// Function is the function's signature, Args all of its arguments, those in
-	// structures under their path, such as "params.amountIn" and "to.0".
+	// Function is the function's signature. Args are all of its arguments; those in
+	// structures have a path, such as "params.amountIn" and "to.0".
 	Function string `json:"function,omitempty"`
 	Args     []Arg  `json:"args,omitempty"`
 
-	// Fields are what the source shows of the arguments. Their text is not to be
-	// trusted more than that of the transaction: a renderer quotes it.
+	// Fields are the arguments in the form that the source gives them. Their text is as
+	// untrusted as that of the transaction, and a renderer must quote it.
 	Fields []Field `json:"fields,omitempty"`
 
-	// Complete reports that every argument was read, or every account that is taken
-	// from the table. A call with such a reading is not a blind one.
+	// Complete is set if every argument of the call was read, or every account that is
+	// loaded from the table. A call with a complete reading is not blind.
 	Complete bool `json:"complete"`
 
-	// Problem says why the call is not read, or not completely.
+	// Problem says why the reading is not complete.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Readings are the readings of a transaction: of its lookup tables, then of its calls, in
-// their order.
+// Readings are the readings of a transaction: those of its lookup tables, then those of
+// its calls, in order.
 type Readings []Reading
 
 // At returns the reading of the call whose effects have a path.
@@ -99,27 +96,18 @@ func (r Readings) At(path string) (Reading, bool) {
 	return Reading{}, false
 }
 
-// Sighted returns the hazards without those that are a blind call (chain/blind-call)
-// of which every argument was read.
+// Sighted returns the hazards without blind calls (<chain>/blind-call) that have a
+// complete reading.
 func (r Readings) Sighted(hazards []Hazard, effects []Effect) []Hazard {
 	if len(r) == 0 {
 		return hazards
 	}
-	var kept []Hazard
-	for _, hazard := range hazards {
-		if !r.sights(hazard, effects) {
-			kept = append(kept, hazard)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(hazards), func(hazard Hazard) bool { return r.sights(hazard, effects) })
 }
-
-// blindCall is the name of the hazard, behind the chain's name and a slash.
-const blindCall = "/blind-call"
 
 func (r Readings) sights(hazard Hazard, effects []Effect) bool {
 	index, ok := hazard.Effect()
-	if !ok || index >= len(effects) || !bytes.HasSuffix([]byte(hazard.Name), []byte(blindCall)) {
+	if !ok || index >= len(effects) || !strings.HasSuffix(hazard.Name, "/blind-call") {
 		return false
 	}
 	effect := effects[index]
@@ -127,21 +115,19 @@ func (r Readings) sights(hazard Hazard, effects []Effect) bool {
 	return ok && reading.Complete && effect.Kind == KindCall && effect.Undecoded
 }
 
-// Digest is the SHA-256 of the readings in JSON; of no readings, zero.
+// Digest returns the SHA-256 of the readings in JSON, zero if there are none.
 func (r Readings) Digest() [32]byte {
 	if len(r) == 0 {
 		return [32]byte{}
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(r); err != nil {
+	text, err := canonicalJSON(r)
+	if err != nil {
 		panic("chains: a reading always marshals: " + err.Error())
 	}
-	return sha256.Sum256(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
+	return sha256.Sum256(text)
 }
 
-// DigestText is Digest in lower-case hex; of no readings, empty.
+// DigestText returns Digest in lower-case hex, empty if there are no readings.
 func (r Readings) DigestText() string {
 	if len(r) == 0 {
 		return ""
@@ -150,8 +136,7 @@ func (r Readings) DigestText() string {
 	return hex.EncodeToString(digest[:])
 }
 
-// Sources returns the digests of what the calls were read with, each once, in the order
-// of the calls.
+// Sources returns the digests of what the readings were read with, each once, in order.
 func (r Readings) Sources() (digests []string) {
 	for _, reading := range r {
 		if reading.Digest != "" && !slices.Contains(digests, reading.Digest) {
@@ -161,7 +146,7 @@ func (r Readings) Sources() (digests []string) {
 	return digests
 }
 
-// Show returns the readings as fields for a person.
+// Show returns the readings as fields to be displayed.
 func (r Readings) Show() []Field {
 	fields := make([]Field, 0, len(r))
 	for _, reading := range r {

@@ -10,21 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// lineWidth is the column that text is wrapped before: every terminal is at
-// least as wide, so that none wraps a line itself.
+// lineWidth is the width of wrapped text, in columns: no terminal is narrower and would
+// wrap a line itself.
 const lineWidth = 80
 
-// maxLabel bounds a label, in characters: some stand in the transaction.
+// maxLabel bounds a label, in characters: some come from the transaction.
 const maxLabel = 48
 
-// continued begins the second and further lines of a long text. No label begins
-// so, which keeps text of a transaction from looking like a field.
+// continued begins the second and further lines of a long text. No label begins with it,
+// so that text of a transaction cannot look like a field.
 const continued = "| "
 
-// Render writes fields for a person to read, one a line, lists indented. Text
-// that comes from the transaction cannot draw lines of its own: what is not
-// plain ASCII or could be used for alignment is quoted, and long text is wrapped
-// with a mark on every further line.
+// Render writes fields in readable form, one per line, with the fields of a list
+// indented. Text from the transaction cannot fake lines: anything that is not plain ASCII
+// or could be used for alignment is quoted, and every further line of a long text is
+// marked.
 func Render(w io.Writer, fields []Field) error {
 	out := bufio.NewWriter(w)
 	renderFields(out, fields, 0)
@@ -45,13 +45,12 @@ func renderFields(out *bufio.Writer, fields []Field, depth int) {
 	}
 }
 
-// copied is text that is left in one piece, to be copied and compared: an
-// outpoint, and a digest in groups of four digits. It cannot spell a field.
-var copied = regexp.MustCompile(`^([0-9a-f]{64}:[0-9]{1,10}|([0-9a-f]{4} ){15}[0-9a-f]{4})$`)
+// unwrapped matches text that is not wrapped, so that it can be copied and compared: an
+// outpoint, and a digest in groups of four digits. Neither can spell a field.
+var unwrapped = regexp.MustCompile(`^([0-9a-f]{64}:[0-9]{1,10}|([0-9a-f]{4} ){15}[0-9a-f]{4})$`)
 
-// Wrap breaks a text that begins in a column (from 0) into lines of at most 80
-// characters, at spaces where there are some. Further lines begin in the same
-// column with a bar.
+// Wrap breaks a text that begins in a column, counted from 0, into lines of at most 80
+// characters, at spaces if possible. Further lines begin in the same column with a bar.
 func Wrap(text string, column int) string {
 	room := max(lineWidth-column, 2*len(continued)+16)
 	var out strings.Builder
@@ -70,7 +69,7 @@ func Wrap(text string, column int) string {
 	}
 }
 
-// breakLine splits a text behind the last space that fits, or in a long word.
+// breakLine splits a text at the last space that fits, or within a long word.
 func breakLine(text string, room int) (line, rest string) {
 	if utf8.RuneCountInString(text) <= room {
 		return text, ""
@@ -80,8 +79,8 @@ func breakLine(text string, room int) (line, rest string) {
 		_, size := utf8.DecodeRuneInString(text[end:])
 		end += size
 	}
-	if at := strings.LastIndexByte(text[:end+1], ' '); at > 0 {
-		return text[:at], text[at+1:]
+	if space := strings.LastIndexByte(text[:end+1], ' '); space > 0 {
+		return text[:space], text[space+1:]
 	}
 	return text[:end], text[end:]
 }
@@ -96,12 +95,12 @@ func labelWidth(fields []Field) int {
 	return width
 }
 
-// maxWords bounds what stands behind an address, a number or bytes in the same
-// line, in characters.
+// maxWords bounds the symbol and the note that follow an address, a number or bytes in
+// the same line, in characters.
 const maxWords = 80
 
-// renderValue writes a value, its symbol and its note, in lines that begin in a
-// column. Addresses, numbers and bytes stay in one piece.
+// renderValue returns a value, its symbol and its note, in lines that begin in a column.
+// Addresses, numbers and bytes are not wrapped.
 func renderValue(field Field, column int) string {
 	value, words := printable(field.Shown), ""
 	if value == "" {
@@ -113,7 +112,7 @@ func renderValue(field Field, column int) string {
 	if field.Note != "" {
 		words += " [" + printable(field.Note) + "]"
 	}
-	if field.Type == TypeText && !copied.MatchString(field.Value) {
+	if field.Type == TypeText && !unwrapped.MatchString(field.Value) {
 		return Wrap(strings.TrimSpace(value+words), column)
 	}
 	if utf8.RuneCountInString(words) > maxWords {
@@ -137,8 +136,8 @@ func renderType(field Field) string {
 	return field.Value
 }
 
-// Decimal writes a decimal integer with its point moved by decimals places and
-// no trailing zeros: Decimal("1500", 3) is "1.5".
+// Decimal returns a decimal integer divided by 10^decimals, without trailing zeros:
+// Decimal("1500", 3) is "1.5".
 func Decimal(integer string, decimals int) string {
 	if decimals <= 0 {
 		return integer
@@ -157,9 +156,9 @@ func Decimal(integer string, decimals int) string {
 	return sign + whole + "." + fraction
 }
 
-// printable returns a text as it may stand in a line: quoted and escaped to
-// ASCII if it has characters that are not printable, look like others or are
-// invisible (anything beyond ASCII), or spaces that could align it with fields.
+// printable returns a text in a form that is safe within a line: quoted and escaped to
+// ASCII if it has characters that are not printable or may be invisible or look like
+// others (anything beyond ASCII), or spaces that could align it with fields.
 func printable(text string) string {
 	if isPlain(text) {
 		return text
@@ -167,8 +166,8 @@ func printable(text string) string {
 	return strconv.QuoteToASCII(text)
 }
 
-// isPlain reports whether text is printable ASCII without leading, trailing or
-// repeated spaces. The ellipsis, which shortened values of ours end with, counts.
+// isPlain reports whether text is printable ASCII without leading, trailing or repeated
+// spaces. The ellipsis at the end of our own shortened values is allowed.
 func isPlain(text string) bool {
 	if strings.Contains(text, "  ") || strings.TrimSpace(text) != text || strings.HasPrefix(text, strings.TrimSpace(continued)) {
 		return false
@@ -176,7 +175,7 @@ func isPlain(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return (r < ' ' || r > '~') && r != '…' }) < 0
 }
 
-// printableLabel is printable, bounded.
+// printableLabel returns a label in printable form, bounded to maxLabel.
 func printableLabel(label string) string {
 	text := []rune(printable(label))
 	if len(text) > maxLabel {

@@ -59,7 +59,7 @@ long       a text that is longer than what is left of the line after its label
 	}
 }
 
-// padded is text that a terminal of so many columns would wrap into fields.
+// padded returns text that a terminal with this many columns would wrap into fields.
 func padded(columns int, lines ...string) string {
 	var out strings.Builder
 	for _, line := range lines {
@@ -68,20 +68,20 @@ func padded(columns int, lines ...string) string {
 	return out.String()
 }
 
-// memoOfTRON is the memo of a transfer of 1,000,000 TRX that is padded for 80
-// columns to show a transfer of 1 TRX to another address.
-var memoOfTRON = padded(80, "invoice 7"+strings.Repeat(" ", 47), "  amount                1 TRX [1000000 sun]",
+// memoTron is the memo of a transfer of 1,000,000 TRX, padded for 80 columns to look like
+// a transfer of 1 TRX to another address.
+var memoTron = padded(80, "invoice 7"+strings.Repeat(" ", 47), "  amount                1 TRX [1000000 sun]",
 	"  to                    TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp", "  note                  ok")
 
-// TestRenderHostileText: text of a transaction cannot move the cursor, colour
-// the terminal, reverse the line, look like other text, or draw a line of its own,
-// on a terminal of 80 columns or more, wherever it stands.
+// TestRenderHostileText: on a terminal of 80 columns or more, text of a transaction cannot
+// move the cursor, colour the terminal, reverse the line, look like other text, or fake a
+// line, wherever it appears.
 func TestRenderHostileText(t *testing.T) {
 	for _, hostile := range []string{
 		"\x1b[2J\x1b[31mto  0xattacker", "line\nto  0xattacker", "carriage\rreturn", "bell\a", "tab\tbed", "back\b\b\bspace",
 		"\u202egnp.exe", "\u2066isolate", "\u200bzero width", "\u2028separator", "\ufeffbom", "\x9b31m", "bad utf-8 \xff\xfe", "\u00a0nbsp", "null\x00",
 		"\u3164filler", "blank\u2800pattern", "selector\ufe0f", "joiner\u034f", "\u0412inance", "act\u0456ve", "a\u0301",
-		memoOfTRON, padded(100, "memo", "  amount  0.000001 SOL", "hazards  none"), " leading", "trailing ", "| bar",
+		memoTron, padded(100, "memo", "  amount  0.000001 SOL", "hazards  none"), " leading", "trailing ", "| bar",
 		strings.Repeat("x", 79) + " to TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp", strings.Repeat("y", 1000), strings.Repeat("word ", 200) + "end",
 	} {
 		fields := []chains.Field{
@@ -100,7 +100,7 @@ func TestRenderHostileText(t *testing.T) {
 	}
 }
 
-// checkLines expects so many lines that do not continue another, none over 80
+// checkLines expects a number of lines that do not continue another one, none over 80
 // columns, of visible characters.
 func checkLines(t *testing.T, hostile, text string, want int) {
 	t.Helper()
@@ -114,7 +114,7 @@ func checkLines(t *testing.T, hostile, text string, want int) {
 			t.Errorf("%q: a line of %d columns: %s", hostile, width, line)
 		}
 		bad := func(r rune) bool { return r != '…' && (r < ' ' || r > '~') }
-		if at := strings.IndexFunc(line, bad); at >= 0 {
+		if strings.ContainsFunc(line, bad) {
 			t.Errorf("%q is in the output: %q", hostile, line)
 		}
 	}
@@ -123,8 +123,8 @@ func checkLines(t *testing.T, hostile, text string, want int) {
 	}
 }
 
-// TestWrap keeps every word, marks every further line, and breaks words that are
-// longer than a line.
+// TestWrap: every word is kept, every further line marked, and a word longer than a line
+// broken.
 func TestWrap(t *testing.T) {
 	for _, c := range []struct {
 		text   string

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Names supplies what a person calls things and the bytes do not say. It is used
-// for display only: nothing that it says is part of a digest or a decision.
+// Names supplies names that the bytes do not contain. It is used for display only: no
+// digest and no decision depends on it.
 type Names interface {
-	// Token returns the symbol and decimals of an asset, ok if it is known.
+	// Token returns the symbol and decimals of an asset. ok is false if it is not known.
 	Token(asset Asset) (symbol string, decimals int, ok bool)
 
-	// Label returns what to call an address, such as "treasury" or "yours,
-	// m/84'/0'/0'/1/0"; empty if it has no name.
+	// Label returns the name of an address, such as "treasury" or "yours,
+	// m/84'/0'/0'/1/0", empty if it has none.
 	Label(party Party) string
 }
 
-// Sentence says what an effect does, in one line without a full stop. Sentences
-// of what is not decoded start with "! ". Names may be nil.
+// Sentence describes an effect in one line without a full stop. The sentence of an effect
+// that is not decoded starts with "! ". Names may be nil.
 func Sentence(effect Effect, names Names) string {
 	s := sentence{effect, names}
 	text := s.text()
@@ -55,11 +55,11 @@ func (s sentence) text() string {
 	case KindAuthority:
 		return "give control of " + s.account() + " to " + s.party(s.To)
 	case KindStake:
-		return "stake " + s.amount() + withTo(", withdrawable by ", s)
+		return "stake " + s.amount() + s.toParty(", withdrawable by ")
 	case KindUnstake:
-		return "unstake " + s.amount() + withTo(" to ", s)
+		return "unstake " + s.amount() + s.toParty(" to ")
 	case KindMint:
-		return "mint " + s.amount() + withTo(" to ", s)
+		return "mint " + s.amount() + s.toParty(" to ")
 	case KindBurn:
 		return "destroy " + s.amount()
 	case KindFee:
@@ -75,20 +75,20 @@ func (s sentence) other() string {
 	case KindFreeze:
 		return "freeze or thaw " + s.account()
 	case KindSettings:
-		return strings.TrimSpace("change settings of "+s.account()) + functionOf(s)
+		return strings.TrimSpace("change settings of "+s.account()) + s.function()
 	case KindMessage:
 		return s.message()
 	case KindOTP:
 		return "one-time password for " + s.party(s.To)
 	}
 	if s.Undecoded {
-		return "call " + s.party(s.To) + functionOf(s) + ": what it does is unknown, it may do anything"
+		return "call " + s.party(s.To) + s.function() + ": what it does is unknown, it may do anything"
 	}
-	return "call " + s.party(s.To) + functionOf(s)
+	return "call " + s.party(s.To) + s.function()
 }
 
 func (s sentence) message() string {
-	text := "sign a message" + functionOf(s)
+	text := "sign a message" + s.function()
 	if !s.To.IsNone() {
 		text += " for " + s.party(s.To)
 	}
@@ -98,22 +98,22 @@ func (s sentence) message() string {
 	return text
 }
 
-func functionOf(s sentence) string {
+func (s sentence) function() string {
 	if s.Function == "" {
 		return ""
 	}
 	return " (" + s.Function + ")"
 }
 
-func withTo(before string, s sentence) string {
+func (s sentence) toParty(before string) string {
 	if s.To.IsNone() {
 		return ""
 	}
 	return before + s.party(s.To)
 }
 
-// fromOther names the party that pays, unless it is the signer and the bytes do
-// not name it.
+// fromOther names the party that pays, unless it is the signer and the bytes do not name
+// it.
 func (s sentence) fromOther() string {
 	if s.From.IsNone() || s.From.IsSigner() {
 		return ""
@@ -157,12 +157,14 @@ func (s sentence) party(p Party) string {
 	return text
 }
 
-// decimalsTIP20 is what every token of the standard TIP-20 has.
+// decimalsTIP20 are the decimals of every TIP-20 token.
 const decimalsTIP20 = 6
 
-// amount says how much of which asset: "at most 0.0013 ETH".
+var boundWords = map[Bound]string{BoundMost: "at most ", BoundLeast: "at least ", BoundAdded: "an additional "}
+
+// amount returns the amount and its asset: "at most 0.0013 ETH".
 func (s sentence) amount() string {
-	before := map[Bound]string{BoundMost: "at most ", BoundLeast: "at least ", BoundAdded: "an additional "}[s.Amount.Bound]
+	before := boundWords[s.Amount.Bound]
 	switch {
 	case s.Asset.NFT != nil:
 		return "token number " + s.Asset.NFT.String() + " of " + s.asset()
@@ -185,7 +187,7 @@ func (s sentence) amount() string {
 	return fmt.Sprintf("%s%s units of %s", before, s.Amount.Value, s.asset())
 }
 
-// asset names an asset: by its symbol if it has one, else by its address.
+// asset returns the asset's symbol if it has one, otherwise its address.
 func (s sentence) asset() string {
 	symbol, _, ok := s.token()
 	switch {
@@ -212,7 +214,7 @@ func (s sentence) token() (symbol string, decimals int, ok bool) {
 	return s.names.Token(s.Asset)
 }
 
-// revoke is of a permission over an asset, or of control of an account.
+// revoke describes the end of a permission over an asset, or of control of an account.
 func (s sentence) revoke() string {
 	switch {
 	case !s.Asset.IsNone():

@@ -1,10 +1,8 @@
 package chains
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"math/big"
 	"strconv"
 	"time"
@@ -13,25 +11,25 @@ import (
 // SummarySchema is the version of the canonical form of a summary.
 const SummarySchema = "countersign.summary/2"
 
-// SummaryTables is the version of the tables by which effects and fields are
-// decoded. It is part of the canonical form, so that two machines that decode
-// differently report another version and not a difference in the transaction.
+// SummaryTables is the version of the tables that decode effects and fields. It is part
+// of the canonical form, so that machines that decode differently report a difference in
+// version and not in the transaction.
 const SummaryTables = 1
 
-// MaxSummaryBytes is the longest byte string that a summary holds whole. Of a
-// longer one it holds the first MaxSummaryBytes and the SHA-256 of all.
+// MaxSummaryBytes is the length of the longest byte string that a summary holds whole.
+// Of a longer one it holds the first MaxSummaryBytes, and the SHA-256 of all bytes.
 const MaxSummaryBytes = 256
 
-// Summary is what a transaction does: an ordered tree of labelled, typed
-// fields. It is a function of the transaction's bytes alone, and so is its
-// digest: the same in an inspection, in a policy, in the record and in a proof.
+// Summary describes what a transaction does: its effects, and an ordered tree of
+// labelled, typed fields. It is a function of the transaction's bytes alone, and so is
+// its digest: the same in an inspection, a policy, a record and a proof.
 type Summary struct {
 	Chain   string   // such as "ethereum"
 	Effects []Effect // what it does; not nil
 	Fields  []Field  // the details, in the order to be shown
 }
 
-// FieldType says what a field's value is.
+// FieldType is the type of a field's value.
 type FieldType string
 
 // The types of fields.
@@ -45,25 +43,25 @@ const (
 	TypeList    FieldType = "list"    // fields
 )
 
-// Field is one labelled value, or a labelled list of fields. Use the functions
-// of the types' names to make one.
+// Field is one labelled value, or a labelled list of fields. Create fields with the
+// functions that are named after the types.
 type Field struct {
 	Label    string    `json:"label"`
 	Type     FieldType `json:"type"`
 	Value    string    `json:"value,omitempty"`
-	Decimals int       `json:"decimals,omitempty"` // amount: digits behind the point
+	Decimals int       `json:"decimals,omitempty"` // amount: digits after the decimal point
 	Symbol   string    `json:"symbol,omitempty"`   // amount: ticker; integer: unit
-	Length   int       `json:"length,omitempty"`   // bytes: of all, if not all are in the value
-	SHA256   string    `json:"sha256,omitempty"`   // bytes: of all, if not all are in the value
-	Note     string    `json:"note,omitempty"`     // what the value means, where that is not plain: "unlimited"
+	Length   int       `json:"length,omitempty"`   // bytes: of all bytes, if the value is cut off
+	SHA256   string    `json:"sha256,omitempty"`   // bytes: of all bytes, if the value is cut off
+	Note     string    `json:"note,omitempty"`     // what the value means, if that is not obvious: "unlimited"
 	Fields   []Field   `json:"fields,omitempty"`   // list
 
-	// Shown is what a person sees in place of the value, such as the address of a
-	// script on one network. It is not part of the canonical form.
+	// Shown is displayed instead of the value, such as the address of a script on one
+	// network. It is not part of the canonical form.
 	Shown string `json:"-"`
 }
 
-// Text is a field with text. It may come from the transaction: a renderer must
+// Text is a field with text. The text may come from the transaction, so a renderer must
 // not trust it.
 func Text(label, value string) Field { return Field{Label: label, Type: TypeText, Value: value} }
 
@@ -82,7 +80,7 @@ func AmountUint(label string, amount uint64, decimals int, symbol string) Field 
 	return Field{Label: label, Type: TypeAmount, Value: strconv.FormatUint(amount, 10), Decimals: decimals, Symbol: symbol}
 }
 
-// Integer is a field with a number that is no amount.
+// Integer is a field with a number that is not an amount.
 func Integer(label string, value uint64) Field {
 	return Field{Label: label, Type: TypeInteger, Value: strconv.FormatUint(value, 10)}
 }
@@ -92,7 +90,7 @@ func BigInteger(label string, value *big.Int) Field {
 	return Field{Label: label, Type: TypeInteger, Value: value.String()}
 }
 
-// Bytes is a field with bytes. It copies them.
+// Bytes is a field with a copy of bytes.
 func Bytes(label string, value []byte) Field {
 	field := Field{Label: label, Type: TypeBytes}
 	if len(value) > MaxSummaryBytes {
@@ -104,12 +102,12 @@ func Bytes(label string, value []byte) Field {
 	return field
 }
 
-// Time is a field with a time, to the millisecond if it has any.
+// Time is a field with a time, to the millisecond if it has milliseconds.
 func Time(label string, value time.Time) Field {
 	return Field{Label: label, Type: TypeTime, Value: value.UTC().Format("2006-01-02T15:04:05.999Z07:00")}
 }
 
-// List is a field with fields of its own.
+// List is a field that contains fields.
 func List(label string, fields ...Field) Field {
 	return Field{Label: label, Type: TypeList, Fields: fields}
 }
@@ -120,14 +118,14 @@ func (f Field) WithNote(note string) Field {
 	return f
 }
 
-// ShownAs returns the field with what a person sees in place of its value.
+// ShownAs returns the field with a text to be displayed instead of its value.
 func (f Field) ShownAs(text string) Field {
 	f.Shown = text
 	return f
 }
 
-// MarshalJSON writes the canonical form: members in the order of the structs,
-// empty ones left out, no white space, only the escapes that JSON needs.
+// MarshalJSON returns the canonical form: members in the order of the structs, without
+// empty ones and white space, and with only the escapes that JSON requires.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	form := struct {
 		Schema  string   `json:"schema"`
@@ -142,16 +140,10 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	if form.Effects == nil {
 		form.Effects = []Effect{}
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(form); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return canonicalJSON(form)
 }
 
-// Digest is the SHA-256 of the canonical form.
+// Digest returns the SHA-256 of the canonical form.
 func (s Summary) Digest() [32]byte {
 	form, err := s.MarshalJSON()
 	if err != nil {

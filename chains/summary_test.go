@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// canonical is one field of every type, and its canonical form as it has to stay
-// for as long as the schema is version 1: records and proofs have its digest.
+// canonical has fields of every type. Its canonical form must not change while the schema
+// stays the same: records and proofs contain its digest.
 var canonical = chains.Summary{Chain: "ethereum", Fields: []chains.Field{
 	chains.Text("text", `<a href="x">&amp;\ é 中 `+"\u2028"),
 	chains.AddressField("address", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"),
@@ -55,7 +55,7 @@ func TestSummaryCanonicalForm(t *testing.T) {
 		t.Error("the digest is not the SHA-256 of the canonical form")
 	}
 	if !json.Valid(form) {
-		t.Error("the canonical form is no JSON")
+		t.Error("the canonical form is not JSON")
 	}
 }
 
@@ -66,7 +66,7 @@ func TestSummaryEmpty(t *testing.T) {
 	}
 }
 
-// TestBytesBounds: of long bytes the first are held, and the SHA-256 of all.
+// TestBytesBounds: a summary holds the first of long bytes, and the SHA-256 of all.
 func TestBytesBounds(t *testing.T) {
 	data := bytes.Repeat([]byte{0xab}, chains.MaxSummaryBytes+1)
 	whole := chains.Bytes("d", data[:chains.MaxSummaryBytes])
@@ -80,9 +80,9 @@ func TestBytesBounds(t *testing.T) {
 	}
 }
 
-// TestDigestTellsApart: a change of any part of a field changes the digest.
-func TestDigestTellsApart(t *testing.T) {
-	seen := map[[32]byte]string{}
+// TestDigestCoversFields: a change of any part of a field changes the digest.
+func TestDigestCoversFields(t *testing.T) {
+	names := map[[32]byte]string{}
 	for name, field := range map[string]chains.Field{
 		"plain": {Label: "a", Type: chains.TypeText, Value: "b"}, "label": {Label: "c", Type: chains.TypeText, Value: "b"},
 		"type": {Label: "a", Type: chains.TypeAddress, Value: "b"}, "value": {Label: "a", Type: chains.TypeText, Value: "c"},
@@ -91,14 +91,14 @@ func TestDigestTellsApart(t *testing.T) {
 		"note": {Label: "a", Type: chains.TypeText, Value: "b", Note: "s"}, "fields": {Label: "a", Type: chains.TypeText, Value: "b", Fields: []chains.Field{{}}},
 	} {
 		digest := chains.Summary{Chain: "x", Fields: []chains.Field{field}}.Digest()
-		if other, taken := seen[digest]; taken {
+		if other, taken := names[digest]; taken {
 			t.Errorf("%s and %s have the same digest", name, other)
 		}
-		seen[digest] = name
+		names[digest] = name
 	}
 }
 
-// TestErrors has the forms of a refusal, with and without field and offset.
+// TestErrors checks the text of errors with and without field and offset.
 func TestErrors(t *testing.T) {
 	for want, err := range map[string]error{
 		"x: field 5 (y) at byte 12: problem": &chains.ParseError{Kind: chains.ErrMalformed, Chain: "x", Field: "field 5 (y)", Offset: 12, Problem: "problem"},

@@ -2,19 +2,19 @@ package chains
 
 import "math/big"
 
-// Typed is typed data (EIP-712), which a Reader reads in place of a call's bytes.
+// Typed is typed data (EIP-712), which a Reader reads instead of a call's bytes.
 type Typed struct {
-	// Type is the type of the message as EIP-712 hashes it: its members, then the
-	// structs that it refers to.
+	// Type is the message's type as EIP-712 encodes it: its members, then the structs
+	// that it refers to.
 	Type string
 
-	// DomainName and DomainVersion are those of the domain, empty if it has none.
+	// DomainName and DomainVersion are members of the domain, empty if it lacks them.
 	DomainName, DomainVersion string
 
 	Members []TypedValue // of the message
 }
 
-// TypedKind is what a value is, sizes aside.
+// TypedKind is the kind of a value, regardless of its size.
 type TypedKind uint8
 
 // The kinds of values.
@@ -34,6 +34,6 @@ type TypedValue struct {
 	Name   string // of a member of a struct
 	Kind   TypedKind
 	Number *big.Int     // of a number; of a bool 0 or 1
-	Bytes  []byte       // of an address its 20 bytes, of bytes and text what they are
+	Bytes  []byte       // of an address, 20 bytes; of bytes and text, their content
 	List   []TypedValue // members of a struct, elements of a list
 }
