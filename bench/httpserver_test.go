@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -64,6 +65,7 @@ func serve(text string) error {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return err
 	}
+	debug.SetGCPercent(400) // as countersign serve does
 	handler, kept, err := s.handler()
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,5 +50,23 @@ func TestConnections(t *testing.T) {
 		if got := open(t, dsn).MaxConnections(); got != want {
 			t.Errorf("%d connections at most, want %d", got, want)
 		}
+	}
+}
+
+// TestCompression: a long record is compressed with lz4 where the server has it.
+func TestCompression(t *testing.T) {
+	dsn := schema(t, testenv.Postgres(t))
+	s := open(t, dsn)
+	activity := activityOf("long")
+	activity.Data = []byte(strings.Repeat("a record that can be compressed ", 200))
+	if err := s.Complete(t.Context(), take(t, s, "long"), activity, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := "pglz"
+	if count(t, dsn, "SELECT count(*) FROM pg_settings WHERE name = 'default_toast_compression' AND 'lz4' = ANY(enumvals)") == 1 {
+		want = "lz4"
+	}
+	if n := count(t, dsn, "SELECT count(*) FROM countersign_activities WHERE pg_column_compression(data) = $1", want); n != 1 {
+		t.Errorf("%d records are compressed with %s, want 1", n, want)
 	}
 }
