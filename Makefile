@@ -187,7 +187,7 @@ mutants:
 	$(MUTANTS) -with .,./httpapi ./otp/... ./internal/otpledger ./store ./store/memory ./store/bolt ./store/internal/leases
 	$(MUTANTS) ./store/postgres
 	$(MUTANTS) -with ./keystore/memory ./keystore/keyformat ./keystore/wallet ./keystore/file ./keystore ./keystore/internal/software
-	$(MUTANTS) ./policy
+	$(MUTANTS) ./policy ./policy/hosted
 	$(MUTANTS) -with ./httpapi .
 	$(MUTANTS) ./httpapi ./cmd/countersign/internal/config ./cmd/countersign/internal/lines
 	@if [ "$$COUNTERSIGN_REQUIRE" = all ] || { command -v gcc && command -v softhsm2-util; } >/dev/null; then \

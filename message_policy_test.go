@@ -127,7 +127,7 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 	}
 	other := strings.Replace(voteText, `"name":"snapshot"`, `"name":"snapsh0t"`, 1)
 	_, err := submitMessage(t, f, payload(other, encodingTyped, hashNone))
-	refusal(t, err, activity.ReasonNotAuthorized, "the condition does not hold of votes")
+	refusal(t, err, activity.ReasonNotAuthorized, "conditions that do not hold: votes")
 	_, err = submitMessage(t, f, activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingTyped, HashFunction: hashNone,
 		Payloads: []string{voteText, other}})
 	refusal(t, err, activity.ReasonNotAuthorized, "effect 1 (message")

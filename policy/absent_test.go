@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
+
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -133,12 +135,12 @@ func TestAddressesOfOtherChains(t *testing.T) {
 		allowed bool
 	}{
 		"eip155:1": {party(t, treasury).Address(), true},
-		"solana":   {decode58(wallet), true},
+		"solana":   {base58.Decode(wallet), true},
 		"bip122":   {party(t, treasury).Address(), false},
 		"tron":     {append([]byte{0x41}, party(t, treasury).Address()...), false},
 	} {
 		names := map[string]string{"eip155:1": "ethereum", "bip122": "bitcoin"}
-		for _, to := range [][]byte{test.to, decode58(wallet)} {
+		for _, to := range [][]byte{test.to, base58.Decode(wallet)} {
 			if test.allowed && string(to) != string(test.to) {
 				continue
 			}

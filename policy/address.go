@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/types"
@@ -14,47 +14,40 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
-// addressType is the type of addresses, which are compared as bytes.
+// addressType is the type of addresses. They are compared as bytes.
 var addressType = types.NewObjectType("address")
 
 // address is an address of a chain in binary form: 20 bytes on Ethereum and
 // Tempo, 21 on Tron, 32 on Solana, the scriptPubKey on Bitcoin.
 type address struct {
+	opaque
 	namespace string // CAIP-2: eip155, solana, tron, bip122
 	bytes     string
 	text      string
 
-	// of is set for a token account of Solana: it matches the wallet that it is
-	// the associated account of.
-	of *tokenAccount
+	// mint is set for a party of a token's effect on Solana. Tokens move between token
+	// accounts, while rules name wallets: the address also equals the wallet that it is
+	// the associated token account of.
+	mint string
 }
 
-// Equal implements ref.Val. Addresses of unlike chains are not the same.
+// Equal implements ref.Val. Addresses of different namespaces are never equal.
 func (a *address) Equal(other ref.Val) ref.Val {
 	b, ok := other.(*address)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(other)
 	}
-	return types.Bool(a.same(b))
+	return types.Bool(a.namespace == b.namespace && (a.bytes == b.bytes || a.belongsTo(b) || b.belongsTo(a)))
 }
 
-func (a *address) same(b *address) bool {
-	if a.namespace != b.namespace {
-		return false
-	}
-	return a.bytes == b.bytes || a.of.belongsTo(b) || b.of.belongsTo(a)
-}
-
-// ConvertToNative implements ref.Val.
-func (a *address) ConvertToNative(reflect.Type) (any, error) {
-	return nil, fmt.Errorf(errNotConvertible, "policy", "address")
-}
-
-// ConvertToType implements ref.Val.
-func (a *address) ConvertToType(ref.Type) ref.Val {
-	return types.NewErr(errNotConvertible, "policy", "address")
+// belongsTo reports whether a is the associated token account of a wallet.
+func (a *address) belongsTo(wallet *address) bool {
+	return a.mint != "" && len(wallet.bytes) == tokenaccount.Size && slices.Contains(tokenaccount.Of(wallet.bytes, a.mint), a.bytes)
 }
 
 // Type implements ref.Val.
@@ -63,54 +56,57 @@ func (*address) Type() ref.Type { return addressType }
 // Value implements ref.Val.
 func (a *address) Value() any { return a }
 
-// String returns the address as it is written.
+// String returns the address as written.
 func (a *address) String() string { return a.text }
+
+// party returns the address as a party of an effect.
+func (a *address) party() chains.Party { return chains.PartyWritten([]byte(a.bytes), a.text) }
 
 // key identifies the address in a set.
 func (a *address) key() string { return a.namespace + "\x00" + a.bytes }
 
-// parseAddress reads an address of any chain: the form says which. What has a
-// checksum is checked by it.
+// parseAddress parses an address of any chain, which its form determines. Checksums are
+// verified.
 func parseAddress(text string) (*address, error) {
 	var namespace string
-	var read []byte
+	var bytes []byte
 	var err error
 	switch {
 	case strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X"):
 		namespace = "eip155"
-		read, err = parseHexAddress(text)
+		bytes, err = parseHexAddress(text)
 	case isBech32(text):
 		namespace = "bip122"
-		read, err = parseBitcoinAddress(text)
+		bytes, err = parseBitcoinAddress(text)
 	default:
-		namespace, read, err = parseBase58(text)
+		namespace, bytes, err = parseBase58(text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("address %q: %w", shorten(text), err)
 	}
-	return &address{namespace: namespace, bytes: string(read), text: text}, nil
+	return &address{namespace: namespace, bytes: string(bytes), text: text}, nil
 }
 
-// parseHexAddress reads an address of Ethereum or Tempo. Digits of both cases
-// must have the checksum of EIP-55.
+// parseHexAddress parses an address of Ethereum or Tempo. Mixed-case digits must have
+// the checksum of EIP-55.
 func parseHexAddress(text string) ([]byte, error) {
 	digits := text[2:]
-	read, err := hex.DecodeString(digits)
+	bytes, err := hex.DecodeString(digits)
 	switch {
 	case text[1] != 'x':
-		return nil, errors.New("it starts with 0x")
+		return nil, errors.New("it must start with 0x")
 	case err != nil:
 		return nil, errors.New("not hex")
-	case len(read) != common.AddressLength:
-		return nil, fmt.Errorf("%d bytes, an address has %d", len(read), common.AddressLength)
-	case digits != strings.ToLower(digits) && digits != strings.ToUpper(digits) && text != common.BytesToAddress(read).Hex():
+	case len(bytes) != common.AddressLength:
+		return nil, fmt.Errorf("%d bytes, an address has %d", len(bytes), common.AddressLength)
+	case digits != strings.ToLower(digits) && digits != strings.ToUpper(digits) && text != common.BytesToAddress(bytes).Hex():
 		return nil, errors.New("the checksum of this mixed-case address is wrong (EIP-55): it has been mistyped")
 	}
-	return read, nil
+	return bytes, nil
 }
 
-// bitcoinNetworks are the networks whose addresses are read. Those of testnet
-// and signet are the same.
+// bitcoinNetworks are the networks whose addresses are accepted. Testnet and signet
+// share theirs.
 var bitcoinNetworks = []*chaincfg.Params{&chaincfg.MainNetParams, &chaincfg.TestNet3Params, &chaincfg.RegressionNetParams}
 
 func isBech32(text string) bool {
@@ -136,7 +132,7 @@ func parseBitcoinAddress(text string) ([]byte, error) {
 		}
 	}
 	if first == nil {
-		first = errors.New("not an address of a network of Bitcoin")
+		first = errors.New("not an address of a Bitcoin network")
 	}
 	return nil, first
 }
@@ -162,11 +158,13 @@ func scriptOf(parsed btcaddress.Address) ([]byte, error) {
 // maxAddressText is the length of the longest base58 address.
 const maxAddressText = 44
 
-// parseBase58 reads an address of Solana (32 bytes), Tron or Bitcoin (25 bytes
-// with their checksum).
-func parseBase58(text string) (namespace string, read []byte, err error) {
+var errNoAddress = errors.New("not an address of Ethereum, Tempo, Solana, Tron or Bitcoin")
+
+// parseBase58 parses an address of Solana (32 bytes), Tron or Bitcoin (25 bytes
+// including the checksum).
+func parseBase58(text string) (namespace string, bytes []byte, err error) {
 	if text == "" || len(text) > maxAddressText {
-		return "", nil, errors.New("not an address of Ethereum, Tempo, Solana, Tron or Bitcoin")
+		return "", nil, errNoAddress
 	}
 	switch decoded := base58.Decode(text); {
 	case len(decoded) == 32 && base58.Encode(decoded) == text:
@@ -181,5 +179,5 @@ func parseBase58(text string) (namespace string, read []byte, err error) {
 		script, err := parseBitcoinAddress(text)
 		return "bip122", script, err
 	}
-	return "", nil, errors.New("not an address of Ethereum, Tempo, Solana, Tron or Bitcoin")
+	return "", nil, errNoAddress
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"math/big"
-	"reflect"
 	"strings"
 
 	"cel.dev/cel-go/common/types"
@@ -13,22 +12,23 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// amountType is the type of amounts. It has comparison and addition, and
-// nothing else: no subtraction that could underflow, no multiplication, and no
-// comparison with a bare number, whose unit nothing says.
+// amountType is the type of amounts. It has comparison and addition only: no
+// subtraction, which could underflow, no multiplication, and no comparison with a bare
+// number, which has no unit.
 var amountType = types.NewObjectType("amount", traits.ComparerType|traits.AdderType)
 
 // amount is a number of the smallest units of an asset.
 type amount struct {
+	opaque
 	value *big.Int
 	unit  unit
 }
 
-// unit is what an amount counts. Amounts of unlike assets are neither compared
-// nor added: 10,000,000 is 10 USDC and nearly nothing in wei.
+// unit is what an amount counts. Amounts of different assets are neither compared nor
+// added: 10,000,000 is 10 USDC, and nearly nothing in wei.
 type unit struct {
-	asset  chains.Asset // if namespace is empty and any is not set
-	native string       // namespace whose native asset it is, on any of its chains: "eip155"
+	asset  chains.Asset // if native is empty and any is false
+	native string       // CAIP-2 namespace whose native asset it is, on any chain: "eip155"
 	any    bool         // smallest units of whatever it is compared with: units('…')
 }
 
@@ -38,8 +38,8 @@ func namespaceOf(chain string) string {
 	return namespace
 }
 
-// fits reports whether amounts of both units can be compared.
-func (u unit) fits(other unit) bool {
+// matches reports whether amounts of both units can be compared.
+func (u unit) matches(other unit) bool {
 	switch {
 	case u.any || other.any:
 		return true
@@ -48,7 +48,7 @@ func (u unit) fits(other unit) bool {
 	case u.native != "":
 		return other.asset.IsNative() && namespaceOf(other.asset.Chain) == u.native
 	case other.native != "":
-		return other.fits(u)
+		return other.matches(u)
 	}
 	return u.asset.Equal(other.asset)
 }
@@ -82,7 +82,7 @@ func (a *amount) Add(other ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(other)
 	}
-	if !a.unit.fits(b.unit) {
+	if !a.unit.matches(b.unit) {
 		return unlike(a, b, "added to")
 	}
 	sum := &amount{value: new(big.Int).Add(a.value, b.value), unit: a.unit}
@@ -98,7 +98,7 @@ func (a *amount) Compare(other ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(other)
 	}
-	if !a.unit.fits(b.unit) {
+	if !a.unit.matches(b.unit) {
 		return unlike(a, b, "compared with")
 	}
 	return types.Int(a.value.Cmp(b.value))
@@ -115,17 +115,7 @@ func (a *amount) Equal(other ref.Val) ref.Val {
 }
 
 func unlike(a, b *amount, what string) ref.Val {
-	return types.NewErr("an amount of %s cannot be %s an amount of %s: ask for effect.asset first", a.unit, what, b.unit)
-}
-
-// ConvertToNative implements ref.Val.
-func (a *amount) ConvertToNative(reflect.Type) (any, error) {
-	return nil, fmt.Errorf(errNotConvertible, "policy", "amount")
-}
-
-// ConvertToType implements ref.Val.
-func (a *amount) ConvertToType(ref.Type) ref.Val {
-	return types.NewErr(errNotConvertible, "policy", "amount")
+	return types.NewErr("an amount of %s cannot be %s an amount of %s: test effect.asset first", a.unit, what, b.unit)
 }
 
 // Type implements ref.Val.
@@ -137,24 +127,24 @@ func (a *amount) Value() any { return a }
 // String returns the amount for an explanation.
 func (a *amount) String() string { return a.value.String() + " of " + a.unit.String() }
 
-// maxAmountBits bounds amounts: no chain has wider ones.
+// maxAmountBits bounds amounts; no chain has larger ones.
 const maxAmountBits = 256
 
 // maxDecimals is the largest number of decimals of an asset.
 const maxDecimals = 77
 
-// parseUnits reads a decimal number such as 0.5 as a number of smallest units,
-// of which decimals digits are behind the point. Digits beyond them, signs,
-// exponents and separators are errors.
+// parseUnits parses a decimal number such as 0.5 with up to decimals digits after the
+// point, and returns it in smallest units. More digits, signs, exponents and separators
+// are errors.
 func parseUnits(text string, decimals int) (*big.Int, error) {
 	whole, fraction, point := strings.Cut(text, ".")
 	switch {
 	case !isDigits(whole), point && !isDigits(fraction):
-		return nil, fmt.Errorf("%q is no decimal number such as 0.5", shorten(text))
+		return nil, fmt.Errorf("%q is not a decimal number such as 0.5", shorten(text))
 	case len(whole) > 1 && whole[0] == '0':
 		return nil, fmt.Errorf("%q has a leading zero", shorten(text))
 	case len(fraction) > decimals:
-		return nil, fmt.Errorf("%q has %d digits behind the point; the unit has %d", shorten(text), len(fraction), decimals)
+		return nil, fmt.Errorf("%q has %d digits after the point; the unit has %d", shorten(text), len(fraction), decimals)
 	case len(whole)+decimals > 2*maxDecimals:
 		return nil, fmt.Errorf("%q is wider than 256 bits", shorten(text))
 	}
@@ -169,11 +159,10 @@ func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// unitNames are the constructors of amounts: how many decimals their number
-// may have, and of what they are.
+// unitNames are the constructors of amounts.
 var unitNames = map[string]struct {
-	decimals int
-	native   string
+	decimals int    // digits after the point
+	native   string // namespace whose native asset it is
 }{
 	"wei": {0, "eip155"}, "gwei": {9, "eip155"}, "ether": {18, "eip155"},
 	"lamports": {0, "solana"}, "sol": {9, "solana"},
@@ -182,12 +171,12 @@ var unitNames = map[string]struct {
 	"units": {0, ""},
 }
 
-// newAmount makes the amount of a constructor.
+// newAmount returns the amount of a constructor, such as ether and "0.5".
 func newAmount(name, text string) (*amount, error) {
-	form := unitNames[name]
-	value, err := parseUnits(text, form.decimals)
+	of := unitNames[name]
+	value, err := parseUnits(text, of.decimals)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &amount{value: value, unit: unit{native: form.native, any: name == "units"}}, nil
+	return &amount{value: value, unit: unit{native: of.native, any: name == "units"}}, nil
 }

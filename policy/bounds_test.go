@@ -43,18 +43,18 @@ func TestBoundsOfFiles(t *testing.T) {
 		return schema + "lists:\n  t: [" + numbered(n, func(i int) string { return solanaAddress(i) + ", " }) + "]\nrules:\n  - {name: a, allow: transfer, when: effect.to in t}\n"
 	}
 	for name, test := range map[string]struct{ file, want string }{
-		"rules": {schema + "rules:\n" + numbered(policy.MaxRules+1, func(i int) string { return fmt.Sprintf("  - {name: r%d, allow: burn}\n", i) }),
+		"rules": {schema + "rules:\n" + numbered(1000+1, func(i int) string { return fmt.Sprintf("  - {name: r%d, allow: burn}\n", i) }),
 			"1001 rules, at most 1000 are allowed"},
-		"limits": {schema + "assets: {coin: {chain: solana, token: native}}\nlimits:\n" + numbered(policy.MaxLimits+1, func(i int) string {
+		"limits": {schema + "assets: {coin: {chain: solana, token: native}}\nlimits:\n" + numbered(100+1, func(i int) string {
 			return fmt.Sprintf("  - {name: l%d, asset: coin, max: \"1\", window: 1h, per: key}\n", i)
 		}) + "rules:\n" + rule, "101 limits, at most 100 are allowed"},
-		"tests": {schema + "rules:\n" + rule + "tests:\n" + numbered(policy.MaxTests+1, func(int) string { return "  - {effects: [], expect: deny}\n" }),
+		"tests": {schema + "rules:\n" + rule + "tests:\n" + numbered(1000+1, func(int) string { return "  - {effects: [], expect: deny}\n" }),
 			"1001 tests, at most 1000 are allowed"},
-		"assets": {schema + "assets:\n" + numbered(policy.MaxAssets+1, func(i int) string {
+		"assets": {schema + "assets:\n" + numbered(1000+1, func(i int) string {
 			return fmt.Sprintf("  a%d: {chain: \"eip155:%d\", token: native}\n", i, i+1)
 		}) + "rules:\n" + rule, "more than 1000 lists and assets"},
-		"wallets of Solana": {listed(policy.MaxSolanaWallets + 1), "513 addresses of Solana, a list has at most 512"},
-		"bytes":             {schema + "# " + strings.Repeat("x", policy.MaxFileBytes) + "\nrules: []\n", "a file has at most 524288"},
+		"wallets of Solana": {listed(512 + 1), "513 Solana addresses, a list has at most 512"},
+		"bytes":             {schema + "# " + strings.Repeat("x", 512<<10) + "\nrules: []\n", "a file has at most 524288"},
 		"no schema":         {"rules:\n" + rule, "schema is missing: write 'schema: countersign.policy/1'"},
 		"deep blocks":       {numbered(20, func(i int) string { return strings.Repeat(" ", i) + "a:\n" }), "nested more than 16 deep"},
 		"tag below":         {"a:\n  b:\n    - c: !x 1\n", "tags, merge keys and directives"},
@@ -67,7 +67,7 @@ func TestBoundsOfFiles(t *testing.T) {
 			}
 		})
 	}
-	load(t, listed(policy.MaxSolanaWallets))
+	load(t, listed(512))
 }
 
 // TestLoad: a file that is too large is refused before it is read, one that is not there
@@ -121,7 +121,7 @@ func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
 	const trc10 = "schema: countersign.policy/1\nassets: {ten: {chain: tron, id: \"1002000\"}}\n"
 	for rest, want := range map[string]string{
 		"rules:\n  - {name: a, allow: transfer, when: \"effect.amount < amount(ten, '1')\"}\n":                                                                                                "does not say how many decimals tron 1002000 has",
-		"limits:\n  - {name: d, asset: ten, max: \"1\", window: 1h, per: key}\nrules:\n  - {name: a, allow: transfer, limit: d}\ntests:\n  - {effects: [], expect: deny, spent: {d: much}}\n": `spent: "much" is no decimal number`,
+		"limits:\n  - {name: d, asset: ten, max: \"1\", window: 1h, per: key}\nrules:\n  - {name: a, allow: transfer, limit: d}\ntests:\n  - {effects: [], expect: deny, spent: {d: much}}\n": `spent: "much" is not a decimal number`,
 	} {
 		_, err := policy.Parse("p.yaml", []byte(trc10+rest), policy.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

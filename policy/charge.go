@@ -3,30 +3,29 @@ package policy
 import (
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// charge adds a charge to those of the request; one counter is charged once.
+// counter identifies the counter of a limit.
+type counter struct{ limit, subject string }
+
+// charge adds a charge to the decision. Charges of one counter are summed.
 func (c *cover) charge(charge store.Charge) {
-	key := charged{charge.Limit, charge.Subject}
-	if c.pending[key] == nil {
-		c.pending[key] = new(big.Int)
-		c.decision.Charges = append(c.decision.Charges, charge)
+	key := counter{charge.Limit, charge.Subject}
+	if i, ok := c.counters[key]; ok {
+		pending := &c.decision.Charges[i]
+		pending.Amount = new(big.Int).Add(pending.Amount, charge.Amount)
+		return
 	}
-	c.pending[key].Add(c.pending[key], charge.Amount)
-	for i := range c.decision.Charges {
-		if one := &c.decision.Charges[i]; one.Limit == charge.Limit && one.Subject == charge.Subject {
-			one.Amount = new(big.Int).Set(c.pending[key])
-		}
-	}
+	c.counters[key] = len(c.decision.Charges)
+	c.decision.Charges = append(c.decision.Charges, charge)
 }
 
-// charges are what a rule's limits count for an effect, or the limit that it
-// would exceed.
+// charges returns what the limits of a rule count for an effect, or the limit that the
+// effect would exceed.
 func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *countersign.LimitExceeded, error) {
 	var charges []store.Charge
 	for _, limit := range r.limits {
@@ -47,15 +46,15 @@ func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *countersi
 	return charges, nil, nil
 }
 
-// uncountableError says that a limit does not count an effect, so that its rule
-// does not cover it.
+// uncountableError is returned if a limit cannot count an effect. The limit's rule then
+// does not cover the effect.
 type uncountableError struct{ text string }
 
 // Error implements error.
 func (e *uncountableError) Error() string { return e.text }
 
-// countable returns what a limit is counted for, or why it cannot count an
-// effect; over, if the effect is of its asset, without a bound.
+// countable returns the subject that a limit counts an effect for, or why it cannot. over
+// is true if the effect is of the limit's asset and its amount has no bound.
 func (c *cover) countable(limit *limit, effect *effectView) (subject string, over bool, why string) {
 	switch {
 	case !effect.counted():
@@ -73,7 +72,7 @@ func (c *cover) countable(limit *limit, effect *effectView) (subject string, ove
 	return subject, false, ""
 }
 
-// subject is the value that a limit is counted for; empty if there is no single one.
+// subject returns the value that a limit is counted per; empty if there is no single one.
 func (c *cover) subject(per string, effect *effectView) string {
 	asked := c.evaluation.asked
 	switch per {
@@ -94,7 +93,7 @@ func (c *cover) subject(per string, effect *effectView) string {
 	case "wallet":
 		return single(asked.Keys, func(key *countersign.SigningKey) string {
 			if key.WalletID == "" {
-				return key.ID // a key of no wallet is one of its own
+				return key.ID // a key without a wallet counts as its own
 			}
 			return key.WalletID
 		})
@@ -102,27 +101,28 @@ func (c *cover) subject(per string, effect *effectView) string {
 	return ""
 }
 
+// single returns the value that all keys share; empty if they differ.
 func single(keys []countersign.SigningKey, of func(*countersign.SigningKey) string) string {
-	found := ""
+	value := ""
 	for i := range keys {
-		if found != "" && of(&keys[i]) != found {
+		if value != "" && of(&keys[i]) != value {
 			return ""
 		}
-		found = of(&keys[i])
+		value = of(&keys[i])
 	}
-	return found
+	return value
 }
 
-// exceeds compares a charge with what has been spent and what this request
-// charges besides.
+// exceeds returns a non-nil LimitExceeded if the charge exceeds the limit, given what was
+// spent and what the request already charges.
 func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*countersign.LimitExceeded, error) {
 	spent, frees, err := c.spent(charge)
 	if err != nil {
 		return nil, err
 	}
 	before := new(big.Int).Set(spent)
-	if pending := c.pending[charged{charge.Limit, charge.Subject}]; pending != nil {
-		before.Add(before, pending)
+	if i, ok := c.counters[counter{charge.Limit, charge.Subject}]; ok {
+		before.Add(before, c.decision.Charges[i].Amount)
 	}
 	if new(big.Int).Add(before, charge.Amount).Cmp(limit.max) <= 0 {
 		return nil, nil
@@ -131,10 +131,11 @@ func (c *cover) exceeds(r *rule, limit *limit, charge store.Charge) (*countersig
 	if left.Sign() < 0 {
 		left.SetInt64(0)
 	}
-	exceeded := &countersign.LimitExceeded{Limit: limit.name, Rule: r.name, Left: left, Frees: frees}
-	exceeded.Text = fmt.Sprintf("limit %s of rule %s: %s is asked for, %s of %s is left within %v",
-		limit.name, r.name, unitsText(charge.Amount, limit.asset.decimals), unitsText(left, limit.asset.decimals), unitsText(limit.max, limit.asset.decimals), limit.window)
-	return exceeded, nil
+	return &countersign.LimitExceeded{
+		Limit: limit.name, Rule: r.name, Left: left, Frees: frees,
+		Text: fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %v", limit.name, r.name,
+			limit.asset.decimal(charge.Amount), limit.asset.decimal(left), limit.asset.decimal(limit.max), limit.window),
+	}, nil
 }
 
 func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {
@@ -148,24 +149,10 @@ func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {
 	return sum, frees, nil
 }
 
-// organizationID is that of a request, empty in a test of a file.
+// organizationID returns the organization of a request; empty in a file's test.
 func organizationID(asked *countersign.Authorization) string {
 	if asked.Organization == nil {
 		return ""
 	}
 	return asked.Organization.ID
-}
-
-// unitsText writes smallest units as a decimal number.
-func unitsText(value *big.Int, decimals int) string {
-	text := value.String()
-	if decimals <= 0 {
-		return text
-	}
-	text = strings.Repeat("0", max(0, decimals+1-len(text))) + text
-	whole, fraction := text[:len(text)-decimals], strings.TrimRight(text[len(text)-decimals:], "0")
-	if fraction == "" {
-		return whole
-	}
-	return whole + "." + fraction
 }

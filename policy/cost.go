@@ -7,20 +7,19 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// MaxExpressionCost bounds what the evaluation of one condition can cost, in
-// CEL's unit: about one step, 20 to 50 ns. One loop over all effects that a
-// transaction can have fits; one within another over them does not.
-const MaxExpressionCost = 100_000
+// maxExpressionCost bounds the cost of evaluating one condition, in CEL's unit, a step of
+// about 20 to 50 ns. It leaves room for one loop over the effects of the largest
+// transaction, but not for nested loops.
+const maxExpressionCost = 100_000
 
-// MaxFileCost bounds what all conditions of a file can cost for one request,
-// each asked for each effect.
-const MaxFileCost = 40_000_000
+// maxFileCost bounds the cost of evaluating all conditions of a file for each effect of a
+// request.
+const maxFileCost = 40_000_000
 
-// maxText is an upper bound for texts that conditions look at, in characters.
+// maxText is an upper bound for the texts that conditions read, in characters.
 const maxText = 1024
 
-// sizes estimates the sizes of what conditions look at. It implements
-// cost.Estimator.
+// sizes estimates the sizes of values. It implements cost.Estimator.
 type sizes struct{ lists map[string]*list }
 
 // EstimateSize implements cost.Estimator.
@@ -39,7 +38,7 @@ func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	return nil
 }
 
-// listSize bounds a list by the path that leads to it.
+// listSize returns an upper bound for the size of the list at a path.
 func (s sizes) listSize(path []string) uint64 {
 	if list := s.named(path); list != nil {
 		return uint64(len(list.addresses))
@@ -47,7 +46,7 @@ func (s sizes) listSize(path []string) uint64 {
 	return chains.MaxEffects
 }
 
-// named returns the list of the file that a path is.
+// named returns the list of the file at a path, or nil.
 func (s sizes) named(path []string) *list {
 	if len(path) != 1 {
 		return nil
@@ -78,6 +77,3 @@ func (s sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost
 	}
 	return nil
 }
-
-// hasLoop reports whether the expression goes over a list.
-func (x *expression) hasLoop() bool { return x.cost > 512 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"errors"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -18,51 +17,51 @@ type cover struct {
 	evaluation *evaluation
 	ctx        context.Context
 	decision   countersign.Decision
-	pending    map[charged]*big.Int // what this request charges so far
-	decided    map[int]string       // the rule of each effect, for an explanation; nil: not noted
+	counters   map[counter]int // the index of a counter's charge in decision.Charges
+	decided    []string        // the rule that decided each effect; empty if none did
 }
 
-// charged identifies a counter of a limit.
-type charged struct{ limit, subject string }
+func newCover(ctx context.Context, f *File, asked *countersign.Authorization) *cover {
+	return &cover{file: f, evaluation: newEvaluation(asked, len(f.rules)), ctx: ctx, counters: map[counter]int{}, decided: make([]string, len(asked.Effects))}
+}
 
 // effect finds the rule that decides an effect: the first in file order whose
-// clauses, hazards and limits hold. After one that failed by its limit alone,
-// only rules that ask for at least as many approvals may follow.
+// condition, hazards and limits hold. After a rule that only its limit kept from
+// deciding, only rules that need at least as many approvals are considered.
 func (c *cover) effect(effect *effectView) error {
 	var missed missed
 	for _, r := range c.file.groups.allows[scope{c.evaluation.chain, effect.Kind}] {
-		if effect.By == chains.ByOther && !r.others || !c.file.applies(c.evaluation, r) || places(r.approvals) < missed.places {
+		if !r.judges(effect) || !c.evaluation.applies(r) || votes(r.approvals) < missed.votes {
 			continue
 		}
-		taken, err := c.try(r, effect, &missed)
-		if err != nil {
+		if done, err := c.try(r, effect, &missed); done || err != nil {
 			return err
-		}
-		if taken {
-			return nil
 		}
 	}
 	return missed.denial(effect)
 }
 
-// try takes a rule for an effect if all of it holds.
+// try lets a rule decide an effect if all of the rule holds. Otherwise it records the
+// reason in missed.
 func (c *cover) try(r *rule, effect *effectView, missed *missed) (bool, error) {
 	c.evaluation.current = effect
 	if r.request {
 		c.evaluation.current = nil
 	}
-	held, err := r.when.holds(c.evaluation)
+	match, err := r.when.holds(c.evaluation)
 	switch {
 	case err != nil:
 		missed.failed(r, err)
 		return false, nil
-	case !held:
+	case !match:
 		missed.considered(r)
 		return false, nil
 	}
-	if hazard, ok := c.hazardsAllowed(r, effect); !ok {
-		missed.hazardous(r, hazard)
-		return false, nil
+	for _, hazard := range c.hazardsOf(effect) {
+		if !r.allowsHazard(hazard.Name) {
+			missed.hazardous(r, hazard)
+			return false, nil
+		}
 	}
 	charges, exceeded, err := c.charges(r, effect)
 	var uncountable *uncountableError
@@ -80,33 +79,32 @@ func (c *cover) try(r *rule, effect *effectView, missed *missed) (bool, error) {
 	return true, nil
 }
 
-// take notes that a rule decided an effect.
+// take records that a rule decided an effect.
 func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
-	if c.decided != nil {
-		c.decided[effect.index] = r.name
-	}
-	if !slices.Contains(c.decision.Rules, r.name) {
-		c.decision.Rules = append(c.decision.Rules, r.name)
-		c.decision.Approvals = append(c.decision.Approvals, r.approvals...)
-	}
-	for _, hazard := range c.evaluation.asked.Hazards {
-		if index, ok := hazard.Effect(); ok && index == effect.index {
-			c.decision.Hazards = append(c.decision.Hazards, hazard)
-		}
-	}
+	c.decided[effect.index] = r.name
+	c.addRule(r)
+	c.decision.Hazards = append(c.decision.Hazards, c.hazardsOf(effect)...)
 	for _, charge := range charges {
 		c.charge(charge)
 	}
 }
 
-// hazardsAllowed reports whether a rule lists every hazard of an effect.
-func (c *cover) hazardsAllowed(r *rule, effect *effectView) (chains.Hazard, bool) {
+// addRule adds a rule and its approvals to the decision, once.
+func (c *cover) addRule(r *rule) {
+	if !slices.Contains(c.decision.Rules, r.name) {
+		c.decision.Rules = append(c.decision.Rules, r.name)
+		c.decision.Approvals = append(c.decision.Approvals, r.approvals...)
+	}
+}
+
+// hazardsOf returns the hazards that point at an effect.
+func (c *cover) hazardsOf(effect *effectView) (hazards []chains.Hazard) {
 	for _, hazard := range c.evaluation.asked.Hazards {
-		if index, ok := hazard.Effect(); ok && index == effect.index && !r.allowsHazard(hazard.Name) {
-			return hazard, false
+		if index, ok := hazard.Effect(); ok && index == effect.index {
+			hazards = append(hazards, hazard)
 		}
 	}
-	return chains.Hazard{}, true
+	return hazards
 }
 
 func (r *rule) allowsHazard(name string) bool {
@@ -114,33 +112,30 @@ func (r *rule) allowsHazard(name string) bool {
 	return slices.Contains(r.hazards, name) || what == blindCall && slices.Contains(r.hazards, blindCall)
 }
 
-// transactionHazards allows the hazards that point at no effect that was
-// covered, where a rule on request lists them. What it does not allow is left to
-// the engine to refuse.
+// transactionHazards allows the hazards that do not point at a covered effect if a rule on
+// request lists them. The engine refuses those that it does not allow.
 func (c *cover) transactionHazards() {
-	for _, hazard := range c.evaluation.asked.Hazards {
-		if index, ok := hazard.Effect(); ok && index < len(c.evaluation.effects) && c.evaluation.effects[index].judged() {
+	e := c.evaluation
+	e.current = nil
+	for _, hazard := range e.asked.Hazards {
+		if index, ok := hazard.Effect(); ok && index < len(e.effects) && c.decided[index] != "" {
 			continue
 		}
-		for _, r := range c.file.groups.allows[scope{c.evaluation.chain, ""}] {
-			c.evaluation.current = nil
-			if !r.allowsHazard(hazard.Name) || !c.file.applies(c.evaluation, r) {
+		for _, r := range c.file.groups.allows[scope{e.chain, ""}] {
+			if !r.allowsHazard(hazard.Name) || !e.applies(r) {
 				continue
 			}
-			if held, err := r.when.holds(c.evaluation); err == nil && held {
+			if match, err := r.when.holds(e); err == nil && match {
 				c.decision.Hazards = append(c.decision.Hazards, hazard)
-				if !slices.Contains(c.decision.Rules, r.name) {
-					c.decision.Rules = append(c.decision.Rules, r.name)
-					c.decision.Approvals = append(c.decision.Approvals, r.approvals...)
-				}
+				c.addRule(r)
 				break
 			}
 		}
 	}
 }
 
-// places is how many votes groups need in all.
-func places(groups []countersign.Approval) int {
+// votes returns how many votes groups need in total.
+func votes(groups []countersign.Approval) int {
 	sum := 0
 	for i := range groups {
 		sum += groups[i].Count

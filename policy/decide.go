@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"fmt"
-	"math/big"
 	"slices"
 
 	"github.com/countersign-dev/countersign"
@@ -15,47 +14,38 @@ var (
 	_ countersign.Policy  = (*File)(nil)
 )
 
-// verdict is whether a rule's clauses hold, once they have been asked.
-type verdict uint8
-
-const (
-	notAsked verdict = iota
-	holds
-	doesNot
-)
-
-// Authorize implements countersign.Policy: nil only for what needs nothing
-// further, for who asks cannot charge limits or wait for approvals.
+// Authorize implements [countersign.Policy]. Its callers can neither charge limits nor
+// wait for approvals, so it denies requests that need either.
 func (f *File) Authorize(ctx context.Context, asked countersign.Authorization) error {
 	decision, err := f.Decide(ctx, asked)
 	switch {
 	case err != nil:
 		return err
 	case len(decision.Charges) > 0:
-		return &Denial{Rule: decision.Rules[0], Effect: -1, Text: "this needs a limit charged, which needs the engine's store"}
+		return &Denial{Rule: decision.Rules[0], Effect: -1, Text: "this charges a limit, which needs the engine's store"}
 	case len(decision.Approvals) > 0 && missingAny(&decision, &asked):
 		return &Denial{Rule: decision.Approvals[0].Rule, Effect: -1, Text: "this needs approvals"}
 	}
 	return nil
 }
 
+// missingAny reports whether votes are missing.
 func missingAny(decision *countersign.Decision, asked *countersign.Authorization) bool {
 	return slices.ContainsFunc(decision.Approvals, func(group countersign.Approval) bool {
 		return group.Missing(asked.Votes, asked.User.ID, asked.Now) > 0
 	})
 }
 
-// Decide implements countersign.Decider. A request is allowed if no deny holds,
-// there is at least one effect by our authorization, and every one of them is
-// covered by an allow whose condition holds for it.
+// Decide implements [countersign.Decider]. A request is allowed if no deny matches, at
+// least one effect is by our authorization, and each of those is covered by an allow
+// whose condition holds for it.
 func (f *File) Decide(ctx context.Context, asked countersign.Authorization) (countersign.Decision, error) {
-	covering := &cover{file: f, evaluation: newEvaluation(&asked, len(f.rules)), ctx: ctx, pending: map[charged]*big.Int{}}
-	return f.decide(covering)
+	return newCover(ctx, f, &asked).decide()
 }
 
-func (f *File) decide(covering *cover) (countersign.Decision, error) {
-	e := covering.evaluation
-	if err := f.denied(e); err != nil {
+func (c *cover) decide() (countersign.Decision, error) {
+	f, e := c.file, c.evaluation
+	if err := f.deny(e); err != nil {
 		return countersign.Decision{}, err
 	}
 	covered := 0
@@ -64,43 +54,33 @@ func (f *File) decide(covering *cover) (countersign.Decision, error) {
 			continue
 		}
 		covered++
-		if err := covering.effect(&e.effects[i]); err != nil {
+		if err := c.effect(&e.effects[i]); err != nil {
 			return countersign.Decision{}, err
 		}
 	}
 	if covered == 0 {
 		return countersign.Decision{}, &Denial{Effect: -1, Text: "no effect of this request is by its signature: there is nothing that a rule could allow"}
 	}
-	covering.transactionHazards()
-	covering.decision.Digest = f.digest
-	return covering.decision, nil
+	c.transactionHazards()
+	c.decision.Digest = f.digest
+	return c.decision, nil
 }
 
-// applies reports whether who asks and the keys that sign are the rule's.
-func (f *File) applies(e *evaluation, r *rule) bool {
-	if e.applies[r.index] == notAsked {
-		e.applies[r.index] = doesNot
-		if r.who.holds(e.asked) && r.isKey(e.asked.Keys) {
-			e.applies[r.index] = holds
-		}
-	}
-	return e.applies[r.index] == holds
-}
-
-// denied asks every deny that can apply. A condition that fails denies.
-func (f *File) denied(e *evaluation) error {
+// deny evaluates every deny that can apply. It returns the refusal of the first that
+// matches, or whose condition fails.
+func (f *File) deny(e *evaluation) error {
 	for _, r := range f.groups.denies[scope{e.chain, ""}] {
-		if err := f.asks(e, r, nil); err != nil {
+		if err := r.denies(e, nil); err != nil {
 			return err
 		}
 	}
 	for i := range e.effects {
 		effect := &e.effects[i]
 		for _, r := range f.groups.denies[scope{e.chain, effect.Kind}] {
-			if !effect.judged() && (!r.others || effect.By != chains.ByOther) {
+			if !r.judges(effect) {
 				continue
 			}
-			if err := f.asks(e, r, effect); err != nil {
+			if err := r.denies(e, effect); err != nil {
 				return err
 			}
 		}
@@ -108,27 +88,31 @@ func (f *File) denied(e *evaluation) error {
 	return nil
 }
 
-// asks asks one deny about the request or about an effect.
-func (f *File) asks(e *evaluation, r *rule, effect *effectView) error {
-	if !f.applies(e, r) {
+// denies evaluates a deny for an effect, or for the request if effect is nil.
+func (r *rule) denies(e *evaluation, effect *effectView) error {
+	if !e.applies(r) {
 		return nil
 	}
 	e.current = effect
-	held, err := r.when.holds(e)
+	match, err := r.when.holds(e)
 	switch index := indexOf(effect); {
 	case err != nil:
 		return &Denial{Rule: r.name, Effect: index, Cause: err, Text: fmt.Sprintf("rule %s could not be decided for %s, which denies: %v", r.name, describe(effect), err)}
-	case held:
+	case match:
 		return &Denial{Rule: r.name, Effect: index, Text: fmt.Sprintf("rule %s denies %s", r.name, describe(effect))}
 	}
 	return nil
 }
 
-// needsCover reports whether an allow must cover the effect: all by our
-// authorization but change, and those by others where an allow asks for them.
+// judges reports whether a rule is about an effect of its kinds: those by our
+// authorization except change and, with others, those by other signatures.
+func (r *rule) judges(effect *effectView) bool {
+	return effect.judged() || r.others && effect.By == chains.ByOther
+}
+
+// needsCover reports whether an allow must cover the effect: if it is by our
+// authorization and not change, or if it is by another signature and an allow of its
+// kind has others.
 func (f *File) needsCover(e *evaluation, effect *effectView) bool {
-	if effect.judged() {
-		return true
-	}
-	return effect.By == chains.ByOther && slices.ContainsFunc(f.groups.allows[scope{e.chain, effect.Kind}], func(r *rule) bool { return r.others })
+	return effect.judged() || slices.ContainsFunc(f.groups.allows[scope{e.chain, effect.Kind}], func(r *rule) bool { return r.judges(effect) })
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -9,24 +8,21 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Denial is why a request is refused. It wraps countersign.ErrDenied.
+// Denial is the error of a request that is refused. It wraps [countersign.ErrDenied].
 type Denial struct {
-	Rule   string // that denies, or whose condition failed; empty if no rule covers an effect
-	Effect int    // index of the effect; -1 if the whole request is refused
+	Rule   string // the rule that denies, or whose condition failed; empty if no rule covers an effect
+	Effect int    // index of the refused effect; -1 for the whole request
 	Text   string
-	Cause  error // of a condition that failed
+	Cause  error // the error of a condition that failed
 }
 
 // Error implements error.
 func (d *Denial) Error() string { return d.Text }
 
-// Unwrap returns countersign.ErrDenied.
+// Unwrap returns [countersign.ErrDenied].
 func (d *Denial) Unwrap() error { return countersign.ErrDenied }
 
-// IsDenied reports whether an error of Decide is a refusal.
-func IsDenied(err error) bool { return errors.Is(err, countersign.ErrDenied) }
-
-// describe names an effect in a refusal.
+// describe names an effect in a refusal; nil is the request.
 func describe(effect *effectView) string {
 	if effect == nil {
 		return "this request"
@@ -48,14 +44,14 @@ func indexOf(effect *effectView) int {
 	return effect.index
 }
 
-// missed is why the rules that were asked do not cover an effect.
+// missed collects why rules do not cover an effect.
 type missed struct {
-	names  []string // of rules whose condition does not hold
-	hazard string
+	names  []string // rules whose condition does not hold
+	hazard string   // the first hazard that a rule does not list, as a sentence
+	cause  error    // the first error of a condition
+	rule   string   // the rule of hazard or cause
 	limit  *countersign.LimitExceeded
-	cause  error
-	rule   string // of cause, or of hazard
-	places int    // approvals that rules need which follow a limit
+	votes  int // how many votes later rules must need, once a limit was exceeded
 }
 
 func (m *missed) considered(r *rule) { m.names = append(m.names, r.name) }
@@ -77,13 +73,13 @@ func (m *missed) exceeded(r *rule, exceeded *countersign.LimitExceeded) {
 	if m.limit == nil {
 		m.limit = exceeded
 	}
-	m.places = max(m.places, places(r.approvals))
+	m.votes = max(m.votes, votes(r.approvals))
 }
 
-// maxNamed is how many rules a refusal names.
+// maxNamed bounds the rules that a refusal names.
 const maxNamed = 5
 
-// denial is the refusal of an effect that nothing covers.
+// denial returns the refusal of an effect that no rule covers.
 func (m *missed) denial(effect *effectView) error {
 	if m.limit != nil {
 		return m.limit
@@ -95,9 +91,9 @@ func (m *missed) denial(effect *effectView) error {
 	case m.cause != nil:
 		text += fmt.Sprintf("; rule %s could not be decided: %v", m.rule, m.cause)
 	case len(m.names) > maxNamed:
-		text += "; the conditions do not hold of " + strings.Join(m.names[:maxNamed], ", ") + " and others"
+		text += "; conditions that do not hold: " + strings.Join(m.names[:maxNamed], ", ") + " and others"
 	case len(m.names) > 0:
-		text += "; the condition does not hold of " + strings.Join(m.names, ", ")
+		text += "; conditions that do not hold: " + strings.Join(m.names, ", ")
 	}
 	return &Denial{Rule: m.rule, Effect: effect.index, Text: text, Cause: m.cause}
 }

@@ -15,39 +15,30 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// details are the fields of a transaction, or of a part of it, as its summary
-// has them. Rules that look at them are of one chain (see on).
+// details are the fields of a transaction's summary, or of a part of it. Rules that use
+// them apply to one chain, which their on names.
 type details struct {
 	request   *evaluation
 	fields    []chains.Field
-	namespace string
+	namespace string // of the chain's addresses and amounts
 }
 
-// detailRoots are the names of the chains' details, and the chain of each.
+// detailRoots are the variables of the chains' details, and the chain of each.
 var detailRoots = map[string]string{
 	"eth": "ethereum", "solana": "solana", "tron": "tron", "bitcoin": "bitcoin", "tempo": "tempo",
 }
 
-// detailTypes are the types of eth, eth.tx, and so on.
+// detailTypes are the types of eth, eth.tx and so on.
 var detailTypes = func() map[string]*types.Type {
-	made := map[string]*types.Type{}
+	kinds := map[string]*types.Type{}
 	for _, name := range []string{"eth", "eth.tx", "solana", "solana.tx", "solana.instruction", "tron", "tron.tx",
 		"tron.contract", "bitcoin", "bitcoin.tx", "bitcoin.input", "bitcoin.output", "tempo", "tempo.tx", "tempo.call"} {
-		made[name] = types.NewObjectType(name + " details")
+		kinds[name] = types.NewObjectType(name + " details")
 	}
-	return made
+	return kinds
 }()
 
-func detailVariables() map[string]*types.Type {
-	all := map[string]*types.Type{}
-	for name := range detailRoots {
-		all[name] = detailTypes[name]
-	}
-	return all
-}
-
-// detail resolves the name of a chain's details. A rule that looks at them has
-// an on, so that it is asked about transactions of that chain alone.
+// detail resolves a variable of detailRoots.
 func (e *evaluation) detail(name string) (any, bool) {
 	chain, known := detailRoots[name]
 	if !known {
@@ -59,11 +50,11 @@ func (e *evaluation) detail(name string) (any, bool) {
 	if e.details == nil {
 		e.details = &details{e, e.asked.Summary.Fields, chainNamespaces[chain]}
 	}
-	return &object{detailTypes[name], e.details}, true
+	return newObject(detailTypes[name], e.details), true
 }
 
-// find returns the field with a label.
-func (d *details) find(label string) (*chains.Field, error) {
+// field returns the field with a label.
+func (d *details) field(label string) (*chains.Field, error) {
 	for i := range d.fields {
 		if d.fields[i].Label == label {
 			return &d.fields[i], nil
@@ -74,25 +65,26 @@ func (d *details) find(label string) (*chains.Field, error) {
 
 // at returns the field at a path of labels.
 func (d *details) at(path ...string) (*chains.Field, error) {
-	field, err := d.find(path[0])
+	field, err := d.field(path[0])
 	if err != nil || len(path) == 1 {
 		return field, err
 	}
 	return d.part(field).at(path[1:]...)
 }
 
-func (d *details) part(of *chains.Field) *details {
-	return &details{d.request, of.Fields, d.namespace}
+// part returns the details within a field.
+func (d *details) part(f *chains.Field) *details {
+	return &details{d.request, f.Fields, d.namespace}
 }
 
-// detailField makes a member that is read from the field at a path.
-func detailField(kind *types.Type, read func(d *details, field *chains.Field) (ref.Val, error), path ...string) field {
+// detailField returns a member that is read from the summary's field at a path.
+func detailField(kind *types.Type, read func(d *details, f *chains.Field) (ref.Val, error), path ...string) field {
 	return member(kind, func(d *details) (ref.Val, error) {
-		found, err := d.at(path...)
+		f, err := d.at(path...)
 		if err != nil {
 			return nil, err
 		}
-		return read(d, found)
+		return read(d, f)
 	})
 }
 
@@ -100,7 +92,8 @@ func detailText(path ...string) field {
 	return detailField(types.StringType, func(_ *details, f *chains.Field) (ref.Val, error) { return types.String(f.Value), nil }, path...)
 }
 
-// detailBytes is bytes as 0x and hex; absent where the summary has only their beginning.
+// detailBytes is bytes as text, in hex with 0x. It is absent if the summary shows only
+// the beginning of them.
 func detailBytes(path ...string) field {
 	return detailField(types.StringType, func(_ *details, f *chains.Field) (ref.Val, error) {
 		if f.Length != 0 {
@@ -125,7 +118,7 @@ func detailAddress(path ...string) field {
 		if f.Type != chains.TypeAddress {
 			return nil, unknown(f.Label) // an entry of a lookup table
 		}
-		if d.namespace == "bip122" { // a scriptPubKey, whatever network is shown
+		if d.namespace == "bip122" { // a scriptPubKey; the network is only a guess
 			script, err := hex.DecodeString(f.Value)
 			return &address{namespace: d.namespace, bytes: string(script), text: f.Shown}, err
 		}
@@ -146,38 +139,38 @@ func detailAmount(path ...string) field {
 
 func detailTime(path ...string) field {
 	return detailField(types.TimestampType, func(_ *details, f *chains.Field) (ref.Val, error) {
-		read, err := time.Parse(time.RFC3339Nano, f.Value)
+		instant, err := time.Parse(time.RFC3339Nano, f.Value)
 		if f.Type != chains.TypeTime || err != nil {
 			return nil, absent(f.Label)
 		}
-		return types.Timestamp{Time: read}, nil
+		return types.Timestamp{Time: instant}, nil
 	}, path...)
 }
 
-// detailParts is a list of the parts below a field, or of those whose label
-// begins with a prefix.
+// detailParts is a list of the fields within the field with a label, or within the
+// details if label is empty; only those whose own label begins with prefix.
 func detailParts(name, label, prefix string) field {
 	kind := detailTypes[name]
 	return plain(types.NewListType(kind), func(d *details) ref.Val {
-		from := d
+		parent := d
 		if label != "" {
-			found, err := d.find(label)
+			f, err := d.field(label)
 			if err != nil {
-				return types.NewRefValList(types.DefaultTypeAdapter, nil)
+				return newList(nil)
 			}
-			from = d.part(found)
+			parent = d.part(f)
 		}
 		var parts []ref.Val
-		for i := range from.fields {
-			if strings.HasPrefix(from.fields[i].Label, prefix) {
-				parts = append(parts, &object{kind, from.part(&from.fields[i])})
+		for i := range parent.fields {
+			if strings.HasPrefix(parent.fields[i].Label, prefix) {
+				parts = append(parts, newObject(kind, parent.part(&parent.fields[i])))
 			}
 		}
-		return types.NewRefValList(types.DefaultTypeAdapter, parts)
+		return newList(parts)
 	})
 }
 
-// detailEffects is a list of those effects that a test picks.
+// detailEffects is a list of the effects that pick selects.
 func detailEffects(pick func(*effectView) bool) field {
 	return plain(types.NewListType(effectType), func(d *details) ref.Val {
 		var picked []ref.Val
@@ -186,12 +179,11 @@ func detailEffects(pick func(*effectView) bool) field {
 				picked = append(picked, &effect.object)
 			}
 		}
-		return types.NewRefValList(types.DefaultTypeAdapter, picked)
+		return newList(picked)
 	})
 }
 
-// functionName and functionSignature are of the call that a summary has: the
-// name, and the first four bytes of the call data.
+// functionName is the name of the called function, without its parameters.
 func functionName() field {
 	return detailField(types.StringType, func(_ *details, f *chains.Field) (ref.Val, error) {
 		name, _, _ := strings.Cut(f.Value, "(")
@@ -199,6 +191,7 @@ func functionName() field {
 	}, "call", "function")
 }
 
+// functionSignature is the selector: the first four bytes of the call data.
 func functionSignature() field {
 	return member(types.StringType, func(d *details) (ref.Val, error) {
 		if selector, err := d.at("call", "selector"); err == nil {
@@ -213,7 +206,7 @@ func functionSignature() field {
 }
 
 func detailRoot(name string) map[string]field {
-	return map[string]field{"tx": plain(detailTypes[name+".tx"], func(d *details) ref.Val { return &object{detailTypes[name+".tx"], d} })}
+	return map[string]field{"tx": plain(detailTypes[name+".tx"], func(d *details) ref.Val { return newObject(detailTypes[name+".tx"], d) })}
 }
 
 // addDetailFields adds the details of all chains.
@@ -254,17 +247,13 @@ func tempoCallFields() map[string]field {
 }
 
 func solanaFields() map[string]field {
-	spl := func(e *effectView) bool { return e.Kind == chains.KindTransfer && !e.Asset.IsNative() }
 	return map[string]field{
 		"version": detailText("version"), "fee_payer": detailAddress("fee payer"), "recent_blockhash": detailText("recent blockhash"),
-		"instructions":  detailParts("solana.instruction", "instructions", ""),
-		"program_keys":  plain(types.NewListType(addressType), solanaPrograms),
-		"transfers":     detailEffects(func(e *effectView) bool { return e.Kind == chains.KindTransfer && e.Asset.IsNative() }),
-		"spl_transfers": detailEffects(spl),
-		"address_table_lookups": plain(types.NewListType(detailTypes["solana.instruction"]),
-			func(d *details) ref.Val {
-				return detailParts("solana.instruction", "address lookup tables", "").mustGet(d)
-			}),
+		"instructions":          detailParts("solana.instruction", "instructions", ""),
+		"program_keys":          plain(types.NewListType(addressType), solanaPrograms),
+		"transfers":             detailEffects(func(e *effectView) bool { return e.Kind == chains.KindTransfer && e.Asset.IsNative() }),
+		"spl_transfers":         detailEffects(func(e *effectView) bool { return e.Kind == chains.KindTransfer && !e.Asset.IsNative() }),
+		"address_table_lookups": detailParts("solana.instruction", "address lookup tables", ""),
 		"unresolved": plain(types.IntType, func(d *details) ref.Val {
 			count := 0
 			for i := range d.request.effects {
@@ -273,14 +262,6 @@ func solanaFields() map[string]field {
 			return types.Int(count)
 		}),
 	}
-}
-
-func (f field) mustGet(of any) ref.Val {
-	value, err := f.get(of)
-	if err != nil {
-		return types.WrapErr(err)
-	}
-	return value
 }
 
 func solanaInstructionFields() map[string]field {
@@ -294,33 +275,33 @@ func solanaInstructionFields() map[string]field {
 func solanaPrograms(d *details) ref.Val {
 	var seen []string
 	var programs []ref.Val
-	instructions, err := d.find("instructions")
+	instructions, err := d.field("instructions")
 	if err != nil {
 		return types.WrapErr(err)
 	}
 	for i := range instructions.Fields {
-		program, err := d.part(&instructions.Fields[i]).find("program")
+		f, err := d.part(&instructions.Fields[i]).field("program")
 		if err != nil {
 			return types.WrapErr(err)
 		}
-		if slices.Contains(seen, program.Value) {
+		if slices.Contains(seen, f.Value) {
 			continue
 		}
-		seen = append(seen, program.Value)
-		read, err := parseAddress(program.Value)
+		seen = append(seen, f.Value)
+		program, err := parseAddress(f.Value)
 		if err != nil {
 			return types.WrapErr(unknown("program"))
 		}
-		programs = append(programs, read)
+		programs = append(programs, program)
 	}
-	return types.NewRefValList(types.DefaultTypeAdapter, programs)
+	return newList(programs)
 }
 
-// tronContracts is the list of a transaction's contracts, of which there is one.
+// tronContracts is the list of a transaction's contracts. Every transaction has one.
 func tronContracts() field {
 	kind := detailTypes["tron.contract"]
 	return plain(types.NewListType(kind), func(d *details) ref.Val {
-		return types.NewRefValList(types.DefaultTypeAdapter, []ref.Val{&object{kind, d}})
+		return newList([]ref.Val{newObject(kind, d)})
 	})
 }
 
@@ -347,7 +328,7 @@ func bitcoinInputFields() map[string]field {
 	}
 }
 
-// outpoint reads a part of txid:vout.
+// outpoint returns the transaction id (part 0) or the index (part 1) of txid:vout.
 func outpoint(part int) func(*details, *chains.Field) (ref.Val, error) {
 	return func(_ *details, f *chains.Field) (ref.Val, error) {
 		txid, index, _ := strings.Cut(f.Value, ":")

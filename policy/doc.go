@@ -1,21 +1,22 @@
-// Package policy decides who may have what signed, by rules in a file.
+// Package policy decides which requests may be signed, by rules in a file.
 //
-// A [File] is read by [Load] or [Parse], which check everything that can be
-// wrong before there is a request (names, types, units, addresses, cost) and run
-// the file's own tests. It is a countersign.Decider: give it to an engine, or
-// ask [File.Explain] why a request is allowed or refused.
+// [Load] and [Parse] read a [File]. They check names, types, units, addresses and
+// cost, and run the file's own tests, so that mistakes are found before there is a
+// request. A File implements [countersign.Decider]: pass it to an engine, or call
+// [File.Explain] to see why a request is allowed or refused.
 //
 // Four rules hold for every file:
 //
 //   - An allow covers effects, not transactions. A request is allowed if no deny
-//     holds, it has at least one effect, and each effect is covered by an allow
+//     matches, it has at least one effect, and each effect is covered by an allow
 //     whose condition holds for it.
-//   - An error denies. In a deny it denies, in an allow it does not allow.
-//     Looking at a member that is absent or unknown is an error; has() asks first.
+//   - An error denies. An error in a deny denies; an error in an allow does not
+//     allow. Reading an absent or unknown member is an error; test it with has()
+//     first.
 //   - A limit holds under concurrency. It is charged in the store transaction
 //     that takes the lease.
-//   - Whatever can be wrong is found when the file is loaded.
+//   - Mistakes are found when the file is loaded.
 //
-// Conditions are CEL expressions (https://cel.dev) over amounts, addresses and
-// assets that are types of their own. docs/policies.md is the manual.
+// Conditions are CEL expressions (https://cel.dev) in which amounts, addresses and
+// assets are types of their own. docs/policies.md is the manual.
 package policy

@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"math/big"
-	"os"
 	"strings"
 	"testing"
 
@@ -87,55 +86,6 @@ func TestNamesAreResolvedAtLoad(t *testing.T) {
 		asked.User = test.user
 		if _, err := file.Decide(t.Context(), asked); (err == nil) != test.allowed {
 			t.Errorf("%+v: %v", test.user, err)
-		}
-	}
-}
-
-// TestHostedTable: the table of the hosted service's language in docs/policies.md: what
-// stands on its left is translated, or refused with the reason, and what stands on its
-// right loads.
-func TestHostedTable(t *testing.T) {
-	document, err := os.ReadFile("../docs/policies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range []struct {
-		there, rule, problem string // the rule that it becomes, or why not
-		here, on             string
-	}{
-		{"eth.tx.value < 500000000000000000", "when: 'eth.tx.value < wei(''500000000000000000'')'", "", "eth.tx.value < ether('0.5')", "ethereum"},
-		{"eth.tx.to == '" + treasury + "'", "when: 'eth.tx.to == address(''" + treasury + "'')'", "", "eth.tx.to == address('" + treasury + "')", "ethereum"},
-		{"eth.tx.data[0..10] == '0xa9059cbb'", "when: 'eth.tx.function_signature == ''0xa9059cbb'''", "", "eth.tx.function_signature == '0xa9059cbb'", "ethereum"},
-		{"eth.tx.data[34..74] == 'ab'", "", "use effect.to, effect.from and effect.amount", "", ""},
-		{"eth.tx.contract_call_args['to'] == 'ab'", "", "use effect.to, effect.asset and effect.amount", "", ""},
-		{"solana.tx.transfers.all(t, t.to == 'Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz')",
-			"allow: transfer\n    on: solana\n    when: 'effect.asset.native && effect.to == address(''Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz'')'", "",
-			"effect.asset.native && effect.to == address('Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz')", "solana"},
-		{"solana.tx.transfers.any(t, t.to == 'ADDRESS_TABLE_LOOKUP')", "!has(t.to)", "", "!has(effect.to) || effect.unresolved.size() > 0", "solana"},
-		{"tempo.tx.calls.any(c, c.to == '" + treasury + "')", "tempo.tx.calls.exists(c, c.to == address(", "", "tempo.tx.calls.exists(c, c.to == address('" + treasury + "'))", "tempo"},
-		{"tempo.tx.calls.count() == 1", "tempo.tx.calls.size() == 1", "", "tempo.tx.calls.size() == 1", "tempo"},
-		{"solana.tx.program_keys.contains('11111111111111111111111111111111')", "address(''11111111111111111111111111111111'') in solana.tx.program_keys", "",
-			"address('11111111111111111111111111111111') in solana.tx.program_keys", "solana"},
-		{"wallet.id == 'w'", "when: 'key.wallet == ''w'''", "", "key.wallet == 'w'", ""},
-		{"private_key.id == 'k'", "when: 'key.id == ''k'''", "", "key.id == 'k'", ""},
-		{"activity.type == 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2' && wallet.id == 'w'", "when: 'key.wallet == ''w'''", "", "", ""},
-	} {
-		one, _ := importOne(t, "EFFECT_ALLOW", row.there)
-		if (one.Problem != "") != (row.problem != "") || !strings.Contains(one.Problem, row.problem) || !strings.Contains(one.Rule, row.rule) {
-			t.Errorf("%s: problem %q\n%s\nwant %q %s", row.there, one.Problem, one.Rule, row.problem, row.rule)
-		}
-		if row.here == "" {
-			continue
-		}
-		on := ""
-		if row.on != "" {
-			on = "on: " + row.on + ", "
-		}
-		load(t, "schema: countersign.policy/1\nrules:\n  - {name: a, allow: transfer, "+on+"when: "+quoted(row.here)+"}\n")
-	}
-	for _, cell := range []string{"| `eth.tx.value < ether('0.5')` |", "| `!has(effect.to)`, `effect.unresolved` |", "| `key.wallet`, `key.id`, or the rule's `key` |"} {
-		if !strings.Contains(string(document), cell) {
-			t.Errorf("the table has no %s", cell)
 		}
 	}
 }

@@ -14,14 +14,15 @@ import (
 
 // Bounds of expressions.
 const (
-	MaxExpression = 4096 // characters
-	MaxNesting    = 2    // comprehensions (all, exists, filter) within each other
+	maxExpression = 4096 // bytes
+	maxNesting    = 2    // of comprehensions (all, exists, filter)
+	maxRecursion  = 48   // of the parser
 )
 
-// standardFunctions are what expressions have of the standard library: logic,
-// equality, order of integers and times, membership, indexing and size of lists,
-// and parts of text. Left out are dyn, type, all conversions, maps, matches, and
-// arithmetic on numbers.
+// standardFunctions are the functions of the standard library that expressions have:
+// logic, equality, order of integers and times, membership, indexing and size of lists,
+// and tests on text. There is no dyn, type, conversion, map, matches, or arithmetic on
+// numbers.
 var standardFunctions = map[string][]string{
 	"!_": nil, "_&&_": nil, "_||_": nil, "_?_:_": nil, "@not_strictly_false": nil,
 	"_==_": nil, "_!=_": nil,
@@ -53,28 +54,28 @@ func standardLibrary() cel.EnvOption {
 	return cel.StdLib(cel.StdLibSubset(subset))
 }
 
-// variables are the names that every expression knows, besides the lists and
-// assets of its file and the details of the chains.
+// variables are the names that every expression has, besides the lists and assets of its
+// file.
 func variables() map[string]*types.Type {
 	all := map[string]*types.Type{
 		"effect": effectType, "effects": types.NewListType(effectType), "key": keyType, "user": userType,
 		"credential": credentialType, "time": timeType, "request": requestType,
 	}
-	for name, kind := range detailVariables() {
-		all[name] = kind
+	for name := range detailRoots {
+		all[name] = detailTypes[name]
 	}
 	return all
 }
 
-// newEnvironment makes the language of a file's expressions.
+// newEnvironment returns the environment of a file's expressions.
 func newEnvironment(lists map[string]*list, assets map[string]*asset) (*cel.Env, error) {
-	known := newProvider()
+	provider := newProvider()
 	options := []cel.EnvOption{
-		cel.CustomTypeAdapter(known), cel.CustomTypeProvider(known),
-		cel.ParserExpressionSizeLimit(MaxExpression), cel.ParserRecursionLimit(48),
+		cel.CustomTypeAdapter(provider), cel.CustomTypeProvider(provider),
+		cel.ParserExpressionSizeLimit(maxExpression), cel.ParserRecursionLimit(maxRecursion),
 		cel.EnableMacroCallTracking(),
 		standardLibrary(),
-		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(MaxNesting)),
+		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxNesting)),
 		cel.HomogeneousAggregateLiterals(),
 	}
 	for name, kind := range variables() {
@@ -86,14 +87,14 @@ func newEnvironment(lists map[string]*list, assets map[string]*asset) (*cel.Env,
 	for name, asset := range assets {
 		options = append(options, cel.Constant(name, assetType, asset))
 	}
-	made, err := cel.NewCustomEnv(append(options, functions()...)...)
+	env, err := cel.NewCustomEnv(append(options, functions()...)...)
 	if err != nil {
-		return nil, fmt.Errorf("policy: the language of expressions: %w", err)
+		return nil, fmt.Errorf("policy: environment of expressions: %w", err)
 	}
-	return made, nil
+	return env, nil
 }
 
-// functions are those of our own.
+// functions are the functions that the standard library does not have.
 func functions() []cel.EnvOption {
 	options := []cel.EnvOption{
 		cel.Function("_<_", cel.Overload("less_amount", pair(amountType), types.BoolType)),
@@ -111,11 +112,11 @@ func functions() []cel.EnvOption {
 			cel.BinaryBinding(func(request, of ref.Val) ref.Val { return request.Value().(*evaluation).total(of.(*asset)) }))),
 		cel.Function("arg", cel.MemberOverload("effect_arg_string", []*types.Type{effectType, types.StringType}, types.StringType,
 			cel.BinaryBinding(func(effect, name ref.Val) ref.Val {
-				return effect.Value().(*effectView).argument(string(name.(types.String)))
+				return argument(effect.Value().(*effectView).Args, "effect", string(name.(types.String)))
 			})),
 			cel.MemberOverload("reading_arg_string", []*types.Type{readingType, types.StringType}, types.StringType,
 				cel.BinaryBinding(func(reading, name ref.Val) ref.Val {
-					return readArgument(reading.Value().(*chains.Reading), string(name.(types.String)))
+					return argument(reading.Value().(*chains.Reading).Args, "effect.reading", string(name.(types.String)))
 				}))),
 	}
 	for name := range unitNames {
@@ -126,13 +127,13 @@ func functions() []cel.EnvOption {
 
 func pair(kind *types.Type) []*types.Type { return []*types.Type{kind, kind} }
 
-// literal declares a function of one text that is a literal.
+// literal declares a function of one text, which must be a literal.
 func literal(name string, kind *types.Type, parse func(string) (ref.Val, error)) cel.EnvOption {
 	return cel.Function(name, cel.Overload(name+"_string", []*types.Type{types.StringType}, kind,
 		cel.UnaryBinding(func(text ref.Val) ref.Val { return orError(parse(string(text.(types.String)))) })))
 }
 
-// literalFunctions are the functions whose last argument is a literal that is
+// literalFunctions are the functions whose last argument must be a literal. It is
 // checked when the file is loaded.
 var literalFunctions = func() map[string]bool {
 	names := map[string]bool{"address": true, "timestamp": true, "amount": true, "within": true, "arg": true}
@@ -150,14 +151,14 @@ func orError(value ref.Val, err error) ref.Val {
 }
 
 func parseTimestamp(text string) (ref.Val, error) {
-	read, err := time.Parse(time.RFC3339, text)
+	instant, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return nil, fmt.Errorf("timestamp: %q is no time such as 2026-11-23T09:00:00Z", shorten(text))
+		return nil, fmt.Errorf("timestamp: %q is not a time such as 2026-11-23T09:00:00Z", shorten(text))
 	}
-	return types.Timestamp{Time: read}, nil
+	return types.Timestamp{Time: instant}, nil
 }
 
-// amountOf makes the amount of an asset of the file.
+// amountOf returns an amount of an asset of the file.
 func amountOf(of, text ref.Val) (ref.Val, error) {
 	asset := of.(*asset)
 	if asset.decimals < 0 {
@@ -170,7 +171,7 @@ func amountOf(of, text ref.Val) (ref.Val, error) {
 	return &amount{value: value, unit: unit{asset: asset.Asset}}, nil
 }
 
-// within reports whether it is within the hours of a text, see hours.
+// within reports whether the request's time is within the hours of text.
 func within(now, text ref.Val) ref.Val {
 	hours, err := parseHours(string(text.(types.String)))
 	if err != nil {

@@ -11,26 +11,48 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// evaluation is one request that is judged. It gives the expressions their
-// variables, and is used by one goroutine.
+// evaluation is the judgement of one request. It resolves the variables of expressions.
+// It must be used by one goroutine.
 type evaluation struct {
 	asked   *countersign.Authorization
-	chain   string // of the transaction: "ethereum", …; empty if there is none
+	chain   string // of the transaction: "ethereum", …; empty without one
 	effects []effectView
-	current *effectView // that effect is bound to; nil in a rule on the request
+	current *effectView // what effect is bound to; nil in a rule on the request
 
 	effectList ref.Val
 	details    *details
-	applies    []verdict // by index of the rule: whether who, key and on hold
+	whoAndKey  []verdict // by index of the rule
 }
 
+// verdict is whether who and key of a rule match.
+type verdict uint8
+
+const (
+	undecided verdict = iota
+	matches
+	differs
+)
+
 func newEvaluation(asked *countersign.Authorization, rules int) *evaluation {
-	made := &evaluation{asked: asked, applies: make([]verdict, rules)}
+	e := &evaluation{asked: asked, whoAndKey: make([]verdict, rules)}
 	if asked.Summary != nil {
-		made.chain = asked.Summary.Chain
+		e.chain = asked.Summary.Chain
 	}
-	made.effects = newEffectViews(asked.Effects, made.chain, asked.Readings)
-	return made
+	e.effects = newEffectViews(asked.Effects, e.chain, asked.Readings)
+	return e
+}
+
+// applies reports whether the user, the credential and the keys match the rule's who
+// and key.
+func (e *evaluation) applies(r *rule) bool {
+	cached := &e.whoAndKey[r.index]
+	if *cached == undecided {
+		*cached = differs
+		if r.who.holds(e.asked) && r.coversKeys(e.asked.Keys) {
+			*cached = matches
+		}
+	}
+	return *cached == matches
 }
 
 // Parent implements interpreter.Activation.
@@ -49,27 +71,26 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	case "key":
 		return e.key(), true
 	case "user":
-		return &object{userType, &e.asked.User}, true
+		return newObject(userType, &e.asked.User), true
 	case "credential":
 		if e.asked.Credential == nil {
 			return types.WrapErr(absent("credential")), true
 		}
-		return &object{credentialType, e}, true
+		return newObject(credentialType, e), true
 	case "time":
-		return &object{timeType, e}, true
+		return newObject(timeType, e), true
 	case "request":
-		return &object{requestType, e}, true
+		return newObject(requestType, e), true
 	}
 	return e.detail(name)
 }
 
-// key is the key that signs. Where several do, their members are not those of
-// one, and asking for them is an error.
+// key returns the key that signs. If several sign, the variable key is an error.
 func (e *evaluation) key() ref.Val {
 	if len(e.asked.Keys) != 1 {
 		return types.NewErr("key: %d keys sign this request", len(e.asked.Keys))
 	}
-	return &object{keyType, &e.asked.Keys[0]}
+	return newObject(keyType, &e.asked.Keys[0])
 }
 
 func (e *evaluation) allEffects() ref.Val {
@@ -78,7 +99,7 @@ func (e *evaluation) allEffects() ref.Val {
 		for i := range e.effects {
 			list[i] = &e.effects[i].object
 		}
-		e.effectList = types.NewRefValList(types.DefaultTypeAdapter, list)
+		e.effectList = newList(list)
 	}
 	return e.effectList
 }
@@ -90,7 +111,7 @@ func (e *evaluation) activityType() string {
 	return string(e.asked.Intent.ActivityType())
 }
 
-// countedKinds are the kinds whose amounts are spent.
+// countedKinds are the kinds of effects that spend their amount.
 var countedKinds = map[chains.Kind]bool{
 	chains.KindTransfer: true, chains.KindApprove: true, chains.KindFee: true,
 	chains.KindCreate: true, chains.KindBurn: true, chains.KindStake: true,
@@ -101,11 +122,10 @@ func (e *effectView) counted() bool {
 	return countedKinds[e.Kind] && e.judged() && !e.Amount.IsNone()
 }
 
-// judged reports whether the effect is by our authorization, and is not change
-// that goes back where it came from.
+// judged reports whether the effect is by our authorization and not change.
 func (e *effectView) judged() bool { return e.By != chains.ByOther && !e.Change }
 
-// total is the sum of what the request spends of an asset.
+// total returns the sum that the request spends of an asset.
 func (e *evaluation) total(of *asset) ref.Val {
 	sum := new(big.Int)
 	for i := range e.effects {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"reflect"
 	"slices"
 	"strings"
 
+	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -18,111 +18,109 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy/internal/syntax"
+	"github.com/countersign-dev/countersign/store"
 )
 
-// Explanation is what a file says of a request, and why.
+// Explanation is a decision with its reasons.
 type Explanation struct {
 	Decision  string                   `json:"decision"`       // allow, approvals or deny
 	Rule      string                   `json:"rule,omitempty"` // that denies, or that allows the first effect
 	Refusal   string                   `json:"refusal,omitempty"`
 	Effects   []ExplainedEffect        `json:"effects"`
 	Rules     []Answer                 `json:"rules"`
-	Approvals []activity.ApprovalGroup `json:"approvals,omitempty"` // with the votes that are missing
-	Hazards   []string                 `json:"hazards,omitempty"`   // that no rule allows: refused, unless the configuration allows them
-	Charges   []ExplainedCharge        `json:"charges,omitempty"`
+	Approvals []activity.ApprovalGroup `json:"approvals,omitempty"` // with the number of missing votes
+	Hazards   []string                 `json:"hazards,omitempty"`   // that no rule allows: refused unless the configuration allows them
+	Charges   []Charge                 `json:"charges,omitempty"`
 	Digest    string                   `json:"digest"`
 }
 
-// ExplainedEffect is one effect, and the rule that allows it.
+// ExplainedEffect is an effect and the rule that allows it.
 type ExplainedEffect struct {
 	Effect  int             `json:"effect"` // index
 	Text    string          `json:"text"`
-	Rule    string          `json:"rule,omitempty"`   // empty if none does, or none has to
-	NoRule  string          `json:"noRule,omitempty"` // why none has to
+	Rule    string          `json:"rule,omitempty"`   // empty if no rule allows it, or none is needed
+	NoRule  string          `json:"noRule,omitempty"` // why none is needed
 	Reading *chains.Reading `json:"reading,omitempty"`
 }
 
-// ExplainedCharge is a charge as text.
-type ExplainedCharge struct {
+// Charge is a charge of a limit. Amounts are decimal numbers of its asset.
+type Charge struct {
 	Limit   string `json:"limit"`
 	Subject string `json:"subject"`
 	Amount  string `json:"amount"`
+	Spent   string `json:"spent,omitempty"` // with this charge; in a replay only
 	Max     string `json:"max"`
 }
 
-// Answer is what one rule says of one effect, or of the request.
+// Answer is the result of one rule for one effect, or for the request.
 type Answer struct {
 	Rule    string  `json:"name"`
 	Deny    bool    `json:"deny"`
 	Effect  int     `json:"effect"` // index; -1 for the request
 	Match   bool    `json:"matched"`
 	Because string  `json:"because,omitempty"` // the first clause that did not hold
-	Error   string  `json:"error,omitempty"`   // why the clause cannot be decided
-	Values  []Value `json:"values,omitempty"`  // that the clause saw
+	Error   string  `json:"error,omitempty"`   // why the clause could not be decided
+	Values  []Value `json:"values,omitempty"`  // of the members in the clause
 }
 
-// Value is a part of a clause and what it was.
+// Value is a member in a clause and its value.
 type Value struct {
 	Of    string `json:"of"`
 	Value string `json:"value"`
 }
 
-// Explain decides as Decide does, and says of every rule whether it matched or
-// which of its clauses was the first not to hold, with the values that it saw.
+// Explain decides as [File.Decide] does. For every rule it reports whether the rule matched
+// or which clause was the first not to hold, with the values that the clause saw.
 func (f *File) Explain(ctx context.Context, asked countersign.Authorization) (*Explanation, error) {
-	covering := &cover{file: f, evaluation: newEvaluation(&asked, len(f.rules)), ctx: ctx, pending: map[charged]*big.Int{}, decided: map[int]string{}}
-	decision, err := f.decide(covering)
+	c := newCover(ctx, f, &asked)
+	decision, err := c.decide()
 	if err != nil && !errors.Is(err, countersign.ErrDenied) {
 		return nil, err
 	}
-	made := &Explanation{Decision: expectAllow, Approvals: groupsAsked(&asked, decision.Approvals), Digest: f.DigestText()}
+	x := &Explanation{Decision: expectAllow, Approvals: approvalGroups(&asked, decision.Approvals), Digest: f.DigestText()}
 	for _, charge := range decision.Charges {
-		decimals := f.limits[charge.Limit].asset.decimals
-		made.Charges = append(made.Charges, ExplainedCharge{charge.Limit, charge.Subject, unitsText(charge.Amount, decimals), unitsText(charge.Max, decimals)})
-	}
-	switch {
-	case err != nil:
-		made.Decision, made.Refusal = expectDeny, err.Error()
-	case missingAny(&decision, &asked):
-		made.Decision = expectApprovals
+		x.Charges = append(x.Charges, f.chargeText(charge))
 	}
 	e := newEvaluation(&asked, len(f.rules))
 	for _, r := range f.rules {
-		made.Rules = append(made.Rules, f.answers(e, r)...)
+		x.Rules = append(x.Rules, r.answers(e)...)
 	}
-	f.effects(made, e, covering)
-	if err == nil {
-		made.Hazards = hazardsLeft(&asked, &decision)
+	x.addEffects(c)
+	switch {
+	case err != nil:
+		x.Decision, x.Refusal, x.Rule = expectDeny, err.Error(), f.denyingRule(err)
+		return x, nil
+	case missingAny(&decision, &asked):
+		x.Decision = expectApprovals
 	}
-	if err != nil {
-		made.Rule = f.denying(err)
+	for _, hazard := range unallowed(&asked, &decision) {
+		x.Hazards = append(x.Hazards, hazard.Name)
 	}
-	return made, nil
+	return x, nil
 }
 
-// groupsAsked are groups of approvals as a record has them, with what is missing.
-func groupsAsked(asked *countersign.Authorization, groups []countersign.Approval) []activity.ApprovalGroup {
-	var shown []activity.ApprovalGroup
+// chargeText returns a charge with its amounts as decimal numbers.
+func (f *File) chargeText(charge store.Charge) Charge {
+	asset := f.limits[charge.Limit].asset
+	return Charge{Limit: charge.Limit, Subject: charge.Subject, Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max)}
+}
+
+// approvalGroups returns groups as in a record, with the number of missing votes.
+func approvalGroups(asked *countersign.Authorization, groups []countersign.Approval) []activity.ApprovalGroup {
+	var recorded []activity.ApprovalGroup
 	for i := range groups {
 		group := &groups[i]
-		shown = append(shown, activity.ApprovalGroup{
+		recorded = append(recorded, activity.ApprovalGroup{
 			Rule: group.Rule, Count: group.Count, Tag: group.Tag, Users: group.Users, NotSubmitter: group.NotSubmitter,
 			Passkey: group.Passkey, Within: group.Within, Missing: group.Missing(asked.Votes, asked.User.ID, asked.Now),
 		})
 	}
-	return shown
+	return recorded
 }
 
-// noRule says why no rule is asked about an effect.
-func noRule(effect *chains.Effect) string {
-	if effect.Change {
-		return "change, back to the wallet that pays"
-	}
-	return "authorized by another signature"
-}
-
-// denying returns the deny that a refusal comes from; empty if nothing allows.
-func (f *File) denying(err error) string {
+// denyingRule returns the deny that a refusal comes from; empty if no rule allows.
+func (f *File) denyingRule(err error) string {
 	denial, _ := errors.AsType[*Denial](err)
 	if denial == nil || !slices.ContainsFunc(f.rules, func(r *rule) bool { return r.deny && r.name == denial.Rule }) {
 		return ""
@@ -130,27 +128,32 @@ func (f *File) denying(err error) string {
 	return denial.Rule
 }
 
-// hazardsLeft names the hazards that no deciding rule allows.
-func hazardsLeft(asked *countersign.Authorization, decision *countersign.Decision) (left []string) {
+// unallowed returns the hazards that no deciding rule allows.
+func unallowed(asked *countersign.Authorization, decision *countersign.Decision) (hazards []chains.Hazard) {
 	for i := range asked.Hazards {
 		if !slices.ContainsFunc(decision.Hazards, func(allowed chains.Hazard) bool { return reflect.DeepEqual(allowed, asked.Hazards[i]) }) {
-			left = append(left, asked.Hazards[i].Name)
+			hazards = append(hazards, asked.Hazards[i])
 		}
 	}
-	return left
+	return hazards
 }
 
-// effects says of each effect what it is, what descriptors say of it, and by which rule
-// it is allowed.
-func (f *File) effects(x *Explanation, e *evaluation, covering *cover) {
+// addEffects adds the effects with their descriptors' readings and the rules that allow
+// them.
+func (x *Explanation) addEffects(c *cover) {
+	e := c.evaluation
 	x.Effects = make([]ExplainedEffect, len(e.effects))
 	for i := range e.effects {
-		of := &e.effects[i]
-		x.Effects[i] = ExplainedEffect{Effect: i, Text: chains.Sentence(*of.Effect, nil), Rule: covering.decided[i]}
-		if !f.needsCover(e, of) {
-			x.Effects[i].NoRule = noRule(of.Effect)
+		effect := &e.effects[i]
+		x.Effects[i] = ExplainedEffect{Effect: i, Text: chains.Sentence(*effect.Effect, nil), Rule: c.decided[i]}
+		switch {
+		case c.file.needsCover(e, effect):
+		case effect.Change:
+			x.Effects[i].NoRule = "change, back to the wallet that pays"
+		default:
+			x.Effects[i].NoRule = "authorized by another signature"
 		}
-		if reading, ok := e.asked.Readings.At(of.Path); ok {
+		if reading, ok := e.asked.Readings.At(effect.Path); ok {
 			x.Effects[i].Reading = &reading
 		}
 		if x.Rule == "" {
@@ -159,66 +162,52 @@ func (f *File) effects(x *Explanation, e *evaluation, covering *cover) {
 	}
 }
 
-// answers asks one rule about everything that it can be asked about.
-func (f *File) answers(e *evaluation, r *rule) []Answer {
-	base := Answer{Rule: r.name, Deny: r.deny, Effect: -1}
+// answers evaluates a rule for the request or for each effect that it is about.
+func (r *rule) answers(e *evaluation) []Answer {
+	answer := Answer{Rule: r.name, Deny: r.deny, Effect: -1}
 	switch {
-	case len(r.on) > 0 && !contains(r.on, e.chain):
-		base.Because = "on: " + strings.Join(r.on, ", ")
-		return []Answer{base}
+	case len(r.on) > 0 && !slices.Contains(r.on, e.chain):
+		answer.Because = "on: " + strings.Join(r.on, ", ")
+		return []Answer{answer}
 	case !r.who.holds(e.asked):
-		base.Because = "who"
-		base.Values = []Value{{"user", e.asked.User.Name}, {"tags", strings.Join(e.asked.User.Tags, ", ")}}
-		return []Answer{base}
-	case !r.isKey(e.asked.Keys):
-		base.Because = "key: " + strings.Join(r.keys, ", ")
-		return []Answer{base}
-	}
-	if r.request {
+		answer.Because = "who"
+		answer.Values = []Value{{"user", e.asked.User.Name}, {"tags", strings.Join(e.asked.User.Tags, ", ")}}
+		return []Answer{answer}
+	case !r.coversKeys(e.asked.Keys):
+		answer.Because = "key: " + strings.Join(r.keys, ", ")
+		return []Answer{answer}
+	case r.request:
 		e.current = nil
-		return []Answer{r.answer(e, base)}
+		return []Answer{r.answer(e, answer)}
 	}
 	var answers []Answer
 	for i := range e.effects {
-		if !r.isAbout(&e.effects[i]) {
-			continue
+		effect := &e.effects[i]
+		if r.judges(effect) && slices.Contains(r.kinds, effect.Kind) {
+			e.current, answer.Effect = effect, i
+			answers = append(answers, r.answer(e, answer))
 		}
-		e.current, base.Effect = &e.effects[i], i
-		answers = append(answers, r.answer(e, base))
 	}
 	if answers == nil {
-		base.Because = kindsText(r.kinds)
-		return []Answer{base}
+		answer.Because = kindsText(r.kinds)
+		return []Answer{answer}
 	}
 	return answers
 }
 
-// isAbout reports whether the rule is asked about an effect.
-func (r *rule) isAbout(effect *effectView) bool {
-	if !effect.judged() && (!r.others || effect.By != chains.ByOther) {
-		return false
-	}
-	for _, kind := range r.kinds {
-		if kind == effect.Kind {
-			return true
-		}
-	}
-	return false
-}
-
-// answer evaluates the clauses of a condition one by one.
+// answer evaluates the clauses of the condition one by one, and completes the answer.
 func (r *rule) answer(e *evaluation, answer Answer) Answer {
 	if r.when == nil {
 		answer.Match = true
 		return answer
 	}
 	for _, clause := range r.when.clauses() {
-		held, values, err := clause.see(e)
+		holds, err := clause.evaluate(e)
 		if err != nil {
 			answer.Error = err.Error()
 		}
-		if !held {
-			answer.Because, answer.Values = clause.source, values
+		if !holds {
+			answer.Because, answer.Values = clause.source, clause.members(e)
 			return answer
 		}
 	}
@@ -226,74 +215,78 @@ func (r *rule) answer(e *evaluation, answer Answer) Answer {
 	return answer
 }
 
-// clauses are the parts of a condition that && joins.
-func (x *expression) clauses() []*expression {
-	var found []*expression
+// clause is a part of a condition.
+type clause struct {
+	source string
+	env    *cel.Env
+}
+
+// clauses returns the parts of the condition that && joins.
+func (x *expression) clauses() []clause {
+	var clauses []clause
 	var split func(ast.Expr)
 	split = func(e ast.Expr) {
-		if isCall(e, "_&&_") {
+		if syntax.IsCall(e, "_&&_") {
 			for _, arg := range e.AsCall().Args() {
 				split(arg)
 			}
 			return
 		}
-		text, err := parser.Unparse(e, x.parsed.NativeRep().SourceInfo())
+		text, err := parser.Unparse(e, x.checked.NativeRep().SourceInfo())
 		if err != nil {
 			text = x.source
 		}
-		found = append(found, &expression{source: text, env: x.env, cost: x.cost})
+		clauses = append(clauses, clause{text, x.env})
 	}
-	split(x.parsed.NativeRep().Expr())
-	return found
+	split(x.expr())
+	return clauses
 }
 
-// see evaluates a clause and returns what its members were.
-func (x *expression) see(e *evaluation) (held bool, values []Value, err error) {
-	program, err := newProgram(x.env, x.source, true)
+func (c clause) evaluate(e *evaluation) (bool, error) {
+	program, err := newProgram(c.env, c.source, true)
 	if err != nil {
-		return false, nil, err
+		return false, err
 	}
 	value, _, err := program.Eval(e)
-	return err == nil && value == types.True, x.members(e), err
+	return err == nil && value == types.True, err
 }
 
-// maxShownValues bounds what is shown of one clause.
+// maxShownValues bounds the values shown for one clause.
 const maxShownValues = 8
 
-// members are the values of the members that a clause names.
-func (x *expression) members(e *evaluation) []Value {
-	parsed, issues := x.env.Parse(x.source)
+// members returns the values of the members that a clause names.
+func (c clause) members(e *evaluation) []Value {
+	parsed, issues := c.env.Parse(c.source)
 	if issues.Err() != nil {
 		return nil
 	}
 	var values []Value
 	seen := map[string]bool{}
-	native := parsed.NativeRep()
-	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(part ast.Expr) {
-		path := pathOf(part)
+	ast.PreOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(part ast.Expr) {
+		path := syntax.Path(part)
 		if part.Kind() != ast.SelectKind || path == "" || seen[path] || len(values) == maxShownValues {
 			return
 		}
-		for known := range seen {
-			if strings.HasPrefix(known, path+".") {
+		for longer := range seen {
+			if strings.HasPrefix(longer, path+".") {
 				return
 			}
 		}
 		seen[path] = true
-		if text, ok := x.valueOf(path, e); ok {
+		if text, ok := c.valueOf(path, e); ok {
 			values = append(values, Value{path, text})
 		}
 	}))
 	return values
 }
 
-// valueOf evaluates a path by itself.
-func (x *expression) valueOf(path string, e interpreter.Activation) (string, bool) {
-	checked, issues := x.env.Compile(path)
+// valueOf evaluates a path on its own.
+func (c clause) valueOf(path string, e interpreter.Activation) (string, bool) {
+	checked, issues := c.env.Compile(path)
 	if issues.Err() != nil {
 		return "", false // a variable of a macro
 	}
-	program, err := x.env.Program(checked)
+	program, err := c.env.Program(checked)
 	if err != nil {
 		return "", false
 	}
@@ -304,15 +297,15 @@ func (x *expression) valueOf(path string, e interpreter.Activation) (string, boo
 	return showValue(value), true
 }
 
-// showValue writes a value for a person.
+// showValue formats a value for people.
 func showValue(value ref.Val) string {
-	switch of := value.(type) {
+	switch v := value.(type) {
 	case *amount, *address, *asset:
-		return fmt.Sprint(of)
+		return fmt.Sprint(v)
 	case types.String:
-		return fmt.Sprintf("%q", shorten(string(of)))
+		return fmt.Sprintf("%q", shorten(string(v)))
 	case *object:
-		return of.kind.TypeName()
+		return v.kind.TypeName()
 	}
 	if sized, ok := value.(interface{ Size() ref.Val }); ok {
 		return fmt.Sprintf("a list of %v", sized.Size().Value())

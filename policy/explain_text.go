@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// String writes the explanation for a person.
+// String formats the explanation for people.
 func (x *Explanation) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s", x.Decision)
@@ -17,10 +17,10 @@ func (x *Explanation) String() string {
 	}
 	out.WriteByte('\n')
 	if x.Refusal != "" {
-		fmt.Fprintf(&out, "  %s\n", printableLine(x.Refusal))
+		fmt.Fprintf(&out, "  %s\n", printable(x.Refusal))
 	}
 	for _, hazard := range x.Hazards {
-		fmt.Fprintf(&out, "  no rule allows the hazard %s: refused, unless the configuration allows it\n", hazard)
+		fmt.Fprintf(&out, "  no rule allows the hazard %s: refused unless the configuration allows it\n", hazard)
 	}
 	for i := range x.Effects {
 		x.Effects[i].write(&out)
@@ -37,11 +37,14 @@ func (x *Explanation) String() string {
 	return out.String()
 }
 
-// deciding names the rules that decided, each once.
+// deciding returns the rules that decided, each once.
 func (x *Explanation) deciding() []string {
 	names := []string{x.Rule}
+	if x.Refusal != "" {
+		return names
+	}
 	for i := range x.Effects {
-		if rule := x.Effects[i].Rule; rule != "" && !slices.Contains(names, rule) && x.Refusal == "" {
+		if rule := x.Effects[i].Rule; rule != "" && !slices.Contains(names, rule) {
 			names = append(names, rule)
 		}
 	}
@@ -49,9 +52,9 @@ func (x *Explanation) deciding() []string {
 }
 
 func (x *ExplainedEffect) write(out *strings.Builder) {
-	fmt.Fprintf(out, "effect %d: %s\n", x.Effect, printableLine(x.Text))
+	fmt.Fprintf(out, "effect %d: %s\n", x.Effect, printable(x.Text))
 	if x.Reading != nil {
-		fmt.Fprintf(out, "    %s\n", printableLine(readingText(x.Reading)))
+		fmt.Fprintf(out, "    %s\n", printable(readingText(x.Reading)))
 	}
 	switch {
 	case x.Rule != "":
@@ -61,7 +64,7 @@ func (x *ExplainedEffect) write(out *strings.Builder) {
 	}
 }
 
-// readingText says what a descriptor reads of a call.
+// readingText describes a descriptor's reading of a call.
 func readingText(reading *chains.Reading) string {
 	if reading.Function == "" {
 		return fmt.Sprintf("not read: %s", shorten(reading.Problem))
@@ -71,7 +74,7 @@ func readingText(reading *chains.Reading) string {
 		parts = append(parts, fmt.Sprintf("%s %q", shorten(arg.Name), shorten(arg.Value)))
 	}
 	if !reading.Complete {
-		parts = append(parts, "not all of it: "+shorten(reading.Problem))
+		parts = append(parts, "incomplete: "+shorten(reading.Problem))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -93,6 +96,6 @@ func (a *Answer) write(out *strings.Builder) {
 		fmt.Fprintf(out, "%s (%s), %s: does not match: %s\n", a.Rule, verb, about, a.Because)
 	}
 	for _, value := range a.Values {
-		fmt.Fprintf(out, "    %s is %s\n", value.Of, printableLine(value.Value))
+		fmt.Fprintf(out, "    %s is %s\n", value.Of, printable(value.Value))
 	}
 }

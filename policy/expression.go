@@ -10,44 +10,45 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// expression is a condition that was compiled. It is safe for concurrent use.
+// expression is a compiled condition. It is safe for concurrent use.
 type expression struct {
 	source  string
-	parsed  *cel.Ast // as it is written, for explanations
+	checked *cel.Ast // as written, not made strict: for explanations
 	program cel.Program
 	env     *cel.Env
-	cost    uint64 // at most, of one evaluation
-	looksAt map[string]bool
+	cost    uint64          // upper bound of one evaluation
+	names   map[string]bool // identifiers that it mentions
 }
 
-// holds evaluates the condition. Every error counts: && and || do not absorb
-// one, whichever side it is on, unless the side before it has decided already.
-func (x *expression) holds(with *evaluation) (bool, error) {
+func (x *expression) expr() ast.Expr { return x.checked.NativeRep().Expr() }
+
+// holds evaluates the condition. An absent condition holds. Operands of && and || are
+// evaluated from left to right until one decides; an error before that is the result.
+func (x *expression) holds(e *evaluation) (bool, error) {
 	if x == nil {
 		return true, nil
 	}
-	value, _, err := x.program.Eval(with)
+	value, _, err := x.program.Eval(e)
 	if err != nil {
 		return false, err
 	}
-	held, ok := value.(types.Bool)
+	truth, ok := value.(types.Bool)
 	if !ok {
-		return false, fmt.Errorf("the condition is no truth value but a %s", value.Type().TypeName())
+		return false, fmt.Errorf("the condition is a %s, not true or false", value.Type().TypeName())
 	}
-	return bool(held), nil
+	return bool(truth), nil
 }
 
-// compile reads a condition and checks all that can be checked before there is
-// a request. What is wrong is added to the problems, with its place in the file.
+// compile compiles a condition and checks everything that does not depend on a request.
+// It adds problems with their place in the file.
 func (c *compiler) compile(source node, what string) *expression {
 	text := source.text(what)
 	report := func(line, column int, message string) {
-		at := source.textPlace(line, column)
-		c.problems.add(at, source.rule, "%s", message)
+		c.problems.add(source.textPlace(line, column), source.rule, "%s", message)
 	}
 	switch {
-	case len(text) > MaxExpression:
-		source.fail("%s: %d characters, at most %d are allowed", what, len(text), MaxExpression)
+	case len(text) > maxExpression:
+		source.fail("%s: %d bytes, at most %d are allowed", what, len(text), maxExpression)
 		return nil
 	case strings.TrimSpace(text) == "":
 		source.fail("%s is empty", what)
@@ -65,36 +66,35 @@ func (c *compiler) compile(source node, what string) *expression {
 		return nil
 	}
 	if checked.OutputType() != cel.BoolType {
-		report(1, 1, "a condition is expected, this is a "+checked.OutputType().String())
+		report(1, 1, "a condition is expected, this is a value of type "+checked.OutputType().String())
 		return nil
 	}
 	return c.plan(text, checked, report)
 }
 
-// plan checks literals and cost, and makes the program.
+// plan checks literals and cost, and plans the program.
 func (c *compiler) plan(text string, checked *cel.Ast, report func(line, column int, message string)) *expression {
-	made := &expression{source: text, parsed: checked, env: c.env, looksAt: map[string]bool{}}
-	if !c.checkLiterals(checked, made, report) {
+	x := &expression{source: text, checked: checked, env: c.env, names: map[string]bool{}}
+	if !c.checkLiterals(x, report) {
 		return nil
 	}
 	estimate, err := c.env.EstimateCost(checked, sizes{c.lists})
-	if err != nil || estimate.Max > MaxExpressionCost {
-		report(1, 1, fmt.Sprintf("too costly: up to %d steps for one effect, at most %d are allowed", estimate.Max, uint64(MaxExpressionCost)))
+	if err != nil || estimate.Max > maxExpressionCost {
+		report(1, 1, fmt.Sprintf("too costly: up to %d steps for one effect, at most %d are allowed", estimate.Max, uint64(maxExpressionCost)))
 		return nil
 	}
-	made.cost = estimate.Max
-	if made.program, err = c.program(text, made.hasLoop(), cel.EvalOptions(cel.OptOptimize)); err != nil {
+	x.cost = estimate.Max
+	if x.program, err = newProgram(c.env, text, x.cost > loopCost, cel.EvalOptions(cel.OptOptimize)); err != nil {
 		report(1, 1, err.Error())
 		return nil
 	}
-	return made
+	return x
 }
 
-// program plans the strict form of an expression.
-func (c *compiler) program(text string, loops bool, options ...cel.ProgramOption) (cel.Program, error) {
-	return newProgram(c.env, text, loops, options...)
-}
+// loopCost is exceeded by expressions that iterate over effects.
+const loopCost = 512
 
+// newProgram plans the strict form of an expression.
 func newProgram(env *cel.Env, text string, loops bool, options ...cel.ProgramOption) (cel.Program, error) {
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
@@ -106,14 +106,14 @@ func newProgram(env *cel.Env, text string, loops bool, options ...cel.ProgramOpt
 		return nil, issues.Err()
 	}
 	if loops {
-		options = append(options, cel.CostLimit(2*MaxExpressionCost)) // beyond the estimate: only if that were wrong
+		options = append(options, cel.CostLimit(2*maxExpressionCost)) // reached only if the estimate were wrong
 	}
 	return env.Program(checked, append(options, cel.CustomDecorator(foldLiterals))...)
 }
 
-// makeStrict turns a && b into a ? b : false and a || b into a ? true : b, also
-// within macros. CEL takes err && false for false and err || true for true; here
-// an error is the result, as nothing else is safe in a deny.
+// makeStrict turns a && b into a ? b : false and a || b into a ? true : b, also within
+// macros. In CEL, error && false is false and error || true is true; here the result is
+// the error, because a deny with an error must deny.
 func makeStrict(expr ast.Expr) {
 	factory := ast.NewExprFactory()
 	visitor := ast.NewExprVisitor(func(e ast.Expr) {
@@ -132,8 +132,8 @@ func makeStrict(expr ast.Expr) {
 	ast.PostOrderVisit(expr, visitor)
 }
 
-// foldLiterals evaluates the constructors of amounts, addresses and times when
-// the program is planned.
+// foldLiterals evaluates constructors of amounts, addresses and times when the program
+// is planned.
 func foldLiterals(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 	call, ok := i.(interpreter.InterpretableCall)
 	if !ok || !literalFunctions[call.Function()] {
@@ -151,7 +151,7 @@ func foldLiterals(i interpreter.Interpretable) (interpreter.Interpretable, error
 	return interpreter.NewConstValue(i.ID(), value), nil
 }
 
-// reportIssues adds what CEL finds wrong; true if anything is.
+// reportIssues reports the errors that CEL found, and whether there are any.
 func (c *compiler) reportIssues(issues *cel.Issues, report func(line, column int, message string)) bool {
 	if issues == nil || issues.Err() == nil {
 		return false
@@ -160,15 +160,15 @@ func (c *compiler) reportIssues(issues *cel.Issues, report func(line, column int
 		if i == maxIssues {
 			break
 		}
-		report(one.Location.Line(), one.Location.Column()+1, c.plainer(one.Message))
+		report(one.Location.Line(), one.Location.Column()+1, c.rephrase(one.Message))
 	}
 	return true
 }
 
-// maxIssues bounds what is said of one expression.
+// maxIssues bounds the errors that are reported for one expression.
 const maxIssues = 5
 
-// plainSyntax refuses what the language has no use for: maps, messages, and
+// plainSyntax refuses syntax that the language does not support: maps, messages, and
 // numbers other than integers.
 func plainSyntax(parsed *cel.Ast, report func(line, column int, message string)) bool {
 	fine := true
@@ -177,27 +177,18 @@ func plainSyntax(parsed *cel.Ast, report func(line, column int, message string))
 		var problem string
 		switch e.Kind() {
 		case ast.MapKind, ast.StructKind:
-			problem = "expressions make no maps or messages"
+			problem = "expressions cannot create maps or messages"
 		case ast.LiteralKind:
 			switch e.AsLiteral().Type() {
 			case types.DoubleType, types.UintType, types.BytesType, types.NullType:
-				problem = "only integers, text in quotes, true and false are written here; amounts are ether('0.5') or amount(usdc, '1.50')"
+				problem = "literals are integers, text in quotes, true and false; amounts are written ether('0.5') or amount(usdc, '1.50')"
 			}
 		}
 		if problem != "" && fine {
-			at := native.SourceInfo().GetStartLocation(e.ID())
-			report(at.Line(), at.Column()+1, problem)
+			location := native.SourceInfo().GetStartLocation(e.ID())
+			report(location.Line(), location.Column()+1, problem)
 			fine = false
 		}
 	}))
 	return fine
-}
-
-// textOf is an argument that is a literal text.
-func textOf(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	text, ok := e.AsLiteral().(types.String)
-	return string(text), ok
 }

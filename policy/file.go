@@ -20,8 +20,7 @@ import (
 // Schema is the version of the file's form.
 const Schema = "countersign.policy/1"
 
-// File is a policy that was read from a file: who may have what signed. It is
-// safe for concurrent use, and does not change.
+// File is a policy read from a file. It is immutable and safe for concurrent use.
 type File struct {
 	name     string
 	digest   [32]byte
@@ -32,18 +31,17 @@ type File struct {
 	groups   groups
 	tests    int
 	names    *Names
-	total    uint64 // of all conditions: cost at most, for one effect
+	cost     uint64 // upper bound of all conditions, for one effect
 }
 
 // rule is one rule of a file.
 type rule struct {
 	index     int
 	name      string
-	at        place
 	deny      bool
 	request   bool // judges the whole activity
 	kinds     []chains.Kind
-	on        []string // chains; none: all
+	on        []string // chains; empty: all
 	who       *who
 	keys      []string // ids of keys and wallets or, with byName, names
 	byName    bool     // the keys were not known when the file was read
@@ -54,10 +52,10 @@ type rule struct {
 	others    bool
 }
 
-// limit is the most of an asset that may be spent within a window.
+// limit bounds how much of an asset may be spent within a window.
 type limit struct {
 	name   string
-	at     place
+	place  place
 	asset  *asset
 	max    *big.Int
 	window time.Duration
@@ -65,19 +63,21 @@ type limit struct {
 	used   bool
 }
 
-// Options are what a file is read with. The zero value reads it by itself.
+// Options configures [Load] and [Parse]. With the zero value the file is read on its
+// own.
 type Options struct {
-	// Names are the users and keys of the organization: names in the file must
-	// be among them. Nil: they are not known, and names are taken as they are.
+	// Names are the users and keys of the organization; names in the file must be
+	// among them. If nil, names are not checked.
 	Names *Names
 
-	// Folder is where the transactions of tests lie. Default: that of the file.
+	// Folder has the transactions that tests name. The default is the folder of
+	// the file.
 	Folder string
 
-	// Limits are the bounds of the engine's hazards, for tests.
+	// Limits are the bounds that hazards of tests' transactions depend on.
 	Limits countersign.Limits
 
-	// SkipTests leaves the file's own tests out.
+	// SkipTests skips the file's own tests.
 	SkipTests bool
 }
 
@@ -85,15 +85,27 @@ type Options struct {
 type Names struct {
 	Users       []countersign.User
 	Credentials []string                 // ids
-	Keys        []countersign.SigningKey // nil: not known, and taken as they are
+	Keys        []countersign.SigningKey // nil: names of keys are not checked
 }
 
-// Load reads a file, checks all of it and runs its tests. Its error is an
-// *Error, or one of the file system.
+// user returns a user by id or name. A nil receiver knows none.
+func (n *Names) user(name string) (countersign.User, bool) {
+	if n != nil {
+		for _, user := range n.Users {
+			if user.ID == name || user.Name == name {
+				return user, true
+			}
+		}
+	}
+	return countersign.User{}, false
+}
+
+// Load reads and checks a file and runs its tests. Its error is an [*Error], or one of
+// the file system.
 func Load(path string, options Options) (*File, error) {
 	info, err := os.Stat(path)
-	if err == nil && info.Size() > MaxFileBytes {
-		return nil, fmt.Errorf("%s: %d bytes, a policy has at most %d", path, info.Size(), MaxFileBytes)
+	if err == nil && info.Size() > maxFileBytes {
+		return nil, fmt.Errorf("%s: %d bytes, a policy has at most %d", path, info.Size(), maxFileBytes)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -105,11 +117,11 @@ func Load(path string, options Options) (*File, error) {
 	return Parse(path, content, options)
 }
 
-// Parse is Load for bytes; name is what errors call them.
+// Parse is [Load] for bytes. Errors refer to them by name.
 func Parse(name string, content []byte, options Options) (*File, error) {
 	c := &compiler{
 		file:    &File{name: name, digest: sha256.Sum256(content), limits: map[string]*limit{}, lines: strings.Split(string(content), "\n")},
-		options: options, problems: new(problems), lists: map[string]*list{}, assets: map[string]*asset{}, assetAt: map[string]place{},
+		options: options, problems: new(problems), lists: map[string]*list{}, assets: map[string]*asset{}, assetPlaces: map[string]place{},
 		usedAssets: map[string]bool{}, assetNames: map[string]string{},
 	}
 	c.read(content)
@@ -129,25 +141,25 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 
 // compiler reads one file.
 type compiler struct {
-	file       *File
-	options    Options
-	problems   *problems
-	env        *cel.Env
-	lists      map[string]*list
-	assets     map[string]*asset
-	assetAt    map[string]place
-	usedAssets map[string]bool
-	assetNames map[string]string // by what they are of
-	seen       map[string]string // names by what they look like
-	misnamed   bool              // a list or an asset has a name that it cannot have
-	tests      []*fileTest
+	file        *File
+	options     Options
+	problems    *problems
+	env         *cel.Env
+	lists       map[string]*list
+	assets      map[string]*asset
+	assetPlaces map[string]place
+	usedAssets  map[string]bool
+	assetNames  map[string]string // by chain and token
+	skeletons   map[string]string // names by what they look like
+	misnamed    bool              // a list or an asset has an invalid name
+	tests       []*fileTest
 }
 
 func (c *compiler) failure() *Error {
 	return &Error{Name: c.file.name, Problems: c.sorted(), lines: c.file.lines}
 }
 
-// sorted returns the problems in the order of their places, errors first.
+// sorted returns the problems by place, errors before warnings.
 func (c *compiler) sorted() []Problem {
 	slices.SortStableFunc(c.problems.list, func(a, b Problem) int {
 		if a.Warning != b.Warning {
@@ -164,7 +176,7 @@ func (c *compiler) sorted() []Problem {
 	return c.problems.list
 }
 
-// Name returns what the file is called.
+// Name returns the name that the file was loaded under.
 func (f *File) Name() string { return f.name }
 
 // Digest returns the SHA-256 of the file's bytes.
@@ -173,10 +185,10 @@ func (f *File) Digest() [32]byte { return f.digest }
 // DigestText returns the digest in hex.
 func (f *File) DigestText() string { return hex.EncodeToString(f.digest[:]) }
 
-// Warnings returns what is likely not meant, though the file can be used.
+// Warnings returns likely mistakes that do not keep the file from loading.
 func (f *File) Warnings() []Problem { return slices.Clone(f.warnings) }
 
-// RenderProblem writes a problem of the file with its place, the line and a caret.
+// RenderProblem formats a problem of the file with its place, its line and a caret.
 func (f *File) RenderProblem(problem Problem) string { return render(f.name, f.lines, &problem) }
 
 // Rules returns the names of the rules, in file order.
@@ -188,31 +200,18 @@ func (f *File) Rules() []string {
 	return names
 }
 
-// Cost returns what the conditions of the file cost at most for one effect, in
-// steps of 20 to 50 ns.
-func (f *File) Cost() uint64 { return f.total }
+// Cost returns an upper bound for evaluating all conditions for one effect, in steps
+// of 20 to 50 ns.
+func (f *File) Cost() uint64 { return f.cost }
 
-// HasLimits reports whether the file needs a ledger.
-func (f *File) HasLimits() bool { return len(f.limits) > 0 }
-
-// Tests returns how many tests of its own the file has.
+// Tests returns the number of the file's own tests.
 func (f *File) Tests() int { return f.tests }
 
-// User returns a user that the file may name, by name or id.
-func (f *File) User(name string) (countersign.User, bool) {
-	if f.names == nil {
-		return countersign.User{}, false
-	}
-	for _, user := range f.names.Users {
-		if user.ID == name || user.Name == name {
-			return user, true
-		}
-	}
-	return countersign.User{}, false
-}
+// User returns a user of [Options.Names], by name or id.
+func (f *File) User(name string) (countersign.User, bool) { return f.names.user(name) }
 
-// LimitsSince says which limits count otherwise than in an earlier file. A limit
-// is known by its name: one that is renamed starts at zero.
+// LimitsSince describes, one sentence each, the limits that count differently than in
+// an earlier file. Limits are identified by name: a renamed limit starts at zero.
 func (f *File) LimitsSince(old *File) []string {
 	var changes []string
 	for _, name := range sortedKeys(f.limits) {
@@ -223,12 +222,12 @@ func (f *File) LimitsSince(old *File) []string {
 		case before.per != now.per:
 			changes = append(changes, fmt.Sprintf("%s is counted per %s, no longer per %s: it starts at zero", name, now.per, before.per))
 		case !before.asset.Asset.Equal(now.asset.Asset):
-			changes = append(changes, fmt.Sprintf("%s counts %s, and goes on from what it counted of %s: rename it", name, now.asset, before.asset))
+			changes = append(changes, fmt.Sprintf("%s counts %s, and continues from what it counted of %s: rename it", name, now.asset, before.asset))
 		}
 	}
 	for _, name := range sortedKeys(old.limits) {
 		if f.limits[name] == nil {
-			changes = append(changes, name+" is gone: what it counted is counted no more")
+			changes = append(changes, name+" is gone: what it counted no longer counts")
 		}
 	}
 	return changes

@@ -8,21 +8,21 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // so that hours mean the same on a machine without a zone database
+	_ "time/tzdata" // for machines without a zone database
 )
 
-// hours is a window of the week on the clocks of a place, such as
-// "Mo-Fr 08:00-18:00 Europe/Berlin". It is half-open: 18:00 is outside. From
-// after to, it crosses midnight and belongs to the day that it starts on.
+// hours is a window of the week in local time, such as
+// "Mo-Fr 08:00-18:00 Europe/Berlin". It is half-open: 18:00 is outside. If from is after
+// to, it crosses midnight and belongs to the day that it starts on.
 type hours struct {
 	days     [7]bool // by time.Weekday
-	from, to int     // minutes after midnight, to up to 24:00
+	from, to int     // minutes after midnight; to is at most 24:00
 	zone     *time.Location
 }
 
 var dayNames = []string{"Su", "Mo", "Tu", "We", "Th", "Fr", "Sa"}
 
-// contain reports whether an instant is within the hours, by the wall clock.
+// contain reports whether an instant is within the hours, by local time.
 func (h *hours) contain(instant time.Time) bool {
 	local := instant.In(h.zone)
 	minute := local.Hour()*60 + local.Minute()
@@ -34,20 +34,20 @@ func (h *hours) contain(instant time.Time) bool {
 	return today && minute >= h.from || yesterday && minute < h.to
 }
 
-// parsedHours keeps hours by their text: expressions hold few texts, all of
-// which stand in files.
+// parsedHours caches hours by text. The texts are literals of policy files, so there are
+// few.
 var parsedHours sync.Map
 
 func parseHours(text string) (*hours, error) {
-	if known, ok := parsedHours.Load(text); ok {
-		return known.(*hours), nil
+	if cached, ok := parsedHours.Load(text); ok {
+		return cached.(*hours), nil
 	}
-	read, err := readHours(text)
+	h, err := readHours(text)
 	if err != nil {
-		return nil, fmt.Errorf("time.within: %w: 'Mo-Fr 08:00-18:00 Europe/Berlin' is expected", err)
+		return nil, fmt.Errorf("time.within: %w: write it as 'Mo-Fr 08:00-18:00 Europe/Berlin'", err)
 	}
-	parsedHours.Store(text, read)
-	return read, nil
+	parsedHours.Store(text, h)
+	return h, nil
 }
 
 func readHours(text string) (*hours, error) {
@@ -55,24 +55,24 @@ func readHours(text string) (*hours, error) {
 	if len(words) != 3 || len(text) > maxQuoted {
 		return nil, fmt.Errorf("%q is not days, hours and a time zone", shorten(text))
 	}
-	read := new(hours)
-	if err := read.readDays(words[0]); err != nil {
+	h := new(hours)
+	if err := h.readDays(words[0]); err != nil {
 		return nil, err
 	}
-	from, to, ok := strings.Cut(words[1], "-")
+	from, to, _ := strings.Cut(words[1], "-")
 	var err, errTo error
-	read.from, err = readClock(from)
-	read.to, errTo = readClock(to)
-	if !ok || errors.Join(err, errTo) != nil || read.from == 24*60 || read.from == read.to {
+	h.from, err = readClock(from)
+	h.to, errTo = readClock(to)
+	if errors.Join(err, errTo) != nil || h.from == 24*60 || h.from == h.to {
 		return nil, fmt.Errorf("%q is not hours such as 08:00-18:00", words[1])
 	}
-	if words[2] == "Local" {
-		return nil, errors.New("the time zone Local depends on the machine: name one")
+	if strings.EqualFold(words[2], "Local") || strings.EqualFold(words[2], "localtime") {
+		return nil, fmt.Errorf("the time zone %s depends on the machine: name one", words[2])
 	}
-	if read.zone, err = time.LoadLocation(words[2]); err != nil {
+	if h.zone, err = time.LoadLocation(words[2]); err != nil {
 		return nil, fmt.Errorf("there is no time zone %q", words[2])
 	}
-	return read, nil
+	return h, nil
 }
 
 // readDays reads days such as Mo-Fr,Su.
@@ -99,9 +99,12 @@ func (h *hours) readDays(text string) error {
 // readClock reads 08:00 as minutes after midnight.
 func readClock(text string) (int, error) {
 	hour, minute, _ := strings.Cut(text, ":")
-	h, errHour := strconv.Atoi(hour)
-	m, errMinute := strconv.Atoi(minute)
-	if errHour != nil || errMinute != nil || len(hour) != 2 || len(minute) != 2 || h < 0 || h > 24 || m < 0 || m > 59 || h == 24 && m > 0 {
+	if len(hour) != 2 || len(minute) != 2 || !isDigits(hour) || !isDigits(minute) {
+		return 0, errors.New("not a time of day")
+	}
+	h, _ := strconv.Atoi(hour)
+	m, _ := strconv.Atoi(minute)
+	if h*60+m > 24*60 || m > 59 {
 		return 0, errors.New("not a time of day")
 	}
 	return h*60 + m, nil

@@ -6,42 +6,44 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
-// MaxSolanaWallets is how many addresses of Solana a list can have: each is
-// also matched by the token account that belongs to it, which has to be derived.
-const MaxSolanaWallets = 512
+// maxSolanaWallets bounds the Solana addresses of a list: for each, associated token
+// accounts have to be derived.
+const maxSolanaWallets = 512
 
 // list is a list of addresses of the file.
 type list struct {
-	at        place
+	place     place
 	addresses []*address
 	value     *addressList
 	used      bool
 }
 
-// addressList is a list whose membership is one look-up.
+// addressList is a list of addresses with constant-time membership.
 type addressList struct {
 	traits.Lister
 	set     map[string]bool
-	wallets []*address // those of Solana
+	wallets []*address // of Solana
 
 	mu      sync.Mutex
-	derived map[string]map[string]bool // by mint: the token accounts of the wallets
+	derived map[string]map[string]bool // the wallets' token accounts, by mint
 }
 
 func newAddressList(addresses []*address) *addressList {
 	values := make([]ref.Val, len(addresses))
-	made := &addressList{set: make(map[string]bool, len(addresses)), derived: map[string]map[string]bool{}}
+	l := &addressList{set: make(map[string]bool, len(addresses)), derived: map[string]map[string]bool{}}
 	for i, one := range addresses {
 		values[i] = one
-		made.set[one.key()] = true
+		l.set[one.key()] = true
 		if one.namespace == "solana" {
-			made.wallets = append(made.wallets, one)
+			l.wallets = append(l.wallets, one)
 		}
 	}
-	made.Lister = types.NewRefValList(types.DefaultTypeAdapter, values)
-	return made
+	l.Lister = newList(values)
+	return l
 }
 
 // Contains implements traits.Container.
@@ -50,35 +52,28 @@ func (l *addressList) Contains(value ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(value)
 	}
-	return types.Bool(l.contains(one))
+	return types.Bool(l.set[one.key()] || one.mint != "" && len(l.wallets) > 0 && l.tokenAccounts(one.mint)[one.bytes])
 }
 
-func (l *addressList) contains(one *address) bool {
-	if l.set[one.key()] {
-		return true
-	}
-	return one.of != nil && len(l.wallets) > 0 && l.tokenAccounts(one.of)[one.of.account]
-}
-
-// maxDerivedMints bounds what a list remembers.
+// maxDerivedMints bounds the mints that a list caches token accounts for.
 const maxDerivedMints = 64
 
-// tokenAccounts returns the associated token accounts of the wallets for a mint.
-func (l *addressList) tokenAccounts(of *tokenAccount) map[string]bool {
+// tokenAccounts returns the wallets' associated token accounts for a mint.
+func (l *addressList) tokenAccounts(mint string) map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known, ok := l.derived[of.mint]; ok {
-		return known
+	if accounts, ok := l.derived[mint]; ok {
+		return accounts
 	}
-	made := map[string]bool{}
+	accounts := map[string]bool{}
 	for _, wallet := range l.wallets {
-		for _, account := range of.accountsOf(wallet.bytes) {
-			made[account] = true
+		for _, account := range tokenaccount.Of(wallet.bytes, mint) {
+			accounts[account] = true
 		}
 	}
 	if len(l.derived) >= maxDerivedMints {
 		clear(l.derived)
 	}
-	l.derived[of.mint] = made
-	return made
+	l.derived[mint] = accounts
+	return accounts
 }

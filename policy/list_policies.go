@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -13,7 +12,7 @@ import (
 
 var _ countersign.PolicyLister = (*Organizations)(nil)
 
-// PoliciesOf implements countersign.PolicyLister.
+// PoliciesOf implements [countersign.PolicyLister].
 func (o *Organizations) PoliciesOf(organization *countersign.Organization) []activity.PolicyRule {
 	if file := o.File(organization); file != nil {
 		return file.PoliciesOf(organization)
@@ -21,8 +20,8 @@ func (o *Organizations) PoliciesOf(organization *countersign.Organization) []act
 	return nil
 }
 
-// PoliciesOf implements countersign.PolicyLister: the rules in file order. Their
-// ids depend on the organization and the rule's name alone.
+// PoliciesOf implements [countersign.PolicyLister]. It returns the rules in file order;
+// a rule's id depends only on the organization and the rule's name.
 func (f *File) PoliciesOf(organization *countersign.Organization) []activity.PolicyRule {
 	rules := make([]activity.PolicyRule, len(f.rules))
 	for i, r := range f.rules {
@@ -38,7 +37,7 @@ func (f *File) PoliciesOf(organization *countersign.Organization) []activity.Pol
 	return rules
 }
 
-// consensusText says which approvals a rule needs.
+// consensusText describes the approvals that a rule needs.
 func consensusText(groups []countersign.Approval) string {
 	texts := make([]string, len(groups))
 	for i, group := range groups {
@@ -61,31 +60,20 @@ func consensusText(groups []countersign.Approval) string {
 	return strings.Join(texts, " and ")
 }
 
-// notes says what a rule is about beside its condition.
+// notes describes what a rule is about besides its condition.
 func (r *rule) notes() string {
-	about := "request"
-	if !r.request {
-		kinds := make([]string, len(r.kinds))
-		for i, kind := range r.kinds {
-			kinds[i] = string(kind)
-		}
-		about = strings.Join(kinds, ", ")
+	limits := make([]string, len(r.limits))
+	for i, limit := range r.limits {
+		limits[i] = limit.name
 	}
-	for _, more := range []struct {
+	notes := kindsText(r.kinds)
+	for _, part := range []struct {
 		word string
 		list []string
-	}{{"on", r.on}, {"limits", r.limitNames()}, {"hazards", slices.Clone(r.hazards)}} {
-		if len(more.list) > 0 {
-			about += "; " + more.word + " " + strings.Join(more.list, ", ")
+	}{{"on", r.on}, {"limits", limits}, {"hazards", r.hazards}} {
+		if len(part.list) > 0 {
+			notes += "; " + part.word + " " + strings.Join(part.list, ", ")
 		}
 	}
-	return about
-}
-
-func (r *rule) limitNames() []string {
-	names := make([]string, len(r.limits))
-	for i, limit := range r.limits {
-		names[i] = limit.name
-	}
-	return names
+	return notes
 }

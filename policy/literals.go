@@ -5,33 +5,33 @@ import (
 	"slices"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/policy/internal/syntax"
 )
 
 // literalCheck checks the literals of one expression.
 type literalCheck struct {
 	*compiler
 	native *ast.AST
-	made   *expression
+	names  map[string]bool
 	report func(line, column int, message string)
 	fine   bool
 }
 
-// checkLiterals checks every literal in its place: constructors take literals
-// that are well-formed, and members with closed lists of values are compared
-// with values of those. It notes which names the expression looks at.
-func (c *compiler) checkLiterals(checked *cel.Ast, made *expression, report func(line, column int, message string)) bool {
-	check := &literalCheck{c, checked.NativeRep(), made, report, true}
-	ast.PreOrderVisit(check.native.Expr(), ast.NewExprVisitor(check.visit))
+// checkLiterals checks the literals of an expression: arguments of constructors must be
+// well-formed, and members with a closed set of values must be compared with one of
+// them. It records the names that the expression mentions.
+func (c *compiler) checkLiterals(x *expression, report func(line, column int, message string)) bool {
+	check := &literalCheck{c, x.checked.NativeRep(), x.names, report, true}
+	ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(check.visit))
 	return check.fine
 }
 
-func (c *literalCheck) fail(at ast.Expr, message string) {
-	location := c.native.SourceInfo().GetStartLocation(at.ID())
+func (c *literalCheck) fail(e ast.Expr, message string) {
+	location := c.native.SourceInfo().GetStartLocation(e.ID())
 	c.report(location.Line(), location.Column()+1, message)
 	c.fine = false
 }
@@ -39,7 +39,7 @@ func (c *literalCheck) fail(at ast.Expr, message string) {
 func (c *literalCheck) visit(e ast.Expr) {
 	switch e.Kind() {
 	case ast.IdentKind:
-		c.made.looksAt[e.AsIdent()] = true
+		c.names[e.AsIdent()] = true
 	case ast.CallKind:
 		c.call(e, e.AsCall())
 	}
@@ -56,7 +56,7 @@ func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	case name == "@in" && call.Args()[1].Kind() == ast.ListKind:
 		elements := call.Args()[1].AsList().Elements()
 		if len(elements) == 0 {
-			c.fail(e, "nothing is in an empty list: this can never hold")
+			c.fail(e, "the list is empty: this can never hold")
 		}
 		for _, element := range elements {
 			c.comparison(call.Args()[0], element)
@@ -67,7 +67,7 @@ func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 // constructor checks a constructor's argument.
 func (c *literalCheck) constructor(e ast.Expr, name string, call ast.CallExpr) {
 	last := call.Args()[len(call.Args())-1]
-	text, ok := textOf(last)
+	text, ok := syntax.Text(last)
 	if !ok {
 		c.fail(last, name+" takes a text in quotes, such as "+exampleOf(name))
 		return
@@ -81,12 +81,12 @@ func (c *literalCheck) constructor(e ast.Expr, name string, call ast.CallExpr) {
 	case "within":
 		_, err = parseHours(text)
 	case "amount":
-		of, known := c.assets[identOf(call.Args()[0])]
+		asset, known := c.assets[call.Args()[0].AsIdent()]
 		if !known {
 			c.fail(call.Args()[0], "amount takes an asset of the file by its name, such as amount(usdc, '1.50')")
 			return
 		}
-		_, err = amountOf(of, types.String(text))
+		_, err = amountOf(asset, types.String(text))
 	case "arg":
 	default:
 		_, err = newAmount(name, text)
@@ -94,13 +94,6 @@ func (c *literalCheck) constructor(e ast.Expr, name string, call ast.CallExpr) {
 	if err != nil {
 		c.fail(last, err.Error())
 	}
-}
-
-func identOf(e ast.Expr) string {
-	if e.Kind() == ast.IdentKind {
-		return e.AsIdent()
-	}
-	return ""
 }
 
 func exampleOf(name string) string {
@@ -119,21 +112,22 @@ func exampleOf(name string) string {
 	return name + "('1')"
 }
 
-// comparison checks a text that a member with a closed list of values is
-// compared with.
-func (c *literalCheck) comparison(of, with ast.Expr) {
-	text, ok := textOf(with)
-	if !ok || of.Kind() != ast.SelectKind {
+// comparison checks a literal that a member with a closed set of values is compared
+// with.
+func (c *literalCheck) comparison(member, with ast.Expr) {
+	text, ok := syntax.Text(with)
+	if !ok || member.Kind() != ast.SelectKind {
 		return
 	}
-	closed := closedValues(c.native.GetType(of.AsSelect().Operand().ID()), of.AsSelect().FieldName())
+	name := member.AsSelect().FieldName()
+	closed := closedValues(c.native.GetType(member.AsSelect().Operand().ID()), name)
 	if closed != nil && !slices.Contains(closed, text) {
-		c.fail(with, meant(fmt.Sprintf("%s is never %q", of.AsSelect().FieldName(), shorten(text)), text, closed)+
+		c.fail(with, meant(fmt.Sprintf("%s is never %q", name, shorten(text)), text, closed)+
 			": it is one of "+strings.Join(closed, ", "))
 	}
 }
 
-// closedValues are the values that a member of text can have; nil if it can have any.
+// closedValues returns the values that a text member can have; nil if it can have any.
 func closedValues(of *types.Type, name string) []string {
 	switch {
 	case of == effectType && name == "kind":

@@ -42,7 +42,7 @@ func meansTheAsset(t testing.TB, file *policy.File) string {
 // language, or that looks like another, is refused at its line, with the reason. The
 // others mean their asset.
 func TestNamesOfAssets(t *testing.T) {
-	const reserved, form = "means something else in conditions", "a name is a lower-case letter, then letters, digits and _"
+	const reserved, form = "has another meaning in conditions", "a name is a lower-case letter, then letters, digits and _"
 	for name, want := range map[string]string{
 		"usdc": "", "usd": "", "eurc": "", "a1": "", "dai_2": "", "unit": "", "map": "", "matches": "", "string2": "", "optional_type": "",
 		"wei": "is a unit", "gwei": "is a unit", "ether": "is a unit", "sol": "is a unit", "lamports": "is a unit", "trx": "is a unit",
@@ -85,8 +85,8 @@ func TestAssetsThatLookAlike(t *testing.T) {
 		return "  " + name + ": {chain: \"" + chain + "\", token: \"" + token + "\"" + decimals + "}\n"
 	}
 	for name, test := range map[string]struct{ assets, want string }{
-		"a token twice":           {token("usdc", "eip155:1", usdc, ", decimals: 6") + token("dollar", "eip155:1", strings.ToLower(usdc), ", decimals: 18"), "4:3: asset dollar: usdc is this asset already"},
-		"native twice":            {token("coin", "tron", "native", "") + token("money", "tron", "native", ""), "4:3: asset money: coin is this asset already"},
+		"a token twice":           {token("usdc", "eip155:1", usdc, ", decimals: 6") + token("dollar", "eip155:1", strings.ToLower(usdc), ", decimals: 18"), "4:3: asset dollar: usdc is already this asset"},
+		"native twice":            {token("coin", "tron", "native", "") + token("money", "tron", "native", ""), "4:3: asset money: coin is already this asset"},
 		"on another chain":        {token("usdc", "eip155:1", usdc, ", decimals: 6") + token("there", "eip155:10", usdc, ", decimals: 6"), ""},
 		"l for 1":                 {token("usdl", "eip155:1", usdc, ", decimals: 6") + token("usd1", "eip155:1", treasury, ", decimals: 6"), "4:3: asset usd1: it looks like usdl"},
 		"o for 0":                 {token("usdo", "eip155:1", usdc, ", decimals: 6") + token("usd0", "eip155:1", treasury, ", decimals: 6"), "4:3: asset usd0: it looks like usdo"},

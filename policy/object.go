@@ -1,34 +1,37 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 )
 
-// object is a value of the expressions with fields: an effect, a key, a user,
-// the transaction of a chain. Its fields are read through the tables of fields,
-// not by reflection.
+// opaque is embedded in values of expressions that convert to no other type.
+type opaque struct{}
+
+var errOpaque = errors.New("policy: this value has no other form")
+
+// ConvertToNative implements ref.Val.
+func (opaque) ConvertToNative(reflect.Type) (any, error) { return nil, errOpaque }
+
+// ConvertToType implements ref.Val.
+func (opaque) ConvertToType(ref.Type) ref.Val { return types.WrapErr(errOpaque) }
+
+// object is a value with members: an effect, a key, a user, the transaction of a chain.
+// Its members are read through tables of fields, not by reflection.
 type object struct {
+	opaque
 	kind *types.Type
 	of   any // what the getters of the kind's fields take
 }
 
-var errNotConvertible = "%s: a value of type %s has no other form"
+func newObject(kind *types.Type, of any) *object { return &object{kind: kind, of: of} }
 
-// ConvertToNative implements ref.Val.
-func (o *object) ConvertToNative(reflect.Type) (any, error) {
-	return nil, fmt.Errorf(errNotConvertible, "policy", o.kind.TypeName())
-}
-
-// ConvertToType implements ref.Val.
-func (o *object) ConvertToType(ref.Type) ref.Val {
-	return types.NewErr(errNotConvertible, "policy", o.kind.TypeName())
-}
-
-// Equal implements ref.Val: objects are compared by their members, not whole.
+// Equal implements ref.Val. Objects cannot be compared as a whole.
 func (o *object) Equal(ref.Val) ref.Val {
 	return types.NewErr("a value of type %s is compared member by member", o.kind.TypeName())
 }
@@ -39,14 +42,14 @@ func (o *object) Type() ref.Type { return o.kind }
 // Value implements ref.Val.
 func (o *object) Value() any { return o.of }
 
-// field is one member of an object: its type, and how it is read. The getter's
-// error says that the member is absent or unknown, which has() asks.
+// field is one member of an object. The getter returns an error if the member is absent
+// or unknown; has() tests for that.
 type field struct {
 	kind *types.Type
 	get  func(of any) (ref.Val, error)
 }
 
-// fieldType returns the field as the checker and the interpreter take it.
+// fieldType returns the field in the form of CEL.
 func (f field) fieldType() *types.FieldType {
 	return &types.FieldType{
 		Type:    f.kind,
@@ -55,28 +58,28 @@ func (f field) fieldType() *types.FieldType {
 	}
 }
 
-// member is a field whose getter takes the Go type of the object.
+// member returns a field that can be absent or unknown.
 func member[T any](kind *types.Type, get func(of T) (ref.Val, error)) field {
 	return field{kind, func(of any) (ref.Val, error) { return get(of.(T)) }}
 }
 
-// plain is a field that is always there.
+// plain returns a field that is always present.
 func plain[T any](kind *types.Type, get func(of T) ref.Val) field {
 	return field{kind, func(of any) (ref.Val, error) { return get(of.(T)), nil }}
 }
 
-// absentError says that a member is not there, or that the bytes do not say it.
-type absentError struct{ what, why string }
+// absent is the error of a member that does not exist.
+func absent(what string) error { return fmt.Errorf("%s is absent: test has(%s) first", what, what) }
 
-// Error implements error.
-func (e *absentError) Error() string {
-	return e.what + " is " + e.why + ": ask has(" + e.what + ") first"
+// unknown is the error of a member whose value the bytes do not determine.
+func unknown(what string) error { return fmt.Errorf("%s is unknown: test has(%s) first", what, what) }
+
+// newList returns a list of values.
+func newList(values []ref.Val) traits.Lister {
+	return types.NewRefValList(types.DefaultTypeAdapter, values)
 }
 
-func absent(what string) error  { return &absentError{what, "absent"} }
-func unknown(what string) error { return &absentError{what, "unknown"} }
-
-// provider is the types and fields that expressions can name. It implements
+// provider has the types and fields that expressions can name. It implements
 // types.Provider and types.Adapter.
 type provider struct {
 	types.Adapter
@@ -85,38 +88,38 @@ type provider struct {
 }
 
 func newProvider() *provider {
-	made := &provider{
+	p := &provider{
 		Adapter: types.DefaultTypeAdapter,
 		kinds:   map[string]*types.Type{},
 		fields:  map[string]map[string]*types.FieldType{},
 	}
 	for kind, fields := range objectFields() {
-		made.kinds[kind.TypeName()] = kind
+		p.kinds[kind.TypeName()] = kind
 		table := map[string]*types.FieldType{}
 		for name, field := range fields {
 			table[name] = field.fieldType()
 		}
-		made.fields[kind.TypeName()] = table
+		p.fields[kind.TypeName()] = table
 	}
 	for _, kind := range []*types.Type{amountType, addressType} {
-		made.kinds[kind.TypeName()] = kind
-		made.fields[kind.TypeName()] = nil
+		p.kinds[kind.TypeName()] = kind
+		p.fields[kind.TypeName()] = nil
 	}
-	return made
+	return p
 }
 
 // NativeToValue implements types.Adapter.
 func (p *provider) NativeToValue(value any) ref.Val {
-	if already, ok := value.(ref.Val); ok {
-		return already
+	if converted, ok := value.(ref.Val); ok {
+		return converted
 	}
 	return p.Adapter.NativeToValue(value)
 }
 
-// EnumValue implements types.Provider: there are no enums.
+// EnumValue implements types.Provider. There are no enums.
 func (*provider) EnumValue(name string) ref.Val { return types.NewErr("unknown enum %q", name) }
 
-// FindIdent implements types.Provider: types are not values here.
+// FindIdent implements types.Provider. Types are not values.
 func (*provider) FindIdent(string) (ref.Val, bool) { return nil, false }
 
 // FindStructType implements types.Provider.
@@ -139,11 +142,11 @@ func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 
 // FindStructFieldType implements types.Provider.
 func (p *provider) FindStructFieldType(kind, name string) (*types.FieldType, bool) {
-	found, ok := p.fields[kind][name]
-	return found, ok
+	field, ok := p.fields[kind][name]
+	return field, ok
 }
 
-// NewValue implements types.Provider: expressions make no objects.
+// NewValue implements types.Provider. Expressions cannot create objects.
 func (*provider) NewValue(kind string, _ map[string]ref.Val) ref.Val {
-	return types.NewErr("an expression cannot make a value of type %q", kind)
+	return types.NewErr("an expression cannot create a value of type %q", kind)
 }

@@ -7,26 +7,26 @@ import (
 	"github.com/countersign-dev/countersign"
 )
 
-// Organizations is the policy of an engine that serves several organizations:
-// each has a file of its own, or none. It is safe for concurrent use.
+// Organizations is the policy of an engine that serves several organizations, each with a
+// file of its own or none. It is safe for concurrent use.
 type Organizations struct {
 	files map[string]*atomic.Pointer[File]
 }
 
 var _ countersign.Decider = (*Organizations)(nil)
 
-// NewOrganizations makes a policy of the files by the id of their organization.
+// NewOrganizations returns a policy with the files of organizations, by organization id.
 func NewOrganizations(files map[string]*File) *Organizations {
-	made := &Organizations{files: map[string]*atomic.Pointer[File]{}}
+	o := &Organizations{files: map[string]*atomic.Pointer[File]{}}
 	for id, file := range files {
-		made.files[id] = new(atomic.Pointer[File])
-		made.files[id].Store(file)
+		o.files[id] = new(atomic.Pointer[File])
+		o.files[id].Store(file)
 	}
-	return made
+	return o
 }
 
-// Decide implements countersign.Decider. An organization without a file allows
-// whatever its credentials may submit; hazards are not allowed by that.
+// Decide implements [countersign.Decider]. An organization without a file allows whatever
+// its credentials may submit, but no hazards.
 func (o *Organizations) Decide(ctx context.Context, asked countersign.Authorization) (countersign.Decision, error) {
 	if file := o.File(asked.Organization); file != nil {
 		return file.Decide(ctx, asked)
@@ -34,7 +34,7 @@ func (o *Organizations) Decide(ctx context.Context, asked countersign.Authorizat
 	return countersign.Decision{}, nil
 }
 
-// Authorize implements countersign.Policy.
+// Authorize implements [countersign.Policy].
 func (o *Organizations) Authorize(ctx context.Context, asked countersign.Authorization) error {
 	if file := o.File(asked.Organization); file != nil {
 		return file.Authorize(ctx, asked)
@@ -42,24 +42,25 @@ func (o *Organizations) Authorize(ctx context.Context, asked countersign.Authori
 	return nil
 }
 
-// File returns the file of an organization, nil if it has none.
+// File returns the file of an organization, or nil.
 func (o *Organizations) File(organization *countersign.Organization) *File {
 	if organization == nil {
 		return nil
 	}
-	if at, ok := o.files[organization.ID]; ok {
-		return at.Load()
+	if file, ok := o.files[organization.ID]; ok {
+		return file.Load()
 	}
 	return nil
 }
 
-// Replace puts another file in the place of the one that an organization has. It
-// reports whether the organization has one. Requests that are being decided keep
-// the file that they began with.
+// Replace replaces the file of an organization that has one. It returns false, and changes
+// nothing, if the organization has none or file is nil. Requests that are being decided
+// keep the previous file.
 func (o *Organizations) Replace(organizationID string, file *File) bool {
-	at, ok := o.files[organizationID]
-	if ok && file != nil {
-		at.Store(file)
+	current, ok := o.files[organizationID]
+	if !ok || file == nil {
+		return false
 	}
-	return ok && file != nil
+	current.Store(file)
+	return true
 }

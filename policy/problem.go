@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a file, or that is likely not meant.
+// Problem is an error or a likely mistake in a file.
 type Problem struct {
 	Line    int    `json:"line"`   // from 1
 	Column  int    `json:"column"` // from 1, in characters
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
-	Warning bool   `json:"warning"` // the file loads all the same
+	Warning bool   `json:"warning"` // it does not keep the file from loading
 }
 
-// Error is why a file does not load: everything that is wrong with it.
+// Error has all problems of a file that does not load.
 type Error struct {
 	Name     string // of the file
 	Problems []Problem
@@ -26,8 +26,8 @@ type Error struct {
 // maxShownProblems bounds the text of an Error.
 const maxShownProblems = 20
 
-// Error implements error: each problem as file:line:column, with the line and a
-// caret.
+// Error implements error. It formats each problem as file:line:column: message, with
+// the line and a caret.
 func (e *Error) Error() string {
 	var out strings.Builder
 	for i := range e.Problems {
@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 	return out.String()
 }
 
-// render writes a problem with its place.
+// render formats a problem with its place.
 func render(name string, lines []string, problem *Problem) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s:%d:%d: ", name, problem.Line, problem.Column)
@@ -59,40 +59,41 @@ func render(name string, lines []string, problem *Problem) string {
 	return out.String()
 }
 
-// maxExcerpt is how many characters of a line are shown around a column.
+// maxExcerpt is the number of characters of a line that are shown around a column.
 const maxExcerpt = 100
 
-// excerpt cuts a line around a column, and makes everything in it printable.
-func excerpt(line string, column int) (shown string, at int) {
+// excerpt cuts a line around a column. It replaces characters that could shift the
+// caret, and returns the column within the excerpt.
+func excerpt(line string, column int) (shown string, shownColumn int) {
 	letters := []rune(strings.TrimRight(line, "\r\n"))
 	column = min(max(column, 1), len(letters)+1)
 	from := max(0, column-maxExcerpt/2)
 	to := min(len(letters), from+maxExcerpt)
 	for i := range letters {
-		if !isPrintable(letters[i]) {
+		if !isOneCell(letters[i]) {
 			letters[i] = ' '
 		}
 	}
 	return string(letters[from:to]), column - from
 }
 
-// isPrintable reports whether a terminal shows the letter in one cell and does
+// isOneCell reports whether a terminal shows the character in one cell and does
 // nothing else with it.
-func isPrintable(letter rune) bool {
-	return letter >= ' ' && letter != 0x7f && (letter < 0x80 || letter > 0x9f && letter < 0x2000)
+func isOneCell(r rune) bool {
+	return r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f && r < 0x2000)
 }
 
-// problems collects what is wrong with a file.
+// problems collects the problems of a file.
 type problems struct {
 	list []Problem
 }
 
-func (p *problems) add(at place, rule, message string, args ...any) {
-	p.list = append(p.list, Problem{Line: at.line, Column: at.column, Rule: rule, Message: fmt.Sprintf(message, args...)})
+func (p *problems) add(where place, rule, message string, args ...any) {
+	p.list = append(p.list, Problem{Line: where.line, Column: where.column, Rule: rule, Message: fmt.Sprintf(message, args...)})
 }
 
-func (p *problems) warn(at place, rule, message string, args ...any) {
-	p.add(at, rule, message, args...)
+func (p *problems) warn(where place, rule, message string, args ...any) {
+	p.add(where, rule, message, args...)
 	p.list[len(p.list)-1].Warning = true
 }
 
@@ -100,5 +101,5 @@ func (p *problems) failed() bool {
 	return slices.ContainsFunc(p.list, func(one Problem) bool { return !one.Warning })
 }
 
-// place is where in the file something stands.
+// place is a position in the file; both count from 1, columns in characters.
 type place struct{ line, column int }

@@ -9,14 +9,14 @@ import (
 
 // Bounds of a file.
 const (
-	MaxRules      = 1000
-	MaxLimits     = 100
-	MaxAssets     = 1000
-	MaxTests      = 1000
-	MinWindow     = time.Minute
-	MaxWindow     = 31 * 24 * time.Hour
-	DefaultWithin = 24 * time.Hour // for how long an approval counts
-	MaxApprovers  = 20             // of one group
+	maxRules      = 1000
+	maxLimits     = 100
+	maxNames      = 1000 // lists and assets
+	maxTests      = 1000
+	minWindow     = time.Minute
+	maxWindow     = 31 * 24 * time.Hour
+	defaultWithin = 24 * time.Hour // how long an approval counts
+	maxApprovers  = 20             // of one group
 )
 
 var (
@@ -24,7 +24,7 @@ var (
 	valueName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 )
 
-// read reads the file's members, names before what uses them.
+// read reads the file's members, definitions before their uses.
 func (c *compiler) read(content []byte) {
 	root, ok := parseYAML(content, c.problems)
 	if !ok {
@@ -40,10 +40,10 @@ func (c *compiler) read(content []byte) {
 	each(parts["lists"], "lists", c.readList)
 	each(parts["assets"], "assets", c.readAsset)
 	if c.misnamed {
-		return // what follows would be about names that are not there
+		return // everything else would complain about missing names
 	}
-	if len(c.lists)+len(c.assets) > MaxAssets {
-		root.fail("more than %d lists and assets", MaxAssets)
+	if len(c.lists)+len(c.assets) > maxNames {
+		root.fail("more than %d lists and assets", maxNames)
 		return
 	}
 	var err error
@@ -51,40 +51,40 @@ func (c *compiler) read(content []byte) {
 		root.fail("%v", err)
 		return
 	}
-	items(parts["limits"], "limits", MaxLimits, c.readLimit)
-	items(parts["rules"], "rules", MaxRules, c.readRule)
-	items(parts["tests"], "tests", MaxTests, c.readTest)
+	items(parts["limits"], "limits", maxLimits, c.readLimit)
+	items(parts["rules"], "rules", maxRules, c.readRule)
+	items(parts["tests"], "tests", maxTests, c.readTest)
 	if parts["rules"].Node == nil {
 		root.fail("rules is missing: without a rule nothing is allowed")
 	}
 }
 
-// each reads the members of a mapping, if it is there.
-func each(of node, what string, read func(entry)) {
-	if of.Node == nil {
+// each reads the members of an optional mapping.
+func each(n node, what string, read func(entry)) {
+	if n.Node == nil {
 		return
 	}
-	for _, one := range of.pairs(what) {
-		if one.node.isNull() {
-			of.problems.add(one.at, "", "%s has no value", shorten(one.name))
+	for _, member := range n.pairs(what) {
+		if member.node.isNull() {
+			n.problems.add(member.place, "", "%s has no value", shorten(member.name))
 			continue
 		}
-		read(one)
+		read(member)
 	}
 }
 
-// items reads the items of a list, if it is there.
-func items(of node, what string, most int, read func(node)) {
-	if of.Node == nil {
+// items reads the items of an optional list.
+func items(n node, what string, most int, read func(node)) {
+	if n.Node == nil {
 		return
 	}
-	list := of.items(what)
+	list := n.items(what)
 	if len(list) > most {
-		of.fail("%d %s, at most %d are allowed", len(list), what, most)
+		n.fail("%d %s, at most %d are allowed", len(list), what, most)
 		return
 	}
-	for _, one := range list {
-		read(one)
+	for _, item := range list {
+		read(item)
 	}
 }
 
@@ -93,47 +93,50 @@ func (c *compiler) readSchema(root, schema node) {
 	case schema.Node == nil:
 		root.fail("schema is missing: write 'schema: %s'", Schema)
 	case schema.text("schema") != Schema:
-		schema.fail("schema %s is not known: this is for %s", shorten(schema.text("schema")), Schema)
+		schema.fail("schema %s is not known: this version reads %s", shorten(schema.text("schema")), Schema)
 	}
 }
 
-// subjects are what limits can be counted for.
+// subjects are the values of per: what a limit is counted for.
 var subjects = []string{"key", "wallet", "user", "credential", "to", "organization"}
 
 func (c *compiler) readLimit(n node) {
-	made := &limit{at: n.at()}
+	l := &limit{place: n.place()}
 	var most node
 	n.fields("a limit", map[string]func(node){
-		"name":   func(n node) { made.name = n.text("name") },
-		"asset":  func(n node) { made.asset = c.asset(n) },
+		"name":   func(n node) { l.name = n.text("name") },
+		"asset":  func(n node) { l.asset = c.asset(n) },
 		"max":    func(n node) { most = n },
-		"window": func(n node) { made.window = n.duration("window", MinWindow, MaxWindow) },
+		"window": func(n node) { l.window = n.duration("window", minWindow, maxWindow) },
 		"per": func(n node) {
-			if made.per = n.text("per"); !slices.Contains(subjects, made.per) {
-				n.fail("%s", meant("per: "+shorten(made.per)+" is none of "+strings.Join(subjects, ", "), made.per, subjects))
+			if l.per = n.text("per"); !slices.Contains(subjects, l.per) {
+				n.fail("%s", meant("per: "+shorten(l.per)+" is none of "+strings.Join(subjects, ", "), l.per, subjects))
 			}
 		},
 	})
-	_, twice := c.file.limits[made.name]
+	_, twice := c.file.limits[l.name]
 	switch {
-	case !ruleName.MatchString(made.name):
-		n.fail("a limit needs a name of lower-case letters, digits and -, not %q", shorten(made.name))
+	case !ruleName.MatchString(l.name):
+		n.fail("a limit needs a name of lower-case letters, digits and -, not %q", shorten(l.name))
 		return
 	case twice:
-		n.fail("limit %s is here twice", made.name)
-	case made.asset == nil || most.Node == nil || made.window == 0 || made.per == "":
-		n.fail("limit %s needs asset, max, window and per", made.name)
+		n.fail("limit %s is defined twice", l.name)
+	case l.asset == nil || most.Node == nil || l.window == 0 || l.per == "":
+		n.fail("limit %s needs asset, max, window and per", l.name)
 	default:
-		c.readMax(made, most)
+		l.readMax(most)
 	}
-	c.file.limits[made.name] = made
+	c.file.limits[l.name] = l
 }
 
-func (c *compiler) readMax(made *limit, n node) {
-	value, err := parseUnits(n.text("max"), max(made.asset.decimals, 0))
-	if err != nil || value.Sign() == 0 {
-		n.fail("max: an amount of the asset above zero is expected, such as \"10000\" or \"0.5\": %v", err)
-		return
+func (l *limit) readMax(n node) {
+	value, err := parseUnits(n.text("max"), max(l.asset.decimals, 0))
+	switch {
+	case err != nil:
+		n.fail("max: %v", err)
+	case value.Sign() == 0:
+		n.fail("max: an amount above zero is expected")
+	default:
+		l.max = value
 	}
-	made.max = value
 }

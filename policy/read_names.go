@@ -6,19 +6,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/chains"
 )
 
-// checkName refuses a name of a list or asset that expressions cannot use, or that a
-// reader takes for another.
+// checkName refuses names of lists and assets that expressions cannot use, or that
+// people can mistake for another name.
 func (c *compiler) checkName(one entry, what string) bool {
 	_, variable := variables()[one.name]
 	_, listed := c.lists[one.name]
 	_, isUnit := unitNames[one.name]
-	like, looks := c.looksLike(one.name)
+	like, confusable := c.confusable(one.name)
 	refuse := func(message string, args ...any) bool {
-		c.problems.add(one.at, "", "%s %s: %s", what, shorten(one.name), fmt.Sprintf(message, args...))
+		c.problems.add(one.place, "", "%s %s: %s", what, shorten(one.name), fmt.Sprintf(message, args...))
 		c.misnamed = true
 		return false
 	}
@@ -26,38 +24,38 @@ func (c *compiler) checkName(one entry, what string) bool {
 	case !valueName.MatchString(one.name):
 		return refuse("a name is a lower-case letter, then letters, digits and _")
 	case isUnit:
-		return refuse("this name is a unit, as in %s('1'): give it another, such as my_%s", one.name, one.name)
+		return refuse("this name is a unit, as in %s('1'): choose another, such as my_%s", one.name, one.name)
 	case variable || literalFunctions[one.name] || slices.Contains(reservedWords, one.name):
-		return refuse("this name means something else in conditions: give it another, such as my_%s", one.name)
+		return refuse("this name has another meaning in conditions: choose another, such as my_%s", one.name)
 	case listed:
 		return refuse("a list has this name")
-	case looks:
-		return refuse("it looks like %s: give it a name that cannot be taken for another", like)
+	case confusable:
+		return refuse("it looks like %s: choose a name that cannot be mistaken for another", like)
 	}
 	return true
 }
 
-// lookAlikes are letters that a reader takes for others.
+// lookAlikes replaces letters by those that they can be mistaken for.
 var lookAlikes = strings.NewReplacer("1", "l", "0", "o", "rn", "m", "vv", "w")
 
-// looksLike returns the unit, variable, list or asset that a name can be taken for. It
-// notes a name that looks like none.
-func (c *compiler) looksLike(name string) (like string, looks bool) {
-	if c.seen == nil {
-		c.seen = map[string]string{}
+// confusable returns the unit, variable, list or asset that a name can be mistaken for.
+// If there is none, it remembers the name.
+func (c *compiler) confusable(name string) (like string, ok bool) {
+	if c.skeletons == nil {
+		c.skeletons = map[string]string{}
 		for _, known := range append(sortedKeys(unitNames), sortedKeys(variables())...) {
-			c.seen[lookAlikes.Replace(known)] = known
+			c.skeletons[lookAlikes.Replace(known)] = known
 		}
 	}
-	seen := lookAlikes.Replace(name)
-	if like, looks = c.seen[seen]; looks {
+	skeleton := lookAlikes.Replace(name)
+	if like, ok = c.skeletons[skeleton]; ok {
 		return like, like != name
 	}
-	c.seen[seen] = name
+	c.skeletons[skeleton] = name
 	return "", false
 }
 
-// reservedWords cannot be names in CEL, or are functions here.
+// reservedWords are keywords of CEL, its types, and functions of expressions.
 var reservedWords = []string{"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
 	"import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
 	"has", "all", "exists", "filter", "size", "contains", "total",
@@ -67,7 +65,7 @@ func (c *compiler) readList(one entry) {
 	if !c.checkName(one, "list") {
 		return
 	}
-	made := &list{at: one.at}
+	l := &list{place: one.place}
 	seen := map[string]bool{}
 	wallets := 0
 	for _, item := range one.items("list " + one.name) {
@@ -83,78 +81,75 @@ func (c *compiler) readList(one entry) {
 			wallets++
 		}
 		seen[read.key()] = true
-		made.addresses = append(made.addresses, read)
+		l.addresses = append(l.addresses, read)
 	}
-	if wallets > MaxSolanaWallets {
-		one.fail("%d addresses of Solana, a list has at most %d", wallets, MaxSolanaWallets)
+	if wallets > maxSolanaWallets {
+		one.fail("%d Solana addresses, a list has at most %d", wallets, maxSolanaWallets)
 	}
-	if len(made.addresses) == 0 {
-		one.fail("list %s is empty: nothing is in it", one.name)
+	if len(l.addresses) == 0 {
+		one.fail("list %s is empty", one.name)
 	}
-	made.value = newAddressList(made.addresses)
-	c.lists[one.name] = made
+	l.value = newAddressList(l.addresses)
+	c.lists[one.name] = l
 }
 
 func (c *compiler) readAsset(one entry) {
 	if !c.checkName(one, "asset") {
 		return
 	}
-	made := &asset{decimals: -1}
+	a := &asset{decimals: -1}
 	var token, id string
 	one.fields("asset "+one.name, map[string]func(node){
-		"chain":    func(n node) { made.Chain = c.readChainID(n) },
+		"chain":    func(n node) { a.Chain = readChainID(n) },
 		"token":    func(n node) { token = n.text("token") },
 		"id":       func(n node) { id = n.text("id") },
-		"decimals": func(n node) { made.decimals = n.integer("decimals", 0, maxDecimals) },
-		"standard": func(n node) { made.Standard = n.text("standard") },
+		"decimals": func(n node) { a.decimals = n.integer("decimals", 0, maxDecimals) },
+		"standard": func(n node) { a.Standard = n.text("standard") },
 	})
-	c.assets[one.name], c.assetAt[one.name] = made, one.at
-	found := len(c.problems.list)
-	c.identify(one, made, token, id)
-	if len(c.problems.list) == found {
-		c.checkTwice(one, made)
+	c.assets[one.name], c.assetPlaces[one.name] = a, one.place
+	if err := a.identify(token, id); err != nil {
+		c.problems.add(one.place, "", "asset %s: %v", one.name, err)
+		return
 	}
-}
-
-// identify says of what an asset is.
-func (c *compiler) identify(one entry, made *asset, token, id string) {
-	switch native, known := nativeDecimals[namespaceOf(made.Chain)]; {
-	case made.Chain == "":
-		c.problems.add(one.at, "", "asset %s: chain is missing, such as eip155:1, solana, tron or bip122", one.name)
-	case token == "" && id == "":
-		c.problems.add(one.at, "", "asset %s: token is missing: an address, or native", one.name)
-	case token != "" && id != "":
-		c.problems.add(one.at, "", "asset %s: it has a token or an id, not both: id is of assets without a contract, such as TRC-10", one.name)
-	case token == "native" && known && made.decimals >= 0 && made.decimals != native:
-		c.problems.add(one.at, "", "asset %s: the native asset of %s has %d decimals", one.name, made.Chain, native)
-	case token == "native":
-		made.decimals = native
-	case id != "" && token == "":
-		made.TokenID = id
-	default:
-		c.readToken(one, made, token)
-	}
-}
-
-// checkTwice refuses an asset that has a name already: amounts of both, perhaps with
-// other decimals, would be of one thing.
-func (c *compiler) checkTwice(one entry, made *asset) {
-	identity := made.Chain + "\x00" + made.TokenID
-	if !made.Token.IsNone() {
-		identity += "\x00" + string(made.Token.Address())
+	// Two names for one asset could have different decimals.
+	identity := a.Chain + "\x00" + a.TokenID
+	if !a.Token.IsNone() {
+		identity += "\x00" + string(a.Token.Address())
 	}
 	if other, twice := c.assetNames[identity]; twice {
-		c.problems.add(one.at, "", "asset %s: %s is this asset already", one.name, other)
+		c.problems.add(one.place, "", "asset %s: %s is already this asset", one.name, other)
 	}
 	c.assetNames[identity] = one.name
 }
 
-// nativeDecimals are those of the native assets of the namespaces.
+// identify sets the token of an asset, or its id, or the decimals of a native asset.
+func (a *asset) identify(token, id string) error {
+	native, known := nativeDecimals[namespaceOf(a.Chain)]
+	switch {
+	case a.Chain == "":
+		return errors.New("chain is missing, such as eip155:1, solana, tron or bip122")
+	case token == "" && id == "":
+		return errors.New("token is missing: an address, or native")
+	case token != "" && id != "":
+		return errors.New("it has a token or an id, not both: id is for assets without a contract, such as TRC-10")
+	case id != "":
+		a.TokenID = id
+		return nil
+	case token != "native":
+		return a.readToken(token)
+	case known && a.decimals >= 0 && a.decimals != native:
+		return fmt.Errorf("the native asset of %s has %d decimals", a.Chain, native)
+	}
+	a.decimals = native
+	return nil
+}
+
+// nativeDecimals are the decimals of the native assets, by CAIP-2 namespace.
 var nativeDecimals = map[string]int{"eip155": 18, "solana": 9, "tron": 6, "bip122": 8}
 
 var chainID = regexp.MustCompile(`^(eip155:[1-9][0-9]{0,19}|solana|tron|bip122)$`)
 
-func (c *compiler) readChainID(n node) string {
+func readChainID(n node) string {
 	text := n.text("chain")
 	if !chainID.MatchString(text) {
 		n.fail("chain %q: eip155: and a chain id, solana, tron or bip122 is expected", shorten(text))
@@ -163,29 +158,28 @@ func (c *compiler) readChainID(n node) string {
 	return text
 }
 
-func (c *compiler) readToken(one entry, made *asset, text string) {
-	read, err := parseAddress(text)
-	if err == nil && read.namespace != namespaceOf(made.Chain) {
-		err = fmt.Errorf("%s is an address of %s, not of %s", shorten(text), read.namespace, made.Chain)
+func (a *asset) readToken(text string) error {
+	token, err := parseAddress(text)
+	switch {
+	case err != nil:
+		return err
+	case token.namespace != namespaceOf(a.Chain):
+		return fmt.Errorf("%s is an address of %s, not of %s", shorten(text), token.namespace, a.Chain)
+	case a.decimals < 0:
+		return errors.New("decimals is missing: it is not looked up")
 	}
-	if err == nil && made.decimals < 0 {
-		err = errors.New("decimals is missing: no node is asked")
-	}
-	if err != nil {
-		c.problems.add(one.at, "", "asset %s: %v", one.name, err)
-		return
-	}
-	made.Token = chains.PartyWritten([]byte(read.bytes), read.text)
+	a.Token = token.party()
+	return nil
 }
 
-// asset returns an asset of the file by its name.
+// asset returns the asset of the file that n names.
 func (c *compiler) asset(n node) *asset {
 	name := n.text("asset")
-	found, ok := c.assets[name]
+	named, ok := c.assets[name]
 	if !ok {
 		n.fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
 		return nil
 	}
 	c.usedAssets[name] = true
-	return found
+	return named
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -10,40 +11,40 @@ import (
 )
 
 func (c *compiler) readRule(n node) {
-	made := &rule{index: len(c.file.rules), at: n.at(), byName: !c.knowsKeys()}
-	n.rule = c.peekName(n)
+	r := &rule{index: len(c.file.rules), byName: !c.knowsKeys()}
+	n.rule = peekName(n)
 	var scope, when, approvals node
-	within := DefaultWithin
+	within := defaultWithin
 	n.fields("a rule", map[string]func(node){
-		"name":      func(n node) { made.name = n.text("name") },
-		"allow":     func(n node) { c.readScope(made, &scope, n, false) },
-		"deny":      func(n node) { c.readScope(made, &scope, n, true) },
-		"on":        func(n node) { made.on = c.readOn(n) },
-		"who":       func(n node) { made.who = c.readWho(n, 0) },
-		"key":       func(n node) { made.keys = c.readKeys(n) },
+		"name":      func(n node) { r.name = n.text("name") },
+		"allow":     func(n node) { r.readScope(&scope, n, false) },
+		"deny":      func(n node) { r.readScope(&scope, n, true) },
+		"on":        func(n node) { r.on = readOn(n) },
+		"who":       func(n node) { r.who = c.readWho(n, 0) },
+		"key":       func(n node) { r.keys = c.readKeys(n) },
 		"when":      func(n node) { when = n },
-		"limit":     func(n node) { made.limits = c.readLimits(n) },
-		"hazards":   func(n node) { made.hazards = c.readHazards(n) },
+		"limit":     func(n node) { r.limits = c.readLimits(n) },
+		"hazards":   func(n node) { r.hazards = readHazards(n, append(countersign.HazardNames(), blindCall)) },
 		"approvals": func(n node) { approvals = n },
 		"within":    func(n node) { within = n.duration("within", time.Minute, 7*24*time.Hour) },
-		"others":    func(n node) { made.others = n.boolean("others") },
+		"others":    func(n node) { r.others = n.boolean("others") },
 	})
 	if scope.Node == nil {
 		n.fail("a rule needs allow or deny: a kind of effect, a list of kinds, or request")
 	}
-	if when.Node != nil && c.env != nil {
-		made.when = c.compile(when, "when")
+	if when.Node != nil {
+		r.when = c.compile(when, "when")
 	}
 	if approvals.Node != nil {
-		made.approvals = c.readApprovals(approvals, made.name, within)
+		r.approvals = c.readApprovals(approvals, r.name, within)
 	}
-	c.checkRule(made, n)
-	c.file.rules = append(c.file.rules, made)
+	c.checkRule(r, n)
+	c.file.rules = append(c.file.rules, r)
 }
 
-// peekName reads the name of a rule before its other members, for the problems
-// of those.
-func (c *compiler) peekName(n node) string {
+// peekName reads the name of a rule before its other members, so that their problems
+// can name the rule.
+func peekName(n node) string {
 	quiet := node{n.Node, new(problems), ""}
 	for _, one := range quiet.pairs("a rule") {
 		if one.name == "name" && !one.node.isNull() {
@@ -53,39 +54,39 @@ func (c *compiler) peekName(n node) string {
 	return ""
 }
 
-func (c *compiler) readScope(made *rule, scope *node, n node, deny bool) {
+func (r *rule) readScope(scope *node, n node, deny bool) {
 	if scope.Node != nil {
 		n.fail("a rule either allows or denies")
 		return
 	}
-	*scope, made.deny = n, deny
+	*scope, r.deny = n, deny
 	for _, item := range n.texts("allow or deny") {
 		text := item.text("allow or deny")
 		switch {
 		case text == "request":
-			made.request = true
+			r.request = true
 		case text == "transaction":
-			item.fail("transaction is no scope: name the kinds of effects, or say request, which judges every activity, also messages and one-time passwords")
+			item.fail("transaction is not a scope: name the kinds of effects, or write request, which judges every activity, including messages and one-time passwords")
 		case !slices.Contains(kindNames(), text):
-			item.fail("%s", meant(shorten(text)+" is no kind of effect", text, append(kindNames(), "request"))+
+			item.fail("%s", meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))+
 				": it is one of "+strings.Join(kindNames(), ", ")+", or request")
-		case slices.Contains(made.kinds, chains.Kind(text)):
-			item.fail("%s is here twice", text)
+		case slices.Contains(r.kinds, chains.Kind(text)):
+			item.fail("%s is listed twice", text)
 		default:
-			made.kinds = append(made.kinds, chains.Kind(text))
+			r.kinds = append(r.kinds, chains.Kind(text))
 		}
 	}
-	if made.request && len(made.kinds) > 0 {
-		n.fail("request is the whole activity: it does not stand in a list with kinds")
+	if r.request && len(r.kinds) > 0 {
+		n.fail("request is the whole activity: it cannot be in a list with kinds")
 	}
 }
 
-func (c *compiler) readOn(n node) []string {
+func readOn(n node) []string {
 	var on []string
 	for _, item := range n.texts("on") {
 		text := item.text("on")
 		if !slices.Contains(chainNames(), text) {
-			item.fail("%s", meant("on: "+shorten(text)+" is no chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
+			item.fail("%s", meant("on: "+shorten(text)+" is not a chain", text, chainNames())+": "+strings.Join(chainNames(), ", "))
 		}
 		on = append(on, text)
 	}
@@ -96,22 +97,31 @@ func (c *compiler) readLimits(n node) []*limit {
 	var limits []*limit
 	for _, item := range n.texts("limit") {
 		name := item.text("limit")
-		found, ok := c.file.limits[name]
+		l, err := c.limit(name)
 		switch {
-		case !ok:
-			item.fail("%s", meant("there is no limit "+shorten(name), name, sortedKeys(c.file.limits)))
-		case slices.Contains(limits, found):
-			item.fail("limit %s is here twice", name)
+		case err != nil:
+			item.fail("%v", err)
+		case slices.Contains(limits, l):
+			item.fail("limit %s is listed twice", name)
 		default:
-			found.used = true
-			limits = append(limits, found)
+			l.used = true
+			limits = append(limits, l)
 		}
 	}
 	return limits
 }
 
-func (c *compiler) readHazards(n node) []string {
-	known := append(countersign.HazardNames(), blindCall)
+// limit returns a limit of the file by name.
+func (c *compiler) limit(name string) (*limit, error) {
+	l, ok := c.file.limits[name]
+	if !ok {
+		return nil, errors.New(meant("there is no limit "+shorten(name), name, sortedKeys(c.file.limits)))
+	}
+	return l, nil
+}
+
+// readHazards reads one or several names of hazards, which must be known.
+func readHazards(n node, known []string) []string {
 	var names []string
 	for _, item := range n.texts("hazards") {
 		name := item.text("hazards")
@@ -123,5 +133,5 @@ func (c *compiler) readHazards(n node) []string {
 	return names
 }
 
-// blindCall stands for the blind calls of all chains.
+// blindCall stands for the blind-call hazards of all chains.
 const blindCall = "blind-call"

@@ -11,22 +11,21 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// What became of an activity, and what a file would make of it.
+// Outcomes of an activity, in the past or under a file.
 const (
 	OutcomeAllowed   = "allowed"
 	OutcomeDenied    = "denied"
-	OutcomeApprovals = "approvals" // it waits, or would wait, for votes
+	OutcomeApprovals = "approvals" // waits, or would wait, for votes
 	OutcomeFailed    = "failed"
-	OutcomeRejected  = "rejected" // by a vote, or because it waited too long
-	OutcomeUnknown   = "unknown"  // it cannot be read or prepared any more
+	OutcomeRejected  = "rejected" // by a vote, or after waiting too long
+	OutcomeUnknown   = "unknown"  // can no longer be read or prepared
 )
 
-// Replayed is an activity of the past and what a file would make of it.
+// Replayed is a recorded activity and what a file decides about it.
 type Replayed struct {
 	ID     string    `json:"id"`
 	At     time.Time `json:"at"`
@@ -35,34 +34,26 @@ type Replayed struct {
 	Before string    `json:"before"`
 	After  string    `json:"after"`
 
-	// Changes are in words, one a difference; none: the file decides the same.
+	// Changes describes the differences, one each. It is empty if the file decides
+	// the same.
 	Changes []string `json:"changes,omitempty"`
 
-	Rules   []string        `json:"rules,omitempty"`   // that decide
-	Refusal string          `json:"refusal,omitempty"` // why it is denied or not known
-	Votes   ReplayedVotes   `json:"votes"`
-	Charges []ReplayedLimit `json:"charges,omitempty"` // of the file
+	Rules   []string      `json:"rules,omitempty"`   // that decide
+	Refusal string        `json:"refusal,omitempty"` // why it is denied or unknown
+	Votes   ReplayedVotes `json:"votes"`
+	Charges []Charge      `json:"charges,omitempty"` // by the file
 }
 
-// ReplayedVotes are how many votes were and would be demanded; none where the
-// submitter's own is enough.
+// ReplayedVotes are the numbers of votes that were and would be required. They are zero
+// if the submitter's own vote is enough.
 type ReplayedVotes struct {
 	Before int `json:"before"`
 	After  int `json:"after"`
 }
 
-// ReplayedLimit is a charge of a limit, and what the limit has counted with it.
-type ReplayedLimit struct {
-	Limit   string `json:"limit"`
-	Subject string `json:"subject"`
-	Amount  string `json:"amount"`
-	Spent   string `json:"spent"`
-	Max     string `json:"max"`
-}
-
-// Replay asks a file about the past, one activity after the other, the oldest
-// first. Its limits start empty, and count as those of an engine do, by the times of
-// the activities: only what the file allows is charged. It is used by one goroutine.
+// Replay decides recorded activities by a file, oldest first. Limits start empty and count
+// by the times of the activities; only what the file allows is charged. A Replay must be
+// used by one goroutine.
 type Replay struct {
 	file   *File
 	ledger *memory.Store
@@ -70,26 +61,26 @@ type Replay struct {
 	swept  time.Time
 }
 
-// NewReplay starts a replay under a file.
+// NewReplay starts a replay.
 func (f *File) NewReplay() *Replay { return &Replay{file: f, ledger: memory.New(0)} }
 
 // Close releases the ledger.
 func (r *Replay) Close() error { return r.ledger.Close() }
 
-// Next asks the file about an activity. asked is what [countersign.Engine.AskedAbout]
-// returns, with its error. The error of Next is that of a policy or a ledger that
-// could not be used, or says that the activities are not in order.
+// Next decides about an activity. asked and problem are the results of
+// [countersign.Engine.AskedAbout]. Next returns an error if the policy or the ledger
+// fails, or if the activity is earlier than the one before.
 func (r *Replay) Next(ctx context.Context, record *activity.Record, asked countersign.Authorization, problem error) (*Replayed, error) {
-	seen := &Replayed{
+	result := &Replayed{
 		ID: record.ID, At: record.CreatedAt, User: record.Submitter().UserName, Type: string(record.Request.Type),
-		Before: outcomeOf(record), Votes: ReplayedVotes{Before: demanded(record)},
+		Before: outcomeOf(record), Votes: ReplayedVotes{Before: votesRequired(record)},
 	}
 	if problem != nil {
-		seen.After, seen.Refusal = OutcomeUnknown, problem.Error()
-		seen.Changes = []string{"not decided: " + problem.Error()}
-		return seen, nil //nolint:nilerr // the problem is what is reported
+		result.After, result.Refusal = OutcomeUnknown, problem.Error()
+		result.Changes = []string{"not decided: " + problem.Error()}
+		return result, nil //nolint:nilerr // the problem is what is reported
 	}
-	r.knows(&asked)
+	r.resolveUsers(&asked)
 	if asked.Now.Before(r.last) {
 		return nil, fmt.Errorf("policy: replay: activity %s of %v comes after one of %v", record.ID, asked.Now, r.last)
 	}
@@ -101,17 +92,17 @@ func (r *Replay) Next(ctx context.Context, record *activity.Record, asked counte
 	if err != nil && !errors.Is(err, countersign.ErrDenied) {
 		return nil, err
 	}
-	seen.decided(decision, err, &asked)
-	if seen.After == OutcomeAllowed {
-		if seen.Charges, err = r.charged(ctx, &asked, decision.Charges); err != nil {
+	result.decided(decision, err, &asked)
+	if result.After == OutcomeAllowed {
+		if result.Charges, err = r.charged(ctx, &asked, decision.Charges); err != nil {
 			return nil, err
 		}
 	}
-	seen.compare(record, decision)
-	return seen, nil
+	result.compare(record, decision)
+	return result, nil
 }
 
-// sweep removes from the ledger what has left its windows, once a day of the past.
+// sweep removes entries outside their windows from the ledger, once per replayed day.
 func (r *Replay) sweep(ctx context.Context) error {
 	if r.last.Sub(r.swept) < 24*time.Hour {
 		return nil
@@ -121,9 +112,9 @@ func (r *Replay) sweep(ctx context.Context) error {
 	return err
 }
 
-// knows gives users whom the file knows their tags: of a call without a stamp, and of
-// a credential that is gone, the record has the id alone.
-func (r *Replay) knows(asked *countersign.Authorization) {
+// resolveUsers completes the users that the file knows. For calls without a stamp and for
+// removed credentials, the record has only the user's id.
+func (r *Replay) resolveUsers(asked *countersign.Authorization) {
 	asked.Votes = slices.Clone(asked.Votes)
 	users := []*countersign.User{&asked.User}
 	for i := range asked.Votes {
@@ -136,11 +127,11 @@ func (r *Replay) knows(asked *countersign.Authorization) {
 	}
 }
 
-// decide asks the file, and charges what it allows.
+// decide decides by the file and charges what it allows.
 func (r *Replay) decide(ctx context.Context, record *activity.Record, asked *countersign.Authorization) (countersign.Decision, error) {
 	asked.Spent = replayedSpent{r.ledger, asked.Now}
 	decision, err := r.file.Decide(ctx, *asked)
-	if err != nil || missingAny(&decision, asked) || len(decision.Hazards) < len(asked.Hazards) {
+	if err != nil || missingAny(&decision, asked) || len(unallowed(asked, &decision)) > 0 {
 		return decision, err
 	}
 	charges := store.Charges{By: record.Request.Fingerprint, List: decision.Charges}
@@ -150,58 +141,48 @@ func (r *Replay) decide(ctx context.Context, record *activity.Record, asked *cou
 	return decision, err
 }
 
-// decided notes what the file says.
-func (seen *Replayed) decided(decision countersign.Decision, err error, asked *countersign.Authorization) {
-	seen.After, seen.Rules = OutcomeAllowed, decision.Rules
+// decided sets the outcome of a decision.
+func (r *Replayed) decided(decision countersign.Decision, err error, asked *countersign.Authorization) {
+	r.After, r.Rules = OutcomeAllowed, decision.Rules
+	hazards := unallowed(asked, &decision)
 	switch {
 	case err != nil:
-		seen.After, seen.Refusal = OutcomeDenied, err.Error()
+		r.After, r.Refusal = OutcomeDenied, err.Error()
 		return
-	case len(decision.Hazards) < len(asked.Hazards):
-		seen.After, seen.Refusal = OutcomeDenied, "no rule that covers it lists its hazard "+notIn(asked, &decision)
+	case len(hazards) > 0:
+		r.After, r.Refusal = OutcomeDenied, "no rule allows its hazard "+hazards[0].Name
 		return
 	case missingAny(&decision, asked):
-		seen.After = OutcomeApprovals
+		r.After = OutcomeApprovals
 	}
-	alone := *asked
-	alone.Votes = asked.Votes[:min(1, len(asked.Votes))]
-	if missingAny(&decision, &alone) {
-		seen.Votes.After = places(decision.Approvals)
+	submitted := *asked
+	submitted.Votes = asked.Votes[:min(1, len(asked.Votes))] // the submitter's own
+	if missingAny(&decision, &submitted) {
+		r.Votes.After = votes(decision.Approvals)
 	}
 }
 
-// notIn names a hazard that a decision does not allow.
-func notIn(asked *countersign.Authorization, decision *countersign.Decision) string {
-	for i := range asked.Hazards {
-		name := asked.Hazards[i].Name
-		if !slices.ContainsFunc(decision.Hazards, func(allowed chains.Hazard) bool { return allowed.Name == name }) {
-			return name
-		}
+// compare describes the differences from what happened.
+func (r *Replayed) compare(record *activity.Record, decision countersign.Decision) {
+	if r.Before != r.After {
+		r.Changes = append(r.Changes, r.Before+" → "+r.After)
 	}
-	return asked.Hazards[0].Name
-}
-
-// compare says what is different from what happened.
-func (seen *Replayed) compare(record *activity.Record, decision countersign.Decision) {
-	if seen.Before != seen.After {
-		seen.Changes = append(seen.Changes, seen.Before+" → "+seen.After)
-	}
-	if seen.After == OutcomeDenied {
+	if r.After == OutcomeDenied {
 		return
 	}
-	if votes := seen.Votes; votes.Before != votes.After {
-		seen.Changes = append(seen.Changes, fmt.Sprintf("votes demanded: %d → %d", votes.Before, votes.After))
+	if r.Votes.Before != r.Votes.After {
+		r.Changes = append(r.Changes, fmt.Sprintf("votes required: %d → %d", r.Votes.Before, r.Votes.After))
 	}
-	if seen.Before != OutcomeAllowed || seen.After != OutcomeAllowed {
+	if r.Before != OutcomeAllowed || r.After != OutcomeAllowed {
 		return
 	}
 	before, after := recordedCharges(record.Decision.Charges), decidedCharges(decision.Charges)
 	if !slices.Equal(before, after) {
-		seen.Changes = append(seen.Changes, "limits: "+listOr(before)+" → "+listOr(after))
+		r.Changes = append(r.Changes, "limits: "+joinOrNone(before)+" → "+joinOrNone(after))
 	}
 }
 
-func listOr(charges []string) string {
+func joinOrNone(charges []string) string {
 	if len(charges) == 0 {
 		return "none"
 	}
@@ -225,21 +206,21 @@ func decidedCharges(charges []store.Charge) []string {
 	return recordedCharges(recorded)
 }
 
-// charged describes charges, with what their limits have counted.
-func (r *Replay) charged(ctx context.Context, asked *countersign.Authorization, charges []store.Charge) ([]ReplayedLimit, error) {
-	described := make([]ReplayedLimit, len(charges))
+// charged returns charges with what their limits have counted.
+func (r *Replay) charged(ctx context.Context, asked *countersign.Authorization, charges []store.Charge) ([]Charge, error) {
+	described := make([]Charge, len(charges))
 	for i, charge := range charges {
 		sum, _, err := asked.Spent.Spent(ctx, organizationID(asked), charge.Limit, charge.Subject, charge.Window)
 		if err != nil {
 			return nil, err
 		}
-		decimals := r.file.limits[charge.Limit].asset.decimals
-		described[i] = ReplayedLimit{charge.Limit, charge.Subject, unitsText(charge.Amount, decimals), unitsText(sum, decimals), unitsText(charge.Max, decimals)}
+		described[i] = r.file.chargeText(charge)
+		described[i].Spent = r.file.limits[charge.Limit].asset.decimal(sum)
 	}
 	return described, nil
 }
 
-// outcomeOf is what became of an activity.
+// outcomeOf returns the outcome of a recorded activity.
 func outcomeOf(record *activity.Record) string {
 	switch record.Status {
 	case activity.StatusCompleted:
@@ -252,8 +233,8 @@ func outcomeOf(record *activity.Record) string {
 	return OutcomeApprovals
 }
 
-// demanded is how many votes the policy of that time demanded.
-func demanded(record *activity.Record) int {
+// votesRequired returns how many votes the policy required at the time.
+func votesRequired(record *activity.Record) int {
 	sum := 0
 	for i := range record.Decision.Required {
 		sum += record.Decision.Required[i].Count
@@ -261,13 +242,13 @@ func demanded(record *activity.Record) int {
 	return sum
 }
 
-// replayedSpent reads the ledger of a replay at a time of the past.
+// replayedSpent reads the ledger of a replay at a time in the past.
 type replayedSpent struct {
 	ledger *memory.Store
 	now    time.Time
 }
 
-// Spent implements countersign.SpentReader.
+// Spent implements [countersign.SpentReader].
 func (s replayedSpent) Spent(ctx context.Context, organizationID, limit, subject string, window time.Duration) (sum *big.Int, frees time.Time, err error) {
 	charge := store.Charge{Limit: limit, Subject: subject, Window: window}
 	err = s.ledger.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {

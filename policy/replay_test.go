@@ -85,9 +85,9 @@ func TestReplay(t *testing.T) {
 		"a limit":     {replayFree, replayTwo, []string{"allowed: " + limited, "allowed: " + limited, "denied: allowed → denied", "denied: allowed → denied", "allowed: " + limited}, "limit day"},
 		"no limit":    {replayTwo, replayFree, []string{"allowed: limits: day 123 of 246 in 24h0m0s → none"}, ""},
 		"a deny":      {replayFree, replayDenied, []string{"denied: allowed → denied"}, "rule none denies"},
-		"votes":       {replayFree, replayVotes, []string{"approvals: allowed → approvals; votes demanded: 0 → 2"}, ""},
+		"votes":       {replayFree, replayVotes, []string{"approvals: allowed → approvals; votes required: 0 → 2"}, ""},
 		"own vote":    {replayFree, replayOwnVote, []string{"allowed"}, ""},
-		"fewer votes": {replayVotes, replayFree, []string{"allowed: approvals → allowed; votes demanded: 2 → 0"}, ""},
+		"fewer votes": {replayVotes, replayFree, []string{"allowed: approvals → allowed; votes required: 2 → 0"}, ""},
 		"its times":   {replayFree, replayMorning, []string{"allowed", "denied: allowed → denied", "allowed", "allowed", "allowed"}, "rule morning denies"},
 	} {
 		t.Run(name, func(t *testing.T) {

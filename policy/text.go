@@ -3,33 +3,45 @@ package policy
 import (
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
 )
 
-// maxQuoted is how much of a text that is not ours an error quotes, in bytes.
+// maxQuoted is how many bytes of a file's or a request's text an error quotes.
 const maxQuoted = 64
 
 func shorten(text string) string {
 	if len(text) <= maxQuoted {
 		return text
 	}
-	return text[:maxQuoted] + "…"
+	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
 
-func sortedKeys[V any](of map[string]V) []string { return slices.Sorted(maps.Keys(of)) }
+// printable replaces line breaks and control characters by spaces.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
 
-// nearest returns the name that a misspelt one may have meant; ok is false if
-// none is near.
-func nearest(name string, names []string) (found string, ok bool) {
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// nearest returns the name that a misspelt one may have meant; ok is false if none is
+// close.
+func nearest(name string, names []string) (match string, ok bool) {
 	best := len(name)/3 + 2
 	for _, candidate := range names {
 		if distance := editDistance(name, candidate, best); distance < best {
-			found, best, ok = candidate, distance, true
+			match, best, ok = candidate, distance, true
 		}
 	}
-	return found, ok
+	return match, ok
 }
 
-// editDistance counts the letters to change, add or take away, up to a bound.
+// editDistance counts the bytes to change, insert or delete, up to a bound.
 func editDistance(a, b string, bound int) int {
 	if len(a) > 2*maxQuoted || len(b)-len(a) >= bound || len(a)-len(b) >= bound {
 		return bound
@@ -52,7 +64,7 @@ func editDistance(a, b string, bound int) int {
 	return row[len(b)]
 }
 
-// meant appends ": did you mean …?" to a message where a name is near.
+// meant appends ": did you mean …?" to a message if one of the names is close.
 func meant(message, name string, names []string) string {
 	if near, ok := nearest(name, names); ok {
 		return message + ": did you mean " + near + "?"

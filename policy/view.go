@@ -2,7 +2,7 @@ package policy
 
 import (
 	"encoding/hex"
-	"reflect"
+	"math/big"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Types of the objects that expressions look into.
+// Types of the objects in expressions.
 var (
 	effectType     = types.NewObjectType("effect")
 	assetType      = types.NewObjectType("asset")
@@ -23,12 +23,12 @@ var (
 	requestType    = types.NewObjectType("request")
 )
 
-// effectView is an effect as an expression sees it.
+// effectView is an effect as seen by expressions.
 type effectView struct {
 	*chains.Effect
 	index     int
-	namespace string // of the addresses
-	object    object // the value that an expression gets
+	namespace string // of its addresses
+	object    object // its value in expressions
 	reading   *chains.Reading
 }
 
@@ -36,7 +36,7 @@ func newEffectViews(effects []chains.Effect, chain string, readings chains.Readi
 	views := make([]effectView, len(effects))
 	for i := range effects {
 		views[i] = effectView{Effect: &effects[i], index: i, namespace: namespaceOfChain(chain, &effects[i])}
-		views[i].object = object{effectType, &views[i]}
+		views[i].object = object{kind: effectType, of: &views[i]}
 		if reading, ok := readings.At(effects[i].Path); ok && reading.Function != "" {
 			views[i].reading = &reading
 		}
@@ -49,16 +49,16 @@ var chainNamespaces = map[string]string{
 	"ethereum": "eip155", "tempo": "eip155", "solana": "solana", "tron": "tron", "bitcoin": "bip122",
 }
 
-// namespaceOfChain returns the namespace of an effect's addresses. A message
-// has no chain of its own; its effects name theirs.
+// namespaceOfChain returns the namespace of an effect's addresses. A message has no chain;
+// its effects name theirs.
 func namespaceOfChain(chain string, effect *chains.Effect) string {
-	if known, ok := chainNamespaces[chain]; ok {
-		return known
+	if namespace, ok := chainNamespaces[chain]; ok {
+		return namespace
 	}
 	return namespaceOf(effect.Asset.Chain)
 }
 
-// party returns a party as an address.
+// party returns a party as an address. name is what errors call it.
 func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	switch {
 	case party.IsNone():
@@ -66,24 +66,20 @@ func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	case party.IsUnknown(), party.IsSigner():
 		return nil, unknown(name)
 	}
-	at := string(party.Address())
-	if e.namespace == "" {
-		return addressBySize(at, party, name)
+	read := &address{namespace: e.namespace, bytes: string(party.Address()), text: party.String()}
+	switch {
+	case e.namespace == "": // an effect without an asset, in a message: the size determines the chain
+		read.namespace = map[int]string{20: "eip155", 21: "tron", 32: "solana"}[len(read.bytes)]
+	case e.namespace == "solana" && !e.Asset.IsUnknown():
+		read.mint = string(e.Asset.Token.Address())
 	}
-	return &address{namespace: e.namespace, bytes: at, text: party.String(), of: tokenAccountOf(e, at)}, nil
-}
-
-// addressBySize is an address of an effect that names no chain, as one without
-// an asset in a message: its size says which chains have such addresses.
-func addressBySize(at string, party chains.Party, name string) (ref.Val, error) {
-	namespace, ok := map[int]string{20: "eip155", 21: "tron", 32: "solana"}[len(at)]
-	if !ok {
+	if read.namespace == "" {
 		return nil, unknown(name)
 	}
-	return &address{namespace: namespace, bytes: at, text: party.String()}, nil
+	return read, nil
 }
 
-// amount returns what leaves the party, as far as it is bounded from above.
+// amount returns the amount if it has an upper bound.
 func (e *effectView) amount() (ref.Val, error) {
 	switch {
 	case e.Amount.IsNone():
@@ -114,14 +110,24 @@ func (e *effectView) until() (ref.Val, error) {
 	return types.Timestamp{Time: e.Until.Time}, nil
 }
 
-// argument returns an argument of a call by its name.
-func (e *effectView) argument(name string) ref.Val {
-	for i := range e.Args {
-		if e.Args[i].Name == name {
-			return types.String(e.Args[i].Value)
+// argument returns an argument of a call by name. owner is the object that has it.
+func argument(args []chains.Arg, owner, name string) ref.Val {
+	for i := range args {
+		if args[i].Name == name {
+			return types.String(args[i].Value)
 		}
 	}
-	return types.WrapErr(absent("effect.arg('" + shorten(name) + "')"))
+	return types.WrapErr(absent(owner + ".arg('" + shorten(name) + "')"))
+}
+
+// presentText returns a text member that is absent if it is empty.
+func presentText[T any](name string, get func(T) string) field {
+	return member(types.StringType, func(of T) (ref.Val, error) {
+		if get(of) == "" {
+			return nil, absent(name)
+		}
+		return types.String(get(of)), nil
+	})
 }
 
 func effectFields() map[string]field {
@@ -143,52 +149,32 @@ func effectFields() map[string]field {
 			if e.reading == nil {
 				return nil, absent("effect.reading")
 			}
-			return &object{readingType, e.reading}, nil
+			return newObject(readingType, e.reading), nil
 		}),
-		"function": member(text, func(e *effectView) (ref.Val, error) {
-			if e.Function == "" {
-				return nil, absent("effect.function")
-			}
-			return types.String(e.Function), nil
-		}),
+		"function": presentText("effect.function", func(e *effectView) string { return e.Function }),
 	}
 }
 
-// readingFields are of what descriptors say of a call.
+// readingFields are what descriptors say about a call.
 func readingFields() map[string]field {
-	text := func(of func(*chains.Reading) string, name string) field {
-		return member(types.StringType, func(r *chains.Reading) (ref.Val, error) {
-			if of(r) == "" {
-				return nil, absent("effect.reading." + name)
-			}
-			return types.String(of(r)), nil
-		})
-	}
 	return map[string]field{
-		"function": text(func(r *chains.Reading) string { return r.Function }, "function"),
-		"intent":   text(func(r *chains.Reading) string { return r.Intent }, "intent"),
-		"owner":    text(func(r *chains.Reading) string { return r.Owner }, "owner"),
-		"digest":   text(func(r *chains.Reading) string { return r.Digest }, "digest"),
+		"function": presentText("effect.reading.function", func(r *chains.Reading) string { return r.Function }),
+		"intent":   presentText("effect.reading.intent", func(r *chains.Reading) string { return r.Intent }),
+		"owner":    presentText("effect.reading.owner", func(r *chains.Reading) string { return r.Owner }),
+		"digest":   presentText("effect.reading.digest", func(r *chains.Reading) string { return r.Digest }),
 		"complete": plain(types.BoolType, func(r *chains.Reading) ref.Val { return types.Bool(r.Complete) }),
 	}
 }
 
-// readArgument returns an argument that a descriptor names.
-func readArgument(reading *chains.Reading, name string) ref.Val {
-	for i := range reading.Args {
-		if reading.Args[i].Name == name {
-			return types.String(reading.Args[i].Value)
-		}
-	}
-	return types.WrapErr(absent("effect.reading.arg('" + shorten(name) + "')"))
+// asset is an asset as seen by expressions.
+type asset struct {
+	opaque
+	chains.Asset
+	decimals int // -1 if the file does not give them
 }
 
-// asset is an asset as an expression sees it, with its decimals where the file
-// gives them.
-type asset struct {
-	chains.Asset
-	decimals int
-}
+// decimal formats a number of smallest units as a decimal number.
+func (a *asset) decimal(units *big.Int) string { return chains.Decimal(units.String(), a.decimals) }
 
 // Equal implements ref.Val.
 func (a *asset) Equal(other ref.Val) ref.Val {
@@ -199,21 +185,13 @@ func (a *asset) Equal(other ref.Val) ref.Val {
 	return types.Bool(a.Asset.Equal(b.Asset))
 }
 
-// ConvertToNative implements ref.Val.
-func (a *asset) ConvertToNative(to reflect.Type) (any, error) {
-	return (&object{assetType, a}).ConvertToNative(to)
-}
-
-// ConvertToType implements ref.Val.
-func (a *asset) ConvertToType(to ref.Type) ref.Val { return (&object{assetType, a}).ConvertToType(to) }
-
 // Type implements ref.Val.
 func (*asset) Type() ref.Type { return assetType }
 
 // Value implements ref.Val.
 func (a *asset) Value() any { return a }
 
-// String names the asset in an explanation.
+// String names the asset.
 func (a *asset) String() string { return assetText(a.Asset) }
 
 func assetFields() map[string]field {
@@ -240,20 +218,12 @@ func assetFields() map[string]field {
 }
 
 func keyFields() map[string]field {
-	text := func(of func(*countersign.SigningKey) string, name string) field {
-		return member(types.StringType, func(k *countersign.SigningKey) (ref.Val, error) {
-			if of(k) == "" {
-				return nil, absent("key." + name)
-			}
-			return types.String(of(k)), nil
-		})
-	}
 	return map[string]field{
-		"id":          text(func(k *countersign.SigningKey) string { return k.ID }, "id"),
-		"name":        text(func(k *countersign.SigningKey) string { return k.Name }, "name"),
-		"wallet":      text(func(k *countersign.SigningKey) string { return k.WalletID }, "wallet"),
-		"wallet_name": text(func(k *countersign.SigningKey) string { return k.WalletName }, "wallet_name"),
-		"path":        text(func(k *countersign.SigningKey) string { return k.Path }, "path"),
+		"id":          presentText("key.id", func(k *countersign.SigningKey) string { return k.ID }),
+		"name":        presentText("key.name", func(k *countersign.SigningKey) string { return k.Name }),
+		"wallet":      presentText("key.wallet", func(k *countersign.SigningKey) string { return k.WalletID }),
+		"wallet_name": presentText("key.wallet_name", func(k *countersign.SigningKey) string { return k.WalletName }),
+		"path":        presentText("key.path", func(k *countersign.SigningKey) string { return k.Path }),
 		"addresses": member(types.NewListType(addressType), func(k *countersign.SigningKey) (ref.Val, error) {
 			list := make([]*address, 0, len(k.Addresses))
 			for _, one := range k.Addresses {
@@ -284,7 +254,7 @@ func credentialFields() map[string]field {
 	}
 }
 
-// requestFields are of the request as a whole; the sums are request.total(…).
+// requestFields are the members of the request as a whole; request.total(…) is a function.
 func requestFields() map[string]field {
 	return map[string]field{
 		"type": plain(types.StringType, func(e *evaluation) ref.Val { return types.String(e.activityType()) }),
@@ -305,7 +275,7 @@ func timeFields() map[string]field {
 	}
 }
 
-// objectFields are the fields of all objects.
+// objectFields are the members of all objects.
 func objectFields() map[*types.Type]map[string]field {
 	fields := map[*types.Type]map[string]field{
 		effectType: effectFields(), assetType: assetFields(), keyType: keyFields(), userType: userFields(),

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// who is a clause about who asks. All that is set must hold.
+// who is a clause about the submitter. All members that are set must hold.
 type who struct {
 	users       []string // ids or, with byName, names
 	byName      bool     // the users were not known when the file was read
@@ -17,7 +17,7 @@ type who struct {
 	not         *who
 }
 
-// holds reports whether the clause is about who asked.
+// holds reports whether the clause matches the request. A nil clause matches all.
 func (w *who) holds(asked *countersign.Authorization) bool {
 	if w == nil {
 		return true
@@ -39,19 +39,19 @@ func (w *who) holds(asked *countersign.Authorization) bool {
 	return w.not == nil || !w.not.holds(asked)
 }
 
-// isCredential reports whether a credential is named, by its id or its public key.
+// isCredential reports whether a credential is among those named, by id or public key.
 func isCredential(named []string, credential *stamp.Credential) bool {
 	return credential != nil && (slices.Contains(named, string(credential.ID())) || slices.Contains(named, credential.PublicKeyText()))
 }
 
-// maxWhoDepth is how deep any, all and not can nest.
+// maxWhoDepth bounds the nesting of any, all and not.
 const maxWhoDepth = 4
 
 func (c *compiler) readWho(n node, depth int) *who {
-	made := &who{byName: c.options.Names == nil}
+	w := &who{byName: c.options.Names == nil}
 	if depth > maxWhoDepth {
 		n.fail("who: nested more than %d deep", maxWhoDepth)
-		return made
+		return w
 	}
 	parts := func(into *[]*who) func(node) {
 		return func(n node) {
@@ -60,20 +60,20 @@ func (c *compiler) readWho(n node, depth int) *who {
 			}
 		}
 	}
-	count := 0
-	counted := func(read func(node)) func(node) { return func(n node) { count++; read(n) } }
+	members := 0
+	counted := func(read func(node)) func(node) { return func(n node) { members++; read(n) } }
 	n.fields("who", map[string]func(node){
-		"user":       counted(func(n node) { made.users = c.users(n) }),
-		"tag":        counted(func(n node) { made.tag = c.tag(n) }),
-		"credential": counted(func(n node) { made.credentials = c.credentials(n) }),
-		"any":        counted(parts(&made.any)),
-		"all":        counted(parts(&made.all)),
-		"not":        counted(func(n node) { made.not = c.readWho(n, depth+1) }),
+		"user":       counted(func(n node) { w.users = c.users(n) }),
+		"tag":        counted(func(n node) { w.tag = c.tag(n) }),
+		"credential": counted(func(n node) { w.credentials = c.credentials(n) }),
+		"any":        counted(parts(&w.any)),
+		"all":        counted(parts(&w.all)),
+		"not":        counted(func(n node) { w.not = c.readWho(n, depth+1) }),
 	})
-	if count == 0 {
-		n.fail("who says nothing: name a user, a tag or a credential")
+	if members == 0 {
+		n.fail("who is empty: name a user, a tag or a credential")
 	}
-	return made
+	return w
 }
 
 // users resolves names and ids of users to ids.
@@ -85,21 +85,20 @@ func (c *compiler) users(n node) []string {
 			ids = append(ids, name)
 			continue
 		}
-		var found []string
-		var names []string
+		var matches, names []string
 		for _, user := range c.options.Names.Users {
 			names = append(names, user.Name)
 			if user.ID == name || user.Name == name {
-				found = append(found, user.ID)
+				matches = append(matches, user.ID)
 			}
 		}
-		switch len(found) {
+		switch len(matches) {
 		case 0:
 			item.fail("%s", meant("there is no user "+shorten(name), name, names))
 		case 1:
-			ids = append(ids, found[0])
+			ids = append(ids, matches[0])
 		default:
-			item.fail("%d users are called %s: name one by its id", len(found), shorten(name))
+			item.fail("%d users are called %s: use an id", len(matches), shorten(name))
 		}
 	}
 	return ids
@@ -144,14 +143,14 @@ func (c *compiler) readKeys(n node) []string {
 			ids = append(ids, name)
 			continue
 		}
-		found := c.keyIDs(name)
-		switch len(found) {
+		matches := c.keyIDs(name)
+		switch len(matches) {
 		case 0:
 			item.fail("%s", meant("there is no key or wallet "+shorten(name), name, c.keyNames()))
 		case 1:
-			ids = append(ids, found[0])
+			ids = append(ids, matches[0])
 		default:
-			item.fail("%d keys or wallets are called %s: name one by its id", len(found), shorten(name))
+			item.fail("%d keys or wallets are called %s: use an id", len(matches), shorten(name))
 		}
 	}
 	return ids
@@ -160,11 +159,12 @@ func (c *compiler) readKeys(n node) []string {
 // knowsKeys reports whether the names of keys can be checked.
 func (c *compiler) knowsKeys() bool { return c.options.Names != nil && c.options.Names.Keys != nil }
 
+// keyIDs returns the ids of keys and wallets that have an id or name.
 func (c *compiler) keyIDs(name string) []string {
-	var found []string
+	var ids []string
 	add := func(id string) {
-		if id != "" && !slices.Contains(found, id) {
-			found = append(found, id)
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
 	for i := range c.options.Names.Keys {
@@ -176,7 +176,7 @@ func (c *compiler) keyIDs(name string) []string {
 			add(key.WalletID)
 		}
 	}
-	return found
+	return ids
 }
 
 func (c *compiler) keyNames() []string {
@@ -187,8 +187,8 @@ func (c *compiler) keyNames() []string {
 	return names
 }
 
-// isKey reports whether a rule's keys are all those that sign.
-func (r *rule) isKey(keys []countersign.SigningKey) bool {
+// coversKeys reports whether the rule names every key that signs.
+func (r *rule) coversKeys(keys []countersign.SigningKey) bool {
 	if len(r.keys) == 0 {
 		return true
 	}

@@ -15,55 +15,55 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// MaxFileBytes is the size of the largest file.
-const MaxFileBytes = 512 << 10
+// maxFileBytes bounds the size of a file.
+const maxFileBytes = 512 << 10
 
-// maxYAMLDepth is the deepest nesting of the file.
+// maxYAMLDepth bounds the nesting of a file.
 const maxYAMLDepth = 16
 
-// node is a value of the file: what the YAML is, with its place.
+// node is a YAML value of the file. Its readers add problems to problems.
 type node struct {
 	ast.Node
 	problems *problems
-	rule     string // that it belongs to
+	rule     string // the rule that it is part of
 }
 
-// member is one member of a mapping.
+// entry is one member of a mapping.
 type entry struct {
-	name string
-	at   place
+	name  string
+	place place // of the name
 	node
 }
 
-// parseYAML reads the bytes as one YAML document that is a mapping. The reader
-// of YAML is a library; what it takes beyond plain data (anchors, aliases, tags,
-// merge keys, several documents) is refused, as is what could make it slow.
-func parseYAML(content []byte, found *problems) (node, bool) {
-	if problem := tooLarge(content); problem != "" {
-		found.add(place{1, 1}, "", "%s", problem)
+// parseYAML parses content as a single YAML document. It refuses everything beyond
+// plain data (anchors, aliases, tags, merge keys, several documents), and input that
+// could make the YAML library slow.
+func parseYAML(content []byte, report *problems) (node, bool) {
+	if problem := unreadable(content); problem != "" {
+		report.add(place{1, 1}, "", "%s", problem)
 		return node{}, false
 	}
 	file, err := parser.ParseBytes(content, 0)
 	if err != nil {
-		found.addSyntax(err)
+		report.addSyntax(err)
 		return node{}, false
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		found.add(place{1, 1}, "", "one YAML document is expected, found %d", len(file.Docs))
+		report.add(place{1, 1}, "", "one YAML document is expected, found %d", len(file.Docs))
 		return node{}, false
 	}
-	root := node{Node: file.Docs[0].Body, problems: found}
+	root := node{Node: file.Docs[0].Body, problems: report}
 	if !root.checkPlain(0) {
 		return node{}, false
 	}
 	return root, true
 }
 
-// tooLarge says what of the bytes is refused before they are parsed.
-func tooLarge(content []byte) string {
+// unreadable returns why content is refused before it is parsed; empty if it is not.
+func unreadable(content []byte) string {
 	switch {
-	case len(content) > MaxFileBytes:
-		return fmt.Sprintf("%d bytes, a file has at most %d", len(content), MaxFileBytes)
+	case len(content) > maxFileBytes:
+		return fmt.Sprintf("%d bytes, a file has at most %d", len(content), maxFileBytes)
 	case !utf8.Valid(content):
 		return "not UTF-8"
 	case slices.ContainsFunc([]rune(string(content)), func(letter rune) bool { return letter < ' ' && letter != '\n' && letter != '\r' }):
@@ -74,8 +74,8 @@ func tooLarge(content []byte) string {
 	return ""
 }
 
-// nesting bounds from above how deep flow collections, and sequences and
-// explicit keys that open on one line, nest, without reading the bytes as YAML.
+// nesting returns an upper bound for the nesting of flow collections, and of sequences
+// and explicit keys that open on one line. It does not parse the YAML.
 func nesting(content []byte) int {
 	depth, deepest := 0, 0
 	for line := range strings.Lines(string(content)) {
@@ -94,8 +94,6 @@ func nesting(content []byte) int {
 	return deepest
 }
 
-func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-
 // addSyntax adds an error of the YAML library with its place.
 func (p *problems) addSyntax(err error) {
 	var syntax yaml.Error
@@ -103,22 +101,19 @@ func (p *problems) addSyntax(err error) {
 		p.add(place{1, 1}, "", "not YAML: %v", err)
 		return
 	}
-	p.add(tokenPlace(syntax.GetToken()), "", "%s", firstLine(syntax.GetMessage()))
+	message, _, _ := strings.Cut(syntax.GetMessage(), "\n")
+	p.add(tokenPlace(syntax.GetToken()), "", "%s", message)
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
-}
-
-func tokenPlace(at *token.Token) place {
-	if at == nil || at.Position == nil {
+func tokenPlace(t *token.Token) place {
+	if t == nil || t.Position == nil {
 		return place{1, 1}
 	}
-	return place{at.Position.Line, at.Position.Column}
+	return place{t.Position.Line, t.Position.Column}
 }
 
-func (n node) at() place {
+// place returns where the node starts.
+func (n node) place() place {
 	switch of := n.Node.(type) {
 	case *ast.MappingNode:
 		if !of.IsFlowStyle && len(of.Values) > 0 {
@@ -132,10 +127,10 @@ func (n node) at() place {
 
 // fail adds a problem at the node.
 func (n node) fail(message string, args ...any) {
-	n.problems.add(n.at(), n.rule, message, args...)
+	n.problems.add(n.place(), n.rule, message, args...)
 }
 
-// checkPlain refuses what is no plain data.
+// checkPlain refuses everything but plain data.
 func (n node) checkPlain(depth int) bool {
 	if depth > maxYAMLDepth {
 		n.fail("nested more than %d deep", maxYAMLDepth)
@@ -143,10 +138,10 @@ func (n node) checkPlain(depth int) bool {
 	}
 	switch of := n.Node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode:
-		n.fail("anchors and aliases are not used here: write the value out, or make it a list")
+		n.fail("anchors and aliases are not supported: write the value out, or define a list")
 		return false
 	case *ast.TagNode, *ast.MergeKeyNode, *ast.DirectiveNode:
-		n.fail("tags, merge keys and directives are not used here")
+		n.fail("tags, merge keys and directives are not supported")
 		return false
 	case *ast.MappingNode:
 		return n.checkPairs(of.Values, depth)
@@ -187,7 +182,7 @@ func (n node) isNull() bool {
 	return null
 }
 
-// pairs returns the members of a mapping, refusing names that are there twice.
+// pairs returns the members of a mapping. It refuses duplicate names.
 func (n node) pairs(what string) []entry {
 	var pairs []*ast.MappingValueNode
 	switch of := n.Node.(type) {
@@ -203,30 +198,29 @@ func (n node) pairs(what string) []entry {
 	var members []entry
 	for _, pair := range pairs {
 		key := pair.Key.GetToken()
-		one := entry{name: key.Value, at: tokenPlace(key), node: n.with(pair.Value)}
-		if seen[one.name] {
-			n.problems.add(one.at, n.rule, "%s is here twice", shorten(one.name))
+		member := entry{name: key.Value, place: tokenPlace(key), node: n.with(pair.Value)}
+		if seen[member.name] {
+			n.problems.add(member.place, n.rule, "%s is given twice", shorten(member.name))
 			continue
 		}
-		seen[one.name] = true
-		members = append(members, one)
+		seen[member.name] = true
+		members = append(members, member)
 	}
 	return members
 }
 
-// fields reads a mapping of known members by calling the reader of each.
+// fields reads a mapping with a reader for each known member, in the order of the file.
 func (n node) fields(what string, readers map[string]func(node)) {
-	for _, one := range n.pairs(what) {
-		read, known := readers[one.name]
-		if !known {
-			n.problems.add(one.at, n.rule, "%s", meant(what+" has no member "+shorten(one.name), one.name, sortedKeys(readers)))
-			continue
+	for _, member := range n.pairs(what) {
+		read, known := readers[member.name]
+		switch {
+		case !known:
+			n.problems.add(member.place, n.rule, "%s", meant(what+" has no member "+shorten(member.name), member.name, sortedKeys(readers)))
+		case member.node.isNull():
+			n.problems.add(member.place, n.rule, "%s has no value", member.name)
+		default:
+			read(member.node)
 		}
-		if one.node.isNull() {
-			n.problems.add(one.at, n.rule, "%s has no value", one.name)
-			continue
-		}
-		read(one.node)
 	}
 }
 
@@ -248,7 +242,7 @@ func (n node) items(what string) []node {
 	return items
 }
 
-// text returns a scalar as it is written.
+// text returns a scalar as written.
 func (n node) text(what string) string {
 	switch of := n.Node.(type) {
 	case *ast.StringNode:
@@ -262,12 +256,21 @@ func (n node) text(what string) string {
 	return ""
 }
 
-// texts returns a list of texts, or the one that stands instead of a list.
+// texts returns the items of a list, or a single value as a list of one.
 func (n node) texts(what string) []node {
 	if _, list := n.Node.(*ast.SequenceNode); list {
 		return n.items(what)
 	}
 	return []node{n}
+}
+
+// strings returns one or several scalars as written.
+func (n node) strings(what string) []string {
+	var texts []string
+	for _, item := range n.texts(what) {
+		texts = append(texts, item.text(what))
+	}
+	return texts
 }
 
 func (n node) boolean(what string) bool {
@@ -278,7 +281,7 @@ func (n node) boolean(what string) bool {
 	return false
 }
 
-// integer returns a whole number between bounds.
+// integer returns a whole number from least to most.
 func (n node) integer(what string, least, most int) int {
 	value, err := strconv.Atoi(n.text(what))
 	if err != nil || value < least || value > most {
@@ -288,7 +291,7 @@ func (n node) integer(what string, least, most int) int {
 	return value
 }
 
-// duration returns a duration such as 90m, 24h or 7d between bounds.
+// duration returns a duration such as 90m, 24h or 7d, from least to most.
 func (n node) duration(what string, least, most time.Duration) time.Duration {
 	text := n.text(what)
 	value, err := time.ParseDuration(text)
@@ -314,27 +317,27 @@ func (n node) instant(what string) time.Time {
 	return value
 }
 
-// textPlace returns where a character of the node's text stands in the file.
-// Lines and columns of the text count from 1.
+// textPlace returns the place in the file of a line and column of the node's text, both
+// counted from 1.
 func (n node) textPlace(line, column int) place {
-	at := n.at()
+	start := n.place()
 	literal, block := n.Node.(*ast.LiteralNode)
 	switch {
 	case block:
-		return blockPlace(at, literal, line, column)
+		return blockPlace(start, literal, line, column)
 	case n.GetToken().Type == token.SingleQuoteType, n.GetToken().Type == token.DoubleQuoteType:
 		column++
 	}
 	if line > 1 {
-		return at // of a text that is folded over lines
+		return start // of a text that is folded over lines
 	}
-	return place{at.line, at.column + column - 1}
+	return place{start.line, start.column + column - 1}
 }
 
-// blockPlace is textPlace for a text that begins on the next line: one whose
-// lines are kept (|), or folded into one (>).
-func blockPlace(at place, block *ast.LiteralNode, line, column int) place {
-	at.line++
+// blockPlace is textPlace for a block scalar, which begins on the next line; its lines
+// are kept (|) or folded into one (>).
+func blockPlace(start place, block *ast.LiteralNode, line, column int) place {
+	fileLine := start.line + 1
 	for written := range strings.Lines(block.Value.GetToken().Origin) {
 		content := strings.TrimRight(strings.TrimLeft(written, " "), "\r\n")
 		length := utf8.RuneCountInString(content) + 1
@@ -345,9 +348,10 @@ func blockPlace(at place, block *ast.LiteralNode, line, column int) place {
 		case !folded && line > 1:
 			line--
 		default:
-			return place{at.line, indentation(written) + column}
+			indentation := len(written) - len(strings.TrimLeft(written, " "))
+			return place{fileLine, indentation + column}
 		}
-		at.line++
+		fileLine++
 	}
-	return place{at.line, column}
+	return place{fileLine, column}
 }

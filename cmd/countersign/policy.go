@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/lines"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/policy/hosted"
 )
 
 func newPolicyCommand() *cobra.Command {
@@ -251,7 +252,7 @@ func importPolicies(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	file, imported, err := policy.Import(bytes.TrimSpace(content))
+	file, imported, err := hosted.Import(bytes.TrimSpace(content))
 	if err != nil {
 		return err
 	}

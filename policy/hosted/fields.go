@@ -1,4 +1,4 @@
-package policy
+package hosted
 
 import (
 	"errors"
@@ -6,10 +6,13 @@ import (
 	"strings"
 )
 
-// The hosted service's language is nearly CEL: any for exists, count() for
-// size(), contains() for in, and slices. What its fields are called here, and of
-// what kind they are, is this table; a field without an entry is not carried over.
-var hostedFields = map[string]piece{
+// chainsByRoot maps the roots of the chains' details to the chains.
+var chainsByRoot = map[string]string{"eth": "ethereum", "solana": "solana", "tron": "tron", "bitcoin": "bitcoin", "tempo": "tempo"}
+
+// fields maps the hosted service's fields to the names and kinds that they have here.
+// Those of list elements start with the kind of the element. A field without an entry
+// has no equivalent.
+var fields = map[string]piece{
 	"eth.tx.to": {"eth.tx.to", "address"}, "eth.tx.value": {"eth.tx.value", "wei"}, "eth.tx.chain_id": {"eth.tx.chain_id", "int"},
 	"eth.tx.nonce": {"eth.tx.nonce", "int"}, "eth.tx.gas": {"eth.tx.gas", "int"}, "eth.tx.gas_price": {"eth.tx.gas_price", "wei"},
 	"eth.tx.max_fee_per_gas": {"eth.tx.max_fee_per_gas", "wei"}, "eth.tx.max_priority_fee_per_gas": {"eth.tx.max_priority_fee_per_gas", "wei"},
@@ -33,8 +36,8 @@ var hostedFields = map[string]piece{
 	"call.to": {".to", "address"}, "call.function_signature": {".function_signature", "text"}, "call.function_name": {".function_name", "text"},
 }
 
-// hostedReasons say why fields are not carried over, by their beginning.
-var hostedReasons = []struct{ prefix, reason string }{
+// reasons explains why fields have no equivalent, by their prefix.
+var reasons = []struct{ prefix, reason string }{
 	{"activity.params.session_profile_id", "sessions are not kept here"},
 	{"activity.params.", "spark and other activities' parameters have no counterpart here"},
 	{"eth.eip_712", "typed data is judged by its effects: allow: approve or message, with effect.to, effect.asset and effect.amount"},
@@ -53,19 +56,22 @@ var hostedReasons = []struct{ prefix, reason string }{
 	{"contract.data", "raw call data: use effects, or the contract's function_signature"},
 }
 
-// piece is a part of an expression that was translated, and of what kind it is:
-// bool, int, text, hex, address, a unit of amounts, "list …" or an element.
+// piece is a translated part of an expression and its kind: bool, int, text, hex,
+// address, a unit of amounts, "list …", or the element of a list.
 type piece struct{ text, kind string }
 
+// units are the kinds of piece that are amounts.
+var units = map[string]bool{"wei": true, "lamports": true, "units": true, "sun": true, "sats": true}
+
+// lookUp translates a field. base is what a field of a list element is selected from.
 func lookUp(path, base string) (piece, error) {
-	if found, ok := hostedFields[path]; ok {
-		found.text = base + found.text
-		return found, nil
+	if field, ok := fields[path]; ok {
+		return piece{base + field.text, field.kind}, nil
 	}
-	for _, known := range hostedReasons {
+	for _, known := range reasons {
 		if strings.HasPrefix(path, known.prefix) {
 			return piece{}, errors.New(known.reason)
 		}
 	}
-	return piece{}, fmt.Errorf("%s has no counterpart here", shorten(path))
+	return piece{}, fmt.Errorf("%s has no counterpart here", path)
 }

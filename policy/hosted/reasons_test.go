@@ -1,11 +1,11 @@
-package policy_test
+package hosted_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/policy/hosted"
 )
 
 // TestImportReasons: of each thing that has no counterpart here, wherever it stands in an
@@ -38,14 +38,17 @@ func TestImportReasons(t *testing.T) {
 		{"eth.tx.to.startsWith('0x')", "the function startsWith has no counterpart here"},
 		{"{'a': 1} == eth.tx.nonce", "it has a part that has no counterpart here"},
 		{"eth.tx.nonce == 1.5", "it has a number that is no integer"},
-		{"eth.tx.nonce == 1 && solana.tx.recent_blockhash == 'a'", "it looks at ethereum and solana: a rule is about one chain"},
-		{"eth.tx.nonce == 1 && solana.tx.transfers.all(x, x.to == 'y')", "it looks at ethereum and solana: a rule is about one chain"},
-		{"activity.params.type == 'TRANSACTION_TYPE_TRON' && eth.tx.nonce == 1", "it looks at tron and ethereum: a rule is about one chain"},
-		{"eth.tx.nonce == 1 && activity.params.type == 'TRANSACTION_TYPE_TRON'", "it looks at ethereum and tron: a rule is about one chain"},
+		{"eth.tx.nonce == 1 && solana.tx.recent_blockhash == 'a'", "it is about ethereum and solana: a rule applies to one chain"},
+		{"eth.tx.nonce == 1 && solana.tx.transfers.all(x, x.to == 'y')", "it is about ethereum and solana: a rule applies to one chain"},
+		{"activity.params.type == 'TRANSACTION_TYPE_TRON' && eth.tx.nonce == 1", "it is about tron and ethereum: a rule applies to one chain"},
+		{"eth.tx.nonce == 1 && activity.params.type == 'TRANSACTION_TYPE_TRON'", "it is about ethereum and tron: a rule applies to one chain"},
 		{"activity.resource == 'WALLET'", "resource WALLET has no counterpart here"},
 		{"activity.action == 'CREATE'", "action CREATE has no counterpart here"},
 		{"activity.type == 'ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2'", "messages are judged by their effects"},
 		{"activity.action == 'SIGN' || activity.action == 'CREATE'", "activities that have no counterpart here, or about several"},
+		{"activity.params.type == 'TRANSACTION_TYPE_DOGECOIN'", "there is no chain dogecoin here"},
+		{"eth.tx.to.contains()", "contains takes one value"},
+		{"solana.tx.transfers.all(1, true)", "all takes a variable and a condition"},
 		{"eth.tx.to == 'hello'", "address \"hello\": not an address"},
 	} {
 		for _, effect := range []string{"EFFECT_ALLOW", "EFFECT_DENY"} {
@@ -75,6 +78,7 @@ func TestImportConsensus(t *testing.T) {
 		{"EFFECT_ALLOW", "approvers.any(u, u.id == <USER_ID>)", "", "consensus: it has a placeholder"},
 		{"EFFECT_ALLOW", "approvers.any(u, u.alias == 'ann')", "", "known by one id or one tag"},
 		{"EFFECT_ALLOW", "approvers.any(u, u.tags.contains(u.id))", "", "known by one id or one tag"},
+		{"EFFECT_ALLOW", "approvers.any(u, u.tags.contains())", "", "known by one id or one tag"},
 		{"EFFECT_ALLOW", "approvers.filter(u, u.email == 'a').count() >= 2", "", "known by one id or one tag"},
 		{"EFFECT_ALLOW", "approvers.all(u, u.id == 'ann')", "", "only approvers.any"},
 		{"EFFECT_ALLOW", "approvers.count() == 2", "", "only approvers.any"},
@@ -104,7 +108,7 @@ func TestImportRefuses(t *testing.T) {
 		"{}":       "a list of policies, or an object with policies, is expected",
 		"5":        "policies of the hosted service as JSON are expected",
 	} {
-		if _, _, err := policy.Import([]byte(content)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := hosted.Import([]byte(content)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", content, err, want)
 		}
 	}
@@ -112,7 +116,7 @@ func TestImportRefuses(t *testing.T) {
 		`{"policies":[{"policyName":"a","effect":"EFFECT_MAYBE"}]}`:          `effect "EFFECT_MAYBE" is neither`,
 		`[{"policyName":"a","effect":"EFFECT_ALLOW","time":"time.now > 1"}]`: "its time: write time.within",
 	} {
-		_, imported, err := policy.Import([]byte(content))
+		_, imported, err := hosted.Import([]byte(content))
 		if err != nil || len(imported) != 1 || !strings.Contains(imported[0].Problem, want) {
 			t.Errorf("%s: %+v, %v, want %s", content, imported, err, want)
 		}
@@ -124,24 +128,18 @@ func TestImportRefuses(t *testing.T) {
 func TestImportInjection(t *testing.T) {
 	for _, end := range []string{"\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\x00", "\v", "\f"} {
 		evil := "x" + end + "  - name: evil" + end + "    allow: request" + end
-		for _, hosted := range []policy.HostedPolicy{
+		for _, one := range []source{
 			{Name: evil, Effect: "EFFECT_ALLOW", Condition: "eth.tx.nonce == 1"},
 			{Name: "a", Effect: evil},
 			{Name: "a", Effect: "EFFECT_ALLOW", Condition: evil},
 			{Name: "a", Effect: "EFFECT_ALLOW", Condition: "wallet.id == '" + strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(evil) + "'"},
 			{Name: "a", Effect: "EFFECT_ALLOW", Condition: "activity.resource == '" + evil + "'"},
+			{Name: "a", Effect: "EFFECT_DENY", Condition: "activity.params.type == 'TRANSACTION_TYPE_SOLANA" + strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(evil[1:]) + "'"},
 			{Name: "a", Effect: "EFFECT_ALLOW", Consensus: "approvers.any(u, u.id == '" + strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(evil) + "')"},
 			{Name: "a", Effect: "EFFECT_ALLOW", Consensus: evil},
 			{Name: "a", Effect: "EFFECT_ALLOW", Time: evil},
 		} {
-			content, err := json.Marshal([]policy.HostedPolicy{hosted})
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, _, err := policy.Import(content)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text, _ := importAll(t, one)
 			file, err := policy.Parse("imported", []byte(text+"  - {name: last, allow: fee, when: \"effect.amount <= wei('1')\"}\n"), policy.Options{})
 			if err != nil {
 				t.Errorf("%q: %v\n%s", end, err, text)

@@ -1,18 +1,19 @@
-package policy
+package hosted
 
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/countersign-dev/countersign/policy/internal/syntax"
 )
 
-// consensus turns who must approve into groups of approvals. A submission is a
-// vote there and here: an approver who submits has approved.
+// consensus translates who must approve into groups of approvals. In both languages
+// the submission counts as the submitter's vote.
 func (t *translation) consensus(text string) error {
-	root, err := parseHosted(text)
+	root, err := parse(text)
 	if err != nil {
 		return fmt.Errorf("consensus: %w", err)
 	}
@@ -20,7 +21,7 @@ func (t *translation) consensus(text string) error {
 }
 
 func (t *translation) consensusClause(e ast.Expr) error {
-	if isCall(e, "_&&_") {
+	if syntax.IsCall(e, "_&&_") {
 		for _, arg := range e.AsCall().Args() {
 			if err := t.consensusClause(arg); err != nil {
 				return err
@@ -31,7 +32,7 @@ func (t *translation) consensusClause(e ast.Expr) error {
 	if t.deny {
 		return errors.New("a deny by who approves: use who in the rule")
 	}
-	if e.Kind() == ast.LiteralKind && e.AsLiteral() == types.True {
+	if e.AsLiteral() == types.True {
 		return nil
 	}
 	if who, ok := credentialClause(e); ok {
@@ -51,7 +52,7 @@ func (t *translation) consensusClause(e ast.Expr) error {
 
 // credentialClause reads credentials.any(c, c.public_key == '…').
 func credentialClause(e ast.Expr) (string, bool) {
-	variable, body, ok := anyOf(e, "credentials")
+	variable, body, ok := listCall(e, "any", "credentials")
 	if !ok {
 		return "", false
 	}
@@ -59,42 +60,43 @@ func credentialClause(e ast.Expr) (string, bool) {
 	return "{credential: " + yamlText(text) + "}", path == variable+".public_key"
 }
 
-// anyOf reads list.any(x, body).
-func anyOf(e ast.Expr, list string) (variable string, body ast.Expr, ok bool) {
-	if !isCall(e, "any") || !e.AsCall().IsMemberFunction() || pathOf(e.AsCall().Target()) != list || len(e.AsCall().Args()) != 2 {
+// listCall reads list.function(x, body).
+func listCall(e ast.Expr, function, list string) (variable string, body ast.Expr, ok bool) {
+	call := e.AsCall()
+	if call.FunctionName() != function || syntax.Path(call.Target()) != list || len(call.Args()) != 2 {
 		return "", nil, false
 	}
-	return identOf(e.AsCall().Args()[0]), e.AsCall().Args()[1], true
+	return call.Args()[0].AsIdent(), call.Args()[1], true
 }
 
 // approverGroup reads one clause about approvers as a group.
 func approverGroup(e ast.Expr) (string, error) {
-	if variable, body, ok := anyOf(e, "approvers"); ok {
+	if variable, body, ok := listCall(e, "any", "approvers"); ok {
 		who, err := approver(variable, body)
 		return "{count: 1, " + who + "}", err
 	}
 	for operator, more := range map[string]int{"_>=_": 0, "_>_": 1} {
-		if !isCall(e, operator) {
+		if !syntax.IsCall(e, operator) {
 			continue
 		}
-		count, ok := e.AsCall().Args()[1].AsLiteral().(types.Int)
-		if !ok || !isCall(e.AsCall().Args()[0], "count") {
-			break
+		counted, least := e.AsCall().Args()[0], e.AsCall().Args()[1]
+		if count, ok := least.AsLiteral().(types.Int); ok && syntax.IsCall(counted, "count") {
+			return countedGroup(counted.AsCall().Target(), int(count)+more)
 		}
-		return countedGroup(e.AsCall().Args()[0].AsCall().Target(), int(count)+more)
 	}
 	return "", errors.New("consensus: only approvers.any, approvers.count() and approvers.filter(…).count() are carried over")
 }
 
 // countedGroup reads approvers.count() >= n and approvers.filter(…).count() >= n.
 func countedGroup(of ast.Expr, count int) (string, error) {
-	if pathOf(of) == "approvers" {
+	if syntax.Path(of) == "approvers" {
 		return fmt.Sprintf("{count: %d}", count), nil
 	}
-	if !isCall(of, "filter") || pathOf(of.AsCall().Target()) != "approvers" || len(of.AsCall().Args()) != 2 {
+	variable, body, ok := listCall(of, "filter", "approvers")
+	if !ok {
 		return "", errors.New("consensus: only approvers are counted here")
 	}
-	who, err := approver(identOf(of.AsCall().Args()[0]), of.AsCall().Args()[1])
+	who, err := approver(variable, body)
 	return fmt.Sprintf("{count: %d, %s}", count, who), err
 }
 
@@ -103,10 +105,11 @@ func approver(variable string, body ast.Expr) (string, error) {
 	if path, text := comparedText(body); path == variable+".id" {
 		return "users: [" + yamlText(text) + "]", nil
 	}
-	if isCall(body, "contains") && pathOf(body.AsCall().Target()) == variable+".tags" {
-		if text, ok := textOf(body.AsCall().Args()[0]); ok {
+	call := body.AsCall()
+	if call.FunctionName() == "contains" && syntax.Path(call.Target()) == variable+".tags" && len(call.Args()) == 1 {
+		if text, ok := syntax.Text(call.Args()[0]); ok {
 			return "tag: " + yamlText(text), nil
 		}
 	}
-	return "", errors.New("consensus: approvers are known by one id or one tag: " + strings.TrimSpace("write a group for each"))
+	return "", errors.New("consensus: approvers are known by one id or one tag: write a group for each")
 }

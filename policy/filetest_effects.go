@@ -1,0 +1,117 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+)
+
+// readTestEffects reads the effects of a test that has no transaction.
+func (c *compiler) readTestEffects(test *fileTest, n node) {
+	for i, item := range n.items("effects") {
+		effect := chains.Effect{By: chains.BySigner, Path: fmt.Sprintf("effect %d", i)}
+		var decimals int
+		var amount node
+		item.fields("an effect", map[string]func(node){
+			"kind": func(n node) {
+				if effect.Kind = chains.Kind(n.text("kind")); !slices.Contains(chains.Kinds(), effect.Kind) {
+					n.fail("%s", meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
+				}
+			},
+			"from":      func(n node) { effect.From = readParty(n) },
+			"to":        func(n node) { effect.To = readParty(n) },
+			"account":   func(n node) { effect.Account = readParty(n) },
+			"asset":     func(n node) { effect.Asset, decimals = c.testAsset(n) },
+			"amount":    func(n node) { amount = n },
+			"by":        func(n node) { effect.By = chains.By(n.text("by")) },
+			"function":  func(n node) { effect.Function = n.text("function") },
+			"undecoded": func(n node) { effect.Undecoded = n.boolean("undecoded") },
+			"change":    func(n node) { effect.Change = n.boolean("change") },
+			"reading":   func(n node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
+		})
+		if amount.Node != nil {
+			effect.Amount = readTestAmount(amount, decimals)
+		}
+		if effect.Kind == "" {
+			item.fail("an effect needs a kind")
+		}
+		test.effects = append(test.effects, effect)
+	}
+}
+
+// readParty reads an address, or unknown.
+func readParty(n node) chains.Party {
+	text := n.text("address")
+	if text == "unknown" {
+		return chains.UnknownParty()
+	}
+	address, err := parseAddress(text)
+	if err != nil {
+		n.fail("%v", err)
+		return chains.Party{}
+	}
+	return address.party()
+}
+
+// testAsset reads an asset: one of the file by name, the native asset of a chain, or
+// "token", a chain and an address. It returns the asset with its decimals.
+func (c *compiler) testAsset(n node) (chains.Asset, int) {
+	name := n.text("asset")
+	if asset, ok := c.assets[name]; ok {
+		return asset.Asset, asset.decimals
+	}
+	if native, ok := nativeDecimals[namespaceOf(name)]; ok && chainID.MatchString(name) {
+		return chains.Native(name), native
+	}
+	if token, ok := strings.CutPrefix(name, "token "); ok {
+		chain, text, _ := strings.Cut(token, " ")
+		if address, err := parseAddress(text); err == nil {
+			return chains.Token(chain, address.party(), ""), 0
+		}
+	}
+	n.fail("%s", meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
+	return chains.Asset{}, 0
+}
+
+func readTestAmount(n node, decimals int) chains.Quantity {
+	switch text := n.text("amount"); text {
+	case "unlimited":
+		return chains.Unlimited(nil)
+	case "unknown":
+		return chains.UnknownQuantity()
+	case "all":
+		return chains.All()
+	default:
+		value, err := parseUnits(text, decimals)
+		if err != nil {
+			n.fail("amount: %v", err)
+			return chains.Quantity{}
+		}
+		return chains.Exactly(value)
+	}
+}
+
+// readTestReading reads what descriptors say about the call of an effect:
+//
+//	reading: {function: "swap(uint256)", complete: true, args: {amount: "5"}}
+func readTestReading(n node, path string) chains.Reading {
+	reading := chains.Reading{Path: path}
+	n.fields("a reading", map[string]func(node){
+		"function": func(n node) { reading.Function = n.text("function") },
+		"intent":   func(n node) { reading.Intent = n.text("intent") },
+		"owner":    func(n node) { reading.Owner = n.text("owner") },
+		"digest":   func(n node) { reading.Digest = n.text("digest") },
+		"complete": func(n node) { reading.Complete = n.boolean("complete") },
+		"args": func(n node) {
+			for _, arg := range n.pairs("args") {
+				reading.Args = append(reading.Args, chains.Arg{Name: arg.name, Value: arg.text("an argument")})
+			}
+		},
+	})
+	if reading.Function == "" {
+		n.fail("a reading needs a function")
+	}
+	return reading
+}
