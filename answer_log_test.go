@@ -16,7 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// withLogKey has an engine keep a log, and sign it with the key of a seed.
+// withLogKey makes an engine keep a log, and sign it with the key that is derived from
+// seed.
 func withLogKey(seed byte) func(*countersign.Config) {
 	return func(c *countersign.Config) { c.Log, c.LogSigner = true, logSigner(seed) }
 }
@@ -37,7 +38,7 @@ func logIn(t *testing.T, answer []byte) *activity.LogProof {
 	return read.Activity.Log
 }
 
-// withLogOf returns an answer with another proof of the log in it.
+// withLogOf returns an answer whose log proof is replaced by another one.
 func withLogOf(t *testing.T, answer []byte, other activity.LogProof) []byte {
 	t.Helper()
 	own, err := json.Marshal(logIn(t, answer))
@@ -54,11 +55,11 @@ func withLogOf(t *testing.T, answer []byte, other activity.LogProof) []byte {
 	return bytes.Replace(answer, own, others, 1)
 }
 
-// TestAnswerProvesTheLog: an answer whose request asked for proofs proves that its
-// activity is in the log, the same each time it is given, and to the log's key only. It
-// is refused with a proof that was altered, that is of another leaf, of another log, with
-// an earlier checkpoint, and without one.
-func TestAnswerProvesTheLog(t *testing.T) {
+// TestVerifyAnswerLog checks that the answer to a request for proofs proves that its
+// activity is in the log, is the same on every repeat, and verifies with the log's key
+// only. An altered proof, the proof of another leaf or log, an earlier checkpoint and a
+// missing proof are refused.
+func TestVerifyAnswerLog(t *testing.T) {
 	f := enginetest.New(t, withLogKey(1))
 	key := logSigner(1).VerifierKey(enginetest.Organization)
 	ask := func(i int) string {
@@ -131,10 +132,10 @@ func alterLastHash(t *testing.T, proof string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// TestAnswerProvesTheLogLater: of an activity in a store from before, by get_activity
-// and by ProveLogged, whether or not it was asked for; an engine without a key, and an
-// activity without a leaf, add nothing.
-func TestAnswerProvesTheLogLater(t *testing.T) {
+// TestProveLogged checks that get_activity and ProveLogged prove an activity that was
+// recorded earlier, whether or not its request asked for proofs. An engine without a
+// key, and an activity without a leaf, add nothing.
+func TestProveLogged(t *testing.T) {
 	f := enginetest.New(t, withLogKey(1))
 	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{})))
 	if err != nil || record.Log != nil {

@@ -22,8 +22,8 @@ func checksOf(checks []countersign.AnswerCheck) string {
 	return strings.Join(names, " ")
 }
 
-// TestVerifyAnswer says what it has checked, and refuses any other body, result,
-// key and activity.
+// TestVerifyAnswer checks which checks are reported, and that any other body, result,
+// key and activity is refused.
 func TestVerifyAnswer(t *testing.T) {
 	f := enginetest.New(t)
 	body := f.Body(enginetest.Request{Proofs: true})
@@ -80,7 +80,7 @@ func TestVerifyAnswer(t *testing.T) {
 	}
 }
 
-// changedRecord changes the second of two results, that of the record.
+// changedRecord changes the second of two results: that of the record.
 func changedRecord(answer []byte) []byte {
 	at := bytes.LastIndex(answer, []byte(enginetest.Signed))
 	return append(append(bytes.Clone(answer[:at]), "00"...), answer[at+len(enginetest.Signed):]...)

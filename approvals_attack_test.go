@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// TestRemovedVoter: a vote whose voter is gone, or has lost the tag, does not
-// count any more, and nothing is signed until another takes its place.
+// TestRemovedVoter checks that a vote no longer counts once its voter was removed or
+// lost the tag, and that nothing is signed until another vote replaces it.
 func TestRemovedVoter(t *testing.T) {
 	for _, tag := range []string{"", "former"} {
 		b := newBallot(t)
@@ -28,9 +28,10 @@ func TestRemovedVoter(t *testing.T) {
 	}
 }
 
-// TestReloadTakesNothingAway: a policy that asks for fewer votes, or for none, or
-// that is gone, does not sign what was submitted under one that asked for more.
-func TestReloadTakesNothingAway(t *testing.T) {
+// TestReloadKeepsDemands checks that an activity submitted under a policy that demands
+// more votes is not signed under a new policy that demands fewer or none, or does not
+// judge it.
+func TestReloadKeepsDemands(t *testing.T) {
 	for name, change := range map[string]func(p *approvers){
 		"fewer":    func(p *approvers) { p.groups[0].Count = 1 },
 		"none":     func(p *approvers) { p.groups = nil },
@@ -60,8 +61,8 @@ func TestReloadTakesNothingAway(t *testing.T) {
 	}
 }
 
-// TestReloadDemandsMore: a group that a new policy adds is needed too.
-func TestReloadDemandsMore(t *testing.T) {
+// TestReloadAddsDemands checks that a group that a new policy adds must be filled too.
+func TestReloadAddsDemands(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.policy.set(func(p *approvers) {
@@ -80,9 +81,9 @@ func TestReloadDemandsMore(t *testing.T) {
 	b.is(found, activity.StatusCompleted)
 }
 
-// TestReplayedVotes: a vote that was refused does not count when its voter is
-// given the right to vote, one that is older than another of its user takes
-// nothing back, and the same body of another user is another vote.
+// TestReplayedVotes checks that a refused vote does not count once its voter is given
+// the right to vote, that an older vote does not replace a newer one of the same user,
+// and that the same body stamped by another user is another vote.
 func TestReplayedVotes(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
@@ -109,9 +110,9 @@ func TestReplayedVotes(t *testing.T) {
 	b.is(record, activity.StatusConsensusNeeded)
 }
 
-// TestRefusedStampIsSpent: a user whose credential is in no group now, and is put
-// into one later, has to stamp another vote.
-func TestRefusedStampIsSpent(t *testing.T) {
+// TestRefusedVoteStaysRefused checks that a user whose credential was in no group, and
+// is added to one later, has to stamp another vote.
+func TestRefusedVoteStaysRefused(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	submitters := b.APIKey.Sign(b.body(activity.TypeApproveActivity, waiting, ""))
@@ -126,9 +127,9 @@ func TestRefusedStampIsSpent(t *testing.T) {
 	b.approve(b.APIKey, waiting)
 }
 
-// TestVotesAge: a vote that is older than its group takes stops counting, and a
-// newer one of the same user counts again.
-func TestVotesAge(t *testing.T) {
+// TestVoteExpiry checks that a vote stops counting when it is older than its group
+// allows, and that a newer vote of the same user counts again.
+func TestVoteExpiry(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.approve(b.ann, waiting)
@@ -137,8 +138,9 @@ func TestVotesAge(t *testing.T) {
 	b.is(b.approve(b.ann, waiting), activity.StatusCompleted)
 }
 
-// TestAbandoned: what gets no votes in time is rejected by the engine.
-func TestAbandoned(t *testing.T) {
+// TestWaitingTimeout checks that the engine rejects an activity that does not get its
+// votes in time.
+func TestWaitingTimeout(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
@@ -149,9 +151,10 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// TestBusyKey: what is in the way after the last vote leaves the activity waiting
-// with the reason, and a sweep goes on with it.
-func TestBusyKey(t *testing.T) {
+// TestResumeAfterObstacle checks that an obstacle after the last vote leaves the
+// activity waiting with the reason, and that a sweep continues with it once the obstacle
+// is gone.
+func TestResumeAfterObstacle(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.approve(b.ann, waiting)
@@ -172,10 +175,10 @@ func TestBusyKey(t *testing.T) {
 	b.is(found, activity.StatusCompleted)
 }
 
-// TestRacingRejection: the last vote comes to one node while the submitter withdraws on
-// another. One of both is the outcome, the same to everyone, and nothing is signed that
-// was withdrawn.
-func TestRacingRejection(t *testing.T) {
+// TestConcurrentRejection sends the last approval to one node while the submitter
+// withdraws on another. The outcome is one of the two, the same for everyone, and a
+// withdrawn activity has no signature.
+func TestConcurrentRejection(t *testing.T) {
 	b := newBallot(t, withSharedMemory)
 	other := b.Second(t)
 	outcomes := map[activity.Status]int{}
@@ -207,9 +210,9 @@ func TestRacingRejection(t *testing.T) {
 	t.Log(outcomes)
 }
 
-// TestRacingVotes: two voters on two nodes send their votes, over and over, at the
-// same time: one signature, and every answer is the activity.
-func TestRacingVotes(t *testing.T) {
+// TestConcurrentVotes sends the votes of two voters to two nodes many times at once:
+// there is one signature, and every answer is the activity.
+func TestConcurrentVotes(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		b := newBallot(t, withSharedMemory)
 		b.race(b.Second(t))
@@ -230,7 +233,7 @@ func TestRacingVotes(t *testing.T) {
 	})
 }
 
-// race has the votes for one activity come to two nodes.
+// race sends votes for one activity to two nodes at once.
 func (b *ballot) race(other *countersign.Engine) {
 	t := b.t
 	waiting := b.submit()

@@ -22,11 +22,11 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// With this variable set, TestVictim is a process that sends the last vote that it
-// describes, stands still where it says, and waits to be killed.
+// If this variable is set, TestHelperProcess is a process that sends the last vote
+// described in it, blocks where it says, and waits to be killed.
 const victimVariable = "COUNTERSIGN_TEST_VICTIM"
 
-// victim is what such a process is given.
+// victim describes such a process.
 type victim struct {
 	Bolt, Postgres string // the store: one of both
 	Where          string // "signing" or "recording"
@@ -51,16 +51,16 @@ func (v *victim) store(t testing.TB) store.Store {
 	return opened
 }
 
-// standsStill is a store in which nothing is ever completed.
-type standsStill struct{ store.Store }
+// blockingStore is a store whose Complete never returns.
+type blockingStore struct{ store.Store }
 
-func (s standsStill) Complete(context.Context, store.Lease, store.Activity, store.Change) error {
+func (s blockingStore) Complete(context.Context, store.Lease, store.Activity, store.Change) error {
 	fmt.Println("recording")
 	select {}
 }
 
-// TestVictim is the process that is killed.
-func TestVictim(t *testing.T) {
+// TestHelperProcess is the process that is killed.
+func TestHelperProcess(t *testing.T) {
 	text := os.Getenv(victimVariable)
 	if text == "" {
 		return // this is not such a process
@@ -76,7 +76,7 @@ func TestVictim(t *testing.T) {
 			config.Now = time.Now
 		}
 		if v.Where == "recording" {
-			config.Store = standsStill{config.Store}
+			config.Store = blockingStore{config.Store}
 		}
 	})
 	b.policy.charges[0].Subject = v.Where
@@ -92,14 +92,14 @@ func TestVictim(t *testing.T) {
 	t.Fatalf("the process was not killed: %+v, %v", record, err)
 }
 
-// isKilled starts a victim, and kills it where it stands still.
-func (v *victim) isKilled(t *testing.T) {
+// kill starts the process and kills it where it blocks.
+func (v *victim) kill(t *testing.T) {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestVictim$")
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperProcess$")
 	command.Env = append(os.Environ(), victimVariable+"="+string(text))
 	pipe, err := command.StdoutPipe()
 	if err != nil {
@@ -108,9 +108,9 @@ func (v *victim) isKilled(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var said []string
+	var output []string
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
-		said = append(said, lines.Text())
+		output = append(output, lines.Text())
 		if lines.Text() == v.Where {
 			if err := command.Process.Kill(); err != nil {
 				t.Fatal(err)
@@ -118,15 +118,15 @@ func (v *victim) isKilled(t *testing.T) {
 		}
 	}
 	_ = command.Wait() // killed
-	if len(said) != 1 || said[0] != v.Where {
-		t.Fatalf("the process said\n%s", strings.Join(said, "\n"))
+	if len(output) != 1 || output[0] != v.Where {
+		t.Fatalf("the process output\n%s", strings.Join(output, "\n"))
 	}
 }
 
-// TestKillBetweenLastVoteAndRecord kills a process with SIGKILL after it has counted
-// the last vote: before its signature, and with a signature that is not recorded.
-// The vote is in the store, the activity is carried out when the vote comes again
-// or by the sweep, and the limit is charged once.
+// TestKillBetweenLastVoteAndRecord kills a process with SIGKILL after it counted the
+// last vote: before it signs, and with a signature that is not recorded. The vote is in
+// the store; the activity is carried out by a repeated vote or by the sweep; the limit
+// is charged once.
 func TestKillBetweenLastVoteAndRecord(t *testing.T) {
 	testenv.Slow(t)
 	for _, where := range []string{"signing", "recording"} {
@@ -140,7 +140,7 @@ func TestKillBetweenLastVoteAndRecord(t *testing.T) {
 	})
 }
 
-// killedOnBolt has a file go from process to process.
+// killedOnBolt hands a database file from process to process.
 func killedOnBolt(t *testing.T, where string) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	v := &victim{Bolt: path, Where: where}
@@ -150,10 +150,10 @@ func killedOnBolt(t *testing.T, where string) {
 	b.policy.charges[0].Subject = where
 	waiting := b.submit()
 	b.approve(b.ann, waiting)
-	b.hands(v, waiting)
+	b.prepareVictim(v, waiting)
 	v.Now = b.Clock.Now()
 	b.reopens(nil)
-	v.isKilled(t)
+	v.kill(t)
 	b.reopens(v.store(t))
 	held := b.found(waiting)
 	b.is(held, activity.StatusConsensusNeeded)
@@ -161,7 +161,7 @@ func killedOnBolt(t *testing.T, where string) {
 		t.Fatalf("%d votes outlived the process, want all 3", len(held.Votes))
 	}
 	b.Clock.Advance(2 * time.Second)
-	b.resumes()
+	b.resume()
 	b.afterKill(waiting, v)
 }
 
@@ -170,7 +170,8 @@ type staysOpen struct{ keystore.Keystore }
 
 func (staysOpen) Close() error { return nil }
 
-// reopens closes the engine with its store and, with a store, opens another.
+// reopens closes the engine with its store, or, given a store, opens another engine over
+// it.
 func (b *ballot) reopens(opened store.Store) {
 	b.t.Helper()
 	if opened == nil {
@@ -183,15 +184,15 @@ func (b *ballot) reopens(opened store.Store) {
 	b.Engine = b.Second(b.t)
 }
 
-// hands gives a victim the last vote and what it needs to count it.
-func (b *ballot) hands(v *victim, on *activity.Record) {
+// prepareVictim gives the process the last vote and the keys that it needs to count it.
+func (b *ballot) prepareVictim(v *victim, on *activity.Record) {
 	v.Ann, v.Ben, v.Submitter = b.ann.PublicKey, b.ben.PublicKey, b.APIKey.PublicKey
 	digest := on.Reading.Digest()
 	v.Last = b.ben.Sign(b.body(activity.TypeApproveActivity, on, fmt.Sprintf("%x", digest)))
 }
 
-// afterKill expects one recorded signature, charged once, however often it is asked
-// for.
+// afterKill checks that there is one recorded signature, charged once, however often it
+// is asked for.
 func (b *ballot) afterKill(waiting *activity.Record, v *victim) {
 	b.t.Helper()
 	for range 3 {
@@ -208,8 +209,8 @@ func (b *ballot) afterKill(waiting *activity.Record, v *victim) {
 	b.spends(1)
 }
 
-// killedOnPostgres has one of two nodes die; the other is sent the vote again, and
-// waits for the lease of the dead one.
+// killedOnPostgres kills one of two nodes. The other one receives the vote again and
+// waits for the lease of the dead node to expire.
 func killedOnPostgres(t *testing.T, dsn, where string) {
 	v := &victim{Postgres: dsn, Where: where}
 	b := newLimitedBallot(t, func(config *countersign.Config) {
@@ -219,7 +220,7 @@ func killedOnPostgres(t *testing.T, dsn, where string) {
 	b.policy.charges[0].Subject = where
 	waiting := b.submit()
 	b.approve(b.ann, waiting)
-	b.hands(v, waiting)
-	v.isKilled(t)
+	b.prepareVictim(v, waiting)
+	v.kill(t)
 	b.afterKill(waiting, v)
 }

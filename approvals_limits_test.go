@@ -15,12 +15,13 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// ofOne is a charge of a limit that has room for one a day.
+// ofOne returns a charge to a limit that has room for one a day.
 func ofOne() store.Charge {
 	return store.Charge{Limit: "payouts-day", Subject: "all", Amount: big.NewInt(1), Max: big.NewInt(1), Window: 24 * time.Hour}
 }
 
-// newLimitedBallot is a ballot whose transactions are charged to a limit for one.
+// newLimitedBallot returns a ballot whose transactions are charged to a limit that has
+// room for one.
 func newLimitedBallot(t testing.TB, changes ...func(*countersign.Config)) *ballot {
 	t.Helper()
 	b := newBallot(t, changes...)
@@ -28,7 +29,7 @@ func newLimitedBallot(t testing.TB, changes ...func(*countersign.Config)) *ballo
 	return b
 }
 
-// spends expects what is counted of the limit.
+// spends checks how much the limit has counted.
 func (b *ballot) spends(want int64) {
 	b.t.Helper()
 	err := b.Config.Store.Change(b.t.Context(), enginetest.Organization, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
@@ -43,7 +44,7 @@ func (b *ballot) spends(want int64) {
 	}
 }
 
-// found asks for an activity by its submitter's body.
+// found returns an activity by submitting its body again.
 func (b *ballot) found(on *activity.Record) *activity.Record {
 	b.t.Helper()
 	record, err := b.Engine.Submit(b.t.Context(), b.APIKey.Sign(string(on.Request.Body)))
@@ -53,10 +54,10 @@ func (b *ballot) found(on *activity.Record) *activity.Record {
 	return record
 }
 
-// TestLimitIsChargedAtTheLastVote: waiting costs nothing. Of two that have their
-// votes, a limit for one lets one be signed; the other goes on waiting with the
-// reason, and is signed when the limit has room again.
-func TestLimitIsChargedAtTheLastVote(t *testing.T) {
+// TestLimitChargedAtLastVote checks that waiting is not charged. If two activities have
+// their votes and the limit has room for one, one is signed; the other keeps waiting
+// with the reason, and is signed once the limit has room again.
+func TestLimitChargedAtLastVote(t *testing.T) {
 	b := newLimitedBallot(t, withSharedMemory)
 	first := b.submit()
 	b.Clock.Advance(time.Millisecond)
@@ -73,7 +74,7 @@ func TestLimitIsChargedAtTheLastVote(t *testing.T) {
 	for range 3 { // votes that come again, and the sweep, charge nothing
 		b.approve(b.ben, first)
 		b.approve(b.ben, second)
-		b.resumes()
+		b.resume()
 	}
 	b.spends(1)
 	b.signed(1)
@@ -84,10 +85,10 @@ func TestLimitIsChargedAtTheLastVote(t *testing.T) {
 	b.signed(2)
 }
 
-// withSharedMemory is a store that is there for tests to look into.
+// withSharedMemory sets a store that the test can look into.
 func withSharedMemory(config *countersign.Config) { config.Store = memory.New(0) }
 
-func (b *ballot) resumes() {
+func (b *ballot) resume() {
 	b.t.Helper()
 	if err := b.Engine.ResumeWaiting(b.t.Context()); err != nil {
 		b.t.Fatal(err)
@@ -101,11 +102,12 @@ func (b *ballot) signed(want int64) {
 	}
 }
 
-// TestKeystoreAwayAtTheLastVote: the votes stay, nothing is charged, and once the
-// keystore is back a sweep, or any counted vote again, goes on.
-func TestKeystoreAwayAtTheLastVote(t *testing.T) {
+// TestKeystoreUnavailableAtLastVote checks that votes are kept and nothing is charged
+// while the keystore is unavailable, and that a sweep or a repeated vote continues once
+// it is back.
+func TestKeystoreUnavailableAtLastVote(t *testing.T) {
 	goOn := map[string]func(b *ballot, on *activity.Record){
-		"sweep":    func(b *ballot, _ *activity.Record) { b.resumes() },
+		"sweep":    func(b *ballot, _ *activity.Record) { b.resume() },
 		"the vote": func(b *ballot, on *activity.Record) { b.approve(b.ann, on) },
 	}
 	for name, again := range goOn {
@@ -133,10 +135,10 @@ func TestKeystoreAwayAtTheLastVote(t *testing.T) {
 	}
 }
 
-// TestLeaseLostWhileCarryingOut: a node that stands still in the middle of its
-// signature is overtaken by another. What it comes back with is not recorded, its
-// voter is answered what the other has done, and the limit is charged once.
-func TestLeaseLostWhileCarryingOut(t *testing.T) {
+// TestLeaseLostWhileSigning lets another node overtake one that is blocked while
+// signing. The late signature is not recorded, its voter gets the other node's result,
+// and the limit is charged once.
+func TestLeaseLostWhileSigning(t *testing.T) {
 	b := newLimitedBallot(t, withSharedMemory)
 	other := b.Second(t)
 	waiting := b.submit()

@@ -12,7 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// crowd has eleven users submit as much as may wait.
+// crowd fills the list of waiting activities with those of many users, and returns their
+// ids.
 func (b *ballot) crowd() (ids []string) {
 	b.t.Helper()
 	var users []countersign.UserConfig
@@ -53,7 +54,7 @@ func (b *ballot) crowd() (ids []string) {
 	return ids
 }
 
-// list lists what waits, from a place on.
+// list lists waiting activities with the given pagination options.
 func (b *ballot) list(key *enginetest.APIKey, pagination string) (ids []string) {
 	b.t.Helper()
 	query := fmt.Sprintf(`{"organizationId":%q,"filterByStatus":["ACTIVITY_STATUS_CONSENSUS_NEEDED"],"paginationOptions":{%s}}`, enginetest.Organization, pagination)
@@ -67,10 +68,10 @@ func (b *ballot) list(key *enginetest.APIKey, pagination string) (ids []string) 
 	return ids
 }
 
-// TestWaitingIsBounded: a user has at most 100 that wait, an organization 1,000. A
-// voter pages through all of them, 100 at a time, each once and in order, from either
-// end; to one whom no rule counts there is none.
-func TestWaitingIsBounded(t *testing.T) {
+// TestWaitingLimits checks that at most 100 activities of a user and 1,000 of an
+// organization wait. A voter can page through all of them, 100 at a time, each once and
+// in order, from either end; a user who belongs to no group sees none.
+func TestWaitingLimits(t *testing.T) {
 	b := newBallot(t)
 	ids := b.crowd()
 	if len(ids) != store.MaxList {
@@ -112,9 +113,9 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 }
 
-// TestPageGoesPastWhatIsNotShown: a reader who follows from an id on is not stopped by
-// a page of activities that they may not read.
-func TestPageGoesPastWhatIsNotShown(t *testing.T) {
+// TestPageSkipsHiddenActivities checks that a page full of activities that the reader
+// may not see does not end a listing.
+func TestPageSkipsHiddenActivities(t *testing.T) {
 	b := newBallot(t)
 	b.policy.set(func(p *approvers) { p.groups[0].Tag = "board" })
 	for range 5 {

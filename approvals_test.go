@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// approvers is a policy that asks for votes, whatever is signed.
+// approvers is a policy that demands votes for everything.
 type approvers struct {
 	mu       sync.Mutex
 	groups   []countersign.Approval
@@ -107,7 +107,8 @@ func newBallot(t testing.TB, changes ...func(*countersign.Config)) *ballot {
 	return b
 }
 
-// register replaces the directory: the tags of ann and ben, empty if they are gone.
+// register replaces the directory. ann and ben are the tags of these users; a user with
+// an empty tag is left out.
 func (b *ballot) register(ann, ben string) {
 	b.t.Helper()
 	votes := func(key *enginetest.APIKey) []countersign.APIKeyConfig {
@@ -137,7 +138,7 @@ func (b *ballot) register(ann, ben string) {
 	b.directory.Directory = directory
 }
 
-// submit submits a transaction and expects it to wait.
+// submit submits a transaction and checks that it waits.
 func (b *ballot) submit() *activity.Record {
 	b.t.Helper()
 	record, err := b.Submit(b.t, enginetest.Request{})
@@ -148,7 +149,7 @@ func (b *ballot) submit() *activity.Record {
 	return record
 }
 
-// body writes a vote, at the clock's time.
+// body returns the body of a vote, at the clock's time.
 func (b *ballot) body(kind activity.Type, on *activity.Record, shown string) string {
 	return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q,"shown":%q}}`,
 		kind, b.Clock.Now().UnixMilli(), enginetest.Organization, on.Request.Fingerprint.String(), shown)
@@ -159,7 +160,7 @@ func (b *ballot) vote(key *enginetest.APIKey, kind activity.Type, on *activity.R
 	return b.Engine.Submit(b.t.Context(), key.Sign(b.body(kind, on, fmt.Sprintf("%x", digest))))
 }
 
-// approve votes for an activity, and expects no error.
+// approve casts an approving vote, which must be accepted.
 func (b *ballot) approve(key *enginetest.APIKey, on *activity.Record) *activity.Record {
 	b.t.Helper()
 	record, err := b.vote(key, activity.TypeApproveActivity, on)
@@ -186,7 +187,8 @@ func refusedWith(t testing.TB, err error, reason activity.Reason) {
 	}
 }
 
-// TestTwoApprovals: the second vote signs, and every answer afterwards is the same.
+// TestTwoApprovals checks that the second vote signs, and that all later answers are the
+// same.
 func TestTwoApprovals(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
@@ -218,9 +220,9 @@ func TestTwoApprovals(t *testing.T) {
 	}
 }
 
-// TestNamesOfSentences: what voters read has the names of tokens that the engine
-// knows, and they vote on the same without.
-func TestNamesOfSentences(t *testing.T) {
+// TestSentenceNames checks that voters read the token names that the engine knows, and
+// that names do not change what they vote on.
+func TestSentenceNames(t *testing.T) {
 	const usdc = "02f86d0107843b9aca008504a817c80082fde894a0b86991c6218b36c1d19d4a2e9eb0ce3606eb4880b844a9059cbb" +
 		"00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7000000000000000000000000000000000000000000000000000000000ee6b280c0"
 	var shown [2][32]byte
@@ -241,9 +243,9 @@ func TestNamesOfSentences(t *testing.T) {
 	}
 }
 
-// TestVotesThatDoNotCount: of users outside the group, of credentials that do not
-// name votes, on something else than what is signed, and on nothing.
-func TestVotesThatDoNotCount(t *testing.T) {
+// TestIneligibleVotes refuses votes of users outside the group, of credentials that do
+// not name votes, on another reading, and on an unknown activity.
+func TestIneligibleVotes(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.policy.set(func(p *approvers) { p.groups[0].Count = 1 })
@@ -266,8 +268,8 @@ func TestVotesThatDoNotCount(t *testing.T) {
 	b.is(b.approve(b.ann, waiting), activity.StatusConsensusNeeded)
 }
 
-// TestRejections: one of a user who could approve ends it, and so does the
-// submitter's own.
+// TestRejections checks that a rejection by a user who could approve, or by the
+// submitter, ends the activity.
 func TestRejections(t *testing.T) {
 	for _, who := range []func(b *ballot) *enginetest.APIKey{
 		func(b *ballot) *enginetest.APIKey { return b.ben },
@@ -290,8 +292,8 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// TestSameUserTwice fills one place.
-func TestSameUserTwice(t *testing.T) {
+// TestOneVotePerUser checks that a user who votes twice counts once.
+func TestOneVotePerUser(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	b.approve(b.ann, waiting)

@@ -16,7 +16,7 @@ import (
 	memorykeys "github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// voters replaces the directory: the submitter, and users who vote.
+// voters replaces the directory by the submitter and the given voters.
 func (b *ballot) voters(users ...countersign.UserConfig) {
 	b.t.Helper()
 	submitter := b.APIKey.Config()
@@ -24,7 +24,8 @@ func (b *ballot) voters(users ...countersign.UserConfig) {
 	b.organization(append(users, countersign.UserConfig{ID: "user-1", Name: "ci", APIKeys: []countersign.APIKeyConfig{submitter}}))
 }
 
-// organization replaces the directory: all users of the organization, and one of another.
+// organization replaces the directory by the given users, and one user of another
+// organization.
 func (b *ballot) organization(users []countersign.UserConfig) {
 	b.t.Helper()
 	other := b.Other.Config()
@@ -43,7 +44,7 @@ func (b *ballot) organization(users []countersign.UserConfig) {
 	b.directory.Directory = directory
 }
 
-// finance is a user with the tag, whose keys may vote.
+// finance returns a user with the tag finance, whose keys may vote.
 func finance(id string, keys ...*enginetest.APIKey) countersign.UserConfig {
 	user := countersign.UserConfig{ID: id, Name: id, Tags: []string{"finance"}}
 	for _, key := range keys {
@@ -54,9 +55,9 @@ func finance(id string, keys ...*enginetest.APIKey) countersign.UserConfig {
 	return user
 }
 
-// TestTwoKeysOfOneVoter: one user fills one place, however many credentials there are,
-// and the newer vote takes the place of the older.
-func TestTwoKeysOfOneVoter(t *testing.T) {
+// TestTwoCredentialsOfOneVoter checks that a user counts once, however many credentials
+// there are, and that the newer vote replaces the older.
+func TestTwoCredentialsOfOneVoter(t *testing.T) {
 	b := newBallot(t)
 	second := enginetest.NewAPIKey(t)
 	b.voters(finance("ann", b.ann, second), finance("ben", b.ben))
@@ -71,9 +72,9 @@ func TestTwoKeysOfOneVoter(t *testing.T) {
 	b.is(b.approve(b.ben, waiting), activity.StatusCompleted)
 }
 
-// TestPasskeyIsDemanded: where a group wants passkeys, the stamp of an API key is no vote
-// for it, though its user belongs to the group; it may still reject.
-func TestPasskeyIsDemanded(t *testing.T) {
+// TestPasskeyRequired checks that an API key cannot approve for a group that demands
+// passkeys, though its user belongs to the group, but can reject.
+func TestPasskeyRequired(t *testing.T) {
 	b := newBallot(t)
 	b.policy.set(func(p *approvers) { p.groups[0].Passkey = true })
 	waiting := b.submit()
@@ -87,9 +88,9 @@ func TestPasskeyIsDemanded(t *testing.T) {
 	b.is(rejected, activity.StatusRejected)
 }
 
-// TestVotersThatChange: what was true of a voter when they voted has to be true when the
-// last vote comes: the credential has not expired, may still vote, and is its user's.
-func TestVotersThatChange(t *testing.T) {
+// TestVoterChanges checks that a voter's credential must still be valid when the last
+// vote comes: not expired, allowed to vote, and its user's.
+func TestVoterChanges(t *testing.T) {
 	for name, change := range map[string]func(b *ballot) countersign.UserConfig{
 		"expired": func(b *ballot) countersign.UserConfig {
 			user := finance("ann", b.ann)
@@ -118,19 +119,19 @@ func TestVotersThatChange(t *testing.T) {
 			b.approve(b.ann, waiting)
 			b.voters(change(b), finance("ben", b.ben))
 			b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
-			b.resumes()
+			b.resume()
 			b.signed(0)
 			b.voters(finance("ann", b.ann), finance("ben", b.ben))
-			b.resumes()
+			b.resume()
 			b.signed(1)
 		})
 	}
 }
 
-// TestVotesFromElsewhere: a vote in another organization, or stamped by its user, finds
-// no activity; one that is too old, or from a clock far ahead, is not taken; and a body
-// that is no vote, sent to the path of votes, is none.
-func TestVotesFromElsewhere(t *testing.T) {
+// TestForeignVotes checks that a vote in another organization, or stamped by a user of
+// another one, finds no activity, that a vote that is too old or too far ahead is
+// refused, and that another request sent to the path of votes is not a vote.
+func TestForeignVotes(t *testing.T) {
 	b := newBallot(t)
 	b.voters(finance("ann", b.ann), finance("ben", b.ben))
 	waiting := b.submit()
@@ -161,9 +162,9 @@ func TestVotesFromElsewhere(t *testing.T) {
 	b.is(b.found(waiting), activity.StatusConsensusNeeded)
 }
 
-// TestVoteFromAClockAhead: a vote that was stamped minutes ahead lasts no longer than one
-// that was stamped when it came.
-func TestVoteFromAClockAhead(t *testing.T) {
+// TestVoteStampedAhead checks that a vote stamped minutes ahead lasts no longer than one
+// that was stamped when it arrived.
+func TestVoteStampedAhead(t *testing.T) {
 	b := newBallot(t)
 	waiting := b.submit()
 	ahead := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"fingerprint":%q}}`, activity.TypeApproveActivity,
@@ -175,10 +176,10 @@ func TestVoteFromAClockAhead(t *testing.T) {
 	b.is(b.approve(b.ben, waiting), activity.StatusConsensusNeeded)
 }
 
-// TestSubmitterThatChanges: nothing is signed for a submitter who is gone, whose key has
-// expired, or who may not submit it any more, whatever votes there are: it waits, with
-// the reason, until they may again.
-func TestSubmitterThatChanges(t *testing.T) {
+// TestSubmitterChanges checks that nothing is signed for a submitter who was removed,
+// whose key has expired, or who may no longer submit the type, whatever votes there are.
+// The activity waits with the reason until that changes.
+func TestSubmitterChanges(t *testing.T) {
 	for name, change := range map[string]func(b *ballot) []countersign.APIKeyConfig{
 		"gone": func(*ballot) []countersign.APIKeyConfig { return nil },
 		"expired": func(b *ballot) []countersign.APIKeyConfig {
@@ -204,19 +205,19 @@ func TestSubmitterThatChanges(t *testing.T) {
 			if !strings.Contains(last.Decision.Reason, "the submitter's credential is not valid any more") {
 				t.Errorf("it waits for %q", last.Decision.Reason)
 			}
-			b.resumes()
+			b.resume()
 			b.signed(0)
 			b.voters(voters...)
-			b.resumes()
+			b.resume()
 			b.signed(1)
 		})
 	}
 }
 
-// TestReadOtherwise: a transaction that would be signed by another key than the one that
-// its voters were shown fails for good, says so to everyone, and is not signed; by a vote
-// as by a sweep, which logs it.
-func TestReadOtherwise(t *testing.T) {
+// TestReadingChanged checks that a transaction that would be signed by another key than
+// its voters were shown fails for good and is not signed, by a vote and by a sweep,
+// which logs it.
+func TestReadingChanged(t *testing.T) {
 	for _, swept := range []bool{false, true} {
 		var log bytes.Buffer
 		b := newBallot(t, withSharedMemory, withLog(&log))
@@ -239,7 +240,7 @@ func TestReadOtherwise(t *testing.T) {
 		b.Engine = b.Second(t)
 		log.Reset()
 		if swept {
-			b.resumes()
+			b.resume()
 			if !strings.Contains(log.String(), `"msg":"an activity that waited has ended"`) || !strings.Contains(log.String(), `"status":"ACTIVITY_STATUS_FAILED"`) {
 				t.Errorf("the log: %s", &log)
 			}
@@ -259,29 +260,29 @@ func TestReadOtherwise(t *testing.T) {
 	}
 }
 
-// TestSweptAbandonment: what a sweep gives up has a line in the log.
-func TestSweptAbandonment(t *testing.T) {
+// TestSweepRejectsOverdue checks that an activity that a sweep rejects has a log line.
+func TestSweepRejectsOverdue(t *testing.T) {
 	var log bytes.Buffer
 	b := newBallot(t, withSharedMemory, withLog(&log))
 	waiting := b.submit()
 	b.Clock.Advance(countersign.DefaultMaxWaiting + time.Second)
 	log.Reset()
-	b.resumes()
+	b.resume()
 	for _, want := range []string{`"msg":"an activity that waited has ended"`, `"activity":"` + waiting.ID + `"`, `"status":"ACTIVITY_STATUS_REJECTED"`, "did not come in time", `"submitter":"user-1"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in %s", want, &log)
 		}
 	}
 	log.Reset()
-	b.resumes()
+	b.resume()
 	if log.Len() > 0 {
 		t.Errorf("again: %s", &log)
 	}
 }
 
-// TestSameBodyIsNoVote: an approver who stamps the body of the request itself is answered
-// what waits, and has not voted on it.
-func TestSameBodyIsNoVote(t *testing.T) {
+// TestRequestBodyIsNotAVote checks that an approver who stamps the body of the request
+// itself is shown the waiting activity, but has not voted on it.
+func TestRequestBodyIsNotAVote(t *testing.T) {
 	b := newBallot(t)
 	b.policy.set(func(p *approvers) { p.groups[0].Count = 1 })
 	ann := finance("ann", b.ann)

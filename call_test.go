@@ -21,17 +21,17 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// machine is the user that calls are judged as.
+// machine is the user that calls are attributed to.
 var machine = countersign.User{ID: "machine", Name: "machine"}
 
-// asMachine judges calls without a stamp by a limit of two a day.
+// asMachine attributes calls without a stamp to machine, with a limit of two a day.
 func asMachine(config *countersign.Config) { config.Policy, config.Submitter = new(daily), &machine }
 
 func payout() activity.SignTransactionIntent {
 	return activity.SignTransactionIntent{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum}
 }
 
-// callsOf are the ways to sign without a stamp.
+// callsOf returns the ways to sign without a stamp.
 func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
 	message := payload(greeting, encodingText, hashKeccak)
 	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{greeting, greeting}}
@@ -65,7 +65,7 @@ func callsOf(e *countersign.Engine) map[string]func(context.Context) error {
 	}
 }
 
-// onEachStore runs a test over stores that two nodes can share.
+// onEachStore runs a test with each store that two nodes can share.
 func onEachStore(t *testing.T, test func(t *testing.T, open func() store.Store)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
@@ -91,9 +91,9 @@ func onEachStore(t *testing.T, test func(t *testing.T, open func() store.Store))
 	})
 }
 
-// TestCallsAreCharged: each way to sign without a stamp is charged once, refused when
-// the limit is used up, and given back what a failed key was charged.
-func TestCallsAreCharged(t *testing.T) {
+// TestCallCharges checks that each way to sign without a stamp is charged once, refused
+// when the limit is exhausted, and refunded when the key fails.
+func TestCallCharges(t *testing.T) {
 	for name := range callsOf(nil) {
 		t.Run(name, func(t *testing.T) {
 			f := enginetest.New(t, asMachine)
@@ -129,9 +129,9 @@ func TestCallsAreCharged(t *testing.T) {
 	}
 }
 
-// TestCallIsRecorded: the record of a call has the scheme LOCAL, the user that it was
-// judged as, the rule's charge, and no signature.
-func TestCallIsRecorded(t *testing.T) {
+// TestCallRecord checks that the record of a call has the scheme LOCAL, the submitter,
+// the rule's charge, and no signature.
+func TestCallRecord(t *testing.T) {
 	f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = memory.New(0) })
 	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
 		t.Fatal(err)
@@ -155,8 +155,9 @@ func TestCallIsRecorded(t *testing.T) {
 	}
 }
 
-// TestCallIsRecordedWithoutPolicy: a submitter and a store are enough for a record.
-func TestCallIsRecordedWithoutPolicy(t *testing.T) {
+// TestCallRecordWithoutPolicy checks that calls are recorded if there are a submitter
+// and a store.
+func TestCallRecordWithoutPolicy(t *testing.T) {
 	for name := range callsOf(nil) {
 		t.Run(name, func(t *testing.T) {
 			f := enginetest.New(t, func(config *countersign.Config) { config.Submitter, config.Store = &machine, memory.New(0) })
@@ -202,9 +203,10 @@ func (l *lossy) Complete(ctx context.Context, lease store.Lease, done store.Acti
 	return err
 }
 
-// TestSignAgainIsNotChargedAgain: after a lost answer of the store, Sign of the same
-// prepared transaction answers the record; and so does a further one.
-func TestSignAgainIsNotChargedAgain(t *testing.T) {
+// TestRepeatedSignChargedOnce checks that calling Sign again on the same prepared
+// transaction, after the store's answer was lost and after that, returns the recorded
+// result.
+func TestRepeatedSignChargedOnce(t *testing.T) {
 	f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = &lossy{Store: memory.New(0)} })
 	prepared, err := f.Engine.PrepareTransaction(t.Context(), enginetest.Organization, payout())
 	if err != nil {
@@ -231,9 +233,9 @@ func TestSignAgainIsNotChargedAgain(t *testing.T) {
 	refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
-// TestCallsAtOnce: 64 calls of the same bytes, of two nodes whose clocks stand at the
-// same millisecond, are 64 calls, of which two are signed and two recorded.
-func TestCallsAtOnce(t *testing.T) {
+// TestConcurrentCalls checks that 64 calls with the same bytes on two nodes whose clocks
+// show the same millisecond are 64 calls, of which two are signed and recorded.
+func TestConcurrentCalls(t *testing.T) {
 	onEachStore(t, func(t *testing.T, open func() store.Store) {
 		f := enginetest.New(t, asMachine, func(config *countersign.Config) { config.Store = open() })
 		first := f.Config.Store
@@ -259,8 +261,8 @@ func TestCallsAtOnce(t *testing.T) {
 	})
 }
 
-// TestCallsWithoutStore: an engine without a directory counts in the store that it is
-// given, and refuses what a limit is to be charged with where it has none.
+// TestCallsWithoutStore checks that an engine without a directory counts limits in the
+// store it is given, and refuses a call that must be charged if there is none.
 func TestCallsWithoutStore(t *testing.T) {
 	f := enginetest.New(t)
 	alone := func(opened store.Store) *countersign.Engine {

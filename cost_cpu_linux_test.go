@@ -14,12 +14,12 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// costRuns is how often each body is sent. The least counts: other work in the
-// caches makes a run dearer and never cheaper.
+// costRuns is how often each body is sent. The minimum counts, since cache misses can
+// only make a run slower.
 const costRuns = 5
 
-// processorTime returns the least processor time of several runs, which the load of
-// the machine does not count into.
+// processorTime returns the minimum processor time of several runs, which does not
+// depend on the load of the machine.
 func processorTime(b *testing.B, do func()) time.Duration {
 	b.Helper()
 	runtime.LockOSThread()
@@ -40,11 +40,11 @@ func processorTime(b *testing.B, do func()) time.Duration {
 	return least
 }
 
-// BenchmarkLongMembers sends each string of each activity type with a quarter, a half
-// and all of its longest value, by a client who is registered and by one who is not.
-// ms/256KiB is the processor time of the dearest filling, of a body of that size or
-// less; x2/x1 and x4/x2 are the largest factors by which it grows when the body doubles:
-// about 2 where the work is linear. Bodies of less than 16 KiB have no factor.
+// BenchmarkLongMembers submits each string of each activity type with a quarter, a half
+// and all of its longest value, as a registered client and as a stranger. ms/256KiB is
+// the processor time of the most expensive content, for a body of that size or less.
+// x2/x1 and x4/x2 are the largest factors by which the time grows when the body doubles:
+// about 2 if the work is linear. Bodies of less than 16 KiB have no factor.
 func BenchmarkLongMembers(b *testing.B) {
 	f := enginetest.New(b, enginetest.WithOTP(b, new(enginetest.Outbox)))
 	votes := newBallot(b)
@@ -68,16 +68,16 @@ func BenchmarkLongMembers(b *testing.B) {
 	}
 }
 
-// costGrowth measures all members of a body and reports the worst.
+// costGrowth measures all members of a body and reports the worst one.
 func costGrowth(b *testing.B, body *costBody, prepare func() func()) {
 	type one struct {
 		size int
 		took time.Duration
 	}
 	var sizes [3]map[string]one
-	for i, divided := range []int{4, 2, 1} {
+	for i, divisor := range []int{4, 2, 1} {
 		sizes[i] = map[string]one{}
-		body.each(b, body.of, divided, func(member, fill string) {
+		body.each(b, body.of, divisor, func(member, fill string) {
 			submit := prepare()
 			sizes[i][member+" of "+fill] = one{len(body.text(b, time.Unix(1, 0))), processorTime(b, submit)}
 		})

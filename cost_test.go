@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// What a submitted body may cost, from decoding to the answer: bytes and objects
-// that are allocated for each, and for each byte of it.
+// Bounds of the cost of a submitted body, from decoding to the answer: bytes and objects
+// allocated per body, and per byte of it.
 const (
 	costEach           = 128 << 10
 	costPerByte        = 40
@@ -27,22 +27,22 @@ const (
 	costBytesPerObject = 2 // of the body
 )
 
-// A value of typed data is shown and hashed, in bytes and objects; there are at most
-// 16,384 of them.
+// Bounds of the cost of each value of typed data, which is shown and hashed. There are at
+// most 16,384 values.
 const (
 	costValues          = 16_000
-	costPerValue        = 560 // of which the summary's field has 152
+	costPerValue        = 560 // 152 of them are the field of the summary
 	costObjectsPerValue = 5
 )
 
-// costBody is the parameters of a body of a type; name says of what.
+// costBody is the parameters of a body of a type.
 type costBody struct {
 	name string
 	kind activity.Type
 	of   map[string]any
 }
 
-// costBodies are bodies of all types, and of all chains and kinds of payload.
+// costBodies returns bodies of all types, chains and kinds of payload.
 func costBodies(on *activity.Record) (all []costBody) {
 	add := func(name string, kind activity.Type, of map[string]any) { all = append(all, costBody{name, kind, of}) }
 	for _, chain := range []string{"ETHEREUM", "SOLANA", "TRON", "BITCOIN", "TEMPO"} {
@@ -69,8 +69,8 @@ func costBodies(on *activity.Record) (all []costBody) {
 	return all
 }
 
-// costWhole are long bodies that are read to their end: a call with data, a message
-// behind its prefix, one of typed data, and a batch of messages.
+// costWhole returns long bodies that are read to their end: a call with data, a prefixed
+// message, typed data, and a batch of messages.
 func costWhole() (all []costBody) {
 	const long = 100_000
 	call := fmt.Sprintf("02fa%06x0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b780ba%06x%sc0", long+43, long, strings.Repeat("7b", long))
@@ -94,7 +94,8 @@ func costWhole() (all []costBody) {
 	return all
 }
 
-// TestCostOfLongBodies: what is read to its end costs a multiple of its length too.
+// TestCostOfLongBodies checks that the cost of bodies that are read to their end is a
+// multiple of their length.
 func TestCostOfLongBodies(t *testing.T) {
 	f := enginetest.New(t, func(config *countersign.Config) { config.AllowHazards = []string{countersign.AllHazards} })
 	for _, body := range costWhole() {
@@ -115,15 +116,15 @@ func TestCostOfLongBodies(t *testing.T) {
 	}
 }
 
-// costFills are contents of long strings: digits of each encoding that a member is
-// read in, and what is dear to read, to normalize and to quote.
+// costFills are contents of long strings: digits of each encoding, and text that is
+// expensive to read, to normalize and to quote.
 var costFills = []string{"0", "1", "z", "[", `{"a":`, "xn--a.", "é", "\U000e0001", `\`, "%s", "<", "a@"}
 
-// atMost is what a refusal says of the length of a member.
+// atMost matches what a refusal says about the maximum length of a member.
 var atMost = regexp.MustCompile(`at most (\d+) are allowed`)
 
-// bound is how long a member of a body may be, in bytes: what the refusal of a longer
-// one says. What has no bound of its own may fill a body.
+// bound returns how many bytes a member of a body may have, taken from the refusal of a
+// longer one. A member without a bound of its own may fill the body.
 func (c *costBody) bound(t testing.TB, replace func(value any), member string) int {
 	t.Helper()
 	const body = 250 << 10
@@ -160,18 +161,18 @@ func (c *costBody) text(t testing.TB, at time.Time) string {
 	return text.String()
 }
 
-// each replaces each string of a body by its longest values in turn, and a list also
-// by the most members. Divided by 2, say, they are half as long.
-func (c *costBody) each(t testing.TB, of map[string]any, divided int, yield func(member, fill string)) {
+// each replaces each string of a body by its longest values in turn, and a list also by
+// the most members. All lengths are divided by divisor.
+func (c *costBody) each(t testing.TB, of map[string]any, divisor int, yield func(member, fill string)) {
 	t.Helper()
 	for _, member := range slices.Sorted(maps.Keys(of)) {
 		was := of[member]
 		if nested, ok := was.(map[string]any); ok {
-			c.each(t, nested, divided, yield)
+			c.each(t, nested, divisor, yield)
 			continue
 		}
 		replace := func(value any) { of[member] = value }
-		most := c.bound(t, replace, member) / divided
+		most := c.bound(t, replace, member) / divisor
 		for _, fill := range costFills {
 			long := strings.Repeat(fill, most/len(fill))
 			if _, list := was.([]any); !list {
@@ -197,9 +198,9 @@ func costOf(do func()) (objects, allocated uint64) {
 	return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
 }
 
-// TestCostOfLongMembers sends the longest values of each string of each activity
-// type, stamped well, through the whole of Submit: what is allocated is at most a
-// multiple of the body, whatever it is filled with.
+// TestCostOfLongMembers submits the longest values of each string of each activity type
+// with a valid stamp. What is allocated is at most a multiple of the body, whatever it
+// contains.
 func TestCostOfLongMembers(t *testing.T) {
 	testenv.Slow(t)
 	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))

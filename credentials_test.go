@@ -11,10 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// TestTypesThatMustBeNamed: votes and raw payloads are for credentials whose list
-// names them; a credential without a list has what needs no naming, and one with a
-// list has nothing else. It walks the table of operations, so that a new one has to
-// be put on one side.
+// TestTypesThatMustBeNamed checks that only credentials whose list names them may submit
+// votes and raw payloads. A credential without a list may submit all other types, one
+// with a list nothing else. The test walks the table of operations, so that each new
+// type must be classified.
 func TestTypesThatMustBeNamed(t *testing.T) {
 	named := []activity.Type{activity.TypeSignRawPayload, activity.TypeSignRawPayloads, activity.TypeApproveActivity, activity.TypeRejectActivity}
 	unnamed := []activity.Type{activity.TypeSignTransaction, activity.TypeInitOTPAuth, activity.TypeVerifyOTP}
@@ -40,7 +40,7 @@ func TestTypesThatMustBeNamed(t *testing.T) {
 // errMayNot stands for the refusal of a type.
 var errMayNot = errors.New("the credential may not submit this type")
 
-// submittedBy submits a request of a type by a key with a list.
+// submittedBy submits a request of a type with a key that has the given list.
 func submittedBy(t *testing.T, kind activity.Type, list []activity.Type) error {
 	t.Helper()
 	key := enginetest.NewAPIKey(t)
@@ -61,7 +61,7 @@ func submittedBy(t *testing.T, kind activity.Type, list []activity.Type) error {
 	return err
 }
 
-// minimal are parameters that are decoded; what becomes of them is not asked.
+// minimal has parameters for each type that can be decoded, whatever happens afterwards.
 var minimal = map[activity.Type]string{
 	activity.TypeSignTransaction: `{"signWith":"key-1","unsignedTransaction":"c0","type":"TRANSACTION_TYPE_ETHEREUM"}`,
 	activity.TypeInitOTPAuth:     `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com"}`,

@@ -13,15 +13,14 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// coseKeyOfOnes is a COSE key on Ed25519, and a compressed point on P-256: the
-// base point.
+// A COSE key on Ed25519, and a compressed point on P-256: the base point.
 var (
 	coseKeyOfOnes = base64.RawURLEncoding.EncodeToString(slices.Concat(
 		[]byte{0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 32}, []byte(strings.Repeat("\x11", 32))))
 	basePoint = "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
 )
 
-// twoUsers is a configuration in which each of the members is used.
+// twoUsers returns a configuration in which every member is set.
 func twoUsers() countersign.OrganizationConfig {
 	return countersign.OrganizationConfig{ID: "org", Name: "Example", AllowHazards: []string{"ethereum/no-chain-id"}, Users: []countersign.UserConfig{
 		{Name: "ci", APIKeys: []countersign.APIKeyConfig{{
@@ -49,7 +48,7 @@ func TestNewDirectory(t *testing.T) {
 	}
 }
 
-// TestNewDirectoryRefuses: each error names the entry at fault.
+// TestNewDirectoryRefuses checks that each error names the entry at fault.
 func TestNewDirectoryRefuses(t *testing.T) {
 	key := func(o *countersign.OrganizationConfig) *countersign.APIKeyConfig { return &o.Users[0].APIKeys[0] }
 	passkey := func(o *countersign.OrganizationConfig) *countersign.PasskeyConfig { return &o.Users[1].Passkeys[0] }

@@ -23,8 +23,8 @@ const (
 	org      = "org"
 	otherOrg = "other org"
 
-	// The key of the vectors, and a transfer and a legacy transfer without
-	// chain id of it (chains/ethereum/testdata).
+	// The key of the vectors (chains/ethereum/testdata), a transfer from it, and a
+	// legacy transfer without a chain id.
 	vectorSecret   = "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca"
 	vectorAddr     = "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"
 	transfer       = "02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0"
@@ -35,8 +35,8 @@ const (
 	legacy         = "e1078504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80"
 )
 
-// newEngine returns an engine whose organization org has the vectors' key under
-// the id "vector key", and an Ed25519 key "ed key".
+// newEngine returns an engine whose organization org has the vectors' key under the id
+// "vector key", and an Ed25519 key "ed key".
 func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *memory.Store) {
 	t.Helper()
 	keys := memory.New()
@@ -92,7 +92,7 @@ func TestSignTransactionVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if vector.SignedTransaction == "" {
-			continue // of another kind, such as a golden file
+			continue // not a vector, such as a golden file
 		}
 		for _, signWith := range []string{vector.Address, strings.ToLower(vector.Address), "vector key"} {
 			result, err := engine.SignTransaction(t.Context(), org, ethereumIntent(signWith, vector.UnsignedTransaction))
@@ -103,8 +103,8 @@ func TestSignTransactionVectors(t *testing.T) {
 	}
 }
 
-// TestSignTransactionHexForms gives the same bytes in every way they may be
-// written.
+// TestSignTransactionHexForms checks that every way to write the hex gives the same
+// signed bytes.
 func TestSignTransactionHexForms(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	for _, form := range []string{transfer, "0x" + transfer, "0X" + transfer, strings.ToUpper(transfer), "0x" + strings.ToUpper(transfer)} {
@@ -115,8 +115,8 @@ func TestSignTransactionHexForms(t *testing.T) {
 	}
 }
 
-// refusals has each way in which SignTransaction refuses before it signs, with
-// the whole message.
+// refusals has each way in which SignTransaction refuses before it signs, with the whole
+// message.
 var refusals = []struct {
 	name     string
 	org      string
@@ -205,12 +205,12 @@ func TestSignTransactionRefusals(t *testing.T) {
 	}
 }
 
-// TestNotASigner: the organization has the key, and the transaction has no
-// place for its signature.
+// TestNotASigner checks a transaction that has no place for the signature of the
+// organization's key.
 func TestNotASigner(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	unsigned := "01" + strings.Repeat("00", 64) + // one empty slot
-		"01000102" + strings.Repeat("11", 32) + strings.Repeat("22", 32) + // its signer, and a program
+		"01000102" + strings.Repeat("11", 32) + strings.Repeat("22", 32) + // the signer, and a program
 		strings.Repeat("33", 32) + "01010000" // blockhash, and a call without accounts and data
 	result, err := engine.SignTransaction(t.Context(), org, activity.SignTransactionIntent{
 		SignWith: "ed key", Type: activity.TransactionTypeSolana, UnsignedTransaction: unsigned,
@@ -221,7 +221,7 @@ func TestNotASigner(t *testing.T) {
 	}
 }
 
-// checkError checks all of an error but its cause.
+// checkError checks everything about an error except its cause.
 func checkError(t *testing.T, err error, reason activity.Reason, code activity.Code, field, message string) {
 	t.Helper()
 	refused, ok := errors.AsType[*activity.Error](err)
@@ -235,7 +235,7 @@ func checkError(t *testing.T, err error, reason activity.Reason, code activity.C
 	}
 }
 
-// TestSignTransactionUnknownType names the types that there are.
+// TestSignTransactionUnknownType checks that the error names the supported types.
 func TestSignTransactionUnknownType(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	for _, kind := range []activity.TransactionType{"", "TRANSACTION_TYPE_DOGECOIN", "transaction_type_ethereum"} {
@@ -253,8 +253,9 @@ func TestSignTransactionUnknownType(t *testing.T) {
 	}
 }
 
-// TestErrorsAreShort: an error does not give a caller's megabytes back.
-func TestErrorsAreShort(t *testing.T) {
+// TestErrorsTruncateQuotes checks that an error does not repeat megabytes of a caller's
+// text.
+func TestErrorsTruncateQuotes(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	long := strings.Repeat("\x00", 1<<20)
 	for name, err := range map[string]error{
@@ -279,7 +280,8 @@ func signError(t *testing.T, engine *countersign.Engine, organization string, in
 	return err
 }
 
-// TestAllowHazards allows hazards by name, not more than named, and all.
+// TestAllowHazards allows hazards by name, and all of them, and checks that no other
+// hazard is signed.
 func TestAllowHazards(t *testing.T) {
 	creation := ethereumIntent(vectorAddr, "c6808080808080") // two hazards
 	for _, c := range []struct {
@@ -304,8 +306,8 @@ func TestAllowHazards(t *testing.T) {
 	}
 }
 
-// TestAllHazardsAllowsNothingMalformed: what is malformed cannot be allowed.
-func TestAllHazardsAllowsNothingMalformed(t *testing.T) {
+// TestAllHazardsRefusesMalformed checks that a malformed transaction cannot be allowed.
+func TestAllHazardsRefusesMalformed(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
 	_, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer+"00"))
 	checkError(t, err, activity.ReasonInvalidTransaction, 3, "unsignedTransaction",
@@ -328,7 +330,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestAllowHazardsIsCopied: changing the slice later allows nothing.
+// TestAllowHazardsIsCopied checks that changing the slice later allows nothing.
 func TestAllowHazardsIsCopied(t *testing.T) {
 	allow := []string{ethereum.HazardGasOverCap}
 	engine, _ := newEngine(t, countersign.Config{AllowHazards: allow})
@@ -356,8 +358,9 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
-// TestClosed: after Close nothing is signed, not even what was prepared before.
-func TestClosed(t *testing.T) {
+// TestSignAfterClose checks that nothing is signed after Close, not even a transaction
+// that was prepared before.
+func TestSignAfterClose(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 	if err != nil {

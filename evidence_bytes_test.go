@@ -14,16 +14,16 @@ import (
 )
 
 // signedMembers are the members of a vote that its stamp, its body or its credential
-// hold; the others are the server's word, and are not believed.
+// cover. The server could write anything into the others, and they are not used.
 var (
 	signedMembers   = []string{"UserID", "Credential", "PublicKey", "Signature", "Scheme", "Selection", "Message", "StampedAt"}
 	unsignedMembers = []string{"ID", "UserName", "UserSince", "CreatedAt"}
 )
 
-// TestEvidenceNoticesEveryByte: a record whose votes or body differ in one bit of any byte
-// is refused. What no stamp is over changes nothing of what is returned. A member that
-// is added to votes has to be put on one of the two lists.
-func TestEvidenceNoticesEveryByte(t *testing.T) {
+// TestVerifyVotesTampered checks that a record is refused if one bit of any byte of its
+// votes or body is changed, and that changes that no stamp covers do not affect the
+// result. A new member of votes must be put on one of the two lists.
+func TestVerifyVotesTampered(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	good, members := b.completed(t), b.members()
 	want, err := countersign.VerifyVotes(good, members)
@@ -60,9 +60,9 @@ func TestEvidenceNoticesEveryByte(t *testing.T) {
 	}
 }
 
-// TestAnswersEvidenceNoticesEveryMember: so is an answer, as its reader has it: a change
-// of any text of a vote is noticed, but of those that no stamp is over.
-func TestAnswersEvidenceNoticesEveryMember(t *testing.T) {
+// TestVerifyAnswerTamperedVotes checks the same for an answer: a change of any text of a
+// vote is detected, except those that no stamp covers.
+func TestVerifyAnswerTamperedVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
 	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Approval{{Rule: "two", Count: 2, NotSubmitter: true}}}
@@ -101,7 +101,7 @@ func TestAnswersEvidenceNoticesEveryMember(t *testing.T) {
 	}
 }
 
-// bytesOf is how many bytes of a text or a time are changed, one after the other.
+// bytesOf returns how many bytes of a text or a time are changed, one after the other.
 func bytesOf(value reflect.Value) int {
 	if value.Kind() == reflect.String {
 		return value.Len()

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// members are the users of a ballot, as an auditor knows them: by their public keys.
+// members returns the users of a ballot as an auditor knows them: by their public keys.
 func (b *ballot) members() []countersign.Member {
 	b.t.Helper()
 	var members []countersign.Member
@@ -38,8 +38,8 @@ func (b *ballot) members() []countersign.Member {
 	return members
 }
 
-// completed is a record as the store keeps it, with all its stamps: of one
-// activity, or of a later one.
+// completed returns the record of a completed activity as the store keeps it, with all
+// its stamps.
 func (b *ballot) completed(t *testing.T) *activity.Record {
 	t.Helper()
 	b.Clock.Advance(time.Second)
@@ -60,9 +60,9 @@ func (b *ballot) completed(t *testing.T) *activity.Record {
 	return record
 }
 
-// TestVotesAreEvidence: a record is checked with public keys alone, and whatever is
-// done to its votes is found.
-func TestVotesAreEvidence(t *testing.T) {
+// TestVerifyVotes checks that public keys alone verify a record, and that any
+// manipulation of its votes is detected.
+func TestVerifyVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	first, second := b.completed(t), b.completed(t)
 	members := b.members()
@@ -107,9 +107,9 @@ func TestVotesAreEvidence(t *testing.T) {
 	}
 }
 
-// TestAnswersVotes: an answer with its votes is checked too; how many there must
-// be, its reader says.
-func TestAnswersVotes(t *testing.T) {
+// TestVerifyAnswerVotes checks that the votes in an answer are verified too. How many
+// there must be is up to the verifier.
+func TestVerifyAnswerVotes(t *testing.T) {
 	b := newBallot(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	record := b.completed(t)
 	trust := countersign.Trust{Body: record.Request.Body, Members: b.members(), Approvals: []countersign.Approval{{Rule: "two", Count: 2, NotSubmitter: true}}}

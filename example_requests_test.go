@@ -20,7 +20,7 @@ import (
 	store "github.com/countersign-dev/countersign/store/memory"
 )
 
-// exampleClient is a client's API key.
+// exampleClient returns the API key of a client.
 func exampleClient() *stamp.Signer {
 	secret := make([]byte, 32)
 	secret[31] = 1
@@ -31,7 +31,8 @@ func exampleClient() *stamp.Signer {
 	return client
 }
 
-// exampleDirectory knows one organization, whose user ci has the client's key.
+// exampleDirectory returns a directory with one organization, whose user ci has the
+// client's key.
 func exampleDirectory() countersign.Directory {
 	directory, err := countersign.NewDirectory([]countersign.OrganizationConfig{{
 		ID:   "my-organization",
@@ -50,7 +51,7 @@ func exampleDirectory() countersign.Directory {
 	return directory
 }
 
-// exampleSubmission is a stamped body, as a client sends it.
+// exampleSubmission returns a stamped body as a client sends it.
 func exampleSubmission(body string) countersign.SignedBody {
 	header, err := exampleClient().Stamp([]byte(body))
 	if err != nil {
@@ -59,7 +60,7 @@ func exampleSubmission(body string) countersign.SignedBody {
 	return countersign.SignedBody{Body: []byte(body), Stamps: []stamp.Header{header}}
 }
 
-// exampleServer is an engine that takes requests.
+// exampleServer returns an engine that takes requests.
 func exampleServer(policy countersign.Policy) *countersign.Engine {
 	keys := memory.New()
 	secret, err := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
@@ -76,14 +77,14 @@ func exampleServer(policy countersign.Policy) *countersign.Engine {
 	return engine
 }
 
-// exampleBody is a request to sign, made now.
+// exampleBody returns a request to sign, with the current time.
 func exampleBody() string {
 	return fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":"my-organization",`+
 		`"parameters":{"signWith":%q,"unsignedTransaction":%q,"type":%q}}`,
 		time.Now().UnixMilli(), exampleIntent.SignWith, exampleIntent.UnsignedTransaction, exampleIntent.Type)
 }
 
-// The same body again gets the same activity: nothing is done twice.
+// Submitting the same body again returns the same activity: nothing is done twice.
 func ExampleEngine_Submit_repeated() {
 	engine, ctx := exampleServer(nil), context.Background()
 	defer engine.Close()
@@ -130,7 +131,7 @@ func ExampleEngine_WhoAmI() {
 	// Output: Example ci
 }
 
-// Engine.CheckRequest is for asking a person: only about what their answer can decide.
+// CheckRequest tells whether to ask a person about a request at all.
 func ExampleEngine_CheckRequest() {
 	engine, ctx := exampleServer(nil), context.Background()
 	defer engine.Close()
@@ -144,7 +145,7 @@ func ExampleEngine_CheckRequest() {
 	// true
 }
 
-// Ready is what a health check asks.
+// Ready is for a health check.
 func ExampleEngine_Ready() {
 	engine := exampleServer(nil)
 	defer engine.Close()
@@ -152,8 +153,7 @@ func ExampleEngine_Ready() {
 	// Output: <nil>
 }
 
-// A policy refuses with an error that wraps ErrDenied; its text is told to the
-// caller.
+// A policy refuses with an error that wraps ErrDenied. The caller gets its text.
 func ExamplePolicyFunc() {
 	engine := exampleServer(countersign.PolicyFunc(func(_ context.Context, asked countersign.Authorization) error {
 		return fmt.Errorf("%w: %s may not sign on %s", countersign.ErrDenied, asked.User.Name, asked.Summary.Chain)
@@ -165,14 +165,14 @@ func ExamplePolicyFunc() {
 	// Output: not authorized: denied by policy: ci may not sign on ethereum
 }
 
-// A directory of a configuration. Its errors name the entry.
+// The errors of NewDirectory name the entry.
 func ExampleNewDirectory() {
 	_, err := countersign.NewDirectory([]countersign.OrganizationConfig{{ID: "one"}, {ID: "one"}})
 	fmt.Println(err)
 	// Output: organizations[1]: id "one" appears twice
 }
 
-// exampleSender keeps the message: in a program it sends an e-mail.
+// exampleSender keeps the message. A real sender sends an e-mail.
 type exampleSender struct{ text string }
 
 func (s *exampleSender) Send(_ context.Context, message otp.Message) error {
@@ -180,7 +180,8 @@ func (s *exampleSender) Send(_ context.Context, message otp.Message) error {
 	return nil
 }
 
-// One-time passwords without activities: sent, typed in, redeemed for a token.
+// One-time passwords without activities: a code is sent, typed in, and redeemed for a
+// token.
 func ExampleEngine_InitOTPAuth() {
 	ctx, sender, records := context.Background(), new(exampleSender), store.New(0)
 	secret := make([]byte, otp.MinSecretSize)
@@ -220,7 +221,7 @@ func ExampleEngine_InitOTPAuth() {
 	// Output: ann@example.com <nil>
 }
 
-// All addresses of a key, on all chains.
+// The addresses of a key on all chains.
 func ExampleAddresses() {
 	encoded, err := hex.DecodeString("0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798")
 	if err != nil {
@@ -238,7 +239,7 @@ func ExampleAddresses() {
 	// ADDRESS_FORMAT_TRON TMVQGm1qAQYVdetCeGRRkTWYYrLXuHK2HC
 }
 
-// The names that Config.AllowHazards takes.
+// The names that Config.AllowHazards accepts.
 func ExampleHazardNames() {
 	fmt.Println(countersign.HazardNames()[0])
 	// Output: ethereum/no-chain-id

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// exampleEngine is an engine with one key, which is known to everybody: never
-// send anything to it.
+// exampleEngine returns an engine with one key. The key is public: never send anything
+// to it.
 func exampleEngine() *countersign.Engine {
 	secret, err := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
 	if err != nil {
@@ -34,7 +34,7 @@ func exampleEngine() *countersign.Engine {
 	return engine
 }
 
-// exampleIntent asks for an EIP-1559 transaction to be signed.
+// exampleIntent is the intent to sign an EIP-1559 transaction.
 var exampleIntent = activity.SignTransactionIntent{
 	SignWith:            "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
 	Type:                activity.TransactionTypeEthereum,
@@ -53,8 +53,8 @@ func ExampleEngine_SignTransaction() {
 	// Output: 02f86a0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c001a04d4e7d89896385d9c45261ca8abf4d033f1a15b5e0164a5cc20baa16424d77429fd5199e526182f00ee7273a2ad38ea39e7c5235d297fa008931138cf04fde55
 }
 
-// A transaction that is well-formed but dangerous is refused by the name of the
-// danger.
+// A transaction that is well-formed but dangerous is refused with the name of its
+// hazard.
 func ExampleEngine_SignTransaction_hazard() {
 	engine := exampleEngine()
 	defer engine.Close()
@@ -68,7 +68,7 @@ func ExampleEngine_SignTransaction_hazard() {
 	// Output: 7 HAZARD_NOT_ALLOWED
 }
 
-// Show a transaction to a person, and sign the very bytes that were shown.
+// Show a transaction to a person, and sign exactly the bytes that were shown.
 func ExampleEngine_PrepareTransaction() {
 	engine := exampleEngine()
 	defer engine.Close()
@@ -91,7 +91,7 @@ func ExampleEngine_PrepareTransaction() {
 	// 109 bytes
 }
 
-// Inspect needs no key: it tells what the bytes say.
+// Inspect needs no key: it describes the bytes.
 func ExampleInspect() {
 	transfer := "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0"
 	inspection, err := countersign.Inspect(activity.TransactionTypeEthereum, transfer, countersign.Limits{})

@@ -19,8 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// faultyStore hands out keys whose signatures go wrong, as those of a broken
-// HSM, a broken library or broken memory do.
+// faultyStore returns keys whose signatures are faulty, like those of a broken HSM,
+// library or memory.
 type faultyStore struct {
 	keystore.Keystore
 	find func() error                               // fails Find, if it is there
@@ -51,8 +51,8 @@ func (k *faultyKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, e
 	return k.sign(signature)
 }
 
-// highS returns the signature with s above half the group order, and v to fit:
-// the same signature to the curve, malleable to the network.
+// highS returns the signature with s above half the group order and a matching v: valid
+// for the curve, but malleable for the network.
 func highS(signature [65]byte) ([65]byte, error) {
 	s := new(big.Int).SetBytes(signature[32:64])
 	s.Sub(crypto.S256().Params().N, s).FillBytes(signature[32:64])
@@ -60,7 +60,7 @@ func highS(signature [65]byte) ([65]byte, error) {
 	return signature, nil
 }
 
-// faultySigners are faults of signatures, all of which must stay inside.
+// faultySigners are faulty signatures, none of which may be released.
 var faultySigners = map[string]func([65]byte) ([65]byte, error){
 	"bit of r":      func(s [65]byte) ([65]byte, error) { s[0] ^= 0x80; return s, nil },
 	"last bit of s": func(s [65]byte) ([65]byte, error) { s[63] ^= 1; return s, nil },
@@ -78,8 +78,8 @@ var faultySigners = map[string]func([65]byte) ([65]byte, error){
 	"high s": highS,
 }
 
-// TestFaultySigner: a signature that is not right does not get out, and the
-// caller is told nothing of the backend.
+// TestFaultySigner checks that a faulty signature is not released, and that the caller
+// learns nothing about the backend.
 func TestFaultySigner(t *testing.T) {
 	for name, sign := range faultySigners {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,8 @@ func TestFaultySigner(t *testing.T) {
 	}
 }
 
-// TestReleaseUnverifiedSignatures does what its name says it gives up.
+// TestReleaseUnverifiedSignatures checks that without verification a faulty signature is
+// released.
 func TestReleaseUnverifiedSignatures(t *testing.T) {
 	_, keys := newEngine(t, countersign.Config{})
 	engine, err := countersign.New(countersign.Config{
@@ -113,8 +114,8 @@ func TestReleaseUnverifiedSignatures(t *testing.T) {
 	}
 }
 
-// TestBackendErrors: what a backend says of itself goes to the cause, not to
-// the caller; what it says of the request does not become a caller's mistake.
+// TestBackendErrors checks that a backend's own errors are the cause and not part of the
+// message, and are not reported as the caller's mistake.
 func TestBackendErrors(t *testing.T) {
 	broken := errors.New("pkcs11: CKR_DEVICE_ERROR in slot 3 of /usr/lib/hsm.so")
 	for _, c := range []struct {
@@ -147,8 +148,8 @@ func TestBackendErrors(t *testing.T) {
 	}
 }
 
-// TestConcurrency signs for two organizations at once, with keys being added
-// and the engine closed in the middle of it. Run it with -race.
+// TestConcurrency signs for two organizations at once, while keys are added and the
+// engine is closed. Run it with -race.
 func TestConcurrency(t *testing.T) {
 	keys := memory.New()
 	engine, err := countersign.New(countersign.Config{Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
@@ -204,8 +205,8 @@ func signOne(t *testing.T, engine *countersign.Engine, number int, c *gethoracle
 	}
 }
 
-// checkClosing signs until the engine is closed: each answer is either right or
-// says so.
+// checkClosing signs until the engine is closed. Each answer must be correct or report
+// that.
 func checkClosing(t *testing.T, engine *countersign.Engine, c *gethoracle.Case) {
 	intent := ethereumIntent(crypto.PubkeyToAddress(c.Key.PublicKey).Hex(), fmt.Sprintf("%x", c.Unsigned))
 	for {

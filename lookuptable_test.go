@@ -14,13 +14,15 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// transferToEntry sends SOL of the fixture's key to entry 2 of the table at 99…99.
+// transferToEntry sends SOL of the fixture's key to entry 2 of the lookup table at
+// 99…99.
 var transferToEntry = "01" + strings.Repeat("00", 64) + "80010001" + "02" +
 	"d57c9917ad383b59923edd8d3f5c071b92dfb1fd5ffe682e31e5f8795b15a529" + strings.Repeat("00", 32) +
 	"e72f180aa543b76ce7fc9df601979eeb487f76ae15b568e9877b1c4cb8e9bd2a" +
 	"01" + "01" + "020002" + "0c020000001027000000000000" + "01" + strings.Repeat("99", 32) + "0102" + "00"
 
-// tableReader knows the table at 99…99: three addresses of one byte each.
+// tableReader knows the lookup table at 99…99: three addresses, each filled with one
+// byte.
 type tableReader [3]byte
 
 func (*tableReader) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{}, false }
@@ -41,10 +43,10 @@ func submitSolana(t *testing.T, f *enginetest.Fixture, unsigned string) (*activi
 	return f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
 }
 
-// TestLookupTableOfTheOperator: a transfer to an entry of a table is refused by its
-// hazard; with the table the policy is asked about the recipient, and the record names
-// the file that it was read with. What the bytes say stays as it is.
-func TestLookupTableOfTheOperator(t *testing.T) {
+// TestLookupTablePolicy checks that a transfer to a table entry is refused because of
+// its hazard. With the table, the policy sees the recipient, and the record names the
+// file it was read from. The table does not change the summary.
+func TestLookupTablePolicy(t *testing.T) {
 	_, err := submitSolana(t, enginetest.New(t), transferToEntry)
 	if err == nil || !strings.Contains(err.Error(), "solana/unresolved-account") {
 		t.Fatalf("without the table: %v", err)
@@ -85,9 +87,9 @@ func TestLookupTableOfTheOperator(t *testing.T) {
 	}
 }
 
-// TestLookupTableOfVoters: voters are shown the recipient of the table. With another
-// content of the table, or without it, what they approved is not signed.
-func TestLookupTableOfVoters(t *testing.T) {
+// TestLookupTableApproval checks that voters are shown the recipient from the table.
+// What they approved is not signed if the table has other contents or is missing.
+func TestLookupTableApproval(t *testing.T) {
 	for name, change := range map[string]func(*tableReader){
 		"unchanged": func(*tableReader) {}, "another recipient": func(r *tableReader) { r[2] = 8 }, "another file": func(r *tableReader) { r[0] = 9 },
 	} {

@@ -17,16 +17,16 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// secretText is what the messages of the tests say, and no log has.
+// secretText is in the messages of the tests and must not be in any log.
 const secretText = "meet-me-at-the-old-mill"
 
-// messageKind is a message of a kind, signed by a key of the fixture.
+// messageKind is a message of one kind, signed by a key of the fixture.
 type messageKind struct {
 	intent  activity.SignMessageIntent
 	secrets []string // what the message says: in text and in hex
 }
 
-// messageKinds are one message of each kind that the engine signs.
+// messageKinds returns one message of each kind that the engine signs.
 func messageKinds(t *testing.T) map[string]messageKind {
 	t.Helper()
 	seed, err := hex.DecodeString(enginetest.Secret)
@@ -59,9 +59,10 @@ func messageKinds(t *testing.T) map[string]messageKind {
 	}
 }
 
-// TestMessageContract: each kind of message is signed once, answered the same again,
-// recorded with its effects, and proven by what was shown; without a hazard allowed it
-// is refused if it has one; and no line of the log, at any level, has what it says.
+// TestMessageContract checks each kind of message: it is signed once, answered
+// identically on a repeat, recorded with its effects, and proven by what was shown.
+// Without an allowed hazard it is refused if it has one. No log line, at any level, has
+// its contents.
 func TestMessageContract(t *testing.T) {
 	for name, kind := range messageKinds(t) {
 		t.Run(name, func(t *testing.T) {
@@ -110,9 +111,9 @@ func TestMessageContract(t *testing.T) {
 	}
 }
 
-// TestMessageOfAnother: a proof of one message is none of another, although the same
-// key signed both.
-func TestMessageOfAnother(t *testing.T) {
+// TestProofOfAnotherMessage checks that the proof of one message is not accepted for
+// another one by the same key.
+func TestProofOfAnotherMessage(t *testing.T) {
 	f := enginetest.New(t)
 	intent := payload(greeting, encodingText, hashKeccak)
 	body := messageBody(t, f, intent)

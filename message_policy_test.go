@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// messagePolicy lets anyone permit the router to take 400 USDC a day, and Snapshot's
-// votes be signed without a chain.
+// messagePolicy allows permits for the router of up to 400 USDC a day, and Snapshot
+// votes without a chain.
 const messagePolicy = `schema: countersign.policy/1
 lists:
   router: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
@@ -45,13 +45,13 @@ func withPolicy(t testing.TB, text string) func(*countersign.Config) {
 	return func(c *countersign.Config) { c.Policy = file }
 }
 
-// permitOf is the permit of the tests with another amount and nonce, that ends within
-// the hour of the fixture's clock.
+// permitOf returns the permit of the tests with another amount and nonce, which expires
+// within the hour of the fixture's clock.
 func permitOf(amount, nonce string) string {
 	return strings.NewReplacer("250000000", amount, `"nonce":"0"`, `"nonce":"`+nonce+`"`, "1763726400", "1795179600").Replace(permitText)
 }
 
-// messageBody is a request to sign a message at the clock's time.
+// messageBody returns a request to sign a message, at the clock's time.
 func messageBody(t testing.TB, f *enginetest.Fixture, intent activity.Intent) string {
 	t.Helper()
 	parameters, err := json.Marshal(intent)
@@ -68,9 +68,10 @@ func submitMessage(t testing.TB, f *enginetest.Fixture, intent activity.Intent) 
 	return f.Engine.Submit(t.Context(), f.APIKey.Sign(messageBody(t, f, intent)))
 }
 
-// TestPermitIsSpending: a permit is charged to the limit of the token as a transfer is,
-// alone or among several, and refused above it; the day after there is room again.
-func TestPermitIsSpending(t *testing.T) {
+// TestPermitChargesLimit checks that a permit is charged to the token's limit like a
+// transfer, alone or in a batch, is refused above the limit, and is signed again the
+// next day.
+func TestPermitChargesLimit(t *testing.T) {
 	f := enginetest.New(t, withPolicy(t, messagePolicy))
 	permit := func(amount, nonce string) activity.SignMessageIntent {
 		return payload(permitOf(amount, nonce), encodingTyped, hashNone)
@@ -98,9 +99,8 @@ func TestPermitIsSpending(t *testing.T) {
 	}
 }
 
-// TestPermitByPolicyOfOthers: a permit to another spender, or of another token, is
-// covered by no rule.
-func TestPermitByPolicyOfOthers(t *testing.T) {
+// TestPermitNotCovered checks that no rule covers a permit for another spender or token.
+func TestPermitNotCovered(t *testing.T) {
 	f := enginetest.New(t, withPolicy(t, messagePolicy))
 	for name, change := range map[string][2]string{
 		"another spender": {"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"},
@@ -118,8 +118,8 @@ func TestPermitByPolicyOfOthers(t *testing.T) {
 const voteText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"}],"Vote":[{"name":"from","type":"address"},{"name":"space","type":"string"},{"name":"timestamp","type":"uint64"},{"name":"proposal","type":"bytes32"},{"name":"choice","type":"uint32"},{"name":"reason","type":"string"},{"name":"app","type":"string"},{"name":"metadata","type":"string"}]},` +
 	`"primaryType":"Vote","domain":{"name":"snapshot","version":"0.1.4"},"message":{"from":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56","space":"ens.eth","timestamp":1763640000,"proposal":"0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","choice":1,"reason":"","app":"snapshot","metadata":"{}"}}`
 
-// TestMessageHazardsPerDomain: what a rule allows of one domain it allows of no other,
-// and of one message in a batch of no other.
+// TestMessageHazardsPerDomain checks that a rule allows a hazard only for its own
+// domain, and in a batch only for its own message.
 func TestMessageHazardsPerDomain(t *testing.T) {
 	f := enginetest.New(t, withPolicy(t, messagePolicy))
 	if _, err := submitMessage(t, f, payload(voteText, encodingTyped, hashNone)); err != nil {
@@ -136,8 +136,9 @@ func TestMessageHazardsPerDomain(t *testing.T) {
 	}
 }
 
-// TestMessageWaitsForApproval: a message that needs votes is signed by the second, over
-// what the voters were shown, and its proof has the digest of that.
+// TestMessageWaitsForApproval checks that a message that needs votes is signed by the
+// second one, exactly as the voters were shown it, and that its proof has the digest of
+// that.
 func TestMessageWaitsForApproval(t *testing.T) {
 	b := newBallot(t)
 	waiting, err := submitMessage(t, b.Fixture, payload(permitOf("250000000", "0"), encodingTyped, hashNone))
@@ -168,8 +169,8 @@ func TestMessageWaitsForApproval(t *testing.T) {
 	}
 }
 
-// TestLogHasNoMessages attacks the promise: a text that is signed, refused, or denied
-// by a policy that repeats it stands in no line of the log.
+// TestLogHasNoMessages checks that no log line has the text of a message that is signed,
+// refused, or denied by a policy that repeats it.
 func TestLogHasNoMessages(t *testing.T) {
 	const secret = "meet-me-at-the-old-mill"
 	personalText := fmt.Sprintf("\x19Ethereum Signed Message:\n%d%s", len(secret), secret)

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// flatterer is a descriptor of every typed data: it says that it has read all of it, and
-// that it is harmless.
+// flatterer is a descriptor of all typed data that claims to read everything, and that
+// all of it is harmless.
 type flatterer struct{ path string }
 
 func (f flatterer) Read(call chains.Call) (chains.Reading, bool) {
@@ -33,7 +33,8 @@ func withDescriptors(reader chains.Reader) func(*countersign.Config) {
 
 var mysteryText = strings.ReplaceAll(permitText, `"Permit"`, `"Mystery"`)
 
-// hazardsOf prepares a message with every hazard allowed, and returns those that it has.
+// hazardsOf prepares a message with every hazard allowed, and returns the hazards that
+// it has.
 func hazardsOf(t *testing.T, text string, changes ...func(*countersign.Config)) (hazards []string, effects []chains.Effect, digest [32]byte, readings chains.Readings) {
 	t.Helper()
 	f := enginetest.New(t, append(changes, withHazards(countersign.AllHazards))...)
@@ -45,7 +46,7 @@ func hazardsOf(t *testing.T, text string, changes ...func(*countersign.Config)) 
 	return chaintest.Names(prepared.Hazards()), summary.Effects, summary.Digest(), prepared.Readings()
 }
 
-// applicationTexts are the real messages that the tests of package structures have.
+// applicationTexts returns the real messages from the tests of package structures.
 func applicationTexts(t *testing.T) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile("internal/messages/structures/testdata/applications.json")
@@ -66,9 +67,10 @@ func applicationTexts(t *testing.T) map[string]string {
 	return texts
 }
 
-// TestReadingReplacesNothing: whatever a descriptor says of typed data, and under
-// whatever path, the effects, the digest of the summary and every hazard stay.
-func TestReadingReplacesNothing(t *testing.T) {
+// TestReadingKeepsEffectsAndHazards checks that whatever a descriptor says about typed
+// data, under whatever path, the effects, the digest of the summary and every hazard
+// stay the same.
+func TestReadingKeepsEffectsAndHazards(t *testing.T) {
 	read := 0
 	for name, text := range applicationTexts(t) {
 		hazards, effects, digest, _ := hazardsOf(t, text)
@@ -85,7 +87,7 @@ func TestReadingReplacesNothing(t *testing.T) {
 	}
 }
 
-// readingPolicy lets votes be signed that a descriptor read as such.
+// readingPolicy allows votes that a descriptor read as such.
 const readingPolicy = `schema: countersign.policy/1
 rules:
   - name: votes
@@ -93,10 +95,10 @@ rules:
     when: effect.reading.complete && effect.reading.intent == 'Vote'
 `
 
-// TestReadingDoesNotSee: an unknown type stays undecoded and denied, whatever a
-// descriptor says: by default, and under a policy that goes by the reading, until a
-// rule names the hazard. A permit stays spending.
-func TestReadingDoesNotSee(t *testing.T) {
+// TestReadingDoesNotDecode checks that an unknown type stays undecoded and denied
+// whatever a descriptor says, by default and under a policy that uses the reading, until
+// a rule names the hazard. A permit stays spending.
+func TestReadingDoesNotDecode(t *testing.T) {
 	lies := withDescriptors(flatterer{"message"})
 	named := strings.TrimSuffix(readingPolicy, "\n") + "\n    hazards: [eip712/unknown-type]\n"
 	limited := strings.Replace(named, "hazards: [", "hazards: [eip712/unlimited-approval, ", 1)

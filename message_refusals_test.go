@@ -13,15 +13,15 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// refusedPayload is a payload that is refused, or that is refused unless its hazards
-// are allowed, and what the answer says.
+// refusedPayload is a payload that is always refused, or refused unless its hazards are
+// allowed, with the expected answer.
 type refusedPayload struct {
 	name, text, encoding, hash string
-	signWith                   string   // the key of the tests if it is empty
-	hazards                    []string // that have to be allowed; nil if nothing helps
+	signWith                   string   // empty: the key of the tests
+	hazards                    []string // that must be allowed; nil if it is always refused
 }
 
-// merkleRoot is typed data that has one bytes32 and nothing else.
+// merkleRoot is typed data that has a single bytes32 and nothing else.
 const merkleRoot = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],"Bulk":[{"name":"root","type":"bytes32"}]},` +
 	`"primaryType":"Bulk","domain":{"name":"Seaport","chainId":1,"verifyingContract":"0x0000000000000068f116a894984e2db1123eb395"},"message":{"root":"0xabababababababababababababababababababababababababababababababab"}}`
 
@@ -29,8 +29,8 @@ func personalHex(message string) string {
 	return hex.EncodeToString(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(message), message))
 }
 
-// refusedPayloads are the refusals of docs/messages.md, in its order: hashes in
-// disguise, double readings, and what no reader takes.
+// refusedPayloads returns the refusals of docs/messages.md in its order: disguised
+// hashes, ambiguous payloads, and payloads that no reader accepts.
 func refusedPayloads() []refusedPayload {
 	hash := strings.Repeat("ab", 32)
 	solanaTransfer := transferMessage([]byte(strings.Repeat("\x01", 32)))
@@ -79,9 +79,9 @@ func refusedPayloads() []refusedPayload {
 	}
 }
 
-// TestRefusals submits each refusal of docs/messages.md: the answer says what to send
-// instead, nothing is signed, and what is a hazard is signed once it is allowed. What
-// is no hazard is refused although every hazard is allowed, and for every key.
+// TestRefusals submits each refusal of docs/messages.md. The answer says what to send
+// instead, and nothing is signed. A hazard is signed once it is allowed; everything else
+// is refused for every key, although every hazard is allowed.
 func TestRefusals(t *testing.T) {
 	strict, lax := enginetest.New(t), enginetest.New(t, withHazards(countersign.AllHazards))
 	page, err := os.ReadFile("docs/messages.md")
@@ -115,8 +115,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// refusedBy submits the payload and returns the answer, of the reason that is due and
-// about the payload.
+// refusedBy submits the payload, checks the reason and the field of the refusal, and
+// returns its message.
 func (r *refusedPayload) refusedBy(t *testing.T, f *enginetest.Fixture, intent activity.SignMessageIntent) string {
 	t.Helper()
 	reason := activity.ReasonInvalidTransaction
@@ -136,8 +136,8 @@ func (r *refusedPayload) refusedBy(t *testing.T, f *enginetest.Fixture, intent a
 	return refused.Message
 }
 
-// TestEveryHash: a hash is said to be one whatever byte it begins with.
-func TestEveryHash(t *testing.T) {
+// TestHashRefused checks that a hash is recognized whatever its first byte is.
+func TestHashRefused(t *testing.T) {
 	f := enginetest.New(t, withHazards(countersign.AllHazards))
 	for first := range 256 {
 		text := fmt.Sprintf("%02x%s", first, strings.Repeat("cd", 31))

@@ -46,7 +46,7 @@ func withHazards(names ...string) func(*countersign.Config) {
 	return func(c *countersign.Config) { c.AllowHazards = names }
 }
 
-// recovered returns the address that made a signature over a digest.
+// recovered returns the address whose key signed a digest.
 func recovered(t *testing.T, digest []byte, signed activity.SignRawPayloadResult) string {
 	t.Helper()
 	raw, err := hex.DecodeString(signed.R + signed.S + signed.V)
@@ -60,8 +60,8 @@ func recovered(t *testing.T, digest []byte, signed activity.SignRawPayloadResult
 	return crypto.PubkeyToAddress(*public).Hex()
 }
 
-// TestSignMessage: go-ethereum hashes each kind of message by itself, and recovers
-// the signer.
+// TestSignMessage compares each kind of message with go-ethereum, which hashes it
+// independently and recovers the signer.
 func TestSignMessage(t *testing.T) {
 	f := enginetest.New(t, withHazards("ethereum/delegation"))
 	var typed apitypes.TypedData
@@ -94,8 +94,8 @@ func TestSignMessage(t *testing.T) {
 	}
 }
 
-// TestSubmitMessages: the same road as a transaction's: recorded, answered the same
-// again, with one signature for each payload.
+// TestSubmitMessages checks that messages are recorded, answered identically on a
+// repeat, and have one signature for each payload.
 func TestSubmitMessages(t *testing.T) {
 	f := enginetest.New(t)
 	parameters, err := json.Marshal(activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Encoding: encodingText, HashFunction: hashKeccak,
@@ -127,7 +127,7 @@ func TestSubmitMessages(t *testing.T) {
 	}
 }
 
-// TestPayloadsAllOrNothing: one payload that is refused, and nothing is signed.
+// TestPayloadsAllOrNothing checks that nothing is signed if one payload is refused.
 func TestPayloadsAllOrNothing(t *testing.T) {
 	f := enginetest.New(t)
 	for name, last := range map[string]string{
@@ -143,8 +143,8 @@ func TestPayloadsAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestMessageHazardsAreRefused: and allowed by name.
-func TestMessageHazardsAreRefused(t *testing.T) {
+// TestMessageHazards checks that hazards are refused, and allowed by name.
+func TestMessageHazards(t *testing.T) {
 	unknown := strings.NewReplacer(`"Permit"`, `"Mystery"`).Replace(permitText)
 	for name, test := range map[string]struct{ text, encoding, hash string }{
 		"eip712/unknown-type":       {unknown, encodingTyped, hashNone},
@@ -167,10 +167,10 @@ func TestMessageHazardsAreRefused(t *testing.T) {
 	}
 }
 
-// TestSolanaMessageIsATransaction: the message of a transaction that comes as a
-// payload is read as that transaction, with its effects, and the signature is the
-// one that the transaction needs.
-func TestSolanaMessageIsATransaction(t *testing.T) {
+// TestSolanaMessageAsTransaction checks that the message of a Solana transaction is read
+// as that transaction, with its effects, and that its signature is valid for the
+// transaction.
+func TestSolanaMessageAsTransaction(t *testing.T) {
 	f := enginetest.New(t)
 	seed, err := hex.DecodeString(enginetest.Secret)
 	if err != nil {
@@ -203,7 +203,7 @@ func TestSolanaMessageIsATransaction(t *testing.T) {
 	}
 }
 
-// transferMessage is a legacy message: 5 lamports to the key 0202….
+// transferMessage returns a legacy message that transfers 5 lamports to the key 0202….
 func transferMessage(payer ed25519.PublicKey) []byte {
 	message := append([]byte{1, 0, 1, 3}, payer...)
 	message = append(message, strings.Repeat("\x02", 32)...)

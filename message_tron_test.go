@@ -12,10 +12,10 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// TestTronRawDataIsATransaction: raw_data of Tron over SHA-256 is read as that
-// transaction, with its effects; a whole Transaction, whose hash is another, is
+// TestTronRawDataAsTransaction checks that Tron's raw_data over SHA-256 is read as that
+// transaction, with its effects. A whole Transaction, which has another hash, is
 // refused, and so is raw_data over another hash.
-func TestTronRawDataIsATransaction(t *testing.T) {
+func TestTronRawDataAsTransaction(t *testing.T) {
 	var vector struct{ UnsignedTransaction string }
 	chaintest.ReadJSON(t, "chains/tron/testdata/trx.json", &vector)
 	raw, err := chains.DecodeHex(vector.UnsignedTransaction)

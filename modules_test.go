@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// linkedModules are the modules that a program links which signs with the root
-// package and keys in memory, and why. Adding one takes a reason here.
+// linkedModules are the modules, and why, that a program links if it signs with the root
+// package and keys in memory. Each one needs a reason here.
 var linkedModules = map[string]string{
 	"github.com/ethereum/go-ethereum": "secp256k1 (libsecp256k1 with cgo), Keccak, RLP, KZG proofs",
 	"github.com/holiman/uint256":      "integers of 256 bits, as Ethereum's fields are",
@@ -38,8 +38,7 @@ var linkedModules = map[string]string{
 	"github.com/decred/dcrd/dcrec/secp256k1/v4": "below btcec; nonces of RFC 6979",
 	"github.com/decred/dcrd/crypto/blake256":    "used by decred's secp256k1",
 
-	// Ed25519 over secrets that lie outside the Go heap, which crypto/ed25519
-	// cannot sign with.
+	// Ed25519 with secrets outside the Go heap, which crypto/ed25519 does not support.
 	"github.com/oasisprotocol/curve25519-voi": "Ed25519",
 
 	"github.com/go-json-experiment/json": "JSON of typed data, with positions",
@@ -59,9 +58,9 @@ var linkedModules = map[string]string{
 	"golang.org/x/sys":       "locked memory for secrets; CPU features for hashes",
 }
 
-// TestLinkedModules holds what is linked against the list, with and without
-// cgo. There is no database driver or database encoding in it, no logging
-// framework, no PKCS#11, no Prometheus and no command-line framework.
+// TestLinkedModules compares the linked modules with the list, with and without cgo.
+// There must be no database driver or encoding, logging framework, PKCS#11, Prometheus
+// or command-line framework among them.
 func TestLinkedModules(t *testing.T) {
 	linked := map[string]bool{}
 	for _, cgo := range []string{"0", "1"} {
@@ -79,7 +78,7 @@ func TestLinkedModules(t *testing.T) {
 	}
 }
 
-// modulesOf lists the modules, other than ours, that packages are built from.
+// modulesOf lists the third-party modules that packages are built from.
 func modulesOf(t *testing.T, cgo string, packages ...string) []string {
 	t.Helper()
 	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)

@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestNewActivityType: an activity type is a file and a row in package activity,
-// and a file and a row here. The test builds the engine with one more, and submits
-// it: on the wire, in the record, as a repeat and over HTTP.
+// TestNewActivityType checks that an activity type is a file and a row in package
+// activity, and a file and a row here. It builds the engine with one more type and
+// submits it: on the wire, in the record, as a repeat and over HTTP.
 func TestNewActivityType(t *testing.T) {
 	testenv.Slow(t)
 	root, err := os.Getwd()

@@ -27,7 +27,7 @@ func verifyBody(f *enginetest.Fixture, otpID, code, more string) string {
 
 const toUser = `"otpType":"OTP_TYPE_EMAIL","contact":"user@example.com","alphanumeric":false`
 
-// issue has a one-time password sent and returns its id.
+// issue sends a one-time password and returns its id.
 func issue(t *testing.T, f *enginetest.Fixture) string {
 	t.Helper()
 	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(initBody(f, toUser)))
@@ -76,9 +76,9 @@ func TestOTP(t *testing.T) {
 	refusal(t, err, activity.ReasonOTPInvalid, "request a new one")
 }
 
-// TestVerificationTokenIsItsSubmitters: others who may ask for the activity do
-// not learn it.
-func TestVerificationTokenIsItsSubmitters(t *testing.T) {
+// TestVerificationTokenHidden checks that only the submitter of an activity is shown its
+// token.
+func TestVerificationTokenHidden(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	id := issue(t, f)
@@ -96,8 +96,9 @@ func TestVerificationTokenIsItsSubmitters(t *testing.T) {
 	}
 }
 
-// TestCodesAreRefusedAlike: wrong, unknown, dead, expired: one answer.
-func TestCodesAreRefusedAlike(t *testing.T) {
+// TestCodeRefusalsEqual checks that wrong, unknown, dead and expired codes get the same
+// answer.
+func TestCodeRefusalsEqual(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	answers := map[string]bool{}
@@ -113,7 +114,7 @@ func TestCodesAreRefusedAlike(t *testing.T) {
 	for i := range 3 {
 		refuse(id, "000000000", fmt.Sprintf(`,"publicKey":"%d"`, i))
 	}
-	refuse(id, code, "") // dead by now
+	refuse(id, code, "") // dead after the wrong attempts
 	f.Clock.Advance(3 * time.Minute)
 	second := issue(t, f)
 	f.Clock.Advance(5 * time.Minute)
@@ -123,8 +124,8 @@ func TestCodesAreRefusedAlike(t *testing.T) {
 	}
 }
 
-// TestCodeIsUsedOnce by many at the same time with bodies of their own.
-func TestCodeIsUsedOnce(t *testing.T) {
+// TestCodeSingleUse redeems a code with many different bodies at the same time.
+func TestCodeSingleUse(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	id := issue(t, f)
@@ -184,7 +185,8 @@ func TestSendLimit(t *testing.T) {
 	}
 }
 
-// TestDeliveryFails: 14, no code alive, and the same body may be tried again.
+// TestDeliveryFails checks that a failed delivery is UNAVAILABLE, that no code is alive,
+// and that the same body may be tried again.
 func TestDeliveryFails(t *testing.T) {
 	outbox := &enginetest.Outbox{Fail: true}
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
@@ -199,7 +201,7 @@ func TestDeliveryFails(t *testing.T) {
 	}
 }
 
-func TestOTPForEmbedders(t *testing.T) {
+func TestOTPCalls(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	no := false

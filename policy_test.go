@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-func TestPolicySeesTheTransaction(t *testing.T) {
+func TestPolicyAuthorization(t *testing.T) {
 	var asked countersign.Authorization
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Policy = countersign.PolicyFunc(func(_ context.Context, seen countersign.Authorization) error { asked = seen; return nil })
@@ -30,9 +30,9 @@ func TestPolicySeesTheTransaction(t *testing.T) {
 	}
 }
 
-// TestPolicyIsAskedForARecordedAnswer: a body that was carried out for one
-// credential is not answered to who is denied now.
-func TestPolicyIsAskedForARecordedAnswer(t *testing.T) {
+// TestPolicyOnRepeat checks that a recorded answer is not repeated for a credential that
+// is denied now.
+func TestPolicyOnRepeat(t *testing.T) {
 	var denied error
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return denied })
@@ -53,8 +53,9 @@ func TestPolicyIsAskedForARecordedAnswer(t *testing.T) {
 	}
 }
 
-// TestPolicyThatCannotDecide allows nothing, and does not tell why.
-func TestPolicyThatCannotDecide(t *testing.T) {
+// TestPolicyError checks that nothing is allowed if the policy fails, and that the
+// answer does not say why.
+func TestPolicyError(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return errors.New("db.internal: refused") })
 	})
@@ -67,9 +68,9 @@ func TestPolicyThatCannotDecide(t *testing.T) {
 	}
 }
 
-// TestPolicyIsNotBypassed: a policy that could never be asked is refused, and
-// calls that have no user to ask it about do not go round it.
-func TestPolicyIsNotBypassed(t *testing.T) {
+// TestPolicyNotBypassed checks that New refuses a policy that can never be asked, and
+// that calls without a user are refused.
+func TestPolicyNotBypassed(t *testing.T) {
 	deny := countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return countersign.ErrDenied })
 	config := enginetest.New(t).Config
 	config.Policy, config.Directory = deny, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// TestPrepareTransaction shows and then signs the same bytes.
+// TestPrepareTransaction signs the same bytes that it shows.
 func TestPrepareTransaction(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
 	prepared, err := engine.PrepareTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
@@ -90,8 +90,9 @@ func (w walletOf) WalletOf(_ context.Context, organizationID, keyID string) (key
 	return w.wallet, nil
 }
 
-// TestSignWithWallet: a wallet's name means its keys; where one key must sign, two
-// that could are refused; a transfer to another account of the wallet is change.
+// TestSignWithWallet checks that a wallet's name stands for its keys, that two possible
+// signers are refused if one must sign, and that a transfer to another account of the
+// wallet is change.
 func TestSignWithWallet(t *testing.T) {
 	keys := memory.New()
 	wallet := keystore.Wallet{ID: "w", Name: "treasury"}

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// blind calls deposit(uint256,address) of a contract that no one knows.
+// blind calls deposit(uint256,address) of an unknown contract.
 const blind = "02f86e01808477359400850c92a69c00830186a0941234567890abcdef1234567890abcdef1234567880b8446e553f6500000000000000000000000000000000000000000000000000000000000003e800000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7c0"
 
 // reads is a Reader that says the same of every call.
@@ -22,10 +22,10 @@ type reads chains.Reading
 // Read implements chains.Reader.
 func (r reads) Read(chains.Call) (chains.Reading, bool) { return chains.Reading(r), true }
 
-// TestBlindCallIsRead: a call is signed blindly only if that is allowed; with a
-// reading of every argument it is not blind, and the policy is asked with the
-// reading. What the bytes say stays as it is: effects, and the summary's digest.
-func TestBlindCallIsRead(t *testing.T) {
+// TestBlindCallWithReading checks that a blind call must be allowed, that with a reading
+// of every argument it is not blind, and that the policy gets the reading. Effects and
+// the digest of the summary do not change.
+func TestBlindCallWithReading(t *testing.T) {
 	read := chains.Reading{Function: "deposit(uint256,address)", Complete: true}
 	for name, test := range map[string]struct {
 		reader  chains.Reader
@@ -59,8 +59,8 @@ func TestBlindCallIsRead(t *testing.T) {
 	}
 }
 
-// blindCalls call what no one knows, by the keys of the fixture: function 0x12345678
-// of a contract on Tron and on Tempo, and an instruction of a program of Solana.
+// blindCalls are calls of unknown programs by the keys of the fixture: function
+// 0x12345678 of a contract on Tron and on Tempo, and an instruction of a Solana program.
 var blindCalls = map[string]struct{ signWith, unsigned string }{
 	"TRON": {"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn", "0a020a1b2208112233445566778840e0c4d086a6375a6d081f12690a31747970652e676f6f676c65617069732e636f6d2f" +
 		"70726f746f636f6c2e54726967676572536d617274436f6e747261637412340a154197cc56300c36f60c7fb7c50babc6c5cdf59d5c56" +
@@ -72,10 +72,10 @@ var blindCalls = map[string]struct{ signWith, unsigned string }{
 		"e72f180aa543b76ce7fc9df601979eeb487f76ae15b568e9877b1c4cb8e9bd2a" + "01020200010c020000001027000000000000"},
 }
 
-// TestBlindCallIsReadOnEveryChain: through the whole of Submit, a blind call of each
-// chain is refused by its name, by a reading that leaves something out too, and
-// signed with one that does not; nothing else about it is a hazard.
-func TestBlindCallIsReadOnEveryChain(t *testing.T) {
+// TestBlindCallPerChain submits a blind call of each chain. It is refused without a
+// reading and with an incomplete one, signed with a complete one, and has no other
+// hazard.
+func TestBlindCallPerChain(t *testing.T) {
 	for chain, call := range blindCalls {
 		name := strings.ToLower(chain) + "/blind-call"
 		for reading, signed := range map[chains.Reader]bool{
@@ -92,11 +92,12 @@ func TestBlindCallIsReadOnEveryChain(t *testing.T) {
 	}
 }
 
-// one is a Reader that can be the key of a map.
+// one returns a Reader that can be a map key.
 func one(reading chains.Reading) chains.Reader { return (*reads)(&reading) }
 
-// TestReadingIsBesideTheSummary: it is in no digest of it, and has its own.
-func TestReadingIsBesideTheSummary(t *testing.T) {
+// TestReadingNotInSummary checks that the reading is not part of the summary's digest
+// and has its own.
+func TestReadingNotInSummary(t *testing.T) {
 	plain, err := countersign.Inspect(activity.TransactionTypeEthereum, blind, countersign.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -114,10 +115,10 @@ func TestReadingIsBesideTheSummary(t *testing.T) {
 	}
 }
 
-// TestReadingsAreRecorded: the record of what was signed has the digest of what was read,
-// and of the descriptors, so that an audit can read it again. With other descriptors it
-// is another; without any there is none.
-func TestReadingsAreRecorded(t *testing.T) {
+// TestReadingsRecorded checks that a record has the digests of the reading and of the
+// descriptors, so that an audit can repeat it. Other descriptors give another digest,
+// and no descriptors none.
+func TestReadingsRecorded(t *testing.T) {
 	said := reads{Source: "vault.json", Digest: strings.Repeat("ab", 32), Function: "deposit(uint256,address)", Complete: true}
 	for name, policy := range map[string]countersign.Policy{
 		"without a policy": nil,

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// Example is what README.md shows; TestReadme holds the two together. The key is
-// known to everybody: never send anything to it.
+// This is the code in README.md; see TestReadme. The key is public: never send anything
+// to it.
 func Example() {
 	ctx := context.Background()
 	secret, _ := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
@@ -41,7 +41,7 @@ func Example() {
 	// Output: 02f86a0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c001a04d4e7d89896385d9c45261ca8abf4d033f1a15b5e0164a5cc20baa16424d77429fd5199e526182f00ee7273a2ad38ea39e7c5235d297fa008931138cf04fde55
 }
 
-// TestReadme: the code in README.md is the code of the example.
+// TestReadme compares the code in README.md with the example.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

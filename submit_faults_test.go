@@ -30,11 +30,11 @@ func hexSHA256(text string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// faultyActivities fails where it is told to.
+// faultyActivities is a store that fails as configured.
 type faultyActivities struct {
 	store.Store
 	complete, begin error
-	leases          atomic.Int64 // taken and not given back
+	leases          atomic.Int64 // taken and not released
 }
 
 func (s *faultyActivities) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
@@ -60,9 +60,9 @@ func (s *faultyActivities) Release(ctx context.Context, lease store.Lease, chang
 	return s.Store.Release(ctx, lease, change)
 }
 
-// TestNothingLeavesUnrecorded: a signature that could not be recorded stays
-// here, and the same body is carried out once the store is back.
-func TestNothingLeavesUnrecorded(t *testing.T) {
+// TestUnrecordedResultWithheld checks that a signature that could not be recorded is not
+// returned, and that the same body is carried out once the store works again.
+func TestUnrecordedResultWithheld(t *testing.T) {
 	for fault, reason := range map[error]activity.Reason{
 		store.ErrUnavailable:               activity.ReasonUnavailable,
 		store.ErrLeaseLost:                 activity.ReasonUnavailable,
@@ -106,14 +106,14 @@ func (s *unclosable) Close() error {
 	return errors.Join(s.Store.Close(), store.ErrUnavailable)
 }
 
-func TestStoreCannotClose(t *testing.T) {
+func TestCloseError(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = &unclosable{Store: memory.New(0)} })
 	if err := f.Engine.Close(); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("closed with %v, want the store's error", err)
 	}
 }
 
-func TestStoreCannotBegin(t *testing.T) {
+func TestBeginError(t *testing.T) {
 	faulty := &faultyActivities{Store: memory.New(0), begin: store.ErrUnavailable}
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = faulty })
 	_, err := f.Submit(t, enginetest.Request{})
@@ -123,8 +123,9 @@ func TestStoreCannotBegin(t *testing.T) {
 	}
 }
 
-// TestKeyFails: the lease is given back, and the same body may be tried again.
-func TestKeyFails(t *testing.T) {
+// TestKeyError checks that the lease is released and that the same body may be tried
+// again.
+func TestKeyError(t *testing.T) {
 	f := enginetest.New(t)
 	fault := errors.New("/dev/secret: no token")
 	f.Signing.Before = func(context.Context) error { return fault }
@@ -139,16 +140,17 @@ func TestKeyFails(t *testing.T) {
 	}
 }
 
-// lostProofKey is a proof key that cannot be used any more.
+// lostProofKey is a proof key that fails.
 type lostProofKey struct{ crypto.Signer }
 
 func (lostProofKey) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 	return nil, errors.New("/dev/secret: no token")
 }
 
-// TestProofKeyFails: no record without the proof that was asked for, no code
-// used up without a token, and nothing is told of the key.
-func TestProofKeyFails(t *testing.T) {
+// TestProofKeyError checks that nothing is recorded without the requested proof, that a
+// code is not consumed without a token, and that the answer does not say why the key
+// failed.
+func TestProofKeyError(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	var working crypto.Signer
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox), func(c *countersign.Config) {
@@ -179,9 +181,9 @@ func TestProofKeyFails(t *testing.T) {
 	}
 }
 
-// TestOTPWithoutStore: a code that could not be counted is not sent, and a
-// failure of the store is no news about a code.
-func TestOTPWithoutStore(t *testing.T) {
+// TestOTPStoreError checks that a code that cannot be counted is not sent, and that a
+// failing store reveals nothing about a code.
+func TestOTPStoreError(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = lostStore{memory.New(0)} }, enginetest.WithOTP(t, outbox))
 	_, err := f.Engine.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com"})
@@ -193,15 +195,15 @@ func TestOTPWithoutStore(t *testing.T) {
 	refusal(t, err, activity.ReasonUnavailable, "the store of activities is unavailable")
 }
 
-// lostStore changes no one-time passwords.
+// lostStore is a store that cannot change one-time passwords.
 type lostStore struct{ store.Store }
 
 func (lostStore) Change(context.Context, string, store.Change) error {
 	return fmt.Errorf("%w: secret-host: no disk", store.ErrUnavailable)
 }
 
-// TestLeaseIsRenewed: work may take many times as long as a lease lasts.
-func TestLeaseIsRenewed(t *testing.T) {
+// TestLeaseRenewal checks that work may take many times as long as a lease lasts.
+func TestLeaseRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := memory.New(0)
 		f := enginetest.New(t, func(c *countersign.Config) { c.Store, c.Now = shared, time.Now })
@@ -209,7 +211,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		sent := f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now()}))
 		other := make(chan error)
 		go func() {
-			time.Sleep(2 * countersign.DefaultLeaseTTL) // when a lease that is not renewed is over
+			time.Sleep(2 * countersign.DefaultLeaseTTL) // after a lease that is not renewed has expired
 			_, err := f.Second(t).Submit(context.Background(), sent)
 			other <- err
 		}()
@@ -226,7 +228,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 	})
 }
 
-// stolenLease is a store in which every lease is taken over at once.
+// stolenLease is a store in which every lease is lost at once.
 type stolenLease struct{ store.Store }
 
 func (stolenLease) Renew(context.Context, store.Lease, time.Duration, time.Time) (store.Lease, error) {
@@ -237,9 +239,9 @@ func (stolenLease) Complete(context.Context, store.Lease, store.Activity, store.
 	return store.ErrLeaseLost
 }
 
-// TestLostLeaseEndsTheWork: the work is told by its context, and nothing
-// leaves.
-func TestLostLeaseEndsTheWork(t *testing.T) {
+// TestLostLease checks that losing the lease cancels the work, and that nothing is
+// returned.
+func TestLostLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := enginetest.New(t, func(c *countersign.Config) { c.Store, c.Now = stolenLease{memory.New(0)}, time.Now })
 		f.Signing.Before = func(ctx context.Context) error {
@@ -254,9 +256,9 @@ func TestLostLeaseEndsTheWork(t *testing.T) {
 	})
 }
 
-// TestCallerGoesAway: a signature that was made is recorded though no caller waits
-// for it, and the same body gets it.
-func TestCallerGoesAway(t *testing.T) {
+// TestCallerCancels checks that a signature is recorded although its caller no longer
+// waits, and returned for the same body.
+func TestCallerCancels(t *testing.T) {
 	leaving := &leavingStore{Store: memory.New(0)}
 	f := enginetest.New(t, func(c *countersign.Config) { c.Store = leaving })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -272,7 +274,7 @@ func TestCallerGoesAway(t *testing.T) {
 	}
 }
 
-// leavingStore is a store whose caller goes away before Complete.
+// leavingStore is a store whose caller cancels before Complete.
 type leavingStore struct {
 	store.Store
 	leave func()

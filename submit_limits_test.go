@@ -16,12 +16,12 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// daily is a Decider that charges one of at most two a day; above that it has
-// a message of its own, and it denies what it is told to.
+// daily is a Decider that charges a limit of two a day. It has its own message above the
+// limit, and denies everything while closed.
 type daily struct {
 	asked, read atomic.Int64
 	closed      atomic.Bool
-	dearer      bool // after a limit is used up, another rule asks for two people
+	dearer      bool // once the limit is exhausted, another rule demands two approvals
 }
 
 func (d *daily) Authorize(ctx context.Context, asked countersign.Authorization) error {
@@ -56,15 +56,15 @@ func withDecider(d countersign.Decider) func(*countersign.Config) {
 	return func(c *countersign.Config) { c.Policy = d }
 }
 
-// next is a body unlike all before.
+// next returns a body that was not sent before.
 func next(f *enginetest.Fixture) countersign.SignedBody {
 	f.Clock.Advance(time.Millisecond)
 	return f.APIKey.Sign(f.Body(enginetest.Request{}))
 }
 
-// TestLimitIsChargedOnce: two of three bodies are signed; repeats are charged
-// nothing and stay readable, though the limit is used up and the policy says no.
-func TestLimitIsChargedOnce(t *testing.T) {
+// TestLimitChargedOnce checks that two of three bodies are signed, and that repeats are
+// not charged and can be read although the limit is exhausted and the policy denies.
+func TestLimitChargedOnce(t *testing.T) {
 	policy := new(daily)
 	f := enginetest.New(t, withDecider(policy))
 	sent, answers := []countersign.SignedBody{next(f), next(f)}, [][]byte{}
@@ -102,7 +102,7 @@ func TestLimitIsChargedOnce(t *testing.T) {
 	}
 }
 
-// TestLimitOfFailedSignatures: a key that cannot sign uses nothing up.
+// TestLimitOfFailedSignatures checks that a key that fails uses up no limit.
 func TestLimitOfFailedSignatures(t *testing.T) {
 	f := enginetest.New(t, withDecider(new(daily)))
 	away := true
@@ -127,8 +127,8 @@ func TestLimitOfFailedSignatures(t *testing.T) {
 	refusal(t, err, activity.ReasonLimitExceeded, "")
 }
 
-// TestLimitAtOnce: of 64 clients two are served.
-func TestLimitAtOnce(t *testing.T) {
+// TestLimitConcurrent checks that two of 64 concurrent requests are signed.
+func TestLimitConcurrent(t *testing.T) {
 	f := enginetest.New(t, withDecider(new(daily)))
 	var signed atomic.Int64
 	var group sync.WaitGroup
@@ -149,8 +149,9 @@ func TestLimitAtOnce(t *testing.T) {
 	}
 }
 
-// TestApprovalsAreNotLeftOut: what needs the votes of others is not signed.
-func TestApprovalsAreNotLeftOut(t *testing.T) {
+// TestApprovalsEnforced checks that a request that needs approvals from others is not
+// signed.
+func TestApprovalsEnforced(t *testing.T) {
 	f := enginetest.New(t, withDecider(&daily{dearer: true}))
 	for range 2 {
 		if _, err := f.Engine.Submit(t.Context(), next(f)); err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// at returns a request with a timestampMs as it is written.
+// at returns a request with the given timestampMs.
 func at(f *enginetest.Fixture, timestamp string) countersign.SignedBody {
 	body := f.Body(enginetest.Request{})
 	return f.APIKey.Sign(strings.Replace(body, fmt.Sprint(f.Clock.Now().UnixMilli()), timestamp, 1))
 }
 
-// TestTimestampsFarAwayAreNotLive: the difference of two instants that are 293
-// years apart is no duration, and a stamp must not be live for ever by it.
-func TestTimestampsFarAwayAreNotLive(t *testing.T) {
+// TestDistantTimestamps checks timestamps whose distance from now does not fit a
+// Duration: their stamps must not be live.
+func TestDistantTimestamps(t *testing.T) {
 	f := enginetest.New(t)
 	for _, timestamp := range []string{"9999999999999", "8999999999999", "1"} {
 		_, err := f.Engine.Submit(t.Context(), at(f, timestamp))
@@ -38,8 +38,8 @@ func TestTimestampsFarAwayAreNotLive(t *testing.T) {
 	}
 }
 
-// TestRequestWindowIsBounded: the ages that used to overflow are refused.
-func TestRequestWindowIsBounded(t *testing.T) {
+// TestRequestWindowLimit checks that ages that would overflow are refused.
+func TestRequestWindowLimit(t *testing.T) {
 	for _, change := range []func(*countersign.Config){
 		func(c *countersign.Config) { c.MaxRequestAge = math.MaxInt64 },
 		func(c *countersign.Config) { c.MaxRequestSkew = math.MaxInt64 },
@@ -58,7 +58,7 @@ func TestRequestWindowIsBounded(t *testing.T) {
 	onlyOnce(t, f, f.Body(enginetest.Request{}), 5)
 }
 
-// onlyOnce submits a body several times and expects one signature.
+// onlyOnce submits a body several times and checks that there is one signature.
 func onlyOnce(t *testing.T, f *enginetest.Fixture, body string, times int) {
 	t.Helper()
 	for range times {
@@ -71,8 +71,8 @@ func onlyOnce(t *testing.T, f *enginetest.Fixture, body string, times int) {
 	}
 }
 
-// TestSlowPolicyDoesNotRepeat: while a policy thinks, the same body is carried
-// out by another call and forgotten.
+// TestSlowPolicyDoesNotRepeat checks a body that is carried out by another call and
+// forgotten while the policy decides.
 func TestSlowPolicyDoesNotRepeat(t *testing.T) {
 	var f *enginetest.Fixture
 	first := true
@@ -100,9 +100,9 @@ func TestSlowPolicyDoesNotRepeat(t *testing.T) {
 	}
 }
 
-// TestSlowPolicyCarriesNothingOutLate: the request was live when it came, and is
-// not when the policy allows it.
-func TestSlowPolicyCarriesNothingOutLate(t *testing.T) {
+// TestSlowPolicyExpires checks that a request that was live when it arrived, but is not
+// when the policy allows it, is refused.
+func TestSlowPolicyExpires(t *testing.T) {
 	var f *enginetest.Fixture
 	f = enginetest.New(t, func(c *countersign.Config) {
 		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
@@ -117,8 +117,8 @@ func TestSlowPolicyCarriesNothingOutLate(t *testing.T) {
 	}
 }
 
-// TestShortSkewDoesNotRepeat: signing takes longer than the skew, and two
-// requests come together at the end of the window.
+// TestShortSkewDoesNotRepeat checks two requests at the end of the window while signing
+// takes longer than the skew.
 func TestShortSkewDoesNotRepeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := enginetest.New(t, func(c *countersign.Config) { c.MaxRequestSkew = time.Second })
@@ -143,8 +143,8 @@ func TestShortSkewDoesNotRepeat(t *testing.T) {
 	})
 }
 
-// TestClockSetBackDoesNotRepeat: the record is forgotten, then the clock goes
-// back to when the body was live.
+// TestClockSetBackDoesNotRepeat checks a body whose record is forgotten before the clock
+// is set back to when it was live.
 func TestClockSetBackDoesNotRepeat(t *testing.T) {
 	for _, step := range []time.Duration{66 * time.Minute, 3 * time.Hour, 365 * 24 * time.Hour} {
 		f := enginetest.New(t)
@@ -163,9 +163,9 @@ func TestClockSetBackDoesNotRepeat(t *testing.T) {
 	}
 }
 
-// TestPanicReleasesTheLease: a backend that panics once does not keep the same
-// body from being tried again.
-func TestPanicReleasesTheLease(t *testing.T) {
+// TestPanicReleasesLease checks that the same body can be tried again after a backend
+// panics.
+func TestPanicReleasesLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := enginetest.New(t)
 		fault := true
@@ -191,9 +191,9 @@ func TestPanicReleasesTheLease(t *testing.T) {
 	})
 }
 
-// TestOthersAreShownNoProof: a reader who is not the submitter gets neither the
-// token nor a stamp that could be sent, by query or by sending the body.
-func TestOthersAreShownNoProof(t *testing.T) {
+// TestOthersSeeNoStamp checks that a reader other than the submitter gets neither the
+// token nor a stamp that could be sent again, by query or by submitting the body.
+func TestOthersSeeNoStamp(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	id := issue(t, f)
@@ -226,7 +226,7 @@ func TestOthersAreShownNoProof(t *testing.T) {
 	}
 }
 
-// later asks for an activity when its request is not live any more.
+// later queries an activity when its request is no longer live.
 func later(f *enginetest.Fixture, query string) (*activity.Record, error) {
 	f.Clock.Advance(65*time.Minute + time.Millisecond)
 	defer f.Clock.Advance(-65*time.Minute - time.Millisecond)

@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// twoNodes makes two engines over one PostgreSQL, each with a connection of its
-// own. Their keys are one keystore, so that signatures are counted together.
+// twoNodes returns two engines over one PostgreSQL database, each with its own
+// connection. They share a keystore, so that signatures are counted together.
 func twoNodes(t *testing.T) (*enginetest.Fixture, *countersign.Engine) {
 	t.Helper()
 	dsn := testenv.Postgres(t).DSN
@@ -37,8 +37,8 @@ func twoNodes(t *testing.T) (*enginetest.Fixture, *countersign.Engine) {
 	return f, f.Second(t)
 }
 
-// TestTwoNodes: the same body 100 times at once on two nodes is one activity,
-// one signature, and 100 equal answers.
+// TestTwoNodes submits the same body 100 times at once to two nodes: there is one
+// activity, one signature, and 100 equal answers.
 func TestTwoNodes(t *testing.T) {
 	f, second := twoNodes(t)
 	f.Signing.Before = func(context.Context) error { time.Sleep(50 * time.Millisecond); return nil }
@@ -70,13 +70,13 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
-// TestDeadNodeIsTakenOver: a node takes the lease and dies; the other waits for
-// the lease to run out, and does the work.
-func TestDeadNodeIsTakenOver(t *testing.T) {
+// TestTakeover checks that if a node takes the lease and dies, another one waits for the
+// lease to expire and does the work.
+func TestTakeover(t *testing.T) {
 	f, second := twoNodes(t)
 	body := f.Body(enginetest.Request{At: time.Now()})
 	sent := f.APIKey.Sign(body)
-	dead := f.Config.Store // what the dead one did, as far as can be seen
+	dead := f.Config.Store // all that can be seen of what the dead node did
 	record, err := second.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now().Add(-time.Minute)})))
 	if err != nil {
 		t.Fatal(err)
@@ -102,10 +102,9 @@ func TestDeadNodeIsTakenOver(t *testing.T) {
 
 func fingerprint(body string) [32]byte { return sha256.Sum256([]byte(body)) }
 
-// TestSubmitSurvivesReopening: what was answered from a file is found in it
-// after it was opened again, with the same answer; no liveness is asked where
-// nothing is forgotten.
-func TestSubmitSurvivesReopening(t *testing.T) {
+// TestSubmitAfterReopen checks that a file that was closed and opened again has the same
+// answer, and that a store that forgets nothing checks no liveness.
+func TestSubmitAfterReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	var first []byte
 	var sent countersign.SignedBody

@@ -25,7 +25,7 @@ func signedOf(t *testing.T, record *activity.Record) string {
 	return result.SignedTransaction
 }
 
-// refusal asserts that err is a refusal for a reason, and returns it.
+// refusal checks that err is a refusal with a reason, and returns it.
 func refusal(t *testing.T, err error, reason activity.Reason, message string) *activity.Error {
 	t.Helper()
 	var refused *activity.Error
@@ -53,16 +53,16 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestSameBodyAgain: one activity, one signature made, equal answers, however
-// often and by whichever user it is sent.
-func TestSameBodyAgain(t *testing.T) {
+// TestRepeat checks that there is one activity, one signature, and equal answers,
+// however often and by whichever user a body is sent.
+func TestRepeat(t *testing.T) {
 	f := enginetest.New(t)
 	f.Signing.Before = func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }
 	body := f.Body(enginetest.Request{Proofs: true})
 	answers := make([][]byte, 100)
 	var group sync.WaitGroup
 	for i := range answers {
-		sent := f.APIKey.Sign(body) // each its own stamp
+		sent := f.APIKey.Sign(body) // each with its own stamp
 		group.Go(func() {
 			record, err := f.Engine.Submit(t.Context(), sent)
 			if err != nil {
@@ -83,7 +83,7 @@ func TestSameBodyAgain(t *testing.T) {
 	}
 }
 
-// TestSubmitRefused: each with its code and its reason.
+// TestSubmitRefused checks each refusal with its code and its reason.
 func TestSubmitRefused(t *testing.T) {
 	f := enginetest.New(t)
 	body := f.Body(enginetest.Request{})
@@ -135,8 +135,9 @@ func TestSubmitRefused(t *testing.T) {
 	}
 }
 
-// TestCheckedOnly: what would be carried out is not refused, and not carried out.
-func TestCheckedOnly(t *testing.T) {
+// TestCheckRequest checks that CheckRequest accepts what would be carried out, and does
+// not carry it out.
+func TestCheckRequest(t *testing.T) {
 	f := enginetest.New(t)
 	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
 	for range 2 {
@@ -158,9 +159,9 @@ func TestLivenessBounds(t *testing.T) {
 	}
 }
 
-// TestOneAnswerBeforeTheStampVerifies: nothing of the answer tells an unknown
-// organization from an unknown key, an expired one and a wrong signature.
-func TestOneAnswerBeforeTheStampVerifies(t *testing.T) {
+// TestAuthenticationErrorsEqual checks that an unknown organization, an unknown key, an
+// expired key and a wrong signature get the same answer.
+func TestAuthenticationErrorsEqual(t *testing.T) {
 	f := enginetest.New(t)
 	body := f.Body(enginetest.Request{})
 	wrong := f.APIKey.Sign(body)
@@ -186,9 +187,9 @@ func TestOneAnswerBeforeTheStampVerifies(t *testing.T) {
 	}
 }
 
-// TestRememberedForAsLongAsItIsLive: a body 5 minutes ahead can be sent again
-// for 65 minutes, and is known then.
-func TestRememberedForAsLongAsItIsLive(t *testing.T) {
+// TestRetention checks that a body stamped 5 minutes ahead, which can be sent again for
+// 65 minutes, is remembered that long.
+func TestRetention(t *testing.T) {
 	f := enginetest.New(t)
 	sent := f.APIKey.Sign(f.Body(enginetest.Request{At: f.Clock.Now().Add(5 * time.Minute)}))
 	first, err := f.Engine.Submit(t.Context(), sent)
@@ -197,7 +198,7 @@ func TestRememberedForAsLongAsItIsLive(t *testing.T) {
 	}
 	for range 64 {
 		f.Clock.Advance(time.Minute)
-		if _, err := f.Submit(t, enginetest.Request{}); err != nil { // so that it is swept
+		if _, err := f.Submit(t, enginetest.Request{}); err != nil { // causes a sweep
 			t.Fatal(err)
 		}
 	}
@@ -211,7 +212,7 @@ func TestRememberedForAsLongAsItIsLive(t *testing.T) {
 	refusal(t, err, activity.ReasonInvalidTime, "old")
 }
 
-func TestHazardsOfAnOrganization(t *testing.T) {
+func TestOrganizationHazards(t *testing.T) {
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Directory = allowing{c.Directory, []string{"ethereum/no-chain-id"}}
 	})

@@ -28,9 +28,9 @@ func (j *judged) Decide(_ context.Context, asked countersign.Authorization) (cou
 	return j.decision, j.refusal
 }
 
-// TestSubmitterOfCalls: calls without a stamp are judged as Config.Submitter, one by
-// one; what is charged to a limit is signed, and what would have to wait for votes is
-// refused, for those cannot be had without a request.
+// TestSubmitterOfCalls checks that calls without a stamp are judged as Config.Submitter.
+// A call that is charged to a limit is signed; one that would have to wait for votes is
+// refused, since only a request can wait.
 func TestSubmitterOfCalls(t *testing.T) {
 	machine := countersign.User{ID: "machine", Name: "machine", Tags: []string{"agent"}}
 	for name, test := range map[string]struct {
@@ -77,7 +77,7 @@ func TestSubmitterOfCalls(t *testing.T) {
 	}
 }
 
-// ofTwo is a charge that two requests may have.
+// ofTwo returns a charge to a limit that has room for two.
 func ofTwo() store.Charge {
 	charge := ofOne()
 	charge.Max = big.NewInt(2)

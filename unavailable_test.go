@@ -18,8 +18,8 @@ import (
 
 var errOutage = errors.New("connection refused")
 
-// outage is a directory that cannot be read, in part or as a whole. It answers
-// what it has nevertheless, which must not be relied on.
+// outage is a directory that cannot be read, in part or as a whole. It still returns
+// values with its errors, which must not be used.
 type outage struct {
 	countersign.Directory
 	organizations, members error
@@ -35,8 +35,8 @@ func (d *outage) Member(ctx context.Context, organizationID string, id stamp.ID)
 	return found, errors.Join(err, d.members)
 }
 
-// TestDirectoryOutage: no user is let in, and nothing signed, on what a directory
-// could not say for certain.
+// TestDirectoryOutage checks that no one is authenticated and nothing is signed if the
+// directory fails.
 func TestDirectoryOutage(t *testing.T) {
 	directory := &outage{}
 	f := enginetest.New(t, func(c *countersign.Config) {
@@ -57,7 +57,7 @@ func TestDirectoryOutage(t *testing.T) {
 	refusal(t, err, activity.ReasonUnavailable, "the directory of organizations cannot be read")
 }
 
-// TestWithoutService: what an engine was not given, it says so.
+// TestWithoutService checks that an engine says which service it lacks.
 func TestWithoutService(t *testing.T) {
 	without := enginetest.New(t)
 	_, err := without.Engine.Submit(t.Context(), without.APIKey.Sign(initBody(without, toUser)))
@@ -93,9 +93,9 @@ func refuseWithoutDirectory(t *testing.T, err error) {
 	}
 }
 
-// TestServiceWithoutItsStore: a service over another store than the engine's
-// would lose its codes.
-func TestServiceWithoutItsStore(t *testing.T) {
+// TestOTPNeedsStore checks that New refuses a service without the store that the service
+// uses, since it would lose its codes.
+func TestOTPNeedsStore(t *testing.T) {
 	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), func(c *countersign.Config) {
 		lost := *c
 		lost.Store = nil
@@ -108,8 +108,8 @@ func TestServiceWithoutItsStore(t *testing.T) {
 	}
 }
 
-// forgetful is a store that finds something else than a record, or nothing that
-// can be read.
+// forgetful is a store that returns something other than a record, or something that
+// cannot be decoded.
 type forgetful struct {
 	store.Store
 	data []byte
@@ -120,7 +120,7 @@ func (s *forgetful) Get(context.Context, string, string) (store.Activity, error)
 	return store.Activity{Data: s.data}, s.err
 }
 
-func TestGetActivityOfABrokenStore(t *testing.T) {
+func TestGetActivityStoreError(t *testing.T) {
 	broken := &forgetful{}
 	f := enginetest.New(t, func(c *countersign.Config) {
 		broken.Store = storememory.New(0)

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// signedLine is what the log says of a signature.
+// signedLine is what the log says about a signature.
 type signedLine struct {
 	Msg, Operation, Organization, User, Scheme, Credential, Submitter, Activity, Chain, Reason, Request string
 	Repeated                                                                                            bool
@@ -39,24 +39,23 @@ func linesOf(t *testing.T, log *bytes.Buffer) []signedLine {
 	return lines
 }
 
-// counting counts what an observer is told.
-type counting struct{ all, performed atomic.Int64 }
+// countingObserver counts observations.
+type countingObserver struct{ all, performed atomic.Int64 }
 
-func (c *counting) Observe(seen countersign.Observation) {
+func (c *countingObserver) Observe(seen countersign.Observation) {
 	c.all.Add(1)
 	if seen.Performed > 0 {
 		c.performed.Add(1)
 	}
 }
 
-// TestLogNamesCalls: each way to sign without a stamp that a policy judges has one
-// line, which names the user that it was judged as, the keys, the effects, the rules and
-// the record; and so has each refusal. What only looks has none.
-func TestLogNamesCalls(t *testing.T) {
+// TestLogCalls checks that each call to sign, and each refusal of one, has one log line
+// with the user, the keys, the effects, the rules and the record. Preparing has none.
+func TestLogCalls(t *testing.T) {
 	for name := range callsOf(nil) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			seen := new(counting)
+			seen := new(countingObserver)
 			f := enginetest.New(t, withLog(&log), asMachine, func(c *countersign.Config) { c.Observer = seen })
 			ctx := countersign.WithRequestID(t.Context(), "r1")
 			sign := callsOf(f.Engine)[name]
@@ -82,7 +81,7 @@ func TestLogNamesCalls(t *testing.T) {
 			}
 			refusal(t, sign(ctx), activity.ReasonLimitExceeded, "")
 			lines := linesOf(t, &log)
-			looked := strings.HasPrefix(name, "Prepare") // is refused before Sign
+			looked := strings.HasPrefix(name, "Prepare") // refused before Sign, without a log line
 			if looked && len(lines) == 0 {
 				return
 			}
@@ -96,10 +95,10 @@ func TestLogNamesCalls(t *testing.T) {
 	}
 }
 
-// TestLogNamesCallsOfPolicies: calls under a plain Policy have lines as well, those that
-// it refuses too, and those of a Submitter without a policy; an engine with neither has
-// none. None has the text of a message.
-func TestLogNamesCallsOfPolicies(t *testing.T) {
+// TestLogCallsOfPolicies checks that calls also have log lines under a plain Policy,
+// whether or not it allows them, and with a Submitter alone. An engine with neither has
+// none. No line has the text of a message.
+func TestLogCallsOfPolicies(t *testing.T) {
 	plain := func(err error) func(*countersign.Config) {
 		return func(c *countersign.Config) {
 			c.Policy, c.Submitter = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error { return err }), &machine
@@ -137,10 +136,10 @@ func TestLogNamesCallsOfPolicies(t *testing.T) {
 	}
 }
 
-// TestLogNamesWhatVotesSigned: the line of the last vote has what was signed and who
-// submitted it, that of a vote before has not, and what a sweep signs has a line of its
-// own.
-func TestLogNamesWhatVotesSigned(t *testing.T) {
+// TestLogResumed checks that the log line of the last vote says what was signed and who
+// submitted it, that the line of an earlier vote does not, and that a signature by a
+// sweep has a line of its own.
+func TestLogResumed(t *testing.T) {
 	for _, swept := range []bool{false, true} {
 		var log bytes.Buffer
 		b := newBallot(t, withLog(&log))
@@ -156,7 +155,7 @@ func TestLogNamesWhatVotesSigned(t *testing.T) {
 			b.approve(b.ben, waiting)
 			b.Signing.Before = nil
 			linesOf(t, &log)
-			b.resumes()
+			b.resume()
 			user, operation = "user-1", "resume"
 		} else {
 			b.approve(b.ben, waiting)
@@ -172,7 +171,7 @@ func TestLogNamesWhatVotesSigned(t *testing.T) {
 		if line.Chain != "ethereum" || len(line.Keys) != 1 || len(line.Addresses) != 1 || len(line.Effects) == 0 || !slices.Equal(line.Rules, []string{"payouts"}) {
 			t.Errorf("what: %+v", line)
 		}
-		b.resumes()
+		b.resume()
 		if more := linesOf(t, &log); len(more) != 0 {
 			t.Errorf("a sweep that signs nothing: %+v", more)
 		}

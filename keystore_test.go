@@ -11,25 +11,26 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// absent is a keystore whose token can be removed.
-type absent struct {
+// removable is a keystore whose token can be removed.
+type removable struct {
 	keystore.Keystore
 	err error
 }
 
-func (a *absent) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+func (a *removable) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
 	return a.Keystore.Find(ctx, organizationID, at)
 }
 
-func (a *absent) Ready(context.Context) error { return a.err }
+func (a *removable) Ready(context.Context) error { return a.err }
 
-// TestKeystoreThatIsAway is UNAVAILABLE, not INTERNAL, and the engine is not ready. The
-// same body is carried out when the keystore is back.
-func TestKeystoreThatIsAway(t *testing.T) {
-	keys := &absent{}
+// TestKeystoreUnavailable checks that a keystore without its token is UNAVAILABLE, not
+// INTERNAL, and that the engine is not ready. The same body is carried out once the
+// token is back.
+func TestKeystoreUnavailable(t *testing.T) {
+	keys := &removable{}
 	f := enginetest.New(t, func(c *countersign.Config) {
 		keys.Keystore = c.Keystore
 		c.Keystore = keys

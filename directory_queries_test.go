@@ -11,13 +11,13 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// askedDirectory counts what a directory is asked. Its organizations allow a hazard.
-type askedDirectory struct {
+// countingDirectory counts the queries to a directory. Its organizations allow a hazard.
+type countingDirectory struct {
 	countersign.Directory
 	organizations, members atomic.Int64
 }
 
-func (d *askedDirectory) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
+func (d *countingDirectory) Organization(ctx context.Context, id string) (*countersign.Organization, error) {
 	d.organizations.Add(1)
 	organization, err := d.Directory.Organization(ctx, id)
 	if err != nil {
@@ -28,17 +28,16 @@ func (d *askedDirectory) Organization(ctx context.Context, id string) (*counters
 	return &allowing, nil
 }
 
-func (d *askedDirectory) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
+func (d *countingDirectory) Member(ctx context.Context, organizationID string, id stamp.ID) (*countersign.Member, error) {
 	d.members.Add(1)
 	return d.Directory.Member(ctx, organizationID, id)
 }
 
-// TestDirectoryIsAskedOnce: a directory that is a database has one query for the
-// organization and one for the credential of each request, also of one with a hazard
-// that the organization allows; and of a stranger no fewer, whose time would tell which
-// organizations and keys there are.
-func TestDirectoryIsAskedOnce(t *testing.T) {
-	directory := new(askedDirectory)
+// TestDirectoryQueries checks that each request looks up the organization and the
+// credential once, also if the organization allows its hazard. An unknown sender causes
+// no fewer queries, since the time would reveal which organizations and keys exist.
+func TestDirectoryQueries(t *testing.T) {
+	directory := new(countingDirectory)
 	f := enginetest.New(t, func(c *countersign.Config) {
 		directory.Directory, c.Directory = c.Directory, directory
 	})
@@ -69,10 +68,10 @@ func TestDirectoryIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestDirectoryAskedByVote checks that a vote looks up the organization once, although
+// TestDirectoryQueriesOfVote checks that a vote looks up the organization once, although
 // the activity is judged several times.
-func TestDirectoryAskedByVote(t *testing.T) {
-	directory := new(askedDirectory)
+func TestDirectoryQueriesOfVote(t *testing.T) {
+	directory := new(countingDirectory)
 	b := newBallot(t, func(c *countersign.Config) {
 		directory.Directory, c.Directory = c.Directory, directory
 	})

@@ -12,13 +12,85 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/otp"
 )
 
-// TestLogNamesWhoSignedWhat: one line has user, credential, activity, chain, key,
+// logLine is what the tests read of a request's log line.
+type logLine struct {
+	Reason, Message, Cause string
+}
+
+// withLog makes the engine log into a buffer.
+func withLog(log *bytes.Buffer) func(*countersign.Config) {
+	return func(c *countersign.Config) { c.Logger = slog.New(slog.NewJSONHandler(log, nil)) }
+}
+
+// lastLine returns the last line of a log.
+func lastLine(t *testing.T, log *bytes.Buffer) logLine {
+	t.Helper()
+	lines := bytes.Split(bytes.TrimSpace(log.Bytes()), []byte("\n"))
+	var line logLine
+	if err := json.Unmarshal(lines[len(lines)-1], &line); err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
+// TestLogRefusedCodes checks that the log distinguishes refused codes, which all get the
+// same answer.
+func TestLogRefusedCodes(t *testing.T) {
+	var log bytes.Buffer
+	outbox := new(enginetest.Outbox)
+	f := enginetest.New(t, enginetest.WithOTP(t, outbox), withLog(&log))
+	id := issue(t, f)
+	code := outbox.Code(t, id)
+	for _, test := range []struct{ id, code, more, cause string }{
+		{"00000000-0000-4000-8000-000000000000", code, "", "otp: no code of this id"},
+		{id, "000000000", "", "otp: wrong code"},
+		{id, code, "", ""},
+		{id, code, `,"expirationSeconds":"60"`, "otp: code already used"},
+	} {
+		_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(verifyBody(f, test.id, test.code, test.more)))
+		if line := lastLine(t, &log); line.Cause != test.cause || (err == nil) != (test.cause == "") {
+			t.Errorf("%v: logged %+v, want the cause %q", err, line, test.cause)
+		}
+	}
+}
+
+// TestLogUnknownKey checks that the log names the key whose stamp was refused.
+func TestLogUnknownKey(t *testing.T) {
+	var log bytes.Buffer
+	f := enginetest.New(t, withLog(&log))
+	stranger := enginetest.NewAPIKey(t)
+	for _, test := range []struct{ organization, cause string }{
+		{"", countersign.ErrCredentialNotFound.Error()},
+		{"nobody", countersign.ErrOrganizationNotFound.Error()},
+	} {
+		_, err := f.Engine.Submit(t.Context(), stranger.Sign(f.Body(enginetest.Request{Organization: test.organization})))
+		refusal(t, err, activity.ReasonSignatureInvalid, "")
+		if line := lastLine(t, &log); line.Cause != test.cause+": api-key:"+stranger.Config().PublicKey {
+			t.Errorf("logged %+v", line)
+		}
+	}
+}
+
+// TestLogOmitsRepeatedCause checks that the log has no cause if it says the same as the
+// message.
+func TestLogOmitsRepeatedCause(t *testing.T) {
+	var log bytes.Buffer
+	f := enginetest.New(t, withLog(&log))
+	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{})+"x"))
+	refusal(t, err, activity.ReasonRequestInvalid, "")
+	if line := lastLine(t, &log); line.Message == "" || line.Cause != "" {
+		t.Errorf("logged %+v", line)
+	}
+}
+
+// TestLogSigned checks that one line has user, credential, activity, chain, key,
 // address, effects, rules, request and remote address.
-func TestLogNamesWhoSignedWhat(t *testing.T) {
+func TestLogSigned(t *testing.T) {
 	var log bytes.Buffer
 	f := enginetest.New(t, withLog(&log), func(c *countersign.Config) { c.Policy = ruled{} })
 	ctx := countersign.WithRemote(countersign.WithRequestID(t.Context(), "r1"), "192.0.2.7:4711")
@@ -56,9 +128,9 @@ func (ruled) Decide(context.Context, countersign.Authorization) (countersign.Dec
 	return countersign.Decision{Rules: []string{"small sums"}}, nil
 }
 
-// TestLogNamesWhoWasRefused: a refusal behind the stamp names who asked, and for
-// what.
-func TestLogNamesWhoWasRefused(t *testing.T) {
+// TestLogRefused checks that a refusal after the stamp was verified names the caller and
+// what was requested.
+func TestLogRefused(t *testing.T) {
 	var log bytes.Buffer
 	f := enginetest.New(t, withLog(&log), func(c *countersign.Config) {
 		c.Policy = countersign.PolicyFunc(func(context.Context, countersign.Authorization) error {
@@ -75,16 +147,15 @@ func TestLogNamesWhoWasRefused(t *testing.T) {
 	}
 }
 
-// echoing is a mail server that repeats everything it is given in its error.
+// echoing is a mail server whose error repeats everything it is given.
 type echoing struct{}
 
 func (echoing) Send(_ context.Context, m otp.Message) error {
 	return fmt.Errorf("550 <%s> %s", strings.ToUpper(m.To), m.To)
 }
 
-// TestLogHasNoContacts attacks the promise: the contact and the user's identifier
-// stand in the request, in the policy's refusal, and in what the mail server
-// answers.
+// TestLogHasNoContacts checks that no log line has the contact or the user's identifier,
+// which are in the request, in the policy's refusal, and in the mail server's error.
 func TestLogHasNoContacts(t *testing.T) {
 	const contact, user = "Ada.Lovelace@example.com", "ada-4711"
 	parameters := fmt.Sprintf(`"otpType":"OTP_TYPE_EMAIL","contact":%q,"userIdentifier":%q`, contact, user)
