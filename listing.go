@@ -131,9 +131,9 @@ type PolicyLister interface {
 // is a [PolicyLister].
 func (e *Engine) ListPolicies(ctx context.Context, sent SignedBody) ([]activity.PolicyRule, error) {
 	return answerQuery(ctx, e, "list_policies", func(s *submission) ([]activity.PolicyRule, error) {
-		query, err := activity.DecodeListPolicies(sent.Body)
+		query, err := activity.DecodeQuery(sent.Body)
 		if err == nil {
-			err = e.admitQuery(ctx, s, query.Query, sent)
+			err = e.admitQuery(ctx, s, query, sent)
 		}
 		if err != nil {
 			return nil, err

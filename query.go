@@ -82,9 +82,9 @@ func noActivity(query activity.GetActivityQuery, cause error) error {
 // WhoAmI answers a whoami query.
 func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, error) {
 	return answerQuery(ctx, e, "whoami", func(s *submission) (activity.WhoAmI, error) {
-		query, err := activity.DecodeWhoAmI(sent.Body)
+		query, err := activity.DecodeQuery(sent.Body)
 		if err == nil {
-			err = e.admitQuery(ctx, s, query.Query, sent)
+			err = e.admitQuery(ctx, s, query, sent)
 		}
 		if err != nil {
 			return activity.WhoAmI{}, err

@@ -7,33 +7,33 @@ import (
 	"unicode/utf8"
 )
 
-// AppendAnswer appends the answer to the request, {"activity":…}. It holds both
-// shapes that there are readers for: the record's members on the activity and
-// its result directly in "result", as the clients read it; and the record again
-// in "result.activity", with times as strings, as the interface document has it.
+// AppendAnswer appends the answer to the request, {"activity":…}, in both shapes that
+// clients read: with the record's members on the activity and its result directly in
+// "result"; and with the record again in "result.activity", where times are strings, as
+// in the API's documentation.
 func (r *Record) AppendAnswer(dst []byte) []byte {
 	a := answer{Record: r, buf: dst}
 	a.write()
 	return a.buf
 }
 
-// Answer returns what AppendAnswer appends, or nil if that is longer than a piece
-// of 16 KiB, and its length in bytes: WriteAnswer writes what is longer.
+// Answer returns the answer and its length in bytes. It returns a nil answer if that is
+// longer than 16 KiB: use WriteAnswer then.
 func (r *Record) Answer() (whole []byte, size int) {
 	return measured(func(a *answer) { a.Record = r; a.write() })
 }
 
-// WriteAnswer writes what AppendAnswer appends, in pieces: the body stands in it
-// four times, and is never in memory more than once.
+// WriteAnswer writes the answer in pieces of about 16 KiB. The answer contains the body
+// four times, which are never all in memory.
 func (r *Record) WriteAnswer(w io.Writer) error {
 	return written(w, func(a *answer) { a.Record = r; a.write() })
 }
 
-// Activities are a page of records, the answer to list_activities.
+// Activities is a page of records, the answer to list_activities.
 type Activities []*Record
 
-// Answer returns {"activities":[…]}, or nil if that is longer than a piece of 16 KiB,
-// and its length in bytes: WriteAnswer writes what is longer.
+// Answer returns {"activities":[…]} and its length in bytes. It returns a nil answer if
+// that is longer than 16 KiB: use WriteAnswer then.
 func (l Activities) Answer() (whole []byte, size int) {
 	return measured(func(a *answer) { a.list(l) })
 }
@@ -56,27 +56,27 @@ func (a *answer) list(records []*Record) {
 	a.buf = append(a.buf, "]}"...)
 }
 
-// measured returns what is put together, if it is no longer than a piece, and its
-// length.
-func measured(put func(*answer)) (whole []byte, size int) {
+// measured builds an answer and returns its length, and the answer if it is no longer
+// than a piece.
+func measured(build func(*answer)) (whole []byte, size int) {
 	var count counter
 	a := answer{w: &count, buf: make([]byte, 0, usualAnswer)}
-	put(&a)
+	build(&a)
 	if count == 0 {
 		return a.buf, len(a.buf)
 	}
 	return nil, int(count) + len(a.buf)
 }
 
-// written writes what is put together, in pieces.
-func written(w io.Writer, put func(*answer)) error {
+// written builds an answer and writes it in pieces.
+func written(w io.Writer, build func(*answer)) error {
 	a := answer{w: w, buf: make([]byte, 0, 2*answerPiece)}
-	put(&a)
+	build(&a)
 	a.flush()
 	return a.err
 }
 
-// counter counts what is written.
+// counter counts the bytes written to it.
 type counter int
 
 // Write implements io.Writer.
@@ -85,22 +85,21 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// answerPiece is how much of an answer is gathered before it is written, and
-// usualAnswer has room for one transaction of a usual size, in bytes.
+// Sizes in bytes.
 const (
-	answerPiece = 16 << 10
-	usualAnswer = 6 << 10
+	answerPiece = 16 << 10 // buffered before it is written
+	usualAnswer = 6 << 10  // room for a transaction of usual size
 )
 
-// answer is an answer that is being put together.
+// answer builds an answer.
 type answer struct {
 	*Record
-	w   io.Writer // nil: everything stays in buf
+	w   io.Writer // if nil, everything stays in buf
 	buf []byte
 	err error
 }
 
-// flush writes what was gathered.
+// flush writes the buffered bytes.
 func (a *answer) flush() {
 	if a.w == nil || a.err != nil {
 		return
@@ -109,7 +108,7 @@ func (a *answer) flush() {
 	a.buf = a.buf[:0]
 }
 
-// longText appends a JSON string that may be long.
+// longText appends a JSON string, and flushes as often as needed.
 func longText[text string | []byte](a *answer, value text) {
 	a.buf = append(a.buf, '"')
 	for len(value) > 0 {
@@ -124,7 +123,7 @@ func longText[text string | []byte](a *answer, value text) {
 	a.buf = append(a.buf, '"')
 }
 
-// raw appends JSON that may be long.
+// raw appends JSON, and flushes as often as needed.
 func (a *answer) raw(value []byte) {
 	for len(value) > 0 {
 		n := min(len(value), answerPiece)
@@ -185,15 +184,14 @@ func (a *answer) failure() {
 	a.buf = append(a.buf, `,"details":[]}`...)
 }
 
-// review appends what is shown before a vote. The texts that it has may be as
-// long as a transaction.
+// review appends what voters are shown. Its texts can be as long as a transaction.
 func (a *answer) review() {
 	if a.Viewer.Review == nil {
 		return
 	}
 	form, err := marshal(a.Viewer.Review)
 	if err != nil {
-		panic("activity: a review cannot be encoded: " + err.Error())
+		panic("activity: encoding a review: " + err.Error())
 	}
 	a.buf = appendMember(a.buf, "review")
 	a.raw(form)
@@ -211,7 +209,7 @@ func (a *answer) head() {
 	a.buf = append(a.buf, '}')
 }
 
-// result appends the members of the result, none if there is none.
+// result appends the members of the result, if there is one.
 func (a *answer) result() {
 	if a.Result == nil {
 		return
@@ -226,11 +224,11 @@ func (a *answer) result() {
 	a.buf = AppendResult(a.buf, a.Result)
 }
 
-// AppendResult appends a result's JSON: compact, members in the order of its type.
+// AppendResult appends the compact JSON of a result, with members in the order of its type.
 func AppendResult(dst []byte, result Result) []byte {
 	encoded, err := marshal(result)
 	if err != nil {
-		panic("activity: a result cannot be encoded: " + err.Error())
+		panic("activity: encoding a result: " + err.Error())
 	}
 	return append(dst, encoded...)
 }
@@ -261,7 +259,7 @@ func (a *answer) vote(vote *Vote, form timeForm) {
 	a.buf = appendTextMember(a.buf, "activityId", a.ID)
 	a.buf = appendTextMember(a.buf, "selection", string(vote.Selection))
 	a.buf = appendMember(a.buf, "message")
-	longText(a, a.MessageOf(vote))
+	longText(a, a.messageOf(vote))
 	a.buf = append(a.buf, `,"publicKey":`...)
 	a.buf = appendText(a.buf, vote.PublicKey)
 	a.buf = appendTextMember(a.buf, "signature", vote.Signature)

@@ -2,20 +2,20 @@ package activity
 
 import "github.com/countersign-dev/countersign/internal/strictjson"
 
-// MaxQuoted is how many bytes of a request an error repeats.
-const MaxQuoted = 100
+// maxQuoted is the number of bytes of a request that an error quotes.
+const maxQuoted = 100
 
-// Bounds of members that other packages share, in bytes.
+// Bounds of members that other packages use, in bytes.
 const (
 	MaxOrganizationID = 128
 	MaxSignWith       = 255
-	MaxPayload        = 256 << 10 // also of all payloads of a request together
+	MaxPayload        = 256 << 10 // also for the sum of a request's payloads
 )
 
-// bounds is the length that each string of a request may have, in bytes of
-// UTF-8. Decoding enforces it before anything else reads the member, so that no
-// cost grows with what a stranger sends. Only a transaction may be as long as
-// the body: its chain reads it in linear time.
+// bounds are the maximum lengths of a request's strings, in bytes of UTF-8. They are
+// enforced during decoding, before anything else reads the member, so that no cost grows
+// with unauthenticated input. 0 means no bound but that of the body: a transaction is
+// parsed in linear time.
 var bounds = map[string]int{
 	"type":           64,
 	"timestampMs":    maxTimestampDigits,
@@ -56,12 +56,12 @@ var bounds = map[string]int{
 	"template":                1024,
 }
 
-// required is a string that a request must have, within its bound.
+// required reads a string that a request must have, within its bound.
 func required(name string, into *string) strictjson.Field {
 	return strictjson.Required(name, into).AtMost(boundOf(name))
 }
 
-// optional is a string that a request may have, within its bound.
+// optional reads a string that a request may have, within its bound.
 func optional(name string, into *string) strictjson.Field {
 	return strictjson.Optional(name, into).AtMost(boundOf(name))
 }

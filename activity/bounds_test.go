@@ -11,13 +11,13 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// envelope is a body of a type with these parameters.
+// envelope returns a body of a type with parameters.
 func envelope(kind activity.Type, parameters string) string {
 	return fmt.Sprintf(`{"type":%q,"timestampMs":"1763650000000","organizationId":"org","parameters":{%s}}`, kind, parameters)
 }
 
-// withMember is a request in which one member has a value: the bodies of all
-// operations and queries, with every string that a request may have.
+// withMember returns bodies of all operations in which one member has a value. Together
+// they have every string that a request may have.
 func withMember(member, value string) []string {
 	values := map[string]string{"type": "TRANSACTION_TYPE_ETHEREUM", member: value}
 	of := func(names ...string) string {
@@ -45,9 +45,9 @@ func withMember(member, value string) []string {
 	}
 }
 
-// TestEveryMemberHasABound sends each string one byte longer than it may be: it
-// is refused by name, and not repeated.
-func TestEveryMemberHasABound(t *testing.T) {
+// TestMemberBounds makes each string one byte longer than allowed: the refusal names the
+// member and both lengths.
+func TestMemberBounds(t *testing.T) {
 	queries := map[string]string{"activityId": `{"organizationId":"org","activityId":"%s"}`, "organizationId": `{"organizationId":"%s","activityId":"a"}`}
 	lists := map[string]string{
 		"filterByStatus": `{"organizationId":"org","filterByStatus":["%s"]}`, "filterByType": `{"organizationId":"org","filterByType":["%s"]}`,
@@ -69,11 +69,11 @@ func TestEveryMemberHasABound(t *testing.T) {
 				refusals = append(refusals, err)
 			}
 		}
-		if query, asked := queries[member]; asked {
+		if query, ok := queries[member]; ok {
 			_, err := activity.DecodeGetActivity(fmt.Appendf(nil, query, long))
 			refusals = append(refusals, err)
 		}
-		if query, asked := lists[member]; asked {
+		if query, ok := lists[member]; ok {
 			_, err := activity.DecodeListActivities(fmt.Appendf(nil, query, long))
 			refusals = append(refusals, err)
 		}
@@ -88,9 +88,9 @@ func TestEveryMemberHasABound(t *testing.T) {
 	}
 }
 
-// TestRefusalsRepeatLittle sends values of 60 kB in the place of each string,
-// in characters that quoting makes longer.
-func TestRefusalsRepeatLittle(t *testing.T) {
+// TestErrorLength: errors stay short for values and names of 60 kB, in characters that
+// quoting makes longer.
+func TestErrorLength(t *testing.T) {
 	long := strings.Repeat("\U000e0001", 15_000)
 	for member := range activity.Bounds() {
 		for _, body := range withMember(member, long) {
@@ -106,9 +106,9 @@ func TestRefusalsRepeatLittle(t *testing.T) {
 	}
 }
 
-// TestDecodeAllocatesLittle decodes bodies of 256 KiB that are made to be dear:
-// what is allocated is bounded by a small multiple of the body.
-func TestDecodeAllocatesLittle(t *testing.T) {
+// TestDecodeAllocations: allocations for adversarial bodies of 256 KiB are bounded by a
+// small multiple of the body.
+func TestDecodeAllocations(t *testing.T) {
 	const size = 256 << 10
 	for name, body := range map[string]string{
 		"a long type":           strings.Replace(signBody, "_V2", strings.Repeat("_V2", size/3), 1),

@@ -73,8 +73,8 @@ func TestGenerateAppProofs(t *testing.T) {
 	}
 }
 
-// TestRefused changes one thing in a good body.
-func TestRefused(t *testing.T) {
+// TestDecodeRefuses changes one thing in a valid body.
+func TestDecodeRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name, old, new string
 		field, message string
@@ -95,8 +95,8 @@ func TestRefused(t *testing.T) {
 		{"timestamp empty", `"1763650000000"`, `""`, "timestampMs", "at most 13 decimal digits"},
 		{"timestamp too long", `"1763650000000"`, `"17636500000000"`, "timestampMs", "14 bytes, at most 13"},
 		{"unknown member", `"type":"ACT`, `"extra":{"deep":[[[]]]},"type":"ACT`, "extra", "unknown member"},
-		{"unknown parameter", `"signWith"`, `"signwith":"x","signWith"`, "signwith", "names are case-sensitive, this one is signWith"},
-		{"unknown parameter of no name we know", `"signWith"`, `"hash":"x","signWith"`, "hash", "parameters: hash at byte 111: unknown member"},
+		{"parameter in other case", `"signWith"`, `"signwith":"x","signWith"`, "signwith", "names are case-sensitive, this one is signWith"},
+		{"unknown parameter", `"signWith"`, `"hash":"x","signWith"`, "hash", "parameters: hash at byte 111: unknown member"},
 		{"parameter twice", `"signWith"`, `"signWith":"x","signWith"`, "parameters.signWith", "appears twice"},
 		{"parameter missing", `"signWith":"0xab",`, ``, "signWith", "missing"},
 		{"parameter null", `"0xab"`, `null`, "signWith", "null: a value is required"},
@@ -122,36 +122,37 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestVerifyOTPV2IsRefusedByNameWhateverItHolds(t *testing.T) {
+func TestDecodeNamesServedVersion(t *testing.T) {
 	_, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP_V2","timestampMs":"1","organizationId":"o","parameters":{"otpId":"i","encryptedOtpBundle":"b"}}`))
 	if err == nil || !strings.Contains(err.Error(), "the version served is ACTIVITY_TYPE_VERIFY_OTP") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestMutations changes every byte of the vectors' bodies: what is still taken
-// says the same to another reader, and keeps body and parameters as they are.
+// TestMutations changes every byte of the vectors' bodies: a body that is still accepted
+// means the same to encoding/json, and body and parameters are kept unchanged.
 func TestMutations(t *testing.T) {
 	for name, vector := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			body := []byte(vector.Request.Body)
-			for at := range body {
+			for i := range body {
 				for _, flip := range []byte{0x01, 0x02, 0x20, 0x80} {
 					changed := bytes.Clone(body)
-					changed[at] ^= flip
-					checkTaken(t, changed)
+					changed[i] ^= flip
+					checkAccepted(t, changed)
 				}
-				checkTaken(t, append(bytes.Clone(body[:at]), body[at+1:]...))
-				checkTaken(t, append(append(bytes.Clone(body[:at]), ' '), body[at:]...))
-				if _, err := activity.Decode(body[:at]); err == nil {
-					t.Errorf("cut to %d bytes and taken", at)
+				checkAccepted(t, append(bytes.Clone(body[:i]), body[i+1:]...))
+				checkAccepted(t, append(append(bytes.Clone(body[:i]), ' '), body[i:]...))
+				if _, err := activity.Decode(body[:i]); err == nil {
+					t.Errorf("cut to %d bytes and accepted", i)
 				}
 			}
 		})
 	}
 }
 
-func checkTaken(t *testing.T, body []byte) {
+// checkAccepted compares a body that Decode accepts with what encoding/json reads.
+func checkAccepted(t *testing.T, body []byte) {
 	t.Helper()
 	request, err := activity.Decode(bytes.Clone(body))
 	if err != nil {
@@ -164,7 +165,7 @@ func checkTaken(t *testing.T, body []byte) {
 		Parameters     json.RawMessage
 	}
 	if err := json.Unmarshal(body, &other); err != nil {
-		t.Fatalf("taken, though encoding/json says %v: %s", err, body)
+		t.Fatalf("accepted, though encoding/json says %v: %s", err, body)
 	}
 	if string(request.Type) != other.Type || request.OrganizationID != other.OrganizationID || !bytes.Equal(request.Parameters(), other.Parameters) || !bytes.Equal(request.Body, body) {
 		t.Fatalf("read differently by encoding/json: %s", body)
@@ -182,7 +183,7 @@ func TestDecodeQueries(t *testing.T) {
 	if err != nil || query != (activity.GetActivityQuery{Query: activity.Query{OrganizationID: "o"}, ActivityID: "a"}) {
 		t.Errorf("%+v, %v", query, err)
 	}
-	who, err := activity.DecodeWhoAmI([]byte(`{"organizationId":"o"}`))
+	who, err := activity.DecodeQuery([]byte(`{"organizationId":"o"}`))
 	if err != nil || who.OrganizationID != "o" {
 		t.Errorf("%+v, %v", who, err)
 	}
@@ -191,20 +192,21 @@ func TestDecodeQueries(t *testing.T) {
 	}
 	for _, body := range []string{`{"organizationId":""}`, `{"organizationId":"o","activityId":"a","x":1}`, `{"ORGANIZATIONID":"o"}`, ``} {
 		if _, err := activity.DecodeGetActivity([]byte(body)); err == nil {
-			t.Errorf("get_activity took %q", body)
+			t.Errorf("get_activity accepted %q", body)
 		}
-		if _, err := activity.DecodeWhoAmI([]byte(body)); err == nil {
-			t.Errorf("whoami took %q", body)
+		if _, err := activity.DecodeQuery([]byte(body)); err == nil {
+			t.Errorf("whoami accepted %q", body)
 		}
 	}
 }
 
-func TestDecodeSignTransactionIntentAlone(t *testing.T) {
-	intent, err := activity.DecodeSignTransactionIntent([]byte(`{"signWith":"a","unsignedTransaction":"b","type":"c"}`))
-	if err != nil || intent != (activity.SignTransactionIntent{SignWith: "a", UnsignedTransaction: "b", Type: "c"}) {
+func TestDecodeSignMessageIntent(t *testing.T) {
+	const parameters = `{"signWith":"a","payload":"b","encoding":"c","hashFunction":"d"}`
+	intent, err := activity.DecodeSignMessageIntent([]byte(parameters))
+	if err != nil || intent != (activity.SignMessageIntent{SignWith: "a", Payload: "b", Encoding: "c", HashFunction: "d"}) {
 		t.Errorf("%+v, %v", intent, err)
 	}
-	if _, err := activity.DecodeSignTransactionIntent([]byte(`{"signWith":"a","unsignedTransaction":"b","type":"c","generateAppProofs":true}`)); err == nil {
-		t.Error("generateAppProofs was taken where there is no envelope")
+	if _, err := activity.DecodeSignMessageIntent([]byte(strings.Replace(parameters, "}", `,"generateAppProofs":true}`, 1))); err == nil {
+		t.Error("generateAppProofs was accepted without an envelope")
 	}
 }

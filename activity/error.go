@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Code is a gRPC status code, which the API speaks.
+// Code is a gRPC status code, which the API uses.
 type Code int
 
 // The codes in use.
@@ -20,8 +20,7 @@ const (
 	CodeUnauthenticated   Code = 16
 )
 
-// Reason is a stable name for why a request was refused: the API's
-// turnkeyErrorCode.
+// Reason is a stable name for why a request was refused: the turnkeyErrorCode of the API.
 type Reason string
 
 // The reasons, each with one code.
@@ -65,7 +64,7 @@ var codes = map[Reason]Code{
 	ReasonInternal:                   CodeInternal,
 }
 
-// Code returns the code that goes with the reason.
+// Code returns the reason's code.
 func (r Reason) Code() Code {
 	if code, ok := codes[r]; ok {
 		return code
@@ -73,24 +72,23 @@ func (r Reason) Code() Code {
 	return CodeInternal
 }
 
-// Error is a refusal, as the caller is told it. Every error of the engine is
-// an *Error; what caused it, where that is of use to the program, is found by
-// errors.Is and errors.As behind it.
+// Error is a refusal as reported to the caller. All errors of the engine are *Errors. A
+// cause that is useful to the program can be found with errors.Is and errors.As.
 type Error struct {
 	Code    Code
 	Reason  Reason
-	Message string // whole, lower case, says what to do; never a secret
-	Field   string // the member of the request that is at fault, such as "unsignedTransaction"; may be empty
+	Message string // a lower-case sentence that says what to do; never has a secret
+	Field   string // the member of the request at fault, such as "unsignedTransaction"; may be empty
 
-	// RetryAfter is when to come back, for LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED,
-	// MAX_OTP_INITIATED and UNAVAILABLE; 0 if that is not known.
+	// RetryAfter is how long to wait before retrying after LIMIT_EXCEEDED,
+	// RATE_LIMIT_EXCEEDED, MAX_OTP_INITIATED or UNAVAILABLE; 0 if unknown.
 	RetryAfter time.Duration
 
 	cause error
 }
 
-// NewError makes an error with the reason's code. The cause may be nil; it is
-// not shown to the caller.
+// NewError returns an error with the reason's code. The cause may be nil; it is not shown
+// to the caller.
 func NewError(reason Reason, field string, cause error, format string, args ...any) *Error {
 	return &Error{Code: reason.Code(), Reason: reason, Field: field, Message: fmt.Sprintf(format, args...), cause: cause}
 }
@@ -101,11 +99,11 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// AppendJSON appends the error as the API has it:
+// AppendJSON appends the error in the form of the API:
 //
 //	{"code":3,"message":"…","details":[{"@type":…,"turnkeyErrorCode":"…"}],"turnkeyErrorCode":"…"}
 //
-// with one more element in details that names the member at fault, if one is.
+// If a member is at fault, details has another element that names it.
 func (e *Error) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	dst = appendRawMember(dst, "code", strconv.Itoa(int(e.Code)))

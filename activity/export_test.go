@@ -1,4 +1,4 @@
 package activity
 
-// Bounds returns the bound of every string of a request.
+// Bounds returns the bounds of a request's strings.
 func Bounds() map[string]int { return bounds }

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Answers are written by appending: json.Marshal would compact and escape the
-// parameters, which are to stay as they were submitted, byte for byte.
+// Answers are built by appending because json.Marshal would compact and escape the
+// parameters, which must stay exactly as submitted.
 
-// appendMember appends "name": with a comma in front unless it is the first.
+// appendMember appends "name": after a comma, unless it is the first member.
 func appendMember(dst []byte, name string) []byte {
 	if last := dst[len(dst)-1]; last != '{' {
 		dst = append(dst, ',')
@@ -31,8 +31,7 @@ func appendRawMember(dst []byte, name, value string) []byte {
 
 const lowerHex = "0123456789abcdef"
 
-// plainBytes are those that stand in a JSON string as they are, if the string
-// is UTF-8.
+// plainBytes are the bytes that need no escape in a JSON string, if the string is UTF-8.
 var plainBytes = func() (plain [256]bool) {
 	for char := range plain {
 		plain[char] = char >= 0x20 && char != '"' && char != '\\'
@@ -40,25 +39,25 @@ var plainBytes = func() (plain [256]bool) {
 	return plain
 }()
 
-// appendText appends a JSON string with only the escapes that JSON needs. What
-// is not UTF-8 becomes U+FFFD.
+// appendText appends a JSON string with the escapes that JSON requires. Invalid UTF-8 is
+// replaced by U+FFFD.
 func appendText[text string | []byte](dst []byte, value text) []byte {
 	return append(appendEscaped(append(dst, '"'), value), '"')
 }
 
-// appendEscaped appends what stands between the quotation marks.
+// appendEscaped appends the content of a JSON string, without the quotation marks.
 func appendEscaped[text string | []byte](dst []byte, value text) []byte {
 	before := len(dst)
 	start, ascii := 0, byte(0)
-	for at := 0; at < len(value); at++ {
-		char := value[at]
+	for i := 0; i < len(value); i++ {
+		char := value[i]
 		ascii |= char
 		if plainBytes[char] {
 			continue
 		}
-		dst = append(dst, value[start:at]...)
+		dst = append(dst, value[start:i]...)
 		dst = appendEscape(dst, char)
-		start = at + 1
+		start = i + 1
 	}
 	if ascii >= utf8.RuneSelf && !utf8.ValidString(string(value)) {
 		return appendEscaped(dst[:before], strings.ToValidUTF8(string(value), "\ufffd"))
@@ -80,23 +79,23 @@ func appendEscape(dst []byte, char byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', lowerHex[char>>4], lowerHex[char&15])
 }
 
-// timeForm is one of the two forms that times have in an answer.
-type timeForm func(dst []byte, at time.Time) []byte
+// timeForm appends a time in one of the two forms that an answer has.
+type timeForm func(dst []byte, t time.Time) []byte
 
-// appendTimestamp appends a time as the clients read it: an object of two
-// strings, seconds since the epoch and nanoseconds.
-func appendTimestamp(dst []byte, at time.Time) []byte {
+// appendTimestamp appends a time as the clients read it: an object of two strings,
+// seconds since the epoch and nanoseconds.
+func appendTimestamp(dst []byte, t time.Time) []byte {
 	dst = append(dst, `{"seconds":"`...)
-	dst = strconv.AppendInt(dst, at.Unix(), 10)
+	dst = strconv.AppendInt(dst, t.Unix(), 10)
 	dst = append(dst, `","nanos":"`...)
-	dst = strconv.AppendInt(dst, int64(at.Nanosecond()), 10)
+	dst = strconv.AppendInt(dst, int64(t.Nanosecond()), 10)
 	return append(dst, `"}`...)
 }
 
-// appendRFC3339 appends a time as the interface document has it.
-func appendRFC3339(dst []byte, at time.Time) []byte {
+// appendRFC3339 appends a time as in the API's documentation.
+func appendRFC3339(dst []byte, t time.Time) []byte {
 	dst = append(dst, '"')
-	dst = at.UTC().AppendFormat(dst, time.RFC3339Nano)
+	dst = t.UTC().AppendFormat(dst, time.RFC3339Nano)
 	return append(dst, '"')
 }
 

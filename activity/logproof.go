@@ -2,12 +2,12 @@ package activity
 
 import "strconv"
 
-// LogProof shows that an activity is in the log of its organization. Proof, a newline
-// and Checkpoint are a C2SP tlog-proof, which package translog verifies.
+// LogProof proves that an activity is in the log of its organization. Proof, a newline
+// and Checkpoint together are a C2SP tlog-proof, which package translog verifies.
 type LogProof struct {
 	Index      int64  `json:"index"`      // of the leaf
-	Checkpoint string `json:"checkpoint"` // of the log with this leaf as its last: a signed note
-	Proof      string `json:"proof"`      // the lines of the proof, with the leaf, each with its newline
+	Checkpoint string `json:"checkpoint"` // signed note, of the log whose last leaf this is
+	Proof      string `json:"proof"`      // the lines of the proof and the leaf, each with its newline
 }
 
 func (a *answer) log() {

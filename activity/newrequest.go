@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// Envelope is what a request says beside its intent.
+// Envelope has the members of a request other than its intent.
 type Envelope struct {
 	OrganizationID    string
-	Time              time.Time // of the client's clock; milliseconds are kept
+	Time              time.Time // by the client's clock; truncated to milliseconds
 	GenerateAppProofs bool
 }
 
-// NewRequest writes the body of a request, for clients to stamp and send. What
-// is absent from the intent is left out of the body. The body is read back with
-// [Decode], so that a request it refuses is never sent: the error is then the
-// *Error that a server would answer.
+// NewRequest returns a request with its body, for clients to stamp and send. Optional
+// members that the intent does not set are omitted. The body is checked with [Decode]: if
+// a server would refuse it, the error is the [*Error] that the server would return.
 //
-// Sending the same body again returns the recorded answer; a new body, made a
-// millisecond later, is a new request.
+// Sending the same body again returns the recorded answer. A body with a later time, even
+// by a millisecond, is a new request.
 func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
 	parameters, err := marshal(intent)
 	if err != nil {
@@ -40,12 +39,12 @@ func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
 	}
 	if !reflect.DeepEqual(request.Intent, intent) || request.OrganizationID != envelope.OrganizationID {
 		return nil, NewError(ReasonRequestInvalid, "parameters", nil,
-			"%s: the intent cannot be written as JSON and read back unchanged: a text in it is not UTF-8, or a member has no JSON name", request.Type)
+			"%s: the intent does not survive encoding as JSON: a text in it is not UTF-8, or a member has no JSON name", request.Type)
 	}
 	return request, nil
 }
 
-// marshal returns compact JSON, without the escapes that only HTML needs.
+// marshal returns compact JSON without HTML escapes.
 func marshal(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

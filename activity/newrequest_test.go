@@ -12,8 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// intents has one intent of each type that Decode gives intents of, every
-// member of it set.
+// intents are intents with every member set.
 var intents = []activity.Intent{
 	activity.SignTransactionIntent{SignWith: "treasury <&>", UnsignedTransaction: "02ec01", Type: activity.TransactionTypeEthereum},
 	activity.VerifyOTPIntent{OTPID: "id", OTPCode: "123456", PublicKey: "02ab", ExpirationSeconds: "60"},
@@ -29,59 +28,60 @@ var intents = []activity.Intent{
 	},
 }
 
-// TestNewRequestWritesWhatDecodeReads: whole intents, and those with only what
-// is required.
-func TestNewRequestWritesWhatDecodeReads(t *testing.T) {
-	at := time.UnixMilli(1763650000123)
+// TestNewRequest: requests round-trip, with all members of the intent and with only the
+// required ones.
+func TestNewRequest(t *testing.T) {
+	now := time.UnixMilli(1763650000123)
 	short := []activity.Intent{
 		activity.VerifyOTPIntent{OTPID: "id", OTPCode: "1"},
 		activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_SMS", Contact: "+15550100"},
 	}
 	for _, intent := range append(short, intents...) {
 		for _, proofs := range []bool{false, true} {
-			made, err := activity.NewRequest(activity.Envelope{OrganizationID: "org", Time: at, GenerateAppProofs: proofs}, intent)
+			request, err := activity.NewRequest(activity.Envelope{OrganizationID: "org", Time: now, GenerateAppProofs: proofs}, intent)
 			if err != nil {
 				t.Fatalf("%T: %v", intent, err)
 			}
-			read, err := activity.Decode(made.Body)
+			read, err := activity.Decode(request.Body)
 			if err != nil {
-				t.Fatalf("%s: %v", made.Body, err)
+				t.Fatalf("%s: %v", request.Body, err)
 			}
-			if !reflect.DeepEqual(read, made) || !reflect.DeepEqual(read.Intent, intent) {
-				t.Errorf("%s: read as %+v, want %+v", made.Body, read.Intent, intent)
+			if !reflect.DeepEqual(read, request) || !reflect.DeepEqual(read.Intent, intent) {
+				t.Errorf("%s: read as %+v, want %+v", request.Body, read.Intent, intent)
 			}
-			if !read.Time().Equal(at) || read.OrganizationID != "org" || read.GenerateAppProofs != proofs {
-				t.Errorf("%s: read as %+v", made.Body, read)
+			if !read.Time().Equal(now) || read.OrganizationID != "org" || read.GenerateAppProofs != proofs {
+				t.Errorf("%s: read as %+v", request.Body, read)
 			}
-			if strings.Contains(string(made.Body), `:""`) || strings.Contains(string(made.Body), "null") {
-				t.Errorf("%s: has members that are absent from the intent", made.Body)
+			if strings.Contains(string(request.Body), `:""`) || strings.Contains(string(request.Body), "null") {
+				t.Errorf("%s: has members that are absent from the intent", request.Body)
 			}
 		}
 	}
 }
 
-// TestNewRequestRefusesWhatDecodeWould, before anything is stamped or sent.
-func TestNewRequestRefusesWhatDecodeWould(t *testing.T) {
-	good := activity.SignTransactionIntent{SignWith: "a", UnsignedTransaction: "02", Type: activity.TransactionTypeEthereum}
-	long, invalid := good, good
+// TestNewRequestRefuses: a request that a server would refuse is refused before it is
+// stamped or sent.
+func TestNewRequestRefuses(t *testing.T) {
+	valid := activity.SignTransactionIntent{SignWith: "a", UnsignedTransaction: "02", Type: activity.TransactionTypeEthereum}
+	long, invalid := valid, valid
 	long.SignWith = strings.Repeat("a", activity.MaxSignWith+1)
 	invalid.SignWith = "\xff"
-	at := time.UnixMilli(1763650000123)
-	for name, tried := range map[string]struct {
+	now := time.UnixMilli(1763650000123)
+	for name, test := range map[string]struct {
 		envelope activity.Envelope
 		intent   activity.Intent
 		field    string
 	}{
-		"no organization":       {activity.Envelope{Time: at}, good, "organizationId"},
-		"no time":               {activity.Envelope{OrganizationID: "org"}, good, "timestampMs"},
-		"organization not text": {activity.Envelope{OrganizationID: "\xff", Time: at}, good, "parameters"},
-		"member too long":       {activity.Envelope{OrganizationID: "org", Time: at}, long, "signWith"},
-		"not UTF-8":             {activity.Envelope{OrganizationID: "org", Time: at}, invalid, "parameters"},
+		"no organization":       {activity.Envelope{Time: now}, valid, "organizationId"},
+		"no time":               {activity.Envelope{OrganizationID: "org"}, valid, "timestampMs"},
+		"organization not text": {activity.Envelope{OrganizationID: "\xff", Time: now}, valid, "parameters"},
+		"member too long":       {activity.Envelope{OrganizationID: "org", Time: now}, long, "signWith"},
+		"not UTF-8":             {activity.Envelope{OrganizationID: "org", Time: now}, invalid, "parameters"},
 	} {
-		_, err := activity.NewRequest(tried.envelope, tried.intent)
+		_, err := activity.NewRequest(test.envelope, test.intent)
 		refused, ok := errors.AsType[*activity.Error](err)
-		if !ok || refused.Reason != activity.ReasonRequestInvalid || refused.Field != tried.field {
-			t.Errorf("%s: %+v, want a refusal of %s", name, err, tried.field)
+		if !ok || refused.Reason != activity.ReasonRequestInvalid || refused.Field != test.field {
+			t.Errorf("%s: %+v, want a refusal of %s", name, err, test.field)
 		}
 	}
 }

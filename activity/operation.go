@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Type names what a request asks for, and which version of it.
+// Type names an operation and its version.
 type Type string
 
-// The activity types that are served.
+// The supported activity types.
 const (
 	TypeInitOTPAuth     Type = "ACTIVITY_TYPE_INIT_OTP_AUTH_V3"
 	TypeSignTransaction Type = "ACTIVITY_TYPE_SIGN_TRANSACTION_V2"
@@ -20,70 +20,64 @@ const (
 	TypeRejectActivity  Type = "ACTIVITY_TYPE_REJECT_ACTIVITY"
 )
 
-// Status is how far an activity has come.
+// Status is the state of an activity.
 type Status string
 
-// The statuses that activities have. A refused request leaves no activity.
+// The statuses of activities. A refused request leaves no activity.
 const (
 	StatusCompleted       Status = "ACTIVITY_STATUS_COMPLETED"
 	StatusConsensusNeeded Status = "ACTIVITY_STATUS_CONSENSUS_NEEDED" // waits for votes
-	StatusRejected        Status = "ACTIVITY_STATUS_REJECTED"         // by a vote, or for want of votes
-	StatusFailed          Status = "ACTIVITY_STATUS_FAILED"           // had its votes, and can never be carried out
+	StatusRejected        Status = "ACTIVITY_STATUS_REJECTED"         // by a vote, or because votes were missing for too long
+	StatusFailed          Status = "ACTIVITY_STATUS_FAILED"           // was approved, but can never be carried out
 )
 
-// Statuses returns the statuses that activities have.
-func Statuses() []Status {
-	return []Status{StatusCompleted, StatusConsensusNeeded, StatusRejected, StatusFailed}
-}
-
-// Waits reports whether an activity of this status can still change.
+// Waits reports whether an activity with this status can still change.
 func (s Status) Waits() bool { return s == StatusConsensusNeeded }
 
-// Intent is what a request wants done: one of SignTransactionIntent,
-// InitOTPAuthIntent, VerifyOTPIntent, SignRawPayloadIntent, SignRawPayloadsIntent,
-// VoteIntent.
+// Intent is what a request asks for: a [SignTransactionIntent], [InitOTPAuthIntent],
+// [VerifyOTPIntent], [SignRawPayloadIntent], [SignRawPayloadsIntent] or [VoteIntent].
 type Intent interface {
 	ActivityType() Type
 }
 
-// Redacter is implemented by intents that hold a secret: Redacted returns the
-// intent without it, for policies, which may write down what they are asked.
+// Redacter is implemented by intents with a secret. Redacted returns the intent without
+// it, for policies, which might log it.
 type Redacter interface {
 	Redacted() Intent
 }
 
-// Personal is implemented by intents with texts, such as mail addresses, that no
-// line of a log repeats.
+// Personal is implemented by intents with texts that must not be logged, such as mail
+// addresses.
 type Personal interface {
 	PersonalTexts() []string
 }
 
-// Result is what came of it: one of SignTransactionResult, InitOTPAuthResult,
-// VerifyOTPResult, SignRawPayloadResult, SignRawPayloadsResult.
+// Result is the result of an operation: a [SignTransactionResult], [InitOTPAuthResult],
+// [VerifyOTPResult], [SignRawPayloadResult] or [SignRawPayloadsResult].
 type Result interface {
 	ActivityType() Type
 }
 
-// Operation is what can be submitted under a path of its own.
+// Operation is an operation that can be submitted, at a path of its own.
 type Operation struct {
 	Type Type
-	Path string // the last part of the URL's path, behind /public/v1/submit/
+	Path string // the last part of the URL's path, after /public/v1/submit/
 
-	// Named operations are for credentials that name their type, and not for
-	// those that are registered without a list of types.
+	// Named operations may only be submitted by credentials whose list of types
+	// names them, not by credentials without a list.
 	Named bool
 
-	// Bearer results are as good as a key in the hands of their reader: only the
+	// Bearer results give whoever reads them the rights of their owner. Only the
 	// credential that submitted the activity is shown them.
 	Bearer bool
 
-	intent       string // the member of the record's intent
-	result       string // the member of the record's result; empty: the operation has no activity of its own
+	intent       string // the name of the intent in an answer
+	result       string // the name of the result in an answer; empty if the operation creates no activity
 	decode       func(parameters []byte, read parameterReader) (Intent, bool, error)
 	decodeResult func(encoded []byte) (Result, error)
 }
 
-// operations is the table of what is served.
+// operations is the table of all operations.
 var operations = []Operation{
 	{
 		Type: TypeInitOTPAuth, Path: "init_otp_auth", intent: "initOtpAuthIntentV3", result: "initOtpAuthResultV2",
@@ -109,10 +103,10 @@ var operations = []Operation{
 	{Type: TypeRejectActivity, Path: "reject_activity", Named: true, decode: decodeVote(TypeRejectActivity)},
 }
 
-// Operations returns what can be submitted.
+// Operations returns all operations.
 func Operations() []Operation { return append([]Operation(nil), operations...) }
 
-// Types returns the activity types that are served.
+// Types returns the types of all operations.
 func Types() []Type {
 	var types []Type
 	for i := range operations {
@@ -121,21 +115,22 @@ func Types() []Type {
 	return types
 }
 
-// MustBeNamed reports whether only credentials that name the type may submit it.
+// MustBeNamed reports whether only credentials that name the type may submit it; see
+// Operation.Named. It is true for unknown types.
 func (t Type) MustBeNamed() bool {
 	operation, err := operationOf(t)
 	return err != nil || operation.Named
 }
 
-// HasBearerResult reports whether the results of the type are for their submitter
-// only.
+// HasBearerResult reports whether results of the type are shown to their submitter only;
+// see Operation.Bearer.
 func (t Type) HasBearerResult() bool {
 	operation, err := operationOf(t)
 	return err == nil && operation.Bearer
 }
 
-// operationOf returns the operation of a type. The error names the version
-// that is served if the type is another version of it.
+// operationOf returns the operation of a type. If another version of the type is
+// supported, the error names it.
 func operationOf(kind Type) (*Operation, error) {
 	for i := range operations {
 		if operations[i].Type == kind {
@@ -163,10 +158,10 @@ var versionSuffix = regexp.MustCompile(`_V[0-9]{1,3}$`)
 
 func unversioned(kind Type) string { return versionSuffix.ReplaceAllString(string(kind), "") }
 
-// quoted quotes a caller's text for an error, cut to MaxQuoted bytes.
+// quoted quotes a caller's text for an error, truncated to maxQuoted bytes.
 func quoted(text string) string {
-	if len(text) > MaxQuoted {
-		text = strings.ToValidUTF8(text[:MaxQuoted], "") + "…"
+	if len(text) > maxQuoted {
+		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 	}
 	return fmt.Sprintf("%q", text)
 }

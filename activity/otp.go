@@ -2,9 +2,9 @@ package activity
 
 import "github.com/countersign-dev/countersign/internal/strictjson"
 
-// InitOTPAuthIntent asks for a one-time password to be sent: the parameters of
-// an init_otp_auth request (initOtpAuthIntentV3), as they came. What they may
-// be, and what stands for one that is absent, is the business of package otp.
+// InitOTPAuthIntent asks for a one-time password to be sent. It has the parameters of an
+// init_otp_auth request (initOtpAuthIntentV3) as submitted; package otp validates them and
+// applies defaults.
 type InitOTPAuthIntent struct {
 	OTPType                 string             `json:"otpType"`             // OTP_TYPE_EMAIL or OTP_TYPE_SMS
 	Contact                 string             `json:"contact"`             // e-mail address, or phone number in E.164
@@ -20,7 +20,7 @@ type InitOTPAuthIntent struct {
 	ReplyToEmailAddress     string             `json:"replyToEmailAddress,omitempty"`
 }
 
-// EmailCustomization is how an e-mail is to look.
+// EmailCustomization customizes an e-mail.
 type EmailCustomization struct {
 	LogoURL           string `json:"logoUrl,omitempty"`
 	MagicLinkTemplate string `json:"magicLinkTemplate,omitempty"` // a URL with one %s
@@ -28,18 +28,18 @@ type EmailCustomization struct {
 	TemplateID        string `json:"templateId,omitempty"`
 }
 
-// SMSCustomization is how a text message is to look.
+// SMSCustomization customizes a text message.
 type SMSCustomization struct {
 	Template string `json:"template,omitempty"`
 }
 
-// InitOTPAuthResult is the answer to it (initOtpAuthResultV2).
+// InitOTPAuthResult is the result of an InitOTPAuthIntent (initOtpAuthResultV2).
 type InitOTPAuthResult struct {
 	OTPID string `json:"otpId"`
 }
 
-// VerifyOTPIntent redeems a one-time password: the parameters of a verify_otp
-// request (verifyOtpIntent), as they came.
+// VerifyOTPIntent redeems a one-time password. It has the parameters of a verify_otp
+// request (verifyOtpIntent) as submitted.
 type VerifyOTPIntent struct {
 	OTPID             string `json:"otpId"`
 	OTPCode           string `json:"otpCode"`
@@ -47,7 +47,7 @@ type VerifyOTPIntent struct {
 	ExpirationSeconds string `json:"expirationSeconds,omitempty"` // of the token, decimal
 }
 
-// VerifyOTPResult is the answer to it (verifyOtpResult).
+// VerifyOTPResult is the result of a VerifyOTPIntent (verifyOtpResult).
 type VerifyOTPResult struct {
 	VerificationToken string `json:"verificationToken"`
 }
@@ -96,7 +96,7 @@ func (c *SMSCustomization) read(reader *strictjson.Reader) error {
 	return reader.Object(optional("template", &c.Template))
 }
 
-// Redacted implements Redacter: the code may still be good.
+// Redacted implements Redacter. The code may still be valid.
 func (i VerifyOTPIntent) Redacted() Intent {
 	i.OTPCode = ""
 	return i

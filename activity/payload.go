@@ -2,21 +2,21 @@ package activity
 
 import "github.com/countersign-dev/countersign/internal/strictjson"
 
-// SignRawPayloadIntent is a message that a client wants signed: the parameters of a
-// sign_raw_payload request (signRawPayloadIntentV2). What is a message is said by
-// package messages: a hash is none.
+// SignRawPayloadIntent asks for a message to be signed. It has the parameters of a
+// sign_raw_payload request (signRawPayloadIntentV2). Package messages defines what is a
+// message; a bare hash is not.
 type SignRawPayloadIntent struct {
 	SignWith     string `json:"signWith"`     // an address of the key, or its id
-	Payload      string `json:"payload"`      // as Encoding says
+	Payload      string `json:"payload"`      // encoded as Encoding says
 	Encoding     string `json:"encoding"`     // PAYLOAD_ENCODING_…
 	HashFunction string `json:"hashFunction"` // HASH_FUNCTION_…
 }
 
-// SignMessageIntent is SignRawPayloadIntent: for callers of the library.
+// SignMessageIntent is SignRawPayloadIntent under the name that the library uses.
 type SignMessageIntent = SignRawPayloadIntent
 
-// SignRawPayloadsIntent is several messages that one key signs, all or none: the
-// parameters of a sign_raw_payloads request (signRawPayloadsIntent).
+// SignRawPayloadsIntent asks for several messages to be signed by one key, all or none. It
+// has the parameters of a sign_raw_payloads request (signRawPayloadsIntent).
 type SignRawPayloadsIntent struct {
 	SignWith     string   `json:"signWith"`
 	Payloads     []string `json:"payloads"`
@@ -26,12 +26,12 @@ type SignRawPayloadsIntent struct {
 
 // SignRawPayloadResult is a signature (signRawPayloadResult).
 type SignRawPayloadResult struct {
-	R string `json:"r"` // 32 bytes, lower-case hex without 0x; of Ed25519 the first half
-	S string `json:"s"` // 32 bytes; of Ed25519 the second half
-	V string `json:"v"` // recovery id, 00 or 01; 00 of Ed25519
+	R string `json:"r"` // 32 bytes, lower-case hex without 0x; for Ed25519 the first half
+	S string `json:"s"` // 32 bytes; for Ed25519 the second half
+	V string `json:"v"` // recovery id, 00 or 01; 00 for Ed25519
 }
 
-// SignRawPayloadsResult is the signatures of the payloads, in their order
+// SignRawPayloadsResult has the signatures of the payloads, in their order
 // (signRawPayloadsResult).
 type SignRawPayloadsResult struct {
 	Signatures []SignRawPayloadResult `json:"signatures"`
@@ -60,8 +60,8 @@ func decodeSignRawPayload(parameters []byte, read parameterReader) (Intent, bool
 	return intent, proofs, err
 }
 
-// DecodeSignMessageIntent reads the parameters of a sign_raw_payload request, as
-// strictly as [Decode] does: for callers that have an intent without an envelope.
+// DecodeSignMessageIntent parses the parameters of a sign_raw_payload request without an
+// envelope, as strictly as [Decode] does.
 func DecodeSignMessageIntent(parameters []byte) (SignMessageIntent, error) {
 	intent, _, err := decodeSignRawPayload(parameters, readAlone)
 	if err != nil {

@@ -1,17 +1,17 @@
 package activity
 
-// PolicyRule is a rule of a policy, in the words of list_policies.
+// PolicyRule is a rule of a policy as list_policies returns it.
 type PolicyRule struct {
-	ID        string // of the rule, stable as long as its name is
+	ID        string // stable as long as the name is
 	Name      string
-	Allow     bool   // otherwise it denies
+	Allow     bool   // if false, the rule denies
 	Condition string // expression; empty: always
-	Consensus string // the approvals that it needs, in words; empty: none
-	Notes     string // what it is about
+	Consensus string // describes the approvals that it needs; empty: none
+	Notes     string // describes what it is about
 }
 
-// AppendPolicies appends the answer to list_policies, {"policies":[…]}. A rule of
-// a file has no times of its own: they are those of the epoch.
+// AppendPolicies appends the answer to list_policies, {"policies":[…]}. Rules of a file
+// have no times, so createdAt and updatedAt are the epoch.
 func AppendPolicies(dst []byte, rules []PolicyRule) []byte {
 	dst = append(dst, `{"policies":[`...)
 	for i := range rules {

@@ -14,8 +14,8 @@ import (
 	"math/big"
 )
 
-// AppProof is the engine's own word for what it did, signed by its proof key
-// and checkable offline: see [VerifyAppProof].
+// AppProof is the engine's statement of what it did, signed by its proof key.
+// [VerifyAppProof] checks it offline.
 type AppProof struct {
 	Scheme       string `json:"scheme"`       // AppProofScheme
 	PublicKey    string `json:"publicKey"`    // hex of 130 bytes: the uncompressed point twice
@@ -23,17 +23,14 @@ type AppProof struct {
 	Signature    string `json:"signature"`    // hex of r ‖ s, 32 bytes each, big-endian, over SHA-256(ProofPayload)
 }
 
-// What app proofs say of themselves.
-const (
-	AppProofScheme = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
-	AppProofType   = "APP_PROOF_TYPE_ACTIVITY_OUTCOME"
-)
+// AppProofScheme is the scheme of all app proofs.
+const AppProofScheme = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
 
-// ErrAppProof is what an app proof is refused with that does not prove anything
-// to who trusts the given key.
+// ErrAppProof is wrapped by the errors of app proofs that do not verify under the trusted
+// key.
 var ErrAppProof = errors.New("app proof does not verify")
 
-// NewAppProof signs a payload with the proof key, which is on P-256.
+// NewAppProof signs a payload with the proof key, which must be an ECDSA key on P-256.
 func NewAppProof(proofKey crypto.Signer, payload AppProofPayload) (AppProof, error) {
 	pub, ok := proofKey.Public().(*ecdsa.PublicKey)
 	if !ok || pub.Curve != elliptic.P256() {
@@ -61,13 +58,13 @@ func NewAppProof(proofKey crypto.Signer, payload AppProofPayload) (AppProof, err
 	}, nil
 }
 
-// rawSignature turns the DER form, which a crypto.Signer makes, into r ‖ s.
+// rawSignature converts the DER encoding that a crypto.Signer returns to r ‖ s.
 func rawSignature(der []byte) ([]byte, error) {
 	var form struct{ R, S *big.Int }
 	rest, err := asn1.Unmarshal(der, &form)
 	if err != nil || len(rest) > 0 || form.R.Sign() <= 0 || form.S.Sign() <= 0 ||
 		form.R.BitLen() > 256 || form.S.BitLen() > 256 {
-		return nil, errors.New("made a signature that is not of P-256")
+		return nil, errors.New("the signer returned something other than a P-256 signature")
 	}
 	raw := make([]byte, 64)
 	form.R.FillBytes(raw[:32])
@@ -75,9 +72,9 @@ func rawSignature(der []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// VerifyAppProof checks a proof against a key that the caller trusts, not
-// against the one inside the proof, and returns what it proves. What fails is
-// an ErrAppProof.
+// VerifyAppProof verifies a proof under a key that the caller trusts, not the one in the
+// proof, and returns what it proves. The error of a proof that does not verify wraps
+// [ErrAppProof].
 func VerifyAppProof(proof AppProof, trusted *ecdsa.PublicKey) (AppProofPayload, error) {
 	if err := checkProofKey(proof, trusted); err != nil {
 		return AppProofPayload{}, err
@@ -111,12 +108,12 @@ func checkProofKey(proof AppProof, trusted *ecdsa.PublicKey) error {
 	}
 	want := hex.EncodeToString(point) + hex.EncodeToString(point)
 	if subtle.ConstantTimeCompare([]byte(proof.PublicKey), []byte(want)) != 1 {
-		return fmt.Errorf("%w: made by another key than the trusted one", ErrAppProof)
+		return fmt.Errorf("%w: signed by a key other than the trusted one", ErrAppProof)
 	}
 	return nil
 }
 
-// decodeLowerHex decodes hex of which there is one form.
+// decodeLowerHex decodes hex without upper-case digits.
 func decodeLowerHex(text string) ([]byte, error) {
 	raw, err := hex.DecodeString(text)
 	if err == nil && hex.EncodeToString(raw) != text {
@@ -125,7 +122,7 @@ func decodeLowerHex(text string) ([]byte, error) {
 	return raw, err
 }
 
-// appendJSON appends the proof as it stands in an answer.
+// appendJSON appends the proof as in an answer.
 func (p *AppProof) appendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	dst = appendTextMember(dst, "scheme", p.Scheme)

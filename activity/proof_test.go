@@ -31,7 +31,7 @@ var somePayload = activity.AppProofPayload{
 
 func TestAppProof(t *testing.T) {
 	key := proofKey(t)
-	for range 64 { // until r and s with leading zeros have come along
+	for range 64 { // enough for r and s with leading zeros
 		proof, err := activity.NewAppProof(key, somePayload)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestAppProofPayloadForm(t *testing.T) {
 	}
 }
 
-func TestAppProofOfAnotherKeyIsRefused(t *testing.T) {
+func TestAppProofOfAnotherKey(t *testing.T) {
 	trusted, other := proofKey(t), proofKey(t)
 	proof, err := activity.NewAppProof(other, somePayload)
 	if err != nil {
@@ -90,12 +90,12 @@ func TestAppProofMutations(t *testing.T) {
 		func(p *activity.AppProof) *string { return &p.Signature },
 	} {
 		text := *member(&proof)
-		for at := range len(text) {
+		for i := range len(text) {
 			for _, changed := range []string{
-				text[:at] + string([]byte{text[at] ^ 1}) + text[at+1:],
-				text[:at] + string([]byte{text[at] ^ 0x20}) + text[at+1:],
-				text[:at] + text[at+1:],
-				text[:at],
+				text[:i] + string([]byte{text[i] ^ 1}) + text[i+1:],
+				text[:i] + string([]byte{text[i] ^ 0x20}) + text[i+1:],
+				text[:i] + text[i+1:],
+				text[:i],
 			} {
 				mutant := proof
 				*member(&mutant) = changed
@@ -126,7 +126,7 @@ func TestProofKeyMustBeP256(t *testing.T) {
 	}
 }
 
-// offCurve is no point of P-256.
+// offCurve is not a point on P-256.
 var offCurve = func() *ecdsa.PublicKey {
 	other, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
 	if err != nil {
@@ -136,8 +136,8 @@ var offCurve = func() *ecdsa.PublicKey {
 	return &other.PublicKey
 }()
 
-// brokenSigner is a proof key, in an HSM say, that answers something else than
-// a signature.
+// brokenSigner is a proof key, such as one in an HSM, that returns something other than a
+// signature.
 type brokenSigner struct {
 	public *ecdsa.PublicKey
 	answer string // hex
@@ -151,7 +151,7 @@ func (s brokenSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error)
 	return answer, s.err
 }
 
-// TestBrokenProofKey: what is not a signature of P-256 in DER never becomes a proof.
+// TestBrokenProofKey: only a P-256 signature in DER becomes a proof.
 func TestBrokenProofKey(t *testing.T) {
 	public := &proofKey(t).PublicKey
 	absent := errors.New("the token is absent")
@@ -168,14 +168,14 @@ func TestBrokenProofKey(t *testing.T) {
 		"r too long": "3026" + wide + "020101", "s too long": "3026020101" + wide,
 	} {
 		_, err := activity.NewAppProof(brokenSigner{public, answer, nil}, somePayload)
-		if err == nil || !strings.Contains(err.Error(), "made a signature that is not of P-256") {
+		if err == nil || !strings.Contains(err.Error(), "something other than a P-256 signature") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
 
-// TestAppProofOfAnotherPayload: the trusted key has signed it, and it is no
-// payload of an app proof.
+// TestAppProofOfAnotherPayload: a text signed by the trusted key that is not the payload of
+// an app proof is refused.
 func TestAppProofOfAnotherPayload(t *testing.T) {
 	key := proofKey(t)
 	proof, err := activity.NewAppProof(key, somePayload)
@@ -184,9 +184,9 @@ func TestAppProofOfAnotherPayload(t *testing.T) {
 	}
 	for text, problem := range map[string]string{
 		"{}": "type",
-		strings.Replace(proof.ProofPayload, activity.AppProofType, "APP_PROOF_TYPE_ADDRESS_DERIVATION", 1): "unknown type",
-		strings.Replace(proof.ProofPayload, "1763650000000", "-1", 1):                                      "timestampMs",
-		strings.Replace(proof.ProofPayload, `"outcome"`, `"result"`, 1):                                    "unknown member",
+		strings.Replace(proof.ProofPayload, "APP_PROOF_TYPE_ACTIVITY_OUTCOME", "APP_PROOF_TYPE_ADDRESS_DERIVATION", 1): "unknown type",
+		strings.Replace(proof.ProofPayload, "1763650000000", "-1", 1):                                                  "timestampMs",
+		strings.Replace(proof.ProofPayload, `"outcome"`, `"result"`, 1):                                                "unknown member",
 	} {
 		digest := sha256.Sum256([]byte(text))
 		r, s, err := ecdsa.Sign(rand.Reader, key, digest[:])

@@ -7,25 +7,28 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// AppProofPayload is what is proven: what the engine answered to which request.
+// appProofType is the type of all app proofs.
+const appProofType = "APP_PROOF_TYPE_ACTIVITY_OUTCOME"
+
+// AppProofPayload is what an app proof states: the outcome of a request.
 type AppProofPayload struct {
-	TimestampMs    int64 // of the engine's clock
+	TimestampMs    int64 // by the engine's clock
 	OrganizationID string
 	ActivityID     string
 	ActivityType   Type
 	Fingerprint    string // of the request's body, as in the activity
 	Outcome        Status
-	ResultDigest   string // lower-case hex SHA-256 of the operation's result, such as {"signedTransaction":"…"}: see AppendResult
+	ResultDigest   string // lower-case hex SHA-256 of the result as AppendResult encodes it, such as {"signedTransaction":"…"}
 	SummaryDigest  string // lower-case hex SHA-256 of the transaction's summary; empty for one-time passwords
 	PolicyDigest   string // lower-case hex SHA-256 of the policy file that decided; empty without one
 }
 
-// appendJSON appends the payload's one form:
+// appendJSON appends the payload's only encoding:
 //
 //	{"type":…,"timestampMs":"…","activityOutcomeProof":{…}}
 func (p *AppProofPayload) appendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
-	dst = appendTextMember(dst, "type", AppProofType)
+	dst = appendTextMember(dst, "type", appProofType)
 	dst = appendTextMember(dst, "timestampMs", strconv.FormatInt(p.TimestampMs, 10))
 	dst = appendMember(dst, "activityOutcomeProof")
 	dst = append(dst, '{')
@@ -54,7 +57,7 @@ func parseAppProofPayload(text []byte) (payload AppProofPayload, err error) {
 	if err != nil {
 		return payload, err
 	}
-	if kind != AppProofType {
+	if kind != appProofType {
 		return payload, fmt.Errorf("proofPayload: unknown type %s", quoted(kind))
 	}
 	payload.TimestampMs, err = parseTimestamp(timestamp)

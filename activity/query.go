@@ -8,9 +8,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// Query is what all queries have. A query with a time is live as long as a request
-// is; one without, which the API allows, can be replayed while its credential is
-// valid.
+// Query has the members of all queries, and is the body of whoami and list_policies. A
+// query with a time is live as long as a request is. One without, which the API allows, can
+// be replayed while its credential is valid.
 type Query struct {
 	OrganizationID string
 	Time           time.Time // timestampMs; zero: none
@@ -33,16 +33,13 @@ func (q *Query) read(body []byte, fields ...strictjson.Field) error {
 	return checkOrganizationID(q.OrganizationID)
 }
 
-// GetActivityQuery asks for a recorded activity: the body of get_activity.
+// GetActivityQuery is the body of get_activity.
 type GetActivityQuery struct {
 	Query
 	ActivityID string
 }
 
-// WhoAmIQuery asks who the stamp belongs to: the body of whoami.
-type WhoAmIQuery struct{ Query }
-
-// WhoAmI is the answer to it.
+// WhoAmI is the answer to whoami.
 type WhoAmI struct {
 	OrganizationID   string `json:"organizationId"`
 	OrganizationName string `json:"organizationName"`
@@ -50,16 +47,16 @@ type WhoAmI struct {
 	Username         string `json:"username"`
 }
 
-// DecodeGetActivity reads the body of a get_activity query strictly. Its error
-// is an *Error.
-func DecodeGetActivity(body []byte) (query GetActivityQuery, err error) {
-	return query, query.read(body, required("activityId", &query.ActivityID))
+// DecodeQuery parses the body of a whoami or list_policies query strictly. Its error is an
+// [*Error].
+func DecodeQuery(body []byte) (query Query, err error) {
+	return query, query.read(body)
 }
 
-// DecodeWhoAmI reads the body of a whoami query strictly. Its error is an
-// *Error.
-func DecodeWhoAmI(body []byte) (query WhoAmIQuery, err error) {
-	return query, query.read(body)
+// DecodeGetActivity parses the body of a get_activity query strictly. Its error is an
+// [*Error].
+func DecodeGetActivity(body []byte) (query GetActivityQuery, err error) {
+	return query, query.read(body, required("activityId", &query.ActivityID))
 }
 
 // Bounds of the pages of list_activities.
@@ -68,35 +65,34 @@ const (
 	MaxPage     = 100
 )
 
-// ListActivitiesQuery asks for the activities of an organization, the newest
-// first: the body of list_activities.
+// ListActivitiesQuery is the body of list_activities, which lists activities newest first.
 type ListActivitiesQuery struct {
 	Query
 	Statuses []Status // empty: all
 	Types    []Type   // empty: all
 	Limit    int      // 1 to MaxPage
-	Before   string   // id: only activities that are older
-	After    string   // id: only activities that are newer
+	Before   string   // id; only older activities
+	After    string   // id; only newer activities
 }
 
-// DecodeListActivities reads the body of a list_activities query strictly. Its
-// error is an *Error.
+// DecodeListActivities parses the body of a list_activities query strictly. Its error is
+// an [*Error].
 func DecodeListActivities(body []byte) (query ListActivitiesQuery, err error) {
-	var statuses, types []string
+	var names, types []string
 	var limit string
 	pages := func(reader *strictjson.Reader) error {
 		return reader.Object(optional("limit", &limit), optional("before", &query.Before), optional("after", &query.After))
 	}
 	err = query.read(body,
-		strictjson.Optional("filterByStatus", &statuses).AtMost(boundOf("filterByStatus")),
+		strictjson.Optional("filterByStatus", &names).AtMost(boundOf("filterByStatus")),
 		strictjson.Optional("filterByType", &types).AtMost(boundOf("filterByType")),
 		strictjson.Optional("paginationOptions", pages),
 	)
 	if err != nil {
 		return query, err
 	}
-	for _, status := range statuses {
-		if !slices.Contains(Statuses(), Status(status)) && !slices.Contains(otherStatuses, status) {
+	for _, status := range names {
+		if !slices.Contains(statuses, Status(status)) {
 			return query, NewError(ReasonRequestInvalid, "filterByStatus", nil, "filterByStatus: status %s is not known", quoted(status))
 		}
 		query.Statuses = append(query.Statuses, Status(status))
@@ -108,8 +104,11 @@ func DecodeListActivities(body []byte) (query ListActivitiesQuery, err error) {
 	return query, err
 }
 
-// otherStatuses are those of the API that no activity has here.
-var otherStatuses = []string{"ACTIVITY_STATUS_CREATED", "ACTIVITY_STATUS_PENDING", "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"}
+// statuses are the statuses of the API. The last three never occur here.
+var statuses = []Status{
+	StatusCompleted, StatusConsensusNeeded, StatusRejected, StatusFailed,
+	"ACTIVITY_STATUS_CREATED", "ACTIVITY_STATUS_PENDING", "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED",
+}
 
 func parsePage(text string) (int, error) {
 	if text == "" {
@@ -120,14 +119,4 @@ func parsePage(text string) (int, error) {
 		return 0, NewError(ReasonRequestInvalid, "limit", nil, "limit %s: 1 to %d is expected, as a string", quoted(text), MaxPage)
 	}
 	return limit, nil
-}
-
-// ListPoliciesQuery asks for the rules that an organization has: the body of
-// list_policies.
-type ListPoliciesQuery struct{ Query }
-
-// DecodeListPolicies reads the body of a list_policies query strictly. Its error
-// is an *Error.
-func DecodeListPolicies(body []byte) (query ListPoliciesQuery, err error) {
-	return query, query.read(body)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 )
 
-// TestParametersByteForByte: white space, escapes, the order of members and
-// everything else that a client wrote stays.
+// TestParametersByteForByte: an answer has the parameters exactly as submitted, with their
+// white space, escapes and order.
 func TestParametersByteForByte(t *testing.T) {
 	const parameters = "{ \"type\":\"TRANSACTION_TYPE_ETHEREUM\" ,\t\"signWith\":\"<a>\\u0026&\u2028\\/\",\"generateAppProofs\":null,\"unsignedTransaction\":\"\"}"
 	body := strings.Replace(signBody, `{"signWith":"0xab","unsignedTransaction":"02c0","type":"TRANSACTION_TYPE_ETHEREUM"}`, parameters, 1)
@@ -23,16 +23,16 @@ func TestParametersByteForByte(t *testing.T) {
 	}
 }
 
-func TestStoredRecordAnswersTheSame(t *testing.T) {
+func TestStoredRecordAnswer(t *testing.T) {
 	for name, vector := range vectors(t) {
-		record := recordOf(t, vector.Request.Body, vector.Response.Activity)
+		record := vector.record(t)
 		record.AppProofs = []activity.AppProof{{Scheme: "s", PublicKey: "p", ProofPayload: `{"a":"<>"}`, Signature: "x"}}
 		encoded := record.Encode()
-		again, err := activity.DecodeRecord(encoded)
+		decoded, err := activity.DecodeRecord(encoded)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := again.AppendAnswer(nil), record.AppendAnswer(nil); !bytes.Equal(got, want) {
+		if got, want := decoded.AppendAnswer(nil), record.AppendAnswer(nil); !bytes.Equal(got, want) {
 			t.Errorf("%s: answered\n%s\nand from the store\n%s", name, want, got)
 		}
 		if bytes.Count(encoded, []byte("unsignedTransaction")) > 1 {
@@ -41,11 +41,10 @@ func TestStoredRecordAnswersTheSame(t *testing.T) {
 	}
 }
 
-// TestAnswerByLength: whole, in pieces and appended, an answer is the same, whatever
-// its length is to a piece.
+// TestAnswerByLength: Answer, WriteAnswer and AppendAnswer agree for lengths around that of
+// a piece.
 func TestAnswerByLength(t *testing.T) {
-	vector := vectors(t)["example_superset_sign_transaction.json"]
-	record := recordOf(t, vector.Request.Body, vector.Response.Activity)
+	record := vectors(t)["example_superset_sign_transaction.json"].record(t)
 	wholes, longer := 0, 0
 	for length := range 20 {
 		record.Result = activity.SignTransactionResult{SignedTransaction: strings.Repeat("5a\u00e9<", length*length*20)}
@@ -56,7 +55,7 @@ func TestAnswerByLength(t *testing.T) {
 		}
 		whole, size := record.Answer()
 		if size != len(want) || whole != nil && !bytes.Equal(whole, want) {
-			t.Errorf("%d bytes: said to have %d, whole %d", len(want), size, len(whole))
+			t.Errorf("%d bytes: size %d, whole %d", len(want), size, len(whole))
 		}
 		if whole != nil {
 			wholes++
@@ -70,8 +69,7 @@ func TestAnswerByLength(t *testing.T) {
 }
 
 func TestDecodeRecordRefuses(t *testing.T) {
-	vector := vectors(t)["example_superset_sign_transaction.json"]
-	encoded := recordOf(t, vector.Request.Body, vector.Response.Activity).Encode()
+	encoded := vectors(t)["example_superset_sign_transaction.json"].record(t).Encode()
 	for old, changed := range map[string]string{
 		"countersign.activity/2":  "countersign.activity/1",
 		`"parameters":[`:          `"parameters":[-`,
@@ -86,16 +84,16 @@ func TestDecodeRecordRefuses(t *testing.T) {
 			t.Fatalf("%q is not in %s", old, encoded)
 		}
 		if _, err := activity.DecodeRecord([]byte(text)); err == nil {
-			t.Errorf("taken with %s", changed)
+			t.Errorf("accepted with %s", changed)
 		}
 	}
 }
 
-// TestDecodeRecordOfAnotherResult: of every type, with a result that is none.
+// TestDecodeRecordOfAnotherResult: a result of the wrong form is refused for every type.
 func TestDecodeRecordOfAnotherResult(t *testing.T) {
 	for name, vector := range vectors(t) {
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal(recordOf(t, vector.Request.Body, vector.Response.Activity).Encode(), &members); err != nil {
+		if err := json.Unmarshal(vector.record(t).Encode(), &members); err != nil {
 			t.Fatal(err)
 		}
 		members["result"] = json.RawMessage(`["a result"]`)
@@ -106,27 +104,23 @@ func TestDecodeRecordOfAnotherResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			if record, err := activity.DecodeRecord(encoded); err == nil {
-				t.Errorf("%s as %s: taken as %+v", name, kind, record.Result)
+				t.Errorf("%s as %s: accepted as %+v", name, kind, record.Result)
 			}
 		}
 	}
 }
 
-func TestWithoutResult(t *testing.T) {
-	vector := vectors(t)["example_superset_sign_transaction.json"]
-	record := recordOf(t, vector.Request.Body, vector.Response.Activity)
-	answer := answerOf(t, record.WithoutResult())
+func TestAnswerWithoutResult(t *testing.T) {
+	record := vectors(t)["example_superset_sign_transaction.json"].record(t)
+	record.Result = nil
+	answer := answerOf(t, record)
 	result := answer["result"].(map[string]any)
 	if len(result) != 1 || len(result["activity"].(map[string]any)["result"].(map[string]any)) != 0 {
 		t.Errorf("result %v, want nothing but the record", result)
 	}
-	if record.Result == nil {
-		t.Error("the record itself lost its result")
-	}
 }
 
-// TestTextIsJSON: whatever a name or a message holds, the answer stays JSON
-// and says that.
+// TestTextIsJSON: any text is encoded as a JSON string that decodes to it.
 func TestTextIsJSON(t *testing.T) {
 	check := func(text string) bool {
 		raw := activity.NewError(activity.ReasonInternal, "", nil, "%s", text).AppendJSON(nil)

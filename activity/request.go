@@ -15,41 +15,41 @@ import (
 // fingerprint are the same request.
 type Fingerprint [32]byte
 
-// String returns the form of the API: "sha256:" and lower-case hex.
+// String returns "sha256:" and lower-case hex, as in the API.
 func (f Fingerprint) String() string { return "sha256:" + hex.EncodeToString(f[:]) }
 
-// MarshalText writes the form of the API.
+// MarshalText implements encoding.TextMarshaler with the form of String.
 func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// Request is a submitted body that was read strictly, once. Looking up the
-// organization, verifying the stamp and carrying out the intent all go by it,
-// so that they cannot disagree on what the body says.
+// Request is a submitted body that was parsed strictly and once. Finding the organization,
+// verifying the stamp and carrying out the intent all use it, so that they cannot disagree
+// on what the body says.
 type Request struct {
 	Type              Type
-	TimestampMs       int64 // of the client's clock, in milliseconds since the epoch
+	TimestampMs       int64 // by the client's clock, in milliseconds since the epoch
 	OrganizationID    string
 	GenerateAppProofs bool
-	Intent            Intent      // the parameters, read
-	Body              []byte      // exactly as it came: what the stamp covers
+	Intent            Intent      // the parsed parameters; nil in a stored record
+	Body              []byte      // exactly as received: what the stamp covers
 	Fingerprint       Fingerprint // of Body
 
 	parameters strictjson.Span // in Body
 }
 
-// Parameters returns the parameters as they were submitted, byte for byte.
+// Parameters returns the parameters exactly as submitted.
 func (r *Request) Parameters() []byte { return r.parameters.Of(r.Body) }
 
-// Time returns when the client says it made the request.
+// Time returns TimestampMs as a time.
 func (r *Request) Time() time.Time { return time.UnixMilli(r.TimestampMs) }
 
-// Decode reads a body:
+// Decode parses a body:
 //
 //	{ "type": …, "timestampMs": "…", "organizationId": "…", "parameters": {…}, "generateAppProofs": … }
 //
-// in any order, generateAppProofs being optional; it may stand inside
-// parameters instead, where some clients put it, and is true if either is. The
-// request keeps the body, which the caller must not change afterwards. The
-// error is an *Error with REQUEST_INVALID that names the member.
+// with members in any order. generateAppProofs is optional; some clients put it inside
+// parameters, and it is true if either is. The request keeps the body, which the caller
+// must not modify afterwards. The error is an [*Error] with REQUEST_INVALID that names the
+// member.
 func Decode(body []byte) (*Request, error) {
 	request := &Request{Body: body}
 	var timestamp string
@@ -90,12 +90,12 @@ func (r *Request) decodeIntent() error {
 	return nil
 }
 
-// parameterReader reads the parameters of an operation, and tells whether they
-// ask for app proofs.
+// parameterReader parses the parameters of an operation, and reports whether they ask for
+// app proofs.
 type parameterReader func(parameters []byte, fields ...strictjson.Field) (proofs bool, err error)
 
-// readParameters reads parameters that came in an envelope. Offsets in its
-// errors are those in the body.
+// readParameters is a parameterReader for parameters in an envelope. Offsets in its errors
+// are relative to the body.
 func (r *Request) readParameters(parameters []byte, fields ...strictjson.Field) (proofs bool, err error) {
 	fields = append(fields, strictjson.Optional("generateAppProofs", &proofs))
 	err = strictjson.Read(parameters, "parameters", fields...)
@@ -106,12 +106,12 @@ func (r *Request) readParameters(parameters []byte, fields ...strictjson.Field) 
 	return proofs, refuseJSON(err)
 }
 
-// readAlone reads parameters that came without.
+// readAlone is a parameterReader for parameters without an envelope.
 func readAlone(parameters []byte, fields ...strictjson.Field) (bool, error) {
 	return false, refuseJSON(strictjson.Read(parameters, "intent", fields...))
 }
 
-// refuseJSON turns an error of the JSON reader into the caller's.
+// refuseJSON converts an error of the JSON reader to an *Error.
 func refuseJSON(err error) error {
 	var malformed *strictjson.Error
 	if !errors.As(err, &malformed) {
@@ -120,12 +120,12 @@ func refuseJSON(err error) error {
 	return NewError(ReasonRequestInvalid, malformed.Path, err, "%v", err)
 }
 
-// maxTimestampDigits reaches the year 2286. Times beyond could not be compared
-// with others by their difference.
+// maxTimestampDigits allows times until the year 2286, so that differences of times do not
+// overflow.
 const maxTimestampDigits = 13
 
-// parseTimestamp reads milliseconds since the epoch: decimal digits without
-// leading zeros.
+// parseTimestamp parses milliseconds since the epoch: decimal digits without leading
+// zeros.
 func parseTimestamp(text string) (int64, error) {
 	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" || text[0] == '0' {
 		return 0, NewError(ReasonRequestInvalid, "timestampMs", nil,

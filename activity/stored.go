@@ -9,11 +9,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// storedSchema is the version of what Encode writes.
+// storedSchema is the version of the stored form.
 const storedSchema = "countersign.activity/2"
 
-// stored is a record in a store: the one definition of what it holds. The body is
-// in it once, with where in it the parameters are.
+// stored is the form of a record in a store. It has the body once, and the parameters as a
+// range of it.
 type stored struct {
 	Schema     string          `json:"schema"`
 	ID         string          `json:"id"`
@@ -35,7 +35,7 @@ type stored struct {
 	UpdatedAt  time.Time       `json:"updatedAt"`
 }
 
-// Encode returns the record for a store, in the form of stored.
+// Encode returns the record in the form for a store.
 func (r *Record) Encode() []byte {
 	request := r.Request
 	form := stored{
@@ -51,14 +51,14 @@ func (r *Record) Encode() []byte {
 	}
 	encoded, err := marshal(&form)
 	if err != nil {
-		panic("activity: a record cannot be encoded: " + err.Error())
+		panic("activity: encoding a record: " + err.Error())
 	}
 	return encoded
 }
 
-// DecodeRecord reads what Encode returned. The body is not read again: what was
-// taken once stays readable when Decode has become stricter. The request of the
-// record has no Intent.
+// DecodeRecord parses what [Record.Encode] returned. It does not parse the body again, so
+// that recorded activities stay readable if [Decode] becomes stricter. The record's Request
+// has no Intent.
 func DecodeRecord(encoded []byte) (*Record, error) {
 	var form stored
 	if err := json.Unmarshal(encoded, &form); err != nil {
@@ -101,14 +101,14 @@ func (s *stored) check() error {
 	case len(s.Votes) == 0:
 		return errors.New("stored activity: the submitter's vote is missing")
 	case s.Status != StatusCompleted && s.Result != nil, s.Status == StatusCompleted && s.Result == nil:
-		return fmt.Errorf("stored activity: status %q does not fit the result", s.Status)
+		return fmt.Errorf("stored activity: status %q does not match the result", s.Status)
 	case s.Status.Waits() && s.Reading == nil:
-		return errors.New("stored activity: it waits, and what its voters are shown is missing")
+		return errors.New("stored activity: it waits for votes, but what voters are shown is missing")
 	}
 	return nil
 }
 
-// resultOf reads a stored result as one type.
+// resultOf parses a stored result of one type.
 func resultOf[T Result](encoded []byte) (Result, error) {
 	var result T
 	err := json.Unmarshal(encoded, &result)

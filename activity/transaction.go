@@ -1,6 +1,6 @@
 package activity
 
-// TransactionType names the chain of a transaction, as the API does.
+// TransactionType is the API's name for the chain of a transaction.
 type TransactionType string
 
 // The transaction types of the API.
@@ -12,11 +12,10 @@ const (
 	TransactionTypeTempo    TransactionType = "TRANSACTION_TYPE_TEMPO"
 )
 
-// SignTransactionIntent is what a client wants signed, and by whom: the
-// parameters of a sign_transaction request (signTransactionIntentV2).
+// SignTransactionIntent asks for a transaction to be signed. It has the parameters of a
+// sign_transaction request (signTransactionIntentV2).
 type SignTransactionIntent struct {
-	// SignWith is an address of the key in a form of the transaction's chain,
-	// or the key's id.
+	// SignWith is an address of the key on the transaction's chain, or the key's id.
 	SignWith string `json:"signWith"`
 
 	// UnsignedTransaction is the raw unsigned transaction: hex in any case,
@@ -27,7 +26,7 @@ type SignTransactionIntent struct {
 	Type TransactionType `json:"type"`
 }
 
-// SignTransactionResult is the answer to it (signTransactionResult).
+// SignTransactionResult is the result of a SignTransactionIntent (signTransactionResult).
 type SignTransactionResult struct {
 	// SignedTransaction is lower-case hex without 0x.
 	SignedTransaction string `json:"signedTransaction"`
@@ -38,17 +37,6 @@ func (SignTransactionIntent) ActivityType() Type { return TypeSignTransaction }
 
 // ActivityType implements Result.
 func (SignTransactionResult) ActivityType() Type { return TypeSignTransaction }
-
-// DecodeSignTransactionIntent reads the parameters of a sign_transaction
-// request, as strictly as [Decode] does: for who gets intents without an
-// envelope.
-func DecodeSignTransactionIntent(parameters []byte) (SignTransactionIntent, error) {
-	intent, _, err := decodeSignTransaction(parameters, readAlone)
-	if err != nil {
-		return SignTransactionIntent{}, err
-	}
-	return intent.(SignTransactionIntent), nil
-}
 
 func decodeSignTransaction(parameters []byte, read parameterReader) (Intent, bool, error) {
 	var intent SignTransactionIntent

@@ -47,7 +47,13 @@ func vectors(t testing.TB) map[string]vector {
 
 var someTime = time.Date(2026, 11, 20, 15, 5, 34, 780_000_000, time.UTC)
 
-// recordOf makes a record with what a vector's answer says.
+// record returns the record that the vector's answer describes.
+func (v vector) record(t testing.TB) *activity.Record {
+	t.Helper()
+	return recordOf(t, v.Request.Body, v.Response.Activity)
+}
+
+// recordOf returns the record of a body with the id and the result of an answer.
 func recordOf(t testing.TB, body string, answer map[string]any) *activity.Record {
 	t.Helper()
 	request, err := activity.Decode([]byte(body))
@@ -90,7 +96,7 @@ func TestVectors(t *testing.T) {
 	for name, vector := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			want := vector.Response.Activity
-			got := answerOf(t, recordOf(t, vector.Request.Body, want))
+			got := answerOf(t, vector.record(t))
 			for _, member := range []string{"id", "organizationId", "status", "type", "intent", "fingerprint", "canApprove", "canReject", "timestampMs", "appProofs", "failure"} {
 				if value, ok := got[member]; !ok || !reflect.DeepEqual(value, want[member]) {
 					t.Errorf("%s is %v, want %v", member, value, want[member])
@@ -124,8 +130,8 @@ func compareResults(t *testing.T, got, want map[string]any) {
 	}
 }
 
-// compareNested looks at the record in result.activity, whose times are
-// strings, unlike those outside.
+// compareNested compares the record in result.activity. Its times are strings, unlike those
+// of the activity.
 func compareNested(t *testing.T, got, want map[string]any) {
 	t.Helper()
 	nested := got["result"].(map[string]any)["activity"].(map[string]any)
@@ -149,7 +155,7 @@ func compareNested(t *testing.T, got, want map[string]any) {
 
 func TestVoteIsEvidence(t *testing.T) {
 	vector := vectors(t)["example_superset_sign_transaction.json"]
-	answer := answerOf(t, recordOf(t, vector.Request.Body, vector.Response.Activity))
+	answer := answerOf(t, vector.record(t))
 	votes := answer["votes"].([]any)
 	if len(votes) != 1 {
 		t.Fatalf("%d votes, want the submitter's", len(votes))

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// VoteIntent is a vote on an activity that waits: the parameters of
+// VoteIntent is a vote on an activity that waits. It has the parameters of
 // approve_activity and reject_activity.
 type VoteIntent struct {
-	// Fingerprint is that of the body of the activity.
+	// Fingerprint is the fingerprint of the activity's body.
 	Fingerprint Fingerprint `json:"fingerprint"`
 
-	// Shown is the ShownDigest of what the voter was shown, in lower-case hex;
-	// empty if the vote does not commit to it.
+	// Shown is the [ShownDigest] of what the voter was shown, in lower-case hex. It
+	// is empty if the vote does not commit to that.
 	Shown string `json:"shown,omitempty"`
 
 	kind Type
@@ -21,7 +21,7 @@ type VoteIntent struct {
 // ActivityType implements Intent.
 func (v VoteIntent) ActivityType() Type { return v.kind }
 
-// Selection returns what the vote says.
+// Selection returns the vote's choice.
 func (v VoteIntent) Selection() Selection {
 	if v.kind == TypeApproveActivity {
 		return SelectionApproved
@@ -48,8 +48,8 @@ func decodeVote(kind Type) func([]byte, parameterReader) (Intent, bool, error) {
 	}
 }
 
-// ParseFingerprint reads "sha256:" and 64 lower-case hex digits. Its error is an
-// *Error.
+// ParseFingerprint parses "sha256:" and 64 lower-case hex digits. Its error is an
+// [*Error].
 func ParseFingerprint(text string) (Fingerprint, error) {
 	var parsed Fingerprint
 	digits, ok := strings.CutPrefix(text, "sha256:")
@@ -61,7 +61,7 @@ func ParseFingerprint(text string) (Fingerprint, error) {
 	return parsed, err
 }
 
-// isDigest reports whether a text is 32 bytes in lower-case hex.
+// isDigest reports whether text is 32 bytes in lower-case hex.
 func isDigest(text string) bool {
 	return len(text) == 2*len(Fingerprint{}) && strings.Trim(text, lowerHex) == ""
 }

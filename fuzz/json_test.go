@@ -72,7 +72,7 @@ func FuzzActivityQuery(f *testing.F) {
 				t.Errorf("%s: encoding/json reads %+v, %v", body, other, otherErr)
 			}
 		}
-		if query, err := activity.DecodeWhoAmI(body); err == nil {
+		if query, err := activity.DecodeQuery(body); err == nil {
 			if otherErr != nil || query.OrganizationID != other.OrganizationID || other.ActivityID != "" {
 				t.Errorf("%s: encoding/json reads %+v, %v", body, other, otherErr)
 			}
