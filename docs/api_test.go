@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 )
 
-// TestAPI holds the tables of api.md against what is served.
+// TestAPI compares the tables of api.md with what is served.
 func TestAPI(t *testing.T) {
 	document := read(t, "api.md")
 	for _, operation := range activity.Operations() {
@@ -39,7 +39,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestReasons holds the table of errors against the codes.
+// TestReasons compares the table of errors with the codes.
 func TestReasons(t *testing.T) {
 	document := read(t, "api.md")
 	for reason, status := range map[activity.Reason]int{

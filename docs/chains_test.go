@@ -15,7 +15,7 @@ var siblings = []string{
 	"vectors_test.go", "refuse_test.go", "hazard_test.go", "mutation_test.go", "summary_test.go", "example_test.go",
 }
 
-// TestSiblings looks for them in every chain, and in the document.
+// TestSiblings checks that every chain and the document have them.
 func TestSiblings(t *testing.T) {
 	document := read(t, "adding-a-chain.md")
 	for _, kind := range countersign.TransactionTypes() {

@@ -17,11 +17,11 @@ import (
 // shellBlock is a fenced block of commands in a document.
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// ports are those that the documents name.
+// ports are the addresses in the documents.
 var ports = [...]string{"127.0.0.1:8080", "127.0.0.1:8081"}
 
-// TestCommands runs the commands of the documents, each as one session in an
-// empty folder, on ports that are free here.
+// TestCommands runs the commands of the documents, each document as one session in an
+// empty folder, on free ports.
 func TestCommands(t *testing.T) {
 	testenv.Slow(t)
 	shell := testenv.Tool(t, "bash")
@@ -46,8 +46,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestAirGapTools: the commands of airgap.md need no program that an offline machine
-// might not have, and nothing in them takes JSON apart or puts it together.
+// TestAirGapTools checks that the commands of airgap.md need no program that an offline
+// machine might lack, and do not parse or compose JSON.
 func TestAirGapTools(t *testing.T) {
 	commands := session(t, "airgap.md", 8)
 	if found := regexp.MustCompile(`\b(sed|jq|openssl|awk|grep|cut|python3?|perl)\b`).FindString(commands); found != "" {
@@ -55,8 +55,7 @@ func TestAirGapTools(t *testing.T) {
 	}
 }
 
-// session returns a document's commands, of which there are at least so many
-// blocks.
+// session returns a document's commands, which must have at least atLeast blocks.
 func session(t *testing.T, document string, atLeast int) string {
 	t.Helper()
 	text, err := os.ReadFile(document)

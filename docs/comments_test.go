@@ -11,17 +11,15 @@ import (
 	"testing"
 )
 
-// named is a comment that begins with a name: several words in one, as names in
-// code are written.
+// named matches a comment that begins with a name in camel case.
 var named = regexp.MustCompile(`^//\s+(\w*[a-z][A-Z]\w*)\b`)
 
-// tested is a line that begins with the name of a test.
+// tested matches a line that begins with the name of a test.
 var tested = regexp.MustCompile(`^//\s+((?:Test|Fuzz|Benchmark)[A-Z]\w*)\b`)
 
-// TestCommentsStandAtTheirDeclarations: the comment of a function or a type that
-// begins with a name begins with its own, and a test's comment stands at the test. A
-// declaration that is renamed or moved leaves its comment behind otherwise.
-func TestCommentsStandAtTheirDeclarations(t *testing.T) {
+// TestCommentNames checks that a doc comment that begins with a name begins with that of
+// its declaration: the comment of a renamed or moved declaration may be left behind.
+func TestCommentNames(t *testing.T) {
 	held := 0
 	for _, path := range sources(t) {
 		fset := token.NewFileSet()
@@ -61,7 +59,7 @@ func TestCommentsStandAtTheirDeclarations(t *testing.T) {
 	}
 }
 
-// sources returns the paths of all files of Go that are ours.
+// sources returns the paths of all Go files of the project.
 func sources(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {

@@ -13,21 +13,21 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// database is what the directory asks of yours: a row, or sql.ErrNoRows.
+// database is your database. Its methods return a row, or sql.ErrNoRows.
 type database interface {
 	Organization(ctx context.Context, id string) (name string, err error)
 	APIKey(ctx context.Context, organizationID, credentialID string) (APIKeyRow, error)
 }
 
-// APIKeyRow is a registered API key. CredentialID is stamp.APIKeyID of the
-// public key, by which the row is found.
+// APIKeyRow is a registered API key. CredentialID, the key of the row, is
+// stamp.APIKeyID of the public key.
 type APIKeyRow struct {
 	CredentialID, Curve, UserID, UserName string
 	PublicKey                             []byte
 	ExpiresAt                             time.Time
 }
 
-// directory implements countersign.Directory over a database.
+// directory implements countersign.Directory with a database.
 type directory struct{ database database }
 
 func (d directory) Organization(ctx context.Context, organizationID string) (*countersign.Organization, error) {
@@ -57,8 +57,8 @@ func (d directory) Member(ctx context.Context, organizationID string, id stamp.I
 	return &countersign.Member{User: countersign.User{ID: row.UserID, Name: row.UserName}, Credential: credential}, nil
 }
 
-// TestDirectory submits a request against it, and then with a key that it does
-// not know, and with one that has expired.
+// TestDirectory submits a request with a registered key, with an unknown one, and with
+// an expired one.
 func TestDirectory(t *testing.T) {
 	rows := table{}
 	f := enginetest.New(t, func(c *countersign.Config) { c.Directory = directory{rows} })

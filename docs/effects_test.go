@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
-// effectTables are the tables that the chains' tests write and effects.md repeats.
+// effectTables are the tables that the chains' tests write and effects.md includes.
 var effectTables = []struct{ title, path string }{
 	{"Ethereum, Tempo and Tron: functions of contracts", "../chains/internal/evm/testdata/functions.txt"},
 	{"Tempo: precompiles", "../chains/internal/evm/testdata/tempo.txt"},
@@ -24,8 +24,8 @@ var effectTables = []struct{ title, path string }{
 
 const generatedMark = "<!-- generated below -->\n"
 
-// TestEffectsPage: the lists of effects.md are those of the code.
-// COUNTERSIGN_UPDATE=1 writes them anew.
+// TestEffectsPage checks that the lists of effects.md are those of the code.
+// COUNTERSIGN_UPDATE=1 rewrites them.
 func TestEffectsPage(t *testing.T) {
 	page := read(t, "effects.md")
 	written, _, ok := strings.Cut(page, generatedMark)
@@ -49,8 +49,8 @@ func TestEffectsPage(t *testing.T) {
 	}
 }
 
-// TestKindsInGoldenFiles: every kind of effect that a transaction has or a message has
-// stands in a golden file of what is shown. A one-time password has no summary.
+// TestKindsInGoldenFiles checks that a golden file has every kind of effect of
+// transactions and messages. One-time passwords have no summary.
 func TestKindsInGoldenFiles(t *testing.T) {
 	paths, err := filepath.Glob("../chains/*/testdata/summary/*.txt")
 	if err != nil {
@@ -74,8 +74,8 @@ func TestKindsInGoldenFiles(t *testing.T) {
 	}
 }
 
-// TestRulesAreDated: each chain's package comment says in one place which versions of
-// the network's programs its rules were read in, and as of when.
+// TestRulesAreDated checks that each chain's package comment names the versions of the
+// network's programs that its rules were taken from, and the date.
 func TestRulesAreDated(t *testing.T) {
 	for _, chain := range countersign.Chains(countersign.Limits{}) {
 		comment, _, _ := strings.Cut(read(t, "../chains/"+chain.Name()+"/chain.go"), "\npackage ")
@@ -86,7 +86,8 @@ func TestRulesAreDated(t *testing.T) {
 	}
 }
 
-// TestClientsInTable: each row of effects.md's table of clients is held by a test.
+// TestClientsInTable checks that a test covers each row of the table of clients in
+// effects.md.
 func TestClientsInTable(t *testing.T) {
 	_, table, _ := strings.Cut(read(t, "effects.md"), "| client | signed by default |")
 	table, _, _ = strings.Cut(table, "\n\n")
@@ -102,7 +103,7 @@ func TestClientsInTable(t *testing.T) {
 	}
 }
 
-// heldClients are the tests that count what becomes of clients' transactions.
+// heldClients returns the tests that count the outcomes of clients' transactions.
 func heldClients(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

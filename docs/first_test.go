@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// firstPrints is what embedding.md says that its first program prints.
+// firstPrints matches what the first program of embedding.md prints.
 var firstPrints = regexp.MustCompile(`^ADDRESS_FORMAT_ETHEREUM 0x[0-9a-fA-F]{40}
 02f8[0-9a-f]+ <nil>
  the transaction is well-formed but hazardous: ethereum/no-chain-id \(.+\); to sign it all the same, allow ethereum/no-chain-id by name

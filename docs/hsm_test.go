@@ -13,12 +13,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// shBlock is a fenced block of shell in a document, other than one that is shown
-// with its prompt.
+// shBlock is a fenced block of shell in a document, except one with a prompt.
 var shBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// TestHSMGuide runs hsm.md: from the token to the signature, and a key from
-// outside.
+// TestHSMGuide runs hsm.md: from the token to the signature, and an imported key.
 func TestHSMGuide(t *testing.T) {
 	text, err := os.ReadFile("hsm.md")
 	if err != nil {
@@ -28,7 +26,7 @@ func TestHSMGuide(t *testing.T) {
 	for _, block := range shBlock.FindAllStringSubmatch(string(text), -1) {
 		script.WriteString(block[1])
 	}
-	module := testenv.SoftHSM(t).Module // another token's: the guide makes its own
+	module := testenv.SoftHSM(t).Module // only the module: the guide creates its own token
 	here := strings.ReplaceAll(script.String(), "/usr/lib/softhsm/libsofthsm2.so", module)
 	folder := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "bin", "countersign"), "./cmd/countersign")

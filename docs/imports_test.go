@@ -12,9 +12,9 @@ import (
 
 const module = "github.com/countersign-dev/countersign"
 
-// TestImportGraph: the picture in design.md is that of the code. It shows what is
-// imported by programs, a folder of the top level a box, without the arrows that
-// follow from others. COUNTERSIGN_UPDATE=1 draws it anew.
+// TestImportGraph compares the graph in design.md with the code. Each top-level folder
+// is a box; arrows that follow from others are left out. COUNTERSIGN_UPDATE=1 redraws
+// it.
 func TestImportGraph(t *testing.T) {
 	page := read(t, "design.md")
 	before, rest, begins := strings.Cut(page, "```mermaid\n")
@@ -59,8 +59,8 @@ func importGraph(t *testing.T) map[string]map[string]bool {
 	return graph
 }
 
-// box returns the box of a package; false for what the picture leaves out: other
-// modules, helpers that anything may use, and what only tests run.
+// box returns the box of a package. It returns false for what the graph leaves out: other
+// modules, helpers that any package may use, and packages for tests.
 func box(path string) (string, bool) {
 	rest, ours := strings.CutPrefix(path, module)
 	if strings.HasSuffix(path, "test") { // a contract as a suite, such as storetest
@@ -76,8 +76,8 @@ func box(path string) (string, bool) {
 	return folder, ours
 }
 
-// drawn writes the graph as a flow chart. An arrow is left out if a longer way
-// leads to the same box; a way back is a circle, and refused.
+// drawn returns the graph as a flow chart. An arrow is left out if a longer path leads to
+// the same box. A cycle is an error.
 func drawn(t *testing.T, graph map[string]map[string]bool) string {
 	t.Helper()
 	var out strings.Builder
@@ -99,8 +99,7 @@ func drawn(t *testing.T, graph map[string]map[string]bool) string {
 	return out.String()
 }
 
-// leads reports whether one or more arrows, at most steps, lead from one box to
-// another.
+// leads reports whether a path of at most steps arrows leads from one box to another.
 func leads(graph map[string]map[string]bool, from, to string, steps int) bool {
 	for next := range graph[from] {
 		if next == to || steps > 1 && leads(graph, next, to, steps-1) {

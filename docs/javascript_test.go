@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// TestJavaScript runs what api.md shows of a public client, against a server.
+// TestJavaScript runs the code of a public client in api.md against a server.
 func TestJavaScript(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```js\n(.*?)```").FindAllStringSubmatch(read(t, "api.md"), -1)
 	if len(blocks) != 2 {

@@ -24,13 +24,13 @@ type remote interface {
 // remoteKeys is a keystore.Keystore whose secrets are in a key service.
 type remoteKeys struct {
 	remote remote
-	mu     sync.RWMutex // held for reading while a signature is made
+	mu     sync.RWMutex // read-locked while signing
 	closed bool
 	infos  map[string][]keystore.KeyInfo // by organization, oldest first
 	keys   map[string]map[keystore.Locator]*remoteKey
 }
 
-// add tells the keystore of a key that the service has.
+// add registers a key of the service.
 func (r *remoteKeys) add(organizationID string, info keystore.KeyInfo) error {
 	taproot, err := keystore.TaprootLocator(info.PublicKey)
 	if err != nil {
@@ -39,21 +39,21 @@ func (r *remoteKeys) add(organizationID string, info keystore.KeyInfo) error {
 	if r.keys[organizationID] == nil {
 		r.keys[organizationID] = map[keystore.Locator]*remoteKey{}
 	}
-	for _, at := range append(keystore.Locators(info.PublicKey), taproot, keystore.ByID(info.ID)) {
-		r.keys[organizationID][at] = &remoteKey{store: r, name: organizationID + "/" + info.ID, info: info}
+	for _, locator := range append(keystore.Locators(info.PublicKey), taproot, keystore.ByID(info.ID)) {
+		r.keys[organizationID][locator] = &remoteKey{store: r, name: organizationID + "/" + info.ID, info: info}
 	}
 	r.infos[organizationID] = append(r.infos[organizationID], info)
 	slices.SortStableFunc(r.infos[organizationID], func(a, b keystore.KeyInfo) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return nil
 }
 
-func (r *remoteKeys) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+func (r *remoteKeys) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.closed {
 		return nil, keystore.ErrClosed
 	}
-	if key, ok := r.keys[organizationID][at]; ok {
+	if key, ok := r.keys[organizationID][locator]; ok {
 		return key, ctx.Err()
 	}
 	return nil, keystore.ErrKeyNotFound
@@ -80,7 +80,7 @@ func (r *remoteKeys) Keys(ctx context.Context, organizationID string) iter.Seq2[
 	}
 }
 
-// Close waits for signatures that are being made.
+// Close waits for signatures in progress.
 func (r *remoteKeys) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,8 +98,7 @@ type remoteKey struct {
 func (k *remoteKey) ID() string                    { return k.info.ID }
 func (k *remoteKey) PublicKey() keystore.PublicKey { return k.info.PublicKey }
 
-// SignECDSA makes s low and finds the recovery id, neither of which the service
-// gives.
+// SignECDSA makes s low and finds the recovery id, neither of which the service does.
 func (k *remoteKey) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
 	k.store.mu.RLock()
 	defer k.store.mu.RUnlock()
@@ -109,13 +108,13 @@ func (k *remoteKey) SignECDSA(ctx context.Context, digest [32]byte) (signature [
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
-	made, err := k.store.remote.Sign(ctx, k.name, digest)
+	raw, err := k.store.remote.Sign(ctx, k.name, digest)
 	if err != nil {
 		return signature, err
 	}
-	copy(signature[:], made[:])
+	copy(signature[:], raw[:])
 	var s secp256k1.ModNScalar
-	if s.SetByteSlice(made[32:]); s.IsOverHalfOrder() {
+	if s.SetByteSlice(raw[32:]); s.IsOverHalfOrder() {
 		s.Negate().PutBytesUnchecked(signature[32:64])
 	}
 	for signature[64] = range byte(2) {
@@ -126,7 +125,7 @@ func (k *remoteKey) SignECDSA(ctx context.Context, digest [32]byte) (signature [
 	return [65]byte{}, keystore.ErrSignatureCheck
 }
 
-// TestRemoteKeys holds it against the contract.
+// TestRemoteKeys runs the contract suite.
 func TestRemoteKeys(t *testing.T) {
 	keystoretest.Run(t, keystoretest.Backend{
 		NoEd25519:       true,
@@ -145,7 +144,7 @@ func TestRemoteKeys(t *testing.T) {
 	})
 }
 
-// service stands for a key service: it draws whether s is high.
+// service stands for a key service. Whether s is high is random.
 type service map[string]keystore.Key
 
 func newService(t *testing.T, keys []keystoretest.Key) service {
@@ -165,7 +164,7 @@ func newService(t *testing.T, keys []keystoretest.Key) service {
 	return made
 }
 
-// info returns what the service tells of a key.
+// info returns what the service knows about a key.
 func (s service) info(key keystoretest.Key) keystore.KeyInfo {
 	public := s[key.OrganizationID+"/"+key.ID].PublicKey()
 	return keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: public, CreatedAt: key.CreatedAt}

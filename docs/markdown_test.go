@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// documents are those whose code and links are held to what is there.
+// documents are those whose code and links are checked.
 var documents = func() []string {
 	all, err := filepath.Glob("*.md")
 	if err != nil || len(all) < 10 {
@@ -20,9 +20,9 @@ var documents = func() []string {
 // goBlock is a fenced block of Go in a document.
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestShownCodeIsCompiled looks each block of Go in the documents up in the Go
-// files of this folder: what is shown is what was compiled and run.
-func TestShownCodeIsCompiled(t *testing.T) {
+// TestShownCode checks that the Go files of this folder have each block of Go in the
+// documents: what is shown was compiled and run.
+func TestShownCode(t *testing.T) {
 	compiled := goFiles(t)
 	shown := 0
 	for _, document := range documents {
@@ -64,8 +64,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestServerIsShort holds what embedding.md promises.
-func TestServerIsShort(t *testing.T) {
+// TestServerLength checks the promise of embedding.md.
+func TestServerLength(t *testing.T) {
 	source, err := os.ReadFile("server/main.go")
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +102,7 @@ func goFiles(t *testing.T) string {
 	return all.String()
 }
 
-// flush takes the indentation away: a document shows the inside of a function
-// flush left.
+// flush removes the indentation: a document shows the inside of a function flush left.
 func flush(code string) string {
 	var out strings.Builder
 	for line := range strings.Lines(code) {

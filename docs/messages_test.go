@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// TestMessagesPage: the table of messages.md is that of the applications that the
-// code is tested with, and its policy is one.
+// TestMessagesPage checks that the table of messages.md is that of the applications that
+// the code is tested with, and that its policy is valid.
 func TestMessagesPage(t *testing.T) {
 	page := read(t, "messages.md")
 	var applications []struct {

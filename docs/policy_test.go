@@ -21,18 +21,18 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// newUnder makes an engine under the policy in a file.
+// newUnder returns an engine with the policy in a file.
 func newUnder(path string, keys keystore.Keystore, records store.Store, directory countersign.Directory, now func() time.Time) (*countersign.Engine, error) {
 	payouts, err := policy.Load(path, policy.Options{})
 	if err != nil {
-		return nil, err // every problem of the file, each with its line
+		return nil, err // all problems of the file, with their lines
 	}
 	return countersign.New(countersign.Config{
 		Keystore: keys, Store: records, Directory: directory, Policy: payouts, Now: now,
 	})
 }
 
-// TestPolicyFile signs what a file allows, and nothing else.
+// TestPolicyFile checks that only what the file allows is signed.
 func TestPolicyFile(t *testing.T) {
 	const payee = "effect.to == address('0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7') && "
 	for condition, allowed := range map[string]bool{"effect.amount <= ether('1')": true, "effect.amount < ether('1')": false} {
@@ -65,7 +65,7 @@ func payouts(known []string, limit *big.Int) countersign.PolicyFunc {
 		for _, effect := range asked.Effects {
 			switch {
 			case effect.Undecoded || effect.By != chains.BySigner:
-				return fmt.Errorf("%w: %s: it is not known what it does", countersign.ErrDenied, effect.Path)
+				return fmt.Errorf("%w: %s: unknown effect", countersign.ErrDenied, effect.Path)
 			case !effect.Asset.Equal(ether) || effect.Amount.IsUnknown():
 				return fmt.Errorf("%w: %s: not an amount of ether", countersign.ErrDenied, effect.Path)
 			case effect.Kind == chains.KindTransfer && !slices.Contains(known, effect.To.String()):
@@ -81,14 +81,14 @@ func payouts(known []string, limit *big.Int) countersign.PolicyFunc {
 	}
 }
 
-// TestPolicy asks it about a transfer, about calls and about delegations.
+// TestPolicy asks the policy about a transfer, about calls and about delegations.
 func TestPolicy(t *testing.T) {
 	const to = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
 	const call = "02f86d0107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b780b844a9059cbb" +
 		"00000000000000000000000011111111111111111111111111111111111111110000000000000000000000000000000000000000000000000000000000000001c0"
 	const withDelegation = "04f8860107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0f85c" +
 		"f85a019411111111111111111111111111111111111111110880a01989e8aa75838068e4a79a4ab483fea0ec164036c4a90722369108a8b34a23f5a0562c90aa13e1d32ba3d9867703da8bf8ddad63d04ec15cbfc6fd38e8d11b4ed9"
-	ether := big.NewInt(1e18 + 420e12) // one, and the fee
+	ether := big.NewInt(1e18 + 420e12) // one ether and the fee
 	for name, test := range map[string]struct {
 		unsigned string
 		policy   countersign.Policy
@@ -116,13 +116,13 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestFixture is how a test of an embedder's own policy begins.
+// TestFixture shows how to test a policy of one's own.
 func TestFixture(t *testing.T) {
 	noPayees := payouts(nil, big.NewInt(1e18))
 
 	f := enginetest.New(t, func(c *countersign.Config) { c.Policy = noPayees })
 	_, err := f.Submit(t, enginetest.Request{})
 	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonNotAuthorized {
-		t.Errorf("%v, want that it is not authorized", err)
+		t.Errorf("%v, want %s", err, activity.ReasonNotAuthorized)
 	}
 }

@@ -29,14 +29,14 @@ func TestPrepare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, effect := range effects { // what it does, in sentences
+	for _, effect := range effects { // in sentences
 		fmt.Fprintln(os.Stderr, chains.Wrap(chains.Sentence(effect, known), 0))
 	}
 	fields := append(prepared.Summary().Fields, prepared.SignerView()...)
-	if err := chains.Render(os.Stderr, fields); err != nil { // and each field of its bytes
+	if err := chains.Render(os.Stderr, fields); err != nil { // field by field
 		t.Fatal(err)
 	}
-	if !yes() { // ask
+	if !yes() {
 		return
 	}
 	signed, err := prepared.Sign(ctx)
@@ -45,7 +45,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// Refusals are told apart by their reason.
+// The reason of an error distinguishes refusals.
 func Example_refusals() {
 	err := error(activity.NewError(activity.ReasonHazardNotAllowed, "unsignedTransaction", nil, "…"))
 

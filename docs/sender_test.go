@@ -21,7 +21,7 @@ import (
 // gateway sends text messages through a provider's HTTP interface.
 type gateway struct{ url, token string }
 
-// Send implements otp.Sender. No part of the message gets into its errors.
+// Send implements otp.Sender. Its errors have no part of the message.
 func (g gateway) Send(ctx context.Context, message otp.Message) error {
 	form := url.Values{"to": {message.To}, "text": {message.Text}, "reference": {message.OTPID}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url, strings.NewReader(form.Encode()))
@@ -36,12 +36,12 @@ func (g gateway) Send(ctx context.Context, message otp.Message) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("the gateway answers %s", response.Status)
+		return fmt.Errorf("the gateway answered %s", response.Status)
 	}
 	return nil
 }
 
-// TestSender has the engine send through it.
+// TestSender checks that the engine sends through the gateway.
 func TestSender(t *testing.T) {
 	var sent url.Values
 	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

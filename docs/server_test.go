@@ -22,8 +22,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// TestServer builds the server of embedding.md, has it sign, and has it answer
-// the same after a restart, and not pretend to serve where it cannot.
+// TestServer builds the server of embedding.md and lets it sign. It must answer the same
+// after a restart, and fail if it cannot listen.
 func TestServer(t *testing.T) {
 	testenv.Slow(t)
 	folder := t.TempDir()
@@ -57,8 +57,8 @@ func build(t *testing.T, binary, source string) {
 	}
 }
 
-// failWhereTaken starts the server where another one listens: who starts it
-// learns from its exit status that it does not serve.
+// failWhereTaken starts the server on an address where another one listens: its exit
+// status must report that.
 func failWhereTaken(t *testing.T, folder string, apiKey *enginetest.APIKey) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -73,7 +73,7 @@ func failWhereTaken(t *testing.T, folder string, apiKey *enginetest.APIKey) {
 	}
 }
 
-// fillServerFolder makes what the server expects to find.
+// fillServerFolder creates the files that the server expects.
 func fillServerFolder(t *testing.T, folder string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, "passphrase"), []byte("correct horse\n"), 0o600); err != nil {

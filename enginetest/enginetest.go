@@ -4,8 +4,8 @@
 //	f := enginetest.New(t, func(c *countersign.Config) { c.Policy = yours })
 //	record, err := f.Submit(t, enginetest.Request{})
 //
-// Everything is in memory and belongs to the test. The keys are known to everyone:
-// never fund them.
+// Everything is in memory and belongs to the test. The keys are public: never fund
+// them.
 package enginetest
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// The organizations of every fixture.
+// Organizations of every fixture.
 const (
 	Organization      = "6e1f8f5e-1111-4222-8333-444455556666"
 	OtherOrganization = "other"
@@ -54,17 +54,17 @@ type Fixture struct {
 	Engine   *countersign.Engine
 	Config   countersign.Config
 	Clock    *Clock
-	APIKey   *APIKey // of user-1 in Organization, which may submit every type of activity but votes
-	OTPOnly  *APIKey // of user-2 in Organization, which may submit one-time passwords only
+	APIKey   *APIKey // of user-1 in Organization; may submit all types of activities except votes
+	OTPOnly  *APIKey // of user-2 in Organization; may submit one-time passwords only
 	Expired  *APIKey // of user-1, expired when the clock starts
 	Other    *APIKey // of a user in OtherOrganization
 	ProofKey *ecdsa.PrivateKey
 	Signing  *CountingKeystore // has the keys "key-1" (secp256k1) and "key-2" (Ed25519)
 }
 
-// New returns an engine with a store in memory and a clock that stands still at
-// 2026-11-20T12:00:00Z, configured as the changes leave it. It is closed when the
-// test ends.
+// New returns an engine with a store in memory and a stopped clock at
+// 2026-11-20T12:00:00Z. The changes are applied to its configuration. The engine is
+// closed when the test ends.
 func New(t testing.TB, changes ...func(*countersign.Config)) *Fixture {
 	t.Helper()
 	f := &Fixture{
@@ -176,7 +176,7 @@ func (k *APIKey) PrivateKey() string {
 	return hex.EncodeToString(raw)
 }
 
-// Config returns the key as a user of a directory has it.
+// Config returns the key for the configuration of a user.
 func (k *APIKey) Config() countersign.APIKeyConfig {
 	return countersign.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: k.PublicKey}
 }
@@ -192,20 +192,20 @@ func (k *APIKey) Header(body []byte) stamp.Header {
 	return stamp.Header{Name: stamp.HeaderAPIKey, Value: base64.RawURLEncoding.EncodeToString([]byte(text))}
 }
 
-// Sign returns a body with its stamp, as Engine.Submit takes it.
+// Sign returns a body with its stamp, for Engine.Submit.
 func (k *APIKey) Sign(body string) countersign.SignedBody {
 	return countersign.SignedBody{Body: []byte(body), Stamps: []stamp.Header{k.Header([]byte(body))}}
 }
 
-// Request is a request to sign a transaction of Ethereum. The zero values are
-// Organization, Address, Unsigned and the clock's time: a request that is signed.
+// Request is a request to sign an Ethereum transaction. Zero fields mean Organization,
+// Address, Unsigned and the clock's time: the zero Request is signed.
 type Request struct {
 	Organization, SignWith, Unsigned string
 	At                               time.Time
 	Proofs                           bool
 }
 
-// Body returns the body of a request, with the clock's time unless it has its own.
+// Body returns the body of a request.
 func (f *Fixture) Body(r Request) string {
 	at := r.At
 	if at.IsZero() {
@@ -236,45 +236,45 @@ func (f *Fixture) Submit(t testing.TB, r Request) (*activity.Record, error) {
 	return f.Engine.Submit(t.Context(), f.APIKey.Sign(f.Body(r)))
 }
 
-// Clock stands still until Advance moves it.
+// Clock is a clock that only Advance moves.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that stands at a time.
+// NewClock returns a clock that shows now.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now returns what the clock shows.
+// Now returns the time that the clock shows.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock.
-func (c *Clock) Advance(by time.Duration) {
+// Advance moves the clock forward by d.
+func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
+	c.now = c.now.Add(d)
 }
 
 // CountingKeystore counts ECDSA signatures, and can delay or refuse them.
 type CountingKeystore struct {
 	keystore.Keystore
 	Signatures atomic.Int64
-	Before     func(ctx context.Context) error // if set, called before each signature; its error is the key's
+	Before     func(ctx context.Context) error // called before each signature if set; the key returns its error
 }
 
 // Find implements keystore.Keystore.
-func (c *CountingKeystore) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
-	key, err := c.Keystore.Find(ctx, organizationID, at)
+func (c *CountingKeystore) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
+	key, err := c.Keystore.Find(ctx, organizationID, locator)
 	if err != nil {
 		return nil, err
 	}
 	signer, ok := key.(keystore.ECDSASigner)
 	if !ok {
-		return key, nil // an Ed25519 key: those are not counted
+		return key, nil // Ed25519 signatures are not counted
 	}
 	return &countingKey{Key: key, signer: signer, counter: c}, nil
 }

@@ -54,15 +54,15 @@ func (o *Outbox) Message(t testing.TB, otpID string) otp.Message {
 	return otp.Message{}
 }
 
-// Code returns the code of nine digits in the message for a one-time password.
+// Code returns the nine-digit code in the message for a one-time password.
 func (o *Outbox) Code(t testing.TB, otpID string) string {
 	t.Helper()
 	return nineDigits.FindString(o.Message(t, otpID).Text)
 }
 
-// WithOTP is a change for New: one-time passwords are delivered to the outbox, over a
-// store in memory unless the configuration has one. The service is configured as the
-// changes leave it.
+// WithOTP is a change for New. It adds a service that delivers one-time passwords to the
+// outbox, with a store in memory unless the configuration has one. The changes are
+// applied to the configuration of the service.
 func WithOTP(t testing.TB, outbox *Outbox, changes ...func(*otp.Config)) func(*countersign.Config) {
 	return func(c *countersign.Config) {
 		t.Helper()

@@ -21,15 +21,15 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	address := countersign.Addresses(key.PublicKey)[0] // the others are of other chains
+	address := countersign.Addresses(key.PublicKey)[0] // the others are on other chains
 	fmt.Println(address.Format, address.Address)
 	engine, err := countersign.New(countersign.Config{Keystore: keys})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, unsigned := range []string{
-		"02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0",   // a call on chain 1
-		"e007843b9aca0082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80",                     // one that names no chain: dangerous
+		"02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0",   // a transfer on chain 1
+		"e007843b9aca0082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80",                     // no chain id: hazardous
 		"02e90107843b9aca008504a817c8008300ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0", // gas with a leading zero: malformed
 	} {
 		result, err := engine.SignTransaction(context.Background(), "my-organization", activity.SignTransactionIntent{
