@@ -14,12 +14,13 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// demoChain is what the demonstration shows of one chain. The transactions may
-// depend on the key, for chains whose unsigned form names who signs.
+// demoChain is what the demo shows of one chain. Transactions are functions of the key,
+// because some chains name the signer in the unsigned form.
 type demoChain struct {
 	name     string // as people write it
 	kind     activity.TransactionType
@@ -28,15 +29,15 @@ type demoChain struct {
 	unsigned func(keystore.PublicKey) (string, error)
 	dangers  []demoDanger // transactions that are refused
 
-	// check reads the signed transaction with code that is not ours, and says
-	// what that found; an error if it was not signed by the key.
+	// check reads the signed transaction with independent code and returns what that
+	// code found, or an error if the key did not sign the transaction.
 	check func(signed string, pub keystore.PublicKey) (string, error)
 }
 
-// demoDanger is a transaction that is refused by the name of its hazard.
+// demoDanger is a transaction that is refused for a hazard.
 type demoDanger struct {
 	hazard   string
-	isHazard string // what is wrong with it
+	title    string // says what is wrong with it
 	unsigned func(keystore.PublicKey) (string, error)
 }
 
@@ -46,22 +47,29 @@ var demoChains = []demoChain{ethereumDemo, solanaDemo, tronDemo, bitcoinDemo, te
 func newDemoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "See it work, with nothing set up",
+		Short: "See it work, without any setup",
 		Long: paragraphs(`
-Make an encrypted keystore in a temporary directory, read a real unsigned
-transaction of each chain, show it, sign it, have the signature checked by
-someone else's code, and have a dangerous one refused. Then serve the HTTP API
-on a loopback address, submit a stamped request to it, redeem a one-time password,
-and let a payment wait for a second person whom a policy asks for. It takes a few
-seconds, needs no network and leaves nothing behind.
+Create an encrypted keystore in a temporary directory. For each chain, read a real
+unsigned transaction, show what it does, sign it, verify the signature with independent
+code, and refuse a dangerous transaction. Then serve the HTTP API on a loopback address,
+submit a stamped request, redeem a one-time password, and have a second person approve a
+payment that a policy does not let one person make. The demo takes a few seconds, needs no
+network, and leaves nothing behind.
 
-It is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
+Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
 		Example: "  countersign demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), newNarrator(cmd.OutOrStdout()))
 		},
 	}
+}
+
+// demo is one run of the demo.
+type demo struct {
+	keys   *file.Store
+	engine *countersign.Engine
+	tell   *narrator
 }
 
 func runDemo(ctx context.Context, tell *narrator) (err error) {
@@ -78,88 +86,117 @@ func runDemo(ctx context.Context, tell *narrator) (err error) {
 			tell.end(time.Since(started))
 		}
 	}()
-	tell.begin()
-	keys, err := demoKeystore(dir, tell)
-	if err != nil {
+	d := demo{tell: tell}
+	if d.keys, err = createDemoKeystore(filepath.Join(dir, "keys")); err != nil {
 		return err
 	}
-	made := countersign.Config{Keystore: keys}
-	served, err := newDemoServed(dir, &made)
+	config := countersign.Config{Keystore: d.keys}
+	served, err := newDemoServed(dir, &config)
 	if err != nil {
-		return errors.Join(err, keys.Close())
+		return errors.Join(err, d.keys.Close())
 	}
-	engine, err := countersign.New(made)
-	if err != nil {
-		return errors.Join(err, keys.Close())
+	if d.engine, err = countersign.New(config); err != nil {
+		return errors.Join(err, d.keys.Close())
 	}
 	defer func() {
-		if closeErr := engine.Close(); err == nil {
+		if closeErr := d.engine.Close(); err == nil {
 			err = closeErr
 		}
 	}()
+	return d.show(ctx, served)
+}
+
+// createDemoKeystore creates the keystore with a passphrase that is not kept.
+func createDemoKeystore(dir string) (*file.Store, error) {
+	passphrase := []byte(rand.Text())
+	defer keystore.Wipe(passphrase)
+	return file.Create(dir, passphrase, file.Options{WorkFactor: initWorkFactor})
+}
+
+func (d *demo) show(ctx context.Context, served *demoServed) error {
+	d.tell.begin()
+	if err := d.showEffects(ctx); err != nil {
+		return fmt.Errorf("effects: %w", err)
+	}
 	for _, chain := range demoChains {
-		if err := chain.show(ctx, engine, keys, tell); err != nil {
+		if err := d.showChain(ctx, chain); err != nil {
 			return fmt.Errorf("%s: %w", chain.name, err)
 		}
 	}
-	if err := served.show(ctx, engine, keys, tell); err != nil {
+	if err := served.show(ctx, d); err != nil {
 		return err
 	}
-	if err := showApprovals(ctx, tell); err != nil {
+	if err := showApprovals(ctx, d.tell); err != nil {
 		return fmt.Errorf("approvals: %w", err)
 	}
-	return tell.err
+	return d.tell.err
 }
 
-// demoKeystore makes the keystore, under a passphrase that is not kept.
-func demoKeystore(dir string, tell *narrator) (*file.Store, error) {
-	passphrase := []byte(rand.Text())
-	defer keystore.Wipe(passphrase)
-	at := filepath.Join(dir, "keys")
-	keys, err := file.Create(at, passphrase, file.Options{WorkFactor: initWorkFactor})
-	if err != nil {
-		return nil, err
+// generate creates a key for a chain.
+func (d *demo) generate(ctx context.Context, chain demoChain, name string) (keystore.KeyInfo, error) {
+	key, err := d.keys.Generate(ctx, defaultOrganization, name, chain.curve)
+	if err == nil {
+		d.tell.line("key", fmt.Sprintf("%s (%v)", key.ID, chain.curve))
 	}
-	tell.chapter("A keystore")
-	tell.line("made", at)
-	tell.line("encrypted", "with age, under a passphrase made up for this")
-	return keys, nil
+	return key, err
 }
 
-// show makes a key, signs with it, has that checked, and has the hazardous
-// transaction refused.
-func (c demoChain) show(ctx context.Context, engine *countersign.Engine, keys *file.Store, tell *narrator) error {
-	tell.chapter(c.name + ": " + c.does)
-	key, err := keys.Generate(ctx, defaultOrganization, "demo "+c.name, c.curve)
+// showEffects shows what an unsigned transaction does, and refuses one whose effect is
+// unknown.
+func (d *demo) showEffects(ctx context.Context) error {
+	d.tell.chapter("What would this signature do?")
+	key, err := d.generate(ctx, ethereumDemo, "demo effects")
 	if err != nil {
 		return err
 	}
-	tell.line("key", fmt.Sprintf("%s (%v)", key.ID, c.curve))
-	unsigned, err := c.unsigned(key.PublicKey)
+	d.tell.excerpt("unsigned", demoUSDC)
+	prepared, err := d.engine.PrepareTransaction(ctx, defaultOrganization, ethereumDemo.intent(key, demoUSDC))
 	if err != nil {
 		return err
 	}
-	tell.excerpt("unsigned", unsigned)
-	signed, err := c.sign(ctx, engine, key, unsigned, tell)
+	effects, err := prepared.Effects(ctx)
 	if err != nil {
 		return err
 	}
-	tell.line("signed", signed)
-	found, err := c.check(signed, key.PublicKey)
-	if err != nil {
-		return fmt.Errorf("the check of the signature: %w", err)
+	for _, sentence := range names.Sentences(effects, tokens()) {
+		d.tell.good("effect", sentence)
 	}
-	tell.good("checked", found)
-	for _, danger := range c.dangers {
-		if err := c.refuse(ctx, engine, key, danger, tell); err != nil {
+	return d.refuse(ctx, ethereumDemo, key, demoDanger{"ethereum/blind-call", "The same, but calling function 0xdeadbeef, which nothing here can read:",
+		func(keystore.PublicKey) (string, error) { return demoBlind, nil }})
+}
+
+// showChain signs a transaction with a new key, verifies the signature, and has the
+// hazardous transactions refused.
+func (d *demo) showChain(ctx context.Context, chain demoChain) error {
+	d.tell.chapter(chain.name + ": " + chain.does)
+	key, err := d.generate(ctx, chain, "demo "+chain.name)
+	if err != nil {
+		return err
+	}
+	unsigned, err := chain.unsigned(key.PublicKey)
+	if err != nil {
+		return err
+	}
+	d.tell.excerpt("unsigned", unsigned)
+	signed, err := d.sign(ctx, chain.intent(key, unsigned))
+	if err != nil {
+		return err
+	}
+	d.tell.line("signed", signed)
+	if err := d.tell.checked(chain, signed, key.PublicKey); err != nil {
+		return err
+	}
+	for _, danger := range chain.dangers {
+		if err := d.refuse(ctx, chain, key, danger); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c demoChain) sign(ctx context.Context, engine *countersign.Engine, key keystore.KeyInfo, unsigned string, tell *narrator) (string, error) {
-	prepared, err := engine.PrepareTransaction(ctx, defaultOrganization, c.intent(key, unsigned))
+// sign shows a transaction and signs it.
+func (d *demo) sign(ctx context.Context, intent activity.SignTransactionIntent) (string, error) {
+	prepared, err := d.engine.PrepareTransaction(ctx, defaultOrganization, intent)
 	if err != nil {
 		return "", err
 	}
@@ -167,7 +204,7 @@ func (c demoChain) sign(ctx context.Context, engine *countersign.Engine, key key
 	if err != nil {
 		return "", err
 	}
-	if err := tell.show(shown.render); err != nil {
+	if err := d.tell.show(shown.render); err != nil {
 		return "", err
 	}
 	result, err := prepared.Sign(ctx)
@@ -175,19 +212,19 @@ func (c demoChain) sign(ctx context.Context, engine *countersign.Engine, key key
 }
 
 // refuse shows that a hazardous transaction is refused.
-func (c demoChain) refuse(ctx context.Context, engine *countersign.Engine, key keystore.KeyInfo, danger demoDanger, tell *narrator) error {
+func (d *demo) refuse(ctx context.Context, chain demoChain, key keystore.KeyInfo, danger demoDanger) error {
 	hazardous, err := danger.unsigned(key.PublicKey)
 	if err != nil {
 		return err
 	}
-	tell.text("Another one " + danger.isHazard + ":")
-	tell.excerpt("unsigned", hazardous)
-	_, err = engine.SignTransaction(ctx, defaultOrganization, c.intent(key, hazardous))
+	d.tell.text(danger.title)
+	d.tell.excerpt("unsigned", hazardous)
+	_, err = d.engine.SignTransaction(ctx, defaultOrganization, chain.intent(key, hazardous))
 	refusal, ok := errors.AsType[*activity.Error](err)
 	if !ok || refusal.Reason != activity.ReasonHazardNotAllowed || !strings.Contains(refusal.Message, danger.hazard) {
 		return fmt.Errorf("a transaction with the hazard %s should have been refused for it: %w", danger.hazard, err)
 	}
-	tell.bad("refused", refusal.Message)
+	d.tell.bad("refused", refusal.Message)
 	return nil
 }
 

@@ -12,14 +12,12 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
-	"github.com/countersign-dev/countersign/stamp"
 )
 
-// demoTreasury is an organization of the demonstration with a policy of its own.
+// demoTreasury is an organization with a policy.
 const demoTreasury = "treasury"
 
-// demoPolicy lets the users of finance pay USDC to one address, two of them
-// together.
+// demoPolicy lets two users of finance together pay USDC to a listed address.
 const demoPolicy = `schema: countersign.policy/1
 assets:
   usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
@@ -43,20 +41,15 @@ type demoVoters struct {
 }
 
 func (v *demoVoters) add(name string) error {
-	made, err := newAPIKey(demoTreasury, stamp.CurveP256)
-	if err != nil {
-		return err
-	}
-	key, err := api.ParseKey(jsonLine(made))
+	key, credential, err := newDemoKey(demoTreasury)
+	credential.Activities = []activity.Type{activity.TypeSignTransaction, activity.TypeApproveActivity}
 	v.keys = append(v.keys, key)
-	v.users = append(v.users, countersign.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{{
-		Curve: stamp.CurveP256, PublicKey: made.PublicKey,
-		Activities: []activity.Type{activity.TypeSignTransaction, activity.TypeApproveActivity},
-	}}})
+	v.users = append(v.users, countersign.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, APIKeys: []countersign.APIKeyConfig{credential}})
 	return err
 }
 
-// showApprovals lets a payment wait for a second person, and refuses another.
+// showApprovals has a payment wait for a second person, and refuses a payment to an
+// unlisted address.
 func showApprovals(ctx context.Context, tell *narrator) (err error) {
 	var voters demoVoters
 	if err := errors.Join(voters.add("ann"), voters.add("ben")); err != nil {
@@ -73,8 +66,8 @@ func showApprovals(ctx context.Context, tell *narrator) (err error) {
 		return err
 	}
 	return serveDemo(ctx, engine, func(base string) error {
-		tell.chapter("Approvals: the same 250 USDC, under a policy")
-		tell.line("policy", "payouts: finance may pay listed addresses in USDC, two of them together")
+		tell.chapter("Approvals: 250 USDC, under a policy")
+		tell.line("policy", "payouts: two people of finance together may pay USDC to listed addresses")
 		ann, err := api.New(api.Config{URL: base, Key: voters.keys[0]})
 		if err != nil {
 			return err
@@ -116,53 +109,49 @@ func showApproved(ctx context.Context, ann, ben *api.Client, key keystore.KeyInf
 		return err
 	}
 	if waiting.Status != activity.StatusConsensusNeeded {
-		return fmt.Errorf("the payment should wait for approvals: it is %s", waiting.Status)
+		return fmt.Errorf("the payment should wait for approvals, but is %s", waiting.Status)
 	}
-	tell.line("ann", "submits it; her stamp is the first approval, and nothing is signed yet")
-	seen, err := ben.GetActivity(ctx, waiting.ID)
+	tell.line("ann", "submits it; her stamp is the first approval, nothing is signed yet")
+	reviewed, err := ben.GetActivity(ctx, waiting.ID)
 	if err != nil {
 		return err
 	}
-	if seen.Review == nil {
+	if reviewed.Review == nil {
 		return errors.New("ben is not shown what he votes on")
 	}
-	tell.line("ben sees", strings.Join(seen.Review.Sentences, "; "))
-	after, err := ben.Vote(ctx, seen, activity.SelectionApproved)
+	tell.line("ben sees", strings.Join(reviewed.Review.Sentences, "; "))
+	done, err := ben.Vote(ctx, reviewed, activity.SelectionApproved)
 	if err != nil {
 		return err
 	}
-	if after.Status != activity.StatusCompleted || after.Result.SignTransaction == nil {
-		return fmt.Errorf("the payment should be signed: it is %s", after.Status)
+	if done.Status != activity.StatusCompleted || done.Result.SignTransaction == nil {
+		return fmt.Errorf("the payment should be signed, but is %s", done.Status)
 	}
-	tell.line("ben", "approves it with a key of his own; his stamp commits to what he was shown")
-	tell.excerpt("signed", after.Result.SignTransaction.SignedTransaction)
-	found, err := checkEthereum(after.Result.SignTransaction.SignedTransaction, key.PublicKey)
-	if err != nil {
-		return fmt.Errorf("the check of the signature: %w", err)
-	}
-	tell.good("checked", found)
-	return nil
+	tell.line("ben", "approves it with his own key; his stamp commits to what he was shown")
+	signed := done.Result.SignTransaction.SignedTransaction
+	tell.excerpt("signed", signed)
+	return tell.checked(ethereumDemo, signed, key.PublicKey)
 }
 
 // showUnlisted has a payment to another address refused.
 func showUnlisted(ctx context.Context, ann *api.Client, key keystore.KeyInfo, tell *narrator) error {
-	elsewhere := strings.Replace(demoUSDC, demoPayee, strings.Repeat("42", 20), 1)
-	if elsewhere == demoUSDC {
+	unlisted := strings.Replace(demoUSDC, demoPayee, strings.Repeat("42", 20), 1)
+	if unlisted == demoUSDC {
 		return errors.New("the payment has another payee than expected")
 	}
-	request, err := ann.NewRequest(ethereumDemo.intent(key, elsewhere))
+	request, err := ann.NewRequest(ethereumDemo.intent(key, unlisted))
 	if err != nil {
 		return err
 	}
 	_, err = ann.Submit(ctx, request)
-	refused, ok := errors.AsType[*activity.Error](err)
-	if !ok || refused.Reason != activity.ReasonNotAuthorized {
-		return errors.Join(errors.New("a payment to an address that is not listed should have been refused"), err)
+	refusal, ok := errors.AsType[*activity.Error](err)
+	if !ok || refusal.Reason != activity.ReasonNotAuthorized {
+		return errors.Join(errors.New("a payment to an unlisted address should have been refused"), err)
 	}
-	tell.text("The same to an address that no rule lists:")
-	tell.bad("refused", refused.Message)
+	tell.text("The same payment to an unlisted address:")
+	tell.bad("refused", refusal.Message)
 	return nil
 }
 
-// demoPayee is where demoUSDC pays to.
+// demoPayee is the recipient of demoUSDC.
 const demoPayee = "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"

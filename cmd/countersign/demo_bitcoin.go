@@ -14,15 +14,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// The payment of the demonstration, in satoshi.
+// The amounts of the payment, in satoshi.
 const (
 	demoFunds  = 100_000
 	demoAmount = 60_000
 	demoFee    = 1_000
 )
 
-// bitcoinDemo has a payment checked by btcd: its PSBT finalizer and its script
-// engine.
+// bitcoinDemo checks a payment with btcd's PSBT finalizer and script engine.
 var bitcoinDemo = demoChain{
 	name:     "Bitcoin",
 	kind:     activity.TransactionTypeBitcoin,
@@ -30,14 +29,14 @@ var bitcoinDemo = demoChain{
 	does:     "pay 0.0006 BTC from a P2WPKH address",
 	unsigned: func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, true) },
 	dangers: []demoDanger{
-		{"bitcoin/unproven-amount", "does not prove the two amounts it spends, so that its fee may be a lie", func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, false) }},
+		{"bitcoin/unproven-amount", "One that does not prove the amounts it spends, so that the fee may be higher than shown:", func(owner keystore.PublicKey) (string, error) { return demoPSBT(owner, false) }},
 	},
 	check: checkBitcoin,
 }
 
-// demoPSBT spends an output to the key's P2WPKH address. If proven, the PSBT has
-// the whole transaction that made the output. If not, it spends two outputs, of
-// which it has claims alone.
+// demoPSBT spends an output of the key's P2WPKH address. If proven, the PSBT contains the
+// whole transaction with that output. If not, it spends two outputs and only claims their
+// amounts.
 func demoPSBT(owner keystore.PublicKey, proven bool) (string, error) {
 	funding, script := demoFunding(owner)
 	spending := wire.NewMsgTx(2)
@@ -95,11 +94,11 @@ func checkBitcoin(signed string, owner keystore.PublicKey) (string, error) {
 	if err := runScript(final, owner); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("btcd finalizes it and its script engine takes it: transaction %v", final.TxHash()), nil
+	return fmt.Sprintf("btcd finalizes it, and its script engine accepts transaction %v", final.TxHash()), nil
 }
 
-// checkDemoInput checks what the PSBT says of its input, and that btcd writes
-// the PSBT as it came.
+// checkDemoInput checks the input that the PSBT spends, and that btcd serializes the PSBT
+// to the same bytes.
 func checkDemoInput(packet *psbt.Packet, raw []byte, owner keystore.PublicKey) error {
 	var again bytes.Buffer
 	if err := packet.Serialize(&again); err != nil {
@@ -109,11 +108,11 @@ func checkDemoInput(packet *psbt.Packet, raw []byte, owner keystore.PublicKey) e
 	input := &packet.Inputs[0]
 	switch {
 	case !bytes.Equal(again.Bytes(), raw):
-		return errors.New("btcd writes the PSBT otherwise")
+		return errors.New("btcd serializes the PSBT to other bytes")
 	case input.NonWitnessUtxo == nil || input.NonWitnessUtxo.TxHash() != funding.TxHash():
-		return errors.New("the PSBT has another transaction that it spends")
+		return errors.New("the PSBT spends another transaction")
 	case input.WitnessUtxo == nil || input.WitnessUtxo.Value != demoFunds || !bytes.Equal(input.WitnessUtxo.PkScript, script):
-		return errors.New("the PSBT has another output that it spends")
+		return errors.New("the PSBT spends another output")
 	}
 	return nil
 }

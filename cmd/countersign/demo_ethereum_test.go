@@ -14,8 +14,7 @@ var (
 	usdc          = common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 )
 
-// TestDemoTransactions makes the transactions of the demonstration again, with
-// go-ethereum's encoder.
+// TestDemoTransactions compares the demo's transactions with go-ethereum's encoding.
 func TestDemoTransactions(t *testing.T) {
 	transfer := append([]byte{0xa9, 0x05, 0x9c, 0xbb}, common.LeftPadBytes(demoRecipient[:], 32)...)
 	transfer = append(transfer, common.LeftPadBytes(big.NewInt(250_000_000).Bytes(), 32)...)

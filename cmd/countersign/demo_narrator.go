@@ -2,20 +2,24 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/cmd/countersign/internal/terminal"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
-// narrator tells the story of the demonstration, in colour where that is wanted.
+// narrator prints what the demo does, in colour where that is wanted.
 type narrator struct {
 	out      io.Writer
 	colour   bool
 	chapters int
-	err      error // the first of writing
+	err      error // the first error of writing
 }
 
 func newNarrator(out io.Writer) *narrator {
@@ -44,9 +48,10 @@ func (n *narrator) printf(format string, args ...any) {
 }
 
 func (n *narrator) begin() {
-	n.printf("Countersign reads a transaction, shows what it does, and signs the very bytes that\n" +
-		"it read. Here it does so on this machine, without a network, with keys that are\n" +
-		"gone in a moment: send nothing to their addresses.\n")
+	n.printf("Countersign signs only what it can read. It parses every byte of a transaction, says what\n" +
+		"a signature would do, refuses what is malformed or dangerous, and signs exactly the bytes\n" +
+		"it read. This demo uses no network. Its keys, encrypted in a temporary keystore, are gone\n" +
+		"when it ends: send nothing to their addresses.\n")
 }
 
 func (n *narrator) chapter(title string) {
@@ -56,13 +61,13 @@ func (n *narrator) chapter(title string) {
 
 func (n *narrator) text(text string) { n.printf("   %s\n", text) }
 
-// line tells one thing.
+// line prints a labelled value.
 func (n *narrator) line(label, value string) { n.labelled(dim, label, value) }
 
-// maxShown is how much of a long hex string an excerpt shows.
-const maxShown = 96
+// maxShown is the number of characters of a long hex string in an excerpt.
+const maxShown = 64
 
-// excerpt tells a hex string, cut if it is long.
+// excerpt prints a labelled hex string, and cuts it if it is long.
 func (n *narrator) excerpt(label, text string) {
 	if len(text) > maxShown {
 		text = fmt.Sprintf("%s… (%d bytes)", text[:maxShown], len(text)/2)
@@ -70,17 +75,56 @@ func (n *narrator) excerpt(label, text string) {
 	n.line(label, text)
 }
 
-// good tells that something is as it should be.
+// good prints a check that passed.
 func (n *narrator) good(label, value string) { n.labelled(green, label, value) }
 
-// bad tells that something was stopped.
+// bad prints a refusal.
 func (n *narrator) bad(label, value string) { n.labelled(red, label, value) }
 
-func (n *narrator) labelled(style, label, value string) {
-	n.printf("   %s  %s\n", n.style(style, fmt.Sprintf("%-9s", label)), value)
+// refused prints a refusal that a client got, with its reason.
+func (n *narrator) refused(err error) {
+	if refusal, ok := errors.AsType[*activity.Error](err); ok {
+		n.bad("refused", refusal.Message+" ("+string(refusal.Reason)+")")
+	}
 }
 
-// show writes what render does, indented and coloured like the rest.
+// checked verifies a signed transaction and prints what the check found.
+func (n *narrator) checked(chain demoChain, signed string, pub keystore.PublicKey) error {
+	found, err := chain.check(signed, pub)
+	if err != nil {
+		return fmt.Errorf("check the signature: %w", err)
+	}
+	n.good("checked", found)
+	return nil
+}
+
+const (
+	labelWidth = 9
+	valueWidth = 82 // where long values are broken into lines
+)
+
+func (n *narrator) labelled(style, label, value string) {
+	indent := strings.Repeat(" ", 3+labelWidth+2)
+	n.printf("   %s  %s\n", n.style(style, fmt.Sprintf("%-*s", labelWidth, label)), strings.Join(wrapWords(value, valueWidth), "\n"+indent))
+}
+
+// wrapWords breaks a text into lines at spaces. A longer word gets a line of its own.
+func wrapWords(text string, width int) (lines []string) {
+	line := ""
+	for word := range strings.SplitSeq(text, " ") {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// show prints what render writes, indented and coloured like the rest.
 func (n *narrator) show(render func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := render(&text); err != nil {
@@ -92,8 +136,8 @@ func (n *narrator) show(render func(io.Writer) error) error {
 	return nil
 }
 
-// field colours the label of a field, which two spaces keep from its value; what
-// has none is the title of those below it.
+// field colours the label of a field, which two spaces separate from its value. A line
+// without a value is the title of the fields below it.
 func (n *narrator) field(line string) string {
 	text := strings.TrimLeft(line, " ")
 	indent := line[:len(line)-len(text)]
@@ -105,7 +149,8 @@ func (n *narrator) field(line string) string {
 }
 
 func (n *narrator) end(took time.Duration) {
-	n.printf("\nDone in %.1f s; the keystore is removed. To go on with keys that stay:\n"+
+	n.printf("\nDone in %.1f s, and the keystore is removed. To continue with keys that stay:\n"+
 		"   countersign keys generate --keystore file:keys --curve CURVE_SECP256K1\n"+
-		"With a server of your own: countersign init DIR\n", took.Seconds())
+		"With a server of your own:\n"+
+		"   countersign init DIR\n", took.Seconds())
 }

@@ -18,46 +18,55 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/outbox"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// demoServed is what the demonstration needs for requests over HTTP.
+// demoServed is what the demo needs for requests over HTTP.
 type demoServed struct {
-	outbox   string // the folder
+	outbox   string // directory
 	proofKey *ecdsa.PrivateKey
-	to       client
+	key      *api.Key
+	client   *api.Client // while it is served
 }
 
-// newDemoServed makes an organization with an API key, and adds it to what the
-// engine is made of.
-func newDemoServed(dir string, made *countersign.Config) (*demoServed, error) {
-	key, err := newAPIKey(defaultOrganization, stamp.CurveP256)
+// newDemoServed creates an API key and an outbox for one-time passwords, and adds its
+// organization, the store and the service to the configuration of the engine.
+func newDemoServed(dir string, config *countersign.Config) (*demoServed, error) {
+	s := &demoServed{outbox: filepath.Join(dir, outboxName)}
+	key, credential, err := newDemoKey(defaultOrganization)
 	if err != nil {
 		return nil, err
 	}
-	s := &demoServed{outbox: filepath.Join(dir, outboxName)}
-	if s.to.by, err = newStamper(jsonLine(key)); err != nil {
-		return nil, err
-	}
+	s.key = key
 	if s.proofKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
 	}
-	made.Directory, err = countersign.NewDirectory([]countersign.OrganizationConfig{{
+	config.Directory, err = countersign.NewDirectory([]countersign.OrganizationConfig{{
 		ID: defaultOrganization, Name: "Example",
-		Users: []countersign.UserConfig{{Name: "demo", APIKeys: []countersign.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: key.PublicKey}}}},
+		Users: []countersign.UserConfig{{Name: "demo", APIKeys: []countersign.APIKeyConfig{credential}}},
 	}})
 	if err != nil {
 		return nil, err
 	}
-	made.Store, made.ProofSigner = memory.New(0), s.proofKey
-	made.OTP, err = s.passwords(made.Store)
+	config.Store, config.ProofSigner = memory.New(0), s.proofKey
+	config.OTP, err = s.passwords(config.Store)
 	return s, err
+}
+
+// newDemoKey generates an API key, and returns its entry for the directory too.
+func newDemoKey(organizationID string) (*api.Key, countersign.APIKeyConfig, error) {
+	generated, err := newAPIKey(organizationID, stamp.CurveP256)
+	if err != nil {
+		return nil, countersign.APIKeyConfig{}, err
+	}
+	key, err := api.ParseKey(jsonLine(generated))
+	return key, countersign.APIKeyConfig{Curve: generated.Curve, PublicKey: generated.PublicKey}, err
 }
 
 func (s *demoServed) passwords(in otp.Store) (*otp.Service, error) {
@@ -71,122 +80,106 @@ func (s *demoServed) passwords(in otp.Store) (*otp.Service, error) {
 	return otp.New(otp.Config{Store: in, Secret: keystore.NewSecret(secret), Email: sender})
 }
 
-// show serves the engine on loopback for a while, and sends requests to it.
-func (s *demoServed) show(ctx context.Context, engine *countersign.Engine, keys *file.Store, tell *narrator) error {
-	return serveDemo(ctx, engine, func(base string) error {
-		s.to.base = base
-		tell.chapter("Over HTTP: a stamped request")
-		tell.line("serving", base+", for these requests only")
-		if err := s.showRequest(ctx, keys, tell); err != nil {
+// show serves the engine on a loopback address, and sends requests to it.
+func (s *demoServed) show(ctx context.Context, d *demo) error {
+	return serveDemo(ctx, d.engine, func(base string) (err error) {
+		if s.client, err = api.New(api.Config{URL: base, Key: s.key}); err != nil {
+			return err
+		}
+		d.tell.chapter("Over HTTP: a stamped request")
+		d.tell.line("serving", base+", during the demo only")
+		if err := s.showRequest(ctx, d); err != nil {
 			return fmt.Errorf("request over HTTP: %w", err)
 		}
-		tell.chapter("A one-time password")
-		if err := s.showPassword(ctx, tell); err != nil {
+		d.tell.chapter("A one-time password")
+		if err := s.showPassword(ctx, d.tell); err != nil {
 			return fmt.Errorf("one-time password: %w", err)
 		}
 		return nil
 	})
 }
 
-// serveDemo serves an engine on loopback until requests, which gets the base of
-// its URLs, returns.
+// serveDemo serves an engine on a loopback address until requests returns, which gets the
+// base URL.
 func serveDemo(ctx context.Context, engine *countersign.Engine, requests func(base string) error) (err error) {
-	bound, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	server := httpapi.NewServer(httpapi.New(engine, httpapi.Options{}))
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(bound) }()
+	go func() { ended <- server.Serve(listener) }()
 	defer func() {
 		err = errors.Join(err, server.Shutdown(context.WithoutCancel(ctx)))
 		if endErr := <-ended; !errors.Is(endErr, http.ErrServerClosed) {
 			err = errors.Join(err, endErr)
 		}
 	}()
-	return requests("http://" + bound.Addr().String())
+	return requests("http://" + listener.Addr().String())
 }
 
-// demoRequest is a request's body.
-func demoRequest(kind activity.Type, parameters any) []byte {
-	return jsonLine(map[string]any{
-		"type": kind, "timestampMs": fmt.Sprint(time.Now().UnixMilli()), "organizationId": defaultOrganization, "parameters": parameters,
-	})
-}
-
-// demoAnswer is what the demonstration reads of an answer.
-type demoAnswer struct {
-	Activity struct {
-		ID     string `json:"id"`
-		Result struct {
-			SignTransactionResult activity.SignTransactionResult `json:"signTransactionResult"`
-			InitOTPAuthResultV2   activity.InitOTPAuthResult     `json:"initOtpAuthResultV2"`
-		} `json:"result"`
-	} `json:"activity"`
-}
-
-func (s *demoServed) post(ctx context.Context, path string, body []byte) (answer demoAnswer, err error) {
-	text, err := s.to.post(ctx, path, body)
-	if err != nil {
-		return answer, err
-	}
-	return answer, json.Unmarshal(text, &answer)
-}
-
-// showRequest has a transaction signed by request, twice, and the request
-// refused that was altered.
-func (s *demoServed) showRequest(ctx context.Context, keys *file.Store, tell *narrator) error {
-	key, err := keys.Generate(ctx, defaultOrganization, "demo HTTP", ethereumDemo.curve)
+// showRequest has a transaction signed by a request, sends the request again, and has an
+// altered request refused.
+func (s *demoServed) showRequest(ctx context.Context, d *demo) error {
+	key, err := d.keys.Generate(ctx, defaultOrganization, "demo HTTP", ethereumDemo.curve)
 	if err != nil {
 		return err
 	}
-	body := demoRequest(activity.TypeSignTransaction, ethereumDemo.intent(key, demoUSDC))
-	tell.line("body", string(body[:maxShown])+"…")
-	tell.line("stamped", "with an API key on P-256, over every byte of the body")
-	answer, err := s.post(ctx, "submit/sign_transaction", body)
+	request, err := s.client.NewRequest(ethereumDemo.intent(key, demoUSDC))
 	if err != nil {
 		return err
 	}
-	tell.line("activity", answer.Activity.ID)
-	found, err := checkEthereum(answer.Activity.Result.SignTransactionResult.SignedTransaction, key.PublicKey)
+	d.tell.line("body", string(request.Body[:maxShown])+"…")
+	d.tell.line("stamped", "by an API key on P-256, over every byte of the body")
+	done, err := s.client.Submit(ctx, request)
 	if err != nil {
-		return fmt.Errorf("the check of the signature: %w", err)
+		return err
 	}
-	tell.good("checked", found)
-	again, err := s.post(ctx, "submit/sign_transaction", body)
-	if err != nil || again != answer {
-		return errors.Join(errors.New("the same request should have been answered the same"), err)
+	d.tell.line("activity", done.ID)
+	if err := d.tell.checked(ethereumDemo, done.Result.SignTransaction.SignedTransaction, key.PublicKey); err != nil {
+		return err
 	}
-	tell.good("again", "the same request is answered with the same activity; it is not signed twice")
-	return s.showAltered(ctx, body, tell)
+	again, err := s.client.Submit(ctx, request)
+	if err != nil || !bytes.Equal(again.Answer, done.Answer) {
+		return errors.Join(errors.New("the same request should have got the same answer"), err)
+	}
+	d.tell.good("again", "the same request gets the same answer, and is not signed twice")
+	return s.showAltered(ctx, request.Body, d.tell)
 }
 
-// showAltered sends a request with the stamp of another.
+// showAltered sends an altered body with the stamp of the original.
 func (s *demoServed) showAltered(ctx context.Context, body []byte, tell *narrator) error {
-	made, err := s.to.by.Stamp(body)
+	header, err := s.key.Stamp(body)
 	if err != nil {
 		return err
 	}
-	changed := bytes.Replace(body, []byte("ee6b280"), []byte("ee6b281"), 1) // the amount
-	_, err = s.to.send(ctx, "submit/sign_transaction", made, changed)
-	if refused, ok := errors.AsType[*refusedError](err); !ok || refused.refused.Reason != activity.ReasonSignatureInvalid {
-		return errors.Join(errors.New("a request that was altered should have been refused"), err)
+	path, err := api.Path(activity.TypeSignTransaction)
+	if err != nil {
+		return err
+	}
+	altered := bytes.Replace(body, []byte("ee6b280"), []byte("ee6b281"), 1) // the amount
+	_, err = s.client.PostStamped(ctx, path, header, altered)
+	if refusal, ok := errors.AsType[*activity.Error](err); !ok || refusal.Reason != activity.ReasonSignatureInvalid {
+		return errors.Join(errors.New("an altered request should have been refused"), err)
 	}
 	tell.text("The same stamp over another amount:")
-	tell.bad("refused", err.Error())
+	tell.refused(err)
 	return nil
 }
 
 var demoCode = regexp.MustCompile(`(?m)^ {4}([0-9A-Z]+)$`)
 
-// showPassword has a code sent into the outbox, and redeems it.
+// showPassword has a code sent to the outbox, and redeems it.
 func (s *demoServed) showPassword(ctx context.Context, tell *narrator) error {
-	answer, err := s.post(ctx, "submit/init_otp_auth", demoRequest(activity.TypeInitOTPAuth,
-		map[string]string{"otpType": string(otp.TypeEmail), "contact": "ann@example.com", "appName": "Example"}))
+	request, err := s.client.NewRequest(activity.InitOTPAuthIntent{OTPType: string(otp.TypeEmail), Contact: "ann@example.com", AppName: "Example"})
 	if err != nil {
 		return err
 	}
-	id := answer.Activity.Result.InitOTPAuthResultV2.OTPID
+	done, err := s.client.Submit(ctx, request)
+	if err != nil {
+		return err
+	}
+	id := done.Result.InitOTPAuth.OTPID
 	content, err := os.ReadFile(filepath.Join(s.outbox, id+".json"))
 	if err != nil {
 		return err
@@ -204,24 +197,35 @@ func (s *demoServed) showPassword(ctx context.Context, tell *narrator) error {
 	return s.showRedeemed(ctx, id, code[1], tell)
 }
 
-// showRedeemed redeems the code, once.
+// showRedeemed redeems the code, and has a second attempt refused.
 func (s *demoServed) showRedeemed(ctx context.Context, id, code string, tell *narrator) error {
-	redeemed, err := redeem(ctx, &s.to, id, code)
+	redeem := func() (string, error) {
+		request, err := s.client.NewRequest(activity.VerifyOTPIntent{OTPID: id, OTPCode: code})
+		if err != nil {
+			return "", err
+		}
+		done, err := s.client.Submit(ctx, request)
+		if err != nil {
+			return "", err
+		}
+		return done.Result.VerifyOTP.VerificationToken, nil
+	}
+	encoded, err := redeem()
 	if err != nil {
 		return err
 	}
-	tell.line("token", redeemed.VerificationToken[:maxShown]+"…")
-	token, err := otp.VerifyToken(redeemed.VerificationToken, &s.proofKey.PublicKey, defaultOrganization, time.Now())
+	tell.line("token", encoded[:maxShown]+"…")
+	token, err := otp.VerifyToken(encoded, &s.proofKey.PublicKey, defaultOrganization, time.Now())
 	if err != nil {
 		return err
 	}
 	tell.good("checked", fmt.Sprintf("the token says that %s was reached; it expires at %s", token.Contact, token.ExpiresAt.Format(time.RFC3339)))
-	time.Sleep(time.Millisecond) // so that it is another request
-	_, err = redeem(ctx, &s.to, id, code)
-	if _, ok := errors.AsType[*refusedError](err); !ok {
-		return errors.Join(errors.New("a code that was used should have been refused"), err)
+	time.Sleep(time.Millisecond) // another timestamp makes it another request
+	_, err = redeem()
+	if _, ok := errors.AsType[*activity.Error](err); !ok {
+		return errors.Join(errors.New("a used code should have been refused"), err)
 	}
 	tell.text("The same code once more:")
-	tell.bad("refused", err.Error())
+	tell.refused(err)
 	return nil
 }

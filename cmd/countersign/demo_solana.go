@@ -10,18 +10,18 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// A transfer of 0.00001 SOL in the legacy format, as @solana/web3.js writes it:
-// one signature slot, then the message, in which the payer comes first.
+// A transfer of 0.00001 SOL in the legacy format, as @solana/web3.js encodes it: one
+// signature slot, then the message, whose first account is the payer.
 const (
 	demoSolanaSlots  = "01" + demoZeros + demoZeros + "01000103"
 	demoSolanaTo     = "d42099a5e0aaeaad1d4ede263662787cb3f6291a6ede340c4aa7ca26249dbe30" + demoZeros
 	demoBlockhash    = "e72f180aa543b76ce7fc9df601979eeb487f76ae15b568e9877b1c4cb8e9bd2a"
 	demoSolanaCall   = "01020200010c020000001027000000000000"
 	demoZeros        = "0000000000000000000000000000000000000000000000000000000000000000"
-	solanaSignatures = 1 + ed25519.SignatureSize // bytes in front of the message
+	solanaSignatures = 1 + ed25519.SignatureSize // bytes before the message
 )
 
-// solanaDemo has a payment checked by Go's own Ed25519.
+// solanaDemo checks a payment with crypto/ed25519.
 var solanaDemo = demoChain{
 	name:     "Solana",
 	kind:     activity.TransactionTypeSolana,
@@ -29,7 +29,7 @@ var solanaDemo = demoChain{
 	does:     "pay 0.00001 SOL",
 	unsigned: func(payer keystore.PublicKey) (string, error) { return demoTransfer(payer, demoBlockhash), nil },
 	dangers: []demoDanger{
-		{"solana/zero-blockhash", "names no recent block", func(payer keystore.PublicKey) (string, error) { return demoTransfer(payer, demoZeros), nil }},
+		{"solana/zero-blockhash", "One without a recent blockhash:", func(payer keystore.PublicKey) (string, error) { return demoTransfer(payer, demoZeros), nil }},
 	},
 	check: checkSolana,
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// The transactions of the demonstration, on Tempo's test network.
+// The transactions, on Tempo's test network.
 const (
-	// As viem and ox write it: two calls, the first of which is
-	// transfer(0x08d2…67B7, 1 000 000) to the token 0x20c0…0001, which pays
-	// the fee too; valid for a time only.
+	// As viem and ox encode it: two calls, the first of which is transfer(0x08d2…67B7,
+	// 1 000 000) to the token 0x20c0…0001, which also pays the fee; valid for a limited
+	// time.
 	demoBatch = "76f8ae82a5bf843b9aca008504a817c800830186a0" + demoBatchRest
 
-	// The same with gas for 30,000,001.
+	// The same with a gas limit of 30,000,001.
 	demoGasOverCap = "76f8af82a5bf843b9aca008504a817c8008401c9c381" + demoBatchRest
 
 	demoBatchRest = "f876f85c9420c000000000000000000000000000000000000180b844" +
@@ -30,7 +30,7 @@ const (
 		"c0050384713fb300846553f1009420c000000000000000000000000000000000000180c0"
 )
 
-// tempoDemo has a batch of calls; go-ethereum's RLP and curve recover the
+// tempoDemo checks a batch of calls with go-ethereum's RLP and curve, which recover the
 // sender from the signature.
 var tempoDemo = demoChain{
 	name:     "Tempo",
@@ -39,13 +39,13 @@ var tempoDemo = demoChain{
 	does:     "two calls in one transaction, the fee in a stablecoin",
 	unsigned: func(keystore.PublicKey) (string, error) { return demoBatch, nil },
 	dangers: []demoDanger{
-		{"tempo/gas-over-cap", "asks for more gas than the network gives one transaction", func(keystore.PublicKey) (string, error) { return demoGasOverCap, nil }},
+		{"tempo/gas-over-cap", "One that asks for more gas than the network allows a transaction:", func(keystore.PublicKey) (string, error) { return demoGasOverCap, nil }},
 	},
 	check: checkTempo,
 }
 
-// checkTempo reads 76 ‖ rlp([item…, signature]). What was signed is the same
-// without the signature.
+// checkTempo reads 76 ‖ rlp([item…, signature]). The preimage is the same without the
+// signature.
 func checkTempo(signed string, pub keystore.PublicKey) (string, error) {
 	raw, err := hex.DecodeString(signed)
 	if err != nil {
@@ -58,7 +58,7 @@ func checkTempo(signed string, pub keystore.PublicKey) (string, error) {
 	var signature []byte
 	last := len(items) - 1
 	if err := rlp.DecodeBytes(items[last], &signature); err != nil || len(signature) != crypto.SignatureLength {
-		return "", errors.New("the last item is no signature of 65 bytes")
+		return "", errors.New("the last item is not a signature of 65 bytes")
 	}
 	list, err := rlp.EncodeToBytes(items[:last])
 	if err != nil {
@@ -71,7 +71,7 @@ func checkTempo(signed string, pub keystore.PublicKey) (string, error) {
 	}
 	sender, want := crypto.PubkeyToAddress(*signer), common.Address(pub.KeccakAddress())
 	if sender != want {
-		return "", fmt.Errorf("go-ethereum recovers the sender %v, the key's address is %v", sender, want)
+		return "", fmt.Errorf("go-ethereum recovers the sender %v, but the key's address is %v", sender, want)
 	}
-	return fmt.Sprintf("go-ethereum recovers the sender %v: the key's address", sender), nil
+	return fmt.Sprintf("go-ethereum recovers the key's address, %v", sender), nil
 }

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestDemoColour: on a terminal it is in colour, unless the person or the
-// terminal wants none. (That there is none in a pipe, a script tests.)
+// TestDemoColour: the demo is in colour on a terminal, unless NO_COLOR or TERM says
+// otherwise. (A script tests that it is not in colour in a pipe.)
 func TestDemoColour(t *testing.T) {
 	for setting, coloured := range map[string]bool{"TERM=xterm-256color": true, "NO_COLOR=1": false, "TERM=dumb": false} {
 		command := exec.CommandContext(t.Context(), shell(t), "-c", "exec countersign demo >&3")
 		command.Env = append(os.Environ(), "NO_COLOR=", "TERM=xterm", "TMPDIR="+t.TempDir(), setting)
 		p := sit(t, command)
-		p.sees("Countersign reads a transaction")
+		p.sees("Countersign signs only what it can read")
 		p.sees("With a server of your own")
 		if status := p.ends(); status != exitSuccess {
 			t.Errorf("%s: exit status %d", setting, status)

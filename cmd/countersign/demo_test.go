@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// TestDemoHasEveryChain: who adds a chain to the engine shows it too.
+// TestDemoHasEveryChain: a chain that is added to the engine must be added to the demo.
 func TestDemoHasEveryChain(t *testing.T) {
 	shown := map[activity.TransactionType]bool{}
 	for _, chain := range demoChains {
@@ -18,13 +18,13 @@ func TestDemoHasEveryChain(t *testing.T) {
 	}
 	for _, kind := range countersign.TransactionTypes() {
 		if !shown[kind] {
-			t.Errorf("the demonstration does not show %s", kind)
+			t.Errorf("the demo does not show %s", kind)
 		}
 	}
 }
 
-// TestDemoChecksCanFail: the checks of the demonstration find what was signed by
-// another key, or altered afterwards, and what is no transaction at all.
+// TestDemoChecksCanFail: the checks of the demo detect a signature by another key, an
+// altered transaction, and input that is not a transaction.
 func TestDemoChecksCanFail(t *testing.T) {
 	keys := memory.New()
 	engine, err := countersign.New(countersign.Config{Keystore: keys})

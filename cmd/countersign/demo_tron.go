@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// A transfer of 0.0001 TRX, as TronWeb writes its raw_data_hex; the owner's
-// address stands between the two parts.
+// A transfer of 0.0001 TRX, as TronWeb encodes raw_data_hex. The owner's address goes
+// between the two parts.
 const (
 	demoTronBefore = "0a020a1b2208112233445566778840e0c4d086a6375a65080112610a2d" +
 		"747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e7472616374" +
@@ -25,8 +25,8 @@ const (
 	demoStranger  = "4197cc56300c36f60c7fb7c50babc6c5cdf59d5c56"
 )
 
-// tronDemo has a payment checked by go-ethereum's curve, which recovers the
-// owner from the signature.
+// tronDemo checks a payment with go-ethereum's curve, which recovers the owner from the
+// signature.
 var tronDemo = demoChain{
 	name:     "Tron",
 	kind:     activity.TransactionTypeTron,
@@ -34,7 +34,7 @@ var tronDemo = demoChain{
 	does:     "pay 0.0001 TRX",
 	unsigned: func(owner keystore.PublicKey) (string, error) { return demoTronFrom(owner), nil },
 	dangers: []demoDanger{
-		{"tron/foreign-owner", "spends from another account, as only a co-signer may", func(keystore.PublicKey) (string, error) { return demoTronBefore + demoStranger + demoTronAfter, nil }},
+		{"tron/foreign-owner", "One that spends from another account, as only a co-signer may:", func(keystore.PublicKey) (string, error) { return demoTronBefore + demoStranger + demoTronAfter, nil }},
 	},
 	check: checkTron,
 }
@@ -74,7 +74,7 @@ func checkTron(signed string, pub keystore.PublicKey) (string, error) {
 	}
 	owner, want := crypto.PubkeyToAddress(*point), common.Address(pub.KeccakAddress())
 	if owner != want {
-		return "", fmt.Errorf("go-ethereum recovers 41%x, the key's address is 41%x", owner, want)
+		return "", fmt.Errorf("go-ethereum recovers 41%x, but the key's address is 41%x", owner, want)
 	}
-	return fmt.Sprintf("go-ethereum recovers the owner 41%x: the key's address", owner), nil
+	return fmt.Sprintf("go-ethereum recovers the key's address, 41%x", owner), nil
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -241,6 +242,17 @@ func mustHex(t testing.TB, text string) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// demoAnswer is an answer of the server, with the members that tests read.
+type demoAnswer struct {
+	Activity struct {
+		ID     string `json:"id"`
+		Result struct {
+			SignTransactionResult activity.SignTransactionResult `json:"signTransactionResult"`
+			InitOTPAuthResultV2   activity.InitOTPAuthResult     `json:"initOtpAuthResultV2"`
+		} `json:"result"`
+	} `json:"activity"`
 }
 
 // session runs the command in a directory, away from any terminal.

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes of a picture of a terminal, in pixels and in characters.
+// Sizes of a picture of a terminal: pixels, and svgColumns in characters.
 const (
 	svgLine    = 18
 	svgColumn  = 8.4
@@ -20,26 +20,26 @@ const (
 	svgColumns = 96
 )
 
-// svgStyles are the classes of SGR parameters that the command writes.
+// svgStyles maps the SGR parameters that the command writes to classes.
 var svgStyles = map[string]string{bold: "b", dim: "d", red: "r", green: "g"}
 
 var sgr = regexp.MustCompile(`\x1b\[([0-9]*)m([^\x1b]*)`)
 
-// svgPicture is a picture of a terminal that browsers and renderers of documents show:
-// one text element a line. Lines that are too long are cut.
+// svgPicture is a picture of a terminal for browsers and document renderers, with a text
+// element per line. Long lines are cut.
 type svgPicture struct {
 	body   bytes.Buffer
 	height int
 }
 
-// svg draws the output of a command.
+// svg returns a picture of a command and its output.
 func svg(command, output string) []byte {
 	var p svgPicture
 	p.lines("$ " + command + "\n" + output)
 	return p.svg(command)
 }
 
-// lines draws lines of text below what was drawn before.
+// lines appends lines of text.
 func (p *svgPicture) lines(text string) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		p.height += svgLine
@@ -59,7 +59,7 @@ func (p *svgPicture) svg(title string) []byte {
 	return out.Bytes()
 }
 
-// svgSpans is one line, in spans of a style.
+// svgSpans returns a line as spans, one for each style.
 func svgSpans(line string) string {
 	var out bytes.Buffer
 	left := svgColumns
@@ -76,7 +76,7 @@ func svgSpans(line string) string {
 		if styled {
 			fmt.Fprintf(&out, `<tspan class="%s">`, class)
 		}
-		_ = xml.EscapeText(&out, []byte(text)) // a bytes.Buffer takes all
+		_ = xml.EscapeText(&out, []byte(text)) // a bytes.Buffer never fails
 		if styled {
 			out.WriteString("</tspan>")
 		}
@@ -87,29 +87,30 @@ func svgSpans(line string) string {
 	return out.String()
 }
 
-// svgVaries is what is another in each run: addresses, ids, digests, directories,
-// signatures, times.
+// svgVaries matches what differs between runs: addresses, ids, digests, directories and
+// signatures.
 var svgVaries = regexp.MustCompile(`0x[0-9a-fA-F]{40}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[^ ]*countersign-demo-[0-9]+|([0-9a-f]{4} ){15}[0-9a-f]{4}|[0-9a-f]{64,}`)
 
-// demoLines is how much of the demonstration the picture shows: the first chain.
-const demoLines = 38
+// demoLines is the number of lines of the demo in the picture: the first two chapters.
+const demoLines = 49
 
-// TestDemoPicture: docs/images/demo.svg shows what 'countersign demo' prints: its
-// first 20 lines are compared, but for what varies. COUNTERSIGN_UPDATE=1 draws it.
+// TestDemoPicture: docs/images/demo.svg shows the output of 'countersign demo'. Its first
+// 20 lines are compared, except for what differs between runs. COUNTERSIGN_UPDATE=1 draws
+// the picture.
 func TestDemoPicture(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var output bytes.Buffer
 	if err := runDemo(t.Context(), &narrator{out: &output, colour: true}); err != nil {
 		t.Fatal(err)
 	}
-	made, err := filepath.EvalSymlinks(os.TempDir())
+	resolved, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(strings.ReplaceAll(output.String(), os.TempDir(), "/tmp"), made, "/tmp")
+	text := strings.ReplaceAll(strings.ReplaceAll(output.String(), os.TempDir(), "/tmp"), resolved, "/tmp")
 	lines := strings.SplitAfter(text, "\n")
 	if len(lines) < demoLines {
-		t.Fatalf("the demonstration has %d lines", len(lines))
+		t.Fatalf("the demo has %d lines", len(lines))
 	}
 	drawn := svg("countersign demo", strings.Join(lines[:demoLines], ""))
 	path := filepath.Join("..", "..", "docs", "images", "demo.svg")
@@ -126,9 +127,9 @@ func TestDemoPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, want := strings.Split(string(content), "\n"), strings.Split(string(drawn), "\n")
-	for i := range 4 + 20 { // behind the head
+	for i := range 4 + 20 { // 4 lines of head
 		if i >= len(got) || svgVaries.ReplaceAllString(got[i], "…") != svgVaries.ReplaceAllString(want[i], "…") {
-			t.Fatalf("line %d of %s is not what the demonstration prints: draw it anew with COUNTERSIGN_UPDATE=1 go test ./cmd/countersign -run TestDemoPicture\nwant %s", i+1, path, want[i])
+			t.Fatalf("line %d of %s is not what the demo prints: draw it again with COUNTERSIGN_UPDATE=1 go test ./cmd/countersign -run TestDemoPicture\nwant %s", i+1, path, want[i])
 		}
 	}
 	if err := xml.Unmarshal(content, new(struct{ XMLName xml.Name })); err != nil {
