@@ -10,6 +10,7 @@ import (
 // TestDemoColour: the demo is in colour on a terminal, unless NO_COLOR or TERM says
 // otherwise. (A script tests that it is not in colour in a pipe.)
 func TestDemoColour(t *testing.T) {
+	t.Parallel()
 	for setting, coloured := range map[string]bool{"TERM=xterm-256color": true, "NO_COLOR=1": false, "TERM=dumb": false} {
 		command := exec.CommandContext(t.Context(), shell(t), "-c", "exec countersign demo >&3")
 		command.Env = append(os.Environ(), "NO_COLOR=", "TERM=xterm", "TMPDIR="+t.TempDir(), setting)

@@ -19,6 +19,7 @@ const exportQuestion = `Print the secret of "` + fixtureID + `"? Anyone who read
 // TestExportAsks: a secret is printed when the person at the terminal has said
 // yes, and on standard output alone.
 func TestExportAsks(t *testing.T) {
+	t.Parallel()
 	for answer, printed := range map[string]string{"y": fixtureSecret + "\n", "n": "", "": ""} {
 		s := newSession(t)
 		command := s.command("keys", "export", "--format", "hex", fixtureID)
@@ -95,6 +96,7 @@ func web3File(t *testing.T, i int) []byte {
 // TestDirectoryProgress: importing a directory shows a bar to a person who does
 // not see the lines, and its answers are in the order of the names.
 func TestDirectoryProgress(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	const files = 30
 	dir := filepath.Join(s.dir, "geth")

@@ -18,14 +18,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// scanned runs sign --scan for a code, with an answer to the question, and returns
-// what it printed.
+// scanned runs sign --scan in a new session, with the code of a message on standard input,
+// and answers the question.
 func scanned(t *testing.T, message ur.Message, answer string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	return newSession(t).scanned(strings.ToUpper(message.String()), answer, args...)
 }
 
-// scanned is that in a session, for the codes of a message, one a line.
+// scanned runs sign --scan with codes on standard input, one per line, and answers the
+// question; without an answer, none is expected.
 func (s *session) scanned(codes, answer string, args ...string) (stdout, stderr string, status int) {
 	s.t.Helper()
 	command := s.command(append([]string{"sign", "--scan"}, args...)...)
@@ -40,7 +41,7 @@ func (s *session) scanned(codes, answer string, args ...string) (stdout, stderr 
 	return out.String(), talk.String(), status
 }
 
-// ethRequest is a request of a wallet for the vector's transaction.
+// ethRequest returns a wallet's request to sign the vector's transaction.
 func ethRequest(t *testing.T) ur.EthSignRequest {
 	t.Helper()
 	address := common.HexToAddress(fixtureAddress)
@@ -48,7 +49,7 @@ func ethRequest(t *testing.T) ur.EthSignRequest {
 		Origin: "a wallet", Path: ur.Keypath{Path: []ur.PathIndex{{Index: 44, Hardened: true}}}}
 }
 
-// collected is the message of one code.
+// collected returns the message of a single code.
 func collected(t *testing.T, code, kind string) ur.Message {
 	t.Helper()
 	collector := ur.NewCollector(kind)
@@ -62,9 +63,10 @@ func collected(t *testing.T, code, kind string) ur.Message {
 	return message
 }
 
-// TestEthSignRequest signs what a wallet asks for with ERC-4527, if the person at the
-// terminal says yes. The signature is that of the vector.
+// TestEthSignRequest signs a request of ERC-4527 if the person at the terminal agrees. The
+// signature is the vector's.
 func TestEthSignRequest(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, status := scanned(t, ethRequest(t).Message(), "y\n")
 	if status != exitSuccess {
 		t.Fatalf("exit status %d: %s", status, stderr)
@@ -79,7 +81,7 @@ func TestEthSignRequest(t *testing.T) {
 	if got := collected(t, stdout, ur.TypeEthSignature); !bytes.Equal(got.CBOR, answer.CBOR) {
 		t.Errorf("answered %x\nwant     %x", got.CBOR, answer.CBOR)
 	}
-	for _, text := range []string{"A request of type eth-sign-request without a stamp: nothing says who asks.", `It says that it comes from "a wallet".`, "Signed without a stamp"} {
+	for _, text := range []string{"A request of type eth-sign-request without a stamp: nothing proves who sent it.", `It claims to come from "a wallet".`, "Signed without a stamp"} {
 		if !strings.Contains(stderr, text) {
 			t.Errorf("it does not say %q:\n%s", text, stderr)
 		}
@@ -89,10 +91,11 @@ func TestEthSignRequest(t *testing.T) {
 	}
 }
 
-// TestForeignIsRecorded: what another wallet asked for is on record and in the log with
-// --config, though no policy judges it, for the person at the terminal or the user of
-// --as. What was not said yes to is not.
+// TestForeignIsRecorded: with --config, a signed request of another wallet is recorded and
+// logged even without a policy, under the user terminal or the one that --as names. A
+// declined request is not.
 func TestForeignIsRecorded(t *testing.T) {
+	t.Parallel()
 	const configuration = "made/countersign.yaml"
 	s := &session{t: t, dir: t.TempDir()}
 	s.must(nil, "init", "made")
@@ -126,9 +129,10 @@ func TestForeignIsRecorded(t *testing.T) {
 	s.must(nil, "log", "verify", "--config", configuration)
 }
 
-// TestEthSignRequestLegacy: all that is behind s is v, which has the chain (EIP-155):
-// more than one byte for most chains. go-ethereum recovers the signer with it.
+// TestEthSignRequestLegacy: everything after s is v, which includes the chain (EIP-155) and
+// has several bytes for most chains. go-ethereum recovers the signer with it.
 func TestEthSignRequestLegacy(t *testing.T) {
+	t.Parallel()
 	for _, chain := range []int64{1, 137, 59144} {
 		to := common.HexToAddress("0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7")
 		body := types.LegacyTx{Nonce: 7, GasPrice: big.NewInt(1e9), Gas: 21_000, To: &to, Value: big.NewInt(1)}
@@ -152,9 +156,11 @@ func TestEthSignRequestLegacy(t *testing.T) {
 	}
 }
 
-// TestEthSignRequestRefused: another chain than the transaction's, messages, another
-// key, and an answer given in advance.
+// TestEthSignRequestRefused: a request for another chain than the transaction's, invalid
+// typed data, an unknown kind, another key, and --yes are refused.
 func TestEthSignRequestRefused(t *testing.T) {
+	t.Parallel()
+	s := newSession(t) // refusals leave it unchanged
 	for name, c := range map[string]struct {
 		change func(*ur.EthSignRequest)
 		args   []string
@@ -163,22 +169,23 @@ func TestEthSignRequestRefused(t *testing.T) {
 		"chain":    {func(r *ur.EthSignRequest) { r.ChainID = 10 }, nil, "the request names chain 10, and the transaction is for another"},
 		"typed":    {func(r *ur.EthSignRequest) { r.Kind = ur.EthTyped }, nil, "eth-sign-request of typed data (EIP-712): eip712: "},
 		"unknown":  {func(r *ur.EthSignRequest) { r.Kind = 9 }, nil, "unknown kind 9"},
-		"key":      {func(*ur.EthSignRequest) {}, []string{"--sign-with", fixtureID}, "the request asks for a signature of " + fixtureAddress},
-		"--yes":    {func(*ur.EthSignRequest) {}, []string{"--yes"}, "it has no stamp, so only a person at the terminal can say yes to it"},
+		"key":      {func(*ur.EthSignRequest) {}, []string{"--sign-with", fixtureID}, "the request is for the key " + fixtureAddress},
+		"--yes":    {func(*ur.EthSignRequest) {}, []string{"--yes"}, "it has no stamp, so only a person at the terminal can confirm it"},
 		"stranger": {func(r *ur.EthSignRequest) { r.Address = bytes.Repeat([]byte{9}, 20) }, nil, "sign"},
 	} {
 		request := ethRequest(t)
 		c.change(&request)
-		stdout, stderr, status := scanned(t, request.Message(), "", c.args...)
+		stdout, stderr, status := s.scanned(strings.ToUpper(request.Message().String()), "", c.args...)
 		if status == exitSuccess || stdout != "" || !strings.Contains(stderr, c.want) {
 			t.Errorf("%s: exit status %d, %q, %s", name, status, stdout, stderr)
 		}
 	}
 }
 
-// TestSolSignRequest signs a Solana transaction, and the message of one, which is
-// what wallets send: the signature is the same.
+// TestSolSignRequest signs a Solana transaction, and the message of one, which is what
+// wallets send. The signature is the same.
 func TestSolSignRequest(t *testing.T) {
+	t.Parallel()
 	public, err := keystore.ParsePublicKey(keystore.CurveEd25519, mustHex(t, fixtureSeedPublic))
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +206,7 @@ func TestSolSignRequest(t *testing.T) {
 		signatures = append(signatures, answer[len(answer)-64:])
 	}
 	if !bytes.Equal(signatures[0], signatures[1]) {
-		t.Error("the message was signed otherwise than the transaction")
+		t.Error("the signatures of the message and of the transaction differ")
 	}
 	signed := append(append([]byte{1}, signatures[0]...), whole[65:]...)
 	if _, err := solanaDemo.check(hex.EncodeToString(signed), public); err != nil {
@@ -211,9 +218,9 @@ func TestSolSignRequest(t *testing.T) {
 	}
 }
 
-// TestPSBTRequest signs a PSBT that came as a code, to the bytes that it signs from
-// a file.
+// TestPSBTRequest: a PSBT from a code is signed to the same bytes as one from a file.
 func TestPSBTRequest(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, mustHex(t, strings.TrimSpace(publicOf(t, s))))
 	if err != nil {
@@ -230,7 +237,7 @@ func TestPSBTRequest(t *testing.T) {
 	}
 }
 
-// publicOf is the public key of the fixture's first key.
+// publicOf returns the public key of the fixture's first key.
 func publicOf(t *testing.T, s *session) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(string(s.must(nil, "keys", "show", fixtureID)), `"publicKey":"`)

@@ -25,7 +25,7 @@ import (
 const typedText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"chainId","type":"uint256"}],"Login":[{"name":"text","type":"string"},{"name":"nonce","type":"uint256"}]},` +
 	`"primaryType":"Login","domain":{"name":"A site","chainId":1},"message":{"text":"hello","nonce":7}}`
 
-// typedDigest is the digest of typed data, by go-ethereum.
+// typedDigest returns go-ethereum's digest of typed data.
 func typedDigest(t *testing.T, text string) []byte {
 	t.Helper()
 	var typed apitypes.TypedData
@@ -39,22 +39,21 @@ func typedDigest(t *testing.T, text string) []byte {
 	return digest
 }
 
-// ethMessage is a request for a message of the fixture's first key.
+// ethMessage returns a request for the fixture's first key to sign a message.
 func ethMessage(t *testing.T, kind int, data string) ur.EthSignRequest {
 	request := ethRequest(t)
 	request.Kind, request.Data = kind, []byte(data)
 	return request
 }
 
-// signatureIn is the signature in an answer: its last bytes.
+// signatureIn returns the signature in an answer: its last bytes.
 func signatureIn(t *testing.T, stdout, kind string, size int) []byte {
 	t.Helper()
 	answer := collected(t, stdout, kind).CBOR
 	return answer[len(answer)-size:]
 }
 
-// isRecovered checks that a signature r ‖ s ‖ 27 or 28 over a digest is that of the
-// fixture's first key.
+// isRecovered checks a signature r ‖ s ‖ 27 or 28 of the fixture's first key over a digest.
 func isRecovered(t *testing.T, digest, signature []byte) {
 	t.Helper()
 	if signature[64] != 27 && signature[64] != 28 {
@@ -68,9 +67,10 @@ func isRecovered(t *testing.T, digest, signature []byte) {
 	}
 }
 
-// TestEthMessageRequest signs the messages that a wallet asks for with ERC-4527, if the
-// person at the terminal says yes to the text; go-ethereum recovers the signer.
+// TestEthMessageRequest signs messages of ERC-4527 if the person at the terminal agrees to
+// the text. go-ethereum recovers the signer.
 func TestEthMessageRequest(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		request ur.EthSignRequest
 		digest  []byte
@@ -81,7 +81,7 @@ func TestEthMessageRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, status := scanned(t, c.request.Message(), "y\n", "--allow", "all")
-			if status != exitSuccess || !strings.Contains(stderr, c.shown) || !strings.Contains(stderr, "nothing says who asks") {
+			if status != exitSuccess || !strings.Contains(stderr, c.shown) || !strings.Contains(stderr, "nothing proves who sent it") {
 				t.Fatalf("exit status %d: %s", status, stderr)
 			}
 			isRecovered(t, c.digest, signatureIn(t, stdout, ur.TypeEthSignature, 65))
@@ -92,8 +92,7 @@ func TestEthMessageRequest(t *testing.T) {
 	}
 }
 
-// TestTronRequest signs a transaction and a message that a wallet asks for with
-// tron-sign-request.
+// TestTronRequest signs a transaction and a message of a tron-sign-request.
 func TestTronRequest(t *testing.T) {
 	secret, err := crypto.HexToECDSA(fixtureSecret)
 	if err != nil {
@@ -124,15 +123,16 @@ func TestTronRequest(t *testing.T) {
 	isRecovered(t, crypto.Keccak256(personal.Preimage(personal.TronPrefix, []byte("hello"))), signatureIn(t, stdout, ur.TypeTronSignature, 65))
 }
 
-// offchain is an off-chain message of Solana, version 0, for a signer.
+// offchain returns an off-chain message of Solana, version 0, for a signer.
 func offchain(signer []byte, text string) []byte {
 	message := slices.Concat([]byte("\xffsolana offchain\x00"), make([]byte, 32), []byte{0, 1}, signer)
 	return append(binary.LittleEndian.AppendUint16(message, uint16(len(text))), text...)
 }
 
-// TestSolMessageRequest signs an off-chain message, and text if its hazard is allowed.
-// What the request says that it is does not count.
+// TestSolMessageRequest signs an off-chain message, and plain text if its hazard is
+// allowed, whatever kind of data the request claims to have.
 func TestSolMessageRequest(t *testing.T) {
+	t.Parallel()
 	public := ed25519.NewKeyFromSeed(mustHex(t, fixtureSeed)).Public().(ed25519.PublicKey)
 	for name, c := range map[string]struct {
 		data []byte
@@ -156,9 +156,10 @@ func TestSolMessageRequest(t *testing.T) {
 	}
 }
 
-// TestMessageRequestRefused: messages that are for another key, that are not what
-// the request says, and that nothing can be read of.
+// TestMessageRequestRefused: messages for another key, messages that are not what the
+// request claims, and unreadable messages are refused.
 func TestMessageRequestRefused(t *testing.T) {
+	t.Parallel()
 	public := ed25519.NewKeyFromSeed(mustHex(t, fixtureSeed)).Public().(ed25519.PublicKey)
 	stranger := bytes.Repeat([]byte{9}, 32)
 	eth := func(kind int, data string, change func(*ur.EthSignRequest)) ur.Message {
@@ -175,6 +176,7 @@ func TestMessageRequestRefused(t *testing.T) {
 	tron := func(kind int, address []byte) ur.Message {
 		return ur.TronSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: []byte("hello"), Kind: kind, Address: address}.Message()
 	}
+	s := newSession(t) // refusals leave it unchanged
 	for name, c := range map[string]struct {
 		message ur.Message
 		args    []string
@@ -182,7 +184,7 @@ func TestMessageRequestRefused(t *testing.T) {
 	}{
 		"typed data for a stranger":                   {eth(ur.EthTyped, typedText, strangersEth), nil, "typed data (EIP-712): could not find any resource to sign with"},
 		"personal message for a stranger":             {eth(ur.EthPersonal, "hello", strangersEth), nil, "personal message (EIP-191): could not find any resource to sign with"},
-		"personal message, and another key":           {eth(ur.EthPersonal, "hello", nil), []string{"--sign-with", fixtureSeedID}, "the request asks for a signature of " + fixtureAddress},
+		"personal message, and another key":           {eth(ur.EthPersonal, "hello", nil), []string{"--sign-with", fixtureSeedID}, "the request is for the key " + fixtureAddress},
 		"typed data whose hazard is not allowed":      {eth(ur.EthTyped, typedText, nil), nil, "eip712/unknown-type"},
 		"typed data of another chain":                 {eth(ur.EthTyped, typedText, func(r *ur.EthSignRequest) { r.ChainID = 10 }), []string{"--allow", "all"}, "the request names chain 10, and the domain chain 1"},
 		"typed data that is text":                     {eth(ur.EthTyped, "hello", nil), nil, "typed data (EIP-712): eip712: "},
@@ -191,17 +193,17 @@ func TestMessageRequestRefused(t *testing.T) {
 		"typed data that is a digest":                 {eth(ur.EthTyped, string(typedDigest(t, typedText)), nil), nil, "typed data (EIP-712): eip712: "},
 		"personal message that is a transaction":      {eth(ur.EthPersonal, string(mustHex(t, vectorUnsigned)), nil), nil, "personal message (EIP-191): "},
 		"transaction that is typed data":              {eth(ur.EthTx, typedText, nil), nil, "ethereum"},
-		"--yes":                                       {eth(ur.EthPersonal, "hello", nil), []string{"--yes"}, "only a person at the terminal can say yes to it"},
+		"--yes":                                       {eth(ur.EthPersonal, "hello", nil), []string{"--yes"}, "only a person at the terminal can confirm it"},
 		"off-chain message that names a stranger":     {sol(offchain(stranger, "hello"), public), nil, "the message names other signers"},
 		"off-chain message for a stranger":            {sol(offchain(stranger, "hello"), stranger), nil, "sol-sign-request of a message: could not find any resource to sign with"},
 		"text of Solana without its hazard's consent": {sol([]byte("hello"), public), nil, "sol-sign-request of a message: "},
 		"hash for Solana":                             {sol(typedDigest(t, typedText), public), nil, "neither text, nor a transaction, nor the message of one"},
-		"typed data of Tron":                          {tron(3, nil), []string{"--sign-with", fixtureID}, "tron-sign-request of kind 3"},
+		"typed data of Tron":                          {tron(3, nil), []string{"--sign-with", fixtureID}, "tron-sign-request of unknown kind 3"},
 		"message of Tron for a stranger":              {tron(2, stranger[:20]), nil, "tron-sign-request of a message: could not find any resource to sign with"},
 		"message of Tron with half an address":        {tron(2, stranger[:10]), nil, "the address is neither 20 or 21 bytes nor Base58Check"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, status := scanned(t, c.message, "", c.args...)
+			stdout, stderr, status := s.scanned(strings.ToUpper(c.message.String()), "", c.args...)
 			if status == exitSuccess || stdout != "" || !strings.Contains(stderr, c.want) {
 				t.Errorf("exit status %d, %q, %s", status, stdout, stderr)
 			}

@@ -7,10 +7,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// TestScannedUnderPolicy: a request of another wallet, without a stamp, is judged as
-// the user of --as, charged, and on record; the second is over the limit, and the
-// person at the terminal is not asked about it.
+// TestScannedUnderPolicy: with a policy, a request of another wallet is judged for the user
+// that --as names, charged to the limits, and recorded. A second request is over the limit,
+// and refused without a question.
 func TestScannedUnderPolicy(t *testing.T) {
+	t.Parallel()
 	q := newQuorum(t)
 	code := strings.ToUpper(ethRequest(t).Message().String())
 	scan := func(answer string, args ...string) (string, string, int) {

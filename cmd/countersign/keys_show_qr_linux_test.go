@@ -14,6 +14,7 @@ import (
 // TestShowAccountDescriptor: the wallet of BCR-2023-019's vector, shown by the command
 // as codes, has the vector's descriptors of the four scripts that we know.
 func TestShowAccountDescriptor(t *testing.T) {
+	t.Parallel()
 	content, err := os.ReadFile("../../internal/ur/testdata/account-descriptor.json")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 // TestKeystoreInUse: a keystore that another process keeps from being written to
 // can be read, and says so to who wants to write.
 func TestKeystoreInUse(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	lock, err := os.OpenFile(filepath.Join(s.dir, "keys", "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 // TestListIsATable: for a person at a terminal, with the address by which they know
 // the key, and JSON when it is asked for.
 func TestListIsATable(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	s.must([]byte("test test test test test test test test test test test junk\n"), "keys", "import", "--format", "mnemonic", "--name", "hd")
 	s.must(nil, "keys", "disable", fixtureSeedID)
@@ -50,6 +51,7 @@ func screenOf(t *testing.T, command *exec.Cmd) string {
 
 // TestDeleteAsks: what is not answered with yes deletes nothing.
 func TestDeleteAsks(t *testing.T) {
+	t.Parallel()
 	for answer, deleted := range map[string]bool{"n": false, "": false, "y": true} {
 		s := newSession(t)
 		p := sit(t, s.command("keys", "delete", fixtureID))

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// qrFlags say how a message is shown as QR codes.
+// qrFlags select how a message is shown as QR codes.
 type qrFlags struct {
 	draw     bool
 	pngDir   string
@@ -30,21 +30,21 @@ type qrFlags struct {
 const (
 	defaultRate = 5.0
 	maxRate     = 30.0
-	pngFragment = 250 // bytes: what phones read at arm's length
-	pngScale    = 8   // pixels a module
+	pngFragment = 250 // bytes: phones read such codes at arm's length
+	pngScale    = 8   // pixels per module
 )
 
 func (f *qrFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.draw, "qr", false, "draw the answer on the terminal as QR codes, instead of printing it")
-	flags.StringVar(&f.pngDir, "qr-png", "", "write the answer as QR codes into the new directory `DIR`, one PNG each")
-	flags.Float64Var(&f.rate, "fps", defaultRate, "`NUMBER` of codes shown a second, with --qr")
-	flags.IntVar(&f.fragment, "fragment", 0, "`BYTES` of a fragment, for smaller codes (default: as many as the window holds)")
+	flags.StringVar(&f.pngDir, "qr-png", "", "write the answer as QR codes, one PNG each, into the new directory `DIR`")
+	flags.Float64Var(&f.rate, "fps", defaultRate, "with --qr: `NUMBER` of codes per second")
+	flags.IntVar(&f.fragment, "fragment", 0, "`BYTES` per fragment, for smaller codes (default: as many as the window holds)")
 }
 
-// wanted reports whether anything is to be shown.
+// wanted reports whether codes are to be shown.
 func (f *qrFlags) wanted() bool { return f.draw || f.pngDir != "" }
 
-// check refuses flags that cannot be carried out.
+// check refuses invalid flags.
 func (f *qrFlags) check() error {
 	switch {
 	case f.rate <= 0 || f.rate > maxRate:
@@ -57,7 +57,7 @@ func (f *qrFlags) check() error {
 	return nil
 }
 
-// show shows a message in each way that is wanted.
+// show writes and draws a message, as the flags say.
 func (f *qrFlags) show(cmd *cobra.Command, message ur.Message) error {
 	if f.pngDir != "" {
 		if err := f.write(cmd, message); err != nil {
@@ -70,7 +70,7 @@ func (f *qrFlags) show(cmd *cobra.Command, message ur.Message) error {
 	return nil
 }
 
-// write writes as many codes as carry the message if none is missed.
+// write writes the codes of a message as pictures. All of them are needed to read it.
 func (f *qrFlags) write(cmd *cobra.Command, message ur.Message) error {
 	fragment := pngFragment
 	if f.fragment > 0 {
@@ -100,8 +100,8 @@ func (f *qrFlags) write(cmd *cobra.Command, message ur.Message) error {
 	return nil
 }
 
-// drawOn draws the message on the terminal: one code once, several in turn until
-// Enter is pressed.
+// drawOn draws a message on the terminal: a single code once, several in turn until Enter
+// is pressed.
 func (f *qrFlags) drawOn(cmd *cobra.Command, message ur.Message) (err error) {
 	tty, err := terminal.Open()
 	if errors.Is(err, terminal.ErrNone) {
@@ -142,8 +142,8 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// animate shows codes in turn, each in the place of the one before, until Enter is
-// pressed or the context ends.
+// animate draws codes in turn, each over the one before, until Enter is pressed or the
+// context ends.
 func (f *qrFlags) animate(ctx context.Context, tty *terminal.Terminal, encoder *ur.Encoder, columns int) error {
 	pressed, err := tty.Enter()
 	if err != nil {

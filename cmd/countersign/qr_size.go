@@ -11,32 +11,32 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// captionRows are the rows of the window below a code.
+// captionRows is the number of rows of the window below a code.
 const captionRows = 1
 
-// encoder splits a message so that each code fits into a window.
+// encoder splits a message into codes that fit into a window.
 func (f *qrFlags) encoder(message ur.Message, columns, rows int) (*ur.Encoder, error) {
 	if err := fitsCodes(message); err != nil {
 		return nil, err
 	}
 	characters, modules := qrcode.Capacity(columns, rows)
-	most := ur.MaxFragment(message.Type, characters)
+	limit := ur.MaxFragment(message.Type, characters)
 	if whole := len(message.String()); f.fragment == 0 && whole <= characters {
-		most = len(message.CBOR) // one code, which has less around it than a part
+		limit = len(message.CBOR) // a single code has less overhead than a part
 	}
 	switch {
-	case most < 10:
+	case limit < 10:
 		return nil, fmt.Errorf("--qr: a window of %d×%d characters is too small for codes: enlarge it, or use --qr-png DIR", columns, rows+captionRows)
-	case f.fragment > most:
-		return nil, fmt.Errorf("--fragment %d: this window holds codes of %d modules, and fragments of at most %d bytes", f.fragment, modules, most)
+	case f.fragment > limit:
+		return nil, fmt.Errorf("--fragment %d: this window holds codes of %d modules, with fragments of at most %d bytes", f.fragment, modules, limit)
 	case f.fragment > 0:
-		most = f.fragment
+		limit = f.fragment
 	}
-	return newEncoder(message, most)
+	return newEncoder(message, limit)
 }
 
-// caption is the line below one code of several, in the form that fits into a window:
-// a line that wraps would scroll the code out of its place.
+// caption returns the line below one of several codes, short enough for the window: a
+// line that wraps would scroll the code away.
 func caption(encoder *ur.Encoder, columns int) string {
 	long := fmt.Sprintf("Code %d of %d and more. Press Enter once it has been read.", encoder.Number(), encoder.Parts())
 	if len(long) <= columns {
@@ -45,20 +45,19 @@ func caption(encoder *ur.Encoder, columns int) string {
 	return fmt.Sprintf("%d/%d: Enter ends", encoder.Number(), encoder.Parts())
 }
 
-// newEncoder splits a message into fragments of at most so many bytes.
+// newEncoder splits a message into fragments of at most fragment bytes.
 func newEncoder(message ur.Message, fragment int) (*ur.Encoder, error) {
 	if err := fitsCodes(message); err != nil {
 		return nil, err
 	}
 	encoder, err := ur.NewEncoder(message, fragment)
 	if err != nil {
-		return nil, fmt.Errorf("%w: enlarge the window, or use --qr-png DIR, which has room for %d bytes a code", err, pngFragment)
+		return nil, fmt.Errorf("%w: enlarge the window, or use --qr-png DIR, with %d bytes per code", err, pngFragment)
 	}
 	return encoder, nil
 }
 
-// fitsCodes refuses a message that is too large for QR codes, before anything else is
-// done with it.
+// fitsCodes refuses a message that is too large for QR codes.
 func fitsCodes(message ur.Message) error {
 	length := len(message.CBOR)
 	if length <= ur.MaxMessage {
@@ -66,12 +65,12 @@ func fitsCodes(message ur.Message) error {
 	}
 	if hasBlobs(transactionIn(message)) {
 		return fmt.Errorf("%d bytes are too many for QR codes, which carry at most %d: the transaction comes with its blobs (EIP-4844, network form). "+
-			"Send it without them, as 03 ‖ rlp([chainId, …]): they are not signed, and are added to the signed transaction online", length, ur.MaxMessage)
+			"Send it without them, as 03 ‖ rlp([chainId, …]): blobs are not signed; add them to the signed transaction online", length, ur.MaxMessage)
 	}
-	return fmt.Errorf("%d bytes are too many for QR codes, which carry at most %d: take it over as a file", length, ur.MaxMessage)
+	return fmt.Errorf("%d bytes are too many for QR codes, which carry at most %d: transfer it as a file", length, ur.MaxMessage)
 }
 
-// transactionIn is the transaction in a request or in an answer; nil in other messages.
+// transactionIn returns the transaction in a request or an answer, nil for other messages.
 func transactionIn(message ur.Message) []byte {
 	if answer, err := ur.DecodeAnswer(message); err == nil {
 		return answer.Signed
@@ -88,11 +87,11 @@ func transactionIn(message ur.Message) []byte {
 	if json.Unmarshal(request.Body, &body) != nil {
 		return nil
 	}
-	raw, _ := hex.DecodeString(body.Parameters.UnsignedTransaction) // what is no hex is no transaction
+	raw, _ := hex.DecodeString(body.Parameters.UnsignedTransaction) // invalid hex is not a transaction
 	return raw
 }
 
-// hasBlobs reports whether a transaction of Ethereum is in a network form, with blobs:
+// hasBlobs reports whether an Ethereum transaction is in the network form, with blobs:
 // 03 ‖ rlp([body, …]), whose first item is a list.
 func hasBlobs(raw []byte) bool {
 	if len(raw) == 0 || raw[0] != typeBlob {

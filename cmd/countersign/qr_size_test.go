@@ -80,6 +80,7 @@ func blobRequest(t *testing.T) string {
 // TestBlobsAreTooLarge: a transaction with its blobs is refused by name, with the cure,
 // before a file is written.
 func TestBlobsAreTooLarge(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	s.must(nil, "init", "online")
 	unsigned := blobRequest(t)
@@ -102,7 +103,7 @@ func TestBlobsAreTooLarge(t *testing.T) {
 		t.Errorf("stamp: exit status %d: %s", status, stderr)
 	}
 	large := ur.Answer{Fingerprint: make([]byte, 32), Signed: append([]byte{2}, make([]byte, ur.MaxMessage)...)}.Message()
-	if err := fitsCodes(large); err == nil || !strings.Contains(err.Error(), "take it over as a file") {
+	if err := fitsCodes(large); err == nil || !strings.Contains(err.Error(), "transfer it as a file") {
 		t.Errorf("a large answer: %v", err)
 	}
 }

@@ -17,65 +17,65 @@ import (
 	api "github.com/countersign-dev/countersign/client"
 )
 
-// reviewed reads a request that waits for votes, from its body alone, and compares
-// that with what the server shows of it: a server that is not to be trusted can
-// leave out, but not have something else approved than what is shown here.
+// reviewed returns the view of a request that waits for votes. It reads the request from
+// its body, and compares that with what the server shows: a malicious server can withhold
+// a request, but cannot have anything approved that is not shown here.
 func reviewed(waiting *api.Activity, limits countersign.Limits, known chains.Names) (view, error) {
 	request, err := bodyOf(waiting)
 	if err != nil {
 		return view{}, err
 	}
-	seen, shown, err := viewOfBody(request, limits, known)
+	inspection, shown, err := viewOfBody(request, limits, known)
 	if err != nil {
 		return view{}, err
 	}
 	review := waiting.Review
 	if review == nil {
-		return view{}, fmt.Errorf("activity %s is %s, and has nothing to vote on for this user", waiting.ID, waiting.Status)
+		return view{}, fmt.Errorf("activity %s is %s, and this user cannot vote on it", waiting.ID, waiting.Status)
 	}
 	if err := review.Check(); err != nil {
-		return view{}, fmt.Errorf("the server shows what it does not ask a vote for: %w", err)
+		return view{}, fmt.Errorf("the server shows something else than it asks a vote for: %w", err)
 	}
-	if digest := seen.Summary.Digest(); hex.EncodeToString(digest[:]) != review.SummaryDigest {
-		return view{}, fmt.Errorf("the server reads the %s in another way than this command does: vote with a command of the server's version, and its --network", shown.what())
+	if digest := inspection.Summary.Digest(); hex.EncodeToString(digest[:]) != review.SummaryDigest {
+		return view{}, fmt.Errorf("the server reads the %s differently than this command: vote with a command of the server's version, and with its --network", shown.what())
 	}
-	if shown.hazards, err = hazardsOf(review, seen.Hazards); err != nil {
+	if shown.hazards, err = hazardsOf(review, inspection.Hazards); err != nil {
 		return view{}, err
 	}
-	shown.waits = append(resolvedFields(review, seen.Effects, known), waitingFields(waiting)...)
+	shown.waits = append(resolvedFields(review, inspection.Effects, known), waitingFields(waiting)...)
 	return shown, nil
 }
 
-// bodyOf reads the body of an activity, which is that of its fingerprint.
+// bodyOf reads the body of an activity, which must match its fingerprint.
 func bodyOf(waiting *api.Activity) (*activity.Request, error) {
 	if len(waiting.Votes) == 0 {
-		return nil, errors.New("the server shows no vote of the submitter, and so no body")
+		return nil, errors.New("the server does not show the submitter's vote, and so no body")
 	}
 	body := []byte(waiting.Votes[0].Message)
 	if got := activity.Fingerprint(sha256.Sum256(body)); got.String() != waiting.Fingerprint {
-		return nil, fmt.Errorf("the server shows another body, of %s, than that of %s", got, waiting.Fingerprint)
+		return nil, fmt.Errorf("the server shows another body, with the fingerprint %s, instead of %s", got, waiting.Fingerprint)
 	}
 	return activity.Decode(body)
 }
 
-// viewOfBody is what is shown of a request without a key.
+// viewOfBody returns the view of a request without knowing its keys.
 func viewOfBody(request *activity.Request, limits countersign.Limits, known chains.Names) (countersign.Inspection, view, error) {
-	seen, err := countersign.InspectIntent(request.Intent, limits)
+	inspection, err := countersign.InspectIntent(request.Intent, limits)
 	if err != nil {
-		return seen, view{}, err
+		return inspection, view{}, err
 	}
 	_, transaction := request.Intent.(activity.SignTransactionIntent)
-	return seen, view{summary: seen.Summary, effects: seen.Effects, hazards: seen.Hazards, names: known, message: !transaction}, nil
+	return inspection, view{summary: inspection.Summary, effects: inspection.Effects, hazards: inspection.Hazards, names: known, message: !transaction}, nil
 }
 
-// hazardsOf are the hazards that the server names, which knows the keys, and those
-// that are seen here.
-func hazardsOf(review *activity.Review, seen []chains.Hazard) ([]chains.Hazard, error) {
+// hazardsOf returns the hazards that the server names, which knows the keys, and those
+// found here.
+func hazardsOf(review *activity.Review, found []chains.Hazard) ([]chains.Hazard, error) {
 	var all []chains.Hazard
 	if err := json.Unmarshal(review.Hazards, &all); err != nil {
 		return nil, fmt.Errorf("review: hazards: %w", err)
 	}
-	for _, hazard := range seen {
+	for _, hazard := range found {
 		if !slices.ContainsFunc(all, func(other chains.Hazard) bool { return other.Name == hazard.Name }) {
 			all = append(all, hazard)
 		}
@@ -83,11 +83,11 @@ func hazardsOf(review *activity.Review, seen []chains.Hazard) ([]chains.Hazard, 
 	return all, nil
 }
 
-// resolvedFields say what the server adds, which knows the signer: its sentences
-// where they are others, and what descriptors read.
-func resolvedFields(review *activity.Review, seen []chains.Effect, known chains.Names) []chains.Field {
+// resolvedFields returns what the server adds, which knows the signer: its sentences, if
+// they differ, and the readings of descriptors.
+func resolvedFields(review *activity.Review, found []chains.Effect, known chains.Names) []chains.Field {
 	var fields []chains.Field
-	if !slices.Equal(names.Sentences(seen, known), review.Sentences) {
+	if !slices.Equal(names.Sentences(found, known), review.Sentences) {
 		var lines []chains.Field
 		for i, sentence := range review.Sentences {
 			lines = append(lines, chains.Text(fmt.Sprint(i+1), sentence))
@@ -100,12 +100,12 @@ func resolvedFields(review *activity.Review, seen []chains.Effect, known chains.
 	return fields
 }
 
-// waitingFields say by which user it was asked, and what is missing.
+// waitingFields returns who submitted the request, and what is missing.
 func waitingFields(waiting *api.Activity) []chains.Field {
 	review := waiting.Review
 	fields := []chains.Field{
-		chains.Text("asked by", voterName(&waiting.Votes[0])),
-		chains.Text("asked at", waiting.CreatedAt.Time().Format(time.RFC3339)),
+		chains.Text("submitted by", voterName(&waiting.Votes[0])),
+		chains.Text("submitted at", waiting.CreatedAt.Time().Format(time.RFC3339)),
 		chains.Text("keys", strings.Join(review.KeyIDs, ", ")),
 		chains.Text("rules", strings.Join(review.Rules, ", ")),
 	}
@@ -141,20 +141,20 @@ func selectionWord(selection activity.Selection) string {
 	return "rejected"
 }
 
-// missingText says what a group still needs.
+// missingText describes the votes that a group still needs.
 func missingText(group activity.ApprovalGroup) string {
-	var of []string
+	var voters []string
 	if group.Tag != "" {
-		of = append(of, "with tag "+group.Tag)
+		voters = append(voters, "with tag "+group.Tag)
 	}
 	if len(group.Users) > 0 {
-		of = append(of, "of "+strings.Join(group.Users, ", "))
+		voters = append(voters, "of "+strings.Join(group.Users, ", "))
 	}
 	if group.NotSubmitter {
-		of = append(of, "not the submitter")
+		voters = append(voters, "not the submitter")
 	}
 	if group.Passkey {
-		of = append(of, "with a passkey")
+		voters = append(voters, "with a passkey")
 	}
-	return strings.TrimSpace(fmt.Sprintf("%d of %d votes %s (rule %s)", group.Missing, group.Count, strings.Join(of, ", "), group.Rule))
+	return strings.TrimSpace(fmt.Sprintf("%d of %d votes %s (rule %s)", group.Missing, group.Count, strings.Join(voters, ", "), group.Rule))
 }

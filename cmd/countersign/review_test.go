@@ -11,22 +11,22 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 )
 
-// asksForVotes is a policy that asks for the vote of another user.
-type asksForVotes struct{}
+// votesPolicy is a policy that requires the vote of another user.
+type votesPolicy struct{}
 
-func (asksForVotes) Authorize(context.Context, countersign.Authorization) error { return nil }
+func (votesPolicy) Authorize(context.Context, countersign.Authorization) error { return nil }
 
-func (asksForVotes) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
+func (votesPolicy) Decide(context.Context, countersign.Authorization) (countersign.Decision, error) {
 	return countersign.Decision{
 		Digest: [32]byte{1}, Rules: []string{"payouts"},
 		Approvals: []countersign.Approval{{Rule: "payouts", Count: 1, NotSubmitter: true}},
 	}, nil
 }
 
-// waitingAnswer is a waiting activity as a server answers it.
+// waitingAnswer returns a waiting activity, as a server answers it.
 func waitingAnswer(t *testing.T, unsigned string) *api.Activity {
 	t.Helper()
-	f := enginetest.New(t, func(config *countersign.Config) { config.Policy = asksForVotes{} })
+	f := enginetest.New(t, func(config *countersign.Config) { config.Policy = votesPolicy{} })
 	record, err := f.Submit(t, enginetest.Request{Unsigned: unsigned})
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func waitingAnswer(t *testing.T, unsigned string) *api.Activity {
 	return waiting
 }
 
-// TestReviewedAgainstTheBody: a server cannot have one transaction shown and
-// another approved, whichever of its texts it exchanges.
+// TestReviewedAgainstTheBody: a server cannot show one transaction and have another one
+// approved, whichever parts of its answer it replaces.
 func TestReviewedAgainstTheBody(t *testing.T) {
 	const otherValue = "02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77c80c0"
 	other := waitingAnswer(t, otherValue)
@@ -52,14 +52,14 @@ func TestReviewedAgainstTheBody(t *testing.T) {
 	}{
 		"another body":         {func(a *api.Activity) { a.Votes[0].Message = other.Votes[0].Message }, "another body"},
 		"another fingerprint":  {func(a *api.Activity) { a.Fingerprint = other.Fingerprint }, "another body"},
-		"another whole review": {func(a *api.Activity) { a.Review = other.Review }, "in another way"},
+		"another whole review": {func(a *api.Activity) { a.Review = other.Review }, "differently"},
 		"another summary":      {func(a *api.Activity) { a.Review.Summary = other.Review.Summary }, "summaryDigest"},
 		"another summary, hashed": {func(a *api.Activity) {
 			a.Review.Summary, a.Review.SummaryDigest = other.Review.Summary, other.Review.SummaryDigest
 		}, "shown"},
 		"other effects": {func(a *api.Activity) { a.Review.Effects = other.Review.Effects }, "shown"},
 		"another key":   {func(a *api.Activity) { a.Review.KeyIDs = []string{"key-9"} }, "shown"},
-		"no review":     {func(a *api.Activity) { a.Review = nil }, "nothing to vote on"},
+		"no review":     {func(a *api.Activity) { a.Review = nil }, "cannot vote on it"},
 		"no votes":      {func(a *api.Activity) { a.Votes = nil }, "no body"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,13 +21,13 @@ func newScanCommand() *cobra.Command {
 		Use:   "scan FILE|DIR…",
 		Short: "Read the QR codes in pictures",
 		Long: paragraphs(`
-Read the QR code in each picture, PNG or JPEG, and print what it holds, one a line:
-what --scan of the other commands takes. A directory stands for the pictures in it,
-by name. A picture without a code that can be read is left out, and counted on
-standard error; the exit status is 1 if none could be read.
+Read the QR code in each picture, PNG or JPEG, and print its content, one code per line,
+for --scan of the other commands. A directory stands for the pictures in it, sorted by
+name. Pictures without a readable code are skipped, and counted on standard error; the
+exit status is 1 if no code could be read.
 
-Pictures are parsed by this command alone, so that the process that signs does not
-have to. A program that reads the camera itself does as well:
+Only this command parses pictures, so that the process that signs does not have to. A
+program that reads the camera directly works as well:
 
   zbarcam --raw --nodisplay | countersign sign --config countersign.yaml --scan --qr`),
 		Example: "  countersign scan frames/ | countersign sign --config countersign.yaml --scan --out activity.json",
@@ -62,14 +62,14 @@ func scanPictures(cmd *cobra.Command, args []string) error {
 		read++
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 		if errors.Is(err, syscall.EPIPE) {
-			return nil // the reader has all that it needs
+			return nil // the reader has got all it needs
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if left := len(files) - read; left > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d pictures have no code that could be read.\n", left, len(files))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d pictures have no readable code.\n", left, len(files))
 	}
 	if read == 0 {
 		return errors.New("no QR code could be read")
@@ -77,7 +77,7 @@ func scanPictures(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// pictures lists the files that are named, and those in directories.
+// pictures lists the named files, and the pictures in named directories.
 func pictures(args []string) (files []string, err error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -102,11 +102,11 @@ func pictures(args []string) (files []string, err error) {
 	return files, nil
 }
 
-// maxPixels bounds a picture: that of a camera of 48 megapixels.
+// maxPixels is the size of the largest picture, from a camera with 48 megapixels.
 const maxPixels = 48 << 20
 
-// errNoCode says that a picture has no code that can be read.
-var errNoCode = errors.New("no QR code that can be read")
+// errNoCode means that a picture has no readable code.
+var errNoCode = errors.New("no readable QR code")
 
 // readPicture reads the code in a picture.
 func readPicture(path string) (text string, err error) {
@@ -132,9 +132,9 @@ func readPicture(path string) (text string, err error) {
 	return decodePicture(picture)
 }
 
-// decodePicture reads the code in a picture, as printable ASCII: that is all a code
-// for this command can hold. One way of finding the code fails where another
-// succeeds: a drawn code that is not turned, or one in shade.
+// decodePicture reads the code in a picture. The content must be printable ASCII, like
+// every code for this command. Several strategies are tried, because none of them finds
+// both undistorted drawings and codes in the shade.
 func decodePicture(picture image.Image) (string, error) {
 	source := gozxing.NewLuminanceSourceFromImage(picture)
 	for _, try := range []struct {
@@ -149,15 +149,16 @@ func decodePicture(picture image.Image) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		found, err := qrcode.NewQRCodeReader().Decode(bitmap, map[gozxing.DecodeHintType]any{try.hint: true})
-		if err == nil && printable(found.GetText()) {
-			return found.GetText(), nil
+		result, err := qrcode.NewQRCodeReader().Decode(bitmap, map[gozxing.DecodeHintType]any{try.hint: true})
+		if err == nil && isPrintable(result.GetText()) {
+			return result.GetText(), nil
 		}
 	}
 	return "", errNoCode
 }
 
-func printable(text string) bool {
+// isPrintable reports whether a text is printable ASCII, and not empty.
+func isPrintable(text string) bool {
 	for _, r := range text {
 		if r < ' ' || r > '~' {
 			return false

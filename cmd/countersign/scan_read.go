@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,44 +13,37 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// zbarPrefix begins a line of zbar without --raw.
+// zbarPrefix begins the lines of zbar without --raw.
 const zbarPrefix = "QR-Code:"
 
-// scanMessage reads codes from standard input, one a line, until they make a
-// message of one of the types that are taken. How far it is goes to standard
-// error, and why a code was not taken, once each.
-func scanMessage(cmd *cobra.Command, taken ...string) (ur.Message, error) {
-	s := scanning{collector: ur.NewCollector(taken...), talk: cmd.ErrOrStderr()}
+// scanMessage reads codes from standard input, one per line, until they complete a
+// message of one of the accepted types. It prints its progress, and why a code was
+// refused, on standard error.
+func scanMessage(cmd *cobra.Command, accepted ...string) (ur.Message, error) {
+	s := scanning{collector: ur.NewCollector(accepted...), talk: cmd.ErrOrStderr()}
 	if terminal.Is(cmd.InOrStdin()) {
-		fmt.Fprintln(s.talk, "Waiting for codes, one a line, such as those of: zbarcam --raw --nodisplay")
+		fmt.Fprintln(s.talk, "Waiting for codes, one per line, such as those of: zbarcam --raw --nodisplay")
 	}
 	read := make(chan error, 1)
 	go func() { read <- s.read(cmd.InOrStdin()) }()
-	if err := waitFor(cmd.Context(), read); err != nil {
-		return ur.Message{}, err
-	}
-	message, _ := s.collector.Message()
-	return message, nil
-}
-
-// waitFor waits for the end of reading, or of the context.
-func waitFor(ctx context.Context, read <-chan error) error {
 	select {
 	case err := <-read:
-		return err
-	case <-ctx.Done():
-		return terminal.ErrInterrupted
+		message, _ := s.collector.Message()
+		return message, err
+	case <-cmd.Context().Done():
+		return ur.Message{}, terminal.ErrInterrupted
 	}
 }
 
-// scanning is one reading of codes.
+// scanning collects the codes of one message.
 type scanning struct {
 	collector *ur.Collector
 	talk      io.Writer
-	refused   string // the last refusal that was shown
-	have      int
+	refused   string // the last refusal shown
+	have      int    // the last progress shown
 }
 
+// read reads codes until the message is complete.
 func (s *scanning) read(in io.Reader) error {
 	lines := bufio.NewReaderSize(in, 2*ur.MaxText)
 	for {
@@ -62,7 +54,7 @@ func (s *scanning) read(in io.Reader) error {
 		if err != nil {
 			return s.incomplete()
 		}
-		for long && err == nil { // longer than any code: all of it is left out
+		for long && err == nil { // longer than any code: skip it
 			line, long, err = lines.ReadLine()
 			line = line[:0]
 		}
@@ -75,7 +67,7 @@ func (s *scanning) read(in io.Reader) error {
 	}
 }
 
-// add adds a code, and says what came of it if that is news.
+// add adds a code, and prints a new refusal or new progress.
 func (s *scanning) add(code string) {
 	if err := s.collector.Add(code); err != nil {
 		if text := shown(err); text != s.refused {
@@ -92,14 +84,14 @@ func (s *scanning) add(code string) {
 	fmt.Fprintf(s.talk, "%s: %d of %d, %d to go\n", progress.Type, progress.Have, progress.Parts, progress.Parts-progress.Have)
 }
 
-// incomplete says how far it came.
+// incomplete returns the error for input that ends too early.
 func (s *scanning) incomplete() error {
 	progress := s.collector.Progress()
 	switch {
 	case progress.Frames == 0:
-		return errors.New("standard input has no codes: one a line is expected, as zbarcam --raw and 'countersign scan' print them")
+		return errors.New("standard input has no codes: one per line is expected, as zbarcam --raw and 'countersign scan' print them")
 	case progress.Parts == 0:
-		return fmt.Errorf("%d codes, none of them taken; the last one: %s", progress.Frames, s.refused)
+		return fmt.Errorf("none of the %d codes was accepted; the last one: %s", progress.Frames, s.refused)
 	}
-	return fmt.Errorf("the codes ended at %d of %d: show the rest, and more", progress.Have, progress.Parts)
+	return fmt.Errorf("the codes ended at %d of %d: show more", progress.Have, progress.Parts)
 }

@@ -38,6 +38,12 @@ func intentOf(kind activity.TransactionType, unsigned []byte) activity.SignTrans
 	return activity.SignTransactionIntent{Type: kind, UnsignedTransaction: hex.EncodeToString(unsigned)}
 }
 
+// foreignMessage returns the intent for a message of a kind that --message takes.
+func foreignMessage(kind string, data []byte) *activity.SignMessageIntent {
+	intent := messageReaders[kind](data)
+	return &intent
+}
+
 func readEthSignRequest(message ur.Message) (*foreignRequest, error) {
 	asked, err := ur.DecodeEthSignRequest(message)
 	if err != nil {
@@ -72,9 +78,9 @@ func readEthSignRequest(message ur.Message) (*foreignRequest, error) {
 	return foreign, nil
 }
 
-// ethSignature returns r ‖ s ‖ v of a signed transaction, 32 bytes of each and v in
-// as few bytes as it takes, but one at least: for a legacy transaction v is
-// 35 + 2 × chain + parity (EIP-155), and wallets read all that is behind s.
+// ethSignature returns r ‖ s ‖ v of a signed transaction: 32 bytes each, and v in as few
+// bytes as possible, at least one. For a legacy transaction v is 35 + 2 × chain + parity
+// (EIP-155), and wallets read everything after s.
 func ethSignature(signed []byte) ([]byte, error) {
 	var transaction types.Transaction
 	if err := transaction.UnmarshalBinary(signed); err != nil {
@@ -88,6 +94,15 @@ func ethSignature(signed []byte) ([]byte, error) {
 		return append(signature, 0), nil
 	}
 	return append(signature, v.Bytes()...), nil
+}
+
+// recoverable converts a signature of a message, r ‖ s ‖ recovery id, to the form that
+// wallets expect, with 27 or 28 in the last byte.
+func recoverable(signed []byte) ([]byte, error) {
+	if len(signed) != 65 || signed[64] > 1 {
+		return nil, fmt.Errorf("a signature of %d bytes: 65 with a recovery id are expected", len(signed))
+	}
+	return append(signed[:64:64], signed[64]+27), nil
 }
 
 func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
@@ -115,12 +130,11 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 	return foreign, err
 }
 
-// solSlot is the length of a signature, and of its slot in a transaction.
+// solSlot is the length in bytes of a signature, and of its slot in a transaction.
 const solSlot = 64
 
-// solanaTransaction returns the transaction that data is: as it stands, or the
-// message of one, which is put behind empty slots. The bytes decide, for what the
-// request says of them is not what is signed.
+// solanaTransaction returns the transaction in data, which may also be the message of one:
+// that gets empty signature slots. The bytes decide, not what the request says about them.
 func solanaTransaction(data []byte) ([]byte, error) {
 	_, whole := countersign.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(data), countersign.Limits{})
 	if whole == nil {
@@ -128,7 +142,7 @@ func solanaTransaction(data []byte) ([]byte, error) {
 	}
 	slots := 0
 	switch {
-	case len(data) > 0 && data[0] < 0x80: // legacy: the count of signers comes first
+	case len(data) > 0 && data[0] < 0x80: // legacy: begins with the number of signers
 		slots = int(data[0])
 	case len(data) > 1 && data[0] == 0x80: // version 0
 		slots = int(data[1])
@@ -143,7 +157,7 @@ func solanaTransaction(data []byte) ([]byte, error) {
 	return wrapped, nil
 }
 
-// solSignature returns the one signature that was added.
+// solSignature returns the only signature that signed has and unsigned lacks.
 func solSignature(unsigned, signed []byte) ([]byte, error) {
 	if len(unsigned) != len(signed) || len(signed) < 2 {
 		return nil, errors.New("the signed transaction has another length")
@@ -155,21 +169,21 @@ func solSignature(unsigned, signed []byte) ([]byte, error) {
 	}
 	var added []byte
 	for i := range slots {
-		at := start + solSlot*i
-		if slot := signed[at : at+solSlot]; !bytes.Equal(slot, unsigned[at:at+solSlot]) {
+		offset := start + solSlot*i
+		if slot := signed[offset : offset+solSlot]; !bytes.Equal(slot, unsigned[offset:offset+solSlot]) {
 			if added != nil {
-				return nil, errors.New("several signatures were made: sol-signature has room for one")
+				return nil, errors.New("there are several new signatures: sol-signature has room for one")
 			}
 			added = slot
 		}
 	}
 	if added == nil {
-		return nil, errors.New("no signature was made: the transaction has it already")
+		return nil, errors.New("there is no new signature: the transaction has it already")
 	}
 	return added, nil
 }
 
-// Kinds of data of a tron-sign-request.
+// Kinds of data in a tron-sign-request.
 const (
 	tronTransaction = 1
 	tronMessage     = 2
@@ -193,7 +207,7 @@ func readTronSignRequest(message ur.Message) (*foreignRequest, error) {
 		foreign.what = "tron-sign-request of a message"
 		encode = recoverable
 	default:
-		return nil, fmt.Errorf("tron-sign-request of kind %d: 1, a transaction, and 2, a message, are signed", asked.Kind)
+		return nil, fmt.Errorf("tron-sign-request of unknown kind %d: 1, a transaction, or 2, a message, is expected", asked.Kind)
 	}
 	foreign.answer = func(_, signed []byte) (ur.Message, error) {
 		signature, err := encode(signed)
@@ -202,8 +216,8 @@ func readTronSignRequest(message ur.Message) (*foreignRequest, error) {
 	return foreign, nil
 }
 
-// tronAddress is the address that a request names, in Base58Check; "" if it names
-// none. Wallets write its 20 bytes, its 21 bytes, or its text.
+// tronAddress returns the address that a request names, in Base58Check, or "" if it names
+// none. Wallets write 20 bytes, 21 bytes, or the text.
 func tronAddress(named []byte) (string, error) {
 	switch {
 	case len(named) == 0:
@@ -219,11 +233,10 @@ func tronAddress(named []byte) (string, error) {
 	return "", errors.New("tron-sign-request: the address is neither 20 or 21 bytes nor Base58Check")
 }
 
-// tronVersion begins the 21 bytes of an address.
+// tronVersion is the first of the 21 bytes of an address.
 const tronVersion = 0x41
 
-// tronSignature returns the last signature of a signed Transaction: field 2, which
-// comes last.
+// tronSignature returns the last signature of a signed Transaction: the last field 2.
 func tronSignature(signed []byte) (signature []byte, err error) {
 	for len(signed) > 0 {
 		number, kind, n := protowire.ConsumeTag(signed)

@@ -10,11 +10,11 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// foreignTypes are the requests of other wallets that are taken. They have no
-// stamp.
+// foreignTypes are the accepted types of requests of other wallets. They have no stamp.
 var foreignTypes = []string{ur.TypePSBT, ur.TypeCryptoPSBT, ur.TypeEthSignRequest, ur.TypeSolSignRequest, ur.TypeTronSignRequest}
 
 // withoutScan are the flags of sign that do not go with --scan.
@@ -27,11 +27,11 @@ func (c *signCommand) signScanned(cmd *cobra.Command) error {
 			return usagef("--%s does not go with --scan", name)
 		}
 	}
-	taken := foreignTypes
+	accepted := foreignTypes
 	if c.at.configFile != "" {
-		taken = append([]string{ur.TypeRequest, ur.TypeVote, ur.TypeJSON}, foreignTypes...)
+		accepted = append([]string{ur.TypeRequest, ur.TypeVote, ur.TypeJSON}, foreignTypes...)
 	}
-	message, err := scanMessage(cmd, taken...)
+	message, err := scanMessage(cmd, accepted...)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (c *signCommand) signScanned(cmd *cobra.Command) error {
 	return c.signForeign(cmd, message)
 }
 
-// signScannedRequest carries out a stamped request.
+// signScannedRequest signs a stamped request.
 func (c *signCommand) signScannedRequest(cmd *cobra.Command, message ur.Message) error {
 	if err := c.checkRequest(cmd); err != nil {
 		return err
@@ -59,20 +59,20 @@ func (c *signCommand) signScannedRequest(cmd *cobra.Command, message ur.Message)
 // foreignRequest is a request of another wallet.
 type foreignRequest struct {
 	intent  activity.SignTransactionIntent
-	message *activity.SignMessageIntent // in place of a transaction
-	what    string                      // names the message in a refusal
-	signer  string                      // address that is to sign; empty: not named
-	chainID string                      // that the transaction must have; empty: not named
-	origin  string                      // what the request says of itself
-	path    string                      // where the other wallet keeps the key
+	message *activity.SignMessageIntent // instead of a transaction
+	what    string                      // what the message is, for errors
+	signer  string                      // address of the key to sign with; empty if not named
+	chainID string                      // the transaction must have it; empty if not named
+	origin  string                      // where the request claims to come from
+	path    string                      // of the key in the other wallet
 	answer  func(unsigned, signed []byte) (ur.Message, error)
 }
 
-// signForeign shows the transaction of another wallet's request, asks the person at
-// the terminal, and signs it. Nothing else vouches for such a request.
+// signForeign shows the request of another wallet, asks the operator at the terminal, and
+// signs it. Nothing else vouches for such a request.
 func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err error) {
 	if c.yes {
-		return usagef("--yes does not go with a request of type %s: it has no stamp, so only a person at the terminal can say yes to it", message.Type)
+		return usagef("--yes does not go with a request of type %s: it has no stamp, so only a person at the terminal can confirm it", message.Type)
 	}
 	for _, name := range []string{"out", "out-signed"} {
 		if cmd.Flags().Changed(name) {
@@ -112,8 +112,8 @@ func (c *signCommand) checkForeign() error {
 	return err
 }
 
-// signerOf is the key to sign with: that of the flag, or the one that the request
-// names. Both must agree.
+// signerOf returns the key to sign with: the flag's, or the one that the request names.
+// If both are given, they must agree.
 func signerOf(flag, named string) (string, error) {
 	switch {
 	case flag == "" && named == "":
@@ -121,12 +121,12 @@ func signerOf(flag, named string) (string, error) {
 	case flag == "":
 		return named, nil
 	case named != "" && flag != named:
-		return "", fmt.Errorf("the request asks for a signature of %s, and --sign-with names %s: leave it out if that is the same key", named, flag)
+		return "", fmt.Errorf("the request is for the key %s, and --sign-with names %s: leave the flag out if that is the same key", named, flag)
 	}
 	return flag, nil
 }
 
-// confirmForeign shows, asks and signs.
+// confirmForeign shows a request, asks, and signs it.
 func (c *signCommand) confirmForeign(cmd *cobra.Command, engine *countersign.Engine, kind string, asked *foreignRequest) (string, error) {
 	prepare := c.prepareForeign
 	if asked.message != nil {
@@ -147,7 +147,7 @@ func (c *signCommand) confirmForeign(cmd *cobra.Command, engine *countersign.Eng
 	return signed, nil
 }
 
-// signer signs what was prepared, and returns it in hex.
+// signer signs a prepared request, and returns the result in hex.
 type signer func(context.Context) (string, error)
 
 // prepareForeign prepares the transaction of a request.
@@ -166,24 +166,59 @@ func (c *signCommand) prepareForeign(ctx context.Context, engine *countersign.En
 	}, nil
 }
 
-// confirmWithout says that there is no stamp, shows the transaction and asks.
+// prepareForeignMessage prepares the message of a request.
+func (c *signCommand) prepareForeignMessage(ctx context.Context, engine *countersign.Engine, asked *foreignRequest) (*countersign.PreparedTransaction, signer, error) {
+	asked.message.SignWith = asked.signer
+	prepared, err := engine.PrepareMessage(ctx, c.at.organization, *asked.message)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", asked.what, explainRefusal(err))
+	}
+	if err := checkDomain(prepared.Summary(), asked.chainID); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", asked.what, err)
+	}
+	return prepared.PreparedTransaction, func(ctx context.Context) (string, error) {
+		signatures, err := prepared.Sign(ctx)
+		if err != nil {
+			return "", err
+		}
+		return signatures[0].R + signatures[0].S + signatures[0].V, nil
+	}, nil
+}
+
+// checkDomain refuses typed data whose domain names another chain than the request. A
+// personal message, or a domain without a chain, is valid for all chains.
+func checkDomain(summary chains.Summary, want string) error {
+	for _, field := range summary.Fields {
+		if field.Label != "domain" || want == "" {
+			continue
+		}
+		for _, member := range field.Fields {
+			if member.Label == "chainId" && member.Value != want {
+				return fmt.Errorf("the request names chain %s, and the domain chain %s", want, member.Value)
+			}
+		}
+	}
+	return nil
+}
+
+// confirmWithout warns that there is no stamp, shows the transaction and asks.
 func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.PreparedTransaction, kind string, asked *foreignRequest) error {
 	shown, err := viewOf(cmd.Context(), prepared, c.known.names())
 	if err != nil {
 		return err
 	}
 	shown.message = asked.message != nil
-	fmt.Fprintf(cmd.ErrOrStderr(), "A request of type %s without a stamp: nothing says who asks.\n", kind)
+	fmt.Fprintf(cmd.ErrOrStderr(), "A request of type %s without a stamp: nothing proves who sent it.\n", kind)
 	if asked.origin != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "It says that it comes from %q.\n", asked.origin)
+		fmt.Fprintf(cmd.ErrOrStderr(), "It claims to come from %q.\n", asked.origin)
 	}
 	if asked.path != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "It names the key path %s, which is a hint and nothing more.\n", asked.path)
+		fmt.Fprintf(cmd.ErrOrStderr(), "It names the key path %s, which is only a hint.\n", asked.path)
 	}
 	return c.confirm(cmd, shown)
 }
 
-// checkChain refuses a transaction of another chain than the request names.
+// checkChain refuses a transaction for another chain than the request names.
 func checkChain(prepared *countersign.PreparedTransaction, want string) error {
 	if want == "" {
 		return nil

@@ -48,6 +48,7 @@ func signAtTerminal(t *testing.T, args ...string) (p *person, stdout, stderr *pr
 }
 
 func TestConfirm(t *testing.T) {
+	t.Parallel()
 	for answer, status := range map[string]int{
 		"y\n": exitSuccess, "yes\n": exitSuccess, "Y\n": exitSuccess, " YES \n": exitSuccess,
 		"\n": exitFailure, "n\n": exitFailure, "no\n": exitFailure, "yy\n": exitFailure, "yes please\n": exitFailure, "\x04": exitFailure,
@@ -236,6 +237,7 @@ func TestSecretPrompt(t *testing.T) {
 // TestProgress: a batch that takes a while shows how far it is, if its streams
 // leave standard error to the person.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	command := s.command("sign", "--jsonl")
 	command.Args = append([]string{"sh", "-c", `"$0" "$@" 2>&3`, command.Path}, command.Args[1:]...)

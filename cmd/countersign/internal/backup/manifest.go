@@ -1,10 +1,10 @@
-// Package backup copies a deployment into a directory, and back out of it.
+// Package backup copies a deployment into a directory, and restores it from there.
 //
-//	backup.json        Manifest: what is in the backup, with hashes; written last
-//	countersign.yaml   and the files it names, under their paths relative to it
-//	outside/…          those that it names elsewhere
+//	backup.json        Manifest: the files of the backup, with hashes; written last
+//	countersign.yaml   and the files that it names, under their paths relative to it
+//	outside/…          the files that it names outside its directory
 //
-// A directory without backup.json is not a backup: it was not finished.
+// A directory without backup.json is an unfinished backup, and cannot be restored.
 package backup
 
 import (
@@ -20,44 +20,44 @@ import (
 	"time"
 )
 
-// Schema is the version of the format.
+// Schema is the version of the manifest's format.
 const Schema = "countersign.backup/1"
 
-// ManifestName is the manifest's file.
+// ManifestName is the file name of the manifest.
 const ManifestName = "backup.json"
 
-// Manifest says what is in a backup.
+// Manifest lists the files of a backup.
 type Manifest struct {
 	Schema  string    `json:"schema"`
-	Created time.Time `json:"created"` // before anything was copied
-	Config  string    `json:"config"`  // the configuration's name in the backup
+	Created time.Time `json:"created"` // before the first file was copied
+	Config  string    `json:"config"`  // name of the configuration in the backup
 	Files   []File    `json:"files"`
-	Moved   []Moved   `json:"moved"`   // what was not beside the configuration
-	Missing []string  `json:"missing"` // what a restored server needs besides
+	Moved   []Moved   `json:"moved"`   // what was outside the configuration's directory
+	Missing []string  `json:"missing"` // what a restored server needs in addition
 }
 
 // File is one file of a backup.
 type File struct {
-	Name   string `json:"name"` // in the backup, with slashes
+	Name   string `json:"name"` // in the backup, slash-separated
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
 
-// Moved is a file or directory that was elsewhere.
+// Moved is a file or directory from outside the configuration's directory.
 type Moved struct {
 	From string `json:"from"` // the absolute path
 	Name string `json:"name"` // in the backup
 }
 
-// Writer makes a backup.
+// Writer writes a backup.
 type Writer struct {
 	Manifest Manifest
 	dir      string // of the configuration
 	into     string
 }
 
-// NewWriter begins a backup of the deployment of a configuration in a directory
-// that is not there yet, or empty.
+// NewWriter begins a backup of the deployment of a configuration. The directory into must
+// be empty or not exist.
 func NewWriter(into, config string, now time.Time) (*Writer, error) {
 	if err := MakeEmpty(into); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func NewWriter(into, config string, now time.Time) (*Writer, error) {
 	}, nil
 }
 
-// MakeEmpty makes a directory for its owner alone, or takes one that is empty.
+// MakeEmpty creates a directory for its owner alone, unless an empty one exists.
 func MakeEmpty(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -82,12 +82,12 @@ func MakeEmpty(dir string) error {
 		return err
 	}
 	if len(entries) > 0 {
-		return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or not there", dir, entries[0].Name())
+		return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or does not exist", dir, entries[0].Name())
 	}
 	return nil
 }
 
-// place returns the name in the backup of a file or directory.
+// place returns the name in the backup for a file or directory.
 func (w *Writer) place(path string) (name string, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *Writer) place(path string) (name string, err error) {
 	return name, nil
 }
 
-// Add adds a file as it would be read from path.
+// Add adds content as the file at path.
 func (w *Writer) Add(path string, content io.WriterTo) error {
 	name, err := w.place(path)
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *Writer) add(name string, content io.WriterTo) (err error) {
 	return nil
 }
 
-// AddFile adds a file of the disk.
+// AddFile adds the file at path.
 func (w *Writer) AddFile(path string) error {
 	name, err := w.place(path)
 	if err != nil {
@@ -137,11 +137,11 @@ func (w *Writer) addFile(name, path string) error {
 	return w.add(name, Reader{file})
 }
 
-// AddTree adds the regular files in a directory, those of writers at work left
-// out: their names begin with a dot.
+// AddTree adds the regular files in a directory. It skips names that begin with a dot,
+// which are files being written.
 func (w *Writer) AddTree(dir string) error { return w.AddCopy(dir, dir) }
 
-// AddCopy adds the files of a directory from a copy of it.
+// AddCopy adds the files of a directory, read from a copy of it.
 func (w *Writer) AddCopy(dir, copied string) error {
 	root, err := w.place(dir)
 	if err != nil {
@@ -159,7 +159,7 @@ func (w *Writer) AddCopy(dir, copied string) error {
 	})
 }
 
-// Close writes the manifest: from then on it is a backup.
+// Close writes the manifest, which completes the backup.
 func (w *Writer) Close() error {
 	content, err := json.MarshalIndent(w.Manifest, "", "  ")
 	if err != nil {
@@ -169,26 +169,26 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Reader is a reader as an io.WriterTo.
+// Reader makes an io.WriterTo of an io.Reader.
 type Reader struct{ io.Reader }
 
 // WriteTo implements io.WriterTo.
 func (r Reader) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, r.Reader) }
 
-// writeFile writes a new file for its owner alone, safely on disk, and returns
-// its size and hash.
+// writeFile creates a file for its owner alone, syncs it to disk, and returns its size and
+// hash.
 func writeFile(path string, content io.WriterTo) (size int64, sum string, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return 0, "", err
 	}
-	made, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, "", err
 	}
-	defer func() { err = errors.Join(err, made.Close()) }()
+	defer func() { err = errors.Join(err, file.Close()) }()
 	digest := sha256.New()
-	if size, err = content.WriteTo(io.MultiWriter(made, digest)); err != nil {
+	if size, err = content.WriteTo(io.MultiWriter(file, digest)); err != nil {
 		return 0, "", err
 	}
-	return size, hex.EncodeToString(digest.Sum(nil)), made.Sync()
+	return size, hex.EncodeToString(digest.Sum(nil)), file.Sync()
 }

@@ -15,7 +15,7 @@ import (
 func Read(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, ManifestName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a backup, or one that was not finished: it has no %s", dir, ManifestName)
+		return nil, fmt.Errorf("%s is not a backup, or was not finished: it has no %s", dir, ManifestName)
 	}
 	if err != nil {
 		return nil, err
@@ -25,19 +25,19 @@ func Read(dir string) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: %w", ManifestName, err)
 	}
 	if manifest.Schema != Schema {
-		return nil, fmt.Errorf("%s: schema %q, this version reads %q", ManifestName, manifest.Schema, Schema)
+		return nil, fmt.Errorf("%s: unknown schema %q: this version reads %q", ManifestName, manifest.Schema, Schema)
 	}
 	for _, file := range append(manifest.Files, File{Name: manifest.Config}) {
 		if !filepath.IsLocal(filepath.FromSlash(file.Name)) {
-			return nil, fmt.Errorf("%s: %q is not a name within the backup", ManifestName, file.Name)
+			return nil, fmt.Errorf("%s: %q is not a path inside the backup", ManifestName, file.Name)
 		}
 	}
 	return &manifest, nil
 }
 
-// Restore copies a backup to a directory that is not there yet, or empty, and
-// checks every file. Where the configuration names a file elsewhere, the restored
-// one names the copy. It returns the restored configuration's path.
+// Restore copies a backup into a directory, which must be empty or not exist, and checks
+// every file. If the configuration names a file outside its directory, the restored one
+// names the copy. Restore returns the path of the restored configuration.
 func Restore(from, into string) (*Manifest, string, error) {
 	manifest, err := Read(from)
 	if err != nil {
@@ -69,13 +69,13 @@ func (f *File) restore(from, into string) error {
 		return err
 	}
 	if size != f.Size || sum != f.SHA256 {
-		return fmt.Errorf("%s was changed since the backup was made: it has %d bytes and the SHA-256 %s", f.Name, size, sum)
+		return fmt.Errorf("%s was changed after the backup: it has %d bytes and the SHA-256 %s", f.Name, size, sum)
 	}
 	return nil
 }
 
-// rewrite has the configuration name the copies of files that were elsewhere. A
-// directory elsewhere, such as a keystore, is named as where its files are.
+// rewrite replaces, in the restored configuration, the paths of moved files and
+// directories by those of their copies. The longest paths are replaced first.
 func (m *Manifest) rewrite(config, into string) error {
 	content, err := os.ReadFile(config)
 	if err != nil {
@@ -83,8 +83,8 @@ func (m *Manifest) rewrite(config, into string) error {
 	}
 	moved := slices.SortedFunc(slices.Values(m.Moved), func(a, b Moved) int { return len(b.From) - len(a.From) })
 	changed := content
-	for _, one := range moved {
-		changed = bytes.ReplaceAll(changed, []byte(one.From), []byte(filepath.Join(into, filepath.FromSlash(one.Name))))
+	for _, m := range moved {
+		changed = bytes.ReplaceAll(changed, []byte(m.From), []byte(filepath.Join(into, filepath.FromSlash(m.Name))))
 	}
 	if bytes.Equal(changed, content) {
 		return nil

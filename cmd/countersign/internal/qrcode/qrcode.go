@@ -11,16 +11,16 @@ import (
 	"rsc.io/qr/coding"
 )
 
-// Quiet is the width in modules of the light border around a code. The standard
-// asks for 4; readers do with 2, and the room is needed for the code.
+// Quiet is the width in modules of the light border around a drawn code. The standard
+// requires 4, but 2 are enough for readers, and leave more room for the code.
 const Quiet = 2
 
-// Code is a QR code of the lowest level of correction, L: a code that a camera
-// cannot read is shown again.
+// Code is a QR code with the lowest error correction level, L: codes that a camera misses
+// are shown again.
 type Code struct{ code *qr.Code }
 
-// New makes the smallest code of a text. Upper-case letters, digits and
-// $%*+-./: take the least room.
+// New returns the smallest code for a text. Upper-case letters, digits and $%*+-./: take
+// the least room.
 func New(text string) (*Code, error) {
 	code, err := qr.Encode(text, qr.L)
 	if err != nil {
@@ -29,18 +29,17 @@ func New(text string) (*Code, error) {
 	return &Code{code}, nil
 }
 
-// Modules is the width of the code without its border.
+// Modules returns the width of the code in modules, without its border.
 func (c *Code) Modules() int { return c.code.Size }
 
-// dark reports whether a module is dark; those of the border, and beyond, are not.
+// dark reports whether a module is dark. Modules of the border and beyond are light.
 func (c *Code) dark(x, y int) bool { return c.code.Black(x-Quiet, y-Quiet) }
 
-// Modules returns the width of a version of QR codes, from 1 to 40.
+// Modules returns the width in modules of a QR code version, from 1 to 40.
 func Modules(version int) int { return 17 + 4*version }
 
-// Capacity returns how many characters of upper-case text the largest code holds
-// that fits into a window of columns and rows of characters, and its width in
-// modules; 0 if none fits.
+// Capacity returns the number of upper-case characters in the largest code that fits into
+// a window of columns and rows, and the code's width in modules. Both are 0 if none fits.
 func Capacity(columns, rows int) (characters, modules int) {
 	for version := 1; version <= 40; version++ {
 		width := Modules(version) + 2*Quiet
@@ -52,9 +51,9 @@ func Capacity(columns, rows int) (characters, modules int) {
 	return characters, modules
 }
 
-// alphanumeric returns how many characters of the alphanumeric mode a version
-// holds at level L: two take 11 bits, a last one 6, behind a mode of 4 bits and a
-// length.
+// alphanumeric returns the number of characters in alphanumeric mode that a version holds
+// at level L. After 4 bits of mode and the length, two characters take 11 bits, and a last
+// one takes 6.
 func alphanumeric(version coding.Version) int {
 	length := 9
 	switch {
@@ -71,17 +70,16 @@ func alphanumeric(version coding.Version) int {
 	return characters
 }
 
-// light begins a line of a drawing: white on black, whatever the terminal's colours
-// are, so that a code is never inverted.
+// light begins each line of a drawing: white on black regardless of the terminal's
+// colours, so that a code is never inverted.
 const (
 	light = "\x1b[38;5;231;48;5;16m"
 	reset = "\x1b[0m"
 )
 
-// Lines draws the code in half blocks: one character is two modules, one above the
-// other.
+// Lines draws the code in half blocks: a character shows two modules, one above the other.
 func (c *Code) Lines() []string {
-	blocks := [4]string{"█", "▀", "▄", " "} // by whether the lower and the upper are dark
+	blocks := [4]string{"█", "▀", "▄", " "} // index: 1 if the lower module is dark, plus 2 if the upper one is
 	width := c.code.Size + 2*Quiet
 	var lines []string
 	for y := 0; y < width; y += 2 {
@@ -102,8 +100,8 @@ func (c *Code) Lines() []string {
 	return lines
 }
 
-// Image draws the code with so many pixels a module and the border that the
-// standard asks for.
+// Image draws the code with scale pixels per module, and the border that the standard
+// requires.
 func (c *Code) Image(scale int) image.Image {
 	const border = 4
 	width := (c.code.Size + 2*border) * scale

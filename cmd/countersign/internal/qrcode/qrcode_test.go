@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCapacity: the largest text fits into the code that is promised, and one
-// more character does not.
+// TestCapacity: a text of the promised length fits into a code of the promised size, and
+// one more character does not.
 func TestCapacity(t *testing.T) {
 	for _, window := range []struct{ columns, rows, characters, modules int }{
 		{80, 23, 195, 41}, {100, 49, 1153, 93}, {133, 66, 2132, 125}, {24, 12, 0, 0}, {25, 13, 25, 21}, {1000, 1000, 4296, 177},

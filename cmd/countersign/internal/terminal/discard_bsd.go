@@ -4,8 +4,8 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// fread picks the queue of what was typed: FREAD of <sys/fcntl.h>.
+// fread selects the input queue: FREAD of <sys/fcntl.h>.
 const fread = 1
 
-// discardTyped throws away what was typed and not read yet.
+// discardTyped discards input that was typed but not read.
 func discardTyped(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, fread) }

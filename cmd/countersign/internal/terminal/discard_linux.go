@@ -2,5 +2,5 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// discardTyped throws away what was typed and not read yet.
+// discardTyped discards input that was typed but not read.
 func discardTyped(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

@@ -2,5 +2,5 @@
 
 package terminal
 
-// discardTyped does nothing where it is not known how.
+// discardTyped does nothing: these systems have no known way.
 func discardTyped(int) error { return nil }

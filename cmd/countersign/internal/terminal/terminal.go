@@ -1,4 +1,4 @@
-// Package terminal talks to the person at the controlling terminal, whatever
+// Package terminal interacts with the person at the controlling terminal, whatever
 // standard input and output are connected to.
 package terminal
 
@@ -18,8 +18,8 @@ import (
 // ErrNone means that the process has no controlling terminal.
 var ErrNone = errors.New("there is no terminal to ask on")
 
-// ErrInterrupted means that the person pressed Ctrl-C, or that the process was
-// told to stop.
+// ErrInterrupted means that the person pressed Ctrl-C, or that the process received a
+// signal to stop.
 var ErrInterrupted = errors.New("interrupted")
 
 // Terminal is the controlling terminal of the process.
@@ -48,22 +48,20 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// WantsColour reports whether text written to it may be coloured: it is a
-// terminal that can, and the person has not said otherwise (NO_COLOR, see
-// no-color.org).
+// WantsColour reports whether text written to a stream may be coloured: it is a terminal
+// that supports colour, and NO_COLOR is not set (see no-color.org).
 func WantsColour(stream any) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && Is(stream)
 }
 
-// Write writes text for the person to see.
+// Write writes text to the terminal.
 func (t *Terminal) Write(p []byte) (int, error) { return t.tty.Write(p) }
 
 // Close closes the terminal.
 func (t *Terminal) Close() error { return t.tty.Close() }
 
-// Confirm asks a question and reports whether the answer is yes. Anything but
-// y or yes, in any case, is no. What was typed before the question is no answer
-// to it, and is thrown away.
+// Confirm asks a question and reports whether the answer is yes. Anything but y or yes,
+// in any case, is no. Input typed before the question is discarded.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	if err := discardTyped(int(t.tty.Fd())); err != nil {
 		return false, err
@@ -71,7 +69,7 @@ func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	answer, err := t.ask(ctx, question+" [y/N] ", func() ([]byte, error) {
 		line, err := bufio.NewReader(t.tty).ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			err = nil // Ctrl-D is no answer, and so no
+			err = nil // Ctrl-D means no
 		}
 		return line, err
 	})
@@ -85,18 +83,17 @@ func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	return false, nil
 }
 
-// Secret asks for a secret, which is not shown while it is typed. The caller
-// owns it.
+// Secret asks for a secret, and does not echo it. The caller owns the secret and wipes it.
 func (t *Terminal) Secret(ctx context.Context, prompt string) ([]byte, error) {
 	secret, err := t.ask(ctx, prompt+": ", func() ([]byte, error) {
 		return term.ReadPassword(int(t.tty.Fd()))
 	})
-	fmt.Fprintln(t.tty) // the typed end of the line is not shown either
+	fmt.Fprintln(t.tty) // the line break was not echoed either
 	return secret, err
 }
 
-// ask prompts and reads. If the context ends first it puts the terminal back
-// into the state it was in, for the shell to find it so.
+// ask prompts and reads the answer. If the context ends first, it restores the state of
+// the terminal, for the shell.
 func (t *Terminal) ask(ctx context.Context, prompt string, read func() ([]byte, error)) ([]byte, error) {
 	state, err := term.GetState(int(t.tty.Fd()))
 	if err != nil {
@@ -132,8 +129,8 @@ func (t *Terminal) Size() (columns, rows int, err error) {
 	return columns, rows, nil
 }
 
-// Enter returns a channel that is closed once Enter is pressed from now on, or the
-// terminal goes away.
+// Enter returns a channel that is closed when Enter is pressed, or the terminal closes.
+// Input typed before the call is discarded.
 func (t *Terminal) Enter() (<-chan struct{}, error) {
 	if err := discardTyped(int(t.tty.Fd())); err != nil {
 		return nil, err
@@ -141,7 +138,7 @@ func (t *Terminal) Enter() (<-chan struct{}, error) {
 	pressed := make(chan struct{})
 	go func() {
 		defer close(pressed)
-		_, _ = bufio.NewReader(t.tty).ReadBytes('\n') // an error ends the waiting too
+		_, _ = bufio.NewReader(t.tty).ReadBytes('\n')
 	}()
 	return pressed, nil
 }
