@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A tally keeps maxExact amounts to the millisecond. When there are more they
-// are put together in steps of the window's 64th part, each counted as if it had
-// come at the end of its step: a sum is never less than it should be.
+// A tally keeps up to maxExact amounts to the millisecond. Beyond that they are merged
+// into buckets of a 64th of the window, each counted as if charged at the end of its
+// bucket, so that a sum is never too low.
 const (
 	maxExact = 1000
 	buckets  = 64
@@ -18,17 +18,17 @@ const (
 
 // tally is what a limit has counted for one subject.
 type tally struct {
-	last   int64 // milliseconds since the epoch: its time never goes back
+	last   int64 // milliseconds since the epoch; never decreases
 	counts []count
 }
 
-// count is an amount that was charged at a time.
+// count is an amount and when it was charged.
 type count struct {
 	at     int64 // milliseconds since the epoch
 	amount *big.Int
 }
 
-// prune forgets what has left the window at a time.
+// prune removes the amounts that have left the window.
 func (t *tally) prune(now int64, window time.Duration) {
 	t.counts = slices.DeleteFunc(t.counts, func(one count) bool { return one.at <= now-window.Milliseconds() })
 }
@@ -41,7 +41,7 @@ func (t *tally) sum() *big.Int {
 	return sum
 }
 
-// add counts an amount. The counts stay in the order of their times.
+// add counts an amount. The counts stay sorted by time.
 func (t *tally) add(at int64, amount *big.Int, window time.Duration) {
 	t.insert(at, amount)
 	if len(t.counts) <= maxExact {
@@ -75,8 +75,8 @@ func (t *tally) find(at int64) (int, bool) {
 	})
 }
 
-// remove takes back what was added at a time: there, or in the step that it was
-// put into since.
+// remove takes back an amount that was added at a time, from there or from the bucket
+// into which it was merged since.
 func (t *tally) remove(at int64, amount *big.Int, window time.Duration) {
 	for _, at := range [...]int64{at, bucketEnd(at, window)} {
 		i, there := t.find(at)
@@ -87,13 +87,13 @@ func (t *tally) remove(at int64, amount *big.Int, window time.Duration) {
 	}
 }
 
-// bucketEnd rounds a time up to the end of its step.
+// bucketEnd rounds a time up to the end of its bucket.
 func bucketEnd(at int64, window time.Duration) int64 {
-	step := (window.Milliseconds() + buckets - 1) / buckets
-	return (at + step - 1) / step * step
+	length := (window.Milliseconds() + buckets - 1) / buckets
+	return (at + length - 1) / length * length
 }
 
-// free returns how long it takes from now until the amount fits.
+// free returns how long from now until the amount fits.
 func (t *tally) free(now int64, charge *Charge, sum, amount *big.Int) time.Duration {
 	over := new(big.Int).Add(sum, amount)
 	over.Sub(over, charge.Max)
@@ -105,7 +105,7 @@ func (t *tally) free(now int64, charge *Charge, sum, amount *big.Int) time.Durat
 	return 0
 }
 
-// part is one charge of a request, as its receipt has it.
+// part is one charge in a request's receipt.
 type part struct {
 	limit  Key
 	at     int64
@@ -126,8 +126,8 @@ func readReceipt(ledger Ledger, by Fingerprint) (receipt, error) {
 	return parseReceipt(entry.Value)
 }
 
-// charged returns what the request has been charged of a limit that is within
-// its window still.
+// charged returns what the request was charged against a limit and is still within
+// the window.
 func (r receipt) charged(limit Key, now int64) *big.Int {
 	sum := new(big.Int)
 	for _, one := range r {
@@ -138,7 +138,7 @@ func (r receipt) charged(limit Key, now int64) *big.Int {
 	return sum
 }
 
-// within is the receipt with windows of at most that.
+// within returns the receipt with no window longer than the given one.
 func (r receipt) within(window time.Duration) receipt {
 	capped := slices.Clone(r)
 	for i := range capped {
@@ -155,7 +155,7 @@ func (r receipt) keepUntil() time.Time {
 	return time.UnixMilli(until).UTC()
 }
 
-// refund takes all of it back.
+// refund takes back all charges of the receipt.
 func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 	if len(r) == 0 {
 		return nil
@@ -189,12 +189,12 @@ func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 	return ledger.Write(receiptKey(by), Entry{})
 }
 
-// account is the limits that a request is charged, locked.
+// account holds the locked limits that a request is charged against.
 type account struct {
 	by      Fingerprint
 	list    []keyedCharge
-	tallies []tally
-	made    receipt
+	tallies []tally // of the limits in list
+	receipt receipt // of the request so far
 	now     int64
 }
 
@@ -214,16 +214,16 @@ func openAccount(ledger Ledger, by Fingerprint, list []keyedCharge, now time.Tim
 		}
 		a.now = max(a.now, a.tallies[i].last)
 	}
-	a.made, err = parseReceipt(entries[len(list)].Value)
+	a.receipt, err = parseReceipt(entries[len(list)].Value)
 	return a, err
 }
 
-// charge counts what is not charged yet, or refuses.
+// charge counts what is not charged yet, or returns a *LimitError.
 func (a *account) charge() error {
 	for i := range a.list {
 		one, counted := &a.list[i], &a.tallies[i]
 		counted.prune(a.now, one.Window)
-		more := new(big.Int).Sub(one.Amount, a.made.charged(one.key, a.now))
+		more := new(big.Int).Sub(one.Amount, a.receipt.charged(one.key, a.now))
 		if more.Sign() <= 0 {
 			continue
 		}
@@ -236,7 +236,7 @@ func (a *account) charge() error {
 			return &LimitError{Charge: one.Charge, Left: left, RetryAfter: a.retryAfter(i, sum, more)}
 		}
 		counted.add(a.now, more, one.Window)
-		a.made = append(a.made, part{one.key, a.now, one.Window, more})
+		a.receipt = append(a.receipt, part{one.key, a.now, one.Window, more})
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (a *account) save(ledger Ledger) error {
 			return err
 		}
 	}
-	return ledger.Write(receiptKey(a.by), Entry{a.made.encode(), a.made.keepUntil()})
+	return ledger.Write(receiptKey(a.by), Entry{a.receipt.encode(), a.receipt.keepUntil()})
 }
 
 // chargeVersion is the first byte of both encodings:
@@ -268,10 +268,10 @@ func (a *account) save(ledger Ledger) error {
 //	tally    version 1 ‖ last 8 ‖ n × { at 8 ‖ length 1 ‖ amount }
 //	receipt  version 1 ‖ n × { kind 1 ‖ id 32 ‖ at 8 ‖ window 8 ‖ length 1 ‖ amount }
 //
-// with numbers in big-endian order, and times and windows in milliseconds.
+// Numbers are big-endian; times and windows are in milliseconds.
 const chargeVersion = 1
 
-var errDamaged = fmt.Errorf("%w: what a limit has counted is damaged, or written by a newer program", ErrUnavailable)
+var errDamaged = fmt.Errorf("%w: the counts of a limit are damaged, or were written by a newer version", ErrUnavailable)
 
 func (t *tally) encode() []byte {
 	out := make([]byte, 0, 9+20*len(t.counts))
@@ -310,7 +310,7 @@ func (r receipt) encode() []byte {
 	return out
 }
 
-func parseReceipt(in []byte) (made receipt, err error) {
+func parseReceipt(in []byte) (parsed receipt, err error) {
 	if len(in) == 0 {
 		return nil, nil
 	}
@@ -320,12 +320,12 @@ func parseReceipt(in []byte) (made receipt, err error) {
 	}
 	for len(r.in) > 0 && !r.short {
 		kind := Kind(r.take(1)[0])
-		made = append(made, part{
+		parsed = append(parsed, part{
 			limit: Key{kind, [32]byte(r.take(32))}, at: r.int64(),
 			window: time.Duration(r.int64()) * time.Millisecond, amount: r.amount(),
 		})
 	}
-	return made, r.err()
+	return parsed, r.err()
 }
 
 func appendAmount(out []byte, amount *big.Int) []byte {
@@ -333,7 +333,7 @@ func appendAmount(out []byte, amount *big.Int) []byte {
 	return append(append(out, byte(len(magnitude))), magnitude...)
 }
 
-// amountReader reads both encodings. What is too short is read as zeros.
+// amountReader reads both encodings. Past the end it reads zeros and sets short.
 type amountReader struct {
 	in    []byte
 	short bool

@@ -5,20 +5,18 @@ import (
 	"time"
 )
 
-// Acquire calls Begin until the work is the caller's or done: while another
-// holder has the lease, it waits. The claim's Now is taken from the clock each
-// time. Of the answer, Wait is never set.
-//
-// The change is asked for before each Begin, since it may hold a time too; it
-// may be nil.
+// Acquire calls Begin until the caller has the lease or the work is recorded, waiting
+// while another holder has the lease. Wait is never set in its result. The claim's Now
+// is read from the clock before each attempt, and change, which may be nil, is called
+// with it to create the attempt's change.
 func Acquire(ctx context.Context, s Store, claim Claim, clock func() time.Time, change func(now time.Time) Change) (BeginResult, error) {
 	for {
 		claim.Now = clock()
-		var made Change
+		var attempted Change
 		if change != nil {
-			made = change(claim.Now)
+			attempted = change(claim.Now)
 		}
-		begun, err := s.Begin(ctx, claim, made)
+		begun, err := s.Begin(ctx, claim, attempted)
 		if err != nil || begun.Wait == nil {
 			return begun, err
 		}

@@ -16,21 +16,21 @@ const (
 	MaxWindow = 31 * 24 * time.Hour
 )
 
-// maxAmountBits is the size of the amounts that chains have: uint256.
+// maxAmountBits is the size of the largest amounts on chains: uint256.
 const maxAmountBits = 256
 
 // Errors of charges, for errors.Is.
 var (
-	// ErrLimit: a charge is over its limit; the error is a *LimitError.
+	// ErrLimit: a charge would exceed its limit; the error is a *LimitError.
 	ErrLimit = errors.New("store: over a limit")
 
-	// ErrUncharged: the charges of the lease are gone, or have left the window
-	// of their limit before the work was done. Nothing may be recorded.
+	// ErrUncharged: the charges of the lease are gone, or left their limit's window
+	// before the work was done. Nothing may be recorded.
 	ErrUncharged = errors.New("store: the request took longer than its charge lasts: nothing was recorded")
 )
 
-// Charge is an amount that a request takes from a limit: at most Max in any
-// Window, for each subject of the limit. A renamed limit starts at zero.
+// Charge is an amount that a request takes from a limit. A limit allows at most Max in
+// any Window for each of its subjects. A renamed limit starts at zero.
 type Charge struct {
 	Limit   string // name, unique within the organization
 	Subject string // what is limited: a key, a user, a recipient…
@@ -39,21 +39,21 @@ type Charge struct {
 	Window  time.Duration // MinWindow to MaxWindow; time is counted in milliseconds
 }
 
-// LimitError is a charge that is over its limit.
+// LimitError is the refusal of a charge that would exceed its limit.
 type LimitError struct {
 	Charge     Charge
-	Left       *big.Int      // what may be charged now; not less than zero
-	RetryAfter time.Duration // until the amount is free; 0 if it is more than Max and never will be
+	Left       *big.Int      // what may be charged now; at least zero
+	RetryAfter time.Duration // until the amount fits; 0 if it is more than Max and never will
 }
 
-// Error says what is left, in the smallest unit of what is counted.
+// Error says what is left, in the smallest unit of the asset.
 func (e *LimitError) Error() string {
 	text := fmt.Sprintf("limit %s: %s is over the %s left of %s in %v",
 		e.Charge.Limit, e.Charge.Amount, e.Left, e.Charge.Max, e.Charge.Window)
 	if e.RetryAfter == 0 {
-		return text + "; it will never be free"
+		return text + ", and never fits"
 	}
-	return fmt.Sprintf("%s; it is free in %v", text, e.RetryAfter.Round(time.Millisecond))
+	return fmt.Sprintf("%s, and fits in %v", text, e.RetryAfter.Round(time.Millisecond))
 }
 
 // Unwrap returns ErrLimit.
@@ -62,21 +62,21 @@ func (*LimitError) Unwrap() error { return ErrLimit }
 // Charges is what one request is charged. Its methods return the changes that a
 // request makes on its way through a store:
 //
-//	Begin(…, charges.Take(now, change))         the lease is taken, and the limits are charged
-//	Complete(…, charges.Confirm(now, change))   refuses if the charge is gone; writes nothing to the limits
+//	Begin(…, charges.Take(now, change))         charges the limits as the lease is taken
+//	Complete(…, charges.Confirm(now, change))   refuses if the charge is gone; does not write to the limits
 //	Release(…, charges.Refund(now, change))     only if nothing was signed
 //
-// Charges are made once for each fingerprint: a lease that is taken over keeps
-// the charge, and is only charged what it takes more. Without Refund a charge
-// leaves its limit when its window has passed, so that a process that dies
-// reserves nothing for ever.
+// A fingerprint is charged once: a lease that is taken over keeps the charge, and is
+// only charged for what it needs in addition. A charge that is never refunded leaves
+// its limit when its window has passed, so that a process that dies reserves nothing
+// forever.
 type Charges struct {
 	By   Fingerprint // of the request
 	List []Charge
 }
 
-// Check returns an error if a charge is not what it can be: a fault of the
-// program, not of the caller.
+// Check returns an error if a charge is invalid, which is a bug of the program and not
+// the fault of the request.
 func (c *Charges) Check() error {
 	for _, one := range c.List {
 		switch {
@@ -95,10 +95,9 @@ func isAmount(amount *big.Int) bool {
 	return amount != nil && amount.Sign() >= 0 && amount.BitLen() <= maxAmountBits
 }
 
-// Take returns the change that charges the limits as the lease is taken, and
-// makes another change in the same transaction, which may be nil. It charges all
-// or nothing, and nothing if the other change refuses; it refuses with a
-// *LimitError.
+// Take returns the change that charges the limits as the lease is taken, and makes
+// another change, which may be nil, in the same transaction. It charges all limits or
+// none, and none if the other change refuses. Its refusal is a *LimitError.
 func (c *Charges) Take(now time.Time, then Change) Change {
 	if len(c.List) == 0 {
 		return then
@@ -121,9 +120,9 @@ func (c *Charges) Take(now time.Time, then Change) Change {
 	})
 }
 
-// Confirm returns the change that is made as the activity is recorded: it
-// refuses with ErrUncharged unless all charges are there and within their
-// windows. It writes nothing to the limits, and locks none of them.
+// Confirm returns the change that is made as the activity is recorded. It refuses with
+// ErrUncharged unless all charges are still there and within their windows. It neither
+// writes to the limits nor locks them.
 func (c *Charges) Confirm(now time.Time, then Change) Change {
 	if len(c.List) == 0 {
 		return then
@@ -143,8 +142,8 @@ func (c *Charges) Confirm(now time.Time, then Change) Change {
 	})
 }
 
-// Refund returns the change that takes back all that the request was charged.
-// It is for a lease that is released before anything was signed.
+// Refund returns the change that takes back everything the request was charged. It is
+// for a lease that is released before anything was signed.
 func (c *Charges) Refund(now time.Time, then Change) Change {
 	if len(c.List) == 0 {
 		return then
@@ -161,14 +160,13 @@ func (c *Charges) Refund(now time.Time, then Change) Change {
 	})
 }
 
-// keyedCharge is a charge and where its limit is kept.
+// keyedCharge is a charge with the key of its limit.
 type keyedCharge struct {
 	Charge
 	key Key
 }
 
-// merged returns one charge for each limit and subject, in the order of their
-// keys.
+// merged returns one charge for each limit and subject, sorted by key.
 func (c *Charges) merged() []keyedCharge {
 	var all []keyedCharge
 	for _, one := range c.List {
@@ -183,17 +181,16 @@ func (c *Charges) merged() []keyedCharge {
 	return all
 }
 
-// key is SHA-256 over the limit's name, with its length before it, and the
-// subject.
+// key is the SHA-256 of the limit's name, with its length before it, and the subject.
 func (c *Charge) key() Key {
 	named := binary.AppendUvarint([]byte("countersign limit v1"), uint64(len(c.Limit)))
 	named = append(append(named, c.Limit...), c.Subject...)
 	return Key{KindLimit, sha256.Sum256(named)}
 }
 
-// Spent reads what a limit has counted within its window, and when the next of
-// it leaves the window: zero if nothing is counted. Of the charge it looks at
-// Limit, Subject and Window. It locks nothing.
+// Spent returns what a limit has counted within its window, and when the oldest amount
+// leaves the window, zero if nothing is counted. It uses Limit, Subject and Window of
+// the charge, and locks nothing.
 func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
 	entry, err := ledger.Read(charge.key())
 	if err != nil {
@@ -210,8 +207,8 @@ func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees tim
 	return counted.sum(), frees, nil
 }
 
-// SpentByOthers is Spent without what one request has been charged already: a request
-// whose process died after its lease was taken is not in its own way.
+// SpentByOthers is Spent without what one request was already charged: a request whose
+// process died after taking the lease must not compete with itself.
 func SpentByOthers(ledger Ledger, by Fingerprint, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
 	sum, frees, err = Spent(ledger, charge, now)
 	if err != nil || sum.Sign() == 0 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Filter says which activities [Store.List] returns. Empty members do not
-// restrict it.
+// Filter selects the activities that [Store.List] returns. Empty members do not
+// restrict the selection.
 type Filter struct {
 	Statuses []string
 	Types    []string
@@ -15,20 +15,20 @@ type Filter struct {
 	After    string // only IDs that are greater
 	Waiting  bool   // only those that wait
 
-	// Limit is how many are returned at most: 1 to MaxList. With After and
-	// without Before these are the least ones, still the greatest of them first,
-	// so that a reader can follow what comes.
+	// Limit is the maximum number of activities, 1 to MaxList. With After and without
+	// Before they are those with the lowest IDs, still in descending order, so that a
+	// reader can follow new ones.
 	Limit int
 }
 
 // MaxList bounds Filter.Limit.
 const MaxList = 1000
 
-// MaxListBytes bounds the memory that one call of List takes: a page ends with the
-// activity with which it has so many bytes of Data.
+// MaxListBytes bounds the memory of one call of List: a page ends with the activity
+// that brings its Data to this many bytes.
 const MaxListBytes = 1 << 20
 
-// Full reports whether a page with so many activities, and bytes of their Data, has no
+// Full reports whether a page with count activities, and size bytes of Data, has no
 // room for another.
 func (f *Filter) Full(count, size int) bool { return count >= f.Most() || size >= MaxListBytes }
 
@@ -42,13 +42,14 @@ func (f *Filter) Holds(activity *Activity) bool {
 		(!f.Waiting || activity.Waiting)
 }
 
-// Ascending reports whether the least IDs are wanted: see Limit.
+// Ascending reports whether the lowest IDs are wanted: see Limit.
 func (f *Filter) Ascending() bool { return f.After != "" && f.Before == "" }
 
-// Most returns Limit within its bounds.
+// Most returns Limit, within its bounds.
 func (f *Filter) Most() int { return min(max(f.Limit, 1), MaxList) }
 
-// Ordered returns what was found in the order of Ascending, the greatest first.
+// Ordered puts activities that were found in the order of Ascending into descending
+// order.
 func (f *Filter) Ordered(found []Activity) []Activity {
 	if f.Ascending() {
 		slices.Reverse(found)

@@ -10,40 +10,39 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// Log is implemented by stores that keep a log of each organization: the leaves
-// of package translog, one after the other, which nothing changes or removes.
-// Nodes that share a store share the logs.
+// Log is implemented by stores that keep a log for each organization: an append-only
+// sequence of the leaves of package translog. Nodes that share a store share the logs.
 type Log interface {
-	// AppendLeaves appends leaves of what is not completed here, all or none, and
-	// returns the index of the first. Complete appends the leaf of an activity by
-	// itself. With a size of zero or more, the log must have that many leaves, or the
-	// error is ErrChanged.
+	// AppendLeaves appends all leaves or none, and returns the index of the first. It
+	// is for leaves that do not come with an activity, whose leaf is appended by
+	// Complete. If size is not AnySize and the log does not have that many leaves, it
+	// returns ErrChanged.
 	AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []LogEntry) (index int64, err error)
 
 	// LogHead returns the head of an organization's log.
 	LogHead(ctx context.Context, organizationID string) (translog.Head, error)
 
-	// LogRows returns the rows of leaves, in the order of their indexes, which
-	// rise. If one is not there, the error is translog.ErrMissing.
+	// LogRows returns the rows with the given indexes, which must be ascending. If one
+	// does not exist, the error is translog.ErrMissing.
 	LogRows(ctx context.Context, organizationID string, indexes []int64) ([]translog.Row, error)
 
-	// LogIndex returns the index of the leaf of an id, or ErrNotFound.
+	// LogIndex returns the index of the leaf with an id, or ErrNotFound.
 	LogIndex(ctx context.Context, organizationID, id string) (index int64, err error)
 }
 
-// LogEntry is a leaf to be appended, and the id under which LogIndex finds it.
+// LogEntry is a leaf to append, and the id under which LogIndex finds it.
 type LogEntry struct {
 	ID   string
 	Leaf []byte
 }
 
-// AnySize has Log.AppendLeaves append whatever size the log has.
+// AnySize makes Log.AppendLeaves append whatever the size of the log.
 const AnySize = -1
 
-// Adopt appends the leaves of all activities of an organization that are over, in the
-// order of their ids, if its log is empty: what was recorded before there was a log.
-// They are appended all or none, and once only: a record that turns up in the store
-// later is not adopted. It returns how many there were. leafOf makes a leaf.
+// Adopt appends the leaves of all finished activities of an organization, in the order
+// of their ids, if its log is empty: those that were recorded before there was a log. It
+// appends all or none, and only once: a record that appears in the store later is not
+// adopted. It returns how many were appended. leafOf encodes the leaf of an activity.
 func Adopt(ctx context.Context, s Store, log Log, organizationID string, leafOf func(recorded *Activity) ([]byte, error)) (int, error) {
 	head, err := log.LogHead(ctx, organizationID)
 	if err != nil || head.Size > 0 {
@@ -76,12 +75,12 @@ func Adopt(ctx context.Context, s Store, log Log, organizationID string, leafOf 
 	slices.Reverse(leaves)
 	_, err = log.AppendLeaves(ctx, organizationID, 0, leaves)
 	if errors.Is(err, ErrChanged) {
-		return 0, nil // by another node
+		return 0, nil // another node has adopted them
 	}
 	return len(leaves), err
 }
 
-// Prove proves that what has an id is in the log of an organization, as it is now.
+// Prove proves that the leaf with an id is in the current log of an organization.
 func Prove(ctx context.Context, log Log, signer *translog.Signer, organizationID, id string) (*translog.Proof, error) {
 	index, err := log.LogIndex(ctx, organizationID, id)
 	if err != nil {
@@ -94,8 +93,8 @@ func Prove(ctx context.Context, log Log, signer *translog.Signer, organizationID
 	return proveIn(ctx, log, signer, organizationID, index, head.Tree())
 }
 
-// ProveRecorded proves that what has an id is in the log of an organization, as it
-// was with that leaf as its last: the proof is the same whenever it is made.
+// ProveRecorded proves that the leaf with an id is in the log of an organization as it
+// was when that leaf was its last: the proof is always the same.
 func ProveRecorded(ctx context.Context, log Log, signer *translog.Signer, organizationID, id string) (*translog.Proof, error) {
 	index, err := log.LogIndex(ctx, organizationID, id)
 	if err != nil {
@@ -108,7 +107,7 @@ func ProveRecorded(ctx context.Context, log Log, signer *translog.Signer, organi
 	return proveIn(ctx, log, signer, organizationID, index, tree)
 }
 
-// proveIn proves that a leaf is in a tree, which it signs.
+// proveIn proves that a leaf is in a tree, and signs the tree.
 func proveIn(ctx context.Context, log Log, signer *translog.Signer, organizationID string, index int64, tree tlog.Tree) (*translog.Proof, error) {
 	rows, err := log.LogRows(ctx, organizationID, []int64{index})
 	if err != nil {
@@ -122,8 +121,8 @@ func proveIn(ctx context.Context, log Log, signer *translog.Signer, organization
 	return proof, err
 }
 
-// Advance signs the head of a log, and proves that it extends the one of a size:
-// what a witness that has seen that one asks for.
+// Advance signs the head of a log, and proves to a witness that it extends the log of
+// size old that the witness has seen.
 func Advance(ctx context.Context, log Log, signer *translog.Signer, organizationID string, old int64) (*translog.Advance, error) {
 	source := LogOf(log, organizationID)
 	head, err := source.Head(ctx)

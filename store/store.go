@@ -1,18 +1,18 @@
-// Package store is where activities and ledgers live: the contract,
-// and what all stores share. The stores are in store/memory (default of the
-// library; bounded, forgets), store/bolt (one file on one machine) and
-// store/postgres (several machines on one database); store/storetest holds
-// every one of them, and one of yours, against this contract.
+// Package store defines where activities and ledgers are kept: the [Store] contract and
+// the code that all stores share. The implementations are store/memory (the library's
+// default: bounded, forgets), store/bolt (one file on one machine) and store/postgres
+// (several machines on one database). Package store/storetest is the contract as a test
+// suite, for these stores and for yours.
 //
 // An activity goes through a store like this:
 //
 //	begun, err := store.Acquire(ctx, s, claim, clock, change)
 //	switch {
-//	case begun.Recorded != nil:   // done before: answer that again
-//	case begun.Lease != nil:      // yours to do, then s.Complete, or s.Release on failure
+//	case begun.Recorded != nil:   // done before: return the same answer
+//	case begun.Lease != nil:      // do the work, then call s.Complete, or s.Release on failure
 //	}
 //
-// The answer leaves after Complete, and only if Complete returned nil.
+// The answer may leave only after Complete has returned nil.
 package store
 
 import (
@@ -24,31 +24,31 @@ import (
 
 // Errors that every store reports, for errors.Is.
 var (
-	// ErrLeaseLost: the lease ran out and the work was taken over, or it was
-	// completed or released before. Nothing was written.
+	// ErrLeaseLost: the lease expired and another node took the work over, or the
+	// work was already completed or released. Nothing was written.
 	ErrLeaseLost = errors.New("store: the lease was lost: another node has taken the work over")
 
-	// ErrNotFound: the organization has no activity of this id.
+	// ErrNotFound: the organization has no activity with this id.
 	ErrNotFound = errors.New("store: no such activity")
 
-	// ErrFull: a bounded store has no room for one more activity, and does not
-	// make room by forgetting one that could still be asked for.
+	// ErrFull: a bounded store has no room for another activity, and does not
+	// make room by forgetting one that a client may still ask for.
 	ErrFull = errors.New("store: full: try again later, or give it more room")
 
-	// ErrStale: nothing is recorded of the request, and it is not live any more,
-	// or was forgotten: carrying it out could be doing so a second time.
-	ErrStale = errors.New("store: the request is not live any more")
+	// ErrStale: the request is not recorded and no longer live, or its record was
+	// forgotten: carrying it out could be doing so a second time.
+	ErrStale = errors.New("store: the request is no longer live")
 
-	// ErrUnavailable: the file or the database could not be read or written
-	// now. It may be tried again.
+	// ErrUnavailable: the file or the database cannot be read or written at the
+	// moment. The call may be retried.
 	ErrUnavailable = errors.New("store: unavailable")
 
-	// ErrChanged: the activity is not at the revision that was to be replaced, or
-	// does not wait any more. Nothing was written.
+	// ErrChanged: the activity is at another revision than the one to be replaced,
+	// or no longer waits. Nothing was written.
 	ErrChanged = errors.New("store: the activity has changed")
 
 	// ErrHeld: the activity is being carried out under a lease. Nothing was
-	// written. Begin with Claim.Revision waits for the end of it.
+	// written. Begin with Claim.Revision waits until it is done.
 	ErrHeld = errors.New("store: the activity is being carried out")
 
 	// ErrInUse: another process has the file open.
@@ -58,15 +58,15 @@ var (
 	ErrClosed = errors.New("store: closed")
 )
 
-// LeaseGrace is how long after a lease expired Sweep leaves it to its holder,
-// unless another node asks for it.
+// LeaseGrace is how long Sweep leaves an expired lease to its holder, unless
+// another node asks for it.
 const LeaseGrace = time.Hour
 
-// Fingerprint tells one request body from another: its SHA-256.
+// Fingerprint identifies a request body: its SHA-256.
 type Fingerprint = [sha256.Size]byte
 
-// Activity is a recorded activity: done, or waiting until it can be. To a store
-// it is bytes under two names, and what [Filter] looks at.
+// Activity is a recorded activity: carried out, or waiting for approvals. A store
+// sees bytes under two names, and the members that [Filter] looks at.
 type Activity struct {
 	ID             string // UUIDv7, unique within the organization; listings are in its order
 	OrganizationID string
@@ -75,176 +75,176 @@ type Activity struct {
 	User           string    // id of the submitter, opaque; empty if there is none
 	Type           string    // opaque
 	Status         string    // opaque
-	Waiting        bool      // it may still be replaced, or carried out
-	Revision       uint64    // set by the store: 1 when first recorded, one more with each change
+	Waiting        bool      // it may still be replaced or carried out
+	Revision       uint64    // set by the store: 1 when first recorded, increased by each change
 	Data           []byte    // the encoded record, opaque
-	KeepUntil      time.Time // a store that forgets keeps it up to and including then; not before the claim's LiveUntil
+	KeepUntil      time.Time // a store that forgets keeps it until then, inclusive; not before the claim's LiveUntil
 
-	// Leaf is what Complete or Replace appends to the organization's log in the same
-	// transaction, in a store that is a [Log]; nil: nothing. Begin and Get leave
-	// it out.
+	// Leaf is appended to the organization's log by Complete or Replace, in the same
+	// transaction, in a store that is a [Log]. If it is nil, nothing is appended.
+	// Begin and Get do not return it.
 	Leaf []byte
 }
 
-// Claim is what Begin needs to know of a request.
+// Claim describes a request to Begin.
 type Claim struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
 	LeaseTTL       time.Duration // how long the work may take without Renew
 
-	// Now is the time for stores of one process. A store that several nodes
-	// share goes by its own clock, in leases.
+	// Now is the time in stores that belong to one process. In a store that
+	// several nodes share, leases go by the store's own clock.
 	Now time.Time
 
-	// LiveUntil is the last instant at which the lease may be taken: a function
-	// of the request alone. A store that forgets takes no request that could be
-	// one it forgot. Zero: for ever; only a store that does not forget may be
-	// asked that.
+	// LiveUntil is the last instant at which the lease may be taken. It must be a
+	// function of the request alone: a store that forgets uses it to refuse requests
+	// whose record it may have forgotten. Zero means no limit, which is allowed only
+	// for stores that do not forget.
 	LiveUntil time.Time
 
-	// Revision, if it is not zero, is that of the recorded, waiting activity that
-	// is to be carried out. LiveUntil is then not looked at.
+	// Revision, if not zero, is the revision of the waiting activity that is to be
+	// carried out. LiveUntil is then ignored.
 	Revision uint64
 
-	// Size is about how many bytes of Data will come, so that a bounded store
-	// refuses before the work is done and not after.
+	// Size is the approximate length of the Data to come, so that a bounded store
+	// can refuse before the work is done.
 	Size int
 }
 
-// Stale reports whether the claim came too late for a lease.
+// Stale reports whether the claim is too late for a lease.
 func (c *Claim) Stale() bool {
 	return c.Revision == 0 && !c.LiveUntil.IsZero() && c.Now.After(c.LiveUntil)
 }
 
-// Takes reports whether the claim is for carrying out what is recorded.
+// Takes reports whether the claim is for carrying out the recorded activity.
 func (c *Claim) Takes(recorded *Activity) bool {
 	return recorded.Waiting && recorded.Revision == c.Revision
 }
 
-// Lease is the right to do the work of one request. It is a plain value;
-// the store identifies the holder by Token.
+// Lease is the right to do the work of one request. It is a plain value; the store
+// identifies the holder by Token and Nonce.
 type Lease struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
-	Token          uint64    // fencing token: greater than that of every earlier lease of the store
-	Nonce          uint64    // random, where a crash can make the store give a token twice; otherwise zero
+	Token          uint64    // fencing token, greater than that of every earlier lease of the store
+	Nonce          uint64    // random, if a crash can make the store issue a token twice; otherwise zero
 	Until          time.Time // by the store's clock
 }
 
-// BeginResult is the answer of Begin: exactly one of the three is set.
+// BeginResult is the result of Begin. Exactly one member is set.
 type BeginResult struct {
-	// Lease: the work is the caller's.
+	// Lease gives the work to the caller.
 	Lease *Lease
 
-	// Recorded: the work was done before, or waits. The caller must not change
-	// it.
+	// Recorded is the activity if it was recorded before: done, or waiting. The
+	// caller must not modify it.
 	Recorded *Activity
 
-	// Wait: another holder is doing it. Wait returns nil once it is worth
-	// calling Begin again: the work was completed or released, or the lease ran
-	// out. It returns the context's error if the context ends before, and
+	// Wait is set if another holder is doing the work. It returns nil when Begin
+	// should be called again: the work was completed or released, or the lease
+	// expired. It returns the context's error if the context ends first, and
 	// ErrClosed if the store is closed.
 	Wait func(ctx context.Context) error
 }
 
-// Store keeps activities, and ledgers for one-time passwords and limits. Implementations are safe for
-// concurrent use. Organizations are walls: nothing of one is found from another.
+// Store keeps activities, and ledgers for one-time passwords and limits. Implementations
+// must be safe for concurrent use. Organizations are isolated: nothing that belongs to
+// one can be found from another.
 //
-// Errors other than those named are wrapped in ErrUnavailable, or they are the
-// context's. After an error of Complete that is not ErrLeaseLost, ErrFull or
-// the change's own, the activity may or may not have been recorded; no answer
-// may leave, and sending the same body again tells which.
+// Errors other than the named ones wrap ErrUnavailable, or are the context's. If
+// Complete returns an error that is neither ErrLeaseLost, nor ErrFull, nor the change's
+// own, the activity may or may not have been recorded: no answer may leave, and sending
+// the same body again finds out.
 type Store interface {
-	// Begin takes the lease on a request, unless it was recorded or another
-	// holds it. It writes organization, fingerprint and lease only. A lease
-	// that ran out is taken over.
+	// Begin takes the lease on a request, unless the request is recorded or another
+	// holder has the lease. It writes organization, fingerprint and lease only. An
+	// expired lease is taken over.
 	//
-	// With claim.Revision it takes the lease on an activity that waits, at that
+	// With claim.Revision it takes the lease on the activity that waits at that
 	// revision; if there is none it returns ErrChanged, or what is recorded
 	// instead.
 	//
-	// The change, if there is one, is made in the same transaction as the lease
-	// is taken, and only then. If it refuses, what it wrote is kept, no lease
-	// is taken, and the refusal is returned; with its error nothing is written.
-	// In both cases a lease that had run out may be over.
+	// The change, which may be nil, is made in the transaction that takes the lease,
+	// and only if the lease is taken. If it returns a refusal, what it wrote is kept,
+	// no lease is taken, and Begin returns the refusal; if it returns an error,
+	// nothing is written. In both cases a lease that had expired may be gone.
 	//
-	// It returns ErrFull if the store has no room, and ErrStale if nothing is
-	// recorded and claim.Now is after claim.LiveUntil, or a store that forgets
-	// has forgotten a record whose KeepUntil was not before LiveUntil. Whatever
-	// clocks do, no request is carried out twice.
+	// Begin returns ErrFull if the store has no room. It returns ErrStale if nothing
+	// is recorded and claim.Now is after claim.LiveUntil, or if a store that forgets
+	// has forgotten a record whose KeepUntil was not before LiveUntil. No request is
+	// carried out twice, whatever the clocks do.
 	Begin(ctx context.Context, claim Claim, change Change) (BeginResult, error)
 
-	// Renew makes the lease last ttl from now on. It returns ErrLeaseLost if
-	// another holder has it or it is over; a lease that expired and was not taken
-	// over can be renewed.
+	// Renew extends the lease to ttl from now. It returns ErrLeaseLost if the lease
+	// is over or another holder has it; an expired lease that was not taken over can
+	// be renewed.
 	Renew(ctx context.Context, lease Lease, ttl time.Duration, now time.Time) (Lease, error)
 
-	// Complete records the activity and ends the lease. Of an activity that
-	// waited, it replaces the record, which keeps its ID. A lease that expired
-	// and was not taken over is enough. The change, if there is one, is
-	// made in the same transaction; if it refuses or fails, nothing is written,
-	// the lease goes on, and its error is returned. Organization and
-	// fingerprint of the activity are those of the lease.
+	// Complete records the activity and ends the lease. If the activity waited, its
+	// record is replaced and keeps its ID. An expired lease that was not taken over
+	// is enough. The change, which may be nil, is made in the same transaction; if it
+	// refuses or fails, nothing is written, the lease continues, and Complete returns
+	// its error. Organization and fingerprint of the activity are taken from the
+	// lease.
 	Complete(ctx context.Context, lease Lease, activity Activity, change Change) error
 
-	// Replace replaces an activity that waits, whose Revision is the given one,
-	// and which is not being carried out. It returns ErrChanged or ErrHeld
-	// otherwise. ID, organization, fingerprint and submitter stay. The change, if
-	// there is one, is made in the same transaction; if it refuses or fails,
-	// nothing is written. now is as in Claim.
+	// Replace replaces an activity that waits, is at the given Revision, and is not
+	// being carried out; otherwise it returns ErrChanged or ErrHeld. ID,
+	// organization, fingerprint and submitter stay. The change, which may be nil, is
+	// made in the same transaction; if it refuses or fails, nothing is written. For
+	// now see Claim.Now.
 	Replace(ctx context.Context, activity Activity, now time.Time, change Change) error
 
-	// Release ends the lease without a result: the same body may be tried
-	// again, and an activity that waited waits. The change, if there is one, is made in the same transaction. A
-	// lease that was lost is not there to be released: ErrLeaseLost, and the
-	// change is not made. The context should not be that of a request that
-	// has ended.
+	// Release ends the lease without a result: the same body may be tried again, and
+	// an activity that waited continues to wait. The change, which may be nil, is
+	// made in the same transaction. If the lease was lost, Release returns
+	// ErrLeaseLost and does not make the change. The context should not be that of a
+	// request that has ended.
 	Release(ctx context.Context, lease Lease, change Change) error
 
-	// Get returns an activity of an organization, or ErrNotFound. The caller
-	// must not change its Data.
+	// Get returns an activity of an organization, or ErrNotFound. The caller must
+	// not modify its Data.
 	Get(ctx context.Context, organizationID, id string) (Activity, error)
 
-	// Find returns the activity of an organization that a request has, or
-	// ErrNotFound. The caller must not change its Data.
+	// Find returns the activity that a request has in an organization, or
+	// ErrNotFound. The caller must not modify its Data.
 	Find(ctx context.Context, organizationID string, fingerprint Fingerprint) (Activity, error)
 
-	// List returns activities of an organization in the order of their IDs, the
-	// greatest first: at least one if there is one, and else as many as Filter.Limit
-	// and MaxListBytes have room for. Only an empty page says that there are no more.
+	// List returns activities of an organization in descending order of their IDs:
+	// as many as Filter.Limit and MaxListBytes allow, and at least one if there is
+	// one. Only an empty page means that there are no more.
 	List(ctx context.Context, organizationID string, filter Filter) ([]Activity, error)
 
-	// Count returns how many activities List would return, up to MaxList and
-	// without regard to Filter.Limit.
+	// Count returns how many activities pass the filter, up to MaxList and
+	// regardless of Filter.Limit.
 	Count(ctx context.Context, organizationID string, filter Filter) (int, error)
 
-	// Waiting returns activities of all organizations that wait, without Data, in
-	// any order. It is for upkeep: no request may reach it.
+	// Waiting returns the waiting activities of all organizations, without Data and
+	// in any order. It is for maintenance and must not be reachable by requests.
 	Waiting(ctx context.Context) ([]Activity, error)
 
-	// Change makes a change in a transaction of its own and returns its refusal
-	// or its error. A nil error means that it is durable.
+	// Change makes a change in a transaction of its own and returns the change's
+	// refusal or error. If it returns nil, the change is durable.
 	Change(ctx context.Context, organizationID string, change Change) error
 
-	// Sweep removes what has expired at now: entries of ledgers, leases that ran
-	// out LeaseGrace ago; and activities, in a store that forgets. A store that
-	// several processes share removes no entry before its own clock is past its
-	// KeepUntil.
+	// Sweep removes what has expired at now: ledger entries, leases that expired
+	// LeaseGrace ago and, in a store that forgets, activities. A store that several
+	// processes share removes no entry before its own clock is past KeepUntil.
 	Sweep(ctx context.Context, now time.Time) (SweepStats, error)
 
-	// Forgets tells whether completed activities are forgotten after their
-	// KeepUntil. Where a request may be of any age, only a store that does not
-	// may be used.
+	// Forgets reports whether completed activities are forgotten after their
+	// KeepUntil. Requests of any age may only be accepted with a store that does not
+	// forget.
 	Forgets() bool
 
-	// Ping returns an error if the store could not do its work now.
+	// Ping returns an error if the store cannot do its work at the moment.
 	Ping(ctx context.Context) error
 
-	// Close ends the store and wakes who waits. Closing again does nothing.
+	// Close closes the store and wakes waiting callers. Closing it again does nothing.
 	Close() error
 }
 
-// SweepStats tells what Sweep removed.
+// SweepStats counts what Sweep removed.
 type SweepStats struct {
 	Activities int
 	Leases     int
