@@ -21,7 +21,7 @@ import (
 
 const body = `{"organizationId":"o"}`
 
-// header makes a stamp's header of its parts.
+// header returns the header of a stamp with these members.
 func header(publicKey []byte, scheme stamp.Scheme, signature []byte) stamp.Header {
 	text := fmt.Sprintf(`{"publicKey":"%x","scheme":"%s","signature":"%x"}`, publicKey, scheme, signature)
 	return stamp.Header{Name: "X-Stamp", Value: base64.RawURLEncoding.EncodeToString([]byte(text))}
@@ -48,7 +48,7 @@ func sequence(parts ...[]byte) []byte {
 	return append([]byte{0x30, byte(len(inner))}, inner...)
 }
 
-// signer makes signatures (r, s) over SHA-256 of the body.
+// signer signs digests.
 type signer struct {
 	scheme    stamp.Scheme
 	curve     stamp.Curve
@@ -68,7 +68,7 @@ func signers(t *testing.T) []signer {
 		t.Fatal(err)
 	}
 	return []signer{
-		{stamp.SchemeP256, stamp.CurveP256, p256.Params().N, secp256k1Compress(p), func(digest []byte) (r, s *big.Int) {
+		{stamp.SchemeP256, stamp.CurveP256, p256.Params().N, compressed(p), func(digest []byte) (r, s *big.Int) {
 			r, s, err := ecdsa.Sign(rand.Reader, p, digest)
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +85,8 @@ func signers(t *testing.T) []signer {
 	}
 }
 
-func secp256k1Compress(key *ecdsa.PrivateKey) []byte {
+// compressed returns the public key as a compressed point.
+func compressed(key *ecdsa.PrivateKey) []byte {
 	point, err := key.PublicKey.Bytes()
 	if err != nil {
 		panic(err)
@@ -93,8 +94,8 @@ func secp256k1Compress(key *ecdsa.PrivateKey) []byte {
 	return append([]byte{2 + point[64]&1}, point[1:33]...)
 }
 
-// TestECDSAEncodings: either s is valid; an encoding that is not DER is not,
-// nor are scalars out of range.
+// TestECDSAEncodings: low and high s are valid; encodings other than DER and scalars out of
+// range are not.
 func TestECDSAEncodings(t *testing.T) {
 	for _, by := range signers(t) {
 		t.Run(string(by.scheme), func(t *testing.T) {
@@ -151,7 +152,7 @@ func malformed(order, r, s *big.Int) map[string][]byte {
 	}
 }
 
-// negative encodes the integer with its sign turned.
+// negative encodes the negated integer.
 func negative(value *big.Int) []byte {
 	modulus := new(big.Int).Lsh(big.NewInt(1), 264)
 	raw := new(big.Int).Sub(modulus, value).Bytes()
@@ -168,7 +169,7 @@ func TestEd25519(t *testing.T) {
 	if err := verify(credential, header(pub, stamp.SchemeEd25519, signature), body); err != nil {
 		t.Fatal(err)
 	}
-	// s + l is another signature to who does not reduce it.
+	// s + l is accepted by verifiers that reduce s.
 	l, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
 	s := new(big.Int).Add(littleEndian(signature[32:]), l)
 	raised := append(append([]byte{}, signature[:32]...), reversed(s.FillBytes(make([]byte, 32)))...)
@@ -189,14 +190,13 @@ func reversed(raw []byte) []byte {
 	return out
 }
 
-// TestSmallOrderKeys: a signature under such a key needs no secret, so that
-// the key cannot be registered.
+// TestSmallOrderKeys: keys under which signatures need no secret cannot be registered.
 func TestSmallOrderKeys(t *testing.T) {
 	identity := make([]byte, 32)
 	identity[0] = 1
 	forged := append(append([]byte{}, identity...), make([]byte, 32)...) // R = identity, s = 0
 	if !ed25519.Verify(identity, []byte(body), forged) {
-		t.Fatal("the attack that is kept out does not work: the test shows nothing")
+		t.Fatal("the attack does not work, so the test shows nothing")
 	}
 	for _, text := range []string{
 		"0100000000000000000000000000000000000000000000000000000000000000",
@@ -210,14 +210,14 @@ func TestSmallOrderKeys(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 		if _, err := stamp.NewPasskey([]byte{1}, cose(t, map[int]any{1: 1, 3: -8, -1: 6, -2: unhex(t, text)}), "a"); err == nil {
-			t.Errorf("%s: taken as a passkey", text)
+			t.Errorf("%s: accepted as a passkey", text)
 		}
 	}
 }
 
-// TestSchemeBelongsToCurve: the registered curve must be the scheme's, and a
-// signature of one scheme is none of another.
-func TestSchemeBelongsToCurve(t *testing.T) {
+// TestSchemeAndCurve: the scheme must be of the registered curve, and a signature of one
+// scheme is not valid under another.
+func TestSchemeAndCurve(t *testing.T) {
 	digest := sha256.Sum256([]byte(body))
 	for _, by := range signers(t) {
 		r, s := by.sign(digest[:])
@@ -261,11 +261,11 @@ func TestExpiry(t *testing.T) {
 func TestAllows(t *testing.T) {
 	credential := apiKey(t, stamp.CurveP256, unhex(t, vectors(t)["apikey_p256"].Decoded.PublicKey))
 	if !credential.Allows("A") {
-		t.Error("without a list everything is allowed")
+		t.Error("without a list everything must be allowed")
 	}
 	credential.Activities = []string{"A"}
 	if !credential.Allows("A") || credential.Allows("B") || credential.Allows("") {
-		t.Error("with a list what is on it is allowed")
+		t.Error("with a list only its types must be allowed")
 	}
 }
 
@@ -285,7 +285,7 @@ func TestNewAPIKeyRefuses(t *testing.T) {
 		"empty, Ed25519": {stamp.CurveEd25519, nil},
 	} {
 		if _, err := stamp.NewAPIKey(test.curve, test.key); err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 }
@@ -306,7 +306,7 @@ func TestParseRefuses(t *testing.T) {
 		"upper-case key":    {"X-Stamp", encode(strings.Replace(text, vector.Decoded.PublicKey, strings.ToUpper(vector.Decoded.PublicKey), 1)), "lower-case hex"},
 		"unknown member":    {"X-Stamp", encode(strings.Replace(text, "{", `{"x":1,`, 1)), "unknown member"},
 		"member twice":      {"X-Stamp", encode(strings.Replace(text, "{", `{"scheme":"a",`, 1)), "appears twice"},
-		"both kinds":        {"X-Stamp", encode(strings.Replace(text, "{", `{"credentialId":"AA",`, 1)), "beside credentialId"},
+		"both kinds":        {"X-Stamp", encode(strings.Replace(text, "{", `{"credentialId":"AA",`, 1)), "together with credentialId"},
 		"half a passkey":    {"X-Stamp", encode(strings.Replace(text, "{", `{"clientDataJson":"AA",`, 1)), "without its credentialId"},
 		"no signature":      {"X-Stamp", encode(`{"publicKey":"","scheme":""}`), "signature"},
 		"short key":         {"X-Stamp", encode(strings.Replace(text, vector.Decoded.PublicKey, vector.Decoded.PublicKey[2:], 1)), "66 lower-case hex digits"},
@@ -330,7 +330,7 @@ func TestVerifyDummy(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// The decoys' secret is 1: knowing it is of no use.
+	// The decoys' secret is 1: knowing it must not help.
 	generator := unhex(t, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
 	key, err := ecdsa.ParseRawPrivateKey(p256, append(make([]byte, 31), 1))
 	if err != nil {
@@ -346,11 +346,11 @@ func TestVerifyDummy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := stamp.VerifyDummy(sent, []byte(body)); err == nil {
-		t.Error("a decoy let somebody in")
+		t.Error("a stamp by a decoy was accepted")
 	}
 }
 
-func TestVoteTexts(t *testing.T) {
+func TestTextsOfRecord(t *testing.T) {
 	vector := vectors(t)["apikey_p256"]
 	sent, err := stamp.Parse(vector.header())
 	if err != nil {

@@ -26,8 +26,8 @@ type coseKey struct {
 	Third     []byte          `cbor:"-3,keyasint,omitempty"`
 }
 
-// coseMode reads one form only: no member twice or unknown, no indefinite
-// lengths, no tags.
+// coseMode decodes strictly: no duplicate or unknown members, no indefinite lengths, no
+// tags.
 var coseMode = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
@@ -44,8 +44,7 @@ var coseMode = func() cbor.DecMode {
 	return mode
 }()
 
-// parseCOSEKey reads a public key of one of the three algorithms that passkeys
-// use.
+// parseCOSEKey parses a public key of one of the three algorithms of passkeys.
 func parseCOSEKey(encoded []byte) (verifier, error) {
 	var key coseKey
 	if err := coseMode.Unmarshal(encoded, &key); err != nil {
@@ -95,13 +94,12 @@ func (k *coseKey) p256() (verifier, error) {
 	point := append(append([]byte{4}, k.Second...), k.Third...)
 	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	if err != nil {
-		return nil, errors.New("COSE key: not a point of P-256")
+		return nil, errors.New("COSE key: not a point on P-256")
 	}
 	return p256Key{pub}, nil
 }
 
-// Bounds on RSA keys, in bits: shorter ones are weak, longer ones are slow to
-// verify.
+// Bounds of RSA keys, in bits. Shorter keys are weak, longer ones slow to verify.
 const (
 	minRSABits = 2048
 	maxRSABits = 4096
@@ -110,7 +108,7 @@ const (
 func (k *coseKey) rsa() (verifier, error) {
 	var modulus []byte
 	if err := coseMode.Unmarshal(k.First, &modulus); err != nil || k.Third != nil {
-		return nil, errors.New("COSE key: n and e and nothing else are expected of an RSA key")
+		return nil, errors.New("COSE key: an RSA key has n and e, and nothing else")
 	}
 	n, e := new(big.Int).SetBytes(modulus), new(big.Int).SetBytes(k.Second)
 	switch {

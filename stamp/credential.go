@@ -13,40 +13,40 @@ import (
 	"time"
 )
 
-// Credential is a key that an organization has registered for a user. Make one
-// with NewAPIKey or NewPasskey; it is not changed afterwards, and safe for
+// Credential is a key that an organization has registered for a user, created by
+// [NewAPIKey] or [NewPasskey]. Set its fields before it is used; after that it is safe for
 // concurrent use.
 type Credential struct {
-	// ExpiresAt is from when the credential is not valid any more. Zero: it
-	// does not expire.
+	// ExpiresAt is the time from which the credential is no longer valid. If zero,
+	// it does not expire.
 	ExpiresAt time.Time
 
-	// Activities are the activity types that the credential may submit. Empty:
-	// all, but for those that the engine wants named (activity.Operation).
+	// Activities are the activity types that the credential may submit. If empty, it
+	// may submit all types but those that must be named (activity.Operation).
 	Activities []string
 
-	// RequireUserVerification takes a passkey's stamp only if its authenticator
-	// has verified the user, by a PIN or biometrics (WebAuthn, flag UV).
+	// RequireUserVerification refuses a passkey's stamps unless the authenticator has
+	// verified the user, by a PIN or biometrics (WebAuthn, flag UV).
 	RequireUserVerification bool
 
-	// AllowCrossOrigin takes stamps of a passkey that were made in a page that
-	// another origin has embedded.
+	// AllowCrossOrigin accepts a passkey's stamps from pages that another origin has
+	// embedded.
 	AllowCrossOrigin bool
 
 	id        ID
 	curve     Curve
-	publicKey string // as a record keeps it
+	publicKey string // as in a record
 	key       verifier
 	passkey   *relyingParty
 }
 
-// verifier checks a signature over a message, in the form of its scheme.
+// verifier verifies signatures over messages, in the encoding of the scheme.
 type verifier interface {
 	verify(scheme Scheme, message, signature []byte) bool
 }
 
-// NewAPIKey makes the credential of an API key: of 33 bytes on P-256 and
-// secp256k1 (a compressed point, SEC 1), of 32 on Ed25519 (RFC 8032).
+// NewAPIKey returns the credential of an API key. The public key has 33 bytes on P-256 and
+// secp256k1 (a compressed point, SEC 1), and 32 on Ed25519 (RFC 8032).
 func NewAPIKey(curve Curve, publicKey []byte) (*Credential, error) {
 	if size := curve.publicKeySize(); size == 0 {
 		return nil, fmt.Errorf("API key: unknown curve %q: use %s, %s or %s", curve, CurveP256, CurveSecp256k1, CurveEd25519)
@@ -60,12 +60,12 @@ func NewAPIKey(curve Curve, publicKey []byte) (*Credential, error) {
 	return &Credential{id: APIKeyID(publicKey), curve: curve, publicKey: hex.EncodeToString(publicKey), key: key}, nil
 }
 
-// NewPasskey makes the credential of a passkey: the id that its authenticator
-// gave it, its public key as a COSE key (RFC 9053), and the relying party it
-// was made for. Without origins a stamp of any origin is taken.
+// NewPasskey returns the credential of a passkey: the credential id from its
+// authenticator, its public key as a COSE key (RFC 9053), and its relying party. Without
+// origins, stamps of any origin are accepted.
 func NewPasskey(credentialID, coseKey []byte, rpID string, origins ...string) (*Credential, error) {
 	if len(credentialID) == 0 || rpID == "" {
-		return nil, errors.New("passkey: a credential id and the id of its relying party are needed")
+		return nil, errors.New("passkey: a credential id and the id of its relying party are required")
 	}
 	key, err := parseCOSEKey(coseKey)
 	if err != nil {
@@ -81,8 +81,8 @@ func NewPasskey(credentialID, coseKey []byte, rpID string, origins ...string) (*
 // ID identifies the credential within its organization.
 func (c *Credential) ID() ID { return c.id }
 
-// PublicKeyText returns the public key as a record keeps it: hex, or base64url
-// of the COSE key of a passkey.
+// PublicKeyText returns the public key as in a record: hex, or for a passkey the COSE key
+// in base64url.
 func (c *Credential) PublicKeyText() string { return c.publicKey }
 
 // IsPasskey reports whether the credential is a passkey rather than an API key.
@@ -93,9 +93,9 @@ func (c *Credential) Allows(activityType string) bool {
 	return len(c.Activities) == 0 || slices.Contains(c.Activities, activityType)
 }
 
-// Verify checks that the stamp was made with this credential, over exactly this
-// body, and that the credential is valid at the given time. Its errors are
-// ErrSignature, ErrExpired and ErrMismatch, with what is wrong.
+// Verify checks that the stamp is by this credential over exactly this body, and that the
+// credential has not expired. Its errors wrap [ErrSignature], [ErrExpired] or
+// [ErrMismatch].
 func (c *Credential) Verify(sent *Stamp, body []byte, now time.Time) error {
 	err := c.verifySignature(sent, body)
 	if err == nil && !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) {
@@ -107,9 +107,9 @@ func (c *Credential) Verify(sent *Stamp, body []byte, now time.Time) error {
 func (c *Credential) verifySignature(sent *Stamp, body []byte) error {
 	switch {
 	case sent.id != c.id:
-		return fmt.Errorf("%w: the stamp is of %s, the credential is %s", ErrMismatch, sent.id, c.id)
+		return fmt.Errorf("%w: the stamp is by %s, the credential is %s", ErrMismatch, sent.id, c.id)
 	case sent.curve != c.curve:
-		_ = VerifyDummy(sent, body) // for the time that it takes
+		_ = VerifyDummy(sent, body) // takes as long as verifying
 		return fmt.Errorf("%w: scheme %s, but the key is registered on %s", ErrMismatch, sent.scheme, c.curve)
 	case c.passkey != nil:
 		return c.passkey.verify(c.key, passkeyRules{c.RequireUserVerification, c.AllowCrossOrigin}, sent, body)
@@ -119,9 +119,9 @@ func (c *Credential) verifySignature(sent *Stamp, body []byte) error {
 	return nil
 }
 
-// VerifyDummy does the work of Verify and always fails: for a stamp whose
-// organization or credential is not registered, so that timing does not reveal
-// whether it is.
+// VerifyDummy does the work of [Credential.Verify] and always fails. It is for stamps whose
+// organization or credential is not registered, so that timing does not reveal whether it
+// is.
 func VerifyDummy(sent *Stamp, body []byte) error {
 	if sent.assertion != nil {
 		_ = dummyParty.verify(passkeyDecoy(sent.signature), passkeyRules{}, sent, body)
@@ -133,9 +133,9 @@ func VerifyDummy(sent *Stamp, body []byte) error {
 
 var dummyParty = newRelyingParty("unregistered.invalid", nil)
 
-// verifyAs verifies with a key, and with the decoy as well if the signature does
-// not look like one of that key, which then fails at once: the time depends on
-// the stamp, not on the key that was registered.
+// verifyAs verifies with key. If the signature's form does not fit the key, which then fails
+// at once, it also verifies with the decoy. The time thus depends on the stamp, not on the
+// registered key.
 func verifyAs(key, decoy verifier, scheme Scheme, message, signature []byte) bool {
 	if kindOf(key) != kindOf(decoy) {
 		_ = decoy.verify(scheme, message, signature)
@@ -143,7 +143,7 @@ func verifyAs(key, decoy verifier, scheme Scheme, message, signature []byte) boo
 	return key.verify(scheme, message, signature)
 }
 
-// kindOf is the algorithm and, of RSA, the size of its signatures.
+// kindOf returns the algorithm of a key and, for RSA, the size of its signatures.
 func kindOf(key verifier) string {
 	if public, ok := key.(rsaKey); ok {
 		return fmt.Sprintf("RSA %d", public.pub.Size())
@@ -151,12 +151,12 @@ func kindOf(key verifier) string {
 	return fmt.Sprintf("%T", key)
 }
 
-// passkeyDecoy returns a key of the algorithm that makes signatures like this
-// one: RSA from 256 bytes on, Ed25519 of 64, ECDSA of any other length.
+// passkeyDecoy returns a key of the algorithm whose signatures have this length: RSA from
+// 256 bytes, Ed25519 at 64, ECDSA at any other length.
 func passkeyDecoy(signature []byte) verifier {
 	switch n := len(signature); {
 	case n >= minRSABits/8 && n <= maxRSABits/8:
-		// All ones: greater than whatever signature a real key could have made.
+		// All ones: larger than any signature.
 		modulus := new(big.Int).Lsh(big.NewInt(1), uint(8*n))
 		return rsaKey{&rsa.PublicKey{N: modulus.Sub(modulus, big.NewInt(1)), E: 65537}}
 	case n == ed25519.SignatureSize:
@@ -165,8 +165,8 @@ func passkeyDecoy(signature []byte) verifier {
 	return decoys()[CurveP256]
 }
 
-// decoys returns a key on each curve: their generators, whose secret, 1, proves
-// nothing here.
+// decoys returns a key on each curve: the generators. That their secret, 1, is known does
+// not matter.
 var decoys = sync.OnceValue(func() map[Curve]verifier {
 	keys := map[Curve]verifier{}
 	for curve, generator := range map[Curve]string{
@@ -179,7 +179,7 @@ var decoys = sync.OnceValue(func() map[Curve]verifier {
 			panic("stamp: a decoy is not hex")
 		}
 		if keys[curve], err = newVerifier(curve, publicKey); err != nil {
-			panic("stamp: a decoy is no key: " + err.Error())
+			panic("stamp: invalid decoy: " + err.Error())
 		}
 	}
 	return keys

@@ -1,6 +1,5 @@
-// Package stamp says who sent a request: it verifies the signature that came
-// with a body, over exactly those bytes, under a key that the organization has
-// registered.
+// Package stamp authenticates requests. A stamp is a signature over exactly the bytes of
+// a request's body, by a key that the organization has registered.
 //
 //	sent, err := stamp.Parse(stamp.Header{Name: "X-Stamp", Value: value})
 //	credential := …                                // registered under sent.CredentialID()
@@ -8,7 +7,7 @@
 //
 // # API keys
 //
-// The header X-Stamp holds base64url of a JSON object with the members
+// The header X-Stamp has base64url of a JSON object with the members
 // publicKey, scheme and signature, in any order:
 //
 //	scheme                                        signature over                            encoded
@@ -19,16 +18,15 @@
 //
 // # Passkeys
 //
-// The header X-Stamp-Webauthn, or X-Stamp, holds a JSON object with the members
+// The header X-Stamp-Webauthn, or X-Stamp, has a JSON object with the members
 // authenticatorData, clientDataJson, credentialId and signature, plain or in
 // base64url. It is a WebAuthn assertion (Level 2, section 7.2) whose challenge
 // is the lower-case hex of SHA-256(body). Keys are COSE keys of ES256, RS256 or
-// EdDSA. The signature counter is not kept: passkeys that are synced send 0.
+// EdDSA. The signature counter is ignored: synced passkeys send 0.
 //
-// # What is refused
+// # Strictness
 //
-// Every text has one form here: hex is lower-case, base64 has no stray bits, DER
-// is DER. High s is valid, for there are authenticators that make it; that a
-// second signature can be made from a first is harmless, for a request
-// is known by its body alone.
+// Encodings are canonical: hex is lower-case, base64 has no stray bits, DER is DER. High s
+// is accepted, because some authenticators produce it. That a second valid signature can be
+// derived from a first is harmless, because a request is identified by its body alone.
 package stamp

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// A client stamps a body; who has the client's public key verifies the stamp
-// over exactly those bytes.
+// A client stamps a body. With the client's public key, a server verifies the stamp over
+// exactly those bytes.
 func Example() {
 	client, err := stamp.NewSigner(stamp.CurveP256, []byte("an API key's secret has 32 bytes"))
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// assertion is what a passkey's authenticator and browser answered.
+// assertion is the answer of a passkey's authenticator and browser.
 type assertion struct {
 	authenticatorData []byte
 	clientDataJSON    []byte
 
 	kind, challenge, origin string // of clientDataJSON
-	framed                  bool   // it was made in a page that another origin has embedded
+	framed                  bool   // from a page that another origin has embedded
 }
 
-// read reads the client data (WebAuthn, section 5.8.1). Browsers may add
-// members to it, so that unknown ones are taken; one that appears twice is not.
+// read parses the client data (WebAuthn, section 5.8.1). Browsers may add members, so
+// unknown ones are accepted; duplicate ones are not.
 func (a *assertion) read() error {
 	if err := strictjson.Check(a.clientDataJSON, "clientDataJson"); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -33,41 +33,36 @@ func (a *assertion) read() error {
 	if err := json.Unmarshal(a.clientDataJSON, &members); err != nil {
 		return fmt.Errorf("%w: clientDataJson: %w", ErrMalformed, err)
 	}
-	for _, one := range []struct {
+	for _, member := range []struct {
 		name string
 		into *string
 	}{{"type", &a.kind}, {"challenge", &a.challenge}, {"origin", &a.origin}} {
-		if err := json.Unmarshal(members[one.name], one.into); err != nil || *one.into == "" {
-			return fmt.Errorf("%w: clientDataJson: %s: a string is expected", ErrMalformed, one.name)
+		if err := json.Unmarshal(members[member.name], member.into); err != nil || *member.into == "" {
+			return fmt.Errorf("%w: clientDataJson: %s: a string is expected", ErrMalformed, member.name)
 		}
 	}
-	a.framed = sentOther(members["crossOrigin"], "false") || sentOther(members["topOrigin"], "null")
+	crossOrigin, topOrigin := members["crossOrigin"], members["topOrigin"]
+	a.framed = crossOrigin != nil && string(crossOrigin) != "false" || topOrigin != nil && string(topOrigin) != "null"
 	return nil
 }
 
-// sentOther reports whether a member is there with another value than the one
-// that means no.
-func sentOther(value json.RawMessage, no string) bool {
-	return value != nil && string(value) != no
-}
-
-// relyingParty is whom a passkey was made for.
+// relyingParty is the relying party of a passkey.
 type relyingParty struct {
 	idHash  [32]byte
 	origins []string // empty: any
 }
 
-// passkeyRules are what a credential asks of its assertions besides.
+// passkeyRules are a credential's own rules for its assertions.
 type passkeyRules struct {
-	verifiedUser bool // the authenticator has verified the user
-	framed       bool // pages that another origin embeds may ask
+	verifiedUser bool // the authenticator must have verified the user
+	framed       bool // pages that another origin has embedded are accepted
 }
 
 func newRelyingParty(id string, origins []string) *relyingParty {
 	return &relyingParty{idHash: sha256.Sum256([]byte(id)), origins: slices.Clone(origins)}
 }
 
-// verify checks an assertion (WebAuthn, section 7.2).
+// verify verifies an assertion (WebAuthn, section 7.2).
 func (p *relyingParty) verify(key verifier, rules passkeyRules, sent *Stamp, body []byte) error {
 	problem := p.problem(sent.assertion, rules, body)
 	clientDataHash := sha256.Sum256(sent.assertion.clientDataJSON)
@@ -82,8 +77,8 @@ func (p *relyingParty) verify(key verifier, rules passkeyRules, sent *Stamp, bod
 	return nil
 }
 
-// problem says what of the assertion is not as it has to be for this body, ""
-// if nothing.
+// problem returns why the assertion is not valid for this body, apart from its signature;
+// empty if it is.
 func (p *relyingParty) problem(sent *assertion, rules passkeyRules, body []byte) string {
 	digest := sha256.Sum256(body)
 	challenge := base64.RawURLEncoding.EncodeToString([]byte(hex.EncodeToString(digest[:])))
@@ -91,11 +86,11 @@ func (p *relyingParty) problem(sent *assertion, rules passkeyRules, body []byte)
 	case sent.kind != "webauthn.get":
 		return fmt.Sprintf("client data of type %.64q", sent.kind)
 	case sent.challenge != challenge:
-		return "the challenge is not that of this body"
+		return "the challenge is for another body"
 	case len(p.origins) > 0 && !slices.Contains(p.origins, sent.origin):
 		return fmt.Sprintf("origin %.100q is not on the credential's list", sent.origin)
 	case sent.framed && !rules.framed:
-		return "made in a page that another origin has embedded (crossOrigin)"
+		return "from a page that another origin has embedded (crossOrigin)"
 	}
 	return p.authenticatorProblem(sent.authenticatorData, rules)
 }
@@ -106,11 +101,11 @@ const (
 	flagVerified    = 0x04
 	flagBackupable  = 0x08
 	flagBackedUp    = 0x10
-	flagAttested    = 0x40 // attested credential data follows: only when a passkey is made
+	flagAttested    = 0x40 // attested credential data follows; only at registration
 	flagExtensions  = 0x80 // a CBOR map of extensions follows
 )
 
-// authenticatorProblem looks at the authenticator data (WebAuthn, section 6.1):
+// authenticatorProblem is problem for the authenticator data (WebAuthn, section 6.1):
 //
 //	rpIdHash (32) ‖ flags (1) ‖ signCount (4) [‖ extensions (CBOR map)]
 func (p *relyingParty) authenticatorProblem(data []byte, rules passkeyRules) string {
@@ -122,13 +117,13 @@ func (p *relyingParty) authenticatorProblem(data []byte, rules passkeyRules) str
 	const mapMajorType = 5
 	switch {
 	case !bytes.Equal(data[:32], p.idHash[:]):
-		return "made for another relying party"
+		return "for another relying party"
 	case flags&flagUserPresent == 0:
 		return "no user was present"
 	case rules.verifiedUser && flags&flagVerified == 0:
-		return "the user was not verified, and this credential asks for it"
+		return "the user was not verified, which this credential requires"
 	case flags&flagBackedUp != 0 && flags&flagBackupable == 0:
-		return "backed up without being eligible for it"
+		return "backed up without being eligible for backup"
 	case flags&flagAttested != 0:
 		return "attested credential data in an assertion"
 	case flags&flagExtensions == 0 && len(rest) > 0:

@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// authenticator answers like one, with what a test wants to be different.
+// authenticator answers as an authenticator and a browser do. Tests change its answer.
 type authenticator struct {
 	coseKey []byte
 	sign    func(message []byte) []byte
@@ -119,15 +119,15 @@ func TestPasskeyAlgorithms(t *testing.T) {
 	}
 }
 
-// TestPasskeyRefused: everything but the signature, which is right.
+// TestPasskeyRefused: assertions with a valid signature are refused for everything else.
 func TestPasskeyRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		change  func(a *authenticator)
 		problem string
 	}{
 		"made for registration":  {clientData("webauthn.get", "webauthn.create"), "client data of type"},
-		"another challenge":      {clientData(`"challenge":"`, `"challenge":"A`), "the challenge is not that of this body"},
-		"padded challenge":       {clientData(`","origin"`, `=","origin"`), "the challenge is not that of this body"},
+		"another challenge":      {clientData(`"challenge":"`, `"challenge":"A`), "the challenge is for another body"},
+		"padded challenge":       {clientData(`","origin"`, `=","origin"`), "the challenge is for another body"},
 		"another origin":         {clientData("https://app", "https://evil"), "not on the credential's list"},
 		"origin as a prefix":     {clientData("example.com", "example.com.evil.org"), "not on the credential's list"},
 		"origin in another case": {clientData("https://app", "https://App"), "not on the credential's list"},
@@ -192,7 +192,7 @@ func TestPasskeyAccepted(t *testing.T) {
 	}
 }
 
-func TestClientDataIsReadStrictly(t *testing.T) {
+func TestClientDataRefused(t *testing.T) {
 	for name, change := range map[string]func(*authenticator){
 		"type twice":           clientData(`{`, `{"type":"webauthn.create",`),
 		"challenge twice":      clientData(`{`, `{"challenge":"x",`),
@@ -243,27 +243,27 @@ func TestCOSEKeysRefused(t *testing.T) {
 		"PS256":                cose(t, map[int]any{1: 3, 3: -37, -1: modulus, -2: []byte{1, 0, 1}}),
 	} {
 		if _, err := stamp.NewPasskey([]byte("id"), key, rpID); err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 	for want, key := range map[string][]byte{
-		"COSE key: EOF":        {},
-		"COSE key: cbor":       append(slices.Clone(good["ES256"].coseKey), 0),
-		"curve 1 is expected":  cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: good["ES256"].coseKey[10:42], -3: y}),
-		"curve 6 is expected":  cose(t, map[int]any{1: 1, 3: -8, -1: "6", -2: good["EdDSA"].coseKey[10:42]}),
-		"32 bytes each of x":   cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: make([]byte, 31), -3: y}),
-		"32 bytes each of x ":  cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: make([]byte, 33)}),
-		"n and e and nothing":  cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{1, 0, 1}, -3: y}),
-		"n and e and nothing ": cose(t, map[int]any{1: 3, 3: -257, -1: 65537, -2: []byte{1, 0, 1}}),
+		"COSE key: EOF":         {},
+		"COSE key: cbor":        append(slices.Clone(good["ES256"].coseKey), 0),
+		"curve 1 is expected":   cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: good["ES256"].coseKey[10:42], -3: y}),
+		"curve 6 is expected":   cose(t, map[int]any{1: 1, 3: -8, -1: "6", -2: good["EdDSA"].coseKey[10:42]}),
+		"32 bytes each of x":    cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: make([]byte, 31), -3: y}),
+		"32 bytes each of x ":   cose(t, map[int]any{1: 2, 3: -7, -1: 1, -2: x, -3: make([]byte, 33)}),
+		"n and e, and nothing":  cose(t, map[int]any{1: 3, 3: -257, -1: modulus, -2: []byte{1, 0, 1}, -3: y}),
+		"n and e, and nothing ": cose(t, map[int]any{1: 3, 3: -257, -1: 65537, -2: []byte{1, 0, 1}}),
 	} {
 		if _, err := stamp.NewPasskey([]byte("id"), key, rpID); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	if _, err := stamp.NewPasskey(nil, good["ES256"].coseKey, rpID); err == nil {
-		t.Error("taken without a credential id")
+		t.Error("accepted without a credential id")
 	}
 	if _, err := stamp.NewPasskey([]byte("id"), good["ES256"].coseKey, ""); err == nil {
-		t.Error("taken without a relying party")
+		t.Error("accepted without a relying party")
 	}
 }

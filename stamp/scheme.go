@@ -2,7 +2,7 @@ package stamp
 
 import "fmt"
 
-// Scheme is how a stamp was made.
+// Scheme is the signature scheme of a stamp.
 type Scheme string
 
 // The schemes of the API.
@@ -14,7 +14,7 @@ const (
 	SchemeWebAuthn        Scheme = "SIGNATURE_SCHEME_TK_WEBAUTHN"
 )
 
-// Curve is what an API key is on.
+// Curve is the curve of an API key.
 type Curve string
 
 // The curves of API keys.
@@ -24,7 +24,7 @@ const (
 	CurveEd25519   Curve = "API_KEY_CURVE_ED25519"
 )
 
-// curve returns the curve that a scheme of API keys signs on.
+// curve returns the curve of an API key's scheme.
 func (s Scheme) curve() (Curve, error) {
 	switch s {
 	case SchemeP256:
@@ -38,8 +38,8 @@ func (s Scheme) curve() (Curve, error) {
 		SchemeP256, SchemeSecp256k1, SchemeSecp256k1EIP191, SchemeEd25519)
 }
 
-// publicKeySize is the length of a curve's keys: a compressed point (SEC 1), or
-// the encoding of RFC 8032.
+// publicKeySize returns the length of public keys on the curve: compressed points (SEC 1),
+// or encodings of RFC 8032. It is 0 for an unknown curve.
 func (c Curve) publicKeySize() int {
 	switch c {
 	case CurveP256, CurveSecp256k1:

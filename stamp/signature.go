@@ -23,7 +23,7 @@ func newVerifier(curve Curve, publicKey []byte) (verifier, error) {
 	case CurveSecp256k1:
 		point, err := secp256k1.DecompressPubkey(publicKey)
 		if err != nil {
-			return nil, errors.New("not a point of the curve")
+			return nil, errors.New("not a point on the curve")
 		}
 		return secp256k1Key(secp256k1.FromECDSAPub(point)), nil
 	case CurveEd25519:
@@ -35,11 +35,11 @@ func newVerifier(curve Curve, publicKey []byte) (verifier, error) {
 	return nil, errors.New("unknown curve")
 }
 
-// newP256Key makes a key of a compressed point.
+// newP256Key returns the key of a compressed point.
 func newP256Key(compressed []byte) (verifier, error) {
 	x, y := elliptic.UnmarshalCompressed(elliptic.P256(), compressed)
 	if x == nil {
-		return nil, errors.New("not a point of the curve")
+		return nil, errors.New("not a point on the curve")
 	}
 	point := make([]byte, 65)
 	point[0] = 4
@@ -78,8 +78,8 @@ func (k rsaKey) verify(_ Scheme, message, signature []byte) bool {
 	return rsa.VerifyPKCS1v15(k.pub, crypto.SHA256, digest[:], signature) == nil
 }
 
-// secp256k1Key verifies ECDSA on secp256k1, in DER, over the digest of the
-// scheme. It holds the uncompressed point.
+// secp256k1Key verifies ECDSA on secp256k1, in DER, over the digest of the scheme. It is
+// an uncompressed point.
 type secp256k1Key []byte
 
 func (k secp256k1Key) verify(scheme Scheme, message, signature []byte) bool {
@@ -100,12 +100,11 @@ var (
 	secp256k1HalfOrder = new(big.Int).Rsh(secp256k1Order, 1)
 )
 
-// rawLowS reads a DER signature,
+// rawLowS converts a DER signature,
 //
 //	SEQUENCE { r INTEGER, s INTEGER }
 //
-// into r ‖ s with the lower of the two s that are valid: libsecp256k1 takes no
-// other.
+// to r ‖ s with the lower of the two valid s, which is all that libsecp256k1 accepts.
 func rawLowS(der []byte) (raw [64]byte, ok bool) {
 	var inner cryptobyte.String
 	var r, s big.Int

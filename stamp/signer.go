@@ -17,16 +17,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
-// Signer makes stamps with an API key: for clients.
+// Signer stamps requests with an API key, for clients.
 type Signer struct {
 	scheme    Scheme
 	publicKey []byte
 	sign      func(body []byte) ([]byte, error)
 }
 
-// NewSigner makes a signer of an API key's secret: the scalar of 32 bytes,
-// big-endian, on P-256 and secp256k1; the seed of 32 bytes on Ed25519. The
-// secret is copied.
+// NewSigner returns a signer with an API key's secret of 32 bytes: the big-endian scalar
+// on P-256 and secp256k1, the seed on Ed25519. The secret is copied.
 func NewSigner(curve Curve, secret []byte) (*Signer, error) {
 	if len(secret) != 32 {
 		return nil, fmt.Errorf("API key: a secret of %d bytes, want 32", len(secret))
@@ -49,7 +48,7 @@ func NewSigner(curve Curve, secret []byte) (*Signer, error) {
 func newP256Signer(secret []byte) (*Signer, error) {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), secret)
 	if err != nil {
-		return nil, errors.New("API key: not a secret of P-256")
+		return nil, errors.New("API key: not a secret key on P-256")
 	}
 	point, err := key.PublicKey.Bytes()
 	if err != nil {
@@ -67,7 +66,7 @@ func newP256Signer(secret []byte) (*Signer, error) {
 func newSecp256k1Signer(secret []byte) (*Signer, error) {
 	point, err := secp256k1.PublicKey(secret)
 	if err != nil {
-		return nil, errors.New("API key: not a secret of secp256k1")
+		return nil, errors.New("API key: not a secret key on secp256k1")
 	}
 	secret = bytes.Clone(secret)
 	return &Signer{
@@ -90,11 +89,10 @@ func derSignature(signature [65]byte) []byte {
 	return btcecdsa.NewSignature(&r, &s).Serialize()
 }
 
-// PublicKey returns the key's public half, as [NewAPIKey] takes it.
+// PublicKey returns the public key in the form that [NewAPIKey] expects.
 func (s *Signer) PublicKey() []byte { return append([]byte(nil), s.publicKey...) }
 
-// Stamp returns the header that says that the key's owner sent exactly this
-// body.
+// Stamp returns the header for a request with exactly this body.
 func (s *Signer) Stamp(body []byte) (Header, error) {
 	signature, err := s.sign(body)
 	if err != nil {

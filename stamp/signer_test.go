@@ -37,10 +37,10 @@ func TestNewSignerRefuses(t *testing.T) {
 		"short":            {stamp.CurveP256, bytes.Repeat([]byte{7}, 31), "a secret of 31 bytes, want 32"},
 		"short, secp256k1": {stamp.CurveSecp256k1, bytes.Repeat([]byte{7}, 31), "a secret of 31 bytes, want 32"},
 		"unknown curve":    {"API_KEY_CURVE_P384", bytes.Repeat([]byte{7}, 32), "unknown curve"},
-		"zero, P-256":      {stamp.CurveP256, make([]byte, 32), "not a secret of P-256"},
-		"zero, secp256k1":  {stamp.CurveSecp256k1, make([]byte, 32), "not a secret of secp256k1"},
-		"order, P-256":     {stamp.CurveP256, p256.Params().N.Bytes(), "not a secret of P-256"},
-		"over, secp256k1":  {stamp.CurveSecp256k1, bytes.Repeat([]byte{0xff}, 32), "not a secret of secp256k1"},
+		"zero, P-256":      {stamp.CurveP256, make([]byte, 32), "not a secret key on P-256"},
+		"zero, secp256k1":  {stamp.CurveSecp256k1, make([]byte, 32), "not a secret key on secp256k1"},
+		"order, P-256":     {stamp.CurveP256, p256.Params().N.Bytes(), "not a secret key on P-256"},
+		"over, secp256k1":  {stamp.CurveSecp256k1, bytes.Repeat([]byte{0xff}, 32), "not a secret key on secp256k1"},
 	} {
 		if _, err := stamp.NewSigner(test.curve, test.secret); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)

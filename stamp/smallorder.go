@@ -1,11 +1,14 @@
 package stamp
 
-import "encoding/hex"
+import (
+	"encoding/hex"
+	"slices"
+)
 
-// smallOrderPoints are the encodings of the points of Ed25519 whose order
-// divides 8, canonical and not, without the sign bit. Under such a public key a
-// signature can be made without any secret.
-var smallOrderPoints = [...]string{
+// smallOrderPoints are the encodings, canonical and non-canonical, of the points of Ed25519
+// whose order divides 8, without the sign bit. Under such a public key, signatures can be
+// made without a secret.
+var smallOrderPoints = []string{
 	"0000000000000000000000000000000000000000000000000000000000000000", // y = 0, order 4
 	"0100000000000000000000000000000000000000000000000000000000000000", // y = 1, the identity
 	"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05", // order 8
@@ -16,13 +19,7 @@ var smallOrderPoints = [...]string{
 }
 
 func smallOrder(publicKey []byte) bool {
-	unsigned := append([]byte(nil), publicKey...)
+	unsigned := slices.Clone(publicKey)
 	unsigned[31] &= 0x7f
-	encoded := hex.EncodeToString(unsigned)
-	for _, point := range smallOrderPoints {
-		if encoded == point {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(smallOrderPoints, hex.EncodeToString(unsigned))
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// COSEKeyFromSPKI returns the COSE key of a SubjectPublicKeyInfo (RFC 5280) in
-// DER: what a browser's AuthenticatorAttestationResponse.getPublicKey() returns,
-// for [NewPasskey]. Keys on P-256 become ES256, of RSA RS256, of Ed25519 EdDSA.
+// COSEKeyFromSPKI converts a SubjectPublicKeyInfo (RFC 5280) in DER, which
+// AuthenticatorAttestationResponse.getPublicKey() returns in a browser, to a COSE key for
+// [NewPasskey]. Keys on P-256 become ES256, RSA keys RS256, and Ed25519 keys EdDSA.
 func COSEKeyFromSPKI(der []byte) ([]byte, error) {
 	parsed, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
@@ -39,7 +39,7 @@ func COSEKeyFromSPKI(der []byte) ([]byte, error) {
 	return encoded, nil
 }
 
-// coseMembers are those that coseKey lists.
+// coseMembers returns the members of a key as listed at coseKey.
 func coseMembers(key any) (map[int]any, error) {
 	switch key := key.(type) {
 	case *ecdsa.PublicKey:
@@ -53,5 +53,5 @@ func coseMembers(key any) (map[int]any, error) {
 	case *rsa.PublicKey:
 		return map[int]any{1: 3, 3: -257, -1: key.N.Bytes(), -2: big.NewInt(int64(key.E)).Bytes()}, nil
 	}
-	return nil, fmt.Errorf("SPKI: a %T: a key of ECDSA on P-256, RSA or Ed25519 is expected", key)
+	return nil, fmt.Errorf("SPKI: a %T: an ECDSA key on P-256, an RSA key or an Ed25519 key is expected", key)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// TestCOSEKeyFromSPKI gives the COSE key that an authenticator gives of the same
-// key, and refuses keys that no passkey has.
+// TestCOSEKeyFromSPKI: the result is the COSE key that an authenticator would return; keys
+// that passkeys cannot have are refused.
 func TestCOSEKeyFromSPKI(t *testing.T) {
 	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestCOSEKeyFromSPKI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, tried := range map[string]struct {
+	for name, test := range map[string]struct {
 		key  any
 		want []byte // nil: refused
 	}{
@@ -47,13 +47,13 @@ func TestCOSEKeyFromSPKI(t *testing.T) {
 		"P-384":           {&p384.PublicKey, nil},
 		"RSA of 512 bits": {&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 511, 1), E: 65537}, nil},
 	} {
-		der, err := x509.MarshalPKIXPublicKey(tried.key)
+		der, err := x509.MarshalPKIXPublicKey(test.key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := stamp.COSEKeyFromSPKI(der)
-		if !bytes.Equal(got, tried.want) || (err == nil) != (tried.want != nil) {
-			t.Errorf("%s: %x, %v, want %x", name, got, err, tried.want)
+		if !bytes.Equal(got, test.want) || (err == nil) != (test.want != nil) {
+			t.Errorf("%s: %x, %v, want %x", name, got, err, test.want)
 		}
 		if err != nil {
 			continue
@@ -63,6 +63,6 @@ func TestCOSEKeyFromSPKI(t *testing.T) {
 		}
 	}
 	if _, err := stamp.COSEKeyFromSPKI([]byte("not DER")); err == nil {
-		t.Error("taken, and is not DER")
+		t.Error("accepted, though it is not DER")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// What is wrong with a stamp, for errors.Is and for the log. Who sent it is
-// told no more than that it is invalid.
+// Errors of stamps, for errors.Is and for the log. The sender must only learn that the
+// stamp is invalid.
 var (
 	ErrMalformed = errors.New("malformed stamp")
 	ErrSignature = errors.New("wrong signature")
@@ -20,24 +20,24 @@ var (
 	ErrMismatch  = errors.New("stamp of another kind than the credential")
 )
 
-// The headers that hold a stamp.
+// The headers of stamps.
 const (
 	HeaderAPIKey  = "X-Stamp"
 	HeaderPasskey = "X-Stamp-Webauthn"
 )
 
-// MaxHeader is how long a stamp's header may be, in bytes. A passkey's with
-// the largest key takes about 2,000.
+// MaxHeader bounds the value of a stamp's header, in bytes. That of a passkey with the
+// largest key has about 2,000.
 const MaxHeader = 8 << 10
 
-// Header is a stamp as it was sent.
+// Header is a stamp as sent.
 type Header struct {
 	Name  string `json:"header"` // X-Stamp or X-Stamp-Webauthn, in any case
 	Value string `json:"value"`
 }
 
-// ID identifies a credential within its organization: by its public key, or by
-// its credential id if it is a passkey.
+// ID identifies a credential within its organization: by the public key of an API key, or
+// the credential id of a passkey.
 type ID string
 
 // APIKeyID returns the ID of the API key with this public key.
@@ -48,24 +48,24 @@ func PasskeyID(credentialID []byte) ID {
 	return ID("passkey:" + base64.RawURLEncoding.EncodeToString(credentialID))
 }
 
-// Stamp is a stamp that was read: well-formed, but not verified.
+// Stamp is a parsed stamp. It is well-formed, but not verified.
 type Stamp struct {
 	id        ID
 	scheme    Scheme
 	curve     Curve      // of an API key
-	signature []byte     // as the scheme has it
+	signature []byte     // in the encoding of the scheme
 	assertion *assertion // of a passkey
-	text      string     // the JSON, of a passkey; the signature's hex, of an API key
+	text      string     // for a passkey the JSON, for an API key the signature's hex
 }
 
-// CredentialID says which credential the stamp claims to be of.
+// CredentialID returns the credential that the stamp claims to be by.
 func (s *Stamp) CredentialID() ID { return s.id }
 
-// Scheme says how it was made.
+// Scheme returns the signature scheme.
 func (s *Stamp) Scheme() Scheme { return s.scheme }
 
-// SignatureText returns the signature as a record keeps it: hex, or the JSON
-// text of a passkey's stamp.
+// SignatureText returns the signature as in a record: hex, or for a passkey the JSON text
+// of the stamp.
 func (s *Stamp) SignatureText() string { return s.text }
 
 // form is the JSON of a stamp of either kind.
@@ -75,10 +75,10 @@ type form struct {
 	signature                                       string
 }
 
-// Parse reads a stamp strictly. Its error is an ErrMalformed.
+// Parse parses a stamp strictly. Its errors wrap [ErrMalformed].
 func Parse(header Header) (*Stamp, error) {
 	if len(header.Value) > MaxHeader {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d are possible", ErrMalformed, len(header.Value), MaxHeader)
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrMalformed, len(header.Value), MaxHeader)
 	}
 	text, plain, err := headerText(header.Value)
 	if err != nil {
@@ -95,14 +95,14 @@ func Parse(header Header) (*Stamp, error) {
 	case passkey:
 		return sent.passkey(text)
 	case name == HeaderPasskey:
-		return nil, fmt.Errorf("%w: %s holds the stamp of an API key: send it as %s", ErrMalformed, HeaderPasskey, HeaderAPIKey)
+		return nil, fmt.Errorf("%w: %s has the stamp of an API key: send it as %s", ErrMalformed, HeaderPasskey, HeaderAPIKey)
 	case plain:
 		return nil, fmt.Errorf("%w: the stamp of an API key is sent in base64url", ErrMalformed)
 	}
 	return sent.apiKey()
 }
 
-// headerText returns the JSON of a header that holds it plain or in base64.
+// headerText returns the JSON of a header, which has it plain or in base64.
 func headerText(value string) (text []byte, plain bool, err error) {
 	if strings.HasPrefix(value, "{") {
 		return []byte(value), true, nil
@@ -129,7 +129,7 @@ func (f *form) read(text []byte) error {
 	return nil
 }
 
-// apiKey reads the stamp of an API key.
+// apiKey returns the stamp of an API key.
 func (f *form) apiKey() (*Stamp, error) {
 	if f.authenticatorData != "" || f.clientDataJSON != "" {
 		return nil, fmt.Errorf("%w: members of a passkey's stamp without its credentialId", ErrMalformed)
@@ -152,21 +152,21 @@ func (f *form) apiKey() (*Stamp, error) {
 	}, nil
 }
 
-// passkey reads the stamp of a passkey.
+// passkey returns the stamp of a passkey.
 func (f *form) passkey(text []byte) (*Stamp, error) {
 	if f.publicKey != "" || f.scheme != "" {
-		return nil, fmt.Errorf("%w: members of an API key's stamp beside credentialId", ErrMalformed)
+		return nil, fmt.Errorf("%w: members of an API key's stamp together with credentialId", ErrMalformed)
 	}
-	made := &Stamp{scheme: SchemeWebAuthn, assertion: new(assertion), text: string(text)}
+	s := &Stamp{scheme: SchemeWebAuthn, assertion: new(assertion), text: string(text)}
 	var credentialID []byte
 	for _, member := range []struct {
 		name, value string
 		into        *[]byte
 	}{
-		{"authenticatorData", f.authenticatorData, &made.assertion.authenticatorData},
-		{"clientDataJson", f.clientDataJSON, &made.assertion.clientDataJSON},
+		{"authenticatorData", f.authenticatorData, &s.assertion.authenticatorData},
+		{"clientDataJson", f.clientDataJSON, &s.assertion.clientDataJSON},
 		{"credentialId", f.credentialID, &credentialID},
-		{"signature", f.signature, &made.signature},
+		{"signature", f.signature, &s.signature},
 	} {
 		decoded, err := decodeBase64(member.value)
 		if err != nil {
@@ -174,8 +174,8 @@ func (f *form) passkey(text []byte) (*Stamp, error) {
 		}
 		*member.into = decoded
 	}
-	made.id = PasskeyID(credentialID)
-	return made, made.assertion.read()
+	s.id = PasskeyID(credentialID)
+	return s, s.assertion.read()
 }
 
 // decodeHex decodes lower-case hex.
@@ -187,8 +187,8 @@ func decodeHex(text string) ([]byte, error) {
 	return raw, err
 }
 
-// decodeBase64 decodes base64url or the standard alphabet, not a mixture,
-// padded or not, without line breaks and stray bits.
+// decodeBase64 decodes base64 in the URL or the standard alphabet, not a mixture, with or
+// without padding. Line breaks and stray bits are errors.
 func decodeBase64(text string) ([]byte, error) {
 	if text == "" {
 		return nil, errors.New("missing")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// counted is a decoy that counts how often it is put to work.
+// counted is a decoy that counts its verifications.
 type counted struct {
 	verifier
 	times *int
@@ -19,10 +19,10 @@ func (c counted) verify(scheme Scheme, message, signature []byte) bool {
 	return c.verifier.verify(scheme, message, signature)
 }
 
-// TestAnotherCurveTakesTheWorkOfOne: a public key that is registered on one curve and
-// stamped under another is refused after as much work as one that is not registered: the
-// time would tell a stranger which keys there are.
-func TestAnotherCurveTakesTheWorkOfOne(t *testing.T) {
+// TestWorkOnAnotherCurve: refusing a key that is registered on another curve than its stamp
+// takes as much work as refusing one that is not registered, so that timing does not reveal
+// which keys exist.
+func TestWorkOnAnotherCurve(t *testing.T) {
 	real := decoys()
 	defer func() { decoys = func() map[Curve]verifier { return real } }()
 	var times int

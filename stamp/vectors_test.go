@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp"
 )
 
-// vector is a stamp of a public stamper package, with the body it covers.
+// vector is a stamp by a public stamper package and the body it covers.
 type vector struct {
 	HeaderName, HeaderValue string
 	Body                    string
@@ -61,12 +61,7 @@ func (v *vector) credential(t testing.TB) *stamp.Credential {
 	if v.CredentialID != "" {
 		return passkey(t, unbase64(t, v.CredentialID), coseP256(t, unbase64(t, v.PasskeyPublicJwk.X), unbase64(t, v.PasskeyPublicJwk.Y)), "example.com")
 	}
-	curve := map[string]stamp.Curve{
-		"SIGNATURE_SCHEME_TK_API_P256":             stamp.CurveP256,
-		"SIGNATURE_SCHEME_TK_API_ED25519":          stamp.CurveEd25519,
-		"SIGNATURE_SCHEME_TK_API_SECP256K1_EIP191": stamp.CurveSecp256k1,
-	}[v.Decoded.Scheme]
-	return apiKey(t, curve, unhex(t, v.Decoded.PublicKey))
+	return apiKey(t, v.curve(), unhex(t, v.Decoded.PublicKey))
 }
 
 func apiKey(t testing.TB, curve stamp.Curve, publicKey []byte) *stamp.Credential {
@@ -150,7 +145,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// otherForms are the ways in which the same stamp may be sent.
+// otherForms returns the other ways in which the stamp may be sent.
 func otherForms(t *testing.T, v *vector) []stamp.Header {
 	t.Helper()
 	text := []byte(v.HeaderValue)
@@ -188,8 +183,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// TestMutations changes every byte of the body, of the stamp as sent, of the
-// JSON inside it and of what is inside that, and of the key.
+// TestMutations changes every byte of the body, of the stamp as sent, and of the JSON in
+// it.
 func TestMutations(t *testing.T) {
 	for name, vector := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
@@ -219,18 +214,18 @@ func TestMutations(t *testing.T) {
 
 // mutate calls try with every text that is one change away.
 func mutate(text string, try func(string)) {
-	for at := range len(text) {
+	for i := range len(text) {
 		for bit := range testenv.Some(8) {
-			try(text[:at] + string([]byte{text[at] ^ 1<<bit}) + text[at+1:])
+			try(text[:i] + string([]byte{text[i] ^ 1<<bit}) + text[i+1:])
 		}
-		try(text[:at] + text[at+1:])
-		try(text[:at])
-		try(text[:at] + "A" + text[at:])
+		try(text[:i] + text[i+1:])
+		try(text[:i])
+		try(text[:i] + "A" + text[i:])
 	}
 	try(text + "\x00")
 }
 
-// padded: the one change that is allowed.
+// padded reports whether only the padding differs, which is allowed.
 func padded(changed, original string) bool { return strings.TrimRight(changed, "=") == original }
 
 func TestChangedKey(t *testing.T) {
@@ -240,11 +235,11 @@ func TestChangedKey(t *testing.T) {
 		}
 		original := vector.credential(t)
 		raw := unhex(t, vector.Decoded.PublicKey)
-		for at := range raw {
+		for i := range raw {
 			for bit := range 8 {
 				changed := append([]byte(nil), raw...)
-				changed[at] ^= 1 << bit
-				credential, err := stamp.NewAPIKey(stampCurve(vector), changed)
+				changed[i] ^= 1 << bit
+				credential, err := stamp.NewAPIKey(vector.curve(), changed)
 				if err != nil {
 					continue // not a point of the curve
 				}
@@ -256,7 +251,8 @@ func TestChangedKey(t *testing.T) {
 	}
 }
 
-func stampCurve(v *vector) stamp.Curve {
+// curve returns the curve of an API key's vector.
+func (v *vector) curve() stamp.Curve {
 	switch {
 	case strings.Contains(v.Decoded.Scheme, "SECP256K1"):
 		return stamp.CurveSecp256k1
