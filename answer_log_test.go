@@ -103,7 +103,7 @@ func TestVerifyAnswerLog(t *testing.T) {
 		"an earlier checkpoint": {withLogOf(t, answer, earlier), trust, "log: translog: leaf 5 is not in a log of 1"},
 		"the leaf of another":   {withLogOf(t, answer, *logIn(t, first)), trust, "log: the leaf is that of another body"},
 		"another index":         {withLogOf(t, answer, moved), trust, "log: the proof is of leaf 5, not of leaf 4"},
-		"no leaf":               {withLogOf(t, answer, relabelled), trust, "log: translog: this is no leaf"},
+		"no leaf":               {withLogOf(t, answer, relabelled), trust, "log: translog: not a leaf"},
 		"the log of another":    {withLogOf(t, answer, foreign), trust, "log: translog: checkpoint of"},
 		"another key":           {answer, countersign.Trust{Body: trust.Body, LogKey: logSigner(2).VerifierKey(enginetest.Organization)}, "log: translog: checkpoint of"},
 		"another origin":        {answer, countersign.Trust{Body: trust.Body, LogKey: logSigner(1).VerifierKey(enginetest.OtherOrganization)}, "log: translog: checkpoint of"},

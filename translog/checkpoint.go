@@ -15,9 +15,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Origin returns the name of an organization's log, which is that of its key too:
-// "countersign/" and the organization, percent-encoded, since a name has neither
-// blanks nor plus signs.
+// Origin returns the name of an organization's log and of its key: "countersign/" and the
+// organization, percent-encoded because names must not have blanks or plus signs.
 func Origin(organization string) string {
 	return "countersign/" + strings.ReplaceAll(url.PathEscape(organization), "+", "%2B")
 }
@@ -33,18 +32,18 @@ type Signer struct {
 	key ed25519.PrivateKey
 }
 
-// NewSigner makes a signer of an Ed25519 key.
+// NewSigner returns a signer with an Ed25519 key.
 func NewSigner(key ed25519.PrivateKey) *Signer { return &Signer{key} }
 
-// VerifierKey returns the line that verifiers of an organization's log take, as
-// note.NewVerifier does.
+// VerifierKey returns the public key of an organization's log in the form of
+// note.NewVerifier.
 func (s *Signer) VerifierKey(organization string) string {
 	key, _ := note.NewEd25519VerifierKey(Origin(organization), s.key.Public().(ed25519.PublicKey)) // its length is right
 	return key
 }
 
-// Checkpoint signs a tree: a note of the origin, the size and the root
-// (C2SP tlog-checkpoint).
+// Checkpoint signs a tree as a checkpoint (C2SP tlog-checkpoint), a note of the origin, the
+// size and the root:
 //
 //	countersign/<organization>
 //	<size>
@@ -61,15 +60,15 @@ func checkpointText(origin string, tree tlog.Tree) string {
 	return fmt.Sprintf("%s\n%d\n%s\n", origin, tree.N, base64.StdEncoding.EncodeToString(tree.Hash[:]))
 }
 
-// Checkpoint is what a signed checkpoint says.
+// Checkpoint is a verified checkpoint.
 type Checkpoint struct {
 	Origin string
 	Tree   tlog.Tree
-	Note   *note.Note // with the signatures that were verified
+	Note   *note.Note // with the verified signatures
 }
 
-// OpenCheckpoint reads a checkpoint that the log's key has signed; the key is a
-// line as VerifierKey returns it. Signatures of other keys are passed over.
+// OpenCheckpoint parses a checkpoint and verifies the signature by the log's key, in the
+// form of [Signer.VerifierKey]. It ignores signatures by other keys.
 func OpenCheckpoint(signed []byte, verifierKey string) (*Checkpoint, error) {
 	verifier, err := note.NewVerifier(verifierKey)
 	if err != nil {
@@ -84,15 +83,15 @@ func OpenCheckpoint(signed []byte, verifierKey string) (*Checkpoint, error) {
 		return nil, err
 	}
 	if checkpoint.Origin != verifier.Name() {
-		return nil, fmt.Errorf("translog: the checkpoint is of the log %q; the key is of %q", checkpoint.Origin, verifier.Name())
+		return nil, fmt.Errorf("translog: the checkpoint is for log %q, the key is for %q", checkpoint.Origin, verifier.Name())
 	}
 	checkpoint.Note = opened
 	return checkpoint, nil
 }
 
-var errCheckpoint = errors.New("translog: this is no checkpoint: lines with the origin, the size and the root are expected")
+var errCheckpoint = errors.New("translog: not a checkpoint: lines with the origin, the size and the root are expected")
 
-// parseCheckpoint takes no extension lines, which nothing here writes.
+// parseCheckpoint parses the text of a checkpoint. It accepts no extension lines.
 func parseCheckpoint(text string) (*Checkpoint, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) != 4 || lines[0] == "" || lines[3] != "" {
@@ -122,8 +121,8 @@ var _ note.Signer = (*noteSigner)(nil)
 // Name implements note.Signer.
 func (s *noteSigner) Name() string { return s.name }
 
-// KeyHash implements note.Signer: the first four bytes of SHA-256 over
-// name ‖ newline ‖ type ‖ public key.
+// KeyHash implements note.Signer. It returns the first four bytes, big-endian, of
+// SHA-256(name ‖ newline ‖ type ‖ public key).
 func (s *noteSigner) KeyHash() uint32 {
 	hashed := append([]byte(s.name+"\n"), s.kind)
 	sum := sha256.Sum256(append(hashed, s.key.Public().(ed25519.PublicKey)...))

@@ -13,18 +13,18 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// leafSchema is what an encoded leaf begins with.
+// leafSchema is the beginning of an encoded leaf.
 const leafSchema = "countersign.leaf/1"
 
-// MaxName bounds the organization and the id of a leaf, in bytes.
-const MaxName = 1024
+// maxName bounds the organization and the id of a leaf, in bytes.
+const maxName = 1024
 
 // Leaf is one entry of a log.
 type Leaf struct {
 	Organization string
-	ID           string            // of the activity; of what is no activity, its kind and time
-	Fingerprint  [sha256.Size]byte // of the request body; zero for what is no activity
-	Record       [sha256.Size]byte // SHA-256 of the record as it is stored
+	ID           string            // of the activity; otherwise the kind of leaf and the time
+	Fingerprint  [sha256.Size]byte // of the request's body; zero if the leaf is not of an activity
+	Record       [sha256.Size]byte // SHA-256 of the stored record
 }
 
 // NewLeaf returns the leaf of a record.
@@ -32,27 +32,27 @@ func NewLeaf(organization, id string, fingerprint [sha256.Size]byte, record []by
 	return Leaf{organization, id, fingerprint, sha256.Sum256(record)}
 }
 
-// policyID begins the id of a leaf that names a policy, not a record.
+// policyID is the beginning of the id of a policy's leaf.
 const policyID = "policy/"
 
-// NewPolicyLeaf returns the leaf of a policy, given by its SHA-256, that is in
-// force from a time on.
+// NewPolicyLeaf returns the leaf of a policy, given by its SHA-256, that is in force from a
+// time on.
 func NewPolicyLeaf(organization string, digest [sha256.Size]byte, from time.Time) Leaf {
 	return Leaf{Organization: organization, ID: policyID + from.UTC().Format(time.RFC3339Nano), Record: digest}
 }
 
-// IsPolicy reports whether the leaf is of a policy. Activities have other ids.
+// IsPolicy reports whether the leaf is of a policy, not of an activity.
 func (l *Leaf) IsPolicy() bool { return strings.HasPrefix(l.ID, policyID) }
 
-// Encode returns the leaf in its only form:
+// Encode returns the only encoding of the leaf:
 //
 //	"countersign.leaf/1" ‖ length 2, organization ‖ length 2, id ‖ fingerprint 32 ‖ record 32
 //
-// with lengths in big-endian order. It returns an error if a name is longer than
-// MaxName.
+// with lengths in big-endian order. It returns an error if the organization or the id is
+// longer than 1,024 bytes.
 func (l *Leaf) Encode() ([]byte, error) {
-	if len(l.Organization) > MaxName || len(l.ID) > MaxName {
-		return nil, fmt.Errorf("translog: the organization has %d bytes and the id %d: a leaf has room for %d", len(l.Organization), len(l.ID), MaxName)
+	if len(l.Organization) > maxName || len(l.ID) > maxName {
+		return nil, fmt.Errorf("translog: the organization has %d bytes and the id %d: a leaf has room for %d", len(l.Organization), len(l.ID), maxName)
 	}
 	out := make([]byte, 0, len(leafSchema)+4+len(l.Organization)+len(l.ID)+2*sha256.Size)
 	out = append(out, leafSchema...)
@@ -62,9 +62,9 @@ func (l *Leaf) Encode() ([]byte, error) {
 	return append(append(out, l.Fingerprint[:]...), l.Record[:]...), nil
 }
 
-var errLeaf = errors.New("translog: this is no leaf: countersign.leaf/1, two names and two hashes are expected")
+var errLeaf = errors.New("translog: not a leaf: countersign.leaf/1, two names and two hashes are expected")
 
-// ParseLeaf reads what Encode returned, and nothing else.
+// ParseLeaf parses what [Leaf.Encode] returns, and nothing else.
 func ParseLeaf(in []byte) (leaf Leaf, err error) {
 	rest, ok := in, len(in) >= len(leafSchema) && string(in[:len(leafSchema)]) == leafSchema
 	if !ok {
@@ -76,7 +76,7 @@ func ParseLeaf(in []byte) (leaf Leaf, err error) {
 			return Leaf{}, errLeaf
 		}
 		length := int(binary.BigEndian.Uint16(rest))
-		if length > MaxName || length > len(rest)-2 {
+		if length > maxName || length > len(rest)-2 {
 			return Leaf{}, errLeaf
 		}
 		*name, rest = string(rest[2:2+length]), rest[2+length:]
@@ -89,19 +89,19 @@ func ParseLeaf(in []byte) (leaf Leaf, err error) {
 	return leaf, nil
 }
 
-// Row is what a store keeps of one leaf.
+// Row is what a store keeps for one leaf.
 type Row struct {
 	Leaf []byte
 
-	// Hashes are the nodes that the leaf completes, 32 bytes each: its own hash,
-	// and that of each subtree whose last leaf it is, the smallest first.
+	// Hashes are the hashes of the nodes that the leaf completes, 32 bytes each: its
+	// own, and those of the subtrees whose last leaf it is, smallest first.
 	Hashes []byte
 }
 
-// Head is the size of a log and its right edge: all that appending needs.
+// Head is the size of a log and its right edge, which is all that appending needs.
 type Head struct {
 	Size int64
-	Edge []tlog.Hash // of the complete subtrees that the leaves make up, the largest first
+	Edge []tlog.Hash // roots of the complete subtrees, largest first
 }
 
 // Append adds a leaf and returns its row.
@@ -131,7 +131,7 @@ func (h *Head) Tree() tlog.Tree {
 	return tlog.Tree{N: h.Size, Hash: root}
 }
 
-// Encode returns the head for a store: size 8, big-endian ‖ the edge.
+// Encode returns the head in the form for a store: size 8, big-endian ‖ the edge.
 func (h *Head) Encode() []byte {
 	out := binary.BigEndian.AppendUint64(nil, uint64(h.Size))
 	for _, hash := range h.Edge {
@@ -140,7 +140,7 @@ func (h *Head) Encode() []byte {
 	return out
 }
 
-// ParseHead reads what Encode returned; nothing is an empty log.
+// ParseHead parses what [Head.Encode] returns. Empty input is an empty log.
 func ParseHead(in []byte) (h Head, err error) {
 	if len(in) == 0 {
 		return h, nil

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Proof shows that a leaf is in a log, to who has the log's key and nothing else.
+// Proof proves that a leaf is in a log. Verifying it takes only the log's key.
 type Proof struct {
-	Leaf       []byte // encoded; carried as the proof's extra data
+	Leaf       []byte // encoded; the proof's extra data
 	Index      int64
 	Hashes     tlog.RecordProof
 	Checkpoint []byte // signed
@@ -22,10 +22,10 @@ type Proof struct {
 // proofHeader is the first line of an encoded proof (C2SP tlog-proof).
 const proofHeader = "c2sp.org/tlog-proof@v1"
 
-// maxProofHashes is the height of the largest tree.
+// maxProofHashes is the height of the largest possible tree.
 const maxProofHashes = 63
 
-// Encode returns the proof in its only form, C2SP tlog-proof:
+// Encode returns the only encoding of the proof, C2SP tlog-proof:
 //
 //	c2sp.org/tlog-proof@v1
 //	extra <leaf, base64>
@@ -41,10 +41,10 @@ func (p *Proof) Encode() []byte {
 	return append(append(out, '\n'), p.Checkpoint...)
 }
 
-var errProof = errors.New("translog: this is no proof: c2sp.org/tlog-proof@v1, extra, index, hashes, an empty line and a checkpoint are expected")
+var errProof = errors.New("translog: not a proof: c2sp.org/tlog-proof@v1, extra, index, hashes, an empty line and a checkpoint are expected")
 
-// ParseProof reads what Encode returned. It checks no signature: see
-// VerifyProof.
+// ParseProof parses what [Proof.Encode] returns. It does not verify the proof: see
+// [VerifyProof].
 func ParseProof(in []byte) (*Proof, error) {
 	head, checkpoint, found := bytes.Cut(in, []byte("\n\n"))
 	lines := strings.Split(string(head), "\n")
@@ -66,12 +66,12 @@ func ParseProof(in []byte) (*Proof, error) {
 		return nil, errProof
 	}
 	if !bytes.Equal(proof.Encode(), in) {
-		return nil, errProof // in another form
+		return nil, errProof // another encoding
 	}
 	return proof, nil
 }
 
-// parseHashes reads lines of base64.
+// parseHashes parses hashes, one line of base64 each.
 func parseHashes(lines []string) (hashes []tlog.Hash, err error) {
 	for _, line := range lines {
 		raw, err := base64.StdEncoding.Strict().DecodeString(line)
@@ -83,8 +83,9 @@ func parseHashes(lines []string) (hashes []tlog.Hash, err error) {
 	return hashes, nil
 }
 
-// VerifyProof checks a proof against the key of the log, a line as VerifierKey
-// returns it, and returns its leaf. Whether the leaf is that of a record, Is says.
+// VerifyProof verifies a proof under the key of the log, in the form of
+// [Signer.VerifierKey], and returns its leaf. To check that the leaf is that of a record,
+// compare it with [NewLeaf].
 func VerifyProof(in []byte, verifierKey string) (Leaf, error) {
 	proof, err := ParseProof(in)
 	if err != nil {
@@ -99,7 +100,7 @@ func VerifyProof(in []byte, verifierKey string) (Leaf, error) {
 		return Leaf{}, err
 	}
 	if Origin(leaf.Organization) != checkpoint.Origin {
-		return Leaf{}, fmt.Errorf("translog: the leaf is of organization %q, the log is %q", leaf.Organization, checkpoint.Origin)
+		return Leaf{}, fmt.Errorf("translog: the leaf is for organization %q, the log is %q", leaf.Organization, checkpoint.Origin)
 	}
 	tree := checkpoint.Tree
 	if proof.Index >= tree.N {

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Source is the log of one organization, as a store has it.
+// Source is the log of one organization in a store.
 type Source interface {
-	// Head returns the head as it was last committed.
+	// Head returns the last committed head.
 	Head(ctx context.Context) (Head, error)
 
-	// Rows returns the rows of leaves, in the order of their indexes, which
-	// rise. A row that is not there is an error.
+	// Rows returns the rows of leaves. The indexes ascend. A missing row is an
+	// error.
 	Rows(ctx context.Context, indexes []int64) ([]Row, error)
 }
 
@@ -43,16 +43,16 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	for i, index := range indexes {
 		level, _ := tlog.SplitStoredHashIndex(index)
 		leaf, from := lastLeaf(index), level*tlog.HashSize
-		at, _ := slices.BinarySearch(leaves, leaf)
-		if len(rows[at].Hashes) < from+tlog.HashSize {
+		row, _ := slices.BinarySearch(leaves, leaf)
+		if len(rows[row].Hashes) < from+tlog.HashSize {
 			return nil, fmt.Errorf("%w: leaf %d has no hash of level %d", ErrChanged, leaf, level)
 		}
-		copy(hashes[i][:], rows[at].Hashes[from:])
+		copy(hashes[i][:], rows[row].Hashes[from:])
 	}
 	return hashes, nil
 }
 
-// lastLeaf returns the last leaf of the subtree whose root has an index.
+// lastLeaf returns the last leaf of the subtree whose root has a stored-hash index.
 func lastLeaf(index int64) int64 {
 	level, n := tlog.SplitStoredHashIndex(index)
 	return (n+1)<<level - 1

@@ -25,8 +25,8 @@ var (
 	now     = time.Date(2026, time.May, 4, 3, 2, 1, 0, time.UTC)
 )
 
-// kept is a store: records, and a log of them.
-type kept struct {
+// memoryStore is a store with records and their log.
+type memoryStore struct {
 	head    translog.Head
 	rows    []translog.Row
 	records map[string][]byte
@@ -34,16 +34,16 @@ type kept struct {
 
 func record(i int) []byte { return fmt.Appendf(nil, `{"id":"%d","result":"signed"}`, i) }
 
-func newKept(t testing.TB, count int) *kept {
+func newStore(t testing.TB, count int) *memoryStore {
 	t.Helper()
-	k := &kept{records: map[string][]byte{}}
+	k := &memoryStore{records: map[string][]byte{}}
 	for i := range count {
 		k.add(t, fmt.Sprint(i), record(i))
 	}
 	return k
 }
 
-func (k *kept) add(t testing.TB, id string, record []byte) {
+func (k *memoryStore) add(t testing.TB, id string, record []byte) {
 	t.Helper()
 	leaf := translog.NewLeaf(organization, id, [32]byte{1}, record)
 	encoded, err := leaf.Encode()
@@ -53,19 +53,22 @@ func (k *kept) add(t testing.TB, id string, record []byte) {
 	k.rows, k.records[id] = append(k.rows, k.head.Append(encoded)), record
 }
 
-func (k *kept) clone() *kept {
-	other := &kept{head: k.head, rows: slices.Clone(k.rows), records: map[string][]byte{}}
+func (k *memoryStore) clone() *memoryStore {
+	other := &memoryStore{head: k.head, rows: slices.Clone(k.rows), records: map[string][]byte{}}
 	for id, record := range k.records {
 		other.records[id] = bytes.Clone(record)
 	}
 	return other
 }
 
-func (k *kept) Head(context.Context) (translog.Head, error) { return k.head, nil }
+func (k *memoryStore) Head(context.Context) (translog.Head, error) { return k.head, nil }
 
-func (k *kept) Rows(_ context.Context, indexes []int64) (rows []translog.Row, err error) {
+func (k *memoryStore) Rows(_ context.Context, indexes []int64) (rows []translog.Row, err error) {
 	for _, index := range indexes {
-		if index >= int64(len(k.rows)) || k.rows[index].Leaf == nil {
+		if index >= int64(len(k.rows)) {
+			return rows, nil // as a store that does not notice
+		}
+		if k.rows[index].Leaf == nil {
 			return nil, fmt.Errorf("%w: leaf %d", translog.ErrMissing, index)
 		}
 		rows = append(rows, k.rows[index])
@@ -73,11 +76,11 @@ func (k *kept) Rows(_ context.Context, indexes []int64) (rows []translog.Row, er
 	return rows, nil
 }
 
-func (k *kept) record(_ context.Context, leaf translog.Leaf) ([]byte, error) {
+func (k *memoryStore) record(_ context.Context, leaf translog.Leaf) ([]byte, error) {
 	return k.records[leaf.ID], nil
 }
 
-func (k *kept) signed(t testing.TB) []byte {
+func (k *memoryStore) signed(t testing.TB) []byte {
 	t.Helper()
 	signed, err := signer.Checkpoint(organization, k.head.Tree())
 	if err != nil {
@@ -86,7 +89,7 @@ func (k *kept) signed(t testing.TB) []byte {
 	return signed
 }
 
-func (k *kept) opened(t testing.TB) *translog.Checkpoint {
+func (k *memoryStore) opened(t testing.TB) *translog.Checkpoint {
 	t.Helper()
 	opened, err := translog.OpenCheckpoint(k.signed(t), key)
 	if err != nil {
@@ -95,9 +98,8 @@ func (k *kept) opened(t testing.TB) *translog.Checkpoint {
 	return opened
 }
 
-// TestHeadIsTheTree compares the roots with those of x/mod's own walk over stored
-// hashes.
-func TestHeadIsTheTree(t *testing.T) {
+// TestHead compares roots and stored hashes with those of x/mod.
+func TestHead(t *testing.T) {
 	var head translog.Head
 	var stored []tlog.Hash
 	reader := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
@@ -111,9 +113,9 @@ func TestHeadIsTheTree(t *testing.T) {
 		if err != nil || head.Tree() != (tlog.Tree{N: n, Hash: want}) {
 			t.Fatalf("root of %d leaves: %v, want %v (%v)", n, head.Tree(), want, err)
 		}
-		again, err := translog.ParseHead(head.Encode())
-		if err != nil || again.Tree() != head.Tree() {
-			t.Fatalf("head of %d leaves read again: %+v, %v", n, again, err)
+		parsed, err := translog.ParseHead(head.Encode())
+		if err != nil || parsed.Tree() != head.Tree() {
+			t.Fatalf("head of %d leaves: parsed as %+v, %v", n, parsed, err)
 		}
 		leaf := []byte{byte(n)}
 		hashes, err := tlog.StoredHashes(n, leaf, reader)
@@ -131,34 +133,34 @@ func TestHeadIsTheTree(t *testing.T) {
 	}
 }
 
-// TestTamperingIsNoticed changes what a store keeps, in the ways that are feared,
-// and expects a message that says which.
-func TestTamperingIsNoticed(t *testing.T) {
-	before := newKept(t, 20)
+// TestTampering tampers with a store in various ways, and expects an error that says how.
+func TestTampering(t *testing.T) {
+	before := newStore(t, 20)
 	checkpoint := before.opened(t)
 	for name, test := range map[string]struct {
-		do   func(k *kept)
+		do   func(k *memoryStore)
 		is   error
 		says string
 	}{
-		"nothing":            {func(*kept) {}, nil, ""},
-		"more came":          {func(k *kept) { k.add(t, "20", record(20)) }, nil, ""},
-		"one byte changed":   {func(k *kept) { k.records["7"][3] ^= 1 }, translog.ErrChanged, "leaf 7: the record of activity 7 is not the one that was logged"},
-		"a record removed":   {func(k *kept) { delete(k.records, "7") }, translog.ErrMissing, "the record of activity 7 is gone"},
-		"a leaf removed":     {func(k *kept) { k.rows[7].Leaf = nil }, translog.ErrMissing, "leaf 7"},
-		"a leaf changed":     {func(k *kept) { k.rows[7].Leaf = k.rows[8].Leaf }, translog.ErrChanged, "leaf 7"},
-		"a hash changed":     {func(k *kept) { k.rows[7].Hashes = k.rows[15].Hashes }, translog.ErrChanged, "leaf 7"},
-		"the head changed":   {func(k *kept) { k.head.Edge = slices.Clone(k.head.Edge); k.head.Edge[0][0] ^= 1 }, translog.ErrChanged, "the head of the log"},
-		"the newest cut":     {func(k *kept) { *k = *newKept(t, 19) }, translog.ErrShorter, "the log has 19 leaves, the checkpoint 20: the newest were cut off, or an earlier backup was restored"},
-		"yesterday restored": {func(k *kept) { *k = *newKept(t, 3) }, translog.ErrShorter, "an earlier backup was restored"},
-		"restored and continued": {func(k *kept) {
-			*k = *newKept(t, 15)
+		"nothing":            {func(*memoryStore) {}, nil, ""},
+		"more came":          {func(k *memoryStore) { k.add(t, "20", record(20)) }, nil, ""},
+		"one byte changed":   {func(k *memoryStore) { k.records["7"][3] ^= 1 }, translog.ErrChanged, "leaf 7: the record of activity 7 is not the one that was logged"},
+		"a record removed":   {func(k *memoryStore) { delete(k.records, "7") }, translog.ErrMissing, "the record of activity 7 is gone"},
+		"rows missing":       {func(k *memoryStore) { k.rows = k.rows[:12] }, translog.ErrMissing, "12 of 20 leaves from leaf 0 on were found"},
+		"a leaf removed":     {func(k *memoryStore) { k.rows[7].Leaf = nil }, translog.ErrMissing, "leaf 7"},
+		"a leaf changed":     {func(k *memoryStore) { k.rows[7].Leaf = k.rows[8].Leaf }, translog.ErrChanged, "leaf 7"},
+		"a hash changed":     {func(k *memoryStore) { k.rows[7].Hashes = k.rows[15].Hashes }, translog.ErrChanged, "leaf 7"},
+		"the head changed":   {func(k *memoryStore) { k.head.Edge = slices.Clone(k.head.Edge); k.head.Edge[0][0] ^= 1 }, translog.ErrChanged, "the head of the log"},
+		"the newest cut":     {func(k *memoryStore) { *k = *newStore(t, 19) }, translog.ErrShorter, "the log has 19 leaves, the checkpoint 20: the newest were cut off, or an earlier backup was restored"},
+		"yesterday restored": {func(k *memoryStore) { *k = *newStore(t, 3) }, translog.ErrShorter, "an earlier backup was restored"},
+		"restored and continued": {func(k *memoryStore) {
+			*k = *newStore(t, 15)
 			for i := range 10 {
 				k.add(t, fmt.Sprint("new ", i), record(i))
 			}
 		}, translog.ErrFork, "continued from an earlier backup"},
-		"rewritten whole": {func(k *kept) {
-			*k = kept{records: map[string][]byte{}}
+		"rewritten whole": {func(k *memoryStore) {
+			*k = memoryStore{records: map[string][]byte{}}
 			for i := range 20 {
 				k.add(t, fmt.Sprint(i), record(i^1))
 			}
@@ -175,11 +177,11 @@ func TestTamperingIsNoticed(t *testing.T) {
 	}
 }
 
-// TestProofs proves each leaf in logs of each size; a proof with one bit changed
-// proves nothing.
+// TestProofs proves each leaf in logs of various sizes. A proof with a changed bit does not
+// verify.
 func TestProofs(t *testing.T) {
 	for size := 1; size <= 17; size++ {
-		k := newKept(t, size)
+		k := newStore(t, size)
 		for index := range int64(size) {
 			encoded := k.prove(t, index)
 			leaf, err := translog.VerifyProof(encoded, key)
@@ -188,21 +190,21 @@ func TestProofs(t *testing.T) {
 			}
 		}
 	}
-	k := newKept(t, 9)
+	k := newStore(t, 9)
 	encoded := k.prove(t, 5)
 	for i := range encoded {
 		changed := bytes.Clone(encoded)
 		changed[i] ^= 1
 		if _, err := translog.VerifyProof(changed, key); err == nil {
-			t.Errorf("byte %d changed, and it still proves: %q", i, changed)
+			t.Errorf("byte %d changed, and it still verifies: %q", i, changed)
 		}
 	}
 	if _, err := translog.VerifyProof(encoded, signer.VerifierKey("another")); err == nil {
-		t.Error("it proves for another organization's key")
+		t.Error("it verifies under another organization's key")
 	}
 }
 
-func (k *kept) prove(t testing.TB, index int64) []byte {
+func (k *memoryStore) prove(t testing.TB, index int64) []byte {
 	t.Helper()
 	hashes, err := translog.Inclusion(t.Context(), k, k.head.Size, index)
 	if err != nil {
@@ -212,66 +214,66 @@ func (k *kept) prove(t testing.TB, index int64) []byte {
 	return proof.Encode()
 }
 
-// advance is what the log sends a witness that has seen so many leaves.
-func (k *kept) advance(t testing.TB, old int64) *translog.Advance {
+// advance returns what the log sends a witness whose last checkpoint has old leaves.
+func (k *memoryStore) advance(t testing.TB, old int64) *translog.Advance {
 	t.Helper()
 	proof, err := translog.Consistency(t.Context(), k, k.head.Size, old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &translog.Advance{Old: old, Proof: proof, Checkpoint: k.signed(t)}
-	read, err := translog.ParseAdvance(made.Encode())
+	advance := &translog.Advance{Old: old, Proof: proof, Checkpoint: k.signed(t)}
+	parsed, err := translog.ParseAdvance(advance.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return read
+	return parsed
 }
 
-// TestWitness follows a log that grows from each size to each, and refuses one
-// that shrinks or forks.
+// TestWitness cosigns a log that grows from each size to each, and refuses one that shrinks
+// or forks.
 func TestWitness(t *testing.T) {
 	for old := range int64(9) {
 		for size := max(old, 1); size < 12; size++ {
 			var seen []byte
 			if old > 0 {
-				seen = newKept(t, int(old)).cosigned(t, nil, 0)
+				seen = newStore(t, int(old)).cosigned(t, nil, 0)
 			}
-			k := newKept(t, int(size))
+			k := newStore(t, int(size))
 			cosigned := k.cosigned(t, seen, old)
 			if _, err := translog.OpenCheckpoint(cosigned, key); err != nil {
 				t.Errorf("the log's signature is gone: %v", err)
 			}
 		}
 	}
-	seen := newKept(t, 10).cosigned(t, nil, 0)
-	forked := newKept(t, 8)
+	seen := newStore(t, 10).cosigned(t, nil, 0)
+	forked := newStore(t, 8)
 	for i := range 5 {
 		forked.add(t, fmt.Sprint("forked ", i), record(i))
 	}
-	same := newKept(t, 9)
+	same := newStore(t, 9)
 	same.add(t, "other", record(0))
 	for name, test := range map[string]struct {
 		advance *translog.Advance
 		is      error
 	}{
-		"cut":            {newKept(t, 9).advance(t, 0), translog.ErrShorter},
+		"cut":            {newStore(t, 9).advance(t, 0), translog.ErrShorter},
 		"forked":         {forked.advance(t, 10), translog.ErrFork},
 		"forked at once": {same.advance(t, 10), translog.ErrFork},
-		"no proof":       {&translog.Advance{Old: 10, Checkpoint: newKept(t, 12).signed(t)}, translog.ErrFork},
+		"no proof":       {&translog.Advance{Old: 10, Checkpoint: newStore(t, 12).signed(t)}, translog.ErrFork},
 	} {
 		if _, err := witness.Cosign(seen, test.advance, key, now); !errors.Is(err, test.is) {
 			t.Errorf("%s: %v, want %v", name, err, test.is)
 		}
 	}
-	if _, err := witness.Cosign(seen, newKept(t, 12).advance(t, 0), key, now); err == nil {
-		t.Error("a proof from another size is taken")
+	if _, err := witness.Cosign(seen, newStore(t, 12).advance(t, 0), key, now); err == nil {
+		t.Error("a proof from another size is accepted")
 	}
-	if _, err := witness.Cosign(nil, newKept(t, 12).advance(t, 0), signer.VerifierKey("another"), now); err == nil {
-		t.Error("a checkpoint of another log is taken")
+	if _, err := witness.Cosign(nil, newStore(t, 12).advance(t, 0), signer.VerifierKey("another"), now); err == nil {
+		t.Error("a checkpoint of another log is accepted")
 	}
 }
 
-func (k *kept) cosigned(t testing.TB, seen []byte, old int64) []byte {
+func (k *memoryStore) cosigned(t testing.TB, seen []byte, old int64) []byte {
 	t.Helper()
 	cosigned, err := witness.Cosign(seen, k.advance(t, old), key, now)
 	if err != nil {
@@ -280,7 +282,7 @@ func (k *kept) cosigned(t testing.TB, seen []byte, old int64) []byte {
 	return cosigned
 }
 
-// TestOrigin: no two organizations have the same log.
+// TestOrigin: organizations have different origins, which are valid names.
 func TestOrigin(t *testing.T) {
 	seen := map[string]string{}
 	for _, organization := range []string{"a b", "a+b", "a%20b", "a_b", "a%2Bb", "a\tb", "ä", "a/b"} {

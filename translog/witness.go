@@ -15,15 +15,15 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Advance is a checkpoint with the proof that it extends an earlier one: what a
-// witness is sent (the body of C2SP tlog-witness's add-checkpoint).
+// Advance is a checkpoint with a proof that it extends an earlier one. It is sent to
+// witnesses (the body of add-checkpoint in C2SP tlog-witness).
 type Advance struct {
 	Old        int64 // size of the earlier checkpoint
 	Proof      tlog.TreeProof
 	Checkpoint []byte // signed
 }
 
-// Encode returns the advance in its only form:
+// Encode returns the only encoding of the advance:
 //
 //	old <size>
 //	<hash, base64>…
@@ -37,9 +37,9 @@ func (a *Advance) Encode() []byte {
 	return append(append(out, '\n'), a.Checkpoint...)
 }
 
-var errAdvance = errors.New("translog: this is no advance: old, hashes, an empty line and a checkpoint are expected")
+var errAdvance = errors.New("translog: not an advance: old, hashes, an empty line and a checkpoint are expected")
 
-// ParseAdvance reads what Encode returned.
+// ParseAdvance parses what [Advance.Encode] returns.
 func ParseAdvance(in []byte) (*Advance, error) {
 	head, checkpoint, found := bytes.Cut(in, []byte("\n\n"))
 	lines := strings.Split(string(head), "\n")
@@ -57,30 +57,29 @@ func ParseAdvance(in []byte) (*Advance, error) {
 	}
 	advance := &Advance{Old: old, Proof: hashes, Checkpoint: checkpoint}
 	if !bytes.Equal(advance.Encode(), in) {
-		return nil, errAdvance // in another form
+		return nil, errAdvance // another encoding
 	}
 	return advance, nil
 }
 
-// Witness cosigns checkpoints of logs that extend what it saw of them before.
+// Witness cosigns checkpoints that extend the previous checkpoint of their log.
 type Witness struct {
-	Name string // of its key, without blanks and plus signs
+	Name string // of its key; must not have blanks or plus signs
 	Key  ed25519.PrivateKey
 }
 
-// VerifierKey returns the line that verifiers of cosignatures take: the key's
-// name, hash, and 0x04 ‖ public key in base64.
+// VerifierKey returns the public key for verifiers of cosignatures: the key's name, its
+// hash, and 0x04 ‖ public key in base64.
 func (w *Witness) VerifierKey() string {
 	signer := w.signer(time.Time{})
 	key := append([]byte{typeCosignature}, w.Key.Public().(ed25519.PublicKey)...)
 	return fmt.Sprintf("%s+%08x+%s", w.Name, signer.KeyHash(), base64.StdEncoding.EncodeToString(key))
 }
 
-// Cosign takes the last checkpoint that the witness kept of a log, nil if there
-// is none, and the advance from it. It returns the new checkpoint with the
-// witness's signature at a time, which is what to keep: a log that is shorter
-// than what was kept is refused with ErrShorter, and one of another history with
-// ErrFork.
+// Cosign verifies an advance from kept, the last checkpoint of the log that the witness
+// cosigned, or nil if there is none. It returns the new checkpoint with the witness's
+// signature, which the caller must keep for the next call. A log that is shorter than kept
+// is refused with [ErrShorter], and one with another history with [ErrFork].
 func (w *Witness) Cosign(kept []byte, advance *Advance, verifierKey string, now time.Time) ([]byte, error) {
 	next, err := OpenCheckpoint(advance.Checkpoint, verifierKey)
 	if err != nil {
@@ -88,11 +87,11 @@ func (w *Witness) Cosign(kept []byte, advance *Advance, verifierKey string, now 
 	}
 	var last tlog.Tree
 	if kept != nil {
-		before, err := OpenCheckpoint(kept, verifierKey)
+		checkpoint, err := OpenCheckpoint(kept, verifierKey)
 		if err != nil {
-			return nil, fmt.Errorf("what the witness has kept: %w", err)
+			return nil, fmt.Errorf("the witness's last checkpoint: %w", err)
 		}
-		last = before.Tree
+		last = checkpoint.Tree
 	}
 	if err := extends(last, next.Tree, advance); err != nil {
 		return nil, err
@@ -100,13 +99,13 @@ func (w *Witness) Cosign(kept []byte, advance *Advance, verifierKey string, now 
 	return note.Sign(next.Note, w.signer(now))
 }
 
-// extends checks that a tree extends the one that was seen last.
+// extends checks that a tree extends the last one.
 func extends(last, next tlog.Tree, advance *Advance) error {
 	switch {
 	case next.N < last.N:
 		return fmt.Errorf("%w: the checkpoint has %d leaves, the last one %d: %s", ErrShorter, next.N, last.N, shorter)
 	case advance.Old != last.N:
-		return fmt.Errorf("translog: the proof starts at %d leaves, the last checkpoint has %d: make it from there", advance.Old, last.N)
+		return fmt.Errorf("translog: the proof starts at %d leaves, the last checkpoint has %d: request one from there", advance.Old, last.N)
 	case last.N == 0 || last.N == next.N:
 		if len(advance.Proof) > 0 || last.N > 0 && last.Hash != next.Hash {
 			return fmt.Errorf("%w: two checkpoints of %d leaves have different roots", ErrFork, next.N)
@@ -119,7 +118,7 @@ func extends(last, next tlog.Tree, advance *Advance) error {
 	return nil
 }
 
-// signer signs as C2SP tlog-cosignature has it:
+// signer returns a signer of cosignatures (C2SP tlog-cosignature), which sign
 //
 //	"cosignature/v1\ntime <seconds>\n" ‖ the note's text
 //
