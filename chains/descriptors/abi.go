@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// abiForm is the file of a contract's ABI: the ABI as compilers print it, and
-// where it holds, which they do not know.
+// abiForm is a file with a contract's ABI, as compilers print it, and the contract's
+// chain and address.
 type abiForm struct {
 	Chain   string     `json:"chain"` // eip155:N or tron
 	Address string     `json:"address"`
@@ -38,14 +38,13 @@ type abiParameter struct {
 	Components   []abiParameter `json:"components"`
 }
 
-// newABI reads a contract's ABI as a descriptor without formats: it names the
-// arguments.
+// newABI reads a contract's ABI as a descriptor whose formats only name the arguments.
 func newABI(root object) (source, []target, error) {
 	var form abiForm
 	if err := into(root, &form); err != nil {
-		return nil, nil, fmt.Errorf("%w: chain, address, name and abi are the members", err)
+		return nil, nil, fmt.Errorf("%w: the members are chain, address, name and abi", err)
 	}
-	at, err := form.target()
+	contract, err := form.target()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,11 +63,11 @@ func newABI(root object) (source, []target, error) {
 		}
 		d.formats[function.Selector] = &format{function: function, twice: d.formats[function.Selector] != nil}
 	}
-	return d, []target{at}, nil
+	return d, []target{contract}, nil
 }
 
-// fragments writes parameters as a fragment. A name that is no identifier, as
-// other compilers have them, is left out: the argument then has its number.
+// fragments returns parameters in the form of a human-readable ABI. A name that is not an
+// identifier, which some compilers allow, is left out: the argument is numbered then.
 func fragments(parameters []abiParameter, depth int) string {
 	parts := make([]string, len(parameters))
 	for i, p := range parameters {
@@ -87,18 +86,18 @@ func identifier(name string) string {
 	return name
 }
 
-// target reads where the ABI holds.
+// target returns the contract of the ABI.
 func (f *abiForm) target() (target, error) {
 	if f.Chain == tronChain {
 		payload, version, err := base58.CheckDecode(f.Address)
 		if len(f.Address) > 64 || err != nil || version != tronPrefix || len(payload) != 20 {
-			return target{}, fmt.Errorf("address %.64q: an address of Tron is expected", f.Address)
+			return target{}, fmt.Errorf("address %.64q: must be a Tron address", f.Address)
 		}
 		return target{tronChain, string(append([]byte{tronPrefix}, payload...))}, nil
 	}
 	var id uint64
 	if _, err := fmt.Sscanf(f.Chain, "eip155:%d", &id); err != nil || fmt.Sprintf("eip155:%d", id) != f.Chain {
-		return target{}, fmt.Errorf("chain %.32q: eip155:N or tron is expected", f.Chain)
+		return target{}, fmt.Errorf("chain %.32q: must be eip155:N or tron", f.Chain)
 	}
 	return evmTarget(id, f.Address)
 }

@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"bytes"
 	"fmt"
 	"math/big"
 
@@ -16,7 +17,7 @@ const (
 	solanaChain = "solana"
 )
 
-// account is the account of 20 bytes on a chain.
+// account returns the party at an address of 20 bytes.
 func account(chain string, address []byte) chains.Party {
 	if chain != tronChain {
 		return chains.PartyWritten(address, evm.Address(address).String())
@@ -24,7 +25,7 @@ func account(chain string, address []byte) chains.Party {
 	return chains.PartyWritten(append([]byte{tronPrefix}, address...), base58.CheckEncode(address, tronPrefix))
 }
 
-// tag is the byte that may stand in front of an address in an argument.
+// tag returns the byte that may precede an address in an argument.
 func tag(chain string) byte {
 	if chain == tronChain {
 		return tronPrefix
@@ -32,26 +33,21 @@ func tag(chain string) byte {
 	return 0
 }
 
-// addressIn returns the 20 bytes of an address that a value has: as such, or in
-// front of nothing but zeros in a word.
-func addressIn(value found) ([]byte, bool) {
+// addressIn returns the 20 bytes of a value that is an address, or a word with an address
+// in its low bytes.
+func addressIn(value located) ([]byte, bool) {
 	raw := value.Bytes
-	if len(raw) == 32 && len(trimZeros(raw)) <= 20 {
+	if len(raw) == 32 && allZero(raw[:12]) {
 		raw = raw[12:]
 	}
 	return raw, len(raw) == 20 && value.Kind != evm.ArgumentText
 }
 
-func trimZeros(raw []byte) []byte {
-	for len(raw) > 0 && raw[0] == 0 {
-		raw = raw[1:]
-	}
-	return raw
-}
+func allZero(raw []byte) bool { return len(bytes.Trim(raw, "\x00")) == 0 }
 
-// plain writes a value as it is: numbers in decimal, bytes in hex, addresses as
-// the chain's tools print them. ok is false for structures and lists, and for what is
-// too long to be shown whole.
+// plain returns a value as text: numbers in decimal, bytes in hex, addresses in the form
+// of the chain's tools. ok is false for structures and lists, and for values that are too
+// long to be shown whole.
 func plain(chain string, value evm.Argument) (text string, ok bool) {
 	switch value.Kind {
 	case evm.ArgumentNumber:
@@ -74,9 +70,8 @@ func plain(chain string, value evm.Argument) (text string, ok bool) {
 	return "", false
 }
 
-// maxText is how many bytes of an argument are shown, and maxArgs how many
-// arguments.
+// Bounds of a reading.
 const (
-	maxText = 1 << 10
-	maxArgs = 256
+	maxText = 1 << 10 // bytes of an argument that are shown
+	maxArgs = 256     // arguments
 )

@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/btcsuite/btcd/address/v2/base58"
 )
 
-// idlForm is what is read of an IDL. Members that do not bear on the encoding of
-// instructions are not looked at.
+// idlForm is an IDL. Members that do not affect the encoding of instructions are ignored.
 type idlForm struct {
 	Address  string `json:"address"`
 	Metadata struct {
@@ -41,27 +38,27 @@ type idlField struct {
 	Type json.RawMessage `json:"type"`
 }
 
-// newAnchor reads an IDL of Anchor: spec 0.1.0, of Anchor 0.30 and later.
+// newAnchor reads an IDL of Anchor 0.30 or later, whose specification is 0.1.0.
 func newAnchor(root object) (source, []target, error) {
 	var form idlForm
 	if err := json.Unmarshal(canonical(root), &form); err != nil {
 		return nil, nil, err
 	}
-	address := base58.Decode(form.Address[:min(len(form.Address), 64)])
+	address, err := solanaAddress(form.Address)
 	switch {
 	case form.Metadata.Spec != "0.1.0":
-		return nil, nil, fmt.Errorf("metadata.spec %.16q: an IDL of Anchor 0.30 or later has 0.1.0", form.Metadata.Spec)
-	case len(address) != 32:
-		return nil, nil, fmt.Errorf("address %.64q: the program's address is expected", form.Address)
+		return nil, nil, fmt.Errorf("metadata.spec %.16q: must be 0.1.0, the specification of Anchor 0.30 and later", form.Metadata.Spec)
+	case err != nil:
+		return nil, nil, fmt.Errorf("address: %w", err)
 	case len(form.Instructions) > maxFormats:
-		return nil, nil, fmt.Errorf("instructions: %d, at most %d are read", len(form.Instructions), maxFormats)
+		return nil, nil, fmt.Errorf("instructions: %d, of at most %d", len(form.Instructions), maxFormats)
 	}
 	types := idlTypes{form: &form}
-	made := &program{name: form.Metadata.Name}
+	p := &program{name: form.Metadata.Name}
 	for _, instruction := range form.Instructions {
 		args, err := types.members(instruction.Args, 0)
 		if err == nil && (len(instruction.Discriminator) == 0 || len(instruction.Discriminator) > 64) {
-			err = errors.New("a discriminator of 1 to 64 bytes is expected")
+			err = errors.New("the discriminator must have 1 to 64 bytes")
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("instruction %.64q: %w", instruction.Name, err)
@@ -70,12 +67,14 @@ func newAnchor(root object) (source, []target, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("instruction %.64q: %w", instruction.Name, err)
 		}
-		made.instructions = append(made.instructions, programInstruction{name: instruction.Name, skip: len(instruction.Discriminator),
-			marks: []mark{{0, string(instruction.Discriminator)}}, accounts: accounts, args: wireType{kind: wireStruct, members: args}})
+		p.instructions = append(p.instructions, programInstruction{name: instruction.Name, skip: len(instruction.Discriminator),
+			discriminators: []discriminator{{0, string(instruction.Discriminator)}}, accounts: accounts, args: wireType{kind: wireStruct, members: args}})
 	}
-	return made, []target{{solanaChain, string(address)}}, nil
+	return p, []target{{solanaChain, string(address)}}, nil
 }
 
+// flatAccounts lists accounts with those of groups, whose names have the group's as a
+// prefix.
 func flatAccounts(list []idlAccount, group string, depth int) (flat []programAccount, err error) {
 	if depth > 4 || len(list) > maxArgs {
 		return nil, errors.New("too many accounts")
@@ -90,9 +89,11 @@ func flatAccounts(list []idlAccount, group string, depth int) (flat []programAcc
 			flat = append(flat, inner...)
 			continue
 		}
-		fixed := base58.Decode(account.Address[:min(len(account.Address), 64)])
-		if account.Address != "" && len(fixed) != 32 {
-			return nil, fmt.Errorf("account %.64q: %.64q is no address", name, account.Address)
+		var fixed []byte
+		if account.Address != "" {
+			if fixed, err = solanaAddress(account.Address); err != nil {
+				return nil, fmt.Errorf("account %.64q: %w", name, err)
+			}
 		}
 		flat = append(flat, programAccount{name: name, address: string(fixed)})
 	}
@@ -105,41 +106,43 @@ type idlTypes struct {
 	count int
 }
 
-var idlNumbers = map[string]wireType{
-	"u8": {size: 1}, "u16": {size: 2}, "u32": {size: 4}, "u64": {size: 8}, "u128": {size: 16}, "u256": {size: 32},
-	"i8": {size: 1, signed: true}, "i16": {size: 2, signed: true}, "i32": {size: 4, signed: true}, "i64": {size: 8, signed: true},
-	"i128": {size: 16, signed: true}, "i256": {size: 32, signed: true},
+// borshTypes are the types of Borsh that have no parameters, besides numbers.
+var borshTypes = map[string]*wireType{
 	"bool": {kind: wireBool, prefix: wireU8}, "pubkey": {kind: wireKey},
 	"bytes": {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireBytes}}, "string": {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireText}},
 }
 
+// members resolves the types of fields.
 func (t *idlTypes) members(fields []idlField, depth int) ([]wireMember, error) {
 	members := make([]wireMember, len(fields))
 	for i, field := range fields {
-		made, err := t.resolve(field.Type, depth)
+		resolved, err := t.resolve(field.Type, depth)
 		if err != nil {
 			return nil, fmt.Errorf("%.64q: %w", field.Name, err)
 		}
-		members[i] = wireMember{field.Name, made}
+		members[i] = wireMember{field.Name, resolved}
 	}
 	return members, nil
 }
 
-// resolve reads a type.
+// resolve resolves a type.
 func (t *idlTypes) resolve(text json.RawMessage, depth int) (*wireType, error) {
 	if t.count++; depth > 16 || t.count > 10_000 {
-		return nil, errors.New("types nested too deep, or too many")
+		return nil, errors.New("the types are nested too deep, or there are too many")
 	}
 	var name string
 	if json.Unmarshal(text, &name) == nil {
-		if number, ok := idlNumbers[name]; ok {
-			return &number, nil
+		if resolved := borshTypes[name]; resolved != nil {
+			return resolved, nil
 		}
-		return nil, fmt.Errorf("type %.32q is not read", name)
+		if number, ok := numberType(name); ok && number.kind == wireNumber {
+			return number, nil
+		}
+		return nil, fmt.Errorf("type %.32q is not supported", name)
 	}
 	var form map[string]json.RawMessage
 	if err := json.Unmarshal(text, &form); err != nil || len(form) != 1 {
-		return nil, errors.New("a type is expected")
+		return nil, errors.New("not a type")
 	}
 	for kind, inner := range form {
 		switch kind {
@@ -155,37 +158,36 @@ func (t *idlTypes) resolve(text json.RawMessage, depth int) (*wireType, error) {
 			return t.defined(inner, depth)
 		}
 	}
-	return nil, errors.New("a type that is not read")
+	return nil, errors.New("a type that is not supported")
 }
 
 func (t *idlTypes) array(text json.RawMessage, depth int) (*wireType, error) {
 	var parts []json.RawMessage
 	var length int
 	if err := json.Unmarshal(text, &parts); err != nil || len(parts) != 2 || json.Unmarshal(parts[1], &length) != nil || length < 0 || length > 1<<16 {
-		return nil, errors.New("an array with a type and a length is expected")
+		return nil, errors.New("an array must have a type and a length")
 	}
 	element, err := t.resolve(parts[0], depth+1)
 	return &wireType{kind: wireArray, size: length, element: element}, err
 }
 
-// defined resolves a type of the IDL's own. One that is not encoded as Borsh is
-// not read.
+// defined resolves a type that the IDL defines. It must be encoded as Borsh.
 func (t *idlTypes) defined(text json.RawMessage, depth int) (*wireType, error) {
 	var reference struct {
 		Name     string `json:"name"`
 		Generics any    `json:"generics"`
 	}
 	if err := json.Unmarshal(text, &reference); err != nil || reference.Generics != nil {
-		return nil, errors.New("a defined type without generics is expected")
+		return nil, errors.New("a defined type must have no generics")
 	}
-	for _, own := range t.form.Types {
-		if own.Name != reference.Name {
+	for _, definition := range t.form.Types {
+		if definition.Name != reference.Name {
 			continue
 		}
-		if own.Generics != nil || own.Serialization != nil && own.Serialization != "borsh" {
-			return nil, fmt.Errorf("type %.64q is generic, or not encoded as Borsh", own.Name)
+		if definition.Generics != nil || definition.Serialization != nil && definition.Serialization != "borsh" {
+			return nil, fmt.Errorf("type %.64q is generic, or not encoded as Borsh", definition.Name)
 		}
-		return t.definition(own.Type, depth+1)
+		return t.definition(definition.Type, depth+1)
 	}
 	return nil, fmt.Errorf("type %.64q is not defined", reference.Name)
 }
@@ -208,22 +210,23 @@ func (t *idlTypes) definition(text json.RawMessage, depth int) (*wireType, error
 		members, err := t.fields(form.Fields, depth)
 		return &wireType{kind: wireStruct, members: members}, err
 	case "enum":
-		made := &wireType{kind: wireEnum, prefix: wireU8}
+		enum := &wireType{kind: wireEnum, prefix: wireU8}
 		for _, variant := range form.Variants {
 			members, err := t.fields(variant.Fields, depth)
 			if err != nil {
 				return nil, err
 			}
-			made.members = append(made.members, wireMember{variant.Name, &wireType{kind: wireStruct, members: members}})
+			enum.members = append(enum.members, wireMember{variant.Name, &wireType{kind: wireStruct, members: members}})
 		}
-		return made, nil
+		return enum, nil
 	case "type":
 		return t.resolve(form.Alias, depth)
 	}
-	return nil, fmt.Errorf("kind %.32q is not read", form.Kind)
+	return nil, fmt.Errorf("kind %.32q is not supported", form.Kind)
 }
 
-// fields are those of a struct: with names, or without.
+// fields resolves the fields of a struct, which have names, or of a tuple, which are
+// numbered.
 func (t *idlTypes) fields(list []json.RawMessage, depth int) ([]wireMember, error) {
 	fields := make([]idlField, len(list))
 	for i, text := range list {

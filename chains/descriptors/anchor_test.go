@@ -23,7 +23,7 @@ const idl = `{"address":"` + idlProgram + `","metadata":{"name":"swaps","version
 "types":[{"name":"Side","type":{"kind":"enum","variants":[{"name":"Buy"},{"name":"Sell","fields":[{"name":"limit","type":"u128"}]}]}},
 	{"name":"Leg","type":{"kind":"struct","fields":[{"name":"mint","type":"pubkey"},{"name":"on","type":"bool"}]}}]}`
 
-// swapData is the data of a swap with one leg and no bytes.
+// swapData returns the data of a swap with one leg and no bytes.
 func swapData(t testing.TB) []byte {
 	t.Helper()
 	text := "0102030405060708" + "e803000000000000" + "feff" + "01" + "0a000000000000000000000000000000" +
@@ -39,8 +39,8 @@ func solanaCall(data []byte, accounts ...chains.Party) chains.Call {
 	return chains.Call{Path: "instructions/0", Chain: "solana", To: chains.PartyWritten(base58.Decode(idlProgram), idlProgram), Data: data, Accounts: accounts}
 }
 
-// TestIDL reads every argument and names every account, and leaves a call unread
-// whose data or accounts are not what the IDL says.
+// TestIDL: every argument is read and every account named, and a call whose data or
+// accounts do not fit the IDL is not read.
 func TestIDL(t *testing.T) {
 	files := map[string]string{"swaps.json": idl}
 	folder := open(t, descriptors.Options{Pins: pin(t, files)}, files)
@@ -71,13 +71,13 @@ func TestIDL(t *testing.T) {
 		want string
 	}{
 		"short":           {solanaCall(data[:len(data)-1], user, user, fixed), "ends within an argument"},
-		"behind":          {solanaCall(append(data, 0), user, user, fixed), "1 bytes stand behind"},
+		"behind":          {solanaCall(append(data, 0), user, user, fixed), "1 bytes follow the arguments"},
 		"opaque":          {solanaCall(opaque, user, user, fixed), "argument data is bytes"},
 		"a huge list":     {solanaCall(long, user, user, fixed), "ends within an argument"},
 		"no such variant": {solanaCall(variant, user, user, fixed), "there is no variant 2"},
 		"few accounts":    {solanaCall(data, user, user), "2 accounts are given"},
 		"more accounts":   {solanaCall(data, user, user, fixed, user), "account 3 is not named"},
-		"another account": {solanaCall(data, user, user, user), "account fixed is another"},
+		"another account": {solanaCall(data, user, user, user), "account fixed is not the one"},
 		"lookup table":    {solanaCall(data, user, chains.UnknownParty(), fixed), "accounts.pool is in a lookup table"},
 		"another program": {chains.Call{Chain: "solana", To: user, Data: data}, ""},
 		"another chain":   {chains.Call{Chain: "tron", To: fixed, Data: data}, ""},
@@ -90,7 +90,7 @@ func TestIDL(t *testing.T) {
 	}
 }
 
-// TestIDLRefused: what is not Anchor's from 0.30, or cannot be encoded.
+// TestIDLRefused has IDLs that are not of Anchor 0.30 or later, or have invalid types.
 func TestIDLRefused(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"an older one":   {`"spec":"0.1.0"`, `"spec":""`},

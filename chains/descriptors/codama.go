@@ -13,23 +13,23 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 )
 
-// errUnread is of a type that a Codama IDL may have and that is not read: it makes one
-// instruction unread, and not the file.
-var errUnread = errors.New("is not read")
+// errUnread is the error of a type that is valid in a Codama IDL but not supported. It
+// makes its instruction unreadable, not the file.
+var errUnread = errors.New("is not supported")
 
 // newCodama reads an IDL of Codama, a rootNode of version 1
-// (https://github.com/codama-idl/spec). Its main program is read; those besides only
-// supply types. Display and documentation are not looked at.
+// (https://github.com/codama-idl/spec). Additional programs only supply types. Display and
+// documentation are ignored.
 func newCodama(root object) (source, []target, error) {
 	version, _ := root["version"].(string)
 	main, ok := root["program"].(object)
 	switch {
 	case root["standard"] != "codama":
-		return nil, nil, errors.New(`standard: a rootNode of Codama has "codama"`)
+		return nil, nil, errors.New(`standard: must be "codama"`)
 	case !strings.HasPrefix(version, "1."):
-		return nil, nil, fmt.Errorf("version %.32q: IDLs of Codama 1 are read", version)
+		return nil, nil, fmt.Errorf("version %.32q: only Codama 1 is supported", version)
 	case !ok:
-		return nil, nil, errors.New("program: a programNode is expected")
+		return nil, nil, errors.New("program: must be a programNode")
 	}
 	c := &codama{types: map[string]map[string]object{}}
 	if err := c.programs(main, root); err != nil {
@@ -39,43 +39,42 @@ func newCodama(root object) (source, []target, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	address := base58.Decode(text[:min(len(text), 64)])
-	if len(address) != 32 {
-		return nil, nil, fmt.Errorf("program.publicKey %.64q: the program's address is expected", text)
+	address, err := solanaAddress(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("program.publicKey: %w", err)
 	}
-	made := &program{}
-	if made.name, err = stringIn(main, "name"); err != nil {
+	if c.main, err = stringIn(main, "name"); err != nil {
 		return nil, nil, err
 	}
+	p := &program{name: c.main}
 	instructions, err := nodes(main, "instructions", "instructionNode")
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(instructions) > maxFormats {
-		return nil, nil, fmt.Errorf("instructions: %d, at most %d are read", len(instructions), maxFormats)
+		return nil, nil, fmt.Errorf("instructions: %d, of at most %d", len(instructions), maxFormats)
 	}
-	c.main = made.name
 	for _, node := range instructions {
 		instruction, err := c.instruction(node)
 		if err != nil {
 			return nil, nil, fmt.Errorf("instruction %.64q: %w", node["name"], err)
 		}
-		// One that nothing tells from the others is not read.
-		if len(instruction.marks) > 0 || instruction.size > 0 || len(instructions) == 1 {
-			made.instructions = append(made.instructions, instruction)
+		// An instruction that nothing distinguishes from the others is left out.
+		if len(instruction.discriminators) > 0 || instruction.size > 0 || len(instructions) == 1 {
+			p.instructions = append(p.instructions, instruction)
 		}
 	}
-	return made, []target{{solanaChain, string(address)}}, nil
+	return p, []target{{solanaChain, string(address)}}, nil
 }
 
-// codama is an IDL that is being read.
+// codama is an IDL while it is read.
 type codama struct {
 	types map[string]map[string]object // the defined types of each program
-	main  string                       // the program whose types are meant where none is named
-	count int
+	main  string                       // the program of types that name no program
+	count int                          // types that were resolved
 }
 
-// programs collects the types of the main program and of those besides.
+// programs collects the types of the main program and of the additional ones.
 func (c *codama) programs(main, root object) error {
 	others, err := nodes(root, "additionalPrograms", "programNode")
 	if err != nil {
@@ -83,7 +82,7 @@ func (c *codama) programs(main, root object) error {
 	}
 	for _, p := range append([]object{main}, others...) {
 		if p["kind"] != "programNode" {
-			return errors.New("program: a programNode is expected")
+			return errors.New("program: must be a programNode")
 		}
 		name, err := stringIn(p, "name")
 		if err != nil {
@@ -98,14 +97,14 @@ func (c *codama) programs(main, root object) error {
 			return err
 		}
 		for _, d := range defined {
-			own, err := stringIn(d, "name")
+			typeName, err := stringIn(d, "name")
 			if err != nil {
 				return err
 			}
-			if c.types[name][own] != nil {
-				return fmt.Errorf("two types are called %.64q", own)
+			if c.types[name][typeName] != nil {
+				return fmt.Errorf("two types are called %.64q", typeName)
 			}
-			if c.types[name][own], err = node(d, "type"); err != nil {
+			if c.types[name][typeName], err = node(d, "type"); err != nil {
 				return err
 			}
 		}
@@ -113,33 +112,30 @@ func (c *codama) programs(main, root object) error {
 	return nil
 }
 
-// instruction reads an instructionNode. Its subInstructions are forms of the same data,
-// and say nothing besides.
-func (c *codama) instruction(n object) (made programInstruction, err error) {
-	if made.name, err = stringIn(n, "name"); err != nil {
-		return made, err
+// instruction reads an instructionNode. Its subInstructions are other forms of the same
+// data, and are ignored.
+func (c *codama) instruction(n object) (i programInstruction, err error) {
+	if i.name, err = stringIn(n, "name"); err != nil {
+		return i, err
 	}
-	if err = made.codamaAccounts(n); err != nil {
-		return made, err
+	if err = i.codamaAccounts(n); err != nil {
+		return i, err
 	}
-	marked, err := c.marks(&made, n)
+	offsets, err := c.discriminators(&i, n)
 	if err != nil {
-		return made, err
+		return i, err
 	}
 	arguments, err := nodes(n, "arguments", "instructionArgumentNode")
 	if err != nil {
-		return made, err
+		return i, err
 	}
-	made.args.kind = wireStruct
-	return made, c.arguments(&made, arguments, marked)
+	i.args.kind = wireStruct
+	return i, c.arguments(&i, arguments, offsets)
 }
 
-// marked is where a field discriminator says that an argument stands.
-type marked map[string]int
-
-// arguments reads the arguments. Those that discriminate have their default, and are
-// none that a reading lists.
-func (c *codama) arguments(made *programInstruction, arguments []object, at marked) error {
+// arguments reads the arguments. Those that are discriminators, whose offsets are given by
+// name, must have their default value, and a reading does not list them.
+func (c *codama) arguments(instruction *programInstruction, arguments []object, offsets map[string]int) error {
 	offset, fixed := 0, true
 	names := map[string]bool{}
 	for _, n := range arguments {
@@ -158,33 +154,33 @@ func (c *codama) arguments(made *programInstruction, arguments []object, at mark
 		t, err := c.resolve(inner, 0)
 		switch {
 		case errors.Is(err, errUnread):
-			made.problem = fmt.Sprintf("argument %.64s: %s", name, err)
+			instruction.problem = fmt.Sprintf("argument %.64s: %s", name, err)
 			t = &wireType{kind: wireBytes}
 		case err != nil:
 			return fmt.Errorf("%.64q: %w", name, err)
 		}
-		if place, is := at[name]; is {
-			if t, err = c.discriminates(made, n, t, place); err != nil {
+		if declared, ok := offsets[name]; ok {
+			if t, err = c.discriminates(instruction, n, t, declared); err != nil {
 				return fmt.Errorf("discriminator %.64q: %w", name, err)
 			}
-			if made.problem == "" && (!fixed || place != offset) {
-				return fmt.Errorf("discriminator %.64q: it is not at byte %d", name, place)
+			if instruction.problem == "" && (!fixed || declared != offset) {
+				return fmt.Errorf("discriminator %.64q: it is not at byte %d", name, declared)
 			}
-			delete(at, name)
+			delete(offsets, name)
 		}
 		width, ok := t.width()
 		offset, fixed = offset+width, fixed && ok
-		made.args.members = append(made.args.members, wireMember{name, t})
+		instruction.args.members = append(instruction.args.members, wireMember{name, t})
 	}
-	if left := slices.Sorted(maps.Keys(at)); len(left) > 0 {
-		return fmt.Errorf("a discriminator is argument %.64q, which there is none of", left[0])
+	if missing := slices.Sorted(maps.Keys(offsets)); len(missing) > 0 {
+		return fmt.Errorf("discriminator %.64q: there is no such argument", missing[0])
 	}
 	return nil
 }
 
-// discriminates adds the value of an argument as a mark, and returns it as a constant
-// that lists nothing.
-func (c *codama) discriminates(made *programInstruction, argument object, t *wireType, at int) (*wireType, error) {
+// discriminates adds the default value of an argument as a discriminator, and returns the
+// argument's type as a constant that a reading does not list.
+func (c *codama) discriminates(instruction *programInstruction, argument object, t *wireType, offset int) (*wireType, error) {
 	value, err := node(argument, "defaultValue")
 	if err != nil {
 		return nil, err
@@ -193,23 +189,23 @@ func (c *codama) discriminates(made *programInstruction, argument object, t *wir
 	if err != nil {
 		return nil, err
 	}
-	made.marks = append(made.marks, mark{at, string(raw)})
-	return &wireType{kind: wireBehind, constant: raw, element: &wireType{kind: wireStruct}}, nil
+	instruction.discriminators = append(instruction.discriminators, discriminator{offset, string(raw)})
+	return &wireType{kind: wireAfterConstant, constant: raw, element: &wireType{kind: wireStruct}}, nil
 }
 
-// marks reads the discriminators: constants and sizes at once, fields with the
-// arguments.
-func (c *codama) marks(made *programInstruction, n object) (at marked, err error) {
+// discriminators reads constant and size discriminators, and returns the offsets of field
+// discriminators by the name of their argument.
+func (c *codama) discriminators(instruction *programInstruction, n object) (offsets map[string]int, err error) {
 	list, err := nodes(n, "discriminators", "")
 	if err != nil {
 		return nil, err
 	}
-	at = marked{}
+	offsets = map[string]int{}
 	for _, d := range list {
 		switch d["kind"] {
 		case "sizeDiscriminatorNode":
-			if made.size, err = sizeOf(d, "size"); err == nil && made.size == 0 {
-				err = errors.New("a size above 0 is expected")
+			if instruction.size, err = sizeOf(d, "size"); err == nil && instruction.size == 0 {
+				err = errors.New("size: must be above 0")
 			}
 		case "fieldDiscriminatorNode":
 			var name string
@@ -217,33 +213,33 @@ func (c *codama) marks(made *programInstruction, n object) (at marked, err error
 			if name, err = stringIn(d, "name"); err == nil {
 				offset, err = sizeOf(d, "offset")
 			}
-			at[name] = offset
+			offsets[name] = offset
 		case "constantDiscriminatorNode":
 			var raw []byte
 			var offset int
 			if raw, err = c.constant(d, "constant"); err == nil {
 				offset, err = sizeOf(d, "offset")
 			}
-			made.marks = append(made.marks, mark{offset, string(raw)})
+			instruction.discriminators = append(instruction.discriminators, discriminator{offset, string(raw)})
 		default:
-			err = fmt.Errorf("%.64q is not known as a discriminator", d["kind"])
+			err = fmt.Errorf("%.64q is not a known discriminator", d["kind"])
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return at, nil
+	return offsets, nil
 }
 
-// codamaAccounts reads the accounts. A default of one binds nothing: the caller may
-// give another.
+// codamaAccounts reads the accounts. Default values are ignored, since a caller may pass
+// another account.
 func (i *programInstruction) codamaAccounts(n object) error {
 	list, err := nodes(n, "accounts", "instructionAccountNode")
 	if err != nil {
 		return err
 	}
 	if len(list) > maxArgs {
-		return fmt.Errorf("%d accounts: at most %d are read", len(list), maxArgs)
+		return fmt.Errorf("%d accounts, of at most %d", len(list), maxArgs)
 	}
 	for _, a := range list {
 		name, err := stringIn(a, "name")
@@ -256,9 +252,9 @@ func (i *programInstruction) codamaAccounts(n object) error {
 	switch strategy := n["optionalAccountStrategy"]; strategy {
 	case nil, "programId":
 	case "omitted":
-		i.left = asNothing
+		i.absent = movesUp
 	default:
-		return errors.New("optionalAccountStrategy: programId or omitted is expected")
+		return errors.New("optionalAccountStrategy: must be programId or omitted")
 	}
 	rest, err := nodes(n, "remainingAccounts", "instructionRemainingAccountsNode")
 	if err != nil {
@@ -295,18 +291,20 @@ func encodeValue(t *wireType, value object) ([]byte, error) {
 		}
 	case "publicKeyValueNode":
 		text, _ := value["publicKey"].(string)
-		if raw := base58.Decode(text[:min(len(text), 64)]); len(raw) == 32 && t.kind == wireKey {
+		if raw, err := solanaAddress(text); err == nil && t.kind == wireKey {
 			return raw, nil
 		}
 	}
-	return nil, fmt.Errorf("a value %.64q that does not fit its type", value["kind"])
+	return nil, fmt.Errorf("%.64q: the value does not fit its type", value["kind"])
 }
 
-// encodedBytes reads the bytes of a bytesValueNode.
+var errEncoding = errors.New("encoding: must be base16, base58, base64 or utf8")
+
+// encodedBytes decodes a bytesValueNode.
 func encodedBytes(value object) (raw []byte, err error) {
 	text, ok := value["data"].(string)
 	if !ok || len(text) > maxText {
-		return nil, errors.New("data: a short text is expected")
+		return nil, fmt.Errorf("data: must be a text of at most %d bytes", maxText)
 	}
 	switch value["encoding"] {
 	case "base16":
@@ -321,30 +319,26 @@ func encodedBytes(value object) (raw []byte, err error) {
 	case "utf8":
 		return []byte(text), nil
 	}
-	return nil, errors.New("encoding: base16, base58, base64 or utf8 is expected")
+	return nil, errEncoding
 }
 
 // constant encodes a constantValueNode.
 func (c *codama) constant(n object, name string) ([]byte, error) {
-	found, err := node(n, name)
+	constant, err := node(n, name)
 	if err != nil {
 		return nil, err
 	}
-	of, err := node(found, "type")
+	value, err := node(constant, "value")
 	if err != nil {
 		return nil, err
 	}
-	value, err := node(found, "value")
-	if err != nil {
-		return nil, err
-	}
-	t, err := c.resolve(of, 0)
+	t, err := c.member(constant, "type", -1)
 	if err != nil {
 		return nil, err
 	}
 	raw, err := encodeValue(t, value)
 	if err == nil && len(raw) == 0 {
-		err = errors.New("a constant without bytes")
+		err = errors.New("the constant is empty")
 	}
 	return raw, err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/descriptors"
 )
 
-// codamaIDL describes a program of our own that has every node that is read. The test
-// with Codama's own encoder is in interop/.
+// codamaIDL describes a fictional program with every supported node. The test against
+// Codama's own encoder is in interop/.
 //
 //go:embed testdata/codama.json
 var codamaIDL string
@@ -46,7 +46,7 @@ var (
 const numbersData = "01 05 ff 0102 fbffffff 0700000000000000 fffffffffffffffe 09000000000000000000000000000000 ffffffffffffffffffffffffffffffff " +
 	"8001 000000000000f83f 3f000000 00ca9a3b00000000 ffffffffffffffff e8030000"
 
-// TestCodama reads every kind of argument and names every account.
+// TestCodama: every kind of argument is read and every account named.
 func TestCodama(t *testing.T) {
 	folder := codamaFolder(t)
 	self := codamaCall(t, "").To
@@ -84,7 +84,7 @@ func TestCodama(t *testing.T) {
 	}
 }
 
-// TestCodamaUnread leaves a call unread whose data or accounts are not what the IDL says.
+// TestCodamaUnread: a call whose data or accounts do not fit the IDL is not read.
 func TestCodamaUnread(t *testing.T) {
 	folder := codamaFolder(t)
 	for name, test := range map[string]struct {
@@ -92,8 +92,8 @@ func TestCodamaUnread(t *testing.T) {
 		want string
 	}{
 		"short":                  {codamaCall(t, numbersData[:len(numbersData)-2], codamaUser, codamaUser, codamaUser), "ends within an argument"},
-		"behind":                 {codamaCall(t, numbersData+"00", codamaUser, codamaUser, codamaUser), "1 bytes stand behind"},
-		"a long compact-u16":     {codamaCall(t, strings.Replace(numbersData, "8001 ", "8100 ", 1), codamaUser, codamaUser, codamaUser), "not canonical"},
+		"behind":                 {codamaCall(t, numbersData+"00", codamaUser, codamaUser, codamaUser), "1 bytes follow the arguments"},
+		"a long compact-u16":     {codamaCall(t, strings.Replace(numbersData, "8001 ", "8100 ", 1), codamaUser, codamaUser, codamaUser), "not in its shortest form"},
 		"few accounts":           {codamaCall(t, numbersData, codamaUser, codamaUser), "2 accounts are given"},
 		"more accounts":          {codamaCall(t, numbersData, codamaUser, codamaUser, codamaUser, codamaUser), "account 3 is not named"},
 		"which is left out":      {codamaCall(t, "03 00 00 0000"+zeroKey+"ffff 00", codamaUser, codamaUser, codamaUser), "3 accounts are given"},
@@ -101,8 +101,8 @@ func TestCodamaUnread(t *testing.T) {
 		"not UTF-8":              {codamaCall(t, "02 01000000 ff 00 00000000000000000000 00000000 ff cafe 0000 0001"), "not UTF-8"},
 		"padding with something": {codamaCall(t, "02 00000000 00 45000000000000000001 00000000 ff cafe 0000 0001"), ""}, // a text with zeros in it
 		"no sentinel":            {codamaCall(t, "02 00000000 00 00000000000000000000 00000000 6162"), "ends within an argument"},
-		"another prefix":         {codamaCall(t, "02 00000000 00 00000000000000000000 00000000 ff caff 0000 0001"), "0xcaff where the IDL has 0xcafe"},
-		"another suffix":         {codamaCall(t, "02 00000000 00 00000000000000000000 00000000 ff cafe 0000 0002"), "where the IDL has 0x0001"},
+		"another prefix":         {codamaCall(t, "02 00000000 00 00000000000000000000 00000000 ff caff 0000 0001"), "0xcaff, and the IDL has 0xcafe"},
+		"another suffix":         {codamaCall(t, "02 00000000 00 00000000000000000000 00000000 ff cafe 0000 0002"), "and the IDL has 0x0001"},
 		"neither 0 nor 1":        {codamaCall(t, "03 02"), "2 is neither 0 nor 1"},
 		"a flag of a bool":       {codamaCall(t, "03 00 00 0000"+zeroKey+"ffff 02", codamaUser, codamaUser), "2 is neither 0 nor 1"},
 		"an absence with bytes":  {codamaCall(t, "03 00 00 0001"+zeroKey+"ffff 00"), "not zero"},
@@ -111,7 +111,7 @@ func TestCodamaUnread(t *testing.T) {
 		"no such variant":        {codamaCall(t, "04 01000000"+zeroKey+"01"), "there is no variant 1"},
 		"bytes":                  {codamaCall(t, "05 01000000 aa 00000000"), "argument data is bytes"},
 		"base58":                 {codamaCall(t, "05 00000000 01000000 aa"), "argument encoded is bytes"},
-		"an offset":              {codamaCall(t, "06 0000000001"), `argument a: type "preOffsetTypeNode" is not read`},
+		"an offset":              {codamaCall(t, "06 0000000001"), `argument a: type "preOffsetTypeNode" is not supported`},
 		"half of a mark":         {codamaCall(t, "53ea18f218a6cf3f 04 0900000000000000"), ""},
 		"another size":           {codamaCall(t, "53ea18f218a6cf3f 03 090000000000000000"), ""},
 		"another program":        {solanaCall([]byte{5, 0, 0, 0, 0, 0, 0, 0, 0}), ""},
@@ -129,7 +129,7 @@ func TestCodamaUnread(t *testing.T) {
 	}
 }
 
-// TestCodamaRefused: what is not Codama 1, or what no reader could agree on.
+// TestCodamaRefused has IDLs that are not of Codama 1, or are ambiguous or invalid.
 func TestCodamaRefused(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"another standard":      {`"standard": "codama"`, `"standard": "kinobi"`},
@@ -162,13 +162,13 @@ func TestCodamaRefused(t *testing.T) {
 	}
 }
 
-// TestCodamaLater: a member that a later version of the specification may bring to a
-// type makes its instruction unread, and no other.
-func TestCodamaLater(t *testing.T) {
+// TestCodamaUnknownMember: an unknown member of a type, which a later version of the
+// specification may add, makes only its instruction unreadable.
+func TestCodamaUnknownMember(t *testing.T) {
 	files := map[string]string{"a.json": strings.Replace(codamaIDL, `"kind": "solAmountTypeNode",`, `"kind": "solAmountTypeNode", "scale": 2,`, 1)}
 	folder := open(t, descriptors.Options{Pins: pin(t, files)}, files)
 	reading, ok := folder.Read(codamaCall(t, numbersData, codamaUser, codamaUser, codamaUser))
-	if !ok || reading.Complete || !strings.Contains(reading.Problem, `"scale" of solAmountTypeNode is not read`) {
+	if !ok || reading.Complete || !strings.Contains(reading.Problem, `"scale" of solAmountTypeNode is not supported`) {
 		t.Errorf("%+v", reading)
 	}
 	if reading, ok := folder.Read(codamaCall(t, "fe00")); !ok || !reading.Complete {

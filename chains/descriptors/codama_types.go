@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,8 +9,8 @@ import (
 	"strings"
 )
 
-// The members that each node of a type can have. What has others is not read: it may be
-// encoded otherwise.
+// codamaMembers are the members that a node of each kind can have. A node with other
+// members is not supported: it may be encoded differently.
 var codamaMembers = map[string]string{
 	"numberTypeNode": "format endian", "booleanTypeNode": "size", "publicKeyTypeNode": "", "bytesTypeNode": "", "stringTypeNode": "encoding",
 	"amountTypeNode": "decimals unit number", "solAmountTypeNode": "number", "dateTimeTypeNode": "number",
@@ -22,7 +23,7 @@ var codamaMembers = map[string]string{
 	"fixedCountNode": "value", "prefixedCountNode": "prefix", "remainderCountNode": "",
 }
 
-// checkMembers refuses a node with members that are not known.
+// checkMembers refuses a node of an unknown kind, or with unknown members.
 func checkMembers(n object) error {
 	kind, _ := n["kind"].(string)
 	members, ok := codamaMembers[kind]
@@ -37,10 +38,10 @@ func checkMembers(n object) error {
 	return nil
 }
 
-// resolve reads a type.
+// resolve resolves a type.
 func (c *codama) resolve(n object, depth int) (*wireType, error) {
 	if c.count++; depth > 16 || c.count > 20_000 {
-		return nil, errors.New("types nested too deep, or too many")
+		return nil, errors.New("the types are nested too deep, or there are too many")
 	}
 	if err := checkMembers(n); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (c *codama) resolve(n object, depth int) (*wireType, error) {
 	return c.within(n, depth)
 }
 
-// member reads the type that a member of a node is.
+// member resolves the type in a member of a node.
 func (c *codama) member(n object, name string, depth int) (*wireType, error) {
 	inner, err := node(n, name)
 	if err != nil {
@@ -82,38 +83,31 @@ func (c *codama) member(n object, name string, depth int) (*wireType, error) {
 	return c.resolve(inner, depth+1)
 }
 
-// number reads a type that is a number, without anything around it.
+// number resolves a type that must be a plain unsigned number.
 func (c *codama) number(n object, name string, depth int) (*wireType, error) {
 	t, err := c.member(n, name, depth)
 	if err == nil && t.kind != wireCompact && (t.kind != wireNumber || t.signed) {
-		err = fmt.Errorf("%s of %s that is no plain unsigned number %w", name, n["kind"], errUnread)
+		err = fmt.Errorf("%s of %s that is not a plain unsigned number %w", name, n["kind"], errUnread)
 	}
 	return t, err
 }
 
 func codamaNumber(n object) (*wireType, error) {
 	format, _ := n["format"].(string)
-	made := &wireType{big: n["endian"] == "be"}
-	if !made.big && n["endian"] != "le" {
-		return nil, errors.New("endian: le or be is expected")
-	}
-	if format == "shortU16" {
-		made.kind = wireCompact
-		return made, nil
-	}
-	if !slices.Contains([]string{"u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64"}, format) {
+	number, ok := numberType(format)
+	switch {
+	case n["endian"] != "le" && n["endian"] != "be":
+		return nil, errors.New("endian: must be le or be")
+	case format == "shortU16":
+		number = &wireType{kind: wireCompact}
+	case !ok || number.size > 16:
 		return nil, fmt.Errorf("number format %.32q %w", format, errUnread)
 	}
-	bits, err := strconv.Atoi(format[1:])
-	made.size, made.signed = bits/8, format[0] == 'i'
-	if format[0] == 'f' {
-		made.kind = wireFloat
-	}
-	return made, err
+	number.big = n["endian"] == "be"
+	return number, nil
 }
 
-// codamaText reads a text. One that is written in another encoding than UTF-8 stands
-// for bytes.
+// codamaText reads a stringTypeNode. An encoding other than UTF-8 makes it bytes.
 func codamaText(n object) (*wireType, error) {
 	switch n["encoding"] {
 	case "utf8":
@@ -121,12 +115,12 @@ func codamaText(n object) (*wireType, error) {
 	case "base16", "base58", "base64":
 		return &wireType{kind: wireBytes}, nil
 	}
-	return nil, errors.New("encoding: base16, base58, base64 or utf8 is expected")
+	return nil, errEncoding
 }
 
-// structure reads a struct, whose fields have names, or a tuple, whose have numbers.
+// structure resolves a struct, or a tuple, whose fields are numbered.
 func (c *codama) structure(n object, depth int) (*wireType, error) {
-	made := &wireType{kind: wireStruct}
+	structure := &wireType{kind: wireStruct}
 	if n["kind"] == "tupleTypeNode" {
 		items, err := nodes(n, "items", "")
 		if err != nil {
@@ -137,9 +131,9 @@ func (c *codama) structure(n object, depth int) (*wireType, error) {
 			if err != nil {
 				return nil, err
 			}
-			made.members = append(made.members, wireMember{strconv.Itoa(i), t})
+			structure.members = append(structure.members, wireMember{strconv.Itoa(i), t})
 		}
-		return made, nil
+		return structure, nil
 	}
 	fields, err := nodes(n, "fields", "structFieldTypeNode")
 	if err != nil {
@@ -157,24 +151,24 @@ func (c *codama) structure(n object, depth int) (*wireType, error) {
 		if err != nil {
 			return nil, err
 		}
-		made.members = append(made.members, wireMember{name, t})
+		structure.members = append(structure.members, wireMember{name, t})
 	}
-	return made, nil
+	return structure, nil
 }
 
-// list reads an array, a set, or a map, whose elements are pairs.
-func (c *codama) list(n object, depth int) (made *wireType, err error) {
-	made = &wireType{}
+// list resolves an array, a set, or a map, whose elements are pairs.
+func (c *codama) list(n object, depth int) (list *wireType, err error) {
+	list = &wireType{}
 	if n["kind"] == "mapTypeNode" {
-		made.element = &wireType{kind: wireStruct}
+		list.element = &wireType{kind: wireStruct}
 		for _, name := range []string{"key", "value"} {
 			t, err := c.member(n, name, depth)
 			if err != nil {
 				return nil, err
 			}
-			made.element.members = append(made.element.members, wireMember{name, t})
+			list.element.members = append(list.element.members, wireMember{name, t})
 		}
-	} else if made.element, err = c.member(n, "item", depth); err != nil {
+	} else if list.element, err = c.member(n, "item", depth); err != nil {
 		return nil, err
 	}
 	count, err := node(n, "count")
@@ -186,49 +180,49 @@ func (c *codama) list(n object, depth int) (made *wireType, err error) {
 	}
 	switch count["kind"] {
 	case "fixedCountNode":
-		made.kind = wireArray
-		made.size, err = sizeOf(count, "value")
+		list.kind = wireArray
+		list.size, err = sizeOf(count, "value")
 	case "prefixedCountNode":
-		made.kind = wireList
-		made.prefix, err = c.number(count, "prefix", depth)
+		list.kind = wireList
+		list.prefix, err = c.number(count, "prefix", depth)
 	case "remainderCountNode":
-		made.kind = wireListing
+		list.kind = wireRestList
 	default:
 		err = fmt.Errorf("count %.64q %w", count["kind"], errUnread)
 	}
-	return made, err
+	return list, err
 }
 
-func (c *codama) option(n object, depth int) (made *wireType, err error) {
-	made = &wireType{kind: wireRest}
-	if made.element, err = c.member(n, "item", depth); err != nil {
+func (c *codama) option(n object, depth int) (option *wireType, err error) {
+	option = &wireType{kind: wireRestOption}
+	if option.element, err = c.member(n, "item", depth); err != nil {
 		return nil, err
 	}
-	size, fixed := made.element.width()
+	size, fixed := option.element.width()
 	switch n["kind"] {
 	case "optionTypeNode":
-		made.kind = wireOption
+		option.kind = wireOption
 		if padded, _ := n["fixed"].(bool); padded {
-			if made.size = size; !fixed || size == 0 {
-				return nil, errors.New("an option of fixed size, and its item is of none")
+			if option.size = size; !fixed || size == 0 {
+				return nil, errors.New("the item of an option of fixed size has no fixed size")
 			}
 		}
-		made.prefix, err = c.number(n, "prefix", depth)
+		option.prefix, err = c.number(n, "prefix", depth)
 	case "zeroableOptionTypeNode":
-		made.kind = wireZeroable
-		if made.constant = make([]byte, size); n["zeroValue"] != nil {
-			made.constant, err = c.constant(n, "zeroValue")
+		option.kind = wireZeroable
+		if option.constant = make([]byte, size); n["zeroValue"] != nil {
+			option.constant, err = c.constant(n, "zeroValue")
 		}
-		if err == nil && (!fixed || size == 0 || len(made.constant) != size) {
-			err = errors.New("a zeroable option, and its item is of no fixed size")
+		if err == nil && (!fixed || size == 0 || len(option.constant) != size) {
+			err = errors.New("the item of a zeroable option has no fixed size")
 		}
 	}
-	return made, err
+	return option, err
 }
 
-func (c *codama) enum(n object, depth int) (made *wireType, err error) {
-	made = &wireType{kind: wireEnum, tags: []uint64{}}
-	if made.prefix, err = c.number(n, "size", depth); err != nil {
+func (c *codama) enum(n object, depth int) (enum *wireType, err error) {
+	enum = &wireType{kind: wireEnum, tags: []uint64{}}
+	if enum.prefix, err = c.number(n, "size", depth); err != nil {
 		return nil, err
 	}
 	variants, err := nodes(n, "variants", "")
@@ -249,8 +243,8 @@ func (c *codama) enum(n object, depth int) (made *wireType, err error) {
 				return nil, err
 			}
 		}
-		if slices.Contains(made.tags, uint64(tag)) {
-			return nil, fmt.Errorf("two variants have the number %d", tag)
+		if slices.Contains(enum.tags, uint64(tag)) {
+			return nil, fmt.Errorf("two variants have the discriminator %d", tag)
 		}
 		t := &wireType{kind: wireStruct}
 		switch v["kind"] {
@@ -263,128 +257,129 @@ func (c *codama) enum(n object, depth int) (made *wireType, err error) {
 			err = fmt.Errorf("variant %.64q %w", v["kind"], errUnread)
 		}
 		if err == nil && t.kind != wireStruct {
-			err = fmt.Errorf("variant %.64q with something around its fields %w", name, errUnread)
+			err = fmt.Errorf("variant %.64q whose fields are wrapped %w", name, errUnread)
 		}
 		if err != nil {
 			return nil, err
 		}
-		made.tags, made.members = append(made.tags, uint64(tag)), append(made.members, wireMember{name, t})
+		enum.tags, enum.members = append(enum.tags, uint64(tag)), append(enum.members, wireMember{name, t})
 	}
-	return made, nil
+	return enum, nil
 }
 
-// defined resolves a type of the program's own, or of another in the file.
+// defined resolves a type that the program, or another one of the file, defines.
 func (c *codama) defined(n object, depth int) (*wireType, error) {
 	name, err := stringIn(n, "name")
 	if err != nil {
 		return nil, err
 	}
-	in := c.main
+	program := c.main
 	if n["program"] != nil {
 		link, err := node(n, "program")
 		if err != nil {
 			return nil, err
 		}
-		if in, err = stringIn(link, "name"); err != nil {
+		if program, err = stringIn(link, "name"); err != nil {
 			return nil, err
 		}
 	}
-	found := c.types[in][name]
-	if found == nil {
-		return nil, fmt.Errorf("type %.64q of program %.64q is not defined", name, in)
+	definition := c.types[program][name]
+	if definition == nil {
+		return nil, fmt.Errorf("type %.64q of program %.64q is not defined", name, program)
 	}
 	outer := c.main
-	c.main = in
+	c.main = program
 	defer func() { c.main = outer }()
-	return c.resolve(found, depth+1)
+	return c.resolve(definition, depth+1)
 }
 
-// within reads what bounds another type, or stands around it.
-func (c *codama) within(n object, depth int) (made *wireType, err error) {
+// within resolves a type that bounds or surrounds another one.
+func (c *codama) within(n object, depth int) (outer *wireType, err error) {
 	if n["type"] == nil {
-		return nil, fmt.Errorf("%s where a type is expected", n["kind"])
+		return nil, fmt.Errorf("%s is not a type", n["kind"])
 	}
-	made = &wireType{}
-	if made.element, err = c.member(n, "type", depth); err != nil {
+	outer = &wireType{}
+	if outer.element, err = c.member(n, "type", depth); err != nil {
 		return nil, err
 	}
 	switch n["kind"] {
 	case "fixedSizeTypeNode":
-		made.kind = wireFixed
-		made.size, err = sizeOf(n, "size")
+		outer.kind = wireFixed
+		outer.size, err = sizeOf(n, "size")
 	case "sizePrefixTypeNode":
-		made.kind = wireSized
-		made.prefix, err = c.number(n, "prefix", depth)
+		outer.kind = wireSized
+		outer.prefix, err = c.number(n, "prefix", depth)
 	case "sentinelTypeNode":
-		made.kind = wireUntil
-		made.constant, err = c.constant(n, "sentinel")
+		outer.kind = wireTerminated
+		outer.constant, err = c.constant(n, "sentinel")
 	case "hiddenPrefixTypeNode":
-		made.kind = wireBehind
-		made.constant, err = c.constants(n, "prefix")
+		outer.kind = wireAfterConstant
+		outer.constant, err = c.constants(n, "prefix")
 	case "hiddenSuffixTypeNode":
-		made.kind = wireBefore
-		made.constant, err = c.constants(n, "suffix")
+		outer.kind = wireBeforeConstant
+		outer.constant, err = c.constants(n, "suffix")
 	default:
-		err = fmt.Errorf("%s where a type is expected", n["kind"])
+		err = fmt.Errorf("%s is not a type", n["kind"])
 	}
-	return made, err
+	return outer, err
 }
 
-// constants encodes a list of constantValueNodes one behind the other.
+// constants encodes a list of constantValueNodes, one after the other.
 func (c *codama) constants(n object, name string) (raw []byte, err error) {
 	list, err := nodes(n, name, "constantValueNode")
 	for _, value := range list {
-		var one []byte
-		if one, err = c.constant(object{"constant": value}, "constant"); err != nil {
+		constant, err := c.constant(object{"constant": value}, "constant")
+		if err != nil {
 			return nil, err
 		}
-		raw = append(raw, one...)
+		raw = append(raw, constant...)
 	}
 	return raw, err
 }
 
-// node is a member that is a node.
+// node returns a member that must be a node.
 func node(n object, name string) (object, error) {
-	found, ok := n[name].(object)
-	if _, kind := found["kind"].(string); !ok || !kind {
-		return nil, fmt.Errorf("%s: a node is expected", name)
+	member, _ := n[name].(object)
+	if _, ok := member["kind"].(string); !ok {
+		return nil, fmt.Errorf("%s: must be a node", name)
 	}
-	return found, nil
+	return member, nil
 }
 
-// nodes is a member that is a list of nodes, of one kind unless that is empty. One that
-// is missing is empty.
+// nodes returns a member that must be a list of nodes of a kind, or of any kind if that is
+// empty. A missing list is empty.
 func nodes(n object, name, kind string) (list []object, err error) {
 	if n[name] == nil {
 		return nil, nil
 	}
-	given, ok := n[name].([]any)
+	elements, ok := n[name].([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: a list is expected", name)
+		return nil, fmt.Errorf("%s: must be a list", name)
 	}
-	for i, element := range given {
-		one, ok := element.(object)
-		if own, is := one["kind"].(string); !ok || !is || kind != "" && own != kind {
-			return nil, fmt.Errorf("%s.%d: a %s is expected", name, i, kind)
+	for i, element := range elements {
+		node, _ := element.(object)
+		if elementKind, ok := node["kind"].(string); !ok || kind != "" && elementKind != kind {
+			return nil, fmt.Errorf("%s.%d: must be a %s", name, i, cmp.Or(kind, "node"))
 		}
-		list = append(list, one)
+		list = append(list, node)
 	}
 	return list, nil
 }
 
+// stringIn returns a member that must be a text.
 func stringIn(n object, name string) (string, error) {
 	text, ok := n[name].(string)
 	if !ok || text == "" {
-		return "", fmt.Errorf("%s: a text is expected", name)
+		return "", fmt.Errorf("%s: must be a text", name)
 	}
 	return text, nil
 }
 
-// sizeOf is a member that is a number of bytes or elements.
+// sizeOf returns a member that must be a number of bytes or elements.
 func sizeOf(n object, name string) (int, error) {
 	size, ok := n[name].(int64)
 	if !ok || size < 0 || size > 1<<16 {
-		return 0, fmt.Errorf("%s: a number up to %d is expected", name, 1<<16)
+		return 0, fmt.Errorf("%s: must be a number from 0 to %d", name, 1<<16)
 	}
 	return int(size), nil
 }

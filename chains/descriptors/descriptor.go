@@ -1,39 +1,51 @@
 package descriptors
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
+
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// target is where a file holds: a program of a chain.
+// target is a program of a chain that a file describes.
 type target struct {
 	chain   string // CAIP-2, or "tron", "solana"
 	address string // in the chain's binary form
 }
 
+// String returns the chain's id, a colon, and the address.
+func (t target) String() string {
+	switch t.chain {
+	case solanaChain:
+		return t.chain + ":" + base58.Encode([]byte(t.address))
+	case tronChain:
+		return t.chain + ":" + account(tronChain, []byte(t.address[1:])).String()
+	}
+	return t.chain + ":" + evm.Address([]byte(t.address)).String()
+}
+
 // descriptor is an ERC-7730 descriptor, or the ABI of one contract.
 type descriptor struct {
 	owner    string
-	root     object // the merged file, for paths that start with $
+	root     object // the merged file, for paths that begin with $
 	formats  map[[4]byte]*format
-	typed    map[string]*format // of typed data, by the type as EIP-712 hashes it
-	domain   domainForm         // that typed data has; what is empty may be any
-	external string             // the condition that cannot be checked here; empty: none
+	typed    map[string]*format // of typed data, by the type as EIP-712 encodes it; nil for calls
+	domain   domainForm         // required of typed data; an empty member may have any value
+	external string             // a condition that cannot be checked offline; empty if there is none
 }
 
-// format is what a descriptor says of one function, or of one type.
+// format is what a descriptor says about a function or a type.
 type format struct {
-	function     *evm.Function // nil of a type
+	function     *evm.Function // nil for a type
 	intent       string
 	interpolated string
 	fields       []field
-	twice        bool // two keys have this selector
+	twice        bool // two keys have the selector
 }
 
 // formatForm is a member of display.formats.
@@ -43,7 +55,7 @@ type formatForm struct {
 	Intent       any     `json:"intent"`
 	Interpolated string  `json:"interpolatedIntent"`
 	Fields       []field `json:"fields"`
-	Required     any     `json:"required"` // of version 1, kept by some files: all that it asks for is shown anyway
+	Required     any     `json:"required"` // of version 1, kept by some files: every argument is shown anyway
 	Excluded     any     `json:"excluded"`
 	Screens      any     `json:"screens"`
 }
@@ -65,18 +77,18 @@ type field struct {
 	Fields     []field `json:"fields"`
 }
 
-// deploymentForm is a contract of a chain.
+// deploymentForm is a contract on a chain.
 type deploymentForm struct {
 	ChainID uint64 `json:"chainId"`
 	Address string `json:"address"`
 }
 
-// domainForm is what a descriptor asks of the domain of typed data.
+// domainForm is what a descriptor requires of the domain of typed data.
 type domainForm struct {
 	Name              string `json:"name"`
 	Version           string `json:"version"`
-	ChainID           any    `json:"chainId"`           // the deployments say it
-	VerifyingContract any    `json:"verifyingContract"` // likewise
+	ChainID           any    `json:"chainId"`           // the deployments have it
+	VerifyingContract any    `json:"verifyingContract"` // the deployments have it
 	Salt              any    `json:"salt"`
 }
 
@@ -84,7 +96,7 @@ type domainForm struct {
 type typedForm struct {
 	Domain          domainForm       `json:"domain"`
 	Deployments     []deploymentForm `json:"deployments"`
-	Schemas         any              `json:"schemas"` // of version 1: the keys of the formats say it
+	Schemas         any              `json:"schemas"` // of version 1: the keys of the formats have them
 	DomainSeparator any              `json:"domainSeparator"`
 }
 
@@ -110,18 +122,19 @@ const (
 
 var schemaVersion = regexp.MustCompile(`erc7730-v([0-9]+)(\.[0-9.]+)?\.schema\.json$`)
 
-// newDescriptor reads a merged ERC-7730 file. Without targets it is one that only
-// other files include, or one of typed data of any contract.
+// newDescriptor reads a merged ERC-7730 file. A file without targets is only included by
+// others, or describes typed data of any contract.
 func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	schema, _ := root["$schema"].(string)
 	if parts := schemaVersion.FindStringSubmatch(schema); parts == nil || parts[1] != "2" {
-		return nil, nil, fmt.Errorf("$schema %.80q: version 2 of ERC-7730 is read", schema)
+		return nil, nil, fmt.Errorf("$schema %.80q: only version 2 of ERC-7730 is supported", schema)
 	}
 	var context contextForm
 	if err := into(orEmpty(root["context"]), &context); err != nil {
 		return nil, nil, fmt.Errorf("context: %w", err)
 	}
-	d = &descriptor{root: root, formats: map[[4]byte]*format{}, owner: textAt(root, "metadata", "owner")}
+	d = &descriptor{root: root, formats: map[[4]byte]*format{}}
+	d.owner, _ = lookUp(root, "$.metadata.owner").(string)
 	switch {
 	case context.EIP712 != nil:
 		return d.ofTyped(context.EIP712)
@@ -139,16 +152,24 @@ func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	if targets, err = targetsOf(context.Contract.Deployments); err != nil {
 		return nil, nil, err
 	}
-	return d, targets, d.readFormats()
+	return d, targets, d.readFormats(func(key string, f *format) error {
+		function, err := evm.ParseFunction(key)
+		if err != nil {
+			return err
+		}
+		f.function, f.twice = function, d.formats[function.Selector] != nil
+		d.formats[function.Selector] = f
+		return nil
+	})
 }
 
 func targetsOf(deployments []deploymentForm) (targets []target, err error) {
 	for i, deployment := range deployments {
-		at, err := evmTarget(deployment.ChainID, deployment.Address)
+		contract, err := evmTarget(deployment.ChainID, deployment.Address)
 		if err != nil {
 			return nil, fmt.Errorf("deployments[%d]: %w", i, err)
 		}
-		targets = append(targets, at)
+		targets = append(targets, contract)
 	}
 	return targets, nil
 }
@@ -160,40 +181,25 @@ func orEmpty(node any) any {
 	return node
 }
 
-// readFormats reads display.formats.
-func (d *descriptor) readFormats() error {
-	display, _ := d.root["display"].(object)
-	formats, _ := display["formats"].(object)
+// readFormats reads display.formats, and calls add with each key and its format.
+func (d *descriptor) readFormats(add func(key string, f *format) error) error {
+	formats, _ := lookUp(d.root, "$.display.formats").(object)
 	if len(formats) > maxFormats {
-		return fmt.Errorf("display.formats: %d functions, at most %d are read", len(formats), maxFormats)
+		return fmt.Errorf("display.formats: %d keys, of at most %d", len(formats), maxFormats)
 	}
 	for _, key := range sortedNames(formats) {
-		made, err := d.format(key, formats[key])
+		f, err := d.formatOf(formats[key])
+		if err == nil {
+			err = add(key, f)
+		}
 		if err != nil {
 			return fmt.Errorf("display.formats[%.64q]: %w", key, err)
 		}
-		if other := d.formats[made.function.Selector]; other != nil {
-			made.twice = true
-		}
-		d.formats[made.function.Selector] = made
 	}
 	return nil
 }
 
-func (d *descriptor) format(key string, node any) (*format, error) {
-	function, err := evm.ParseFunction(key)
-	if err != nil {
-		return nil, err
-	}
-	made, err := d.formatOf(node)
-	if err != nil {
-		return nil, err
-	}
-	made.function = function
-	return made, nil
-}
-
-// formatOf reads what is said of a function or type.
+// formatOf reads the format of a function or type.
 func (d *descriptor) formatOf(node any) (*format, error) {
 	expanded, err := d.expand(node, 0)
 	if err != nil {
@@ -203,20 +209,17 @@ func (d *descriptor) formatOf(node any) (*format, error) {
 	if err := into(expanded, &form); err != nil {
 		return nil, err
 	}
-	if count, err := checkFields(form.Fields, 0); err != nil || count > maxFields {
-		return nil, errors.Join(err, tooMany(count))
+	count, err := checkFields(form.Fields, 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case count > maxFields:
+		return nil, fmt.Errorf("%d fields, of at most %d", count, maxFields)
 	}
 	return &format{intent: intentText(form.Intent), interpolated: form.Interpolated, fields: form.Fields}, nil
 }
 
-func tooMany(count int) error {
-	if count <= maxFields {
-		return nil
-	}
-	return fmt.Errorf("%d fields, at most %d are read", count, maxFields)
-}
-
-// checkFields refuses what no field of version 2 says without a condition.
+// checkFields refuses fields with a condition or an encrypted value, and counts the others.
 func checkFields(fields []field, depth int) (count int, err error) {
 	if depth > 4 {
 		return 0, errors.New("groups nested deeper than 4")
@@ -230,7 +233,7 @@ func checkFields(fields []field, depth int) (count int, err error) {
 				return 0, fmt.Errorf("visible %.32q", visible)
 			}
 		default:
-			return 0, fmt.Errorf("field %.64q: visible with a condition is not read", f.Path)
+			return 0, fmt.Errorf("field %.64q: visible with a condition is not supported", f.Path)
 		}
 		if f.Encryption != nil {
 			return 0, fmt.Errorf("field %.64q: an encrypted value cannot be read", f.Path)
@@ -244,8 +247,8 @@ func checkFields(fields []field, depth int) (count int, err error) {
 	return count, nil
 }
 
-// expand puts the definitions that fields refer to in their place: members of the
-// field itself count before those of the definition.
+// expand replaces references of fields by the definitions that they refer to. Members of
+// the field itself take precedence.
 func (d *descriptor) expand(node any, depth int) (any, error) {
 	members, ok := node.(object)
 	if !ok || depth > 8 {
@@ -255,7 +258,7 @@ func (d *descriptor) expand(node any, depth int) (any, error) {
 	if ref, ok := members["$ref"].(string); ok && strings.HasPrefix(ref, "$.display.definitions.") {
 		definition, ok := lookUp(d.root, ref).(object)
 		if !ok {
-			return nil, fmt.Errorf("$ref %.80q leads to nothing", ref)
+			return nil, fmt.Errorf("$ref %.80q does not exist", ref)
 		}
 		members = mergeObjects(definition, members)
 		delete(members, "$ref")
@@ -278,7 +281,7 @@ func (d *descriptor) expand(node any, depth int) (any, error) {
 	return expanded, nil
 }
 
-// lookUp returns what a path such as $.metadata.constants.max leads to in a file.
+// lookUp returns the value at a path in a file, such as $.metadata.constants.max.
 func lookUp(root object, path string) any {
 	var node any = root
 	for _, name := range strings.Split(strings.TrimPrefix(path, "$."), ".") {
@@ -291,12 +294,7 @@ func lookUp(root object, path string) any {
 	return node
 }
 
-func textAt(root object, names ...string) string {
-	text, _ := lookUp(root, "$."+strings.Join(names, ".")).(string)
-	return text
-}
-
-// intentText returns an intent, which is a text or an object of texts.
+// intentText returns an intent, which is a text or an object of texts, as one text.
 func intentText(intent any) string {
 	switch intent := intent.(type) {
 	case string:
@@ -311,27 +309,20 @@ func intentText(intent any) string {
 	return ""
 }
 
-// tronChainID is the chain id by which token lists and descriptors name Tron.
+// tronChainID is the chain id of Tron in token lists and descriptors.
 const tronChainID = 728126428
 
-// evmTarget is a contract of a chain with an EIP-155 id, by an address in hex.
+// evmTarget returns a contract by the EIP-155 id of its chain and its address in hex.
 func evmTarget(chainID uint64, address string) (target, error) {
-	digits, ok := strings.CutPrefix(address, "0x")
-	raw, err := hex.DecodeString(digits)
-	if !ok || err != nil || len(raw) != 20 {
-		return target{}, fmt.Errorf("address %.64q: 0x and 40 hex digits are expected", address)
+	raw, err := fixedHex(address, 20)
+	if err != nil {
+		return target{}, fmt.Errorf("address %.64q: %w", address, err)
 	}
 	switch chainID {
 	case 0:
-		return target{}, errors.New("chainId is missing")
+		return target{}, errors.New("chainId: missing")
 	case tronChainID:
 		return target{"tron", "\x41" + string(raw)}, nil
 	}
 	return target{fmt.Sprintf("eip155:%d", chainID), string(raw)}, nil
-}
-
-// numberOf returns a JSON number or text as an integer.
-func numberOf(node any) (int, bool) {
-	number, ok := node.(int64)
-	return int(number), ok && number >= 0 && number <= 1<<20
 }

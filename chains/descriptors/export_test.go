@@ -7,23 +7,23 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// With returns the folder with every file of pins trusted, and with other names.
+// With returns the folder with other names, and with pins instead of its own.
 func (f *Folder) With(t testing.TB, names chains.Names, pins *Pins) *Folder {
 	t.Helper()
 	with := &Folder{names: names, now: f.now, byTarget: map[target][]*File{}}
-	for at, files := range f.byTarget {
+	for t, files := range f.byTarget {
 		for _, file := range files {
 			trusted := *file
 			if pins.has(file.Digest) {
 				trusted.Problem, trusted.Trust = "", "pinned"
 			}
-			with.byTarget[at] = append(with.byTarget[at], &trusted)
+			with.byTarget[t] = append(with.byTarget[t], &trusted)
 		}
 	}
 	return with
 }
 
-// AttestationHash is the hash that an attestation's signature is over.
+// AttestationHash returns the hash that an attestation signs.
 func AttestationHash(file []byte) ([32]byte, error) {
 	form, err := parseAttestation(file)
 	if err != nil {
@@ -32,7 +32,7 @@ func AttestationHash(file []byte) ([32]byte, error) {
 	return form.hash()
 }
 
-// AttestedHash is what an attestation says of a file.
+// AttestedHash returns the hash of a file that an attestation attests.
 func AttestedHash(file []byte) ([32]byte, error) {
 	own, err := parse(file)
 	return attestedHash(own), err
@@ -48,7 +48,7 @@ func VerifyAttestation(file []byte, auditor string, now time.Time) error {
 	return err
 }
 
-// ParseTree reads JSON as files are read, and returns its canonical form.
+// ParseTree parses JSON like a file, and returns its canonical form.
 func ParseTree(file []byte) ([]byte, error) {
 	root, err := parse(file)
 	if err != nil {

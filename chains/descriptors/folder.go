@@ -13,26 +13,26 @@ import (
 	"github.com/countersign-dev/countersign/chains/names"
 )
 
-// Options are what a folder is read with.
+// Options configure Open.
 type Options struct {
-	// Pins are the digests that the user trusts. Nil: none.
+	// Pins are the digests that the user trusts. Nil means none.
 	Pins *Pins
 
 	// Auditors are the addresses whose attestations count, 0x and 40 hex digits.
 	Auditors []string
 
-	// Names supplies tokens and labels. Default: the tokens that are built in.
+	// Names supplies tokens and labels. Default: the built-in tokens.
 	Names chains.Names
 
-	// Now is the clock that attestations expire by. Default: time.Now.
+	// Now is the clock for the expiry of attestations. Default: time.Now.
 	Now func() time.Time
 }
 
-// maxFiles bounds a folder.
+// maxFiles bounds the number of files of a folder.
 const maxFiles = 5_000
 
-// Folder is a folder of descriptors that was read. It does not change, and is safe
-// for concurrent use: what is done to the files afterwards has no effect.
+// Folder is a folder of descriptors that was read. Later changes of the files have no
+// effect. A Folder is safe for concurrent use.
 type Folder struct {
 	names    chains.Names
 	now      func() time.Time
@@ -40,34 +40,34 @@ type Folder struct {
 	byTarget map[target][]*File
 }
 
-// File is one file of a folder that says something of programs.
+// File is a file of a folder that describes programs or lookup tables.
 type File struct {
 	Name    string   // its path in the folder
-	Digest  [32]byte // SHA-256 of the canonical form (RFC 8785) of what it says, includes merged
+	Digest  [32]byte // SHA-256 of the canonical form (RFC 8785) of its content with includes merged
 	Targets []string // the programs: CAIP-2 id, colon, address
-	Trust   string   // on whose word it is used; empty: it is not
-	Problem string   // why it is not used, or cannot be read
+	Trust   string   // why it is trusted; empty if it is not
+	Problem string   // why it is not used
 
-	expires time.Time // of the attestation; zero: never
+	expires time.Time // of the attestation; zero for never
 	source  source
-	typed   bool // it reads typed data, and no calls
+	typed   bool // it reads typed data instead of calls
 }
 
 // source reads the calls of one program.
 type source interface {
-	// read reads a call; ok is false if it does not know the function.
+	// read reads a call. ok is false if the source does not know the function.
 	read(folder *Folder, call chains.Call, depth int) (reading chains.Reading, ok bool)
 }
 
-// Open reads the files of a folder (.json, at any depth). A file that cannot be
-// read is listed in Files with its problem; the error is of the folder.
+// Open reads the .json files of a folder, at any depth. A file that cannot be read is
+// listed in Files with its problem. An error concerns the whole folder.
 func Open(folder fs.FS, options Options) (*Folder, error) {
-	made := &Folder{names: options.Names, now: options.Now, byTarget: map[target][]*File{}}
-	if made.names == nil {
-		made.names = names.New()
+	f := &Folder{names: options.Names, now: options.Now, byTarget: map[target][]*File{}}
+	if f.names == nil {
+		f.names = names.New()
 	}
-	if made.now == nil {
-		made.now = time.Now
+	if f.now == nil {
+		f.now = time.Now
 	}
 	auditors, err := parseAuditors(options.Auditors)
 	if err != nil {
@@ -81,18 +81,18 @@ func Open(folder fs.FS, options Options) (*Folder, error) {
 	attested := attestations{}
 	for _, name := range paths {
 		if path.Base(path.Dir(name)) == "sigs" {
-			attested.add(folder, name, auditors, made.now())
+			attested.add(folder, name, auditors, f.now())
 		}
 	}
 	for _, name := range paths {
 		if !skipped(name) {
-			made.add(l, name, options.Pins, attested)
+			f.add(l, name, options.Pins, attested)
 		}
 	}
-	return made, nil
+	return f, nil
 }
 
-// skipped reports whether a file of a registry is none that describes programs.
+// skipped reports whether a file of a registry does not describe programs.
 func skipped(name string) bool {
 	for _, part := range strings.Split(path.Dir(name), "/") {
 		if slices.Contains([]string{"sigs", "tests", "testsv2", "specs", "node_modules"}, part) || strings.HasPrefix(part, ".") && part != "." {
@@ -117,7 +117,7 @@ func listFiles(folder fs.FS) (paths []string, err error) {
 	return paths, err
 }
 
-// add reads a file.
+// add reads a file and adds it to the folder.
 func (f *Folder) add(l *loader, name string, pins *Pins, attested attestations) {
 	file := &File{Name: name}
 	loaded, err := l.load(name, nil)
@@ -126,28 +126,27 @@ func (f *Folder) add(l *loader, name string, pins *Pins, attested attestations) 
 		f.files = append(f.files, file)
 		return
 	}
-	made, targets, err := newSource(loaded.merged)
+	source, targets, err := newSource(loaded.merged)
 	switch {
 	case err != nil:
 		file.Problem = err.Error()
 	case len(targets) == 0:
-		return // typed data of any contract, or one that other files include
-	}
-	if err == nil {
-		file.Digest, file.source = digestOf(loaded.merged), made
-		if of, ok := made.(*descriptor); ok {
-			file.typed = of.typed != nil
+		return // typed data of any contract, or a file that others include
+	default:
+		file.Digest, file.source = digestOf(loaded.merged), source
+		if d, ok := source.(*descriptor); ok {
+			file.typed = d.typed != nil
 		}
 		file.trust(loaded, pins, attested)
 	}
-	for _, at := range targets {
-		file.Targets = append(file.Targets, at.String())
-		f.byTarget[at] = append(f.byTarget[at], file)
+	for _, t := range targets {
+		file.Targets = append(file.Targets, t.String())
+		f.byTarget[t] = append(f.byTarget[t], file)
 	}
 	f.files = append(f.files, file)
 }
 
-// newSource reads a merged file of any of the kinds.
+// newSource reads a merged file of any kind.
 func newSource(root object) (source, []target, error) {
 	switch {
 	case root["abi"] != nil:
@@ -164,40 +163,39 @@ func newSource(root object) (source, []target, error) {
 	return newDescriptor(root)
 }
 
-// trust says on whose word the file is used. An auditor attests what programs mean, not
-// what the network's accounts hold: a lookup table must be pinned.
+// trust sets why the file is trusted, or its problem. Auditors attest what programs mean,
+// not what accounts of the network hold: a lookup table must be pinned.
 func (file *File) trust(loaded *document, pins *Pins, attested attestations) {
 	if pins.has(file.Digest) {
 		file.Trust = "pinned"
 		return
 	}
-	if _, decides := file.source.(*lookupTable); decides {
+	if _, ok := file.source.(*lookupTable); ok {
 		file.Problem = "not trusted: pin it"
 		return
 	}
-	var by string
+	var auditor string
 	for i, part := range loaded.files {
-		found, ok := attested[attestedHash(part.own)]
+		a, ok := attested[attestedHash(part.own)]
 		switch {
 		case !ok && i == 0:
-			file.Problem = "not trusted: pin it, or name an auditor who attests it"
+			file.Problem = "not trusted: pin it, or configure an auditor that attests it"
 			return
 		case !ok:
 			file.Problem = "not trusted: it includes " + part.name + ", which no auditor attests: pin it"
 			return
 		}
-		if by = found.auditor; !found.expires.IsZero() && (file.expires.IsZero() || found.expires.Before(file.expires)) {
-			file.expires = found.expires
+		if auditor = a.auditor; !a.expires.IsZero() && (file.expires.IsZero() || a.expires.Before(file.expires)) {
+			file.expires = a.expires
 		}
 	}
-	file.Trust = "attested by " + by
+	file.Trust = "attested by " + auditor
 }
 
-// Readable reports whether the file can be used, once it is trusted.
+// Readable reports whether the file can be used if it is trusted.
 func (file *File) Readable() bool { return file.source != nil }
 
-// Files returns the files that say something of programs, in the order of their
-// names.
+// Files returns the files that describe programs or lookup tables, sorted by name.
 func (f *Folder) Files() []*File { return f.files }
 
 // Read implements chains.Reader.
@@ -214,15 +212,15 @@ func (f *Folder) readAt(call chains.Call, depth int) (reading chains.Reading, ok
 			untrusted = file
 			continue
 		}
-		found, knows := file.source.read(f, call, depth)
-		if !knows {
+		one, known := file.source.read(f, call, depth)
+		if !known {
 			continue
 		}
-		found.Source, found.Digest, found.Trust = file.Name, hex.EncodeToString(file.Digest[:]), file.Trust
+		one.Source, one.Digest, one.Trust = file.Name, hex.EncodeToString(file.Digest[:]), file.Trust
 		if readings++; readings > 1 {
 			return chains.Reading{Source: reading.Source + ", " + file.Name, Problem: "two trusted files describe this function: unpin one"}, true
 		}
-		reading = found
+		reading = one
 	}
 	switch {
 	case readings == 1:
@@ -250,7 +248,7 @@ func (d *descriptor) read(folder *Folder, call chains.Call, depth int) (chains.R
 	case f == nil:
 		return chains.Reading{}, false
 	case d.external != "":
-		return chains.Reading{Problem: "the descriptor holds under a condition on " + d.external + ", which cannot be checked without the network"}, true
+		return chains.Reading{Problem: "the descriptor depends on " + d.external + ", which cannot be checked offline"}, true
 	case f.twice:
 		return chains.Reading{Problem: "two keys of the descriptor have the selector of " + f.function.Signature}, true
 	}

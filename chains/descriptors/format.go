@@ -1,7 +1,6 @@
 package descriptors
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,18 +13,18 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// place is where a shown value stands: the number of those that its field shows.
-type place struct {
-	scope found
+// position is the position of a value among those that its field shows.
+type position struct {
+	scope located
 	index int
 	of    int
 }
 
-// formatter shows a value in one of the formats.
-type formatter func(s *session, f *field, value found, at place) (chains.Field, error)
+// formatter shows a value in a format.
+type formatter func(s *session, f *field, value located, pos position) (chains.Field, error)
 
-// formats are those of ERC-7730 version 2, with the parameters that each has. A
-// parameter that is not listed makes the call unread.
+// formats are the formats of ERC-7730 version 2 and their parameters. A call with another
+// parameter is not read.
 var formats = map[string]struct {
 	show   formatter
 	params []string
@@ -46,13 +45,13 @@ var formats = map[string]struct {
 	"interoperableName": {(*session).showAddress, []string{"types", "sources"}},
 }
 
-func (s *session) show(f *field, value found, at place) (chains.Field, error) {
-	known, ok := formats[f.Format]
+func (s *session) show(f *field, value located, pos position) (chains.Field, error) {
+	format, ok := formats[f.Format]
 	if !ok {
 		return chains.Field{}, fmt.Errorf("format %.32q is not known", f.Format)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Params)) {
-		if f.Format != "" && f.Format != "raw" && !slices.Contains(known.params, name) {
+		if f.Format != "" && f.Format != "raw" && !slices.Contains(format.params, name) {
 			return chains.Field{}, fmt.Errorf("parameter %.32q of format %s is not known", name, f.Format)
 		}
 	}
@@ -60,12 +59,12 @@ func (s *session) show(f *field, value found, at place) (chains.Field, error) {
 		return chains.Field{}, errors.New("a structure cannot be shown as one value")
 	}
 	if f.Format == "calldata" {
-		return s.showCall(f, value, at)
+		return s.showCall(f, value, pos)
 	}
-	return known.show(s, f, value, at)
+	return format.show(s, f, value, pos)
 }
 
-// textOf returns a shown value in a sentence: an address by its label.
+// textOf returns a shown value as part of a sentence, and an address by its label.
 func textOf(f *field, shown chains.Field) string {
 	if f.Format == "addressName" && shown.Note != "" {
 		return shown.Note
@@ -76,8 +75,8 @@ func textOf(f *field, shown chains.Field) string {
 	return shown.Value
 }
 
-func number(value *big.Int) found {
-	return found{Argument: evm.Argument{Kind: evm.ArgumentNumber, Number: value, Bytes: value.FillBytes(make([]byte, 32))}}
+func number(value *big.Int) located {
+	return located{Argument: evm.Argument{Kind: evm.ArgumentNumber, Number: value, Bytes: wordOf(value)}}
 }
 
 func (s *session) value() *big.Int {
@@ -87,21 +86,21 @@ func (s *session) value() *big.Int {
 	return s.call.Value
 }
 
-// constant is a value that the descriptor has itself.
-func (s *session) constant(node any) found {
+// constant returns a value that the descriptor itself contains.
+func (s *session) constant(node any) located {
 	text := fmt.Sprint(node)
 	if strings.HasPrefix(text, "$.") {
-		if at := lookUp(s.descriptor.root, text); at != nil {
-			text = fmt.Sprint(at)
+		if constant := lookUp(s.descriptor.root, text); constant != nil {
+			text = fmt.Sprint(constant)
 		}
 	}
-	if raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x")); err == nil && len(raw) == 20 && strings.HasPrefix(text, "0x") {
-		return found{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: raw}}
+	if raw, err := fixedHex(text, 20); err == nil {
+		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: raw}}
 	}
-	return found{Argument: evm.Argument{Kind: evm.ArgumentText, Bytes: []byte(text)}}
+	return located{Argument: evm.Argument{Kind: evm.ArgumentText, Bytes: []byte(text)}}
 }
 
-// param returns a text parameter, with constants in their place.
+// param returns a text parameter, with a constant resolved.
 func (s *session) param(f *field, name string) string {
 	text, _ := f.Params[name].(string)
 	if strings.HasPrefix(text, "$.") {
@@ -114,32 +113,32 @@ func (s *session) param(f *field, name string) string {
 	return text
 }
 
-// pathParam returns the value that a parameter names by its path, or is.
-func (s *session) pathParam(f *field, name string, at place) (value found, ok bool, err error) {
+// pathParam returns the value of a parameter, which is given directly or by its path.
+func (s *session) pathParam(f *field, name string, pos position) (value located, ok bool, err error) {
 	if text := s.param(f, name); text != "" {
 		return s.constant(text), true, nil
 	}
 	path, _ := f.Params[name+"Path"].(string)
 	if path == "" {
-		return found{}, false, nil
+		return located{}, false, nil
 	}
-	values, err := s.at(path, at.scope)
+	values, err := s.at(path, pos.scope)
 	if err != nil {
 		if values, err = s.at(path, s.root); err != nil {
-			return found{}, false, err
+			return located{}, false, err
 		}
 	}
 	values = spread(values)
 	switch {
-	case len(values) == at.of:
-		return values[at.index], true, nil
+	case len(values) == pos.of:
+		return values[pos.index], true, nil
 	case len(values) == 1:
 		return values[0], true, nil
 	}
-	return found{}, false, fmt.Errorf("%sPath leads to %d values for %d", name, len(values), at.of)
+	return located{}, false, fmt.Errorf("%sPath leads to %d values, for %d of the field", name, len(values), pos.of)
 }
 
-func (s *session) showRaw(f *field, value found, _ place) (chains.Field, error) {
+func (s *session) showRaw(f *field, value located, _ position) (chains.Field, error) {
 	if value.Kind == evm.ArgumentBytes {
 		return chains.Bytes(f.Label, value.Bytes), nil
 	}
@@ -147,10 +146,10 @@ func (s *session) showRaw(f *field, value found, _ place) (chains.Field, error) 
 	return chains.Text(f.Label, text), nil
 }
 
-func (s *session) showAddress(f *field, value found, _ place) (chains.Field, error) {
+func (s *session) showAddress(f *field, value located, _ position) (chains.Field, error) {
 	raw, ok := addressIn(value)
 	if !ok {
-		return s.showRaw(f, value, place{})
+		return s.showRaw(f, value, position{})
 	}
 	party := account(s.call.Chain, raw)
 	shown := chains.Text(f.Label, party.String())
@@ -162,7 +161,7 @@ func (s *session) showAddress(f *field, value found, _ place) (chains.Field, err
 }
 
 // amountOf returns a value as an amount.
-func amountOf(value found) (*big.Int, error) {
+func amountOf(value located) (*big.Int, error) {
 	switch value.Kind {
 	case evm.ArgumentNumber:
 		return value.Number, nil
@@ -175,15 +174,15 @@ func amountOf(value found) (*big.Int, error) {
 			return amount, nil
 		}
 	}
-	return nil, errors.New("a number is expected")
+	return nil, errors.New("the value is not a number")
 }
 
-func (s *session) showTokenAmount(f *field, value found, at place) (chains.Field, error) {
+func (s *session) showTokenAmount(f *field, value located, pos position) (chains.Field, error) {
 	amount, err := amountOf(value)
 	if err != nil {
 		return chains.Field{}, err
 	}
-	token, ok, err := s.pathParam(f, "token", at)
+	token, ok, err := s.pathParam(f, "token", pos)
 	if err != nil {
 		return chains.Field{}, err
 	}
@@ -223,7 +222,8 @@ func (s *session) threshold(f *field) (*big.Int, bool) {
 	return bigOf(fmt.Sprint(node))
 }
 
-// names reports whether a parameter, an address or a list of them, has an address.
+// names reports whether a parameter, which is an address or a list of addresses, contains
+// an address.
 func (s *session) names(parameter any, address []byte) bool {
 	list, ok := parameter.([]any)
 	if !ok {
@@ -231,7 +231,7 @@ func (s *session) names(parameter any, address []byte) bool {
 	}
 	for _, entry := range list {
 		if text, ok := entry.(string); ok {
-			if raw, is := addressIn(s.constant(text)); is && string(raw) == string(address) {
+			if raw, ok := addressIn(s.constant(text)); ok && string(raw) == string(address) {
 				return true
 			}
 		}
@@ -239,7 +239,7 @@ func (s *session) names(parameter any, address []byte) bool {
 	return false
 }
 
-func (s *session) showAmount(f *field, value found, _ place) (chains.Field, error) {
+func (s *session) showAmount(f *field, value located, _ position) (chains.Field, error) {
 	amount, err := amountOf(value)
 	if err != nil {
 		return chains.Field{}, err
@@ -248,7 +248,7 @@ func (s *session) showAmount(f *field, value found, _ place) (chains.Field, erro
 	return chains.Text(f.Label, strings.TrimSpace(chains.Decimal(amount.String(), network.Decimals)+" "+network.Symbol)), nil
 }
 
-func (s *session) showDate(f *field, value found, _ place) (chains.Field, error) {
+func (s *session) showDate(f *field, value located, _ position) (chains.Field, error) {
 	seconds, err := amountOf(value)
 	switch {
 	case err != nil:
@@ -261,7 +261,7 @@ func (s *session) showDate(f *field, value found, _ place) (chains.Field, error)
 	return chains.Text(f.Label, time.Unix(seconds.Int64(), 0).UTC().Format("2006-01-02 15:04:05Z")), nil
 }
 
-func (s *session) showDuration(f *field, value found, _ place) (chains.Field, error) {
+func (s *session) showDuration(f *field, value located, _ position) (chains.Field, error) {
 	seconds, err := amountOf(value)
 	if err != nil {
 		return chains.Field{}, err
@@ -271,19 +271,19 @@ func (s *session) showDuration(f *field, value found, _ place) (chains.Field, er
 	return chains.Text(f.Label, fmt.Sprintf("%02d:%02d:%02d", hours, minute, second)), nil
 }
 
-func (s *session) showUnit(f *field, value found, _ place) (chains.Field, error) {
+func (s *session) showUnit(f *field, value located, _ position) (chains.Field, error) {
 	amount, err := amountOf(value)
 	if err != nil {
 		return chains.Field{}, err
 	}
-	decimals, _ := numberOf(f.Params["decimals"])
-	if decimals > 255 {
-		return chains.Field{}, errors.New("more than 255 decimals")
+	decimals, _ := f.Params["decimals"].(int64)
+	if decimals < 0 || decimals > 255 {
+		return chains.Field{}, errors.New("decimals: must be at most 255")
 	}
-	return chains.Text(f.Label, chains.Decimal(amount.String(), decimals)+s.param(f, "base")), nil
+	return chains.Text(f.Label, chains.Decimal(amount.String(), int(decimals))+s.param(f, "base")), nil
 }
 
-func (s *session) showEnum(f *field, value found, _ place) (chains.Field, error) {
+func (s *session) showEnum(f *field, value located, _ position) (chains.Field, error) {
 	ref, _ := f.Params["$ref"].(string)
 	values, ok := lookUp(s.descriptor.root, ref).(object)
 	if !ok {
@@ -292,9 +292,9 @@ func (s *session) showEnum(f *field, value found, _ place) (chains.Field, error)
 	key, _ := plain(s.call.Chain, value.Argument)
 	name, ok := values[key].(string)
 	if !ok && value.Kind == evm.ArgumentBool {
-		name, ok = values[strings.ToUpper(key[:1])+key[1:]].(string) // True and False, as Python has them
+		name, ok = values[strings.ToUpper(key[:1])+key[1:]].(string) // True and False, as in Python
 	}
-	if !ok && len(value.Bytes) <= 32 && value.Kind != evm.ArgumentText { // bytes and bools by their number
+	if !ok && len(value.Bytes) <= 32 && value.Kind != evm.ArgumentText { // bytes and bools as a number
 		name, ok = values[new(big.Int).SetBytes(value.Bytes).String()].(string)
 	}
 	if !ok {
@@ -303,12 +303,12 @@ func (s *session) showEnum(f *field, value found, _ place) (chains.Field, error)
 	return chains.Text(f.Label, name).WithNote(key), nil
 }
 
-func (s *session) showNFT(f *field, value found, at place) (chains.Field, error) {
+func (s *session) showNFT(f *field, value located, pos position) (chains.Field, error) {
 	id, err := amountOf(value)
 	if err != nil {
 		return chains.Field{}, err
 	}
-	collection, ok, err := s.pathParam(f, "collection", at)
+	collection, ok, err := s.pathParam(f, "collection", pos)
 	raw, isAddress := addressIn(collection)
 	if err != nil || !ok || !isAddress {
 		return chains.Text(f.Label, id.String()).WithNote("of an unknown collection"), err
@@ -320,10 +320,10 @@ func (s *session) showNFT(f *field, value found, at place) (chains.Field, error)
 	return chains.Text(f.Label, id.String()).WithNote("of collection " + party.String()), nil
 }
 
-func (s *session) showTicker(f *field, value found, _ place) (chains.Field, error) {
+func (s *session) showTicker(f *field, value located, _ position) (chains.Field, error) {
 	raw, ok := addressIn(value)
 	if !ok {
-		return chains.Field{}, errors.New("an address is expected")
+		return chains.Field{}, errors.New("the value is not an address")
 	}
 	party := account(s.call.Chain, raw)
 	if symbol, _, ok := s.folder.names.Token(chains.Token(s.call.Chain, party, "")); ok {
@@ -332,11 +332,11 @@ func (s *session) showTicker(f *field, value found, _ place) (chains.Field, erro
 	return chains.Text(f.Label, party.String()), nil
 }
 
-// showCall reads a call that stands in the arguments. Its bytes count as read if
-// all of its arguments are.
-func (s *session) showCall(f *field, value found, at place) (chains.Field, error) {
+// showCall reads a call in the arguments. Its bytes count as read if its reading is
+// complete.
+func (s *session) showCall(f *field, value located, pos position) (chains.Field, error) {
 	unread := chains.Bytes(f.Label, value.Bytes)
-	callee, ok, err := s.pathParam(f, "callee", at)
+	callee, ok, err := s.pathParam(f, "callee", pos)
 	if err != nil {
 		return unread, err
 	}
@@ -345,7 +345,7 @@ func (s *session) showCall(f *field, value found, at place) (chains.Field, error
 		return unread, nil
 	}
 	inner := chains.Call{Chain: s.call.Chain, From: s.call.To, To: account(s.call.Chain, to), Data: value.Bytes}
-	if amount, ok, err := s.pathParam(f, "amount", at); err == nil && ok {
+	if amount, ok, err := s.pathParam(f, "amount", pos); err == nil && ok {
 		if inner.Value, err = amountOf(amount); err != nil {
 			return unread, err
 		}
@@ -354,8 +354,8 @@ func (s *session) showCall(f *field, value found, at place) (chains.Field, error
 	if !ok || reading.Problem != "" && len(reading.Fields) == 0 {
 		return unread.WithNote("a call that is not read"), nil
 	}
-	if reading.Complete && value.at != "" {
-		s.read[value.at] = true
+	if reading.Complete && value.path != "" {
+		s.read[value.path] = true
 	}
 	shown := []chains.Field{chains.Text("calls", inner.To.String()), chains.Text("owner", reading.Owner), chains.Text("intent", reading.Intent)}
 	for i, arg := range reading.Args {

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/descriptors"
 )
 
-// FuzzRead reads calls by files of all kinds that are pinned: no panic, and what
-// is complete has no problem.
+// FuzzRead reads calls by pinned files of every kind: it must not panic, and a complete
+// reading must have no problem.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(alone), deposit("eip155:1").Data)
 	f.Add([]byte(idl), swapData(f))
@@ -37,8 +37,8 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, file := range opened.Files() {
-			at := bytes.TrimPrefix([]byte(strings.Join(file.Targets, "")), []byte("solana:"))
-			if table, ok := opened.LookupTable(base58.Decode(string(at))); ok {
+			address := bytes.TrimPrefix([]byte(strings.Join(file.Targets, "")), []byte("solana:"))
+			if table, ok := opened.LookupTable(base58.Decode(string(address))); ok {
 				checkLookupTable(t, table)
 			}
 		}
@@ -59,7 +59,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkLookupTable: addresses are whole, and there are none with a problem.
+// checkLookupTable checks that addresses have 32 bytes, and that a table with a problem has
+// none.
 func checkLookupTable(t *testing.T, table chains.LookupTable) {
 	t.Helper()
 	if len(table.Addresses) > 256 || (table.Problem == "") != (table.Trust == "pinned") || table.Problem != "" && table.Addresses != nil {
@@ -72,7 +73,7 @@ func checkLookupTable(t *testing.T, table chains.LookupTable) {
 	}
 }
 
-// FuzzTree reads JSON: its canonical form is read as the same.
+// FuzzTree checks that the canonical form of JSON parses to the same value.
 func FuzzTree(f *testing.F) {
 	f.Add([]byte(`{"b":[1,true,null,"\u20ac\u0001"],"a":{}}`))
 	f.Fuzz(func(t *testing.T, file []byte) {

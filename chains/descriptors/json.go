@@ -21,11 +21,11 @@ const (
 // object is a JSON object; lists are []any, numbers int64.
 type object = map[string]any
 
-// parse reads a JSON object strictly: no member twice, no text behind it, UTF-8,
-// numbers that are integers up to 2^53, which every reader reads alike.
+// parse parses a JSON object strictly: no duplicate members, no trailing text, UTF-8 only,
+// and only integers up to 2^53, which every parser represents exactly.
 func parse(file []byte) (object, error) {
 	if len(file) > MaxFileBytes {
-		return nil, fmt.Errorf("file of %d bytes: at most %d are read", len(file), MaxFileBytes)
+		return nil, fmt.Errorf("file of %d bytes, of at most %d", len(file), MaxFileBytes)
 	}
 	left := maxNodes
 	bounded := json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, node *any) error {
@@ -39,16 +39,16 @@ func parse(file []byte) (object, error) {
 		return nil, explain(err)
 	}
 	if root == nil {
-		return nil, errors.New("a JSON object is expected")
+		return nil, errors.New("not a JSON object")
 	}
 	return root, nil
 }
 
-// noSlot is 2^64−1, which Solana's tools write for a slot or an epoch that never comes.
+// noSlot is 2^64−1, which Solana's tools write for a slot or an epoch that is never reached.
 const noSlot = "18446744073709551615"
 
-// readInteger reads a number as an int64, and leaves other values to the library.
-// noSlot, which RFC 8785 has no form for, is read as null.
+// readInteger decodes a number as an int64, and leaves other values to the library. noSlot,
+// which RFC 8785 cannot represent, becomes null.
 func readInteger(decoder *jsontext.Decoder, node *any) error {
 	if decoder.PeekKind() != '0' {
 		return errors.ErrUnsupported
@@ -63,33 +63,33 @@ func readInteger(decoder *jsontext.Decoder, node *any) error {
 	}
 	var integer int64
 	if json.Unmarshal(number, &integer) != nil || integer > 1<<53 || integer < -1<<53 || string(number) == "-0" {
-		return fmt.Errorf("number %.40s: an integer of at most 2^53 is expected", number)
+		return fmt.Errorf("number %.40s: must be an integer of at most 2^53", number)
 	}
 	*node = integer
 	return nil
 }
 
-// canonical returns the canonical form of RFC 8785 (JCS) of what parse has read.
+// canonical returns the canonical form (RFC 8785) of what parse returned.
 func canonical(node any) []byte {
 	text, err := json.Marshal(node)
 	if err == nil {
 		err = (*jsontext.Value)(&text).Canonicalize()
 	}
 	if err != nil {
-		panic("descriptors: a tree that was read has no JSON: " + err.Error())
+		panic("descriptors: a parsed file always marshals: " + err.Error())
 	}
 	return text
 }
 
 func sortedNames(members object) []string { return slices.Sorted(maps.Keys(members)) }
 
-// into reads a part of a file into a struct that names every member it may have.
+// into decodes a part of a file into a struct that has every member that is allowed.
 func into(node, target any) error {
 	return explain(json.Unmarshal(canonical(node), target,
 		json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(readInteger))))
 }
 
-// explain says what is wrong with a file, and where, without naming Go's types.
+// explain describes what is wrong with a file, and where, without naming Go types.
 func explain(err error) error {
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(err, jsontext.ErrDuplicateName) {
@@ -106,10 +106,10 @@ func explain(err error) error {
 	case semantic.Err != nil:
 		return fmt.Errorf("%.64q: %w", semantic.JSONPointer, semantic.Err)
 	}
-	return fmt.Errorf("%.64q: a value of another type than %s is expected", semantic.JSONPointer, semantic.JSONKind)
+	return fmt.Errorf("%.64q: a %s is not allowed", semantic.JSONPointer, semantic.JSONKind)
 }
 
-// bigOf reads an integer, decimal or in hex with 0x in front.
+// bigOf parses an integer in decimal, or in hex with 0x.
 func bigOf(text string) (*big.Int, bool) {
 	if len(text) > 80 {
 		return nil, false

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
@@ -14,8 +15,8 @@ import (
 
 var _ chains.TableReader = (*Folder)(nil)
 
-// lookupTable is what an address lookup table of Solana held when the file was made.
-// It is no program: it reads no calls.
+// lookupTable is the content of a Solana address lookup table at the time when the file was
+// written. It reads no calls.
 type lookupTable struct {
 	addresses [][]byte
 }
@@ -24,9 +25,9 @@ func (*lookupTable) read(*Folder, chains.Call, int) (chains.Reading, bool) {
 	return chains.Reading{}, false
 }
 
-// The program of lookup tables, and the layout of their accounts: 56 bytes that begin
-// with a u32, 1 for a table (0 for one that is not initialized), then addresses of 32
-// bytes each (agave, the address-lookup-table interface's state.rs).
+// The program of lookup tables, and the layout of their accounts: 56 bytes that begin with
+// a u32 (1 for a table, 0 if it is not initialized), then addresses of 32 bytes each
+// (agave, state.rs of the address-lookup-table interface).
 const (
 	lookupTableProgram = "AddressLookupTab1e1111111111111111111111111"
 	lookupTableMeta    = 56
@@ -42,25 +43,25 @@ type listedTable struct {
 	Addresses        []string `json:"addresses"`
 }
 
-// newListedTable reads a table as Solana's command prints it.
+// newListedTable reads a table in the form of Solana's command.
 func newListedTable(root object) (source, []target, error) {
 	var form listedTable
 	if err := into(root, &form); err != nil {
 		return nil, nil, err
 	}
-	at, err := solanaAddress(form.Address)
+	tableAddress, err := solanaAddress(form.Address)
 	if err != nil {
 		return nil, nil, fmt.Errorf("lookupTableAddress: %w", err)
 	}
-	made := &lookupTable{}
+	table := &lookupTable{}
 	for i, text := range form.Addresses {
 		address, err := solanaAddress(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("addresses[%d]: %w", i, err)
 		}
-		made.addresses = append(made.addresses, address)
+		table.addresses = append(table.addresses, address)
 	}
-	return made.at(at)
+	return table.at(tableAddress)
 }
 
 // accountFile is what `solana account --output json` prints.
@@ -76,60 +77,56 @@ type accountFile struct {
 	} `json:"account"`
 }
 
-// newTableAccount reads the account of a table, as Solana's command prints it.
+// newTableAccount reads the account of a table in the form of Solana's command.
 func newTableAccount(root object) (source, []target, error) {
 	var form accountFile
 	if err := into(root, &form); err != nil {
 		return nil, nil, err
 	}
-	at, err := solanaAddress(form.Address)
+	address, err := solanaAddress(form.Address)
 	switch data := form.Account.Data; {
 	case err != nil:
 		return nil, nil, fmt.Errorf("pubkey: %w", err)
 	case form.Account.Owner != lookupTableProgram:
-		return nil, nil, fmt.Errorf("account.owner: an account of %s, a lookup table, is expected", lookupTableProgram)
+		return nil, nil, fmt.Errorf("account.owner: must be %s, the program of lookup tables", lookupTableProgram)
 	case len(data) != 2 || data[1] != "base64":
-		return nil, nil, errors.New(`account.data: base64 and "base64" are expected`)
+		return nil, nil, errors.New(`account.data: must be base64, and "base64"`)
 	}
 	data, err := base64.StdEncoding.DecodeString(form.Account.Data[0])
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("account.data: %w", err)
 	case base64.StdEncoding.EncodeToString(data) != form.Account.Data[0]:
-		return nil, nil, errors.New("account.data: base64 in another way than it is written")
+		return nil, nil, errors.New("account.data: base64 is not in its canonical form")
 	case len(data) < lookupTableMeta || !bytes.Equal(data[:4], []byte{1, 0, 0, 0}):
-		return nil, nil, errors.New("account.data: a lookup table begins with 01000000, and has at least 56 bytes")
+		return nil, nil, errors.New("account.data: a lookup table begins with 01000000 and has at least 56 bytes")
 	}
 	list := data[lookupTableMeta:]
 	if len(list)%32 != 0 {
-		return nil, nil, fmt.Errorf("account.data: %d bytes behind the first %d: addresses of 32 bytes each are expected", len(list), lookupTableMeta)
+		return nil, nil, fmt.Errorf("account.data: %d bytes after the first %d: must be addresses of 32 bytes each", len(list), lookupTableMeta)
 	}
-	made := &lookupTable{}
-	for len(list) > 0 {
-		made.addresses, list = append(made.addresses, list[:32]), list[32:]
-	}
-	return made.at(at)
+	return (&lookupTable{slices.Collect(slices.Chunk(list, 32))}).at(address)
 }
 
-// at returns the table with its address.
+// at returns the table as the source of its address.
 func (l *lookupTable) at(address []byte) (source, []target, error) {
 	if len(l.addresses) > maxTableAddresses {
-		return nil, nil, fmt.Errorf("%d addresses: a lookup table has at most %d", len(l.addresses), maxTableAddresses)
+		return nil, nil, fmt.Errorf("%d addresses, of at most %d", len(l.addresses), maxTableAddresses)
 	}
 	return l, []target{{solanaChain, string(address)}}, nil
 }
 
-// solanaAddress reads base58 of 32 bytes.
+// solanaAddress decodes base58 of 32 bytes.
 func solanaAddress(text string) ([]byte, error) {
 	address := base58.Decode(text[:min(len(text), 64)])
 	if len(address) != 32 || base58.Encode(address) != text {
-		return nil, fmt.Errorf("%.64q: base58 of 32 bytes is expected", text)
+		return nil, fmt.Errorf("%.64q: must be base58 of 32 bytes", text)
 	}
 	return address, nil
 }
 
-// LookupTable implements chains.TableReader. Of several files of a table the one with
-// the most addresses is used: a table grows at its end, so that the others are older.
+// LookupTable implements chains.TableReader. Of several files of a table, it uses the one
+// with the most addresses: addresses are only ever appended, so the others are older.
 // Files that contradict each other are not used.
 func (f *Folder) LookupTable(address []byte) (found chains.LookupTable, ok bool) {
 	for _, file := range f.byTarget[target{solanaChain, string(address)}] {
@@ -142,8 +139,8 @@ func (f *Folder) LookupTable(address []byte) (found chains.LookupTable, ok bool)
 				found, ok = chains.LookupTable{Source: file.Name, Problem: file.Problem}, true
 			}
 			continue
-		case found.Trust == "": // the first that is trusted
-		case !begins(found.Addresses, table.addresses):
+		case found.Trust == "": // the first trusted file
+		case !haveCommonPrefix(found.Addresses, table.addresses):
 			return chains.LookupTable{Source: found.Source + ", " + file.Name, Problem: "two trusted files of this table contradict each other: unpin one"}, true
 		case len(table.addresses) <= len(found.Addresses):
 			continue
@@ -154,8 +151,8 @@ func (f *Folder) LookupTable(address []byte) (found chains.LookupTable, ok bool)
 	return found, ok
 }
 
-// begins reports whether the shorter of two tables is what the longer begins with.
-func begins(a, b [][]byte) bool {
+// haveCommonPrefix reports whether the shorter of two tables is a prefix of the other.
+func haveCommonPrefix(a, b [][]byte) bool {
 	for i := range min(len(a), len(b)) {
 		if !bytes.Equal(a[i], b[i]) {
 			return false

@@ -14,9 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/chains/descriptors"
 )
 
-var tableAt = bytes.Repeat([]byte{9}, 32)
+var tableAddress = bytes.Repeat([]byte{9}, 32)
 
-// entries are the addresses of a table, 32 bytes of a number each.
+// entries returns addresses that consist of 32 times a number.
 func entries(numbers ...byte) (list [][]byte) {
 	for _, number := range numbers {
 		list = append(list, bytes.Repeat([]byte{number}, 32))
@@ -24,25 +24,25 @@ func entries(numbers ...byte) (list [][]byte) {
 	return list
 }
 
-// listedTable is a table as `solana address-lookup-table get --output json` prints it.
+// listedTable returns a table in the form of `solana address-lookup-table get --output json`.
 func listedTable(list [][]byte) string {
 	texts := make([]string, len(list))
 	for i, address := range list {
 		texts[i] = `"` + base58.Encode(address) + `"`
 	}
 	return fmt.Sprintf(`{"lookupTableAddress":%q,"authority":"9RAufBfjGQjDfrwxeyKmZWPADHSb8HcoqCdrmpqvCr1g","deactivationSlot":18446744073709551615,"lastExtendedSlot":345678901,"addresses":[%s]}`,
-		base58.Encode(tableAt), strings.Join(texts, ","))
+		base58.Encode(tableAddress), strings.Join(texts, ","))
 }
 
-// tableAccount is its account as `solana account --output json` prints it.
+// tableAccount returns its account in the form of `solana account --output json`.
 func tableAccount(list [][]byte) string {
 	meta := append([]byte{1, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 8)...)
 	data := append(append(meta, make([]byte, 56-len(meta))...), bytes.Join(list, nil)...)
 	return fmt.Sprintf(`{"pubkey":%q,"account":{"lamports":3118080,"data":[%q,"base64"],"owner":"AddressLookupTab1e1111111111111111111111111","executable":false,"rentEpoch":18446744073709551615,"space":%d}}`,
-		base58.Encode(tableAt), base64.StdEncoding.EncodeToString(data), len(data))
+		base58.Encode(tableAddress), base64.StdEncoding.EncodeToString(data), len(data))
 }
 
-// TestLookupTable: both forms of a table have its addresses, whole.
+// TestLookupTable: both forms of a table have all of its addresses.
 func TestLookupTable(t *testing.T) {
 	all := make([]byte, 256)
 	for i := range all {
@@ -51,7 +51,7 @@ func TestLookupTable(t *testing.T) {
 	for _, list := range [][][]byte{nil, entries(1), entries(2, 2, 3), entries(all...)} {
 		for form, file := range map[string]string{"listed": listedTable(list), "account": tableAccount(list)} {
 			files := map[string]string{"table.json": file}
-			table, ok := open(t, descriptors.Options{Pins: pin(t, files)}, files).LookupTable(tableAt)
+			table, ok := open(t, descriptors.Options{Pins: pin(t, files)}, files).LookupTable(tableAddress)
 			if !ok || table.Problem != "" || table.Trust != "pinned" || table.Source != "table.json" || len(table.Digest) != 64 {
 				t.Errorf("%s of %d: %v %+v", form, len(list), ok, table)
 			}
@@ -62,9 +62,8 @@ func TestLookupTable(t *testing.T) {
 	}
 }
 
-// TestLookupTableIsPinned: neither a file that is only there, nor one that an auditor
-// attests, nor one that was changed after it was pinned says what a table holds; nor
-// does the file of another table.
+// TestLookupTableIsPinned: a table is not taken from a file that is not pinned, not even
+// if an auditor attests it or an earlier content was pinned, nor from another table's file.
 func TestLookupTableIsPinned(t *testing.T) {
 	files := map[string]string{"table.json": listedTable(entries(1))}
 	pins := pin(t, files)
@@ -75,7 +74,7 @@ func TestLookupTableIsPinned(t *testing.T) {
 		"changed":    open(t, descriptors.Options{Pins: pins}, map[string]string{"table.json": listedTable(entries(2))}),
 		"grown":      open(t, descriptors.Options{Pins: pins}, map[string]string{"table.json": listedTable(entries(1, 2))}),
 	} {
-		table, ok := folder.LookupTable(tableAt)
+		table, ok := folder.LookupTable(tableAddress)
 		if !ok || table.Addresses != nil || table.Problem != "not trusted: pin it" || table.Source != "table.json" {
 			t.Errorf("%s: %v %+v", name, ok, table)
 		}
@@ -85,8 +84,8 @@ func TestLookupTableIsPinned(t *testing.T) {
 	}
 }
 
-// TestLookupTableGrows: of two files the longer one is used, whatever their names; two
-// that contradict each other are not, and one that is not trusted takes part in nothing.
+// TestLookupTableGrows: of two files the longer one is used, whatever their names. Files
+// that contradict each other are not used, and one that is not trusted is ignored.
 func TestLookupTableGrows(t *testing.T) {
 	short, long, other := listedTable(entries(1, 2)), tableAccount(entries(1, 2, 3)), listedTable(entries(1, 4))
 	for name, test := range map[string]struct {
@@ -108,14 +107,14 @@ func TestLookupTableGrows(t *testing.T) {
 				files[file] = text
 			}
 		}
-		table, ok := open(t, descriptors.Options{Pins: pin(t, test.pinned)}, files).LookupTable(tableAt)
+		table, ok := open(t, descriptors.Options{Pins: pin(t, test.pinned)}, files).LookupTable(tableAddress)
 		if !ok || !slices.EqualFunc(table.Addresses, test.want, bytes.Equal) || (table.Problem == "") != (test.problem == "") || !strings.Contains(table.Problem, test.problem) {
 			t.Errorf("%s: %v %+v", name, ok, table)
 		}
 	}
 }
 
-// TestLookupTableRefused: what is not exactly a table is a file with a problem.
+// TestLookupTableRefused has files that are not exactly a table.
 func TestLookupTableRefused(t *testing.T) {
 	listed, account := listedTable(entries(1, 2)), tableAccount(entries(1, 2))
 	changed := func(text, from, to string) string {
@@ -137,13 +136,13 @@ func TestLookupTableRefused(t *testing.T) {
 		"a short address":       {changed(listed, one, one[:40]), "addresses[0]"},
 		"a leading one":         {changed(listed, one, "1"+one), "addresses[0]"},
 		"not base58":            {changed(listed, one, "0"+one[1:]), "addresses[0]"},
-		"its own address":       {changed(listed, base58.Encode(tableAt), "x"), "lookupTableAddress"},
+		"its own address":       {changed(listed, base58.Encode(tableAddress), "x"), "lookupTableAddress"},
 		"a slot of 2^64":        {changed(listed, "18446744073709551615", "18446744073709551616"), "an integer of at most 2^53"},
-		"257 addresses":         {listedTable(slices.Repeat(entries(1), 257)), "at most 256"},
-		"257 in the account":    {tableAccount(slices.Repeat(entries(1), 257)), "at most 256"},
+		"257 addresses":         {listedTable(slices.Repeat(entries(1), 257)), "of at most 256"},
+		"257 in the account":    {tableAccount(slices.Repeat(entries(1), 257)), "of at most 256"},
 		"another owner":         {changed(account, "AddressLookupTab1e1111111111111111111111111", "11111111111111111111111111111111"), "account.owner"},
 		"another encoding":      {changed(account, `"base64"`, `"base64+zstd"`), "account.data"},
-		"the account's address": {changed(account, base58.Encode(tableAt), "x"), "pubkey"},
+		"the account's address": {changed(account, base58.Encode(tableAddress), "x"), "pubkey"},
 		"not initialized":       {data(make([]byte, 88)), "begins with 01000000"},
 		"cut":                   {data(append([]byte{1}, make([]byte, 54)...)), "at least 56"},
 		"a half address":        {data(append([]byte{1}, make([]byte, 55+16)...)), "32 bytes each"},
@@ -152,21 +151,21 @@ func TestLookupTableRefused(t *testing.T) {
 	} {
 		files := map[string]string{"table.json": test.file}
 		folder := open(t, descriptors.Options{}, files)
-		if _, ok := folder.LookupTable(tableAt); ok && !strings.Contains(name, "its own") {
+		if _, ok := folder.LookupTable(tableAddress); ok && !strings.Contains(name, "its own") {
 			t.Errorf("%s: there is a table", name)
 		}
-		if found := folder.Files(); len(found) != 1 || found[0].Readable() || !strings.Contains(found[0].Problem, test.problem) {
-			t.Errorf("%s: %+v", name, found[0])
+		if list := folder.Files(); len(list) != 1 || list[0].Readable() || !strings.Contains(list[0].Problem, test.problem) {
+			t.Errorf("%s: %+v", name, list[0])
 		}
 	}
 }
 
-// TestLookupTableIsNoProgram: a call at the address of a table is not read.
-func TestLookupTableIsNoProgram(t *testing.T) {
+// TestLookupTableReadsNoCalls: a call of the address of a table is not read.
+func TestLookupTableReadsNoCalls(t *testing.T) {
 	files := map[string]string{"table.json": listedTable(entries(1))}
 	folder := open(t, descriptors.Options{Pins: pin(t, files)}, files)
 	call := solanaCall([]byte{1, 2, 3, 4})
-	call.To = chains.PartyWritten(tableAt, base58.Encode(tableAt))
+	call.To = chains.PartyWritten(tableAddress, base58.Encode(tableAddress))
 	if reading, ok := folder.Read(call); ok {
 		t.Errorf("%+v", reading)
 	}

@@ -4,17 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
-// maxIncludes is how many files may include one another in a row.
+// maxIncludes bounds a chain of includes.
 const maxIncludes = 4
 
-// document is a file, with what it includes merged into it.
+// document is a file and its content with includes merged.
 type document struct {
 	name   string // in the folder
-	own    object // as it stands in the file
+	own    object // the file's own content
 	merged object
 	files  []*document // the file and those that it includes, at any depth
 }
@@ -26,10 +28,10 @@ type loader struct {
 	failed map[string]error
 }
 
-// load reads a file and what it includes. chain are the files that include it.
+// load reads a file and its includes. chain has the files that include it.
 func (l *loader) load(name string, chain []string) (*document, error) {
-	if found, ok := l.read[name]; ok {
-		return found, nil
+	if loaded, ok := l.read[name]; ok {
+		return loaded, nil
 	}
 	if err, ok := l.failed[name]; ok {
 		return nil, err
@@ -45,7 +47,7 @@ func (l *loader) load(name string, chain []string) (*document, error) {
 
 func (l *loader) loadNew(name string, chain []string) (*document, error) {
 	if len(chain) > maxIncludes {
-		return nil, fmt.Errorf("includes: more than %d in a row, or in a circle", maxIncludes)
+		return nil, fmt.Errorf("includes: a chain of more than %d, or a cycle", maxIncludes)
 	}
 	file, err := readBounded(l.folder, name)
 	if err != nil {
@@ -74,12 +76,12 @@ func (l *loader) loadNew(name string, chain []string) (*document, error) {
 	return loaded, nil
 }
 
-// includePath returns the file that a member includes names, in the folder.
+// includePath returns the path in the folder of the file that name includes.
 func includePath(name string, included any) (string, error) {
 	text, ok := included.(string)
 	target := path.Join(path.Dir(name), text)
 	if !ok || text == "" || strings.Contains(text, ":") || strings.HasPrefix(text, "/") || !fs.ValidPath(target) {
-		return "", errors.New("includes: the relative path of a file in the folder is expected")
+		return "", errors.New("includes: must be the relative path of a file in the folder")
 	}
 	return target, nil
 }
@@ -92,18 +94,16 @@ func readBounded(folder fs.FS, name string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("not a regular file")
 	case info.Size() > MaxFileBytes:
-		return nil, fmt.Errorf("file of %d bytes: at most %d are read", info.Size(), MaxFileBytes)
+		return nil, fmt.Errorf("file of %d bytes, of at most %d", info.Size(), MaxFileBytes)
 	}
 	return fs.ReadFile(folder, name)
 }
 
-// mergeObjects lays one object over another: members that are objects in both are
-// merged, lists of fields are merged by their paths, everything else is replaced.
+// mergeObjects merges two objects. Members that are objects in both are merged, lists of
+// fields are merged by path, and everything else is taken from over.
 func mergeObjects(base, over object) object {
 	merged := object{}
-	for name, node := range base {
-		merged[name] = node
-	}
+	maps.Copy(merged, base)
 	for name, node := range over {
 		merged[name] = mergeNodes(name, merged[name], node)
 	}
@@ -124,26 +124,20 @@ func mergeNodes(name string, base, over any) any {
 
 // mergeFields merges fields of the same path, and appends the others.
 func mergeFields(base, over []any) []any {
-	merged := append([]any{}, base...)
+	merged := slices.Clone(base)
 	for _, field := range over {
-		at := indexOfPath(base, field)
-		if at < 0 {
+		path, ok := pathOf(field)
+		index := slices.IndexFunc(base, func(other any) bool {
+			otherPath, otherOK := pathOf(other)
+			return ok && otherOK && path == otherPath
+		})
+		if index < 0 {
 			merged = append(merged, field)
 			continue
 		}
-		merged[at] = mergeNodes("", base[at], field)
+		merged[index] = mergeNodes("", base[index], field)
 	}
 	return merged
-}
-
-func indexOfPath(fields []any, like any) int {
-	wanted, ok := pathOf(like)
-	for i, field := range fields {
-		if at, has := pathOf(field); ok && has && at == wanted {
-			return i
-		}
-	}
-	return -1
 }
 
 func pathOf(field any) (string, bool) {

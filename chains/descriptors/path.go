@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,14 +9,14 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// found is a value that a path leads to.
-type found struct {
+// located is a value at a path.
+type located struct {
 	evm.Argument
-	at string // its path among the arguments, such as "legs.0.to"; empty if it is none, or a part of one
+	path string // among the arguments, such as "legs.0.to"; empty if it is not an argument, or only a part of one
 }
 
-// maxFound bounds how many values a path may lead to.
-const maxFound = 256
+// maxLocated bounds the number of values at a path.
+const maxLocated = 256
 
 // step is one part of a path: a name, an index, a slice, or all elements.
 type step struct {
@@ -25,10 +26,10 @@ type step struct {
 	all        bool // []
 	from, to   int
 	open       bool // a slice without an end
-	fromTheEnd bool // from counts from the end
+	fromTheEnd bool // from is relative to the end
 }
 
-// parsePath reads "legs.[0].to", "path.[-20:]", "tos.[]".
+// parsePath parses paths such as "legs.[0].to", "path.[-20:]" and "tos.[]".
 func parsePath(text string) ([]step, error) {
 	if text == "" {
 		return nil, nil
@@ -47,7 +48,7 @@ func parsePath(text string) ([]step, error) {
 		inner, closed := strings.CutSuffix(inner, "]")
 		s, err := parseIndex(inner)
 		if err != nil || !closed {
-			return nil, fmt.Errorf("path %.64q: %q is no index", text, part)
+			return nil, fmt.Errorf("path %.64q: %q is not an index", text, part)
 		}
 		steps[i] = s
 	}
@@ -72,18 +73,18 @@ func parseIndex(text string) (s step, err error) {
 	return s, err
 }
 
-// follow returns what steps lead to from a value.
-func follow(from found, steps []step) ([]found, error) {
-	current := []found{from}
+// follow returns the values that steps lead to from a value.
+func follow(from located, steps []step) ([]located, error) {
+	current := []located{from}
 	for _, s := range steps {
-		var next []found
+		var next []located
 		for _, value := range current {
 			values, err := s.of(value)
 			if err != nil {
 				return nil, err
 			}
-			if next = append(next, values...); len(next) > maxFound {
-				return nil, fmt.Errorf("a path to more than %d values", maxFound)
+			if next = append(next, values...); len(next) > maxLocated {
+				return nil, fmt.Errorf("the path leads to more than %d values", maxLocated)
 			}
 		}
 		current = next
@@ -91,8 +92,8 @@ func follow(from found, steps []step) ([]found, error) {
 	return current, nil
 }
 
-// of returns what a step leads to from a value.
-func (s step) of(value found) ([]found, error) {
+// of returns the values that a step leads to from a value.
+func (s step) of(value located) ([]located, error) {
 	switch {
 	case s.name != "":
 		return value.member(s.name)
@@ -105,21 +106,21 @@ func (s step) of(value found) ([]found, error) {
 	}
 	from, to := s.bounds(length)
 	if from < 0 || to > length || from > to || s.index && from == to {
-		return nil, fmt.Errorf("a path beyond %d", length)
+		return nil, fmt.Errorf("the path leads beyond %d elements", length)
 	}
 	switch {
 	case value.Kind == evm.ArgumentList && s.index:
-		return []found{value.element(from)}, nil
+		return []located{value.element(from)}, nil
 	case value.Kind == evm.ArgumentList:
-		var part []found
+		var part []located
 		for i := from; i < to; i++ {
 			part = append(part, value.element(i))
 		}
 		return part, nil
 	case value.Kind == evm.ArgumentStruct:
-		return nil, fmt.Errorf("a path with an index into a structure")
+		return nil, errors.New("the path has an index into a structure")
 	}
-	return []found{{Argument: evm.Argument{Kind: evm.ArgumentBytes, Bytes: value.Bytes[from:to]}}}, nil
+	return []located{{Argument: evm.Argument{Kind: evm.ArgumentBytes, Bytes: value.Bytes[from:to]}}}, nil
 }
 
 func (s step) bounds(length int) (from, to int) {
@@ -138,18 +139,18 @@ func (s step) bounds(length int) (from, to int) {
 	return from, to
 }
 
-func (f found) member(name string) ([]found, error) {
-	if f.Kind == evm.ArgumentStruct {
-		for i := range f.List {
-			if f.List[i].Name == name {
-				return []found{f.element(i)}, nil
+func (l located) member(name string) ([]located, error) {
+	if l.Kind == evm.ArgumentStruct {
+		for i := range l.List {
+			if l.List[i].Name == name {
+				return []located{l.element(i)}, nil
 			}
 		}
 	}
-	if f.Kind == evm.ArgumentList { // the registry leaves [] out where a list is meant
-		var all []found
-		for i := range f.List {
-			members, err := f.element(i).member(name)
+	if l.Kind == evm.ArgumentList { // the registry leaves [] out
+		var all []located
+		for i := range l.List {
+			members, err := l.element(i).member(name)
 			if err != nil {
 				return nil, err
 			}
@@ -160,28 +161,25 @@ func (f found) member(name string) ([]found, error) {
 	return nil, fmt.Errorf("no argument %.64q", name)
 }
 
-func (f found) all() ([]found, error) {
-	if f.Kind != evm.ArgumentList {
-		return nil, fmt.Errorf("a path to all elements of what is no list")
+func (l located) all() ([]located, error) {
+	if l.Kind != evm.ArgumentList {
+		return nil, errors.New("the path leads to all elements of a value that is not a list")
 	}
-	return f.elements(), nil
+	return l.elements(), nil
 }
 
-func (f found) elements() []found {
-	elements := make([]found, len(f.List))
-	for i := range f.List {
-		elements[i] = f.element(i)
+func (l located) elements() []located {
+	elements := make([]located, len(l.List))
+	for i := range l.List {
+		elements[i] = l.element(i)
 	}
 	return elements
 }
 
-func (f found) element(i int) found {
-	at := f.List[i].Name
-	if f.Kind == evm.ArgumentList {
-		at = strconv.Itoa(i)
+func (l located) element(i int) located {
+	name := l.List[i].Name
+	if l.Kind == evm.ArgumentList {
+		name = strconv.Itoa(i)
 	}
-	if f.at != "" {
-		at = f.at + "." + at
-	}
-	return found{f.List[i], at}
+	return located{l.List[i], joined(l.path, name)}
 }

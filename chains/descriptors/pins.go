@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Pins are digests of files that the user trusts. They cover the merged form: a
-// changed include is another digest. Keep them outside of the folder, which may
-// come from elsewhere.
+// Pins are the digests of files that the user trusts. A digest covers a file with its
+// includes merged, so that a changed include changes it. Keep pins outside of the folder,
+// which may come from someone else.
 type Pins struct {
 	digests map[[32]byte]string
 	order   [][32]byte
@@ -17,31 +17,31 @@ type Pins struct {
 // pinsHeader is the first line of a manifest.
 const pinsHeader = "countersign.pins/1"
 
-// maxPins bounds a manifest.
+// maxPins bounds the lines of a manifest.
 const maxPins = 20_000
 
-// ReadPins reads a manifest:
+// ReadPins parses a manifest:
 //
 //	countersign.pins/1
-//	<64 hex digits, SHA-256>  <path, for a person>
+//	<64 hex digits, SHA-256>  <path, for information>
 func ReadPins(file []byte) (*Pins, error) {
 	lines := strings.Split(strings.TrimSuffix(string(file), "\n"), "\n")
 	if lines[0] != pinsHeader || len(lines) > maxPins {
-		return nil, fmt.Errorf("descriptors: pins: %s and at most %d lines are expected", pinsHeader, maxPins)
+		return nil, fmt.Errorf("descriptors: pins: must begin with %s and have at most %d lines", pinsHeader, maxPins)
 	}
 	pins := &Pins{}
 	for i, line := range lines[1:] {
 		digits, name, ok := strings.Cut(line, "  ")
 		raw, err := hex.DecodeString(digits)
 		if !ok || err != nil || len(raw) != 32 || strings.ToLower(digits) != digits {
-			return nil, fmt.Errorf("descriptors: pins: line %d: 64 hex digits, two spaces and a path are expected", i+2)
+			return nil, fmt.Errorf("descriptors: pins: line %d: must be 64 lower-case hex digits, two spaces and a path", i+2)
 		}
 		pins.add([32]byte(raw), name)
 	}
 	return pins, nil
 }
 
-// Add pins a file as it is now.
+// Add pins a file with its current content.
 func (p *Pins) Add(file *File) { p.add(file.Digest, file.Name) }
 
 func (p *Pins) add(digest [32]byte, name string) {
@@ -62,7 +62,7 @@ func (p *Pins) has(digest [32]byte) bool {
 	return ok
 }
 
-// Encode writes the manifest.
+// Encode returns the manifest.
 func (p *Pins) Encode() []byte {
 	out := []byte(pinsHeader + "\n")
 	for _, digest := range p.order {
@@ -71,7 +71,7 @@ func (p *Pins) Encode() []byte {
 	return out
 }
 
-// printableRune keeps the name of a file from drawing lines.
+// printableRune replaces characters by which a file name could fake lines.
 func printableRune(r rune) rune {
 	if r < ' ' || r > '~' {
 		return '?'

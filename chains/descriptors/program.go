@@ -14,45 +14,45 @@ type program struct {
 }
 
 type programInstruction struct {
-	name     string
-	marks    []mark // by which it is known, all of them
-	size     int    // of the data; 0: any
-	skip     int    // bytes in front of the arguments
-	accounts []programAccount
-	args     wireType
+	name           string
+	discriminators []discriminator // all of them identify the instruction
+	size           int             // of the data; 0 if it varies
+	skip           int             // bytes before the arguments
+	accounts       []programAccount
+	args           wireType
 
-	left    leftOut
-	rest    string // what accounts behind those named are; empty: they are not named
+	absent  absentAccount
+	rest    string // name of the remaining accounts; empty if there must be none
 	problem string // why the arguments cannot be read
 }
 
-// mark is bytes at a place of the data.
-type mark struct {
-	at   int
-	data string
+// discriminator is a constant at an offset in an instruction's data.
+type discriminator struct {
+	offset int
+	data   string
 }
 
 type programAccount struct {
 	name     string
-	address  string // in binary; empty: any
+	address  string // in binary; empty if any account may be given
 	optional bool
 }
 
-// leftOut is what stands for an optional account that is not given.
-type leftOut uint8
+// absentAccount is how an optional account is left out.
+type absentAccount uint8
 
 const (
-	asProgram leftOut = iota // the program's own address
-	asNothing                // the accounts behind it move up
+	isProgram absentAccount = iota // the program's own address stands for it
+	movesUp                        // the accounts after it move up
 )
 
-// known reports whether the data is of the instruction.
-func (i *programInstruction) known(data []byte) bool {
+// matches reports whether the data is that of the instruction.
+func (i *programInstruction) matches(data []byte) bool {
 	if i.size > 0 && len(data) != i.size {
 		return false
 	}
-	for _, m := range i.marks {
-		if m.at > len(data) || !strings.HasPrefix(string(data[m.at:]), m.data) {
+	for _, d := range i.discriminators {
+		if d.offset > len(data) || !strings.HasPrefix(string(data[d.offset:]), d.data) {
 			return false
 		}
 	}
@@ -63,11 +63,11 @@ func (i *programInstruction) known(data []byte) bool {
 func (p *program) read(_ *Folder, call chains.Call, _ int) (reading chains.Reading, ok bool) {
 	var found *programInstruction
 	for i := range p.instructions {
-		if !p.instructions[i].known(call.Data) {
+		if !p.instructions[i].matches(call.Data) {
 			continue
 		}
 		if found != nil {
-			return chains.Reading{Problem: "two instructions of the IDL begin alike"}, true
+			return chains.Reading{Problem: "two instructions of the IDL match the data"}, true
 		}
 		found = &p.instructions[i]
 	}
@@ -84,7 +84,7 @@ func (p *program) read(_ *Folder, call chains.Call, _ int) (reading chains.Readi
 		return reading, true
 	}
 	if len(r.data) > 0 {
-		r.unread("%d bytes stand behind the arguments", len(r.data))
+		r.unread("%d bytes follow the arguments", len(r.data))
 	}
 	found.nameAccounts(r, call)
 	reading.Args, reading.Problem, reading.Complete = r.args, r.problem, r.problem == ""
@@ -95,19 +95,19 @@ func (p *program) read(_ *Folder, call chains.Call, _ int) (reading chains.Readi
 func (i *programInstruction) nameAccounts(r *wireReader, call chains.Call) {
 	accounts, ok := i.present(len(call.Accounts))
 	if !ok {
-		r.unread("%d accounts are given, the IDL names %d", len(call.Accounts), len(i.accounts))
+		r.unread("%d accounts are given, and the IDL names %d", len(call.Accounts), len(i.accounts))
 	}
 	for n, party := range call.Accounts {
 		name := fmt.Sprintf("accounts.%d", n)
 		switch {
 		case n < len(accounts):
 			name = "accounts." + accounts[n].name
-			if accounts[n].optional && i.left == asProgram && !party.IsUnknown() && party.Is(call.To.Address()) {
+			if accounts[n].optional && i.absent == isProgram && !party.IsUnknown() && party.Is(call.To.Address()) {
 				r.add(name, "none")
 				continue
 			}
 			if accounts[n].address != "" && !party.Is([]byte(accounts[n].address)) {
-				r.unread("account %s is another than the IDL says", accounts[n].name)
+				r.unread("account %s is not the one that the IDL requires", accounts[n].name)
 			}
 		case i.rest != "":
 			name = fmt.Sprintf("accounts.%s.%d", i.rest, n-len(accounts))
@@ -121,10 +121,10 @@ func (i *programInstruction) nameAccounts(r *wireReader, call chains.Call) {
 	}
 }
 
-// present are the accounts that a number of them are: all, or those that cannot be left
-// out. Which of several is missing, the number does not tell.
+// present returns the named accounts if a number of accounts is given: all of them, or
+// the mandatory ones. ok is false if the number leaves open which ones are given.
 func (i *programInstruction) present(given int) (accounts []programAccount, ok bool) {
-	if given >= len(i.accounts) || i.left != asNothing {
+	if given >= len(i.accounts) || i.absent != movesUp {
 		return i.accounts, given >= len(i.accounts)
 	}
 	for _, account := range i.accounts {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// maxNested is how deep calls in calls are read.
+// maxNested bounds the depth at which calls in calls are read.
 const maxNested = 4
 
 // session reads one call by one function of a descriptor.
@@ -18,30 +18,30 @@ type session struct {
 	folder *Folder
 	call   chains.Call
 	depth  int
-	root   found           // the arguments, as a structure
-	read   map[string]bool // opaque bytes that are calls, all of which was read
+	root   located         // the arguments, as a structure
+	read   map[string]bool // paths of opaque bytes that are calls with a complete reading
 	shown  map[string]string
 }
 
-// readBy reads a call with a format. The reading has no source yet.
+// readBy reads a call by a format. The reading has no source yet.
 func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth int) chains.Reading {
 	reading := chains.Reading{Owner: d.owner, Intent: f.intent, Function: f.function.Signature}
 	arguments, rest, ok := f.function.Arguments(call.Data[4:], tag(call.Chain))
 	if !ok {
-		reading.Problem = "the arguments are not in the one canonical encoding of " + f.function.Signature
+		reading.Problem = "the arguments are not in the canonical encoding of " + f.function.Signature
 		return reading
 	}
 	reading = d.readArguments(folder, f, call, depth, arguments, reading)
 	if len(rest) > 0 && reading.Problem == "" {
-		reading.Problem, reading.Complete = fmt.Sprintf("%d bytes stand behind the arguments", len(rest)), false
+		reading.Problem, reading.Complete = fmt.Sprintf("%d bytes follow the arguments", len(rest)), false
 	}
 	return reading
 }
 
-// readArguments adds what a format says of arguments.
+// readArguments adds the arguments and their format to a reading.
 func (d *descriptor) readArguments(folder *Folder, f *format, call chains.Call, depth int, arguments []evm.Argument, reading chains.Reading) chains.Reading {
 	s := &session{descriptor: d, folder: folder, call: call, depth: depth, read: map[string]bool{}, shown: map[string]string{},
-		root: found{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
+		root: located{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
 	var err error
 	if reading.Fields, err = s.fields(f.fields, s.root); err != nil {
 		reading.Fields, reading.Problem = nil, "the descriptor does not fit the call: "+err.Error()
@@ -53,8 +53,8 @@ func (d *descriptor) readArguments(folder *Folder, f *format, call chains.Call, 
 	return reading
 }
 
-// arguments lists every argument, and says which of them is not read.
-func (s *session) arguments(value found, args []chains.Arg) (_ []chains.Arg, problem string) {
+// arguments lists every argument, and returns the problem of the first that is not read.
+func (s *session) arguments(value located, args []chains.Arg) (_ []chains.Arg, problem string) {
 	if value.Kind == evm.ArgumentStruct || value.Kind == evm.ArgumentList {
 		for _, element := range value.elements() {
 			var unread string
@@ -69,19 +69,19 @@ func (s *session) arguments(value found, args []chains.Arg) (_ []chains.Arg, pro
 	}
 	text, whole := plain(s.call.Chain, value.Argument)
 	switch {
-	case value.Opaque && len(value.Bytes) > 0 && !s.read[value.at]:
-		problem = fmt.Sprintf("argument %s is bytes whose meaning is not known", value.at)
-	case !whole && !s.read[value.at]:
-		problem = fmt.Sprintf("argument %s is too long", value.at)
+	case value.Opaque && len(value.Bytes) > 0 && !s.read[value.path]:
+		problem = fmt.Sprintf("argument %s is bytes whose meaning is not known", value.path)
+	case !whole && !s.read[value.path]:
+		problem = fmt.Sprintf("argument %s is too long", value.path)
 	}
-	return append(args, chains.Arg{Name: value.at, Value: text}), problem
+	return append(args, chains.Arg{Name: value.path, Value: text}), problem
 }
 
-// fields shows what fields say of a value.
-func (s *session) fields(list []field, scope found) (shown []chains.Field, err error) {
+// fields shows fields of a value.
+func (s *session) fields(list []field, scope located) (shown []chains.Field, err error) {
 	for i := range list {
 		if list[i].Visible == "never" || list[i].Visible == false {
-			continue // among all arguments it is shown
+			continue // the list of all arguments has it
 		}
 		more, err := s.field(&list[i], scope)
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *session) fields(list []field, scope found) (shown []chains.Field, err e
 	return shown, nil
 }
 
-func (s *session) field(f *field, scope found) (shown []chains.Field, err error) {
+func (s *session) field(f *field, scope located) (shown []chains.Field, err error) {
 	values, err := s.values(f, scope)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s *session) field(f *field, scope found) (shown []chains.Field, err error)
 	values = spread(values)
 	var texts []string
 	for i, value := range values {
-		one, err := s.show(f, value, place{scope, i, len(values)})
+		one, err := s.show(f, value, position{scope, i, len(values)})
 		if err != nil {
 			return nil, err
 		}
@@ -122,8 +122,8 @@ func (s *session) field(f *field, scope found) (shown []chains.Field, err error)
 	return shown, nil
 }
 
-// spread puts the elements of lists in their place.
-func spread(values []found) (all []found) {
+// spread replaces lists by their elements.
+func spread(values []located) (all []located) {
 	for _, value := range values {
 		if value.Kind == evm.ArgumentList {
 			all = append(all, spread(value.elements())...)
@@ -134,31 +134,31 @@ func spread(values []found) (all []found) {
 	return all
 }
 
-// values returns what a field is about.
-func (s *session) values(f *field, scope found) ([]found, error) {
+// values returns the values of a field.
+func (s *session) values(f *field, scope located) ([]located, error) {
 	if f.Path == "" && f.Value != nil {
-		return []found{s.constant(f.Value)}, nil
+		return []located{s.constant(f.Value)}, nil
 	}
 	return s.at(f.Path, scope)
 }
 
-// at returns what a path leads to: $ in the file, @ in the transaction, # among
-// the arguments, without one of them from scope.
-func (s *session) at(path string, scope found) ([]found, error) {
+// at returns the values at a path: in the file if it begins with $, in the transaction with
+// @, among the arguments with #, otherwise relative to scope.
+func (s *session) at(path string, scope located) ([]located, error) {
 	switch {
 	case path == "":
-		return []found{scope}, nil
+		return []located{scope}, nil
 	case strings.HasPrefix(path, "$."):
 		node := lookUp(s.descriptor.root, path)
 		if node == nil {
-			return nil, fmt.Errorf("%.80q leads to nothing", path)
+			return nil, fmt.Errorf("%.80q does not exist", path)
 		}
-		return []found{s.constant(node)}, nil
+		return []located{s.constant(node)}, nil
 	case strings.HasPrefix(path, "@."):
 		value, err := s.container(path)
-		return []found{value}, err
+		return []located{value}, err
 	case path == "#":
-		return []found{s.root}, nil
+		return []located{s.root}, nil
 	case strings.HasPrefix(path, "#."):
 		path, scope = path[2:], s.root
 	}
@@ -169,25 +169,25 @@ func (s *session) at(path string, scope found) ([]found, error) {
 	return follow(scope, steps)
 }
 
-// container returns a value of the transaction around the call.
-func (s *session) container(path string) (found, error) {
+// container returns a value of the transaction that contains the call.
+func (s *session) container(path string) (located, error) {
 	switch path {
 	case "@.from":
-		return found{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: last20(s.call.From.Address())}}, nil
+		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: last20(s.call.From.Address())}}, nil
 	case "@.to":
-		return found{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: last20(s.call.To.Address())}}, nil
+		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: last20(s.call.To.Address())}}, nil
 	case "@.value":
 		return number(s.value()), nil
 	}
-	return found{}, fmt.Errorf("%.32q is not known of a transaction", path)
+	return located{}, fmt.Errorf("%.32q is not a value of a transaction", path)
 }
 
 func last20(address []byte) []byte { return address[max(0, len(address)-20):] }
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-// interpolate puts shown values into the intent; if one is missing, the plain
-// intent stands.
+// interpolate inserts shown values into the interpolated intent. If one is missing, it
+// returns the plain intent.
 func (s *session) interpolate(f *format) string {
 	if f.interpolated == "" {
 		return f.intent

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// registry returns ERC-7730's registry, from the suites.
+// registry returns the registry of ERC-7730 from the suites.
 func registry(t testing.TB) fstest.MapFS {
 	t.Helper()
 	file, err := os.Open(testenv.Suite(t, "erc7730", "registry.tar.gz"))
@@ -55,7 +55,7 @@ func registry(t testing.TB) fstest.MapFS {
 	}
 }
 
-// provided are the tokens and names of one file of cases.
+// provided are the tokens and names of a file of cases.
 type provided struct {
 	Tokens map[string]struct {
 		Decimals int    `json:"decimals"`
@@ -73,13 +73,13 @@ func (p *provided) Token(asset chains.Asset) (string, int, bool) {
 }
 
 func (p *provided) Label(party chains.Party) string {
-	at := "0x" + hex.EncodeToString(party.Address())
+	address := "0x" + hex.EncodeToString(party.Address())
 	for _, names := range []map[string]string{p.ENS, p.Addresses, p.Collections} {
-		if name, ok := names[at]; ok {
+		if name, ok := names[address]; ok {
 			return name
 		}
 	}
-	return p.Tokens[at].Name
+	return p.Tokens[address].Name
 }
 
 type caseFile struct {
@@ -106,13 +106,13 @@ type expected struct {
 
 func lowerKeys(names map[string]string) map[string]string {
 	lower := map[string]string{}
-	for at, name := range names {
-		lower[strings.ToLower(at)] = name
+	for address, name := range names {
+		lower[strings.ToLower(address)] = name
 	}
 	return lower
 }
 
-// pinned opens the registry, and pins all that it can read.
+// pinned opens the registry, and returns pins of all of its files.
 func pinned(t *testing.T, folder fstest.MapFS) (*descriptors.Folder, *descriptors.Pins) {
 	t.Helper()
 	unpinned, err := descriptors.Open(folder, descriptors.Options{})
@@ -137,19 +137,18 @@ func readCases(t *testing.T, content []byte) *caseFile {
 	}
 	p := &file.Provided
 	p.ENS, p.Addresses, p.Collections = lowerKeys(p.ENS), lowerKeys(p.Addresses), lowerKeys(p.Collections)
-	for at, token := range p.Tokens {
-		p.Tokens[strings.ToLower(at)] = token
+	for address, token := range p.Tokens {
+		p.Tokens[strings.ToLower(address)] = token
 	}
 	return file
 }
 
-// TestRegistryCases reads the 374 calldata cases of ERC-7730's registry, with
-// every file pinned.
+// TestRegistryCases reads the 374 calldata cases of the registry with every file pinned.
 func TestRegistryCases(t *testing.T) {
 	folder := registry(t)
 	unpinned, pins := pinned(t, folder)
 	cases, differ, complete := 0, 0, 0
-	var why = map[string]int{}
+	problems := map[string]int{}
 	for name := range folder {
 		if !strings.Contains(name, "/testsv2/") || !strings.HasSuffix(name, ".json") {
 			continue
@@ -165,7 +164,7 @@ func TestRegistryCases(t *testing.T) {
 			if reading.Complete {
 				complete++
 			} else {
-				why[strings.Map(func(r rune) rune {
+				problems[strings.Map(func(r rune) rune {
 					if r >= '0' && r <= '9' {
 						return -1
 					}
@@ -178,14 +177,14 @@ func TestRegistryCases(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d cases, %d differ, %d complete: %v", cases, differ, complete, why)
+	t.Logf("%d cases, %d differ, %d complete: %v", cases, differ, complete, problems)
 }
 
-// read reads the call of a raw transaction, as the engine does.
+// read reads the first call of a raw transaction.
 func read(t *testing.T, folder *descriptors.Folder, raw, from string) chains.Reading {
 	t.Helper()
 	bytes := common.FromHex(raw)
-	var signed types.Transaction // some of the cases are
+	var signed types.Transaction // some cases are signed
 	if signed.UnmarshalBinary(bytes) == nil {
 		if _, r, _ := signed.RawSignatureValues(); r.Sign() != 0 {
 			bytes = gethoracle.Unsigned(&signed)
@@ -204,7 +203,7 @@ func read(t *testing.T, folder *descriptors.Folder, raw, from string) chains.Rea
 	return reading
 }
 
-// differs says what a reading has otherwise than a case expects.
+// differs describes the first difference between a reading and a case.
 func differs(reading *chains.Reading, want *expected) string {
 	if reading.Owner != want.Owner {
 		return "owner " + reading.Owner + ", want " + want.Owner
@@ -226,7 +225,7 @@ func differentFields(fields []chains.Field, want *expected) string {
 		if json.Unmarshal(want.Fields[i].Value, &text) != nil {
 			var inner expected
 			if err := json.Unmarshal(want.Fields[i].Value, &inner); err != nil || field.Type != chains.TypeList {
-				return "field " + field.Label + " is no call"
+				return "field " + field.Label + " is not a call"
 			}
 			shown := slices.DeleteFunc(slices.Clone(field.Fields), func(f chains.Field) bool {
 				return slices.Contains([]string{"calls", "owner", "intent", "function"}, f.Label) || strings.HasPrefix(f.Label, "argument ")
@@ -239,7 +238,7 @@ func differentFields(fields []chains.Field, want *expected) string {
 		value := field.Value
 		if field.Type == chains.TypeBytes {
 			value = "0x" + value
-			if field.Length > 0 && len(text) == 2+2*field.Length { // shown in part, with its SHA-256
+			if field.Length > 0 && len(text) == 2+2*field.Length { // cut off, with its SHA-256
 				text = text[:len(value)]
 			}
 		}

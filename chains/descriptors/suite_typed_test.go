@@ -54,11 +54,11 @@ func TestRegistryTypedData(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d cases, %d of them with a wrong checksum and read in lower case, %d complete, not read: %v", cases, checksums, complete, others)
+	t.Logf("%d cases, %d of them with a wrong checksum, read in lower case, %d complete, not read: %v", cases, checksums, complete, others)
 	want := map[string]string{
-		// The case leaves out a member of the domain that its type has.
+		// The case lacks a member of the domain that its type has.
 		"eip712-permit-avalanche_c_chain-yetiswap.tests.json": "eip712: domain.version at byte 642: missing",
-		// The chain is the salt of the domain: it names none.
+		// The domain has a salt in place of a chain id.
 		"eip712-rarible-exchange-v2-meta-tx.tests.json": "0 readings",
 	}
 	if cases != 135 || checksums != 18 || !maps.Equal(others, want) {
@@ -66,7 +66,7 @@ func TestRegistryTypedData(t *testing.T) {
 	}
 }
 
-// lowered writes the addresses of typed data in lower case.
+// lowered returns typed data with addresses in lower case.
 func lowered(text []byte) []byte {
 	return regexp.MustCompile(`"0x[0-9a-fA-F]{40}"`).ReplaceAllFunc(text, bytes.ToLower)
 }

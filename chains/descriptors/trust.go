@@ -11,26 +11,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// The EAS contract of Ethereum's mainnet, whose offchain attestations ERC-8176
-// uses, and the schema of its attestations: bytes32 descriptorHash.
+// The EAS contract on Ethereum's mainnet, whose offchain attestations ERC-8176 uses, and
+// the schema of these attestations: bytes32 descriptorHash.
 const (
 	easContract = "0xa1207f3bba224e2c9c3c6d5af63d0eb1582ce587"
 	easSchema   = "0xe023eef113c1670774801c34b377fdf612dd8a4d2fa92fe382e15bd91fafb5c2"
 )
 
-// attestation is a word of an auditor for one file.
+// attestation is an auditor's attestation of one file.
 type attestation struct {
 	auditor string
-	expires time.Time // zero: never
+	expires time.Time // zero for never
 }
 
-// attestations are those that count, by the hash that they attest.
+// attestations are the valid attestations by the hash that they attest.
 type attestations map[[32]byte]attestation
 
 // attestationFile is an EAS offchain attestation, version 2.
@@ -68,64 +67,63 @@ type attestationMessage struct {
 	Salt           string `json:"salt"`
 }
 
-// attestType is the EIP-712 type of an attestation. The types in the file are
-// not looked at.
+// attestType is the EIP-712 type of an attestation. The types in the file are ignored.
 const attestType = "Attest(uint16 version,bytes32 schema,address recipient,uint64 time,uint64 expirationTime," +
 	"bool revocable,bytes32 refUID,bytes data,bytes32 salt)"
 
 const domainType = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 
-// digestOf is the SHA-256 of the canonical form: what a pin is of.
+// digestOf returns the SHA-256 of the canonical form, which pins contain.
 func digestOf(root object) [32]byte { return sha256.Sum256(canonical(root)) }
 
-// attestedHash is what ERC-8176 attests: the Keccak-256 of the canonical form of
-// one file.
+// attestedHash returns the hash that ERC-8176 attests: the Keccak-256 of the canonical form
+// of one file.
 func attestedHash(own object) [32]byte { return crypto.Keccak256Hash(canonical(own)) }
 
-// add reads a file of an attestation. One that does not count is left out.
+// add reads an attestation file. It ignores an attestation that is not valid.
 func (a attestations) add(folder fs.FS, name string, auditors map[evm.Address]string, now time.Time) {
 	file, err := readBounded(folder, name)
 	if err != nil {
 		return
 	}
-	hash, made, err := verifyAttestation(file, auditors, now)
+	hash, verified, err := verifyAttestation(file, auditors, now)
 	if err != nil {
 		return
 	}
-	if other, ok := a[hash]; ok && (other.expires.IsZero() || !made.expires.IsZero() && made.expires.Before(other.expires)) {
-		return // the one that holds longer
+	if other, ok := a[hash]; ok && (other.expires.IsZero() || !verified.expires.IsZero() && verified.expires.Before(other.expires)) {
+		return // the other one expires later
 	}
-	a[hash] = made
+	a[hash] = verified
 }
 
-// verifyAttestation checks an attestation, and returns what it attests.
-func verifyAttestation(file []byte, auditors map[evm.Address]string, now time.Time) (hash [32]byte, made attestation, err error) {
+// verifyAttestation verifies an attestation, and returns the hash that it attests.
+func verifyAttestation(file []byte, auditors map[evm.Address]string, now time.Time) (hash [32]byte, verified attestation, err error) {
 	form, err := parseAttestation(file)
 	if err != nil {
-		return hash, made, err
+		return hash, verified, err
 	}
 	domain, message := &form.Sig.Domain, &form.Sig.Message
 	switch {
 	case domain.Name != "EAS Attestation" || domain.ChainID != "1" || !strings.EqualFold(domain.VerifyingContract, easContract):
-		return hash, made, errors.New("the attestation is not of Ethereum's mainnet")
+		return hash, verified, errors.New("the attestation is not for Ethereum's mainnet")
 	case form.Sig.Version != 2 || message.Version != 2 || form.Sig.PrimaryType != "Attest" || !strings.EqualFold(message.Schema, easSchema):
-		return hash, made, errors.New("the attestation is not of the schema of ERC-8176")
+		return hash, verified, errors.New("the attestation does not have the schema of ERC-8176")
 	}
 	signer, err := form.signer()
 	if err != nil {
-		return hash, made, err
+		return hash, verified, err
 	}
 	auditor, ok := auditors[signer]
 	if !ok {
-		return hash, made, fmt.Errorf("%s is not among the auditors", signer)
+		return hash, verified, fmt.Errorf("%s is not among the auditors", signer)
 	}
 	data, err := fixedHex(message.Data, 32)
 	if err != nil {
-		return hash, made, fmt.Errorf("data: %w", err)
+		return hash, verified, fmt.Errorf("data: %w", err)
 	}
-	made.auditor = auditor
-	made.expires, err = message.live(now)
-	return [32]byte(data), made, err
+	verified.auditor = auditor
+	verified.expires, err = message.expiry(now)
+	return [32]byte(data), verified, err
 }
 
 func parseAttestation(file []byte) (*attestationFile, error) {
@@ -137,16 +135,16 @@ func parseAttestation(file []byte) (*attestationFile, error) {
 	return form, into(root, form)
 }
 
-// live returns when the attestation ends, zero for never, and refuses one that
-// has ended or is of the future.
-func (m *attestationMessage) live(now time.Time) (expires time.Time, err error) {
-	made, err1 := unixTime(m.Time)
+// expiry returns when the attestation expires, zero for never. It refuses an attestation
+// that has expired or is dated in the future.
+func (m *attestationMessage) expiry(now time.Time) (expires time.Time, err error) {
+	created, err1 := unixTime(m.Time)
 	end, err2 := unixTime(m.ExpirationTime)
 	switch {
 	case err1 != nil || err2 != nil:
 		return expires, errors.Join(err1, err2)
-	case made.After(now):
-		return expires, errors.New("the attestation is of the future: set the clock")
+	case created.After(now):
+		return expires, errors.New("the attestation is dated in the future: check the clock")
 	case m.ExpirationTime == "0":
 		return expires, nil
 	case !now.Before(end):
@@ -158,12 +156,12 @@ func (m *attestationMessage) live(now time.Time) (expires time.Time, err error) 
 func unixTime(text string) (time.Time, error) {
 	seconds, ok := bigOf(text)
 	if !ok || !seconds.IsInt64() || seconds.Sign() < 0 || seconds.Int64() > 1<<40 {
-		return time.Time{}, fmt.Errorf("time %.32q: seconds since 1970 are expected", text)
+		return time.Time{}, fmt.Errorf("time %.32q: must be seconds since 1970", text)
 	}
 	return time.Unix(seconds.Int64(), 0), nil
 }
 
-// signer recovers the address that signed, over the EIP-712 hash.
+// signer recovers the address of the signer from the EIP-712 hash.
 func (f *attestationFile) signer() (signer evm.Address, err error) {
 	hash, err := f.hash()
 	if err != nil {
@@ -173,7 +171,7 @@ func (f *attestationFile) signer() (signer evm.Address, err error) {
 	s, err2 := fixedHex(f.Sig.Signature.S, 32)
 	v := f.Sig.Signature.V
 	if err := errors.Join(err1, err2); err != nil || v != 27 && v != 28 {
-		return signer, errors.Join(err, errors.New("signature: r, s, and 27 or 28 are expected"))
+		return signer, errors.Join(err, errors.New("signature: must be r, s, and a v of 27 or 28"))
 	}
 	y := byte(v - 27)
 	if !crypto.ValidateSignatureValues(y, new(big.Int).SetBytes(r), new(big.Int).SetBytes(s), true) {
@@ -186,7 +184,7 @@ func (f *attestationFile) signer() (signer evm.Address, err error) {
 	return evm.Address(crypto.PubkeyToAddress(*key)), nil
 }
 
-// hash is the EIP-712 hash of the attestation.
+// hash returns the EIP-712 hash of the attestation.
 func (f *attestationFile) hash() (hash [32]byte, err error) {
 	m, d := &f.Sig.Message, &f.Sig.Domain
 	var words []byte
@@ -220,7 +218,7 @@ func (f *attestationFile) hash() (hash [32]byte, err error) {
 func numberWord(text string) ([]byte, error) {
 	number, ok := bigOf(text)
 	if !ok || number.Sign() < 0 || number.BitLen() > 64 {
-		return nil, fmt.Errorf("number %.32q", text)
+		return nil, fmt.Errorf("number %.32q: must be an integer of 64 bits", text)
 	}
 	return number.FillBytes(make([]byte, 32)), nil
 }
@@ -242,7 +240,7 @@ func anyHex(text string) ([]byte, error) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	raw, err := hex.DecodeString(digits)
 	if !ok || err != nil {
-		return nil, errors.New("0x and hex digits are expected")
+		return nil, errors.New("must be 0x and hex digits")
 	}
 	return raw, nil
 }
@@ -250,7 +248,7 @@ func anyHex(text string) ([]byte, error) {
 func fixedHex(text string, size int) ([]byte, error) {
 	raw, err := anyHex(text)
 	if err != nil || len(raw) != size {
-		return nil, fmt.Errorf("0x and %d hex digits are expected", 2*size)
+		return nil, fmt.Errorf("must be 0x and %d hex digits", 2*size)
 	}
 	return raw, nil
 }
@@ -263,20 +261,9 @@ func parseAuditors(list []string) (map[evm.Address]string, error) {
 			return nil, fmt.Errorf("descriptors: auditor %.64q: %w", text, err)
 		}
 		if mixed := strings.ToLower(text) != text; mixed && evm.Address(raw).String() != text {
-			return nil, fmt.Errorf("descriptors: auditor %s has a wrong checksum (EIP-55), %s is right", text, evm.Address(raw))
+			return nil, fmt.Errorf("descriptors: auditor %s has a wrong EIP-55 checksum: should be %s", text, evm.Address(raw))
 		}
 		auditors[evm.Address(raw)] = evm.Address(raw).String()
 	}
 	return auditors, nil
-}
-
-// String writes a target as the chain's id, a colon, and the address.
-func (t target) String() string {
-	switch t.chain {
-	case solanaChain:
-		return t.chain + ":" + base58.Encode([]byte(t.address))
-	case tronChain:
-		return t.chain + ":" + account(tronChain, []byte(t.address[1:])).String()
-	}
-	return t.chain + ":" + evm.Address([]byte(t.address)).String()
 }

@@ -24,13 +24,13 @@ const (
 	schema  = `"$schema":"../specs/erc7730-v2.schema.json"`
 )
 
-// now is when the tests are run.
+// now is the time of the tests' clock.
 var now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 const base = `{` + schema + `,"metadata":{"owner":"Vault Inc"},"display":{"formats":{"deposit(uint256 assets,address receiver)":{
 	"intent":"Deposit","fields":[{"path":"assets","label":"Assets","format":"raw"}]}}}}`
 
-// contract is a descriptor of the vault with other members.
+// contract returns a descriptor of the vault with additional members.
 func contract(members string) string {
 	return `{` + schema + `,"context":{"contract":{"deployments":[{"chainId":1,"address":"` + vault + `"}]}}` + members + `}`
 }
@@ -40,7 +40,7 @@ var (
 	alone     = contract(`,"display":{"formats":{"deposit(uint256 assets, address receiver)":{"intent":"Deposit","fields":[]}}}`)
 )
 
-// deposit calls deposit(1000, another) of the vault on a chain.
+// deposit returns a call of the vault's deposit(1000, another) on a chain.
 func deposit(chain string) chains.Call {
 	data := append(crypto.Keccak256([]byte("deposit(uint256,address)"))[:4], common.BigToHash(big.NewInt(1000)).Bytes()...)
 	data = append(data, common.HexToHash(another).Bytes()...)
@@ -63,7 +63,7 @@ func open(t testing.TB, options descriptors.Options, files map[string]string) *d
 	return opened
 }
 
-// pin returns pins of the files as they are.
+// pin returns pins of files with their current content.
 func pin(t testing.TB, files map[string]string) *descriptors.Pins {
 	t.Helper()
 	pins := &descriptors.Pins{}
@@ -77,8 +77,8 @@ func pin(t testing.TB, files map[string]string) *descriptors.Pins {
 	return read
 }
 
-// TestPinsCoverIncludes: a file that is pinned is used as long as it and all that
-// it includes are what they were, and only on its chain and at its address.
+// TestPinsCoverIncludes: a pinned file is used while neither it nor its includes change,
+// and only for its chain and address.
 func TestPinsCoverIncludes(t *testing.T) {
 	files := map[string]string{"base.json": base, "vault.json": including}
 	pins := pin(t, files)
@@ -114,11 +114,11 @@ func TestPinsCoverIncludes(t *testing.T) {
 	}
 }
 
-// attestation is what an auditor signs, with what a test changes.
+// attestation is an auditor's attestation with members that a test changes.
 type attestation struct {
-	data, chainID, contract, schema, expires, made string
-	key                                            string
-	highS                                          bool
+	data, chainID, contract, schema, expires, created string
+	key                                               string
+	highS                                             bool
 }
 
 const auditorKey = "4646464646464646464646464646464646464646464646464646464646464646"
@@ -128,15 +128,15 @@ func auditorOf(key string) string {
 	return crypto.PubkeyToAddress(private.PublicKey).Hex()
 }
 
-// sign makes the attestation's file.
+// sign returns the file of the signed attestation.
 func (a attestation) sign(t testing.TB) string {
 	t.Helper()
-	for _, member := range []struct{ into, or *string }{
-		{&a.chainID, ptr("1")}, {&a.contract, ptr("0xA1207F3BBa224E2c9c3c6D5aF63D0eb1582Ce587")}, {&a.expires, ptr("0")}, {&a.made, ptr("1785288536")},
+	for _, m := range []struct{ member, fallback *string }{
+		{&a.chainID, ptr("1")}, {&a.contract, ptr("0xA1207F3BBa224E2c9c3c6D5aF63D0eb1582Ce587")}, {&a.expires, ptr("0")}, {&a.created, ptr("1785288536")},
 		{&a.schema, ptr("0xe023eef113c1670774801c34b377fdf612dd8a4d2fa92fe382e15bd91fafb5c2")}, {&a.key, ptr(auditorKey)},
 	} {
-		if *member.into == "" {
-			*member.into = *member.or
+		if *m.member == "" {
+			*m.member = *m.fallback
 		}
 	}
 	zero := "0x" + strings.Repeat("0", 64)
@@ -144,7 +144,7 @@ func (a attestation) sign(t testing.TB) string {
 		return fmt.Sprintf(`{"sig":{"version":2,"uid":%q,"domain":{"name":"EAS Attestation","version":"0.26","chainId":%q,"verifyingContract":%q},
 			"primaryType":"Attest","message":{"version":2,"schema":%q,"recipient":"0x0000000000000000000000000000000000000000","time":%q,
 			"expirationTime":%q,"revocable":true,"refUID":%q,"data":%q,"salt":%q},"types":{},"signature":{"v":%d,"r":%q,"s":%q}},"signer":%q}`,
-			zero, a.chainID, a.contract, a.schema, a.made, a.expires, zero, a.data, zero, v, r, s, auditorOf(a.key))
+			zero, a.chainID, a.contract, a.schema, a.created, a.expires, zero, a.data, zero, v, r, s, auditorOf(a.key))
 	}
 	hash, err := descriptors.AttestationHash([]byte(text(27, zero, zero)))
 	if err != nil {
@@ -176,26 +176,26 @@ func hashOf(t testing.TB, file string) string {
 	return "0x" + hex.EncodeToString(hash[:])
 }
 
-// TestAttestations: a file is used if one of the user's auditors has attested it
-// and all that it includes, on mainnet's contract, under the schema, in its time.
+// TestAttestations: a file is used if one of the user's auditors has attested it and its
+// includes, on mainnet's contract, under the schema, and not expired.
 func TestAttestations(t *testing.T) {
-	of := hashOf(t, alone)
+	hash := hashOf(t, alone)
 	for name, test := range map[string]struct {
-		made attestation
-		want bool
+		attestation attestation
+		want        bool
 	}{
-		"attested":         {attestation{data: of}, true},
-		"until tomorrow":   {attestation{data: of, expires: fmt.Sprint(now.Add(24 * time.Hour).Unix())}, true},
+		"attested":         {attestation{data: hash}, true},
+		"until tomorrow":   {attestation{data: hash, expires: fmt.Sprint(now.Add(24 * time.Hour).Unix())}, true},
 		"of another file":  {attestation{data: hashOf(t, base)}, false},
-		"another chain":    {attestation{data: of, chainID: "10"}, false},
-		"another contract": {attestation{data: of, contract: another}, false},
-		"another schema":   {attestation{data: of, schema: "0x" + strings.Repeat("1", 64)}, false},
-		"wrong auditor":    {attestation{data: of, key: strings.Repeat("47", 32)}, false},
-		"expired":          {attestation{data: of, expires: fmt.Sprint(now.Unix())}, false},
-		"of the future":    {attestation{data: of, made: fmt.Sprint(now.Add(time.Hour).Unix())}, false},
-		"another form":     {attestation{data: of, highS: true}, false},
+		"another chain":    {attestation{data: hash, chainID: "10"}, false},
+		"another contract": {attestation{data: hash, contract: another}, false},
+		"another schema":   {attestation{data: hash, schema: "0x" + strings.Repeat("1", 64)}, false},
+		"wrong auditor":    {attestation{data: hash, key: strings.Repeat("47", 32)}, false},
+		"expired":          {attestation{data: hash, expires: fmt.Sprint(now.Unix())}, false},
+		"of the future":    {attestation{data: hash, created: fmt.Sprint(now.Add(time.Hour).Unix())}, false},
+		"another form":     {attestation{data: hash, highS: true}, false},
 	} {
-		files := map[string]string{"vault.json": alone, "sigs/vault.json": test.made.sign(t)}
+		files := map[string]string{"vault.json": alone, "sigs/vault.json": test.attestation.sign(t)}
 		reading, _ := open(t, descriptors.Options{Auditors: []string{auditorOf(auditorKey)}}, files).Read(deposit("eip155:1"))
 		if reading.Complete != test.want {
 			t.Errorf("%s: %v: %s", name, reading.Complete, reading.Problem)
@@ -203,7 +203,7 @@ func TestAttestations(t *testing.T) {
 	}
 }
 
-// TestAttestationOfTheFileAlone does not cover what it includes.
+// TestAttestationOfTheFileAlone: an attestation does not cover includes.
 func TestAttestationOfTheFileAlone(t *testing.T) {
 	files := map[string]string{"base.json": base, "vault.json": including, "sigs/a.json": attestation{data: hashOf(t, including)}.sign(t)}
 	options := descriptors.Options{Auditors: []string{auditorOf(auditorKey)}}
@@ -217,7 +217,7 @@ func TestAttestationOfTheFileAlone(t *testing.T) {
 	}
 }
 
-// TestAttestationExpiresWhileServing: the clock is asked at every reading.
+// TestAttestationExpiresWhileServing: every reading checks the expiry.
 func TestAttestationExpiresWhileServing(t *testing.T) {
 	clock := now
 	files := map[string]string{"vault.json": alone,
@@ -232,7 +232,7 @@ func TestAttestationExpiresWhileServing(t *testing.T) {
 	}
 }
 
-// TestUnread: what is not read completely, or not at all, and why.
+// TestUnread has calls that are not read completely, or not at all, and the reason.
 func TestUnread(t *testing.T) {
 	format := func(key, format string) string {
 		return contract(`,"display":{"formats":{"` + key + `":` + format + `}}`)
@@ -247,11 +247,11 @@ func TestUnread(t *testing.T) {
 		file, want string
 		call       chains.Call
 	}{
-		"bytes behind":      {alone, "1 bytes stand behind the arguments", trailing},
-		"not canonical":     {alone, "not in the one canonical encoding", dirty},
-		"version 1":         {strings.Replace(alone, "v2.schema", "v1.schema", 1), "version 2 of ERC-7730 is read", deposit("eip155:1")},
-		"version 3":         {strings.Replace(alone, "v2.schema", "v3.schema", 1), "version 2 of ERC-7730 is read", deposit("eip155:1")},
-		"factory":           {strings.Replace(alone, `"contract":{`, `"contract":{"factory":{},`, 1), "a condition on factory", deposit("eip155:1")},
+		"bytes behind":      {alone, "1 bytes follow the arguments", trailing},
+		"not canonical":     {alone, "not in the canonical encoding", dirty},
+		"version 1":         {strings.Replace(alone, "v2.schema", "v1.schema", 1), "only version 2 of ERC-7730 is supported", deposit("eip155:1")},
+		"version 3":         {strings.Replace(alone, "v2.schema", "v3.schema", 1), "only version 2 of ERC-7730 is supported", deposit("eip155:1")},
+		"factory":           {strings.Replace(alone, `"contract":{`, `"contract":{"factory":{},`, 1), "the descriptor depends on factory", deposit("eip155:1")},
 		"another case":      {format("deposit(uint256 a,address b)", `{"fields":[{"path":"a","label":"x","Label":"y"}]}`), `unknown member "/fields/0/Label"`, deposit("eip155:1")},
 		"unknown condition": {strings.Replace(alone, `"contract":{`, `"contract":{"moon":{},`, 1), `unknown member "/contract/moon"`, deposit("eip155:1")},
 		"two keys": {contract(`,"display":{"formats":{"deposit(uint256 assets,address receiver)":` + plain + `,"deposit(uint256 receiver,address assets)":` + plain + `}}`),
@@ -276,7 +276,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestTwoTrustedFiles that describe one function are both left out.
+// TestTwoTrustedFiles: of two trusted files for one function, neither is used.
 func TestTwoTrustedFiles(t *testing.T) {
 	files := map[string]string{"a.json": alone, "b.json": strings.Replace(alone, "Deposit", "Donate", 1)}
 	reading, _ := open(t, descriptors.Options{Pins: pin(t, files)}, files).Read(deposit("eip155:1"))
@@ -285,7 +285,7 @@ func TestTwoTrustedFiles(t *testing.T) {
 	}
 }
 
-// TestIncludesStayInTheFolder: no path, URL or circle leads a reader elsewhere.
+// TestIncludesStayInTheFolder: paths out of the folder, URLs and cycles are refused.
 func TestIncludesStayInTheFolder(t *testing.T) {
 	for _, target := range []string{"../base.json", "/etc/passwd", "https://example.com/base.json", "vault.json", "", "a/../../b.json"} {
 		files := map[string]string{"vault.json": contract(`,"includes":"` + target + `"`)}
@@ -297,9 +297,9 @@ func TestIncludesStayInTheFolder(t *testing.T) {
 	}
 }
 
-// TestTextCannotDrawLines: text of a descriptor, its file's name among it, is
-// quoted in what a person is shown.
-func TestTextCannotDrawLines(t *testing.T) {
+// TestTextCannotFakeLines: text of a descriptor, and its file's name, is quoted when it is
+// rendered.
+func TestTextCannotFakeLines(t *testing.T) {
 	evil := `evil\nhazards  none\u202e\u001b[2K`
 	files := map[string]string{"a\nhazards  none.json": contract(`,"metadata":{"owner":"` + evil + `"},"display":{"formats":{"deposit(uint256 a,address b)":{"intent":"` + evil +
 		`","fields":[{"path":"a","label":"` + evil + `"},{"path":"a","label":"x","format":"unit","params":{"base":"` + evil + `"}}]}}}`)}
@@ -318,8 +318,8 @@ func TestTextCannotDrawLines(t *testing.T) {
 	}
 }
 
-// TestRegistryAttestations: every attestation of the registry verifies, and covers
-// the files that include nothing which no one attested.
+// TestRegistryAttestations: every attestation of the registry verifies, and files whose
+// includes are not attested are not trusted.
 func TestRegistryAttestations(t *testing.T) {
 	folder := registry(t)
 	attested := 0
@@ -344,13 +344,13 @@ func TestRegistryAttestations(t *testing.T) {
 			including++
 		}
 	}
-	t.Logf("%d attestations, %d files trusted, %d attested but including what is not", attested, trusted, including)
+	t.Logf("%d attestations, %d files trusted, %d attested with includes that are not", attested, trusted, including)
 	if attested != 181 || trusted == 0 || including == 0 {
-		t.Errorf("181 attestations are expected")
+		t.Errorf("%d attestations, want 181; %d files trusted, %d with includes that are not attested", attested, trusted, including)
 	}
 }
 
-// TestPinsRefused names the line.
+// TestPinsRefused has malformed manifests.
 func TestPinsRefused(t *testing.T) {
 	for _, text := range []string{"", "x", "countersign.pins/1\nabc  x\n", "countersign.pins/1\n" + strings.Repeat("0", 64) + " x\n", "countersign.pins/2\n"} {
 		if _, err := descriptors.ReadPins([]byte(text)); err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/internal/evm"
 )
 
-// ofTyped reads the formats of typed data (EIP-712). Their keys are types, written
-// as EIP-712 hashes them.
+// ofTyped reads the formats of typed data (EIP-712). Their keys are types as EIP-712
+// encodes them.
 func (d *descriptor) ofTyped(context *typedForm) (*descriptor, []target, error) {
 	d.domain, d.typed = context.Domain, map[string]*format{}
 	switch {
@@ -23,21 +23,14 @@ func (d *descriptor) ofTyped(context *typedForm) (*descriptor, []target, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	display, _ := d.root["display"].(object)
-	formats, _ := display["formats"].(object)
-	if len(formats) > maxFormats {
-		return nil, nil, fmt.Errorf("display.formats: %d types, at most %d are read", len(formats), maxFormats)
-	}
-	for _, key := range sortedNames(formats) {
-		if d.typed[key], err = d.formatOf(formats[key]); err != nil {
-			return nil, nil, fmt.Errorf("display.formats[%.64q]: %w", key, err)
-		}
-	}
-	return d, targets, nil
+	return d, targets, d.readFormats(func(key string, f *format) error {
+		d.typed[key] = f
+		return nil
+	})
 }
 
-// readTyped reads typed data, if its type is one of the formats and its domain is
-// that of the descriptor.
+// readTyped reads typed data whose type has a format. Its domain must be that of the
+// descriptor.
 func (d *descriptor) readTyped(folder *Folder, call chains.Call, depth int) (chains.Reading, bool) {
 	f := d.typed[call.Typed.Type]
 	reading := chains.Reading{Owner: d.owner, Function: call.Typed.Type}
@@ -45,29 +38,28 @@ func (d *descriptor) readTyped(folder *Folder, call chains.Call, depth int) (cha
 	case f == nil:
 		return chains.Reading{}, false
 	case d.external != "":
-		reading.Problem = "the descriptor holds under a condition on " + d.external + ", which is not read"
+		reading.Problem = "the descriptor depends on " + d.external + ", which is not checked"
 		return reading, true
 	case d.domain.Name != "" && d.domain.Name != call.Typed.DomainName:
-		reading.Problem = fmt.Sprintf("the descriptor is of the domain %.64q", d.domain.Name)
+		reading.Problem = fmt.Sprintf("the descriptor is for the domain %.64q", d.domain.Name)
 		return reading, true
 	case d.domain.Version != "" && d.domain.Version != call.Typed.DomainVersion:
-		reading.Problem = fmt.Sprintf("the descriptor is of version %.64q of the domain", d.domain.Version)
+		reading.Problem = fmt.Sprintf("the descriptor is for version %.64q of the domain", d.domain.Version)
 		return reading, true
 	}
 	reading.Intent = f.intent
 	return d.readArguments(folder, f, call, depth, arguments(call.Typed.Members), reading), true
 }
 
-// arguments returns values of typed data as the arguments of a function are.
+// arguments returns the values of typed data in the form of a function's arguments.
 func arguments(values []chains.TypedValue) []evm.Argument {
-	made := make([]evm.Argument, len(values))
+	list := make([]evm.Argument, len(values))
 	for i := range values {
-		v := &values[i]
-		if made[i] = argument(v); v.Name == "" {
-			made[i].Name = strconv.Itoa(i)
+		if list[i] = argument(&values[i]); list[i].Name == "" {
+			list[i].Name = strconv.Itoa(i)
 		}
 	}
-	return made
+	return list
 }
 
 func argument(v *chains.TypedValue) evm.Argument {

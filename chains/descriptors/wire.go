@@ -13,41 +13,41 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// wireKind is how a type of a Solana program's arguments is encoded.
+// wireKind is the encoding of a type of a Solana program's arguments.
 type wireKind uint8
 
 const (
-	wireNumber   wireKind = iota // size bytes, an integer
-	wireFloat                    // size bytes, IEEE 754
-	wireCompact                  // compact-u16, one to three bytes
-	wireBool                     // prefix: 0 or 1
-	wireKey                      // 32 bytes of an account
-	wireBytes                    // all the bytes that are left
-	wireText                     // all the bytes that are left, UTF-8
-	wireStruct                   // members in order
-	wireOption                   // prefix, 0 or 1, and if it is 1 the element; of size bytes always, if that is above 0
-	wireZeroable                 // the element, or constant, which stands for none
-	wireRest                     // the element, or the end of the data
-	wireList                     // prefix, and as many elements
-	wireArray                    // size elements
-	wireListing                  // elements to the end of the data
-	wireEnum                     // prefix, and the members of the variant
-	wireSized                    // prefix, and the element in as many bytes
-	wireFixed                    // the element in size bytes, zeros behind it
-	wireUntil                    // the element, ended by constant
-	wireBehind                   // constant, and the element
-	wireBefore                   // the element, and constant
+	wireNumber         wireKind = iota // an integer of size bytes
+	wireFloat                          // size bytes, IEEE 754
+	wireCompact                        // compact-u16, one to three bytes
+	wireBool                           // prefix, 0 or 1
+	wireKey                            // an address of 32 bytes
+	wireBytes                          // all remaining bytes
+	wireText                           // all remaining bytes, UTF-8
+	wireStruct                         // the members in order
+	wireOption                         // prefix, 0 or 1; the element if it is 1, else size zero bytes
+	wireZeroable                       // the element, or constant, which means none
+	wireRestOption                     // the element, or the end of the data, which means none
+	wireList                           // prefix, and as many elements
+	wireArray                          // size elements
+	wireRestList                       // elements up to the end of the data
+	wireEnum                           // prefix, and the members of that variant
+	wireSized                          // prefix, and the element in as many bytes
+	wireFixed                          // the element in size bytes, padded with zeros
+	wireTerminated                     // the element, which ends at constant
+	wireAfterConstant                  // constant, and the element
+	wireBeforeConstant                 // the element, and constant
 )
 
-// wireType is a type of arguments: of Borsh (https://borsh.io), as Anchor's IDLs name
-// them, or of what Codama's describe besides.
+// wireType is a type of arguments: those of Borsh (https://borsh.io), which Anchor's IDLs
+// have, and those that only Codama's have.
 type wireType struct {
 	kind     wireKind
 	size     int
 	signed   bool
 	big      bool         // big-endian
-	members  []wireMember // of a struct; of an enum its variants
-	tags     []uint64     // of an enum's variants; nil: 0, 1, …
+	members  []wireMember // of a struct; the variants of an enum
+	tags     []uint64     // of an enum's variants; nil for 0, 1, …
 	element  *wireType
 	prefix   *wireType // a wireNumber or wireCompact
 	constant []byte
@@ -64,12 +64,26 @@ var (
 	wireU32 = &wireType{size: 4}
 )
 
-// wireReader reads arguments strictly, and lists them.
+// numberType returns the little-endian type that IDLs call "u8" to "u256", "i8" to "i256",
+// "f32" or "f64".
+func numberType(name string) (t *wireType, ok bool) {
+	if name == "f32" || name == "f64" {
+		return &wireType{kind: wireFloat, size: map[string]int{"f32": 4, "f64": 8}[name]}, true
+	}
+	for size := 1; size <= 32; size *= 2 {
+		if bits := strconv.Itoa(8 * size); name == "u"+bits || name == "i"+bits {
+			return &wireType{size: size, signed: name[0] == 'i'}, true
+		}
+	}
+	return nil, false
+}
+
+// wireReader decodes arguments strictly, and lists them.
 type wireReader struct {
 	data    []byte
 	args    []chains.Arg
-	problem string // what is read, but not understood
-	steps   int    // values that may still be read
+	problem string // what was decoded, but is not understood
+	steps   int    // values that may still be decoded
 }
 
 var errShort = errors.New("the data ends within an argument")
@@ -93,7 +107,7 @@ func (r *wireReader) unread(format string, values ...any) {
 	}
 }
 
-// read reads a value of a type.
+// read decodes a value of a type.
 func (r *wireReader) read(name string, t *wireType) error {
 	if r.steps--; r.steps < 0 || len(r.args) >= maxArgs {
 		return fmt.Errorf("more than %d arguments", maxArgs)
@@ -111,11 +125,11 @@ func (r *wireReader) read(name string, t *wireType) error {
 		return r.readOctets(name, t, true)
 	case wireStruct:
 		return r.readMembers(name, t.members)
-	case wireBool, wireOption, wireZeroable, wireRest:
+	case wireBool, wireOption, wireZeroable, wireRestOption:
 		return r.readOptional(name, t)
 	case wireEnum:
 		return r.readEnum(name, t)
-	case wireList, wireArray, wireListing:
+	case wireList, wireArray, wireRestList:
 		return r.readList(name, t)
 	}
 	return r.readWithin(name, t)
@@ -141,7 +155,7 @@ func (r *wireReader) readNumber(name string, t *wireType) error {
 	return nil
 }
 
-// integer is the number that bytes stand for.
+// integer returns the number that bytes encode.
 func (t *wireType) integer(raw []byte) *big.Int {
 	if !t.big {
 		raw = slices.Clone(raw)
@@ -169,11 +183,11 @@ func (r *wireReader) compact() (number int, err error) {
 			return number, nil
 		}
 	}
-	return 0, errors.New("a compact-u16 that is not canonical")
+	return 0, errors.New("a compact-u16 is not in its shortest form")
 }
 
-// prefixed reads a number that stands before something.
-func (r *wireReader) prefixed(t *wireType) (uint64, error) {
+// readPrefix reads a number that precedes something.
+func (r *wireReader) readPrefix(t *wireType) (uint64, error) {
 	if t.kind == wireCompact {
 		number, err := r.compact()
 		return uint64(number), err
@@ -184,20 +198,21 @@ func (r *wireReader) prefixed(t *wireType) (uint64, error) {
 	}
 	number := t.integer(raw)
 	if !number.IsUint64() {
-		return 0, fmt.Errorf("%s stands before an argument", number)
+		return 0, fmt.Errorf("%s is not a valid prefix", number)
 	}
 	return number.Uint64(), nil
 }
 
-// count reads how much there is of something: bytes, or elements of a byte at least.
+// count reads a number of bytes, or of elements that have at least one byte.
 func (r *wireReader) count(prefix *wireType) (int, error) {
-	number, err := r.prefixed(prefix)
+	number, err := r.readPrefix(prefix)
 	if err == nil && number > uint64(len(r.data)) {
 		err = errShort
 	}
 	return int(number), err
 }
 
+// joined returns the path of a member.
 func joined(name, member string) string {
 	if name == "" {
 		return member
@@ -205,7 +220,7 @@ func joined(name, member string) string {
 	return name + "." + member
 }
 
-// encode encodes an integer; ok is false if it does not fit.
+// encode encodes an integer. ok is false if it does not fit.
 func (t *wireType) encode(number *big.Int) (raw []byte, ok bool) {
 	if t.kind != wireNumber || number.Sign() < 0 && !t.signed {
 		return nil, false
@@ -228,8 +243,8 @@ func (t *wireType) encode(number *big.Int) (raw []byte, ok bool) {
 // maxWidth is the longest type of fixed size, in bytes.
 const maxWidth = 1 << 16
 
-// width is how many bytes every value of a type has; ok is false if they differ, or are
-// too many.
+// width returns the size of every value of a type, in bytes. ok is false if it varies or
+// exceeds maxWidth.
 func (t *wireType) width() (size int, ok bool) {
 	size, ok = t.sum()
 	return size, ok && size <= maxWidth
@@ -245,7 +260,7 @@ func (t *wireType) sum() (size int, ok bool) {
 		return t.prefix.width()
 	case wireZeroable:
 		return t.element.width()
-	case wireBehind, wireBefore:
+	case wireAfterConstant, wireBeforeConstant:
 		size, ok = t.element.width()
 		return size + len(t.constant), ok
 	case wireOption:

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// readOptional reads a bool, or what may be missing: 0 or 1, and nothing else.
+// readOptional decodes a bool, or a value that may be absent. A prefix must be 0 or 1.
 func (r *wireReader) readOptional(name string, t *wireType) error {
 	switch t.kind {
-	case wireRest:
+	case wireRestOption:
 		if len(r.data) == 0 {
 			r.add(name, "none")
 			return nil
@@ -24,7 +24,7 @@ func (r *wireReader) readOptional(name string, t *wireType) error {
 		}
 		return r.read(name, t.element)
 	}
-	flag, err := r.prefixed(t.prefix)
+	flag, err := r.readPrefix(t.prefix)
 	switch {
 	case err != nil:
 		return err
@@ -41,11 +41,11 @@ func (r *wireReader) readOptional(name string, t *wireType) error {
 	return nil
 }
 
-// zeros reads what has to be zero.
+// zeros reads bytes that must be zero.
 func (r *wireReader) zeros(name string, size int) error {
 	raw, err := r.take(size)
 	if err == nil && slices.ContainsFunc(raw, func(b byte) bool { return b != 0 }) {
-		err = fmt.Errorf("%s: the bytes behind it are not zero", name)
+		err = fmt.Errorf("%s: the padding is not zero", name)
 	}
 	return err
 }
@@ -60,18 +60,18 @@ func (r *wireReader) readMembers(name string, members []wireMember) error {
 }
 
 func (r *wireReader) readEnum(name string, t *wireType) error {
-	number, err := r.prefixed(t.prefix)
+	number, err := r.readPrefix(t.prefix)
 	if err != nil {
 		return err
 	}
-	at := slices.Index(t.tags, number)
+	index := slices.Index(t.tags, number)
 	if t.tags == nil && number < uint64(len(t.members)) {
-		at = int(number)
+		index = int(number)
 	}
-	if at < 0 {
+	if index < 0 {
 		return fmt.Errorf("%s: there is no variant %d", name, number)
 	}
-	variant := t.members[at]
+	variant := t.members[index]
 	r.add(name, variant.name)
 	return r.readMembers(joined(name, variant.name), variant.members)
 }
@@ -83,13 +83,13 @@ func (r *wireReader) readList(name string, t *wireType) (err error) {
 		if count, err = r.count(t.prefix); err != nil {
 			return err
 		}
-	case wireListing:
-		count = len(r.data) // at most; an element has a byte at least
+	case wireRestList:
+		count = len(r.data) // at most: an element has at least one byte
 	}
 	if t.element.kind == wireNumber && t.element.size == 1 && !t.element.signed {
 		return r.within(count, func() error { return r.readOctets(name, &wireType{kind: wireBytes}, t.kind != wireArray) })
 	}
-	for i := 0; i < count && (t.kind != wireListing || len(r.data) > 0); i++ {
+	for i := 0; i < count && (t.kind != wireRestList || len(r.data) > 0); i++ {
 		if err := r.read(fmt.Sprintf("%s.%d", name, i), t.element); err != nil {
 			return err
 		}
@@ -97,8 +97,8 @@ func (r *wireReader) readList(name string, t *wireType) (err error) {
 	return nil
 }
 
-// readOctets reads all that is left: a text, or bytes. Those of a fixed length are a
-// value, such as a hash; those of any length have a meaning of their own.
+// readOctets reads all remaining bytes as a text or as bytes. Bytes of a fixed length are
+// a value, such as a hash. Bytes of any length are opaque: their meaning is not known.
 func (r *wireReader) readOctets(name string, t *wireType, opaque bool) error {
 	raw := r.data
 	r.data = nil
@@ -119,22 +119,22 @@ func (r *wireReader) readOctets(name string, t *wireType, opaque bool) error {
 	return nil
 }
 
-// within reads something that has a number of bytes for itself, and all of them.
+// within calls read with the next size bytes as the data. It must read all of them.
 func (r *wireReader) within(size int, read func() error) error {
 	part, err := r.take(size)
 	if err != nil {
 		return err
 	}
-	behind := r.data
+	rest := r.data
 	r.data = part
 	if err = read(); err == nil && len(r.data) > 0 {
 		err = fmt.Errorf("%d bytes of an argument are left over", len(r.data))
 	}
-	r.data = behind
+	r.data = rest
 	return err
 }
 
-// readWithin reads a value whose place or bounds another part of the encoding gives.
+// readWithin decodes a value that another part of the encoding bounds or surrounds.
 func (r *wireReader) readWithin(name string, t *wireType) error {
 	element := func() error { return r.read(name, t.element) }
 	switch t.kind {
@@ -146,18 +146,18 @@ func (r *wireReader) readWithin(name string, t *wireType) error {
 		return r.within(size, element)
 	case wireFixed:
 		return r.within(t.size, func() error { return r.readPadded(name, t.element) })
-	case wireUntil:
+	case wireTerminated:
 		size := bytes.Index(r.data, t.constant)
 		if err := r.within(size, element); err != nil {
 			return err
 		}
 		return r.constant(name, t)
-	case wireBehind:
+	case wireAfterConstant:
 		if err := r.constant(name, t); err != nil {
 			return err
 		}
 		return element()
-	default: // wireBefore
+	default: // wireBeforeConstant
 		if err := element(); err != nil {
 			return err
 		}
@@ -165,8 +165,8 @@ func (r *wireReader) readWithin(name string, t *wireType) error {
 	}
 }
 
-// readPadded reads a value with zeros behind it. Bytes are all of it; a text ends where
-// the zeros begin.
+// readPadded decodes a value that is padded with zeros. Bytes include the padding; a text
+// ends before it.
 func (r *wireReader) readPadded(name string, t *wireType) error {
 	switch t.kind {
 	case wireBytes:
@@ -183,7 +183,7 @@ func (r *wireReader) readPadded(name string, t *wireType) error {
 func (r *wireReader) constant(name string, t *wireType) error {
 	raw, err := r.take(len(t.constant))
 	if err == nil && !bytes.Equal(raw, t.constant) {
-		err = fmt.Errorf("%s: 0x%x where the IDL has 0x%x", name, raw, t.constant)
+		err = fmt.Errorf("%s: 0x%x, and the IDL has 0x%x", name, raw, t.constant)
 	}
 	return err
 }
